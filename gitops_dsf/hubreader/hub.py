@@ -22,7 +22,7 @@ try:
     from dsf_runtime.apiserver import JSON, ApiError
     from dsf_runtime.blocking import BlockingApiServer
     from dsf_runtime.blocking import Page as RawPage
-    from dsf_runtime.calls import Kind
+    from dsf_runtime.calls import FailureKind
     from dsf_runtime.kubeconfig import Kubeconfig
 except ImportError as error:
     msg = f"{error.name} is not installed; asking a hub needs: pip install 'gitops-dsf[live]'"
@@ -143,7 +143,7 @@ class Hub:
                 msg = f"context {self.context}: {error}{_HINTS[error.status]}"
             elif error.status:
                 raise
-            elif error.kind is Kind.CREDENTIALS:
+            elif error.kind is FailureKind.CREDENTIALS:
                 msg = str(error)
             else:
                 msg = f"context {self.context}: the hub does not answer: {error.__cause__ or error}"

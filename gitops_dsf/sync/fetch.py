@@ -17,7 +17,7 @@ from urllib.parse import urljoin, urlsplit
 import httpx
 
 from dsf_runtime import answers
-from dsf_runtime.calls import CallFault, Kind, display, named
+from dsf_runtime.calls import CallFault, FailureKind, as_call_faults, display
 from dsf_runtime.streams import bound
 from dsf_runtime.turns import Turns
 from gitops_dsf import __version__
@@ -45,15 +45,15 @@ class FaultKind(StrEnum):
 
 
 _KINDS: Final = {
-    Kind.BAD_URL: FaultKind.BAD_URL,
-    Kind.UNKNOWN_HOST: FaultKind.DNS,
-    Kind.UNREACHABLE: FaultKind.CONNECTION,
-    Kind.CERTIFICATE: FaultKind.CERTIFICATE,
-    Kind.TLS: FaultKind.CONNECTION,
-    Kind.TIMEOUT: FaultKind.TIMEOUT,
-    Kind.CONNECTION_LOST: FaultKind.PROTOCOL,
-    Kind.INVALID_BODY: FaultKind.PROTOCOL,
-    Kind.TOO_LARGE: FaultKind.TOO_LARGE,
+    FailureKind.BAD_URL: FaultKind.BAD_URL,
+    FailureKind.UNKNOWN_HOST: FaultKind.DNS,
+    FailureKind.UNREACHABLE: FaultKind.CONNECTION,
+    FailureKind.CERTIFICATE: FaultKind.CERTIFICATE,
+    FailureKind.TLS: FaultKind.CONNECTION,
+    FailureKind.TIMEOUT: FaultKind.TIMEOUT,
+    FailureKind.CONNECTION_LOST: FaultKind.PROTOCOL,
+    FailureKind.INVALID_BODY: FaultKind.PROTOCOL,
+    FailureKind.TOO_LARGE: FaultKind.TOO_LARGE,
 }
 
 
@@ -131,7 +131,7 @@ class Fetcher:
         """One page. Never raises for what the other side, the network or the URL does."""
         async with self._admission:
             try:
-                with named(url=url, seconds=self._limits.seconds):
+                with as_call_faults(url=url, seconds=self._limits.seconds):
                     async with asyncio.timeout(self._limits.seconds):
                         return await self._follow(url)
             except _RefusedError as refused:

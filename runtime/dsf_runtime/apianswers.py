@@ -6,7 +6,7 @@ from typing import Final
 import msgspec
 
 from dsf_runtime.access import Access
-from dsf_runtime.calls import CallFault, Kind, excerpt, hide, retry_after
+from dsf_runtime.calls import CallFault, FailureKind, excerpt, hide, retry_after
 
 MAX_RETRY_AFTER: Final = 3600.0
 PAGE: Final = 500
@@ -27,7 +27,7 @@ class ApiError(Exception):
     """
 
     def __init__(
-        self, message: str, *, status: int = 0, kind: Kind | None = None, wait: float | None = None
+        self, message: str, *, status: int = 0, kind: FailureKind | None = None, wait: float | None = None
     ) -> None:
         super().__init__(message)
         self.status, self.kind = status, kind
@@ -35,7 +35,7 @@ class ApiError(Exception):
         """Seconds that the server asked us to wait."""
 
 
-def refused(
+def error_status(
     what: str,
     *,
     access: Access,
@@ -56,7 +56,7 @@ def refused(
     return ApiError(f"{what}: {status} {words}", status=status, wait=wait)
 
 
-def silent(what: str, *, access: Access, fault: CallFault) -> ApiError:
+def no_answer(what: str, *, access: Access, fault: CallFault) -> ApiError:
     """The error for a call without an answer."""
     return ApiError(
         f"{what}: the API server does not answer: {hide(str(fault), access.token)}", kind=fault.kind
@@ -127,4 +127,4 @@ def watch_event(path: str, line: bytes) -> WatchEvent:
         return msgspec.json.decode(line, type=WatchEvent)
     except msgspec.DecodeError as error:
         msg = f"WATCH {path}: the answer is not an event: {error}"
-        raise ApiError(msg, kind=Kind.INVALID_BODY) from error
+        raise ApiError(msg, kind=FailureKind.INVALID_BODY) from error

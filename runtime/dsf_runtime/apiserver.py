@@ -20,11 +20,11 @@ from dsf_runtime.apianswers import (
     ListPage,
     Paging,
     WatchEvent,
-    refused,
-    silent,
+    error_status,
+    no_answer,
     watch_event,
 )
-from dsf_runtime.calls import CallFault, Kind, named
+from dsf_runtime.calls import CallFault, FailureKind, as_call_faults
 from dsf_runtime.clock import Clock, HubClock, SystemClock
 from dsf_runtime.connections import Connection, Connections
 
@@ -125,7 +125,7 @@ class ApiServer:
         for last in (False, True):
             connection = await self._connections.ready()
             try:
-                with named(url=connection.access.host + path, seconds=seconds):
+                with as_call_faults(url=connection.access.host + path, seconds=seconds):
                     async with (
                         asyncio.timeout(seconds),
                         self._open(
@@ -134,14 +134,14 @@ class ApiServer:
                     ):
                         answer = await _body(response, most=ANSWER_BYTES)
             except CallFault as fault:
-                raise silent(f"{method} {path}", access=connection.access, fault=fault) from fault
+                raise no_answer(f"{method} {path}", access=connection.access, fault=fault) from fault
             if response.status_code == httpx.codes.UNAUTHORIZED and not last:
                 await self._connections.renew(connection)
                 continue
             break
         if answer is None:
             msg = f"{method} {path}: the answer has more than {ANSWER_BYTES} bytes"
-            raise ApiError(msg, kind=Kind.INVALID_BODY)
+            raise ApiError(msg, kind=FailureKind.INVALID_BODY)
         if not response.is_success:
             raise self._refused(f"{method} {path}", connection, response, answer)
         return Reply(url=str(response.url), body=answer)
@@ -201,7 +201,7 @@ class ApiServer:
         }
         connection = await self._connections.ready()
         try:
-            with named(url=connection.access.host + path, seconds=SILENCE):
+            with as_call_faults(url=connection.access.host + path, seconds=SILENCE):
                 async with self._open(
                     connection, "GET", path, params=params, headers={"Accept": JSON}, read_seconds=SILENCE
                 ) as response:
@@ -219,20 +219,20 @@ class ApiServer:
                         async for line in lines:
                             yield watch_event(path, line)
         except CallFault as fault:
-            raise silent(f"WATCH {path}", access=connection.access, fault=fault) from fault
+            raise no_answer(f"WATCH {path}", access=connection.access, fault=fault) from fault
 
     async def _page(self, path: str, params: Mapping[str, str], *, accept: str, most: int) -> bytes | None:
         """One page, or None if it is larger than ``most``."""
         for last in (False, True):
             connection = await self._connections.ready()
             try:
-                with named(url=connection.access.host + path, seconds=self._timeout):
+                with as_call_faults(url=connection.access.host + path, seconds=self._timeout):
                     async with self._open(
                         connection, "GET", path, params=params, headers={"Accept": accept}
                     ) as response:
                         content = await _body(response, most=most)
             except CallFault as fault:
-                raise silent(f"GET {path}", access=connection.access, fault=fault) from fault
+                raise no_answer(f"GET {path}", access=connection.access, fault=fault) from fault
             if response.status_code == httpx.codes.UNAUTHORIZED and not last:
                 await self._connections.renew(connection)
                 continue
@@ -241,7 +241,7 @@ class ApiServer:
             raise self._refused(f"GET {path}", connection, response, content or b"")
         if content is None and most == ANSWER_BYTES:
             msg = f"GET {path}: one object has more than {ANSWER_BYTES} bytes"
-            raise ApiError(msg, kind=Kind.INVALID_BODY)
+            raise ApiError(msg, kind=FailureKind.INVALID_BODY)
         return content
 
     @asynccontextmanager
@@ -286,7 +286,7 @@ class ApiServer:
     def _refused(
         self, what: str, connection: Connection, response: httpx.Response, content: bytes
     ) -> ApiError:
-        return refused(
+        return error_status(
             what,
             access=connection.access,
             status=response.status_code,
@@ -315,7 +315,7 @@ async def _take(path: str, content: bytes, take: Callable[[msgspec.Raw], None]) 
     except msgspec.DecodeError as error:
         # For instance an HTML page of a proxy.
         msg = f"GET {path}: the answer is not a list: {error}"
-        raise ApiError(msg, kind=Kind.INVALID_BODY) from error
+        raise ApiError(msg, kind=FailureKind.INVALID_BODY) from error
     taken = 0
     for item in listing.items or ():
         take(item)

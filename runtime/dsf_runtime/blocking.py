@@ -15,9 +15,9 @@ from typing import Self
 from urllib.parse import SplitResult, unquote, urlencode, urlsplit
 
 from dsf_runtime.access import Access, AccessError
-from dsf_runtime.apianswers import ANSWER_BYTES, ApiError, Paging, refused, silent
+from dsf_runtime.apianswers import ANSWER_BYTES, ApiError, Paging, error_status, no_answer
 from dsf_runtime.apiserver import JSON
-from dsf_runtime.calls import CallFault, Kind, display, excerpt, named
+from dsf_runtime.calls import CallFault, FailureKind, as_call_faults, display, excerpt
 from dsf_runtime.clock import Clock, HubClock, SystemClock
 
 
@@ -80,7 +80,7 @@ class BlockingApiServer:
         content = self._get(path, params, accept=accept, most=ANSWER_BYTES)
         if content is None:
             msg = f"GET {path}: the answer has more than {ANSWER_BYTES} bytes"
-            raise ApiError(msg, kind=Kind.INVALID_BODY)
+            raise ApiError(msg, kind=FailureKind.INVALID_BODY)
         return content
 
     def pages(self, path: str, *, accept: str = JSON, **selector: str) -> Iterator[Page]:
@@ -90,7 +90,7 @@ class BlockingApiServer:
             content = self._get(path, params, accept=accept, most=paging.most)
             if content is None and paging.most == ANSWER_BYTES:
                 msg = f"GET {path}: one object has more than {ANSWER_BYTES} bytes"
-                raise ApiError(msg, kind=Kind.INVALID_BODY)
+                raise ApiError(msg, kind=FailureKind.INVALID_BODY)
             if content is None:
                 paging.too_large()
             else:
@@ -104,10 +104,10 @@ class BlockingApiServer:
             try:
                 self._access = self._load()
             except AccessError as error:
-                raise ApiError(str(error), kind=Kind.CREDENTIALS) from error
+                raise ApiError(str(error), kind=FailureKind.CREDENTIALS) from error
             answer = self._call(path, params, accept=accept, most=most)
         if not HTTPStatus.OK <= answer.status < HTTPStatus.MULTIPLE_CHOICES:
-            raise refused(
+            raise error_status(
                 f"GET {path}",
                 access=self._access,
                 status=answer.status,
@@ -124,18 +124,18 @@ class BlockingApiServer:
         while True:
             kept = self._connection is not None
             try:
-                with named(url=url, seconds=self._timeout):
+                with as_call_faults(url=url, seconds=self._timeout):
                     try:
                         return self._exchange(path, params, accept=accept, most=most)
                     except http.client.HTTPException as error:
                         words = excerpt(str(error)) or type(error).__name__
                         raise CallFault(
-                            f"{display(url)} broke off its answer ({words})", kind=Kind.CONNECTION_LOST
+                            f"{display(url)} broke off its answer ({words})", kind=FailureKind.CONNECTION_LOST
                         ) from error
             except CallFault as fault:
                 self.close()
-                if not kept or fault.kind is not Kind.CONNECTION_LOST:
-                    raise silent(f"GET {path}", access=self._access, fault=fault) from fault
+                if not kept or fault.kind is not FailureKind.CONNECTION_LOST:
+                    raise no_answer(f"GET {path}", access=self._access, fault=fault) from fault
 
     def _exchange(self, path: str, params: Mapping[str, str], *, accept: str, most: int) -> _Response:
         access, server = self._access, urlsplit(self._access.host)

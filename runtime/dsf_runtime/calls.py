@@ -28,7 +28,7 @@ of the token.
 """
 
 
-class Kind(StrEnum):
+class FailureKind(StrEnum):
     """Why a call gave no answer."""
 
     BAD_URL = "bad_url"
@@ -47,13 +47,13 @@ class Kind(StrEnum):
 class CallFault(Exception):  # noqa: N818 - a finding about the peer, not a mistake of ours
     """A call without an answer. The message names the address and contains no secret."""
 
-    def __init__(self, message: str, *, kind: Kind) -> None:
+    def __init__(self, message: str, *, kind: FailureKind) -> None:
         super().__init__(message)
         self.kind = kind
 
 
 @contextmanager
-def named(*, url: str, seconds: float) -> Iterator[None]:
+def as_call_faults(*, url: str, seconds: float) -> Iterator[None]:
     """Turns exceptions of httpx and asyncio inside the block into CallFault. ``seconds`` is the time limit of
     the call, for the message.
     """
@@ -61,17 +61,21 @@ def named(*, url: str, seconds: float) -> Iterator[None]:
     try:
         yield
     except (httpx.TimeoutException, TimeoutError) as error:
-        raise CallFault(f"{place} gave no complete answer within {seconds:g} s", kind=Kind.TIMEOUT) from error
+        raise CallFault(
+            f"{place} gave no complete answer within {seconds:g} s", kind=FailureKind.TIMEOUT
+        ) from error
     except (httpx.InvalidURL, httpx.UnsupportedProtocol, UnicodeError) as error:
-        raise CallFault(f"{place} cannot be called: {excerpt(str(error))}", kind=Kind.BAD_URL) from error
+        raise CallFault(
+            f"{place} cannot be called: {excerpt(str(error))}", kind=FailureKind.BAD_URL
+        ) from error
     except httpx.DecodingError as error:
         raise CallFault(
-            f"{place} sent a damaged body: {excerpt(str(error))}", kind=Kind.INVALID_BODY
+            f"{place} sent a damaged body: {excerpt(str(error))}", kind=FailureKind.INVALID_BODY
         ) from error
     except (InflateError, CodingError) as error:
-        raise CallFault(f"{place}: {excerpt(str(error))}", kind=Kind.INVALID_BODY) from error
+        raise CallFault(f"{place}: {excerpt(str(error))}", kind=FailureKind.INVALID_BODY) from error
     except ExcessError as error:
-        raise CallFault(f"{place} {error}", kind=Kind.TOO_LARGE) from error
+        raise CallFault(f"{place} {error}", kind=FailureKind.TOO_LARGE) from error
     except (httpx.TransportError, ssl.SSLError, OSError) as error:
         raise _network(place, error) from error
 
@@ -81,15 +85,18 @@ def _network(place: str, error: BaseException) -> CallFault:
     for cause in causes:
         if isinstance(cause, socket.gaierror):
             return CallFault(
-                f"{place}: the host name is not known here ({cause.strerror})", kind=Kind.UNKNOWN_HOST
+                f"{place}: the host name is not known here ({cause.strerror})", kind=FailureKind.UNKNOWN_HOST
             )
         if isinstance(cause, ssl.SSLCertVerificationError):
             return CallFault(
-                f"{place}: the certificate is not trusted ({cause.verify_message})", kind=Kind.CERTIFICATE
+                f"{place}: the certificate is not trusted ({cause.verify_message})",
+                kind=FailureKind.CERTIFICATE,
             )
         # When a peer closes the connection, TLS ends with SSLEOFError.
         if isinstance(cause, ssl.SSLError) and not isinstance(cause, ssl.SSLEOFError):
-            return CallFault(f"{place}: TLS fails ({excerpt(str(cause.reason or cause))})", kind=Kind.TLS)
+            return CallFault(
+                f"{place}: TLS fails ({excerpt(str(cause.reason or cause))})", kind=FailureKind.TLS
+            )
     if isinstance(error, (httpx.ConnectError, httpx.ProxyError)) or _unreachable(error):
         # Use the text of the operating system. The event loop puts the address into strerror, and the message
         # already has the address.
@@ -98,10 +105,11 @@ def _network(place: str, error: BaseException) -> CallFault:
         )
         words = os.strerror(code) if code else str(error)
         return CallFault(
-            f"{place} cannot be reached ({excerpt(words) or type(error).__name__})", kind=Kind.UNREACHABLE
+            f"{place} cannot be reached ({excerpt(words) or type(error).__name__})",
+            kind=FailureKind.UNREACHABLE,
         )
     words = excerpt(str(error)) or type(error).__name__
-    return CallFault(f"{place} broke off its answer ({words})", kind=Kind.CONNECTION_LOST)
+    return CallFault(f"{place} broke off its answer ({words})", kind=FailureKind.CONNECTION_LOST)
 
 
 def _unreachable(error: BaseException) -> bool:

@@ -10,7 +10,7 @@ import httpx
 
 from dsf_runtime.access import Access, AccessError, fingerprint
 from dsf_runtime.apianswers import ApiError
-from dsf_runtime.calls import Kind, Retirement
+from dsf_runtime.calls import FailureKind, Retirement
 from dsf_runtime.clock import Clock
 
 log = logging.getLogger(__name__)
@@ -80,7 +80,7 @@ class Connections:
             access = await asyncio.to_thread(self._load)
         except AccessError as error:
             if old is None:
-                raise ApiError(str(error), kind=Kind.CREDENTIALS) from error
+                raise ApiError(str(error), kind=FailureKind.CREDENTIALS) from error
             # Some systems replace a certificate and its key one after the other. Keep the old pair until the
             # new ones match.
             log.warning("credentials on disk cannot be used yet, keeping the old ones: %s", error)

@@ -6,26 +6,26 @@ from typing import Final
 
 from dsf_agent.errors import CallError, Reason
 from dsf_runtime import calls
-from dsf_runtime.calls import CallFault, Kind, display, excerpt
+from dsf_runtime.calls import CallFault, FailureKind, display, excerpt
 
 MAX_RETRY_AFTER: Final = 3600.0
 """Longest Retry-After that is respected, in seconds."""
 
-_KIND_REASONS: Final = {Kind.UNKNOWN_HOST: Reason.UNREACHABLE, Kind.CERTIFICATE: Reason.TLS}
+_KIND_REASONS: Final = {FailureKind.UNKNOWN_HOST: Reason.UNREACHABLE, FailureKind.CERTIFICATE: Reason.TLS}
 """Other kinds have reasons with the same name."""
 
 
 @contextmanager
-def named(*, url: str, seconds: float) -> Iterator[None]:
+def as_call_errors(*, url: str, seconds: float) -> Iterator[None]:
     """Turns exceptions of httpx and asyncio inside the block into CallError."""
     try:
-        with calls.named(url=url, seconds=seconds):
+        with calls.as_call_faults(url=url, seconds=seconds):
             yield
     except CallFault as fault:
         raise CallError(str(fault), reason=kind_reason(fault.kind)) from fault
 
 
-def kind_reason(kind: Kind) -> Reason:
+def kind_reason(kind: FailureKind) -> Reason:
     """The reason for a call without an answer."""
     return _KIND_REASONS.get(kind) or Reason(kind.value)
 

@@ -117,7 +117,7 @@ class Transport:
         CallError.
         """
         async with self._origin_limit.slot(_origin(call.url), unresponsive=call.unresponsive):
-            with callerrors.named(url=call.url, seconds=self._limits.total_seconds):
+            with callerrors.as_call_errors(url=call.url, seconds=self._limits.total_seconds):
                 async with asyncio.timeout(self._limits.total_seconds):
                     return await self._exchange(call)
 

@@ -36,7 +36,7 @@ async def test_a_swap_is_noticed_by_file_events(tmp_path: Path) -> None:
 
 async def test_an_edit_restarts_its_own_worker_and_no_other(tmp_path: Path) -> None:
     """A changed query is used at once. (The upstream agent keeps the first one.) The other scorer
-    assert_on_grid its grid.
+    keeps its grid.
     """
     volume = ConfigMapVolume(tmp_path / "config")
     async with HttpFake(prometheus(series(1))) as source, HttpFake(scores(1.0)) as scoring:
