@@ -10,7 +10,6 @@ import hashlib
 import logging
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, Final, Literal
 
@@ -21,6 +20,7 @@ from dsf_runtime.apiserver import ApiError
 from dsf_runtime.clock import monotonic
 from gitops_dsf.hub.timestamp import timestamp_of
 from gitops_dsf.reconciler.hub.api import HubApi
+from gitops_dsf.reconciler.hub.kinds import Reference
 from gitops_dsf.reconciler.series import PREFIX
 
 LOG = logging.getLogger(__name__)
@@ -44,17 +44,6 @@ MAX_MESSAGE: Final = 1024
 """Characters of a message that the API server accepts."""
 
 Kind = Literal["Normal", "Warning"]
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Reference:
-    """The namespaced object that an Event is about."""
-
-    api_version: str
-    kind: str
-    namespace: str
-    name: str
-    uid: str
 
 
 class EventMetrics:

@@ -98,7 +98,7 @@ class Replica:
 
 
 @dataclass(kw_only=True)
-class Scene:
+class FrozenLeaderPlane:
     plane: ControlPlane
     hub: Client
     proxy: StoppingProxy
@@ -318,13 +318,13 @@ def application(cluster: str, owner: Object) -> Object:
 
 
 @pytest.fixture(scope="module")
-def scene(control_plane: ControlPlane, argocd: object, hub: Client) -> Iterator[Scene]:
+def scene(control_plane: ControlPlane, argocd: object, hub: Client) -> Iterator[FrozenLeaderPlane]:
     spec = {"git": {"url": "https://git.example.com/fleet.git"}, "argocd": {"namespace": ARGOCD}}
     repository = FleetRepository.model_validate({"metadata": {"name": "frozen"}, "spec": spec})
     objects = [item for item in reconciler(repository) if item["kind"].startswith(NEEDED)]
     proxy = StoppingProxy(upstream=control_plane.hub.url, authority=control_plane.hub.authority_file)
     with ExitStack() as stack:
-        scene = Scene(
+        scene = FrozenLeaderPlane(
             plane=control_plane, hub=hub, proxy=proxy, proxy_url=stack.enter_context(proxy.serving())
         )
         for namespace in (ARGOCD, HUB):
@@ -371,14 +371,14 @@ def dynamic_scorer() -> Object:
 
 
 @pytest.fixture(autouse=True)
-def _proxy_forgets(scene: Scene) -> Iterator[None]:
+def _proxy_forgets(scene: FrozenLeaderPlane) -> Iterator[None]:
     yield
     scene.proxy.asked = scene.proxy.answered = lambda _: None
     scene.proxy.statuses.clear()
 
 
 @contextmanager
-def frozen(scene: Scene, first: Replica, word: Callable[[str], bool]) -> Iterator[None]:
+def frozen(scene: FrozenLeaderPlane, first: Replica, word: Callable[[str], bool]) -> Iterator[None]:
     """Stops it when the first such request was answered, and before it can read the answer; after the block
     it goes on.
     """
@@ -424,7 +424,7 @@ class Step:
 @pytest.mark.parametrize("read", READS)
 @pytest.mark.parametrize("reading", [1, 2])
 def test_the_api_server_alone_keeps_the_last_copy_after_a_stop_at_any_read(
-    scene: Scene, reading: int, read: str
+    scene: FrozenLeaderPlane, reading: int, read: str
 ) -> None:
     """The first replica does not ask its own fence, and the second one waits for nothing: what is left is
     the write that both must win.
@@ -439,7 +439,7 @@ def test_the_api_server_alone_keeps_the_last_copy_after_a_stop_at_any_read(
         assert scene.deletions() == [409], "it did send its deletion, and the API server refused"
 
 
-def test_the_api_server_alone_keeps_the_last_copy_after_a_stop_at_the_patch(scene: Scene) -> None:
+def test_the_api_server_alone_keeps_the_last_copy_after_a_stop_at_the_patch(scene: FrozenLeaderPlane) -> None:
     scene.move()
     with scene.replicas(how="unfenced") as (first, second):
         with frozen(scene, first, lambda word: word.startswith(PATCH)):
@@ -448,7 +448,7 @@ def test_the_api_server_alone_keeps_the_last_copy_after_a_stop_at_the_patch(scen
         hold_for(lambda: scene.copies() == [A], what="the last copy stays", seconds=2)
 
 
-def test_a_deletion_is_refused_whose_sender_was_stopped_after_its_last_look(scene: Scene) -> None:
+def test_a_deletion_is_refused_whose_sender_was_stopped_after_its_last_look(scene: FrozenLeaderPlane) -> None:
     """All that a process can look at itself is behind it: only the API server refuses."""
     scene.move()
     with scene.replicas(how="body") as (first, second):
@@ -461,7 +461,7 @@ def test_a_deletion_is_refused_whose_sender_was_stopped_after_its_last_look(scen
         hold_for(lambda: scene.copies() == [A], what="the last copy stays", seconds=2)
 
 
-def test_a_deletion_is_refused_that_was_on_its_way_for_long(scene: Scene) -> None:
+def test_a_deletion_is_refused_that_was_on_its_way_for_long(scene: FrozenLeaderPlane) -> None:
     scene.move()
     held, gate = threading.Event(), threading.Event()
 
@@ -484,7 +484,7 @@ def test_a_deletion_is_refused_that_was_on_its_way_for_long(scene: Scene) -> Non
         gate.set()
 
 
-def test_the_story_that_lost_an_application(scene: Scene) -> None:
+def test_the_story_that_lost_an_application(scene: FrozenLeaderPlane) -> None:
     """With nothing switched off: the second replica waits for the Lease to expire, and then until deletions
     of the first can no longer arrive.
     """
@@ -504,7 +504,7 @@ def test_the_story_that_lost_an_application(scene: Scene) -> None:
     assert scene.deletions() == [], "a replica that knows that its claim is over sends nothing"
 
 
-def test_a_removal_that_is_stopped_before_it_has_a_connection_sends_nothing(scene: Scene) -> None:
+def test_a_removal_that_is_stopped_before_it_has_a_connection_sends_nothing(scene: FrozenLeaderPlane) -> None:
     scene.move()
     with scene.replicas(how="connection") as (first, second):
         wait_for(lambda: first.stopped, what="it is about to delete", timeout=120, seen=first.process.tail)
@@ -517,7 +517,7 @@ def test_a_removal_that_is_stopped_before_it_has_a_connection_sends_nothing(scen
 
 
 @pytest.mark.parametrize("late", [False, True], ids=["stopped after the last read", "on its way for long"])
-def test_a_dead_score_stays_that_its_agent_renews_meanwhile(scene: Scene, late: bool) -> None:
+def test_a_dead_score_stays_that_its_agent_renews_meanwhile(scene: FrozenLeaderPlane, late: bool) -> None:
     scene.dead_score()
     held, gate = threading.Event(), threading.Event()
 
@@ -555,7 +555,7 @@ def test_a_dead_score_stays_that_its_agent_renews_meanwhile(scene: Scene, late: 
         scene.hub.delete(SCORE, RESOURCE, namespace=B)
 
 
-def test_a_lease_that_is_deleted_by_hand_costs_no_copy(scene: Scene) -> None:
+def test_a_lease_that_is_deleted_by_hand_costs_no_copy(scene: FrozenLeaderPlane) -> None:
     """Two lead for a moment: the old one until it renews, and the new one, which deletes nothing for long."""
     scene.move()
     scene.decide(A)
@@ -570,7 +570,7 @@ def test_a_lease_that_is_deleted_by_hand_costs_no_copy(scene: Scene) -> None:
         hold_for(lambda: scene.copies() == [A], what="the other one stays", seconds=3)
 
 
-def test_nothing_goes_while_the_watch_of_clusters_is_refused(scene: Scene) -> None:
+def test_nothing_goes_while_the_watch_of_clusters_is_refused(scene: FrozenLeaderPlane) -> None:
     role = "rbac.authorization.k8s.io/v1/ClusterRole"
     rules = scene.hub.get(role, "gitops-dsf:reconciler")["rules"]
     fewer = [
@@ -597,7 +597,7 @@ def test_nothing_goes_while_the_watch_of_clusters_is_refused(scene: Scene) -> No
         scene.hub.patch(role, "gitops-dsf:reconciler", {"rules": rules})
 
 
-def test_a_cluster_that_returns_keeps_its_copy_until_ocm_has_decided(scene: Scene) -> None:
+def test_a_cluster_that_returns_keeps_its_copy_until_ocm_has_decided(scene: FrozenLeaderPlane) -> None:
     scene.move()
     scene.plane.set_available(A, "Unknown")
     scene.lease_is_free()

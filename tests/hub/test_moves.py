@@ -95,7 +95,7 @@ class Running:
 
 
 @dataclass(kw_only=True)
-class Scene:
+class MovePlane:
     plane: ControlPlane
     hub: Client
     workload: GitRepository
@@ -273,13 +273,15 @@ def write_moving_fleet(fleet: Fleet, workload: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def scene(control_plane: ControlPlane, argocd: ArgoCD, git_server: GitServer, hub: Client) -> Iterator[Scene]:
+def scene(
+    control_plane: ControlPlane, argocd: ArgoCD, git_server: GitServer, hub: Client
+) -> Iterator[MovePlane]:
     fleet = Fleet(repository=git_server.create(FLEET), name=FLEET)
     workload = git_server.create("moving-workload")
     workload.commit(workload_files({}))
     write_moving_fleet(fleet, workload.url)
     fleet.render()
-    found = Scene(plane=control_plane, hub=hub, workload=workload)
+    found = MovePlane(plane=control_plane, hub=hub, workload=workload)
     with ExitStack() as stack:
         control_plane.add_clusters({name: {} for name in CLUSTERS[2:]})
         for name in reversed(CLUSTERS[2:]):
@@ -294,7 +296,7 @@ def scene(control_plane: ControlPlane, argocd: ArgoCD, git_server: GitServer, hu
 
 
 def test_the_old_copy_goes_with_its_workload_when_the_new_one_is_healthy(
-    scene: Scene, note: Callable[[str], None]
+    scene: MovePlane, note: Callable[[str], None]
 ) -> None:
     with scene.reconciler() as reconciler:
         scene.settle(SINGLE, "cluster1")
@@ -345,7 +347,7 @@ def test_the_old_copy_goes_with_its_workload_when_the_new_one_is_healthy(
         ) in scene.events(SINGLE, "CopyRemoved")
 
 
-def test_a_decision_that_flips_back_costs_only_the_copy_that_nobody_wants(scene: Scene) -> None:
+def test_a_decision_that_flips_back_costs_only_the_copy_that_nobody_wants(scene: MovePlane) -> None:
     with scene.reconciler("moves-back") as reconciler:
         scene.settle(SINGLE, "cluster1")
         # The move from the test before is over, or never was.
@@ -362,7 +364,7 @@ def test_a_decision_that_flips_back_costs_only_the_copy_that_nobody_wants(scene:
 
 
 def test_a_new_copy_that_fails_never_costs_the_old_one_and_a_suspended_one_does_after_the_time_out(
-    scene: Scene,
+    scene: MovePlane,
 ) -> None:
     with scene.reconciler() as reconciler:
         scene.settle(SINGLE, "cluster1")
@@ -395,7 +397,7 @@ def test_a_new_copy_that_fails_never_costs_the_old_one_and_a_suspended_one_does_
             scene.annotate(SINGLE, **{TIMEOUT_ANNOTATION: "1800"})
 
 
-def test_an_empty_decision_removes_nothing(scene: Scene) -> None:
+def test_an_empty_decision_removes_nothing(scene: MovePlane) -> None:
     with scene.reconciler() as reconciler:
         scene.settle(SINGLE, "cluster1")
         before = scene.uid(SINGLE, "cluster1")
@@ -430,7 +432,7 @@ def test_an_empty_decision_removes_nothing(scene: Scene) -> None:
         )
 
 
-def test_a_reconciler_that_was_killed_deletes_once_and_not_too_early(scene: Scene) -> None:
+def test_a_reconciler_that_was_killed_deletes_once_and_not_too_early(scene: MovePlane) -> None:
     with scene.reconciler() as reconciler:
         scene.settle(SINGLE, "cluster1")
     with scene.reconciler("moves-killed") as reconciler:
@@ -460,7 +462,7 @@ def test_a_reconciler_that_was_killed_deletes_once_and_not_too_early(scene: Scen
         assert len(reconciler.said("deleted from cluster1")) <= 1
 
 
-def test_keep_keeps(scene: Scene) -> None:
+def test_keep_keeps(scene: MovePlane) -> None:
     with scene.reconciler() as reconciler:
         scene.settle(KEPT, "cluster1")
         scene.prefer(KEPT, "cluster2")
@@ -470,7 +472,7 @@ def test_keep_keeps(scene: Scene) -> None:
         assert reconciler.waiting(KEPT) == set()
 
 
-def test_one_of_three_copies_moves_and_the_others_are_not_touched(scene: Scene) -> None:
+def test_one_of_three_copies_moves_and_the_others_are_not_touched(scene: MovePlane) -> None:
     with scene.reconciler() as reconciler:
         scene.settle(WIDE, "cluster1", "cluster2", "cluster3")
         before = {cluster: scene.uid(WIDE, cluster) for cluster in ("cluster1", "cluster2")}
@@ -501,7 +503,7 @@ def test_one_of_three_copies_moves_and_the_others_are_not_touched(scene: Scene) 
             scene.plane.set_available("cluster4", "True", since=LONG_AGO_SECONDS)
 
 
-def test_an_application_that_somebody_moved_or_made_is_left_alone(scene: Scene) -> None:
+def test_an_application_that_somebody_moved_or_made_is_left_alone(scene: MovePlane) -> None:
     with scene.reconciler() as reconciler:
         scene.settle(SINGLE, "cluster1")
         stranger = scene.copies(SINGLE)["cluster1"]
@@ -531,7 +533,7 @@ def test_an_application_that_somebody_moved_or_made_is_left_alone(scene: Scene) 
             scene.hub.delete(APPLICATION, f"{SINGLE}-by-hand", namespace=ARGOCD_NAMESPACE)
 
 
-def test_the_hub_refuses_to_delete_another_version_or_another_object(scene: Scene) -> None:
+def test_the_hub_refuses_to_delete_another_version_or_another_object(scene: MovePlane) -> None:
     """What a removal rests on when an Application changes after it was read."""
     spec = {
         "project": "default",
@@ -568,7 +570,7 @@ def test_the_hub_refuses_to_delete_another_version_or_another_object(scene: Scen
         scene.hub.delete(APPLICATION, "versions", namespace=ARGOCD_NAMESPACE)
 
 
-def test_a_look_that_failed_is_asked_for_again(scene: Scene) -> None:
+def test_a_look_that_failed_is_asked_for_again(scene: MovePlane) -> None:
     """Argo CD's own next look after a failure is three minutes away."""
     config = scene.hub.get("v1/ConfigMap", DUCK_TYPE_CONFIGMAP, namespace=ARGOCD_NAMESPACE)
     with scene.reconciler("moves-asking") as reconciler:
@@ -599,7 +601,7 @@ def test_a_look_that_failed_is_asked_for_again(scene: Scene) -> None:
         assert reconciler.said("has not taken up")
 
 
-def annotation(scene: Scene) -> str | None:
+def annotation(scene: MovePlane) -> str | None:
     found: str | None = (
         scene.hub.get(APPLICATION_SET, SINGLE, namespace=ARGOCD_NAMESPACE)["metadata"]
         .get("annotations", {})

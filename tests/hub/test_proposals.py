@@ -37,7 +37,7 @@ def page(*, interval: int) -> Any:
 
 
 @dataclass(kw_only=True)
-class Scene:
+class ProposalPlane:
     plane: ControlPlane
     hub: Client
     server: GitServer
@@ -86,7 +86,7 @@ class Scene:
 @pytest.fixture(scope="module")
 def scene(
     control_plane: ControlPlane, argocd: object, hub: Client, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Scene]:
+) -> Iterator[ProposalPlane]:
     folder = tmp_path_factory.mktemp("proposals")
     secret = folder / "secret"
     secret.mkdir()
@@ -111,7 +111,7 @@ def scene(
         assert imported.code == 0, imported.stderr
         fleet.publish("A fleet")
         server.manners.account = f"x-access-token:{TOKEN}"
-        yield Scene(
+        yield ProposalPlane(
             plane=control_plane,
             hub=hub,
             server=server,
@@ -123,7 +123,7 @@ def scene(
 
 
 @pytest.fixture
-def changes(scene: Scene) -> Iterator[None]:
+def changes(scene: ProposalPlane) -> Iterator[None]:
     """The lock drifts and a cluster joins, for one test; what it proposed goes with it."""
     scene.pages.pages["/config"] = page(interval=30)
     scene.hub.create(
@@ -146,7 +146,7 @@ def changes(scene: Scene) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("changes")
-def test_drift_and_a_joining_cluster_come_back_as_branches(scene: Scene) -> None:
+def test_drift_and_a_joining_cluster_come_back_as_branches(scene: ProposalPlane) -> None:
     with scene.reconciling() as reconciler:
         inventory, lock = scene.offered(2, reconciler)
         assert inventory.startswith("gitops-dsf/inventory-")
@@ -176,7 +176,7 @@ def test_drift_and_a_joining_cluster_come_back_as_branches(scene: Scene) -> None
 
 
 @pytest.mark.usefixtures("changes")
-def test_a_killed_reconciler_leaves_one_branch_in_the_end(scene: Scene) -> None:
+def test_a_killed_reconciler_leaves_one_branch_in_the_end(scene: ProposalPlane) -> None:
     scene.server.manners.push_seconds = 3.0
     begun = scene.server.manners.pushes
     with scene.reconciling() as reconciler:

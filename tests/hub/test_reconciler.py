@@ -44,7 +44,7 @@ PAGE = {
 
 
 @dataclass(kw_only=True)
-class Scene:
+class ReconcilerPlane:
     plane: ControlPlane
     hub: Client
     installation: Installation
@@ -194,7 +194,9 @@ class Running:
 
 
 @pytest.fixture(scope="module")
-def scene(control_plane: ControlPlane, argocd: ArgoCD, git_server: GitServer, hub: Client) -> Iterator[Scene]:
+def scene(
+    control_plane: ControlPlane, argocd: ArgoCD, git_server: GitServer, hub: Client
+) -> Iterator[ReconcilerPlane]:
     fleet = Fleet(repository=git_server.create("reconciled"), name="reconciled")
     write_fleet(fleet, clusters=list(CLUSTERS))
     (fleet.root / "apps/guestbook.yaml").unlink()
@@ -216,15 +218,15 @@ def scene(control_plane: ControlPlane, argocd: ArgoCD, git_server: GitServer, hu
             argocd.add_cluster_secret(cluster, spoke.url, spoke.kubeconfig())
             stack.callback(argocd.remove_cluster_secret, cluster)
         installation = stack.enter_context(installed(fleet, control_plane, clusters=CLUSTERS))
-        yield Scene(plane=control_plane, hub=hub, installation=installation, pages=pages)
+        yield ReconcilerPlane(plane=control_plane, hub=hub, installation=installation, pages=pages)
 
 
 @pytest.fixture(autouse=True)
-def _all_is_good(scene: Scene) -> None:
+def _all_is_good(scene: ReconcilerPlane) -> None:
     scene.is_good()
 
 
-def test_an_application_set_that_missed_its_decision_gets_it(scene: Scene) -> None:
+def test_an_application_set_that_missed_its_decision_gets_it(scene: ReconcilerPlane) -> None:
     application_set, placement = scene.rendered("ApplicationSet"), scene.rendered("Placement")
     for kind in (APPLICATION_SET, PLACEMENT):
         scene.hub.delete(kind, APPLICATION, namespace=ARGOCD_NAMESPACE)
@@ -247,7 +249,7 @@ def test_an_application_set_that_missed_its_decision_gets_it(scene: Scene) -> No
 
 
 def test_the_application_moves_in_seconds_with_the_reconciler_and_at_the_next_poll_without(
-    scene: Scene, note: Callable[[str], None]
+    scene: ReconcilerPlane, note: Callable[[str], None]
 ) -> None:
     with scene.reconciler() as reconciler:
         scene.move("cluster1")
@@ -272,7 +274,7 @@ def test_the_application_moves_in_seconds_with_the_reconciler_and_at_the_next_po
     )
 
 
-def test_status_is_written_once_and_columns_show_it(scene: Scene) -> None:
+def test_status_is_written_once_and_columns_show_it(scene: ReconcilerPlane) -> None:
     with scene.reconciler() as reconciler:
         # The status of a test before may say some of it already.
         wanted = {
@@ -303,7 +305,7 @@ def test_status_is_written_once_and_columns_show_it(scene: Scene) -> None:
             assert json.loads(line)["level"] in {"info", "warning"}
 
 
-def test_what_changes_is_seen(scene: Scene) -> None:
+def test_what_changes_is_seen(scene: ReconcilerPlane) -> None:
     with scene.reconciler():
         wait_for(lambda: scene.condition("ConfigSynced")[1] == "InSync", what="in sync", seen=scene.status)
         scene.pages.pages["/config"] = says(**{**PAGE, "scoring": {"params": {"name": SCORE, "interval": 7}}})
@@ -329,7 +331,7 @@ def test_what_changes_is_seen(scene: Scene) -> None:
         assert "(cluster2)" in scene.condition("Scored")[2]
 
 
-def test_one_of_two_replicas_leads_and_the_other_takes_over(scene: Scene) -> None:
+def test_one_of_two_replicas_leads_and_the_other_takes_over(scene: ReconcilerPlane) -> None:
     with scene.reconciler("reconciler-b"):
         with scene.reconciler("reconciler-a", leads=False) as second:
             hold_for(lambda: not second.leads, what="the second waits", seconds=4)
@@ -339,7 +341,7 @@ def test_one_of_two_replicas_leads_and_the_other_takes_over(scene: Scene) -> Non
             wait_for(lambda: second.leads, what="the second leads", timeout=12, seen=second.process.tail)
 
 
-def test_it_survives_an_api_server_that_restarts(scene: Scene) -> None:
+def test_it_survives_an_api_server_that_restarts(scene: ReconcilerPlane) -> None:
     with scene.reconciler() as reconciler:
         scene.move("cluster1")
         scene.plane.restart_hub_apiserver()
@@ -359,7 +361,7 @@ def test_it_survives_an_api_server_that_restarts(scene: Scene) -> None:
         assert reconciler.process.running
 
 
-def test_a_single_pass_writes_and_ends(scene: Scene) -> None:
+def test_a_single_pass_writes_and_ends(scene: ReconcilerPlane) -> None:
     scene.pages.pages["/config"] = says(**{**PAGE, "scoring": {"params": {"name": SCORE, "interval": 9}}})
     ran = gitops_dsf_process(
         "reconcile", "--once", f"--kubeconfig={scene.kubeconfig()}", folder=scene.fleet.root

@@ -33,7 +33,7 @@ MASKS_SECONDS = 60
 
 
 @dataclass(frozen=True, kw_only=True)
-class Scene:
+class StatusPlane:
     plane: ControlPlane
     hub: Client
     fleet: Fleet
@@ -84,7 +84,9 @@ class Scene:
 
 
 @pytest.fixture(scope="module")
-def scene(control_plane: ControlPlane, argocd: object, git_server: GitServer, hub: Client) -> Iterator[Scene]:
+def scene(
+    control_plane: ControlPlane, argocd: object, git_server: GitServer, hub: Client
+) -> Iterator[StatusPlane]:
     fleet = Fleet(repository=git_server.create("missing"), name="missing")
     write_fleet(fleet, clusters=list(CLUSTERS))
     with ExitStack() as stack:
@@ -94,13 +96,13 @@ def scene(control_plane: ControlPlane, argocd: object, git_server: GitServer, hu
         fleet.render()
         installation = stack.enter_context(installed(fleet, control_plane, clusters=CLUSTERS))
         reconciler = stack.enter_context(reconciling(control_plane))
-        yield Scene(
+        yield StatusPlane(
             plane=control_plane, hub=hub, fleet=fleet, installation=installation, reconciler=reconciler
         )
 
 
 @pytest.fixture
-def late(scene: Scene) -> Iterator[str]:
+def late(scene: StatusPlane) -> Iterator[str]:
     """A scorer that was made a moment ago."""
     item: Object = scene.hub.get(KIND, SCORER, namespace=HUB_NAMESPACE)
     spec = {
@@ -124,7 +126,7 @@ def late(scene: Scene) -> Iterator[str]:
 
 
 def test_a_cluster_that_never_published_is_missing_after_a_while_unless_it_is_masked(
-    scene: Scene, late: str
+    scene: StatusPlane, late: str
 ) -> None:
     """One test, because both halves wait for the same two minutes."""
     scene.publish("cluster1")
@@ -133,7 +135,7 @@ def test_a_cluster_that_never_published_is_missing_after_a_while_unless_it_is_ma
     not_missing_while_masked(scene)
 
 
-def missing_until_it_publishes(scene: Scene, late: str) -> None:
+def missing_until_it_publishes(scene: StatusPlane, late: str) -> None:
     scene.is_scored("NoScores", "not published yet on 2 clusters (cluster1, cluster2)", name=late)
     assert scene.scored(late)[0] == "Unknown"
     scene.publish("cluster1", "late", "late")
@@ -158,7 +160,7 @@ def missing_until_it_publishes(scene: Scene, late: str) -> None:
     assert scored == [("Normal", "Fresh", 1), ("Warning", "Missing", 1), ("Normal", "Fresh", 1)]
 
 
-def not_missing_while_masked(scene: Scene) -> None:
+def not_missing_while_masked(scene: StatusPlane) -> None:
     scene.is_scored("Missing", "missing on 1 cluster (cluster2)", timeout=PATIENCE)
     mask = {"clusterName": "cluster2", "scoreName": SCORE}
     config: Object = {
@@ -183,7 +185,7 @@ def not_missing_while_masked(scene: Scene) -> None:
     scene.is_scored("Fresh", "not published yet on 1 cluster (cluster2)", timeout=MASKS_SECONDS)
 
 
-def test_a_placement_that_ranks_by_a_dead_score_is_named_and_told(scene: Scene) -> None:
+def test_a_placement_that_ranks_by_a_dead_score_is_named_and_told(scene: StatusPlane) -> None:
     for cluster in CLUSTERS:
         scene.publish(cluster)
     wait_for(
@@ -208,7 +210,7 @@ def test_a_placement_that_ranks_by_a_dead_score_is_named_and_told(scene: Scene) 
     )
 
 
-def told(scene: Scene) -> Counter[tuple[str, str]]:
+def told(scene: StatusPlane) -> Counter[tuple[str, str]]:
     """How often what was said about the Placement; the same words as in an earlier test are counted up."""
     found: Counter[tuple[str, str]] = Counter()
     for kind, reason, count in scene.said(APPLICATION, namespace=ARGOCD_NAMESPACE):

@@ -28,7 +28,7 @@ ARGOCD_NAMESPACE = "argocd"
 
 
 @dataclass(kw_only=True)
-class Scene:
+class StateBranchPlane:
     plane: ControlPlane
     hub: Client
     fleet: Fleet
@@ -59,18 +59,20 @@ class Scene:
 
 
 @pytest.fixture(scope="module")
-def scene(control_plane: ControlPlane, argocd: ArgoCD, git_server: GitServer, hub: Client) -> Iterator[Scene]:
+def scene(
+    control_plane: ControlPlane, argocd: ArgoCD, git_server: GitServer, hub: Client
+) -> Iterator[StateBranchPlane]:
     fleet = Fleet(repository=git_server.create("snapshot"), name="snapshot")
     write_fleet(fleet, clusters=list(CLUSTERS))
     fleet.render()
     with installed(fleet, control_plane, clusters=CLUSTERS):
-        scene = Scene(plane=control_plane, hub=hub, fleet=fleet)
+        scene = StateBranchPlane(plane=control_plane, hub=hub, fleet=fleet)
         scene.scores(cluster1=90, cluster2=5)
         wait_for(lambda: scene.decision() == ["cluster1"], what="OCM decides", seen=scene.decision)
         yield scene
 
 
-def test_a_preview_without_access_to_the_hub_says_what_ocm_decided(scene: Scene) -> None:
+def test_a_preview_without_access_to_the_hub_says_what_ocm_decided(scene: StateBranchPlane) -> None:
     url = scene.fleet.repository.url
     with reconciling(
         scene.plane, f"--git-url={url}", f"--state-branch={BRANCH}", "--state-interval=10"

@@ -104,17 +104,17 @@ class GitProgram:
         return (await self.run(*arguments)).decode(errors="surrogateescape").rstrip("\n")
 
     def _error(self, verb: str, out: bytearray, err: bytearray) -> GitError:
-        said = err.decode(errors="replace")
+        output = err.decode(errors="replace")
         if verb == "push":
             # The report has the refused branches and the reasons. Standard error has neither.
-            said = "\n".join(
+            output = "\n".join(
                 [
                     *(line[1:] for line in out.decode(errors="replace").splitlines() if line.startswith("!")),
-                    said,
+                    output,
                 ]
             )
-        words = summary(self._credentials.cleaned(said))
-        return GitError(cause_of(said), f"git {verb}: {words or 'failed without a message'}")
+        words = summary(self._credentials.cleaned(output))
+        return GitError(cause_of(output), f"git {verb}: {words or 'failed without a message'}")
 
     def _environment(self, server: str) -> Mapping[str, str]:
         return {

@@ -2,6 +2,7 @@
 to them for Events.
 """
 
+from dataclasses import dataclass
 from typing import Final
 
 import msgspec
@@ -15,7 +16,6 @@ from gitops_dsf.hub.names import APPLICATION_REFRESH_ANNOTATION, PULL_ANNOTATION
 from gitops_dsf.hub.objects import ManagedCluster, Placement, PlacementDecision
 from gitops_dsf.hub.placements import PlacementSummary, summary_of
 from gitops_dsf.hub.scorers import DynamicScorer
-from gitops_dsf.reconciler.events import Reference
 
 SCORERS_PATH: Final = f"/apis/{DSF_GROUP}/{DSF_VERSION}/namespaces/{{}}/dynamicscorers"
 CLUSTERS_PATH: Final = f"/apis/{SCORE_GROUP}/v1/managedclusters"
@@ -26,6 +26,17 @@ PLACEMENTS_PATH: Final = f"/apis/{SCORE_GROUP}/v1beta1/namespaces/{{}}/placement
 DECISIONS_PATH: Final = f"/apis/{SCORE_GROUP}/v1beta1/namespaces/{{}}/placementdecisions"
 SETS_PATH: Final = "/apis/argoproj.io/v1alpha1/namespaces/{}/applicationsets"
 APPLICATIONS_PATH: Final = "/apis/argoproj.io/v1alpha1/namespaces/{}/applications"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reference:
+    """The namespaced object that an Event is about."""
+
+    api_version: str
+    kind: str
+    namespace: str
+    name: str
+    uid: str
 
 
 class _Versioned(msgspec.Struct, frozen=True, rename="camel"):

@@ -37,7 +37,7 @@ class ScoreSummary(msgspec.Struct, frozen=True, gc=False):
     """Of items; None where there are more of them, or longer ones, than are kept."""
 
     def has(self, dimension: str) -> bool:
-        """Whether there is an item of this name, or nobody knows."""
+        """Whether there is an item of this name, or the names are not known."""
         return bool(self.count) and (self.names is None or dimension in self.names)
 
 
@@ -124,7 +124,7 @@ class ScoreInformer(Informer[ScoreSummary]):
         )
 
     def of(self, resource: str) -> Mapping[str, ScoreSummary]:
-        """The scores of one name by cluster, such as a scorer's; read-only. Ask anew each time: a new list
+        """The scores of one name by cluster, such as a scorer's; read-only. Ask again each time: a new list
         makes a new table.
         """
         return cast("ScoreTable", self._items).of(resource)

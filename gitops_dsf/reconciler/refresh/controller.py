@@ -36,12 +36,12 @@ class RefreshMetrics:
     def __init__(self, registry: CollectorRegistry) -> None:
         self.refreshes = Counter(
             f"{PREFIX}_refreshes",
-            "ApplicationSets that were asked to look at decisions now.",
+            "Refreshes of ApplicationSets because of a changed decision.",
             registry=registry,
         )
         self.refresh_delay = Histogram(
             f"{PREFIX}_refresh_delay_seconds",
-            "From the last change of a decision until its ApplicationSet was asked to look.",
+            "Seconds from the last change of a decision until the refresh of its ApplicationSet.",
             buckets=(5, 6, 7, 8, 10, 15, 20, 30, 60),
             registry=registry,
         )

@@ -1,6 +1,6 @@
 """Deletes one dead score.
 
-Everything that the deletion rests on is read again first. The request names UID and resourceVersion, so the
+Everything that the deletion depends on is read again first. The request names UID and resourceVersion, so the
 hub deletes the version that was read, or nothing.
 """
 
