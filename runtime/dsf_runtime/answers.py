@@ -52,15 +52,15 @@ async def read(
     cut: bool = False,
     compressed: bool = False,
     expected: int = 0,
-    arrives: Callable[[int], None] = lambda _size: None,
+    on_bytes: Callable[[int], None] = lambda _size: None,
 ) -> Body:
     """Reads at most ``limit`` bytes of content. A longer body is cut if ``cut`` is set, else TooLargeError is
     raised.
 
     It also raises ExcessError, InflateError, CodingError and exceptions of httpx. With ``compressed``, gzip
     and deflate are decoded. ``expected`` is the size of the last answer. The Content-Length of this one is
-    not used, so that a peer cannot make us allocate memory. ``arrives`` is called with the size of each piece
-    before it is kept, and may raise an exception to refuse it.
+    not used, so that a peer cannot make us allocate memory. ``on_bytes`` is called with the size of each
+    piece before it is kept, and may raise an exception to refuse it.
     """
     stream = response.extensions["network_stream"]
     if not isinstance(stream, BoundedStream):
@@ -80,7 +80,7 @@ async def read(
             msg = "sends more framing than content (tiny chunks)"
             raise ExcessError(msg)
         for piece in _pieces(inflate, chunk):
-            arrives(len(piece))
+            on_bytes(len(piece))
             body.add(piece)
             ascii_ = ascii_ and piece.isascii()
             if body.size > limit:

@@ -104,7 +104,7 @@ class Reservation:
             self._size = 0
             self._count(0)
 
-    def arrives(self, size: int) -> None:
+    def add(self, size: int) -> None:
         """Counts bytes that are about to be kept. Raises BudgetFullError if they do not fit beside the
         others, and CallError if they would not fit alone.
         """
@@ -123,7 +123,7 @@ class Reservation:
             raise BudgetFullError(GROWTH * self._size)
         self._count(counted)
 
-    def holds(self, size: int) -> None:
+    def set_size(self, size: int) -> None:
         """Sets the size of the answers in memory. Bytes that were expected beyond it stay counted."""
         self._size = size
         self._count(max(self._counted, size))

@@ -42,7 +42,7 @@ class Endpoint:
         token = await self._credentials.token(self._auth)
         self._sent = (token,)
         trust = self._trusted(await self._credentials.trust(self._auth))
-        call = replace(call, trust=trust, arrives=self._reservation.arrives)
+        call = replace(call, trust=trust, on_bytes=self._reservation.add)
         try:
             answer = await self._transport.call(_with(call, token))
         except CallError as error:

@@ -42,39 +42,39 @@ class _Origin:
     def __init__(self, *, most: int) -> None:
         self._most = most, (most + 1) // 2
         self._busy = [0, 0]
-        self._lines: tuple[deque[asyncio.Future[None]], deque[asyncio.Future[None]]] = deque(), deque()
+        self._queues: tuple[deque[asyncio.Future[None]], deque[asyncio.Future[None]]] = deque(), deque()
 
     @property
     def idle(self) -> bool:
-        return not any(self._busy) and not any(self._lines)
+        return not any(self._busy) and not any(self._queues)
 
     async def enter(self, unresponsive: bool) -> None:
-        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        line = self._lines[unresponsive]
-        line.append(turn)
-        self._call()
+        slot: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        queue = self._queues[unresponsive]
+        queue.append(slot)
+        self._grant()
         try:
-            await turn
+            await slot
         except asyncio.CancelledError:
-            if not turn.cancelled():
+            if not slot.cancelled():
                 # The slot was given to this caller just before the cancellation.
                 self.leave(unresponsive)
-            elif turn in line:
-                line.remove(turn)
+            elif slot in queue:
+                queue.remove(slot)
             raise
 
     def leave(self, unresponsive: bool) -> None:
         self._busy[unresponsive] -= 1
-        self._call()
+        self._grant()
 
-    def _call(self) -> None:
-        for unresponsive, line in enumerate(self._lines):
+    def _grant(self) -> None:
+        for unresponsive, queue in enumerate(self._queues):
             while (
-                line
+                queue
                 and sum(self._busy) < self._most[0]
                 and self._busy[unresponsive] < self._most[unresponsive]
             ):
-                turn = line.popleft()
-                if not turn.cancelled():
+                slot = queue.popleft()
+                if not slot.cancelled():
                     self._busy[unresponsive] += 1
-                    turn.set_result(None)
+                    slot.set_result(None)

@@ -61,7 +61,7 @@ class Call:
     trust: ssl.SSLContext | None = None
     """The CAs to trust for https. None means the system's CAs."""
     expected: int = 0
-    arrives: Callable[[int], None] = lambda _size: None
+    on_bytes: Callable[[int], None] = lambda _size: None
     """Called with the size of every piece of the answer before it is kept. It may raise an exception to
     refuse it.
     """
@@ -133,7 +133,7 @@ class Transport:
                     cut=not good,
                     compressed=True,
                     expected=call.expected,
-                    arrives=call.arrives,
+                    on_bytes=call.on_bytes,
                 )
             except TooLargeError as error:
                 msg = f"{error} (--max-answer-bytes)"

@@ -74,11 +74,11 @@ class Cycle:
     async def _run(self) -> CycleResult:
         with self._metrics.stage("fetch"):
             series = await self._fetch(now=self._clock.wall())
-        self._holds(series.size)
+        self._set_size(series.size)
         self._metrics.fetched(series=series.count, size=series.size, warnings=len(series.warnings))
         with self._metrics.stage("score"):
             results = await self._score(series)
-        self._holds(series.size + results.size)
+        self._set_size(series.size + results.size)
         self._drop(results.dropped)
         if not results.scores:
             raise self._score.no_results(results, series=series.count)
@@ -111,9 +111,9 @@ class Cycle:
         for reason, count in sorted(dropped.items()):
             self._metrics.dropped(reason, count)
 
-    def _holds(self, size: int) -> None:
+    def _set_size(self, size: int) -> None:
         self._expected = size
-        self._reservation.holds(size)
+        self._reservation.set_size(size)
 
     async def _items(self, results: Results) -> Items:
         builder = ItemBuilder(scorer=self._scorer)

@@ -139,14 +139,14 @@ async def test_what_they_send_counts_while_it_arrives(kind: str) -> None:
     async def get(url: str) -> str:
         reservation, expected = budget.reservation(), None
 
-        def arrives(size: int) -> None:
-            reservation.arrives(size)
+        def on_bytes(size: int) -> None:
+            reservation.add(size)
             most.append(budget.used)
 
         while True:
             try:
                 async with reservation.room(expected):
-                    await transport.call(Call(method="GET", url=url, arrives=arrives))
+                    await transport.call(Call(method="GET", url=url, on_bytes=on_bytes))
             except BudgetFullError as error:
                 expected = error.wanted
             except CallError as error:

@@ -25,7 +25,7 @@ class Holder:
     async def _run(self, budget: Budget, expected: int | None, actual: int | None) -> None:
         async with budget.room(expected) as reservation:
             if actual is not None:
-                reservation.holds(actual)
+                reservation.set_size(actual)
             self.inside = True
             try:
                 await self.done.wait()
@@ -140,7 +140,7 @@ async def test_bytes_count_as_they_arrive_and_never_exceed_the_limit() -> None:
             try:
                 async with reservation.room(expected):
                     for _ in range(1000):
-                        reservation.arrives(MB // 4)
+                        reservation.add(MB // 4)
                         most = max(most, budget.used)
                         await asyncio.sleep(0)
             except BudgetFullError as error:
@@ -161,11 +161,11 @@ async def test_expected_bytes_are_reserved() -> None:
     budget = Budget(limit=LIMIT)
     async with budget.room(6 * MB) as reservation:
         async with budget.room(None) as other:
-            other.arrives(4 * MB)
+            other.add(4 * MB)
             with pytest.raises(BudgetFullError):
-                other.arrives(1)
+                other.add(1)
         for _ in range(6):
-            reservation.arrives(MB)
-        reservation.holds(2 * MB)
+            reservation.add(MB)
+        reservation.set_size(2 * MB)
         assert budget.used == 6 * MB, "room for the results is kept, too"
     assert budget.used == 0
