@@ -46,8 +46,8 @@ class SystemClock:
         await asyncio.sleep(max(0.0, seconds))
 
 
-async def happens_within(event: asyncio.Event, *, seconds: float) -> bool:
-    """Waits for the event, at most this long. Returns whether it was set in time.
+async def happens_within(event: asyncio.Event, *, seconds: float | None) -> bool:
+    """Waits for the event, at most this long (None: without limit). Returns whether it was set in time.
 
     Do not use ``asyncio.wait_for`` instead. Before Python 3.12 it loses a cancellation that arrives together
     with the event, and the task continues.

@@ -9,6 +9,7 @@ import asyncio
 from typing import Final
 
 from dsf_runtime.apiserver import ApiError
+from dsf_runtime.clock import happens_within
 from gitops_dsf.hub.applications import Application
 from gitops_dsf.hub.applicationsets import ApplicationSet
 from gitops_dsf.reconciler.events import Events
@@ -78,11 +79,7 @@ class MoveController:
                 await self._reconcile()
                 self.passes += 1
                 await asyncio.sleep(self._pause)
-                try:
-                    async with asyncio.timeout(max(0.0, self._next - self._clock())):
-                        await self._wake.wait()
-                except TimeoutError:
-                    continue
+                await happens_within(self._wake, seconds=max(0.0, self._next - self._clock()))
         finally:
             # Clear metrics on losing leadership.
             self._report.keep_only(())

@@ -16,6 +16,7 @@ from typing import Final
 from prometheus_client import CollectorRegistry, Counter, Histogram
 
 from dsf_runtime.apiserver import ApiError
+from dsf_runtime.clock import happens_within
 from gitops_dsf.hub.names import REFRESH_ANNOTATION
 from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.hub.decisions import DecisionTracker
@@ -90,11 +91,7 @@ class RefreshController:
                 # What is still due could not be refreshed.
                 left, wait = self._debounce.due(self._view.sets.items, self._clock())
                 wait = RETRY_SECONDS if left else wait
-            try:
-                async with asyncio.timeout(wait):
-                    await self._wake.wait()
-            except TimeoutError:
-                continue
+            await happens_within(self._wake, seconds=wait)
 
     async def _refresh(self, due: Due) -> None:
         # The UID makes the hub refuse an ApplicationSet that was deleted and created again.

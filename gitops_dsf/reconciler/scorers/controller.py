@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
+from dsf_runtime.clock import happens_within
 from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.reconciler.events import Events
 from gitops_dsf.reconciler.freshness.assessment import Assessment
@@ -134,11 +135,7 @@ class ScorerController:
                 await self._pass()
             except HubUnavailableError as error:
                 LOG.warning("statuses that are not written yet wait for the next pass: %s", error)
-            try:
-                async with asyncio.timeout(STATUS_SECONDS):
-                    await self._status_now.wait()
-            except TimeoutError:
-                continue
+            await happens_within(self._status_now, seconds=STATUS_SECONDS)
 
     async def _pass(self) -> int:
         """Assesses everything and writes statuses that differ. Returns how many. Raises
