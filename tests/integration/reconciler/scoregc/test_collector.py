@@ -6,7 +6,6 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime
 
 import pytest
 
@@ -16,28 +15,28 @@ from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.reconciler.metrics import Metrics
 from gitops_dsf.reconciler.scoregc.controller import CONFIRM_SECONDS, FOREIGN_SECONDS, ScoreGarbageCollector
 from gitops_dsf.reconciler.scoregc.limit import DAY
+from tests.integration.reconciler.fleethub import FleetHub
 from tests.support import virtual_time
-from tests.support.objecthub import FixedClaim, ObjectHub
+from tests.support.objecthub import FixedClaim
 from tests.support.waiting import for_a_while, until
 
 NAMESPACE, SCORE = "hub", "cpu-score"
 INTERVAL = 0.02
 TTL = 100.0
-OURS = {"app.kubernetes.io/managed-by": "gitops-dsf-agent"}
 
 
-class DeadScoreHub:
+class DeadScoreHub(FleetHub):
     """Twenty clusters without the agent's add-on, whose scores of `cpu` expired long ago; and a clock that a
     test moves.
     """
 
-    def __init__(self, server: ObjectHub) -> None:
-        self.server = server
+    def __init__(self) -> None:
+        super().__init__()
         self.now = 1_000.0
         self.claim = FixedClaim()
         self.metrics = Metrics()
         scoring = {"params": {"name": "cpu_score"}}
-        self.server.put(
+        self.put(
             "dynamicscorers",
             "cpu",
             namespace=NAMESPACE,
@@ -45,31 +44,15 @@ class DeadScoreHub:
         )
         for number in range(20):
             self.cluster(f"c{number:02}")
-            self.score(f"c{number:02}", -TTL - 100 + number)
+            self.score(f"c{number:02}", SCORE, seconds=-TTL - 100 + number)
 
     def cluster(self, name: str, available: str = "True") -> None:
         status = {"conditions": [{"type": "ManagedClusterConditionAvailable", "status": available}]}
-        self.server.put("managedclusters", name, status=status)
-
-    def agent(self, cluster: str, available: str = "True") -> None:
-        status = {"conditions": [{"type": "Available", "status": available}]}
-        self.server.put("managedclusteraddons", "gitops-dsf-agent", namespace=cluster, status=status)
-
-    def score(
-        self, cluster: str, seconds: float, *, name: str = SCORE, labels: dict[str, str] = OURS
-    ) -> None:
-        """It expires so many seconds from now."""
-        until = datetime.fromtimestamp(int(time.time() + seconds), tz=UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        status = {"validUntil": until, "scores": [{"name": "all", "value": 1}]}
-        self.server.put(
-            "addonplacementscores", name, namespace=cluster, metadata={"labels": labels}, status=status
-        )
+        self.put("managedclusters", name, status=status)
 
     def left(self, name: str = SCORE) -> list[str]:
         return sorted(
-            place
-            for kind, place, each in self.server.objects
-            if kind == "addonplacementscores" and each == name
+            place for kind, place, each in self.objects if kind == "addonplacementscores" and each == name
         )
 
     def removed(self) -> list[str]:
@@ -85,12 +68,12 @@ class DeadScoreHub:
 
     @property
     def deletions(self) -> list[str]:
-        return [word for word in self.server.asked if word.startswith("DELETE")]
+        return [word for word in self.asked if word.startswith("DELETE")]
 
     @asynccontextmanager
     async def collecting(self) -> AsyncIterator[Callable[[], Awaitable[None]]]:
         """Runs the collector. The function it yields reads the lists anew, and lets several passes go by."""
-        async with self.server.api(claim=self.claim, clock=lambda: self.now) as api:
+        async with self.api(claim=self.claim, clock=lambda: self.now) as api:
             view = self.view = HubView(api=api, hub_namespace=NAMESPACE, argocd_namespace="argocd")
             events = Events(api=api, metrics=self.metrics.events)
             collector = ScoreGarbageCollector(
@@ -120,8 +103,8 @@ class DeadScoreHub:
 
 def play(test: Callable[[DeadScoreHub], Awaitable[None]]) -> None:
     async def go() -> None:
-        async with ObjectHub() as server:
-            await test(DeadScoreHub(server))
+        async with DeadScoreHub() as hub:
+            await test(hub)
 
     virtual_time.run(go())
 
@@ -145,13 +128,13 @@ def test_a_tenth_per_ttl_the_oldest_first_and_never_more_after_a_restart() -> No
             await again()
             assert hub.removed() == ["c00", "c01"], "what the one before it removed is not known"
             hub.now += 1
-            await until(lambda: len(hub.server.events("DeadScoresRemoved")) == 2)
+            await until(lambda: len(hub.events("DeadScoresRemoved")) == 2)
             await again()
             assert hub.removed() == ["c00", "c01", "c02"], "a tenth of 18 is one"
             assert hub.dead == 17
             assert hub.metric("dead_scores_removed_total", scorer="cpu") == 3
         why = "(the agent's add-on is not installed)"
-        assert hub.server.events("DeadScoresRemoved") == [
+        assert hub.events("DeadScoresRemoved") == [
             f"deleted expired scores that no agent renews: c00 {why}, c01 {why}",
             f"deleted expired scores that no agent renews: c02 {why}",
         ]
@@ -163,8 +146,8 @@ def test_what_lives_is_left() -> None:
     async def test(hub: DeadScoreHub) -> None:
         for number in range(20):
             hub.agent(f"c{number:02}")
-        hub.score("c03", 600)
-        hub.score("c04", -1)
+        hub.score("c03", SCORE, seconds=600)
+        hub.score("c04", SCORE, seconds=-1)
         for name in ("c03", "c04"):
             hub.agent(name, "False")
         async with hub.collecting() as again:
@@ -191,7 +174,7 @@ def test_what_lives_is_left() -> None:
 def test_what_changed_since_the_lists_is_left() -> None:
     async def test(hub: DeadScoreHub) -> None:
         def renewed() -> None:
-            hub.score("c00", 600)
+            hub.score("c00", SCORE, seconds=600)
 
         def back() -> None:
             for cluster in hub.left():
@@ -217,9 +200,9 @@ def test_the_hub_removes_what_was_read_or_nothing() -> None:
         def somebody(word: str) -> None:
             if word == "DELETE addonplacementscores":
                 for cluster in hub.left():
-                    hub.score(cluster, 600)
+                    hub.score(cluster, SCORE, seconds=600)
 
-        hub.server.between = somebody
+        hub.between = somebody
         async with hub.collecting() as again:
             await until(lambda: hub.dead == 20)
             hub.now += TTL
@@ -235,18 +218,21 @@ def test_scores_of_others_are_left_for_ever_and_read_once_an_hour() -> None:
     async def test(hub: DeadScoreHub) -> None:
         for cluster in hub.left():
             hub.score(
-                cluster, -DAY, labels={"app.kubernetes.io/managed-by": "somebody"} if cluster < "c10" else {}
+                cluster,
+                SCORE,
+                seconds=-DAY,
+                labels={"app.kubernetes.io/managed-by": "somebody"} if cluster < "c10" else {},
             )
-        hub.score("c00", -2 * DAY, name="resource-usage-score", labels={})
+        hub.score("c00", "resource-usage-score", seconds=-2 * DAY, labels={})
         async with hub.collecting() as again:
             await until(lambda: hub.dead == 20)
             hub.now += 2 * DAY
             await until(lambda: hub.dead is None)
             assert hub.metric("dead_scores", scorer="resource-usage-score") is None
-            asked = len(hub.server.asked)
+            asked = len(hub.asked)
             await again()
-            assert len(hub.server.asked) == asked + 4, "the lists, and nothing else"
-            hub.score("c00", -DAY)
+            assert len(hub.asked) == asked + 4, "the lists, and nothing else"
+            hub.score("c00", SCORE, seconds=-DAY)
             hub.now += FOREIGN_SECONDS
             await until(lambda: hub.removed() == ["c00"])
             await again()
@@ -257,8 +243,8 @@ def test_scores_of_others_are_left_for_ever_and_read_once_an_hour() -> None:
 
 def test_a_scorer_that_is_gone_leaves_scores_for_a_day() -> None:
     async def test(hub: DeadScoreHub) -> None:
-        del hub.server.objects["dynamicscorers", NAMESPACE, "cpu"]
-        hub.score("c07", -DAY - 60)
+        del hub.objects["dynamicscorers", NAMESPACE, "cpu"]
+        hub.score("c07", SCORE, seconds=-DAY - 60)
         async with hub.collecting() as again:
             await until(lambda: hub.metric("dead_scores", scorer=SCORE) == 1)
             hub.now += DAY - 1
@@ -268,25 +254,25 @@ def test_a_scorer_that_is_gone_leaves_scores_for_a_day() -> None:
             await until(lambda: hub.removed() == ["c07"])
             await again()
             assert hub.metric("dead_scores", scorer=SCORE) is None
-            assert hub.server.events("DeadScoresRemoved") == []
+            assert hub.events("DeadScoresRemoved") == []
 
     play(test)
 
 
 def test_without_the_hubs_time_nothing_is_expired() -> None:
     async def test(hub: DeadScoreHub) -> None:
-        hub.server.clock = None
+        hub.clock = None
         async with hub.collecting() as again:
             hub.now += 10 * TTL
             await again()
             assert hub.dead is None
-            hub.server.clock = lambda: time.time() - 150
+            hub.clock = lambda: time.time() - 150
             await again()
             assert hub.dead is None, "by the hub's clock they have not been expired for a TTL"
-            hub.server.clock = time.time
+            hub.clock = time.time
             await again()
             await until(lambda: hub.dead == 20)
-            hub.server.clock = None
+            hub.clock = None
             hub.now += CONFIRM_SECONDS
             await again()
             assert hub.deletions == []
@@ -297,16 +283,16 @@ def test_without_the_hubs_time_nothing_is_expired() -> None:
 def test_the_hubs_time_must_be_known_to_the_last() -> None:
     async def test(hub: DeadScoreHub) -> None:
         def silent(word: str) -> None:
-            if word == "GET managedclusteraddons" and hub.server.asked[-1] == word:
-                hub.server.clock = None if armed else time.time
+            if word == "GET managedclusteraddons" and hub.asked[-1] == word:
+                hub.clock = None if armed else time.time
 
         armed = False
         async with hub.collecting() as again:
             await until(lambda: hub.dead == 20)
-            hub.server.between = silent
+            hub.between = silent
             armed = True
             hub.now += TTL
-            await until(lambda: hub.server.clock is None)
+            await until(lambda: hub.clock is None)
             await for_a_while(10 * INTERVAL)
             assert hub.deletions == []
             armed = False
@@ -318,7 +304,7 @@ def test_the_hubs_time_must_be_known_to_the_last() -> None:
 
 def test_a_refusal_does_not_count_and_silence_does() -> None:
     async def test(hub: DeadScoreHub) -> None:
-        hub.server.refusals = {"DELETE addonplacementscores": [400, 409, 0, 500]}
+        hub.refusals = {"DELETE addonplacementscores": [400, 409, 0, 500]}
         async with hub.collecting() as again:
             await until(lambda: hub.dead == 20)
             hub.now += TTL
@@ -331,7 +317,7 @@ def test_a_refusal_does_not_count_and_silence_does() -> None:
             await again()
             assert len(hub.deletions) == 4
             assert (hub.removed(), hub.dead) == ([], 20), "without an answer two may be gone already"
-            hub.server.refusals = {"GET addonplacementscores": [500, 0]}
+            hub.refusals = {"GET addonplacementscores": [500, 0]}
             hub.now += TTL
             await until(lambda: hub.removed() == ["c00", "c01"])
 
@@ -359,13 +345,13 @@ def test_a_watch_that_the_hub_refuses_stops_every_removal_until_it_is_back() -> 
     async def test(hub: DeadScoreHub) -> None:
         async with hub.collecting() as again:
             await until(lambda: hub.dead == 20)
-            hub.server.refusals["WATCH managedclusters"] = [403] * 1000
+            hub.refusals["WATCH managedclusters"] = [403] * 1000
             follow = asyncio.create_task(hub.view.clusters.run())
             await until(lambda: hub.metric("dead_scores_blocked", reason="InformerBroken") == 1)
             hub.now += TTL
             await again()
             assert hub.removed() == []
-            hub.server.refusals.clear()
+            hub.refusals.clear()
             await until(lambda: hub.removed() == ["c00", "c01"])
             follow.cancel()
             await asyncio.gather(follow, return_exceptions=True)
@@ -391,7 +377,7 @@ def test_a_claim_that_ends_while_a_removal_reads_costs_no_score(word: str) -> No
 
         async with hub.collecting() as again:
             await until(lambda: hub.dead == 20)
-            hub.server.between = meanwhile
+            hub.between = meanwhile
             hub.now += TTL
             await until(lambda: hub.metric("dead_scores_blocked", reason="LeaseNotHeld") == 1)
             assert (ended, hub.deletions, hub.removed()) == ([word], [], [])
@@ -405,7 +391,7 @@ def test_a_claim_that_ends_while_a_removal_reads_costs_no_score(word: str) -> No
 def test_a_cluster_that_cannot_be_read_is_not_one_that_is_gone() -> None:
     async def test(hub: DeadScoreHub) -> None:
         unreadable = {"creationTimestamp": "0000-01-01T00:00:00Z"}
-        hub.server.put("managedclusters", "c00", metadata=unreadable)
+        hub.put("managedclusters", "c00", metadata=unreadable)
         async with hub.collecting() as again:
             await until(lambda: hub.dead == 20)
             hub.now += TTL

@@ -1,9 +1,7 @@
 """A hub with scorers, clusters and scores behind a real HTTP server, and a replica that leads on it."""
 
-import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime
 from typing import Any
 
 from gitops_dsf.reconciler.events import Events
@@ -11,6 +9,7 @@ from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.reconciler.metrics import Metrics
 from gitops_dsf.reconciler.scorers.controller import ScorerController
 from gitops_dsf.sync.fetch import Fetcher, FetchLimits
+from tests.integration.reconciler.fleethub import AGENT, FleetHub
 from tests.support.objecthub import ObjectHub
 
 NAMESPACE, ARGOCD = "hub", "argocd"
@@ -18,11 +17,7 @@ PLACEMENT_LABEL = "cluster.open-cluster-management.io/placement"
 LONG_AGO = "2020-01-01T00:00:00Z"
 
 
-def stamp(at: float) -> str:
-    return datetime.fromtimestamp(int(at), tz=UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-class ScorerHub(ObjectHub):
+class ScorerHub(FleetHub):
     """What people and other programs do on the hub. Scoring APIs answer at `pages_url`."""
 
     def __init__(self, pages_url: str) -> None:
@@ -50,17 +45,10 @@ class ScorerHub(ObjectHub):
             self.put("managedclusters", name, metadata={"labels": labels, "creationTimestamp": created})
             self.put(
                 "managedclusteraddons",
-                "gitops-dsf-agent",
+                AGENT,
                 namespace=name,
                 metadata={"creationTimestamp": created},
             )
-
-    def score(self, cluster: str, resource: str = "cpu", *, seconds: float = 900, names: str = "all") -> None:
-        status = {
-            "validUntil": stamp(time.time() + seconds),
-            "scores": [{"name": name, "value": 1} for name in names.split()],
-        }
-        self.put("addonplacementscores", resource, namespace=cluster, status=status)
 
     def unpublish(self, cluster: str, resource: str = "cpu") -> None:
         del self.objects["addonplacementscores", cluster, resource]
