@@ -1,4 +1,4 @@
-"""Credentials: what is read without the kubernetes package is what the package reads, and everything else is
+"""Credentials that are read without the kubernetes package are the same as with it, and all others are
 left to it.
 """
 
@@ -96,7 +96,7 @@ def facts(access: Access) -> dict[str, object]:
 
 @pytest.mark.parametrize("kind", PLAIN)
 @pytest.mark.parametrize("proxy", ["", "http://from-the-environment.example:3128"])
-def test_both_readers_say_the_same(
+def test_both_readers_give_the_same_credentials(
     kind: str, proxy: str, files: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy", "NO_PROXY", "no_proxy"):
@@ -117,7 +117,7 @@ def test_hosts_of_no_proxy_are_called_directly(files: Path, monkeypatch: pytest.
     assert Kubeconfig(path=written(files, cluster={}, user={})).load().proxy is None
 
 
-def test_the_package_is_not_imported_for_what_ocm_gives_an_agent(files: Path) -> None:
+def test_the_package_is_not_imported_for_the_kubeconfig_of_an_agent(files: Path) -> None:
     cluster = {"certificate-authority-data": inline(files / "ca.crt")}
     path = written(files, cluster=cluster, user={"client-certificate": "tls.crt", "client-key": "tls.key"})
     load = (
@@ -129,7 +129,7 @@ def test_the_package_is_not_imported_for_what_ocm_gives_an_agent(files: Path) ->
     )
 
 
-def test_exec_plug_ins_are_the_packages(files: Path) -> None:
+def test_exec_plug_ins_are_left_to_the_package(files: Path) -> None:
     credential = {
         "apiVersion": "client.authentication.k8s.io/v1",
         "kind": "ExecCredential",
@@ -150,13 +150,13 @@ def test_exec_plug_ins_are_the_packages(files: Path) -> None:
     )
 
 
-def test_without_the_package_a_plug_in_is_told(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_package_a_plug_in_is_an_error(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "kubernetes", None)
     with pytest.raises(AccessError, match=r"pip install 'gitops-dsf-runtime\[plugins\]'"):
         Kubeconfig(path=written(files, cluster={}, user={"exec": {"command": "no"}})).load()
 
 
-def test_a_context_may_be_named_and_must_be_there(files: Path) -> None:
+def test_a_context_can_be_named_and_must_exist(files: Path) -> None:
     path = written(files, cluster={}, user={"token": "t"}, current=None)
     assert Kubeconfig(path=path, context="one").load().authorization == "Bearer t"
     assert Kubeconfig(path=path, context="nobody").load().host == "https://x"
@@ -172,13 +172,15 @@ def test_a_context_may_be_named_and_must_be_there(files: Path) -> None:
         ({"client-certificate-data": "c2VjcmV0", "client-key-data": "c2VjcmV0"}, "kubeconfig"),
     ],
 )
-def test_what_is_wrong_is_told_without_what_it_holds(files: Path, user: dict[str, Any], words: str) -> None:
+def test_errors_do_not_contain_values(files: Path, user: dict[str, Any], words: str) -> None:
     with pytest.raises(AccessError, match=words) as told:
         Kubeconfig(path=written(files, cluster={}, user=user)).load()
     assert "secr" not in str(told.value)
 
 
-def test_without_a_path_it_is_kubectls(files: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_without_a_path_it_is_the_file_of_kubectl(
+    files: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     path = written(files, cluster={}, user={"token": "t"})
     monkeypatch.setenv("KUBECONFIG", str(path))
     assert Kubeconfig().load().host == SERVER

@@ -1,5 +1,5 @@
-"""What agent, reconciler and the verbs for people must do alike, asked of each: they call one API server
-through the code that they use.
+"""What agent, reconciler and the reading verbs must do in the same way. Each calls an API server through
+its own code.
 """
 
 import asyncio
@@ -42,7 +42,7 @@ class Jumping(SystemClock):
 
 @dataclass(frozen=True, kw_only=True)
 class Program:
-    """A program's way to one API server."""
+    """How a program calls an API server."""
 
     get: Callable[[], Awaitable[object]]
     hub_time: Callable[[], float]
@@ -73,7 +73,7 @@ Start = Callable[[Path, Clock], AbstractAsyncContextManager[Program]]
 
 
 class Outside(SystemClock):
-    """A clock for code that runs in a thread, where the test's loop does not count."""
+    """A clock for code in a thread, where the test's loop does not count."""
 
     def __init__(self, clock: Clock) -> None:
         self.wall = clock.wall  # type: ignore[method-assign]
@@ -114,7 +114,7 @@ class Hub:
 async def test_the_hubs_clock_counts_and_does_not_jump_with_the_local_one(
     program: Start, tmp_path: Path
 ) -> None:
-    """A hub that is ten minutes ahead; the local clock is then set back by an hour."""
+    """The hub is ten minutes ahead. Then the local clock is set back by an hour."""
     clock, hub = Jumping(), Hub()
     hub.date = lambda: formatdate(SystemClock().wall() + 600, usegmt=True)
     async with (
@@ -133,8 +133,8 @@ async def test_the_hubs_clock_counts_and_does_not_jump_with_the_local_one(
 @pytest.mark.parametrize(
     "date", ["Fri, 31 Dec 9999 23:59:59 GMT", "Thu, 01 Jan 1970 00:00:00 GMT", "yesterday"]
 )
-async def test_a_date_that_cannot_be_true_changes_nothing(program: Start, tmp_path: Path, date: str) -> None:
-    """Such as a proxy in front of the hub may send. The time is still one that can be written down."""
+async def test_an_implausible_date_is_ignored(program: Start, tmp_path: Path, date: str) -> None:
+    """A proxy in front of the hub may send one. It is still a valid time."""
     hub = Hub()
     hub.date = lambda: date
     async with (
@@ -151,8 +151,8 @@ async def test_a_date_that_cannot_be_true_changes_nothing(program: Start, tmp_pa
 async def test_the_certificate_may_be_for_the_kubeconfigs_tls_server_name(
     program: Start, tmp_path: Path, *, named: bool
 ) -> None:
-    """An address that is not in the certificate, as behind a load balancer: with tls-server-name it is
-    trusted, without it is not.
+    """The address is not in the certificate, as behind a load balancer. It is trusted only with
+    tls-server-name.
     """
     authority = Authority()
     tls = authority.server(tmp_path / "server", host="hub.example")
@@ -172,7 +172,7 @@ async def test_the_certificate_may_be_for_the_kubeconfigs_tls_server_name(
 
 
 @everybody
-async def test_what_the_api_server_repeats_of_a_token_is_hidden(program: Start, tmp_path: Path) -> None:
+async def test_a_token_that_the_api_server_quotes_is_hidden(program: Start, tmp_path: Path) -> None:
     token = "a-token-that-nobody-should-read"
     refusal = Reply.of({"kind": "Status", "message": f"who is {token}?"}, status=403)
     async with HttpFake(lambda _seen: refusal) as server:
@@ -200,8 +200,8 @@ async def test_a_refused_token_is_read_again(program: Start, tmp_path: Path) -> 
 
 
 @everybody
-async def test_a_proxy_is_asked_for_the_server(program: Start, tmp_path: Path) -> None:
-    """`proxy-url` of the kubeconfig, with its password; the server itself cannot be reached."""
+async def test_the_proxy_of_the_kubeconfig_is_used(program: Start, tmp_path: Path) -> None:
+    """``proxy-url`` of the kubeconfig with its password. The server itself cannot be reached."""
     async with HttpFake(Hub()) as proxy:
         address = proxy.url.replace("http://", "http://me:pass%21word@")
         config = kubeconfig(tmp_path / "config", server="http://hub.invalid:8080", **{"proxy-url": address})
@@ -213,7 +213,7 @@ async def test_a_proxy_is_asked_for_the_server(program: Start, tmp_path: Path) -
 
 
 @everybody
-async def test_a_server_that_is_away_is_told(program: Start, tmp_path: Path) -> None:
+async def test_a_server_that_does_not_answer_is_reported(program: Start, tmp_path: Path) -> None:
     async with HttpFake(Hub()) as server:
         url = server.url
     async with program(kubeconfig(tmp_path / "config", server=url), SystemClock()) as it:
@@ -225,7 +225,7 @@ async def test_a_server_that_is_away_is_told(program: Start, tmp_path: Path) -> 
 
 @both
 async def test_a_kubeconfig_that_changes_is_read_again(program: Start, tmp_path: Path) -> None:
-    """Also without a 401: a token may be replaced while the old one still works."""
+    """Also without a 401, because a token may be replaced while the old one still works."""
     async with HttpFake(Hub()) as server:
         config = kubeconfig(tmp_path / "config", server=server.url, token="old")
         async with program(config, SystemClock()) as it:

@@ -1,5 +1,5 @@
-"""Answers that mean harm, by the clients of the agent and of `sync` and the probes: each ends with a reason
-after a bounded number of bytes, and the event loop turns meanwhile.
+"""Hostile answers, read by the clients of the agent, of ``sync`` and of the probes. Each ends with a
+reason after a limited number of bytes, and the event loop keeps running.
 """
 
 import asyncio
@@ -71,7 +71,7 @@ def parser(monkeypatch: pytest.MonkeyPatch) -> Parser:
 
 
 async def _ask(get: Get, kind: str) -> set[str]:
-    """What eight peers of a kind end with."""
+    """The results of eight peers of a kind."""
     async with AsyncExitStack() as stack:
         servers = [await stack.enter_async_context(HostileServer(KINDS[kind])) for _ in range(PEERS)]
         ends = await asyncio.gather(*(get(server.url) for server in servers))
@@ -92,9 +92,9 @@ LIMIT = 4 << 20
 
 
 @pytest.mark.parametrize("kind", KINDS)
-async def test_the_agent_ends_them(kind: str, parser: Parser) -> None:
-    """Eight at a time: no turn of the loop parses more than it may, and no client reads much more than its
-    limit.
+async def test_the_agent_ends_hostile_answers(kind: str, parser: Parser) -> None:
+    """Eight at a time: no turn of the loop parses more than the limit, and no client reads much more than
+    its limit.
     """
     transport = Transport(limits=CallLimits(total_seconds=5, answer_bytes=LIMIT))
 
@@ -112,8 +112,8 @@ async def test_the_agent_ends_them(kind: str, parser: Parser) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-async def test_sync_and_probes_end_them(kind: str, parser: Parser) -> None:
-    """The same by their client, which asks for no compression."""
+async def test_sync_and_probes_end_hostile_answers(kind: str, parser: Parser) -> None:
+    """The same with their client, which asks for no compression."""
     kinds = {"too_large": "TooLarge", "timeout": "Timeout"}
     ends = "Protocol" if "gzip" in kind else kinds[ENDS[kind]]
     async with Fetcher(limits=FetchLimits(seconds=5)) as fetcher:
@@ -131,8 +131,8 @@ async def test_sync_and_probes_end_them(kind: str, parser: Parser) -> None:
 
 
 @pytest.mark.parametrize("kind", ["gzip bomb", "endless body"])
-async def test_what_they_send_counts_while_it_arrives(kind: str) -> None:
-    """Eight peers that send without end hold no more than the budget together, though none succeeds."""
+async def test_bytes_of_hostile_peers_count_as_they_arrive(kind: str) -> None:
+    """Eight peers that send endlessly use no more than the budget together, although none succeeds."""
     budget, most = Budget(limit=2 * LIMIT), list[int]()
     transport = Transport(limits=CallLimits(total_seconds=60, answer_bytes=64 << 20))
 

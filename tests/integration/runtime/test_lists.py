@@ -1,5 +1,5 @@
-"""Lists by pages whose number of objects follows their sizes, so that no object's size decides how much
-memory a list takes.
+"""Paged lists. The number of objects in a page depends on their size, so that a list of large objects
+does not need much memory.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ ROOT = Path(__file__).parents[3]
 
 
 class Things:
-    """A collection with objects of the given sizes, in pages as the API server makes them: by number."""
+    """A collection with objects of the given sizes. The API server limits its pages by number of objects."""
 
     def __init__(self, sizes: list[int]) -> None:
         self.sizes = sizes
@@ -86,7 +86,7 @@ async def listed(url: str) -> tuple[list[str], str]:
         ([MOST_PAGE_BYTES + 1, 10, MOST_PAGE_BYTES + 1], 12),
     ],
 )
-async def test_every_object_comes_once_whatever_its_size(sizes: list[int], most_requests: int) -> None:
+async def test_every_object_is_listed_once_whatever_its_size(sizes: list[int], most_requests: int) -> None:
     things = Things(sizes)
     async with HttpFake(things) as server:
         assert await listed(server.url) == ([f"t{number}" for number in range(len(sizes))], "7")
@@ -98,14 +98,14 @@ async def test_every_object_comes_once_whatever_its_size(sizes: list[int], most_
     assert len(limits) <= most_requests
 
 
-async def test_an_answer_that_is_no_list_is_refused() -> None:
+async def test_an_answer_that_is_not_a_list_is_refused() -> None:
     async with HttpFake(lambda _seen: Reply(body=b"<html>")) as server:
         with pytest.raises(ApiError, match="the answer is not a list"):
             await listed(server.url)
 
 
 async def test_large_objects_do_not_add_up_in_memory() -> None:
-    """120 MB of objects in one page of 500: the reader takes a fraction of that."""
+    """120 MB of objects in one page of 500 need only a fraction of that in memory."""
     async with HttpFake(Things([1 << 20] * 120)) as server:
         run = await asyncio.create_subprocess_exec(
             sys.executable,
@@ -129,7 +129,9 @@ def main() -> None:
 
 
 def peak() -> int:
-    """Of this program; ru_maxrss also has what the process took before it was this program."""
+    """The peak of this program. ru_maxrss also includes the process before it was replaced by this
+    program.
+    """
     (line,) = [
         line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM:")
     ]

@@ -1,4 +1,4 @@
-"""The server of both programs' pages, and peers that do not behave."""
+"""The server of both programs' pages, and peers that misbehave."""
 
 import asyncio
 
@@ -11,7 +11,7 @@ SIZE = 8 << 20
 
 
 async def test_a_peer_that_reads_nothing_is_dropped() -> None:
-    """With what was written for it. Others are served meanwhile."""
+    """With the bytes that were written for it. Other peers are served meanwhile."""
 
     async def large(_query: Query) -> Page:
         return Page(parts=[b"x" * SIZE])

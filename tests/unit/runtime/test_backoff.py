@@ -9,8 +9,8 @@ from dsf_runtime.backoff import Backoff
 
 
 @given(st.integers(1, 10**6), st.integers())
-def test_delays_stay_in_their_bounds(attempt: int, seed: int) -> None:
-    """Doubling to the ceiling, jitter of a fifth, no overflow after months."""
+def test_delays_stay_within_their_limits(attempt: int, seed: int) -> None:
+    """They double up to the ceiling with a jitter of a fifth, and do not overflow after months."""
     delay = Backoff(first=5, ceiling=300).delay(attempt, rng=random.Random(seed))
     assert 4 <= delay <= 360
 

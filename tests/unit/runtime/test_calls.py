@@ -1,4 +1,4 @@
-"""Foreign words that hold a token of ours."""
+"""Hiding tokens in texts of peers."""
 
 import pytest
 from hypothesis import given
@@ -21,16 +21,16 @@ TOKEN = "s3cr3t-token-value"
     ],
 )
 def test_hide(text: str, shown: str) -> None:
-    """Whole, or its beginning; what is too short to be a part of it stays."""
+    """A whole token, or its beginning, is hidden. A shorter part stays."""
     assert hide(text, TOKEN) == shown
 
 
 def test_several_and_none() -> None:
-    """The token before and after a 401; endpoints without one. A short token counts as a whole."""
+    """The tokens before and after a 401, endpoints without one, and a short token."""
     assert hide("one two-two-two", None, "one", "two-two-two", "") == "(token) (token)"
 
 
 @given(st.text(alphabet="ab-"), st.text(alphabet="ab-", min_size=1, max_size=20), st.text(alphabet="ab-"))
-def test_nothing_of_it_is_left(before: str, secret: str, after: str) -> None:
-    """Whatever stands around it."""
+def test_nothing_of_a_token_is_left(before: str, secret: str, after: str) -> None:
+    """With any text around it."""
     assert secret not in hide(before + secret + after, secret)

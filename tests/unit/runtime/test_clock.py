@@ -1,4 +1,4 @@
-"""The hub's clock: what the Date of an answer says of it, and what it does not."""
+"""How the hub's clock is learned from the Date of answers."""
 
 from email.utils import formatdate
 
@@ -9,8 +9,8 @@ from dsf_runtime.clock import HubClock
 NOW = 1_800_000_000.0
 
 
-class Hands:
-    """A local clock that a test turns."""
+class ManualClock:
+    """A local clock that a test sets."""
 
     def __init__(self) -> None:
         self.steady, self.shown = 100.0, NOW
@@ -26,10 +26,8 @@ class Hands:
         self.shown += seconds
 
 
-def answer(clock: HubClock, hands: Hands, *, hub: float, took: float = 0.0) -> None:
-    """One answer whose Date the hub wrote at this time of its clock, at once; it arrived after ``took``
-    seconds.
-    """
+def answer(clock: HubClock, hands: ManualClock, *, hub: float, took: float = 0.0) -> None:
+    """An answer whose Date the hub wrote at this time of its clock. It arrived after ``took`` seconds."""
     sent = hands.steady
     hands.steady += took
     hands.shown += took
@@ -49,10 +47,8 @@ def answer(clock: HubClock, hands: Hands, *, hub: float, took: float = 0.0) -> N
     ],
 )
 def test_the_date_was_written_between_sending_and_receiving(ahead: float, took: float, offset: float) -> None:
-    """The header is cut to the second: within what it and the way of the answer leave open, the local clock
-    is believed.
-    """
-    hands = Hands()
+    """The header is rounded down to the second. Within the bounds that remain, the local clock is used."""
+    hands = ManualClock()
     clock = HubClock(clock=hands)
     answer(clock, hands, hub=NOW + ahead, took=took)
     assert clock.known
@@ -60,10 +56,8 @@ def test_the_date_was_written_between_sending_and_receiving(ahead: float, took: 
 
 
 def test_the_hubs_clock_goes_on_when_the_local_one_jumps() -> None:
-    """Ten minutes ahead; then the local clock is set back by an hour: the hub's time is what it said plus
-    what passed.
-    """
-    hands = Hands()
+    """The hub is ten minutes ahead, and the local clock is set back by an hour. The hub's time continues."""
+    hands = ManualClock()
     clock = HubClock(clock=hands)
     assert (clock.wall(), clock.offset) == (NOW, None)
     answer(clock, hands, hub=NOW + 600)
@@ -76,9 +70,9 @@ def test_the_hubs_clock_goes_on_when_the_local_one_jumps() -> None:
     assert clock.offset == 600 + 3600 + 7
 
 
-def test_answers_narrow_what_is_known() -> None:
-    """An answer that took long says little; the next quick one says how late the hub is, to the second."""
-    hands = Hands()
+def test_answers_narrow_the_bounds() -> None:
+    """A slow answer gives wide bounds. The next quick one gives the difference to the second."""
+    hands = ManualClock()
     clock = HubClock(clock=hands)
     answer(clock, hands, hub=NOW + 600, took=14)
     assert clock.wall() == pytest.approx(NOW + 600)
@@ -98,8 +92,8 @@ def test_answers_narrow_what_is_known() -> None:
         "Thu, 01 Jan 1970 00:00:00 GMT",
     ],
 )
-def test_without_a_date_that_can_be_true_the_last_one_counts(date: str | None) -> None:
-    hands = Hands()
+def test_without_a_plausible_date_the_last_one_counts(date: str | None) -> None:
+    hands = ManualClock()
     clock = HubClock(clock=hands)
     assert not clock.known
     answer(clock, hands, hub=NOW + 600)

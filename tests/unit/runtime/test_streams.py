@@ -1,4 +1,4 @@
-"""How bytes of peers are handed to the HTTP parser, and who has a turn of the event loop."""
+"""How bytes of peers are passed to the HTTP parser, and the turns of the event loop."""
 
 import asyncio
 import gzip
@@ -26,7 +26,7 @@ BIG = 1 << 20
 
 
 class Peer(httpcore.AsyncNetworkStream):
-    """Has sent this."""
+    """A peer that has sent these bytes."""
 
     def __init__(self, data: bytes) -> None:
         self.data = data
@@ -41,7 +41,7 @@ class Peer(httpcore.AsyncNetworkStream):
 
 
 async def _until_refused(stream: BoundedStream, *, most: int) -> tuple[bytes, ExcessError]:
-    """What is handed on before the stream refuses more, and its words."""
+    """The bytes that are passed on before the stream refuses more, and its message."""
     found = b""
     while True:
         try:
@@ -61,8 +61,8 @@ async def _pieces(stream: BoundedStream, *, most: int = BIG) -> list[bytes]:
 @given(
     st.binary(max_size=4000) | st.text(alphabet="a\r\n", max_size=4000).map(str.encode), st.integers(1, 5000)
 )
-async def test_pieces_are_what_was_sent_with_few_line_ends_in_each(data: bytes, most: int) -> None:
-    """Nothing is lost, doubled or moved, whatever is asked for."""
+async def test_pieces_are_the_sent_bytes_with_few_lines_in_each(data: bytes, most: int) -> None:
+    """Nothing is lost, repeated or moved."""
     stream = BoundedStream(Peer(data), turns=Turns())
     stream.body(framed=True)
     pieces = await _pieces(stream, most=most)
@@ -71,7 +71,7 @@ async def test_pieces_are_what_was_sent_with_few_line_ends_in_each(data: bytes, 
 
 
 async def test_a_body_of_known_length_is_one_piece() -> None:
-    """No parser looks at its lines."""
+    """The parser does not read its lines."""
     data = b"\n" * BIG
     stream = BoundedStream(Peer(data), turns=Turns())
     stream.body(framed=False)
@@ -82,8 +82,8 @@ async def test_a_body_of_known_length_is_one_piece() -> None:
     ("data", "most"),
     [(b"HTTP/1.1 102 P\r\n\r\n" * BIG, HEAD_LINES), (b"x" * BIG, HEAD_BYTES), (b"a:\n" * BIG, HEAD_LINES)],
 )
-async def test_a_head_ends(data: bytes, most: int) -> None:
-    """After so many lines, or so many bytes, whichever comes first; a new request counts anew."""
+async def test_a_head_has_a_limit(data: bytes, most: int) -> None:
+    """A number of lines or of bytes, whichever comes first. A new request starts at zero."""
     stream = BoundedStream(Peer(data), turns=Turns())
     for _ in range(2):
         await stream.write(b"GET / HTTP/1.1\r\n\r\n")
@@ -93,8 +93,8 @@ async def test_a_head_ends(data: bytes, most: int) -> None:
         assert most < counted <= most + (1 << 14)
 
 
-async def test_framing_without_content_ends() -> None:
-    """Trailers, or the extensions of a chunk."""
+async def test_framing_without_content_has_a_limit() -> None:
+    """Trailers, or extensions of a chunk."""
     stream = BoundedStream(Peer(b"a:\r\n" * BIG), turns=Turns())
     stream.body(framed=True)
     pieces, error = await _until_refused(stream, most=BIG)
@@ -102,16 +102,16 @@ async def test_framing_without_content_ends() -> None:
     assert BARREN_BYTES < len(pieces) <= BARREN_BYTES + 4 * PIECE_LINES
 
 
-async def test_bytes_that_nobody_asked_for_end_a_connection() -> None:
-    """The pool sees an idle connection with bytes in it as one that the peer has closed."""
+async def test_unexpected_bytes_end_a_connection() -> None:
+    """The pool treats an idle connection with unread bytes as closed by the peer."""
     stream = BoundedStream(Peer(b"early\n" * PIECE_LINES * 2), turns=Turns())
     assert not stream.get_extra_info("is_readable")
     await stream.read(BIG)
     assert stream.get_extra_info("is_readable")
 
 
-def test_proxies_are_bounded_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever way a client takes, its connections are bounded streams."""
+def test_connections_through_proxies_have_limits_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All connections of a client are bounded streams."""
     monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:1")
     client = bound(httpx.AsyncClient(), turns=Turns())
     ways = [client._transport, *client._mounts.values()]
@@ -121,9 +121,9 @@ def test_proxies_are_bounded_too(monkeypatch: pytest.MonkeyPatch) -> None:
         assert type(pool._network_backend).__module__ == "dsf_runtime.streams"
 
 
-async def test_a_turn_of_the_loop_grants_so_much_work_in_the_order_of_the_askers() -> None:
-    """Three of eight fit in a turn; one that costs more than a turn has one alone; a cancelled one costs
-    nothing.
+async def test_a_turn_of_the_loop_allows_limited_work_in_order() -> None:
+    """Three of eight fit in a turn. One that costs more than a turn has a turn alone. A cancelled one
+    costs nothing.
     """
     turns, granted = Turns(), list[tuple[int, int]]()
     turn = 0
@@ -145,7 +145,7 @@ async def test_a_turn_of_the_loop_grants_so_much_work_in_the_order_of_the_askers
 
 
 def test_many_members_cost_as_much_as_their_bytes() -> None:
-    """The engine copies what follows a member, so it sees little at a time."""
+    """zlib copies the bytes after a member, so it gets few bytes at a time."""
     inflater, one = Inflater(), gzip.compress(b"x")
     inflater.feed(one * 100_000)
     found = b""
@@ -156,7 +156,7 @@ def test_many_members_cost_as_much_as_their_bytes() -> None:
     assert inflater.complete
 
 
-def test_members_without_content_end_a_body() -> None:
+def test_too_many_members_without_content_are_an_error() -> None:
     """Some are harmless, such as one at the end."""
     inflater, empty = Inflater(), gzip.compress(b"")
     inflater.feed(empty * (EMPTY_MEMBERS + 1) + gzip.compress(b"content"))
@@ -169,8 +169,8 @@ def test_members_without_content_end_a_body() -> None:
     assert inflater.complete
 
 
-def test_small_pieces_are_kept_together() -> None:
-    """A million pieces of some bytes would take many times their size."""
+def test_small_pieces_are_joined() -> None:
+    """A million small pieces would need many times their size."""
     buffer = Buffer(0)
     for _ in range(100_000):
         buffer.add(b"12345678")

@@ -1,4 +1,4 @@
-"""Names that hang, and one that does not."""
+"""Look-ups of names that hang, and one that does not."""
 
 import asyncio
 import threading
@@ -7,7 +7,7 @@ from dsf_runtime.threads import use_threads
 from gitops_dsf.reconciler.run import CONCURRENT
 
 
-async def test_names_that_hang_leave_others_theirs() -> None:
+async def test_look_ups_that_hang_do_not_block_others() -> None:
     use_threads(CONCURRENT)
     loop, released = asyncio.get_running_loop(), threading.Event()
     # All probes at a time but one hang where a name is looked up.
