@@ -26,7 +26,7 @@ from tests.hub.controlplane.argocd import ArgoCD
 from tests.hub.controlplane.gitrepository import GitRepository
 from tests.hub.controlplane.gitserver import GitServer
 from tests.hub.controlplane.kube import ApiServer
-from tests.hub.controlplane.plane import LONG_AGO_SECONDS, ControlPlane
+from tests.hub.controlplane.plane import ControlPlane
 from tests.hub.controlplane.ports import free_port
 from tests.hub.controlplane.processes import Process
 from tests.hub.controlplane.waiting import hold_for, wait_for
@@ -500,7 +500,7 @@ def test_one_of_three_copies_moves_and_the_others_are_not_touched(scene: MovePla
                 "NewCopyMissing",
             }
         finally:
-            scene.plane.set_available("cluster4", "True", since=LONG_AGO_SECONDS)
+            scene.plane.set_available("cluster4", "True")
 
 
 def test_an_application_that_somebody_moved_or_made_is_left_alone(scene: MovePlane) -> None:

@@ -140,14 +140,15 @@ class ControlPlane:
             )
         for name in clusters:
             self.hub.admin.patch_status(MANAGED_CLUSTER, name, {"clusterClaims": _claims(name, claims or {})})
-            # The reconciler keeps the copies of a cluster that became reachable a moment ago.
-            self.set_available(name, "True", since=LONG_AGO_SECONDS)
+            self.set_available(name, "True")
         for name in clusters:
             wait_for(lambda name=name: self._registered(name), what=f"OCM registered {name}")  # type: ignore[misc]
 
-    def set_available(self, name: str, status: str, *, since: float = 0.0) -> None:
-        """Set the condition that OCM turns into taints: "True", "False" or "Unknown" (a cluster that left),
-        since so many seconds.
+    def set_available(self, name: str, status: str, *, since: float = LONG_AGO_SECONDS) -> None:
+        """Set the condition that OCM turns into taints: "True", "False" or "Unknown" (a cluster that left).
+
+        It has been so for `since` seconds. The reconciler keeps the copies of a cluster for minutes after it
+        became reachable, so a later test must not find one that has just returned.
         """
         cluster = self.hub.admin.get(MANAGED_CLUSTER, name)
         changed = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - since))

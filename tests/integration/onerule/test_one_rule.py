@@ -14,8 +14,7 @@ import yaml
 
 from gitops_dsf.cli.main import main
 from gitops_dsf.pipeline import produce
-from tests.integration.reconciler.fleethub import stamp
-from tests.integration.reconciler.scorers.scorerhub import ARGOCD, NAMESPACE, ScorerHub, leading
+from tests.integration.reconciler.scorers.scorerhub import ARGOCD, NAMESPACE, ScorerHub, leading, stamp
 from tests.integration.sync.conftest import Repository
 from tests.integration.sync.conftest import repository as repository  # noqa: PLC0414 - a fixture
 from tests.support import yamlfast
@@ -162,8 +161,8 @@ async def test_a_score_without_an_end_is_endless_and_never_fresh(pages: PageServ
         hub.scorer("cpu")
         hub.cluster("c1", "c2")
         hub.masks("[]")
-        hub.score("c1", "cpu")
-        hub.score("c2", "cpu")
+        hub.score("c1")
+        hub.score("c2")
         score = hub.get("addonplacementscores", "cpu", namespace="c2")
         assert score is not None
         del score["status"]["validUntil"]
@@ -189,8 +188,8 @@ async def test_without_a_ttl_ten_intervals_count_and_at_least_900_seconds(
         del item["spec"]["scoreTTLSeconds"]
         hub.cluster("c1", "c2")
         hub.masks("[]")
-        hub.score("c1", "cpu", seconds=ttl / 4 + 60)
-        hub.score("c2", "cpu", seconds=ttl / 4 - 60)
+        hub.score("c1", seconds=ttl / 4 + 60)
+        hub.score("c2", seconds=ttl / 4 - 60)
         await leader.controller.once()
         found = await status(hub)
         assert found["ttlSeconds"] == ttl
@@ -205,7 +204,7 @@ async def test_a_cluster_that_just_joined_misses_nothing_before_the_grace_is_ove
     async with ScorerHub(pages.url) as hub, leading(hub) as leader:
         hub.scorer("cpu", scoring={"params": {"name": "cpu", "interval": interval}})
         hub.cluster("c1")
-        hub.score("c1", "cpu")
+        hub.score("c1")
         hub.cluster("new", created=stamp(time.time() - grace + 60))
         hub.cluster("old", created=stamp(time.time() - grace - 1))
         hub.masks("[]")

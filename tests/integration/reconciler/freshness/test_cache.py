@@ -7,8 +7,7 @@ from gitops_dsf.reconciler.freshness.assessment import assess
 from gitops_dsf.reconciler.freshness.cache import AssessmentCache
 from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.hub.view import HubView
-from tests.integration.reconciler.fleethub import stamp
-from tests.integration.reconciler.scorers.scorerhub import ARGOCD, NAMESPACE, ScorerHub
+from tests.integration.reconciler.scorers.scorerhub import ARGOCD, NAMESPACE, ScorerHub, stamp
 from tests.support import virtual_time
 from tests.support.laws import examples
 

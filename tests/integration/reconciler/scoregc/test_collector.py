@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 
 import pytest
 
@@ -15,28 +16,28 @@ from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.reconciler.metrics import Metrics
 from gitops_dsf.reconciler.scoregc.controller import CONFIRM_SECONDS, FOREIGN_SECONDS, ScoreGarbageCollector
 from gitops_dsf.reconciler.scoregc.limit import DAY
-from tests.integration.reconciler.fleethub import FleetHub
 from tests.support import virtual_time
-from tests.support.objecthub import FixedClaim
+from tests.support.objecthub import FixedClaim, ObjectHub
 from tests.support.waiting import for_a_while, until
 
 NAMESPACE, SCORE = "hub", "cpu-score"
 INTERVAL = 0.02
 TTL = 100.0
+OURS = {"app.kubernetes.io/managed-by": "gitops-dsf-agent"}
 
 
-class DeadScoreHub(FleetHub):
+class DeadScoreHub:
     """Twenty clusters without the agent's add-on, whose scores of `cpu` expired long ago; and a clock that a
     test moves.
     """
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, server: ObjectHub) -> None:
+        self.server = server
         self.now = 1_000.0
         self.claim = FixedClaim()
         self.metrics = Metrics()
         scoring = {"params": {"name": "cpu_score"}}
-        self.put(
+        self.server.put(
             "dynamicscorers",
             "cpu",
             namespace=NAMESPACE,
@@ -44,15 +45,31 @@ class DeadScoreHub(FleetHub):
         )
         for number in range(20):
             self.cluster(f"c{number:02}")
-            self.score(f"c{number:02}", SCORE, seconds=-TTL - 100 + number)
+            self.score(f"c{number:02}", -TTL - 100 + number)
 
     def cluster(self, name: str, available: str = "True") -> None:
         status = {"conditions": [{"type": "ManagedClusterConditionAvailable", "status": available}]}
-        self.put("managedclusters", name, status=status)
+        self.server.put("managedclusters", name, status=status)
+
+    def agent(self, cluster: str, available: str = "True") -> None:
+        status = {"conditions": [{"type": "Available", "status": available}]}
+        self.server.put("managedclusteraddons", "gitops-dsf-agent", namespace=cluster, status=status)
+
+    def score(
+        self, cluster: str, seconds: float, *, name: str = SCORE, labels: dict[str, str] = OURS
+    ) -> None:
+        """It expires so many seconds from now."""
+        until = datetime.fromtimestamp(int(time.time() + seconds), tz=UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        status = {"validUntil": until, "scores": [{"name": "all", "value": 1}]}
+        self.server.put(
+            "addonplacementscores", name, namespace=cluster, metadata={"labels": labels}, status=status
+        )
 
     def left(self, name: str = SCORE) -> list[str]:
         return sorted(
-            place for kind, place, each in self.objects if kind == "addonplacementscores" and each == name
+            place
+            for kind, place, each in self.server.objects
+            if kind == "addonplacementscores" and each == name
         )
 
     def removed(self) -> list[str]:
@@ -68,12 +85,12 @@ class DeadScoreHub(FleetHub):
 
     @property
     def deletions(self) -> list[str]:
-        return [word for word in self.asked if word.startswith("DELETE")]
+        return [word for word in self.server.asked if word.startswith("DELETE")]
 
     @asynccontextmanager
     async def collecting(self) -> AsyncIterator[Callable[[], Awaitable[None]]]:
         """Runs the collector. The function it yields reads the lists anew, and lets several passes go by."""
-        async with self.api(claim=self.claim, clock=lambda: self.now) as api:
+        async with self.server.api(claim=self.claim, clock=lambda: self.now) as api:
             view = self.view = HubView(api=api, hub_namespace=NAMESPACE, argocd_namespace="argocd")
             events = Events(api=api, metrics=self.metrics.events)
             collector = ScoreGarbageCollector(
@@ -103,8 +120,8 @@ class DeadScoreHub(FleetHub):
 
 def play(test: Callable[[DeadScoreHub], Awaitable[None]]) -> None:
     async def go() -> None:
-        async with DeadScoreHub() as hub:
-            await test(hub)
+        async with ObjectHub() as server:
+            await test(DeadScoreHub(server))
 
     virtual_time.run(go())
 
@@ -128,13 +145,13 @@ def test_a_tenth_per_ttl_the_oldest_first_and_never_more_after_a_restart() -> No
             await again()
             assert hub.removed() == ["c00", "c01"], "what the one before it removed is not known"
             hub.now += 1
-            await until(lambda: len(hub.events("DeadScoresRemoved")) == 2)
+            await until(lambda: len(hub.server.events("DeadScoresRemoved")) == 2)
             await again()
             assert hub.removed() == ["c00", "c01", "c02"], "a tenth of 18 is one"
             assert hub.dead == 17
             assert hub.metric("dead_scores_removed_total", scorer="cpu") == 3
         why = "(the agent's add-on is not installed)"
-        assert hub.events("DeadScoresRemoved") == [
+        assert hub.server.events("DeadScoresRemoved") == [
             f"deleted expired scores that no agent renews: c00 {why}, c01 {why}",
             f"deleted expired scores that no agent renews: c02 {why}",
         ]
@@ -146,8 +163,8 @@ def test_what_lives_is_left() -> None:
     async def test(hub: DeadScoreHub) -> None:
         for number in range(20):
             hub.agent(f"c{number:02}")
-        hub.score("c03", SCORE, seconds=600)
-        hub.score("c04", SCORE, seconds=-1)
+        hub.score("c03", 600)
+        hub.score("c04", -1)
         for name in ("c03", "c04"):
             hub.agent(name, "False")
         async with hub.collecting() as again:
@@ -174,7 +191,7 @@ def test_what_lives_is_left() -> None:
 def test_what_changed_since_the_lists_is_left() -> None:
     async def test(hub: DeadScoreHub) -> None:
         def renewed() -> None:
-            hub.score("c00", SCORE, seconds=600)
+            hub.score("c00", 600)
 
         def back() -> None:
             for cluster in hub.left():
@@ -200,9 +217,9 @@ def test_the_hub_removes_what_was_read_or_nothing() -> None:
         def somebody(word: str) -> None:
             if word == "DELETE addonplacementscores":
                 for cluster in hub.left():
-                    hub.score(cluster, SCORE, seconds=600)
+                    hub.score(cluster, 600)
 
-        hub.between = somebody
+        hub.server.between = somebody
         async with hub.collecting() as again:
             await until(lambda: hub.dead == 20)
             hub.now += TTL
@@ -218,21 +235,18 @@ def test_scores_of_others_are_left_for_ever_and_read_once_an_hour() -> None:
     async def test(hub: DeadScoreHub) -> None:
         for cluster in hub.left():
             hub.score(
-                cluster,
-                SCORE,
-                seconds=-DAY,
-                labels={"app.kubernetes.io/managed-by": "somebody"} if cluster < "c10" else {},
+                cluster, -DAY, labels={"app.kubernetes.io/managed-by": "somebody"} if cluster < "c10" else {}
             )
-        hub.score("c00", "resource-usage-score", seconds=-2 * DAY, labels={})
+        hub.score("c00", -2 * DAY, name="resource-usage-score", labels={})
         async with hub.collecting() as again:
             await until(lambda: hub.dead == 20)
             hub.now += 2 * DAY
             await until(lambda: hub.dead is None)
             assert hub.metric("dead_scores", scorer="resource-usage-score") is None
-            asked = len(hub.asked)
+            asked = len(hub.server.asked)
             await again()
-            assert len(hub.asked) == asked + 4, "the lists, and nothing else"
-            hub.score("c00", SCORE, seconds=-DAY)
+            assert len(hub.server.asked) == asked + 4, "the lists, and nothing else"
+            hub.score("c00", -DAY)
             hub.now += FOREIGN_SECONDS
             await until(lambda: hub.removed() == ["c00"])
             await again()
@@ -243,8 +257,8 @@ def test_scores_of_others_are_left_for_ever_and_read_once_an_hour() -> None:
 
 def test_a_scorer_that_is_gone_leaves_scores_for_a_day() -> None:
     async def test(hub: DeadScoreHub) -> None:
-        del hub.objects["dynamicscorers", NAMESPACE, "cpu"]
-        hub.score("c07", SCORE, seconds=-DAY - 60)
+        del hub.server.objects["dynamicscorers", NAMESPACE, "cpu"]
+        hub.score("c07", -DAY - 60)
         async with hub.collecting() as again:
             await until(lambda: hub.metric("dead_scores", scorer=SCORE) == 1)
             hub.now += DAY - 1
@@ -254,25 +268,25 @@ def test_a_scorer_that_is_gone_leaves_scores_for_a_day() -> None:
             await until(lambda: hub.removed() == ["c07"])
             await again()
             assert hub.metric("dead_scores", scorer=SCORE) is None
-            assert hub.events("DeadScoresRemoved") == []
+            assert hub.server.events("DeadScoresRemoved") == []
 
     play(test)
 
 
 def test_without_the_hubs_time_nothing_is_expired() -> None:
     async def test(hub: DeadScoreHub) -> None:
-        hub.clock = None
+        hub.server.clock = None
         async with hub.collecting() as again:
             hub.now += 10 * TTL
             await again()
             assert hub.dead is None
-            hub.clock = lambda: time.time() - 150
+            hub.server.clock = lambda: time.time() - 150
             await again()
             assert hub.dead is None, "by the hub's clock they have not been expired for a TTL"
-            hub.clock = time.time
+            hub.server.clock = time.time
             await again()
             await until(lambda: hub.dead == 20)
-            hub.clock = None
+            hub.server.clock = None
             hub.now += CONFIRM_SECONDS
             await again()
             assert hub.deletions == []
@@ -283,16 +297,16 @@ def test_without_the_hubs_time_nothing_is_expired() -> None:
 def test_the_hubs_time_must_be_known_to_the_last() -> None:
     async def test(hub: DeadScoreHub) -> None:
         def silent(word: str) -> None:
-            if word == "GET managedclusteraddons" and hub.asked[-1] == word:
-                hub.clock = None if armed else time.time
+            if word == "GET managedclusteraddons" and hub.server.asked[-1] == word:
+                hub.server.clock = None if armed else time.time
 
         armed = False
         async with hub.collecting() as again:
             await until(lambda: hub.dead == 20)
-            hub.between = silent
+            hub.server.between = silent
             armed = True
             hub.now += TTL
-            await until(lambda: hub.clock is None)
+            await until(lambda: hub.server.clock is None)
             await for_a_while(10 * INTERVAL)
             assert hub.deletions == []
             armed = False
@@ -304,7 +318,7 @@ def test_the_hubs_time_must_be_known_to_the_last() -> None:
 
 def test_a_refusal_does_not_count_and_silence_does() -> None:
     async def test(hub: DeadScoreHub) -> None:
-        hub.refusals = {"DELETE addonplacementscores": [400, 409, 0, 500]}
+        hub.server.refusals = {"DELETE addonplacementscores": [400, 409, 0, 500]}
         async with hub.collecting() as again:
             await until(lambda: hub.dead == 20)
             hub.now += TTL
@@ -317,7 +331,7 @@ def test_a_refusal_does_not_count_and_silence_does() -> None:
             await again()
             assert len(hub.deletions) == 4
             assert (hub.removed(), hub.dead) == ([], 20), "without an answer two may be gone already"
-            hub.refusals = {"GET addonplacementscores": [500, 0]}
+            hub.server.refusals = {"GET addonplacementscores": [500, 0]}
             hub.now += TTL
             await until(lambda: hub.removed() == ["c00", "c01"])
 
@@ -345,13 +359,13 @@ def test_a_watch_that_the_hub_refuses_stops_every_removal_until_it_is_back() -> 
     async def test(hub: DeadScoreHub) -> None:
         async with hub.collecting() as again:
             await until(lambda: hub.dead == 20)
-            hub.refusals["WATCH managedclusters"] = [403] * 1000
+            hub.server.refusals["WATCH managedclusters"] = [403] * 1000
             follow = asyncio.create_task(hub.view.clusters.run())
             await until(lambda: hub.metric("dead_scores_blocked", reason="InformerBroken") == 1)
             hub.now += TTL
             await again()
             assert hub.removed() == []
-            hub.refusals.clear()
+            hub.server.refusals.clear()
             await until(lambda: hub.removed() == ["c00", "c01"])
             follow.cancel()
             await asyncio.gather(follow, return_exceptions=True)
@@ -377,7 +391,7 @@ def test_a_claim_that_ends_while_a_removal_reads_costs_no_score(word: str) -> No
 
         async with hub.collecting() as again:
             await until(lambda: hub.dead == 20)
-            hub.between = meanwhile
+            hub.server.between = meanwhile
             hub.now += TTL
             await until(lambda: hub.metric("dead_scores_blocked", reason="LeaseNotHeld") == 1)
             assert (ended, hub.deletions, hub.removed()) == ([word], [], [])
@@ -391,7 +405,7 @@ def test_a_claim_that_ends_while_a_removal_reads_costs_no_score(word: str) -> No
 def test_a_cluster_that_cannot_be_read_is_not_one_that_is_gone() -> None:
     async def test(hub: DeadScoreHub) -> None:
         unreadable = {"creationTimestamp": "0000-01-01T00:00:00Z"}
-        hub.put("managedclusters", "c00", metadata=unreadable)
+        hub.server.put("managedclusters", "c00", metadata=unreadable)
         async with hub.collecting() as again:
             await until(lambda: hub.dead == 20)
             hub.now += TTL

@@ -1,7 +1,9 @@
 """A hub with scorers, clusters and scores behind a real HTTP server, and a replica that leads on it."""
 
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 from typing import Any
 
 from gitops_dsf.reconciler.events import Events
@@ -9,7 +11,6 @@ from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.reconciler.metrics import Metrics
 from gitops_dsf.reconciler.scorers.controller import ScorerController
 from gitops_dsf.sync.fetch import Fetcher, FetchLimits
-from tests.integration.reconciler.fleethub import AGENT, FleetHub
 from tests.support.objecthub import ObjectHub
 
 NAMESPACE, ARGOCD = "hub", "argocd"
@@ -17,7 +18,11 @@ PLACEMENT_LABEL = "cluster.open-cluster-management.io/placement"
 LONG_AGO = "2020-01-01T00:00:00Z"
 
 
-class ScorerHub(FleetHub):
+def stamp(at: float) -> str:
+    return datetime.fromtimestamp(int(at), tz=UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+class ScorerHub(ObjectHub):
     """What people and other programs do on the hub. Scoring APIs answer at `pages_url`."""
 
     def __init__(self, pages_url: str) -> None:
@@ -45,10 +50,17 @@ class ScorerHub(FleetHub):
             self.put("managedclusters", name, metadata={"labels": labels, "creationTimestamp": created})
             self.put(
                 "managedclusteraddons",
-                AGENT,
+                "gitops-dsf-agent",
                 namespace=name,
                 metadata={"creationTimestamp": created},
             )
+
+    def score(self, cluster: str, resource: str = "cpu", *, seconds: float = 900, names: str = "all") -> None:
+        status = {
+            "validUntil": stamp(time.time() + seconds),
+            "scores": [{"name": name, "value": 1} for name in names.split()],
+        }
+        self.put("addonplacementscores", resource, namespace=cluster, status=status)
 
     def unpublish(self, cluster: str, resource: str = "cpu") -> None:
         del self.objects["addonplacementscores", cluster, resource]

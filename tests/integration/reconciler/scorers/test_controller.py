@@ -6,8 +6,7 @@ import time
 import pytest
 
 from dsf_runtime.apiserver import ApiError
-from tests.integration.reconciler.fleethub import stamp
-from tests.integration.reconciler.scorers.scorerhub import ScorerHub, leading
+from tests.integration.reconciler.scorers.scorerhub import ScorerHub, leading, stamp
 from tests.support.pageserver import Answer, PageServer
 
 
@@ -15,7 +14,7 @@ async def test_a_score_that_was_never_published_is_missing_until_it_is(pages: Pa
     async with ScorerHub(pages.url) as hub, leading(hub) as leader:
         hub.scorer("cpu")
         hub.cluster("c1", "c2")
-        hub.score("c1", "cpu")
+        hub.score("c1")
         hub.masks("[]")
         assert await leader.controller.once() == 1
         assert hub.condition("cpu") == ("False", "Missing", "fresh on 1 cluster; missing on 1 cluster (c2)")
@@ -23,7 +22,7 @@ async def test_a_score_that_was_never_published_is_missing_until_it_is(pages: Pa
         assert leader.metric("score_not_fresh", scorer="cpu", cluster="c2", state="missing") == 1
         assert await leader.controller.once() == 0
         assert hub.events_about("DynamicScorer") == [("cpu", "Missing", 1)]
-        hub.score("c2", "cpu")
+        hub.score("c2")
         assert await leader.controller.once() == 1
         assert hub.condition("cpu")[:2] == ("True", "Fresh")
         assert leader.metric("scored_clusters", scorer="cpu", state="missing") == 0
@@ -40,7 +39,7 @@ async def test_masks_selectors_and_add_ons_say_where_scores_are_expected(pages: 
         hub.cluster("c1", "c2", zone="x")
         hub.cluster("c3", zone="y")
         hub.put("managedclusters", "no-agent", metadata={"labels": {"zone": "x"}})
-        hub.score("c1", "cpu")
+        hub.score("c1")
         await leader.controller.once()
         status, reason, message = hub.condition("cpu")
         assert (status, reason) == ("True", "Fresh")
@@ -68,7 +67,7 @@ async def test_what_comes_to_be_expected_has_time(pages: PageServer) -> None:
         hub.scorer("cpu")
         hub.cluster("c1", "c2")
         hub.cluster("new", created=stamp(time.time()))
-        hub.score("c1", "cpu")
+        hub.score("c1")
         hub.masks('[{"clusterName": "c2", "scoreName": "cpu"}]')
         await leader.controller.once()
         assert hub.condition("cpu") == (
@@ -91,7 +90,7 @@ async def test_placements_that_rank_by_a_missing_score_are_named(pages: PageServ
         hub.cluster("c1", "c2", "c3")
         hub.masks("[]")
         for cluster in ("c1", "c2", "c3"):
-            hub.score(cluster, "cpu")
+            hub.score(cluster)
         hub.placement("web", decided="c1")
         hub.placement("typo", dimension="al", decided="c1")
         await leader.controller.once()
@@ -103,7 +102,7 @@ async def test_placements_that_rank_by_a_missing_score_are_named(pages: PageServ
             "fresh on 3 clusters. Placement typo counts 3 clusters as 0",
         )
         hub.unpublish("c2")
-        hub.score("c3", "cpu", seconds=-5)
+        hub.score("c3", seconds=-5)
         for _ in range(2):
             await leader.controller.once()
         assert leader.metric("placement_missing_scores", placement="web", scorer="cpu") == 2
@@ -111,8 +110,8 @@ async def test_placements_that_rank_by_a_missing_score_are_named(pages: PageServ
             ". Placement typo counts 3 clusters as 0; Placement web counts 2 clusters as 0"
         )
         assert hub.events_about("Placement") == [("typo", "ScoresMissing", 1), ("web", "ScoresMissing", 1)]
-        hub.score("c2", "cpu")
-        hub.score("c3", "cpu")
+        hub.score("c2")
+        hub.score("c3")
         await leader.controller.once()
         assert hub.events_about("Placement")[-1] == ("web", "ScoresComplete", 1)
         messages = hub.events("ScoresMissing")
@@ -140,9 +139,9 @@ async def test_what_a_placement_may_choose_changes_with_clusters_decisions_and_t
         assert await counted() == 1
         hub.placement("web", decided="c2 c3")
         assert await counted() == 3
-        hub.score("c3", "cpu")
+        hub.score("c3")
         assert await counted() == 2
-        hub.score("c3", "cpu", seconds=-1)
+        hub.score("c3", seconds=-1)
         assert await counted() == 3
         del hub.objects["placements", "argocd", "web"]
         hub.placement("web")
@@ -208,7 +207,7 @@ async def test_the_hubs_clock_decides(pages: PageServer) -> None:
             hub.clock = lambda ahead=ahead: time.time() + ahead  # type: ignore[misc]
             hub.scorer("cpu")
             hub.cluster("c1")
-            hub.score("c1", "cpu", seconds=300)
+            hub.score("c1", seconds=300)
             await leader.controller.once()
             assert hub.condition("cpu")[1] == reason
             assert leader.metric("clock_offset_seconds") == pytest.approx(ahead, abs=30)

@@ -7,6 +7,7 @@ import json
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 from typing import Any
 
 from gitops_dsf.reconciler.events import Events
@@ -16,8 +17,8 @@ from gitops_dsf.reconciler.scorers.health import Health, HealthStatus
 from gitops_dsf.reconciler.settings import SuspensionSettings
 from gitops_dsf.reconciler.suspension.circuitbreaker import TRIAL_EVERY, TRIAL_SECONDS
 from gitops_dsf.reconciler.suspension.controller import SuspensionController
-from tests.integration.reconciler.fleethub import FleetHub
 from tests.support import virtual_time
+from tests.support.objecthub import ObjectHub
 from tests.support.waiting import until
 
 NAMESPACE, LIST = "hub", "gitops-dsf-suspended"
@@ -26,11 +27,11 @@ INTERVAL = 0.02
 OURS = {"app.kubernetes.io/managed-by": "gitops-dsf-reconciler"}
 
 
-class SuspensionHub(FleetHub):
+class SuspensionHub:
     """Three scorers, `cpu` on four clusters, and a clock that a test moves."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, server: ObjectHub) -> None:
+        self.server = server
         self.now = 1_000.0
         self.health: dict[str, Health] = {}
         self.metrics = Metrics()
@@ -38,13 +39,13 @@ class SuspensionHub(FleetHub):
             self.scorer(name)
             self.says(name, HealthStatus.ACTIVE)
         for number in range(4):
-            self.put("managedclusters", f"c{number}")
+            self.server.put("managedclusters", f"c{number}")
             self.agent(f"c{number}", "True")
-            self.score(f"c{number}", "cpu-score", seconds=-5)
+            self.score(f"c{number}", "cpu", -5)
 
     def scorer(self, name: str, **spec: Any) -> None:
         scoring = {"params": {"name": f"{name}_score", "interval": 1}}
-        self.put(
+        self.server.put(
             "dynamicscorers",
             name,
             namespace=NAMESPACE,
@@ -56,11 +57,20 @@ class SuspensionHub(FleetHub):
             },
         )
 
+    def agent(self, cluster: str, available: str) -> None:
+        status = {"conditions": [{"type": "Available", "status": available}]}
+        self.server.put("managedclusteraddons", "gitops-dsf-agent", namespace=cluster, status=status)
+
+    def score(self, cluster: str, scorer: str, seconds: float) -> None:
+        until = datetime.fromtimestamp(int(time.time() + seconds), tz=UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        status = {"validUntil": until, "scores": [{"name": "all", "value": 1}]}
+        self.server.put("addonplacementscores", f"{scorer}-score", namespace=cluster, status=status)
+
     def says(self, scorer: str, status: HealthStatus) -> None:
         self.health[scorer] = Health(status=status)
 
     def write(self, text: str, **labels: str) -> None:
-        self.put(
+        self.server.put(
             "configmaps",
             LIST,
             namespace=NAMESPACE,
@@ -70,7 +80,7 @@ class SuspensionHub(FleetHub):
 
     @property
     def text(self) -> str | None:
-        item = self.get("configmaps", LIST, namespace=NAMESPACE)
+        item = self.server.get("configmaps", LIST, namespace=NAMESPACE)
         return None if item is None else str(item["data"]["scorers"])
 
     @property
@@ -82,7 +92,7 @@ class SuspensionHub(FleetHub):
 
     @asynccontextmanager
     async def suspending(self, *, enabled: bool = True) -> AsyncIterator[HubView]:
-        async with self.api() as api:
+        async with self.server.api() as api:
             view = HubView(api=api, hub_namespace=NAMESPACE, argocd_namespace="argocd")
             controller = SuspensionController(
                 api=api,
@@ -112,14 +122,14 @@ class SuspensionHub(FleetHub):
 
     async def passes(self, number: int = 3) -> None:
         """Waits until so many passes have begun, so that all but the last are complete."""
-        seen = self.asked.count(f"GET configmaps/{LIST}")
-        await until(lambda: self.asked.count(f"GET configmaps/{LIST}") >= seen + number)
+        seen = self.server.asked.count(f"GET configmaps/{LIST}")
+        await until(lambda: self.server.asked.count(f"GET configmaps/{LIST}") >= seen + number)
 
 
 def play(test: Callable[[SuspensionHub], Awaitable[None]]) -> None:
     async def go() -> None:
-        async with SuspensionHub() as hub:
-            await test(hub)
+        async with ObjectHub() as server:
+            await test(SuspensionHub(server))
 
     virtual_time.run(go())
 
@@ -141,10 +151,10 @@ def test_down_suspended_back_lifted() -> None:
             await hub.passes()
             assert hub.listed is None, "it may be a restart"
             await suspend(hub)
-            await until(lambda: hub.events("Suspended"))
+            await until(lambda: hub.server.events("Suspended"))
             assert hub.metric("suspended", scorer="cpu") == 1
             assert hub.metric("suspended", scorer="mem") == 0
-            item = hub.get("configmaps", LIST, namespace=NAMESPACE)
+            item = hub.server.get("configmaps", LIST, namespace=NAMESPACE)
             assert item is not None
             assert item["metadata"]["labels"] == OURS
             version = item["metadata"]["resourceVersion"]
@@ -152,11 +162,11 @@ def test_down_suspended_back_lifted() -> None:
             assert item["metadata"]["resourceVersion"] == version
             hub.says("cpu", HealthStatus.ACTIVE)
             await until(lambda: hub.listed == [])
-            await until(lambda: hub.events("Resumed"))
-        (message,) = hub.events("Suspended")
+            await until(lambda: hub.server.events("Resumed"))
+        (message,) = hub.server.events("Suspended")
         assert message.startswith("agents no longer call it: the hub's probes have failed for ")
         assert message.endswith("and 4 of 4 clusters with a running agent have no fresh score")
-        assert hub.events("Resumed") == ["agents may call it again: its API answers the hub"]
+        assert hub.server.events("Resumed") == ["agents may call it again: its API answers the hub"]
         assert hub.metric("suspended", scorer="cpu") is None, "another leader tells"
 
     play(test)
@@ -165,7 +175,7 @@ def test_down_suspended_back_lifted() -> None:
 def test_probes_alone_suspend_nothing() -> None:
     async def test(hub: SuspensionHub) -> None:
         for cluster in ("c0", "c1", "c2"):
-            hub.score(cluster, "cpu-score", seconds=600)
+            hub.score(cluster, "cpu", 600)
         async with hub.suspending() as view:
             hub.says("cpu", HealthStatus.INACTIVE)
             await hub.passes()
@@ -178,7 +188,7 @@ def test_probes_alone_suspend_nothing() -> None:
             await hub.read(view)
             await hub.passes()
             assert hub.listed is None, "one stale cluster is no quorum"
-            hub.score("c2", "cpu-score", seconds=-5)
+            hub.score("c2", "cpu", -5)
             await hub.read(view)
             await until(lambda: hub.listed == ["cpu_score"])
 
@@ -242,7 +252,7 @@ def test_most_down_at_once_is_said_and_suspends_nothing() -> None:
             await until(lambda: hub.metric("suspensions_held_back") == 1)
             await hub.passes()
             assert hub.listed is None
-            assert len(hub.events("SuspensionHeldBack")) == 1
+            assert len(hub.server.events("SuspensionHeldBack")) == 1
             hub.says("mem", HealthStatus.ACTIVE)
             await until(lambda: hub.listed == ["cpu_score"])
             await until(lambda: hub.metric("suspensions_held_back") == 0)
@@ -256,7 +266,7 @@ def test_what_people_wrote_is_put_right_and_the_rest_of_the_object_stays() -> No
             hub.write(text, team="ours")
             async with hub.suspending():
                 await until(lambda: hub.text == "[]")
-            item = hub.get("configmaps", LIST, namespace=NAMESPACE)
+            item = hub.server.get("configmaps", LIST, namespace=NAMESPACE)
             assert item is not None
             assert item["data"]["note"] == "theirs"
             assert item["metadata"]["labels"] == {"team": "ours", **OURS}
@@ -275,12 +285,12 @@ def test_who_writes_in_between_is_read_first() -> None:
                 written += 1
                 hub.write('["no-such-score"]', **OURS)
 
-        hub.between = somebody
+        hub.server.between = somebody
         async with hub.suspending():
             await suspend(hub)
             assert written == 2
-            await until(lambda: hub.events("Suspended"))
-            assert len(hub.events("Suspended")) == 1
+            await until(lambda: hub.server.events("Suspended"))
+            assert len(hub.server.events("Suspended")) == 1
 
     play(test)
 
@@ -289,10 +299,10 @@ def test_two_that_create_it_at_once() -> None:
     async def test(hub: SuspensionHub) -> None:
         def somebody(word: str) -> None:
             if word == "POST configmaps":
-                hub.between = lambda _: None
+                hub.server.between = lambda _: None
                 hub.write("[]", **OURS)
 
-        hub.between = somebody
+        hub.server.between = somebody
         async with hub.suspending():
             await suspend(hub)
 
@@ -301,33 +311,33 @@ def test_two_that_create_it_at_once() -> None:
 
 def test_a_hub_that_refuses_or_is_away_is_asked_again_and_nothing_is_said_that_is_not_so() -> None:
     async def test(hub: SuspensionHub) -> None:
-        hub.refusals = {"GET configmaps": [0, 403, 500], "POST configmaps": [403, 0]}
+        hub.server.refusals = {"GET configmaps": [0, 403, 500], "POST configmaps": [403, 0]}
         async with hub.suspending():
             hub.says("cpu", HealthStatus.INACTIVE)
-            await until(lambda: not hub.refusals["GET configmaps"])
+            await until(lambda: not hub.server.refusals["GET configmaps"])
             await hub.passes()
             hub.now += 1_000
-            await until(lambda: not hub.refusals["POST configmaps"])
+            await until(lambda: not hub.server.refusals["POST configmaps"])
             await until(lambda: hub.listed == ["cpu_score"])
-            await until(lambda: hub.events("Suspended"))
-            assert len(hub.events("Suspended")) == 1
+            await until(lambda: hub.server.events("Suspended"))
+            assert len(hub.server.events("Suspended")) == 1
 
     play(test)
 
 
 def test_without_the_hubs_time_nobody_is_stale() -> None:
     async def test(hub: SuspensionHub) -> None:
-        hub.clock = None
+        hub.server.clock = None
         async with hub.suspending():
             hub.says("cpu", HealthStatus.INACTIVE)
             await hub.passes()
             hub.now += 1_000
             await hub.passes()
             assert hub.listed is None
-            hub.clock = lambda: time.time() - 600
+            hub.server.clock = lambda: time.time() - 600
             await hub.passes()
             assert hub.listed is None, "by the hub's clock the scores are fresh"
-            hub.clock = time.time
+            hub.server.clock = time.time
             await until(lambda: hub.listed == ["cpu_score"])
 
     play(test)
@@ -336,16 +346,16 @@ def test_without_the_hubs_time_nobody_is_stale() -> None:
 def test_switched_off_it_empties_its_own_list_once_and_leaves_peoples() -> None:
     async def test(hub: SuspensionHub) -> None:
         async with hub.suspending(enabled=False):
-            await until(lambda: hub.asked)
+            await until(lambda: hub.server.asked)
             await asyncio.sleep(0.2)
-        assert hub.asked == [f"GET configmaps/{LIST}"], "there is none, and none is made"
+        assert hub.server.asked == [f"GET configmaps/{LIST}"], "there is none, and none is made"
         hub.write('["by-hand"]')
         async with hub.suspending(enabled=False):
-            await until(lambda: len(hub.asked) == 2)
+            await until(lambda: len(hub.server.asked) == 2)
             await asyncio.sleep(0.2)
         assert hub.listed == ["by-hand"]
         hub.write('["cpu_score"]', **OURS)
-        hub.refusals = {"PUT configmaps": [409]}
+        hub.server.refusals = {"PUT configmaps": [409]}
         async with hub.suspending(enabled=False):
             await until(lambda: hub.listed == [])
             hub.write('["by-hand"]', **OURS)
