@@ -37,7 +37,7 @@ $(UV):
 	$(PY) -m pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
 
 test: install ## the tests that need no control plane
-	$(PY) -m pytest tests --ignore=tests/hub -m "not soak" -n $(TEST_WORKERS) --dist loadgroup $(PYTEST_ARGS)
+	$(PY) -m pytest tests --ignore=tests/hub -m "not soak" -n $(TEST_WORKERS) --dist loadgroup --no-loadscope-reorder $(PYTEST_ARGS)
 
 check: install ## lint, types and the tests that your change concerns, in seconds; the rest is for make test
 	$(VENV)/bin/ruff format --check --quiet .

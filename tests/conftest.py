@@ -16,6 +16,17 @@ from tests.support.virtual_time import VirtualLoop
 laws.register()
 
 
+LONGEST = (
+    "integration/demo/test_demo.py",
+    "integration/agent/test_scoring_faults.py",
+    "integration/agent/test_source_faults.py",
+    "integration/test_template_pipeline.py",
+    "integration/test_init.py",
+    "integration/agent/test_process_end.py",
+)
+"""Files with tests of more than five seconds. They begin first: at the end no process is left alone with one
+of them.
+"""
 AUTHORITY = Path(__file__).parent / "data" / "authority.pem"
 """A certificate whose key nobody has."""
 
@@ -34,7 +45,11 @@ def pytest_asyncio_loop_factories(item: pytest.Item) -> Mapping[str, Callable[[]
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests that share a fixture of their module run in one worker, so that the fixture is made once."""
+    """The longest files first. Tests that share a fixture of their module run in one worker, so that the
+    fixture is made once.
+    """
+    first = {Path(__file__).parent / name: place for place, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: first.get(item.path, len(first)))
     for item in items:
         fixtures = getattr(item, "_fixtureinfo").name2fixturedefs.values()  # noqa: B009 - pytest has no public name for it
         if any(one.scope == "module" for definitions in fixtures for one in definitions):

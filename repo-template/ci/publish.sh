@@ -93,7 +93,9 @@ while [ "$attempt" -le "$attempts" ]; do
     if [ "$pushed" = yes ]; then
         exit 0
     fi
-    sleep "$attempt"
+    if [ "$attempt" -lt "$attempts" ]; then
+        sleep "$attempt"
+    fi
     attempt=$((attempt + 1))
 done
 echo "could not push the rendering of $source_commit in $attempts attempts; is this pipeline allowed to push?" >&2

@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 import dsf_scorer
+from tests import conftest
 from tests.contract.test_docs import blocks
+from tests.hub import conftest as hub
 from tests.support import yamlfast
 
 ROOT = Path(__file__).parents[2]
@@ -66,3 +68,10 @@ def test_hooks_run_programs_of_the_lock_file() -> None:
 @pytest.mark.parametrize("file", sorted(ROOT.glob(".github/**/*.y*ml")), ids=lambda path: path.name)
 def test_forge_files_are_yaml(file: Path) -> None:
     assert isinstance(yamlfast.load(file.read_text("utf-8")), dict)
+
+
+def test_the_longest_files_of_tests_exist() -> None:
+    """A renamed one would begin late, and nobody would notice but the clock."""
+    longest = [ROOT / "tests" / name for name in conftest.LONGEST]
+    longest += [ROOT / f"tests/hub/test_{name}.py" for name in hub.LONGEST]
+    assert [path for path in longest if not path.is_file()] == []

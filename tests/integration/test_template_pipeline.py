@@ -14,6 +14,7 @@ import pytest
 from gitops_dsf.cli.main import VERBS
 from gitops_dsf.cli.scaffold import repo_template, scaffold
 from tests.support import yamlfast
+from tests.support.commandline import gitops_dsf
 
 SOURCES = "main"
 RENDERED = "gitops-dsf-rendered"
@@ -32,8 +33,13 @@ class Fleet:
         (home / ".gitconfig").write_text(
             "[user]\n\tname = someone\n\temail = someone@example.com\n[init]\n\tdefaultBranch = main\n"
         )
+        programs = root / "programs"
+        programs.mkdir()
+        sleep = programs / "sleep"
+        sleep.write_text('#!/bin/sh\necho "$1" >> "$HOME/slept"\n')
+        sleep.chmod(0o755)
         self.environment = {
-            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+            "PATH": os.pathsep.join([str(programs), str(Path(sys.executable).parent), os.environ["PATH"]]),
             "HOME": str(home),
             "GIT_CONFIG_NOSYSTEM": "1",
             "LC_ALL": "C.UTF-8",
@@ -78,6 +84,11 @@ class Fleet:
             command, cwd=self.path, env=environment, capture_output=True, text=True, timeout=120, check=False
         )
 
+    def slept(self) -> list[str]:
+        """Seconds between the attempts, for which nobody really waits."""
+        file = self.root / "home" / "slept"
+        return file.read_text("utf-8").split() if file.is_file() else []
+
     def log(self, branch: str) -> list[str]:
         return self.git("log", "--format=%s", branch, cwd=self.origin).splitlines()
 
@@ -101,12 +112,7 @@ def branch_mode(fleet: Fleet) -> None:
 def render_is_clean(fleet: Fleet, tmp_path: Path) -> bool:
     fresh = tmp_path / "fresh"
     fleet.git("clone", "--quiet", str(fleet.origin), str(fresh), cwd=tmp_path)
-    return (
-        subprocess.run(
-            ["gitops-dsf", "render", "--check"], cwd=fresh, env=fleet.environment, check=False
-        ).returncode
-        == 0
-    )
+    return gitops_dsf("render", "--check", cwd=fresh).returncode == 0
 
 
 def test_directory_mode_commits_the_tree_beside_the_sources(fleet: Fleet, tmp_path: Path) -> None:
@@ -237,6 +243,7 @@ def test_a_push_that_is_not_allowed_ends_with_a_reason(fleet: Fleet) -> None:
     result = fleet.publish()
     assert result.returncode == 1
     assert "is this pipeline allowed to push?" in result.stderr
+    assert fleet.slept() == ["1"], "between two attempts, and not after the last one"
     assert fleet.log(SOURCES) == ["Begin"]
 
 

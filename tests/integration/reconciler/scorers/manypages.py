@@ -1,7 +1,8 @@
-"""Many scoring APIs in a process of their own, so that they cost the caller nothing: `python manypages.py
-GOOD HANGING`.
+"""Many scoring APIs of which some hang: in the loop of a test, or in a process of their own, where they cost
+the caller nothing.
 
-Prints their ports as one JSON array, those that hang spread evenly, and serves until its standard input ends.
+`python manypages.py GOOD HANGING` prints the URLs of all and of those that hang as JSON, and serves until its
+standard input ends.
 """
 
 import asyncio
@@ -10,8 +11,8 @@ import json
 import resource
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 
 BODY = b'{"name":"cpu"}'
 ANSWER = (
@@ -20,19 +21,34 @@ ANSWER = (
 )
 
 
+@asynccontextmanager
+async def serving(*, good: int, hanging: int) -> AsyncIterator[tuple[list[str], set[str]]]:
+    """URLs of all, and of those that take a request and never answer, which are spread evenly."""
+    every, servers = (good + hanging) // max(1, hanging), list[asyncio.Server]()
+    urls, silent = list[str](), set[str]()
+    try:
+        for number in range(good + hanging):
+            hangs = number % every == 0 and len(silent) < hanging
+            servers.append(await asyncio.start_server(_silent if hangs else _good, "127.0.0.1", 0))
+            urls.append(f"http://127.0.0.1:{servers[-1].sockets[0].getsockname()[1]}")
+            if hangs:
+                silent.add(urls[-1])
+        yield urls, silent
+    finally:
+        for server in servers:
+            server.close()
+
+
 @contextmanager
 def many_pages(*, good: int, hanging: int) -> Iterator[tuple[list[str], set[str]]]:
-    """URLs of all, and of those that take a request and never answer."""
+    """The same from a process of their own."""
     command = [sys.executable, __file__, str(good), str(hanging)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdin is not None
         assert process.stdout is not None
-        ports, silent = json.loads(process.stdout.readline())
+        urls, silent = json.loads(process.stdout.readline())
         try:
-            yield (
-                [f"http://127.0.0.1:{port}" for port in ports],
-                {f"http://127.0.0.1:{port}" for port in silent},
-            )
+            yield urls, set(silent)
         finally:
             process.stdin.close()
 
@@ -52,17 +68,10 @@ async def _silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) ->
 
 
 async def _serve(good: int, hanging: int) -> None:
-    ports, silent = [], []
-    every = max(1, (good + hanging) // hanging) if hanging else 0
-    for number in range(good + hanging):
-        hangs = bool(every) and number % every == 0 and len(silent) < hanging
-        server = await asyncio.start_server(_silent if hangs else _good, "127.0.0.1", 0)
-        ports.append(server.sockets[0].getsockname()[1])
-        if hangs:
-            silent.append(ports[-1])
-    sys.stdout.write(json.dumps([ports, silent]) + "\n")
-    sys.stdout.flush()
-    await asyncio.to_thread(sys.stdin.read)
+    async with serving(good=good, hanging=hanging) as (urls, silent):
+        sys.stdout.write(json.dumps([urls, sorted(silent)]) + "\n")
+        sys.stdout.flush()
+        await asyncio.to_thread(sys.stdin.read)
 
 
 if __name__ == "__main__":
