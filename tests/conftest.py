@@ -5,6 +5,7 @@ golden files.
 import asyncio
 import gc
 import os
+import zlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -27,6 +28,8 @@ LONGEST = (
 """Files with tests of more than five seconds. They begin first: at the end no process is left alone with one
 of them.
 """
+ID_CHARACTERS = 80
+"""Of a parameter in the name of a test."""
 AUTHORITY = Path(__file__).parent / "data" / "authority.pem"
 """A certificate whose key nobody has."""
 
@@ -54,6 +57,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         fixtures = getattr(item, "_fixtureinfo").name2fixturedefs.values()  # noqa: B009 - pytest has no public name for it
         if any(one.scope == "module" for definitions in fixtures for one in definitions):
             item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
+
+
+def pytest_make_parametrize_id(val: object) -> str | None:
+    """Short names for long texts. Every process of pytest-xdist sends the names of all tests, and each test's
+    name with each of its reports.
+    """
+    if not isinstance(val, str | bytes) or len(val) <= ID_CHARACTERS:
+        return None
+    content = val.encode("utf-8", "surrogatepass") if isinstance(val, str) else val
+    return f"{ascii(val[:ID_CHARACTERS])[:ID_CHARACTERS]}... {len(val)} long, {zlib.crc32(content):08x}"
 
 
 def pytest_collection_finish() -> None:

@@ -75,3 +75,11 @@ def test_the_longest_files_of_tests_exist() -> None:
     longest = [ROOT / "tests" / name for name in conftest.LONGEST]
     longest += [ROOT / f"tests/hub/test_{name}.py" for name in hub.LONGEST]
     assert [path for path in longest if not path.is_file()] == []
+
+
+@pytest.mark.parametrize("content", ["#" * 9_000_000, b"#" * 9_000_000], ids=["text", "bytes"])
+def test_long_parameters_get_short_and_different_names(content: str | bytes) -> None:
+    names = [conftest.pytest_make_parametrize_id(one) for one in (content, content[1:], content[1:])]
+    assert len(set(names)) == 2
+    assert all(name is not None and len(name) < 150 for name in names)
+    assert conftest.pytest_make_parametrize_id("short") is None
