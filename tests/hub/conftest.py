@@ -28,9 +28,11 @@ from tests.hub.controlplane.processes import Processes
 SUITE = Path(__file__).parent
 LONGEST = (
     "moves",
+    "frozen_leader",
     "doctor",
     "reconciler",
     "reconciler_status",
+    "frozen_leader_waits",
     "argocd_sync",
     "proposals",
     "score_gc",

@@ -39,11 +39,11 @@ def stopping(original: Method, method: str) -> Method:
 def install(how: str) -> None:
     words = how.split(",")
     if "unfenced" in words:
-        Fence.deletion = Fence.write = lambda _: None  # type: ignore[method-assign]
+        fence: Any = Fence
+        fence.deletion = fence.write = lambda _: None
     if "connection" in words:
-        httpx.AsyncHTTPTransport.handle_async_request = stopping(
-            httpx.AsyncHTTPTransport.handle_async_request, "DELETE"
-        )  # type: ignore[method-assign]
+        transport: Any = httpx.AsyncHTTPTransport
+        transport.handle_async_request = stopping(transport.handle_async_request, "DELETE")
     if "body" in words:
         owner: Any = httpcore.AsyncHTTP11Connection
         owner._send_request_body = stopping(owner._send_request_body, "DELETE")

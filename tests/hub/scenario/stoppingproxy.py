@@ -31,6 +31,11 @@ class StoppingProxy:
         """`METHOD /path?query` and status of all answers."""
         self._upstream, self._trust = urlsplit(upstream), ssl.create_default_context(cafile=str(authority))
 
+    def forget(self) -> None:
+        """Forgets the answers, and holds up nothing more."""
+        self.asked = self.answered = lambda _: None
+        self.statuses.clear()
+
     @contextmanager
     def serving(self) -> Iterator[str]:
         """Serves for as long as the block runs; yields the URL."""

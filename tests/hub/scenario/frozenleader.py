@@ -1,0 +1,418 @@
+"""Two replicas of the reconciler on a real API server. A proxy or the first replica itself stops that replica
+at exactly one of its awaits, and a test continues it when the second one leads.
+
+Applications, decisions and clusters are objects that the test writes, and that no controller touches.
+"""
+
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+import httpx
+
+from dsf_wire.constants import ADDON_NAME, AGENT_MANAGER, MANAGED_BY_LABEL
+from gitops_dsf.render.reconciler import reconciler
+from gitops_dsf.render.reconciler.names import NAME
+from gitops_dsf.repository.model.repository import FleetRepository
+from gitops_dsf.schema.crd import crds
+from tests.hub.controlplane.api import Client, Object
+from tests.hub.controlplane.applications import APPLICATION, APPLICATION_SET
+from tests.hub.controlplane.plane import ControlPlane
+from tests.hub.controlplane.ports import free_port
+from tests.hub.controlplane.processes import Process
+from tests.hub.controlplane.waiting import wait_for
+from tests.hub.scenario import stopped
+from tests.hub.scenario.placements import DECISION, PLACEMENT, PLACEMENT_LABEL, SCORE, remove_clusters
+from tests.hub.scenario.stoppingproxy import StoppingProxy
+
+HUB, ARGOCD = "open-cluster-management", "frozen"
+A, B = "frozen-a", "frozen-b"
+"""Clusters; the application web moves from the first to the second."""
+LEASE = "coordination.k8s.io/v1/Lease"
+ADDON = "addon.open-cluster-management.io/v1alpha1/ManagedClusterAddOn"
+SCORER = "dynamic-scoring.open-cluster-management.io/v1alpha1/DynamicScorer"
+RESOURCE, TTL = "frozen-score", 60
+NEEDED = (
+    "ServiceAccount",
+    "ClusterRole",
+    "ClusterRoleBinding",
+    "Role",
+    "RoleBinding",
+    "ValidatingAdmissionPolicy",
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Replica:
+    process: Process
+    url: str
+
+    def series(self, words: str) -> float | None:
+        text = httpx.get(f"{self.url}/metrics", timeout=5, trust_env=False).text
+        return next(
+            (
+                float(line.split()[-1])
+                for line in text.splitlines()
+                if line.startswith(f"gitops_dsf_reconciler_{words} ")
+            ),
+            None,
+        )
+
+    @property
+    def leads(self) -> bool:
+        return self.series("leader") == 1
+
+    def waits(self, reason: str) -> bool:
+        return self.series(f'moves_waiting{{applicationset="web",reason="{reason}"}}') == 1
+
+    def ready(self) -> str:
+        return httpx.get(f"{self.url}/readyz", timeout=5, trust_env=False).text
+
+    @property
+    def stopped(self) -> bool:
+        """By SIGSTOP, as the kernel says."""
+        return (
+            Path(f"/proc/{self.process.pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
+            == "T"
+        )
+
+    def freeze(self) -> None:
+        os.kill(self.process.pid, signal.SIGSTOP)
+
+    def go_on(self) -> None:
+        os.kill(self.process.pid, signal.SIGCONT)
+
+
+@dataclass(kw_only=True)
+class FrozenLeaderPlane:
+    """A hub where web moves from one cluster to another, the proxy that the first replica speaks through, and
+    the replicas.
+    """
+
+    plane: ControlPlane
+    hub: Client
+    proxy: StoppingProxy
+    proxy_url: str
+    made: list[tuple[str, str, str | None]] = field(default_factory=list)
+
+    def put(self, item: Object, *, status: Object | None = None) -> Object:
+        """Made or changed, with its status where that is a subresource."""
+        kind, meta = f"{item['apiVersion']}/{item['kind']}", item["metadata"]
+        answer = self.hub.apply(item)
+        if status is not None:
+            answer = self.hub.patch_status(kind, meta["name"], status, namespace=meta.get("namespace"))
+        return answer
+
+    def move(self) -> None:
+        """web is decided for the second cluster, and Healthy on both: the copy on the first may go."""
+        for cluster in (A, B):
+            # The reconciler keeps the copy of a cluster that became reachable a moment ago, in a test before.
+            self.plane.set_available(cluster, "True")
+        placement = self.placement(1)
+        owner = {
+            "apiVersion": "argoproj.io/v1alpha1",
+            "kind": "ApplicationSet",
+            "name": "web",
+            "controller": True,
+        }
+        self.decide(B, uid=placement["metadata"]["uid"])
+        owner["uid"] = self.put(application_set())["metadata"]["uid"]
+        for cluster in (A, B):
+            self.forget_copy(cluster)
+            self.put(application(cluster, owner))
+
+    def placement(self, count: int) -> Object:
+        api, _, kind = PLACEMENT.rpartition("/")
+        # OCM's scheduler leaves such a Placement alone: its decision is what the test says.
+        annotations = {"cluster.open-cluster-management.io/experimental-scheduling-disable": "true"}
+        meta = {"name": "web", "namespace": ARGOCD, "annotations": annotations}
+        status = {
+            "numberOfSelectedClusters": count,
+            "decisionGroups": [{"decisionGroupIndex": 0, "clusterCount": count}],
+        }
+        return self.put(
+            {"apiVersion": api, "kind": kind, "metadata": meta, "spec": {"numberOfClusters": 1}},
+            status=status,
+        )
+
+    def decide(self, cluster: str, *, uid: str = "") -> None:
+        uid = uid or self.hub.get(PLACEMENT, "web", namespace=ARGOCD)["metadata"]["uid"]
+        api, _, kind = DECISION.rpartition("/")
+        owner = {"apiVersion": api, "kind": "Placement", "name": "web", "uid": uid, "controller": True}
+        meta = {
+            "name": "web-decision-1",
+            "namespace": ARGOCD,
+            "labels": {PLACEMENT_LABEL: "web"},
+            "ownerReferences": [owner],
+        }
+        decisions = [{"clusterName": cluster, "reason": ""}]
+        self.put({"apiVersion": api, "kind": kind, "metadata": meta}, status={"decisions": decisions})
+
+    def copies(self) -> list[str]:
+        """Clusters whose copy nobody has deleted."""
+        found = self.hub.list(APPLICATION, namespace=ARGOCD)
+        return sorted(
+            item["spec"]["destination"]["name"]
+            for item in found
+            if "deletionTimestamp" not in item["metadata"]
+        )
+
+    def forget_copy(self, cluster: str) -> None:
+        name = f"web-{cluster}"
+        if self.hub.find(APPLICATION, name, namespace=ARGOCD) is not None:
+            self.hub.patch(APPLICATION, name, {"metadata": {"finalizers": None}}, namespace=ARGOCD)
+            self.hub.delete(APPLICATION, name, namespace=ARGOCD)
+            wait_for(
+                lambda: self.hub.find(APPLICATION, name, namespace=ARGOCD) is None, what=f"{name} is gone"
+            )
+
+    def dead_score(self) -> None:
+        """On the second cluster, where no agent is."""
+        api, _, kind = SCORE.rpartition("/")
+        meta = {"name": RESOURCE, "namespace": B, "labels": {MANAGED_BY_LABEL: AGENT_MANAGER}}
+        until = datetime.fromtimestamp(time.time() - TTL - 500, tz=UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        self.put(
+            {"apiVersion": api, "kind": kind, "metadata": meta},
+            status={"validUntil": until, "scores": [{"name": "x", "value": 1}]},
+        )
+
+    def agent_returns(self) -> None:
+        api, _, kind = ADDON.rpartition("/")
+        now = datetime.now(tz=UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        condition = {
+            "type": "Available",
+            "status": "True",
+            "reason": "Test",
+            "message": "",
+            "lastTransitionTime": now,
+        }
+        self.put(
+            {"apiVersion": api, "kind": kind, "metadata": {"name": ADDON_NAME, "namespace": B}, "spec": {}},
+            status={"conditions": [condition]},
+        )
+
+    def lease_is_free(self) -> None:
+        """As a leader leaves it whose requests had all ended."""
+        self.hub.delete(LEASE, NAME, namespace=HUB)
+        spec = {
+            "holderIdentity": "",
+            "leaseDurationSeconds": 1,
+            "renewTime": datetime.now(tz=UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
+        }
+        api, _, kind = LEASE.rpartition("/")
+        self.hub.create(
+            {"apiVersion": api, "kind": kind, "metadata": {"name": NAME, "namespace": HUB}, "spec": spec}
+        )
+
+    @contextmanager
+    def replica(self, name: str, *, proxied: bool = False, how: str = "") -> Iterator[Replica]:
+        """`how`: see `scenario.stopped`; empty for the program as it is."""
+        port = free_port()
+        kubeconfig = self.plane.hub.service_account_kubeconfig(
+            HUB, NAME, proxy=self.proxy_url if proxied else ""
+        )
+        program = [stopped.__file__, how] if how else ["-m", "gitops_dsf"]
+        arguments = [
+            f"--kubeconfig={kubeconfig}",
+            f"--argocd-namespace={ARGOCD}",
+            f"--metrics-address=127.0.0.1:{port}",
+        ]
+        process = self.plane.processes.start(name, [sys.executable, *program, "reconcile", *arguments])
+        running = Replica(process=process, url=f"http://127.0.0.1:{port}")
+        try:
+            wait_for(lambda: running.series("leader") is not None, what=f"{name} runs", seen=process.tail)
+            yield running
+        finally:
+            if process.running:
+                running.go_on()
+            self.plane.processes.stop(name)
+
+    @contextmanager
+    def replicas(self, *, how: str = "") -> Iterator[tuple[Replica, Replica]]:
+        """The first leads, the second waits."""
+        self.lease_is_free()
+        with self.replica("frozen-first", proxied=True, how=how) as first:
+            wait_for(lambda: first.leads, what="the first leads", seen=first.process.tail)
+            with self.replica("frozen-second") as second:
+                yield first, second
+
+    def second_removes_the_other_copy(self, second: Replica) -> None:
+        """It leads at once and as after a clean end of the first, and the decision returns to A."""
+        self.lease_is_free()
+        wait_for(lambda: second.leads, what="the second leads", seen=second.process.tail)
+        self.decide(A)
+        wait_for(
+            lambda: self.copies() == [A],
+            what="the second deletes the copy that nobody wants",
+            timeout=120,
+            seen=second.process.tail,
+        )
+
+    def deletions(self, resource: str = "applications") -> list[int]:
+        """Statuses of the answers to the first replica."""
+        return [status for word, status in self.proxy.statuses if deletes(word, resource)]
+
+
+def deletes(word: str, resource: str = "applications") -> bool:
+    return word.startswith("DELETE ") and f"/{resource}/" in word
+
+
+def application_set() -> Object:
+    generator = {
+        "clusterDecisionResource": {
+            "configMapRef": "none",
+            "labelSelector": {"matchLabels": {PLACEMENT_LABEL: "web"}},
+        }
+    }
+    return {
+        "apiVersion": "argoproj.io/v1alpha1",
+        "kind": "ApplicationSet",
+        "metadata": {
+            "name": "web",
+            "namespace": ARGOCD,
+            "annotations": {"gitops-dsf.io/moves-strategy": "MakeBeforeBreak"},
+        },
+        "spec": {
+            "goTemplate": True,
+            "generators": [generator],
+            "syncPolicy": {"applicationsSync": "create-update"},
+            "template": {"metadata": {"name": "web-{{.name}}"}, "spec": application_spec("{{.name}}")},
+        },
+    }
+
+
+def application_spec(cluster: str) -> Object:
+    source = {"repoURL": "http://127.0.0.1:9/none.git", "path": ".", "targetRevision": "main"}
+    return {"project": "default", "source": source, "destination": {"name": cluster, "namespace": "web"}}
+
+
+def application(cluster: str, owner: Object) -> Object:
+    """Healthy and Synced, as Argo CD writes it."""
+    meta = {
+        "name": f"web-{cluster}",
+        "namespace": ARGOCD,
+        "labels": {"gitops-dsf.io/application": "web"},
+        "ownerReferences": [owner],
+        "finalizers": ["resources-finalizer.argocd.argoproj.io"],
+    }
+    compared = {
+        "source": application_spec(cluster)["source"],
+        "destination": application_spec(cluster)["destination"],
+    }
+    status = {"health": {"status": "Healthy"}, "sync": {"status": "Synced", "comparedTo": compared}}
+    spec = application_spec(cluster)
+    return {
+        "apiVersion": "argoproj.io/v1alpha1",
+        "kind": "Application",
+        "metadata": meta,
+        "spec": spec,
+        "status": status,
+    }
+
+
+def dynamic_scorer() -> Object:
+    scoring = {"host": "http://127.0.0.1:9", "params": {"name": RESOURCE.replace("-", "_"), "interval": 30}}
+    spec = {
+        "description": "x",
+        "configURL": "http://127.0.0.1:9/config",
+        "source": {"type": "None"},
+        "scoring": scoring,
+    }
+    api, _, kind = SCORER.rpartition("/")
+    return {
+        "apiVersion": api,
+        "kind": kind,
+        "metadata": {"name": "frozen", "namespace": HUB},
+        "spec": {
+            **spec,
+            "configSyncMode": "None",
+            "scoreRange": {"min": 0, "max": 1},
+            "scoreTTLSeconds": TTL,
+        },
+    }
+
+
+@contextmanager
+def frozen_leader_plane(plane: ControlPlane) -> Iterator[FrozenLeaderPlane]:
+    """The rights, kinds and clusters that the replicas need, for as long as the block runs. Argo CD's kinds
+    must be there.
+    """
+    hub = plane.hub.admin
+    spec = {"git": {"url": "https://git.example.com/fleet.git"}, "argocd": {"namespace": ARGOCD}}
+    repository = FleetRepository.model_validate({"metadata": {"name": "frozen"}, "spec": spec})
+    objects = [item for item in reconciler(repository) if item["kind"].startswith(NEEDED)]
+    proxy = StoppingProxy(upstream=plane.hub.url, authority=plane.hub.authority_file)
+    with ExitStack() as stack:
+        scene = FrozenLeaderPlane(
+            plane=plane, hub=hub, proxy=proxy, proxy_url=stack.enter_context(proxy.serving())
+        )
+        for namespace in (ARGOCD, HUB):
+            hub.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
+        for crd in crds():
+            hub.apply(crd)
+        for item in objects:
+            hub.apply(item)
+            kind, meta = f"{item['apiVersion']}/{item['kind']}", item["metadata"]
+            stack.callback(hub.delete, kind, meta["name"], namespace=meta.get("namespace"))
+        wait_for(lambda: hub.path(SCORER), what="the hub serves DynamicScorers")
+        stack.callback(hub.delete, LEASE, NAME, namespace=HUB)
+        plane.add_clusters({A: {}, B: {}})
+        stack.callback(remove_clusters, plane, (A, B))
+        scene.put(dynamic_scorer())
+        stack.callback(hub.delete, SCORER, "frozen", namespace=HUB)
+        yield scene
+        for cluster in (A, B):
+            scene.forget_copy(cluster)
+        for kind, name in ((APPLICATION_SET, "web"), (PLACEMENT, "web"), (DECISION, "web-decision-1")):
+            hub.delete(kind, name, namespace=ARGOCD)
+
+
+@contextmanager
+def frozen(scene: FrozenLeaderPlane, first: Replica, word: Callable[[str], bool]) -> Iterator[None]:
+    """Stops it when the first such request was answered, and before it can read the answer; after the block
+    it goes on.
+    """
+    done = threading.Event()
+
+    def answered(asked: str) -> None:
+        if word(asked) and not done.is_set():
+            first.freeze()
+            done.set()
+
+    scene.proxy.answered = answered
+    wait_for(done.is_set, what="it asks", timeout=150, seen=first.process.tail)
+    wait_for(lambda: first.stopped, what="it is stopped")
+    try:
+        yield
+    finally:
+        first.go_on()
+
+
+READS = {
+    "ApplicationSet": "applicationsets/web",
+    "Applications": "/applications?limit=500&labelSelector",
+    "ManagedCluster of the old copy": f"managedclusters?limit=500&fieldSelector=metadata.name%3D{A}",
+    "ManagedCluster of the new copy": f"managedclusters?limit=500&fieldSelector=metadata.name%3D{B}",
+    "decision": "placementdecisions?limit=500&labelSelector",
+    "Placement": "placements?limit=500&fieldSelector",
+}
+"""What a removal reads, in its order, by a part of the path."""
+PATCH = f"PATCH /apis/argoproj.io/v1alpha1/namespaces/{ARGOCD}/applications/web-{B}"
+
+
+class Step:
+    """Whether a request is this read of this pass; the second pass begins after the patch."""
+
+    def __init__(self, reading: int, read: str) -> None:
+        self._reading, self._read, self._patched = reading, READS[read], False
+
+    def __call__(self, word: str) -> bool:
+        self._patched |= word.startswith(PATCH)
+        return word.startswith("GET ") and self._read in word and self._patched == (self._reading == 2)

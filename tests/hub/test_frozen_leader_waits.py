@@ -1,0 +1,153 @@
+"""What keeps a copy or a score while a leader does not know enough: a score that its agent renews, a Lease
+that was deleted by hand, a watch that the hub refuses, and a cluster that returned.
+"""
+
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from dsf_wire.constants import ADDON_NAME
+from gitops_dsf.render.reconciler.names import NAME
+from tests.hub.controlplane.plane import ControlPlane
+from tests.hub.controlplane.waiting import hold_for, wait_for
+from tests.hub.scenario.frozenleader import (
+    ADDON,
+    HUB,
+    LEASE,
+    RESOURCE,
+    A,
+    B,
+    FrozenLeaderPlane,
+    deletes,
+    frozen,
+    frozen_leader_plane,
+)
+from tests.hub.scenario.placements import SCORE
+
+pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd"), pytest.mark.timeout(300)]
+
+
+@pytest.fixture(scope="module")
+def scene(control_plane: ControlPlane, argocd: object) -> Iterator[FrozenLeaderPlane]:
+    with frozen_leader_plane(control_plane) as scene:
+        yield scene
+
+
+@pytest.fixture(autouse=True)
+def _proxy_forgets(scene: FrozenLeaderPlane) -> Iterator[None]:
+    yield
+    scene.proxy.forget()
+
+
+QUIET = 30.0
+"""Seconds for which a new leader deletes nothing."""
+
+
+@pytest.mark.parametrize(
+    "late",
+    [
+        pytest.param(False, id="stopped after the last read", marks=pytest.mark.soak),
+        pytest.param(True, id="on its way for long"),
+    ],
+)
+def test_a_dead_score_stays_that_its_agent_renews_meanwhile(scene: FrozenLeaderPlane, late: bool) -> None:
+    scene.dead_score()
+    held, gate = threading.Event(), threading.Event()
+
+    def asked(word: str) -> None:
+        if late and deletes(word, "addonplacementscores") and not held.is_set():
+            held.set()
+            gate.wait(200)
+
+    def renewed() -> None:
+        scene.agent_returns()
+        status = {"scores": [{"name": "x", "value": 2}], "validUntil": "2100-01-01T00:00:00Z"}
+        scene.hub.patch_status(SCORE, RESOURCE, status, namespace=B)
+
+    scene.proxy.asked = asked
+    addon = f"namespaces/{B}/managedclusteraddons?limit=500&fieldSelector"
+    try:
+        with scene.replicas() as (first, second):
+            if late:
+                wait_for(held.is_set, what="it deletes", timeout=200, seen=first.process.tail)
+                first.freeze()
+                renewed()
+                gate.set()
+                wait_for(lambda: scene.deletions("addonplacementscores"), what="the deletion is answered")
+                assert scene.deletions("addonplacementscores") == [409]
+            else:
+                with frozen(scene, first, lambda word: addon in word):
+                    wait_for(lambda: second.leads, what="the second leads", seen=second.process.tail)
+                    renewed()
+                wait_for(lambda: not first.leads, what="the first has noticed")
+                assert scene.deletions("addonplacementscores") == []
+            assert scene.hub.find(SCORE, RESOURCE, namespace=B)
+    finally:
+        gate.set()
+        scene.hub.delete(ADDON, ADDON_NAME, namespace=B)
+        scene.hub.delete(SCORE, RESOURCE, namespace=B)
+
+
+def test_a_lease_that_is_deleted_by_hand_costs_no_copy(scene: FrozenLeaderPlane) -> None:
+    """Two lead for a moment: the old one until it renews, and the new one, which deletes nothing for long."""
+    scene.move()
+    scene.decide(A)
+    with scene.replicas() as (first, second):
+        scene.hub.delete(LEASE, NAME, namespace=HUB)
+        began = time.monotonic()
+        wait_for(
+            lambda: scene.copies() == [A], what="the copy that nobody wants goes", seen=first.process.tail
+        )
+        if second.leads:
+            assert time.monotonic() - began > QUIET
+        hold_for(lambda: scene.copies() == [A], what="the other one stays", seconds=3)
+
+
+def test_nothing_goes_while_the_watch_of_clusters_is_refused(scene: FrozenLeaderPlane) -> None:
+    role = "rbac.authorization.k8s.io/v1/ClusterRole"
+    rules = scene.hub.get(role, "gitops-dsf:reconciler")["rules"]
+    fewer = [
+        {**rule, "verbs": ["list"]} if rule["resources"] == ["managedclusters"] else rule for rule in rules
+    ]
+    assert fewer != rules
+    scene.move()
+    scene.lease_is_free()
+    scene.hub.patch(role, "gitops-dsf:reconciler", {"rules": fewer})
+    try:
+        with scene.replica("frozen-first") as first:
+            wait_for(
+                lambda: first.leads and first.waits("InformerBroken"),
+                what="it waits",
+                seen=first.process.tail,
+            )
+            assert "managedclusters" in first.ready()
+            assert first.series('watch_broken{resource="managedclusters"}') == 1
+            assert scene.copies() == [A, B]
+            scene.hub.patch(role, "gitops-dsf:reconciler", {"rules": rules})
+            wait_for(lambda: scene.copies() == [B], what="with the right it goes on", seen=first.process.tail)
+            wait_for(lambda: first.ready() == "ok\n", what="it is ready")
+    finally:
+        scene.hub.patch(role, "gitops-dsf:reconciler", {"rules": rules})
+
+
+def test_a_cluster_that_returns_keeps_its_copy_until_ocm_has_decided(scene: FrozenLeaderPlane) -> None:
+    scene.move()
+    scene.plane.set_available(A, "Unknown")
+    scene.lease_is_free()
+    with scene.replica("frozen-first") as first:
+        wait_for(
+            lambda: first.leads and first.waits("ClusterUnreachable"),
+            what="it waits",
+            seen=first.process.tail,
+        )
+        scene.plane.set_available(A, "True", since=0.0)
+        wait_for(lambda: first.waits("ClusterReturned"), what="it waits on", seen=first.process.tail)
+        hold_for(lambda: scene.copies() == [A, B], what="both stay", seconds=5)
+        scene.decide(A)
+        wait_for(
+            lambda: scene.copies() == [A],
+            what="OCM has decided for the one that returned",
+            seen=first.process.tail,
+        )
