@@ -1,4 +1,4 @@
-"""The git repository of the demo, edited by the commands that people type."""
+"""The git repository of the demo. It is edited with the commands that people would type."""
 
 import os
 import shlex

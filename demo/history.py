@@ -15,7 +15,7 @@ class Observation:
     points: Mapping[str, float]
     """Weighted mean of the scores of each ranked cluster: what the decision compares."""
     stickiness: float
-    """Points that the present cluster has in addition."""
+    """Points that the current cluster has in addition."""
     chosen: tuple[str, ...]
     load: Mapping[str, float]
     """CPU use in percent, by cluster."""
@@ -140,7 +140,9 @@ class History:
         return move
 
     def stays(self) -> str | None:
-        """Why the application stays although another cluster has more points at the end; None if none has."""
+        """Why the application stays although another cluster has more points at the end; None if no other
+        cluster has.
+        """
         last = self.observations[-1] if self.observations else None
         here = [last.points[name] for name in last.chosen if name in last.points] if last else []
         others = (
@@ -157,7 +159,7 @@ class History:
         )
 
     def _calm_before(self, when: float) -> Observation | None:
-        """The last observation before the last event before a moment: the state that the event found."""
+        """The last observation before the most recent event: the state before the event."""
         event = next((item for item in reversed(self.events) if item.time <= when), None)
         if event is None:
             return None

@@ -43,9 +43,7 @@ class Turn:
 
 @dataclass(kw_only=True)
 class ClusterLoad:
-    """CPU use of one cluster as a function of time. The same time, past ones too, always has
-    the same value.
-    """
+    """CPU use of one cluster as a function of time. A given time always has the same value."""
 
     cluster: str
     percent: float

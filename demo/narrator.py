@@ -1,6 +1,4 @@
-"""The output of the demo, on the terminal and for the report: numbered steps, their commands, and the output
-of those.
-"""
+"""The output of the demo, on the terminal and for the report: numbered steps, commands, and their output."""
 
 import os
 import textwrap
@@ -14,7 +12,7 @@ OUTPUT_LINES = 24
 
 
 class Narrator:
-    """Writes to a stream, and keeps the steps in the history."""
+    """Writes to a stream, and records the steps in the history."""
 
     def __init__(self, out: TextIO, history: History, *, steps: int) -> None:
         self._out = out
@@ -29,7 +27,7 @@ class Narrator:
         self._line(f"\n{self._style('1;36', f'[{number}/{self._steps}]')} {self._style('1', title)}")
 
     def say(self, text: str) -> None:
-        """A paragraph."""
+        """Writes a paragraph."""
         plain = " ".join(text.split())
         if self._history.steps:
             self._history.steps[-1].lines.append(plain)
@@ -56,7 +54,7 @@ class Narrator:
             self._line(f"    {self._style('2', f'... {len(shown) - lines} more lines')}")
 
     def seen(self, text: str) -> None:
-        """Shows a line about the present state, which is not kept."""
+        """Shows a line about the current state, which is not recorded."""
         self._line(f"    {text}")
 
     def plain(self, lines: Sequence[str]) -> None:

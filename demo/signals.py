@@ -14,18 +14,18 @@ _SLICE_SECONDS: Final = 0.1
 
 
 class Stop:
-    """Whether the demo was asked to end."""
+    """The request to end the demo."""
 
     def __init__(self) -> None:
         self._number: int | None = None
 
     def listen(self) -> None:
-        """Takes the signals over, for the rest of the process."""
+        """Installs the signal handlers for the rest of the process."""
         for number in SIGNALS:
             signal.signal(number, self._asked)
 
     def check(self) -> None:
-        """Raises StoppedError when a signal has come."""
+        """Raises StoppedError after a signal."""
         if self._number is not None:
             raise StoppedError(self._number)
 

@@ -1,4 +1,4 @@
-"""Everything that runs during a demo: metric sources, scoring APIs, agents, and the hub that looks at their
+"""Everything that runs during a demo: metric sources, scoring APIs, agents, and the hub that reads their
 scores.
 """
 
@@ -37,8 +37,8 @@ STEADY_POINTS: Final = 100
 
 
 class Stage:
-    """Owns what runs, inside the `with` block of its ExitStack. One thread works here; the servers have their
-    own.
+    """Owns the running programs inside the `with` block of its ExitStack. One thread uses it; the servers
+    have their own threads.
     """
 
     def __init__(
@@ -65,8 +65,8 @@ class Stage:
         self._sources: dict[str, str] = {}
 
     def start_sources(self, binary: prometheus.PrometheusBinary | None) -> None:
-        """A metric source per cluster: a real Prometheus that scrapes the cluster's metrics page, else that
-        page's own query API.
+        """Starts a metric source per cluster: a real Prometheus that scrapes the cluster's metrics page, or
+        the page's own query API.
         """
         pages = {
             cluster: self._stack.enter_context(metric_source(load)).authority
@@ -86,7 +86,7 @@ class Stage:
         }
 
     def start_scorers(self) -> dict[str, str]:
-        """The sample scorers, each a process; their `host:port` by score name."""
+        """Starts each sample scorer as a process. Returns their `host:port` by score name."""
         started = {
             name: self.programs.start(
                 f"scorer-{name}",
@@ -112,7 +112,7 @@ class Stage:
         return found
 
     def start_agents(self) -> dict[str, str]:
-        """An agent per cluster; the `host:port` of their metrics by cluster."""
+        """Starts an agent per cluster. Returns the `host:port` of their metrics by cluster."""
         started = {}
         for cluster in self.loads:
             dns = self._stack.enter_context(
@@ -137,8 +137,8 @@ class Stage:
         return self.hub.agents
 
     def deliver(self) -> list[str]:
-        """Argo CD applies the rendered tree, the kubelets project the ConfigMaps. The clusters whose
-        configuration changed.
+        """Applies the rendered tree as Argo CD would, and projects the ConfigMaps as the kubelets would.
+        Returns the clusters whose configuration changed.
         """
         self.hub.apply(self.fleet.root)
         works = self.fleet.works()
@@ -149,11 +149,13 @@ class Stage:
         ]
 
     def happened(self, kind: str, text: str) -> None:
-        """Remembers a `commit` or a change of `load`."""
+        """Records a `commit` or a change of `load`."""
         self.history.event(Event(time=time.time(), kind="commit" if kind == "commit" else "load", text=text))
 
     def observe(self) -> tuple[Observation, Move | None]:
-        """Records the present scores and what OCM would decide. Raises DemoError when a program has ended."""
+        """Records the current scores and the decision that OCM would make. Raises DemoError if a program has
+        ended.
+        """
         self.programs.check()
         verdict = self.hub.decide()
         self.hub.publish()
@@ -164,7 +166,7 @@ class Stage:
         return observation, self.history.add(observation)
 
     def until(self, condition: Callable[[], object], *, what: str, seconds: float = 30.0) -> None:
-        """Waits. Raises DemoError with what was waited for."""
+        """Waits for a condition. Raises DemoError with ``what``."""
         end = time.monotonic() + seconds
         while not condition():
             self.programs.check()
@@ -175,8 +177,8 @@ class Stage:
 
 
 def observation_of(verdict: Verdict, *, now: float, load: dict[str, float]) -> Observation:
-    """A verdict as points that people can compare: the weighted mean of the scores, with stickiness beside it
-    and not in it.
+    """Converts a verdict to points that people can compare: the weighted mean of the scores. Stickiness is
+    separate.
     """
     scored = [(name, weight, scores) for name, weight, scores in verdict.prioritizer_scores if name != STEADY]
     steady = sum(weight for name, weight, _ in verdict.prioritizer_scores if name == STEADY)

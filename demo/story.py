@@ -1,6 +1,4 @@
-"""The story that the demo tells. It does things and says what then really happened; nothing is told that was
-not seen.
-"""
+"""The steps of the demo. Its text says only what was observed."""
 
 import os
 import sys
@@ -22,11 +20,11 @@ SCORER_FILE: Final = "scorers/vcpu-cost.yaml"
 LINE_SECONDS: Final = 1.5
 MOVE_SECONDS: Final = 30.0
 SETTLE_SECONDS: Final = 3.0
-"""Until the forecast has caught up with a load that no longer changes."""
+"""Time until the forecast follows a load that no longer changes."""
 
 
 def loads() -> dict[str, ClusterLoad]:
-    """The clusters of the demo as the story begins."""
+    """The clusters of the demo at the beginning."""
     found = [
         ClusterLoad(cluster="eu-west-1", percent=20.0, instance_type="m7i.large", cores=48),
         ClusterLoad(cluster="eu-north-1", percent=40.0, instance_type="m7g.large", cores=32),
@@ -46,7 +44,7 @@ class Story:
         self._binary = binary
 
     def run(self) -> None:
-        """Everything up to the report. Raises DemoError and StoppedError."""
+        """Runs all steps before the report. Raises DemoError and StoppedError."""
         self._repository()
         self._content()
         self._programs()
@@ -203,8 +201,7 @@ class Story:
         elif lead > 0:
             self._tell.say(
                 f"{left} is ahead of {here} again, by {lead:.1f} points. That is less than the stickiness of"
-                f" {last.stickiness:g}, so {APPLICATION} stays: an application does not wander for every"
-                " small lead."
+                f" {last.stickiness:g}, so {APPLICATION} stays: an application does not move for a small lead."
             )
         else:
             self._tell.say(f"{left} is {-lead:.1f} points behind {here} still, so {APPLICATION} stays.")
@@ -222,7 +219,7 @@ class Story:
         )
 
     def _watch(self, seconds: float, *, until_moves: int | None = None, what: str = "") -> None:
-        """Looks on for a while, or until there were so many moves."""
+        """Observes for some seconds, or until this number of moves."""
         end = time.monotonic() + seconds
         shown = 0.0
         while time.monotonic() < end:
@@ -266,13 +263,13 @@ class Story:
 
 
 def shown(path: Path) -> str:
-    """A path as a person here would type it."""
+    """The path as a person in the current folder would type it."""
     relative = os.path.relpath(path)
     return str(path) if relative.startswith("..") else relative
 
 
 def commands(root: Path) -> list[str]:
-    """Commands to try in the folder that stays, as typed in the present folder."""
+    """Commands to try in the output folder, as typed in the current folder."""
     where = shown(root)
     program = shown(Path(sys.executable).with_name("gitops-dsf"))
     fleet, hub = f"{where}/fleet", f"{where}/hub"

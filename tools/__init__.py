@@ -1,1 +1,1 @@
-"""Developer tools: what keeps generated files in step. No part of any wheel."""
+"""Developer tools, for example to update generated files. They are in no wheel."""

@@ -1,9 +1,9 @@
-"""Argo CD's health checks for OCM's kinds and ours: a folder of Lua files -> the fragment of argocd-cm that
-carries them.
+"""Converts the health checks for OCM's kinds and ours, a folder of Lua files, to the fragment of argocd-cm
+with them.
 
 The folder has the layout of Argo CD's own `resource_customizations` (`<group>/<Kind>/health.lua` with tests
-beside it), so that the checks can be contributed there unchanged; the keys are those of Argo CD's operator
-manual, "Resource Health", way 1.
+beside it), so the checks can be contributed there without changes. The keys follow Argo CD's operator manual,
+"Resource Health", way 1.
 """
 
 import argparse
@@ -24,7 +24,9 @@ HEADER = """\
 
 
 def health_keys(folder: Path) -> dict[str, str]:
-    """Key of argocd-cm -> Lua text, sorted, for every `<group>/<Kind>/health.lua` below `folder`."""
+    """Returns the Lua text of every `<group>/<Kind>/health.lua` below `folder` by its key in argocd-cm,
+    sorted.
+    """
     files = sorted(folder.glob("*/*/health.lua"))
     return {
         f"resource.customizations.health.{file.parts[-3]}_{file.parts[-2]}": file.read_text(encoding="utf-8")
@@ -33,8 +35,8 @@ def health_keys(folder: Path) -> dict[str, str]:
 
 
 def fragment(keys: dict[str, str]) -> str:
-    """The ConfigMap document with these keys, for server-side apply onto the argocd-cm that Argo CD's
-    installation made.
+    """Returns a ConfigMap document with these keys, for server-side apply to the argocd-cm of Argo CD's
+    installation.
     """
     metadata = {"name": "argocd-cm", "namespace": "argocd", "labels": {"app.kubernetes.io/part-of": "argocd"}}
     item: dict[str, Any] = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": keys}
@@ -42,9 +44,7 @@ def fragment(keys: dict[str, str]) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Exit status 0 when the fragment is (now) in step with the Lua files, 1 when it is not, 2 when there are
-    none.
-    """
+    """Returns exit code 0 if the fragment is up to date, 1 if it is not, 2 if there are no Lua files."""
     parser = argparse.ArgumentParser(
         prog="python -m tools.argocd_health", description="Keeps the fragment of argocd-cm in step."
     )

@@ -1,10 +1,10 @@
-"""The tests that a change most likely concerns: `python -m tools.changed` runs them, `make check` lints
-first.
+"""Selects the tests that a change most likely affects: `python -m tools.changed` runs them, and `make check`
+runs the linters first.
 
-What changed is what git says since the branch left main, with what is not committed. A changed test runs. A
-changed module runs the tests that import it, directly or through one module of tests/support, and those that
-are named after it (`cli/render.py`: `test_render*.py` and `tests/*/render/`). A changed document or data file
-runs the tests that name it. That is a guess, quick to make and to explain: `make test` runs everything.
+The changes are what git reports since the branch left main, including uncommitted files. A changed test runs.
+For a changed module, the tests run that import it, directly or through one module of tests/support, and those
+that have its name (`cli/render.py`: `test_render*.py` and `tests/*/render/`). For a changed document or data
+file, the tests run that name it. This is a quick heuristic; `make test` runs everything.
 """
 
 import re
@@ -20,13 +20,13 @@ _IMPORT: Final = re.compile(
     re.MULTILINE,
 )
 SOURCES: Final = {"wire/": "", "scorer/": "", "runtime/": "", "agent/": ""}
-"""Folders whose packages are imported without the folder's name."""
+"""Folders that are not part of the import name of their packages."""
 MOST: Final = 40
-"""More test files than this are no quick check; then `make test` is the answer."""
+"""With more test files than this the check is not quick, and `make test` is better."""
 
 
 def changed(root: Path, *, base: str = "main") -> frozenset[str]:
-    """Paths that differ from where this branch left the base, deleted ones left out."""
+    """Returns the paths that changed since this branch left the base, without deleted ones."""
     fork = _git(root, "merge-base", "HEAD", base) or ["HEAD"]
     differing = _git(root, "diff", "--name-only", "--diff-filter=d", fork[0])
     new = _git(root, "ls-files", "--others", "--exclude-standard")
@@ -34,7 +34,7 @@ def changed(root: Path, *, base: str = "main") -> frozenset[str]:
 
 
 def concerned(paths: Iterable[str], tests: Mapping[str, str]) -> list[str]:
-    """The test files among `tests` (path to text) that these changed paths concern, sorted. Pure."""
+    """Returns the test files among `tests` (path to text) that the changed paths affect, sorted. Pure."""
     paths = set(paths)
     modules = {name for path in paths if path.endswith(".py") for name in _modules(path)}
     imports = {path: frozenset(_imported(text)) for path, text in tests.items()}
@@ -66,7 +66,7 @@ def concerned(paths: Iterable[str], tests: Mapping[str, str]) -> list[str]:
 
 
 def _named(path: str, stems: Collection[str]) -> bool:
-    """After one of these modules."""
+    """Whether the test has the name of one of these modules."""
     folder, test = PurePosixPath(path).parent.name, PurePosixPath(path).stem
     return folder in stems or any(
         test == f"test_{stem}" or test.startswith(f"test_{stem}_") for stem in stems
@@ -78,7 +78,7 @@ def _is_test(path: str) -> bool:
 
 
 def _modules(path: str) -> Iterator[str]:
-    """The module's name, and for an `__init__` its package's."""
+    """The name of the module; for an `__init__` that of its package."""
     for folder in SOURCES:
         path = path.removeprefix(folder)
     name = path.removesuffix(".py").replace("/", ".")
@@ -98,7 +98,7 @@ def _git(root: Path, *arguments: str) -> list[str]:
 
 
 def main() -> int:
-    """Exit code of pytest; 0 where nothing is concerned."""
+    """Returns the exit code of pytest; 0 if no test is affected."""
     tests = {
         path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8")
         for path in sorted((ROOT / "tests").rglob("*.py"))

@@ -1,7 +1,6 @@
-"""The reference pages docs/reference/*.md: one per authored kind, an example first, then every field.
-Generated, never edited.
+"""Generates the reference pages docs/reference/*.md: one per authored kind, with an example and every field.
 
-`python -m tools.reference DIR` writes them.
+They are never edited by hand. `python -m tools.reference DIR` writes them.
 """
 
 import sys
@@ -28,7 +27,7 @@ _EXAMPLES: Final[Mapping[str, str]] = {
     "ScoredApplication": "apps/guestbook.yaml",
     "ScorerLock": "locks/latency-forecast.yaml",
 }
-"""Kind to the file of the repository template that shows it."""
+"""The file of the repository template with an example, by kind."""
 
 _GENERATED = "<!-- Generated from the models by `make schemas`; do not edit. -->\n"
 
@@ -42,7 +41,7 @@ class _Row:
 
 
 def reference_pages() -> Mapping[str, str]:
-    """File name to Markdown, the index included."""
+    """Returns the Markdown of each file by name, including the index."""
     pages = {f"{kind.lower()}.md": _page(api_version, kind) for api_version, kind in KINDS}
     return dict(sorted({**pages, "README.md": _index()}.items()))
 
@@ -111,7 +110,7 @@ def _rows(schema: Schema, definitions: Schema, prefix: str = "") -> Iterator[_Ro
 
 
 def _models(schema: Schema) -> Iterator[tuple[str, str]]:
-    """Path and model name of every object below a schema that has rules."""
+    """Path and model name of every object below a schema that has fields."""
 
     def walk(node: Schema, path: str) -> Iterator[tuple[str, str]]:
         inner, model = _resolved(node, schema["$defs"])
@@ -126,7 +125,7 @@ def _models(schema: Schema) -> Iterator[tuple[str, str]]:
 
 
 def _resolved(field: Schema, definitions: Schema) -> tuple[Schema, str]:
-    """What a field holds when it is set, and the name of its model."""
+    """The type of a field's value, and the name of its model."""
     choices = [choice for choice in field.get("anyOf", ()) if choice.get("type") != "null"]
     if len(choices) == 1:
         return _resolved(choices[0], definitions)
@@ -190,7 +189,7 @@ def _status(kind: str) -> Schema:
 
 
 def main(arguments: list[str]) -> int:
-    """Writes the pages into the folder that is named."""
+    """Writes the pages into the given folder."""
     if len(arguments) != 1:
         sys.stderr.write("usage: python -m tools.reference DIR\n")
         return 2

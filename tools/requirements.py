@@ -1,7 +1,9 @@
-"""The requirements.txt of new fleet repositories: what the generator needs, with the hashes of uv.lock.
+"""Generates the requirements.txt of new fleet repositories: the dependencies of the generator, with the
+hashes of uv.lock.
 
-`python -m tools.requirements` writes it. The lines of our own distributions have no hash, because no file
-holds its own: `ci/lock.sh` of a fleet repository adds them once the distributions are on an index.
+`python -m tools.requirements` writes it. The lines of our own distributions have no hash, because a file
+cannot contain its own hash. `ci/lock.sh` of a fleet repository adds them once the distributions are on an
+index.
 """
 
 import subprocess
@@ -20,7 +22,7 @@ _HEADER: Final = """\
 
 
 def requirements() -> str:
-    """The whole file."""
+    """Returns the content of the file."""
     done = subprocess.run(
         [
             Path(sys.executable).with_name("uv"),

@@ -1,7 +1,7 @@
 """The version of gitops-dsf: one number for all distributions, images and documents.
 
-`python -m tools.version` prints it and says whether every place agrees. `python -m tools.version NEW` writes
-it everywhere. The version lives in the root pyproject.toml; every other place repeats it, because packaging
+`python -m tools.version` prints it and checks that every place has the same. `python -m tools.version NEW`
+writes it everywhere. The root pyproject.toml defines the version. Other places repeat it, because packaging
 tools, images and people read files, not code.
 """
 
@@ -18,7 +18,7 @@ from typing import Final
 
 ROOT: Final = Path(__file__).parents[1]
 _VERSION = re.compile(r"\d+\.\d+\.\d+((a|b|rc)\d+)?")
-"""Three numbers and a pre-release in the spelling that both pip and image tags accept."""
+"""Three numbers and a pre-release, in a form that both pip and image tags accept."""
 _OTHERS: Final = (
     "*/go.mod",
     "*/go.sum",
@@ -28,14 +28,14 @@ _OTHERS: Final = (
     "tests/[!g]*",
     "tools/version.py",
 )
-"""Files that state versions of other programs, of past releases, of the project that a user starts, or as
-examples in tests.
+"""Files with versions of other programs, of past releases, of projects that users create, or of examples in
+tests.
 """
 
 
 @dataclass(frozen=True, kw_only=True)
 class Place:
-    """A line that says a version of gitops-dsf."""
+    """A line with the version of gitops-dsf."""
 
     path: str
     line: int
@@ -75,9 +75,7 @@ def distributions(root: Path) -> list[str]:
 
 
 def places(root: Path) -> list[Place]:
-    """Every line of the tracked files that must say the current version. One that says another version is a
-    mistake.
-    """
+    """Returns every line of the tracked files that must have the current version."""
     old = current(root)
     return [
         Place(path=path, line=text.count("\n", 0, found.start("version")) + 1, version=found["version"])
@@ -88,7 +86,7 @@ def places(root: Path) -> list[Place]:
 
 
 def leftovers(root: Path, version: str) -> list[str]:
-    """Lines that say this version and are no known place: somebody must look at them."""
+    """Returns lines with this version at unknown places, which people must check."""
     alone = re.compile(rf"(?<![\w.]){re.escape(version)}(?!\.?\w)")
     known = {(place.path, place.line) for place in places(root)}
     return [
@@ -101,12 +99,12 @@ def leftovers(root: Path, version: str) -> list[str]:
 
 
 def says_other_versions(path: str) -> bool:
-    """Whether a file may say this version and mean something else."""
+    """Whether a file may contain this number with another meaning."""
     return any(fnmatch(path, pattern) for pattern in _OTHERS)
 
 
 def bump(root: Path, version: str) -> list[str]:
-    """Write a version to every place; return the paths that changed."""
+    """Writes a version to every place and returns the changed paths."""
     old = current(root)
     changed = []
     for path, text in _texts(root):
@@ -120,12 +118,11 @@ def bump(root: Path, version: str) -> list[str]:
 
 
 def _patterns(root: Path, path: str, old: str) -> Iterator[re.Pattern[str]]:
-    """What a place looks like in this file; each pattern ends with its group `version`.
-
-    Image tags count only with the present version: an example may show a rollout of another one.
+    """Returns the patterns of places in this file; each ends with its group `version`. Image tags match only
+    with the current version, because an example may show the rollout of another one.
     """
     number = rf"(?P<version>{_VERSION.pattern})(?!\.?\w)"
-    # The look behind comes after the name: a pattern that begins with plain text is searched for much faster.
+    # The lookbehind comes after the name, because a pattern that begins with plain text is found much faster.
     project = r"gitops-dsf(?<![\w-]gitops-dsf)"
     yield re.compile(rf"{project}(-[a-z]+)*(\[[a-z,-]+\])?=={number}")
     yield re.compile(rf"{project}(-[a-z]+)+:(?P<version>{re.escape(old)})(?!\.?\w)")
@@ -140,7 +137,7 @@ def _patterns(root: Path, path: str, old: str) -> Iterator[re.Pattern[str]]:
 
 
 def _texts(root: Path) -> Iterator[tuple[str, str]]:
-    """Path and text of every tracked text file."""
+    """Returns path and text of every tracked text file."""
     listed = subprocess.run(
         ["git", "ls-files", "-z"], cwd=root, capture_output=True, check=True
     ).stdout.decode()
@@ -156,7 +153,7 @@ def _texts(root: Path) -> Iterator[tuple[str, str]]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print or set the version."""
+    """Prints or sets the version."""
     parser = argparse.ArgumentParser(
         prog="tools.version", description="Print the version of gitops-dsf, or write a new one everywhere."
     )

@@ -48,7 +48,7 @@ class Span:
 
 @dataclass(frozen=True, kw_only=True)
 class Band:
-    """An area above a line, from the line's values up by ``height``."""
+    """An area above a line, with this height."""
 
     colour: str
     points: Sequence[tuple[float, float]]
@@ -213,7 +213,7 @@ class _Drawing:
 
 
 def _apart(heights: list[float], *, low: float, high: float) -> list[float]:
-    """Moves sorted places down to keep the gap, then up if they left the chart."""
+    """Moves sorted positions down to keep the gap, then up if they are outside of the chart."""
     found: list[float] = []
     for height in heights:
         found.append(max(height, found[-1] + LABEL_GAP if found else low))

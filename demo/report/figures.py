@@ -28,7 +28,7 @@ class Figures:
         return f"c{names.index(cluster) % COLOURS}" if cluster in names else "c0"
 
     def marks(self) -> list[Mark]:
-        """Events with a number on the page: the last ones, if there are more than fit into a chart."""
+        """The events that have a number on the page: the last ones, if not all fit into a chart."""
         found = [
             Mark(seconds=event.time - self.history.start, number=number, kind=event.kind, text=event.text)
             for number, event in enumerate(self.history.events, start=1)
@@ -138,7 +138,7 @@ class Figures:
         return found
 
     def _bands(self) -> list[Band]:
-        """A band for each stretch: what a rival had to rise above."""
+        """A band for each period: the points that another cluster had to exceed."""
         found: list[Band] = []
         for span in self.spans():
             name = span.name.split(", ")[0]
@@ -160,7 +160,7 @@ def _scores_of(name: str, observation: Observation) -> Mapping[str, float]:
 
 
 def thin(observations: Sequence[Observation], most: int) -> list[Observation]:
-    """At most about so many, evenly spread, the last one always among them."""
+    """About this number of items at most, evenly spread, always including the last one."""
     if len(observations) <= most:
         return list(observations)
     step = math.ceil(len(observations) / most)

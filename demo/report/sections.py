@@ -22,7 +22,7 @@ def cluster(figures: Figures, name: str) -> str:
 
 
 def events(figures: Figures) -> str:
-    """The list that the numbers in the charts point to."""
+    """The list of events to which the numbers in the charts refer."""
     rows = "".join(
         '<li><span class="badge'
         f' {mark.kind}">{mark.number}</span><time>{clock(mark.seconds)}</time><span>{escape(mark.text)}</span></li>'  # noqa: E501
@@ -88,7 +88,7 @@ def decisions(figures: Figures) -> str:
 
 
 def _head(*names: str, n: str = "") -> str:
-    """A row of column heads; those in ``n`` are over numbers."""
+    """A row of column heads; those in ``n`` are above numbers."""
     text = "".join(f'<th scope="col">{escape(name)}</th>' for name in names)
     over = "".join(f'<th scope="col" class="n">{escape(name)}</th>' for name in n.split())
     return f"<tr>{text}{over}</tr>"

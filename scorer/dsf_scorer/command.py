@@ -33,7 +33,7 @@ MAX_TOKEN_BYTES: Final = 65_536
 
 
 class UsageError(ScorerError):
-    """The command line cannot be carried out as written."""
+    """The arguments are invalid."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -62,15 +62,15 @@ class Decorator(Generic[F]):
 
 
 scorer: Final = Decorator[Callable[..., float | None] | Callable[..., Awaitable[float | None]]](each=True)
-"""For ``(series) -> score`` or ``(series, arguments) -> score``; None is no score for that series. Each
-result carries the labels of its series.
+"""For functions ``(series) -> score`` or ``(series, arguments) -> score``; None means no score for that
+series. Each result has the labels of its series.
 """
 
 batch_scorer: Final = Decorator[
     Callable[..., Iterable[ScoringResult]] | Callable[..., Awaitable[Iterable[ScoringResult]]]
 ](each=False)
-"""For functions that see all series at once: ``(list of series[, arguments]) -> iterable of Score``. For
-scores that need several series (a price and a size, power and throughput) or none at all (no query).
+"""For functions that take all series at once: ``(list of series[, arguments]) -> iterable of Score``. Use it
+for scores that need several series (a price and a size, power and throughput) or no series (no query).
 """
 
 

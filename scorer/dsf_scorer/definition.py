@@ -18,10 +18,8 @@ MAX_SECONDS: Final = 31_536_000
 
 @dataclass(frozen=True, kw_only=True)
 class Definition:
-    """Name, metrics and cadence of a scorer. An empty query means that it needs no metrics (source type
-    None).
-
-    Raises DefinitionError with every mistake at once.
+    """Name, metrics and interval of a scorer. An empty query means that it needs no metrics (source type
+    None). Raises DefinitionError with all mistakes.
     """
 
     name: str
@@ -33,10 +31,10 @@ class Definition:
     step_seconds: int = 0
     interval_seconds: int = 60
     source_host: str = ""
-    """URL of the metric source as a spoke sees it; usually left to the DynamicScorer."""
+    """URL of the metric source for a managed cluster. Usually the DynamicScorer sets it."""
     source_path: str = ""
     path: str = DEFAULT_PATH
-    """Where POST is answered."""
+    """Path of the scoring endpoint, which answers POST requests."""
 
     def __post_init__(self) -> None:
         problems = [*self._naming(), *self._cadence()]
@@ -81,7 +79,7 @@ class Definition:
         return problems
 
     def config(self, *, prefix: str = "") -> ScorerConfig:
-        """The /config page. The prefix is the path below which another application mounted this one."""
+        """Returns the /config page. The prefix is the path at which another application mounts this one."""
         return ScorerConfig(
             name=self.name,
             description=self.description,

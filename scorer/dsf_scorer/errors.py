@@ -1,8 +1,7 @@
 """Exceptions of the scorer SDK.
 
-* ScorerError
-  x DefinitionError   the scorer cannot work as its author wrote it; raised on import, never while serving
-  x RefusedError      a request is answered with a 4xx or 503 and a reason
+DefinitionError: a scorer cannot work as it is written. It is raised on import, never while serving.
+RefusedError: a request is answered with a 4xx or 503 and a reason. ScorerError is the base of both.
 """
 
 from collections.abc import Mapping
@@ -13,14 +12,12 @@ class ScorerError(Exception):
 
 
 class DefinitionError(ScorerError):
-    """The scorer cannot work as its author wrote it."""
+    """The scorer cannot work as it is written."""
 
 
 class RefusedError(ScorerError):
-    """The request is at fault, not the scorer.
-
-    Authors may raise it too: ``raise RefusedError("arguments.prices is empty")`` answers 422 with that text,
-    which the agent logs.
+    """The request is wrong, not the scorer. Authors may raise it, too: ``raise RefusedError("arguments.prices
+    is empty")`` answers 422 with this text, which the agent logs.
     """
 
     def __init__(self, message: str, *, status: int = 422, headers: Mapping[str, str] | None = None) -> None:

@@ -1,4 +1,4 @@
-"""One labelled time series as scoring functions see it."""
+"""The time series that scoring functions take."""
 
 import math
 from array import array
@@ -9,11 +9,9 @@ from typing import Self
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Series:
-    """Labels and samples of one series, oldest first.
-
-    ``timestamps`` (seconds since 1970) and ``values`` are of equal length. They hold doubles in one block, so
-    ``numpy.asarray(values)`` shares the memory where NumPy is installed. Prometheus has NaN and infinities:
-    ``finite()`` leaves them out.
+    """Labels and samples of one series, oldest first. ``timestamps`` (seconds since 1970) and ``values`` have
+    equal length. Both store doubles in one block, so ``numpy.asarray(values)`` shares the memory. Prometheus
+    has NaN and infinities; ``finite()`` removes them.
     """
 
     labels: Mapping[str, str]
@@ -22,18 +20,18 @@ class Series:
 
     @property
     def name(self) -> str:
-        """The metric's name (label ``__name__``); empty where the query computed something, as Prometheus
-        drops it then.
+        """The metric's name (label ``__name__``). It is empty if the query computed something, because
+        Prometheus then drops the name.
         """
         return self.labels.get("__name__", "")
 
     @property
     def last(self) -> float | None:
-        """The newest value, None when there is no sample."""
+        """The newest value; None without samples."""
         return self.values[-1] if self.values else None
 
     def finite(self) -> Self:
-        """The series without NaN and infinite samples; itself when there are none."""
+        """The series without NaN and infinite samples. Returns itself if there are none."""
         if all(map(math.isfinite, self.values)):
             return self
         kept = [

@@ -1,5 +1,5 @@
-"""How a scoring API is operated: tokens and limits. Authors write none of it; operators set the
-environment.
+"""Tokens and limits of a scoring API. Operators set them in the environment; authors need not write code for
+them.
 """
 
 import math
@@ -19,11 +19,11 @@ class Settings:
     """Tokens and limits of one scoring API."""
 
     token_file: Path | None = None
-    """File with the bearer tokens that are accepted, one per line (two while a token is rotated). Read again
-    for every request.
+    """File with the accepted bearer tokens, one per line (two during a rotation). It is read again for every
+    request.
     """
     token: str = field(default="", repr=False)
-    """The one accepted bearer token, for where a file cannot be mounted. With neither, every caller is
+    """The only accepted bearer token, if no file can be mounted. Without token and file every caller is
     served.
     """
     max_body_bytes: int = 64 * 1024 * 1024
@@ -31,15 +31,15 @@ class Settings:
     max_series: int = 200_000
     """Most series in one request."""
     max_concurrent: int = 4
-    """Requests that are read and scored at the same time: bounds memory, and threads of synchronous
+    """Requests that are read and scored at the same time. This limits memory, and threads of synchronous
     functions.
     """
     max_waiting: int = 64
-    """Requests that wait for their turn; more are answered 503 with Retry-After."""
+    """Requests that may wait. Others are answered 503 with Retry-After."""
     timeout_seconds: float = 25.0
-    """Longest time for one score; agents give up after 30."""
+    """Longest time for the scoring of one request. Agents give up after 30 s."""
     read_timeout_seconds: float = 30.0
-    """Longest time for a request to arrive in full."""
+    """Longest time until a request has arrived completely."""
 
     def __post_init__(self) -> None:
         if self.token_file is not None and self.token:
@@ -62,8 +62,8 @@ class Settings:
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> Self:
-        """Reads SCORER_<FIELD> for every field. Raises DefinitionError with the variable and what it may
-        hold.
+        """Reads SCORER_<FIELD> for every field. Raises DefinitionError with the variable and its allowed
+        values.
         """
         values: dict[str, object] = {}
         for each in fields(cls):

@@ -1,4 +1,4 @@
-"""For tests of scorers: ask a scoring API without a server, and write sample series in one line."""
+"""Helpers for tests of scorers: call a scoring API without a server, and write sample series in one line."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ class _Results(msgspec.Struct):
 
 @dataclass(frozen=True, kw_only=True)
 class Reply:
-    """What the scoring API answered."""
+    """The answer of the scoring API."""
 
     status: int
     headers: Mapping[str, str]
@@ -28,7 +28,7 @@ class Reply:
 
     @property
     def results(self) -> list[ScoringResult]:
-        """The scores. Raises AssertionError with the answer's text when it was not 200."""
+        """The results. Raises AssertionError with the text of the answer if its status is not 200."""
         if self.status != 200:
             msg = f"expected scores, got {self.status}: {self.body.decode(errors='replace')}"
             raise AssertionError(msg)
@@ -40,7 +40,7 @@ class Reply:
 
     @property
     def error(self) -> str:
-        """The reason of a refusal, empty when there is none."""
+        """The reason of a refusal; empty if there is none."""
         decoded = msgspec.json.decode(self.body)
         return str(decoded.get("error", "")) if isinstance(decoded, dict) else ""
 
@@ -48,7 +48,7 @@ class Reply:
 def series(
     values: Sequence[float], *, end: float = 1_700_000_000.0, step: float = 60.0, **labels: str
 ) -> dict[str, Any]:
-    """One series of a request as Prometheus writes it, its newest sample at ``end`` (seconds since 1970)."""
+    """Returns one series as Prometheus writes it. Its newest sample is at ``end`` (seconds since 1970)."""
     start = end - step * (len(values) - 1)
     return {
         "metric": labels,
@@ -69,7 +69,7 @@ def ask(
     arguments: Mapping[str, Any] | None = None,
     token: str = "",
 ) -> Reply:
-    """One scoring request through the whole application; call it where no event loop runs."""
+    """Sends one scoring request through the whole application. Call it where no event loop runs."""
     body: dict[str, Any] = {"data": list(data)}
     if arguments is not None:
         body["arguments"] = dict(arguments)
@@ -88,7 +88,7 @@ def send(
     headers: Mapping[str, str] | None = None,
     root_path: str = "",
 ) -> Reply:
-    """One HTTP request through the whole application, whatever its body."""
+    """Sends one HTTP request with any body through the whole application."""
     return asyncio.run(exchange(app, method, path, body=body, headers=headers, root_path=root_path))
 
 
@@ -101,7 +101,7 @@ async def exchange(
     headers: Mapping[str, str] | None = None,
     root_path: str = "",
 ) -> Reply:
-    """As ``send``, for tests that run in an event loop of their own."""
+    """Like ``send``, for tests that run in an event loop."""
     sent: list[Message] = []
     incoming: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 

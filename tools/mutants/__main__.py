@@ -1,4 +1,4 @@
-"""`python -m tools.mutants [TARGET ...] [--minutes N]`: mutants of the targets that no test notices."""
+"""`python -m tools.mutants [TARGET ...] [--minutes N]` lists mutants of the targets that no test notices."""
 
 import argparse
 import ast
@@ -35,14 +35,14 @@ LIBRARIES: Final = (
     "hypothesis", "pydantic", "msgspec", "httpx", "yaml", "ruamel.yaml", "promql_parser", "cel_expr_python",
     "re2", "prometheus_client", "cryptography.x509", "kubernetes.client",
 )  # fmt: skip
-"""Loaded before the first fork. What else the tests import is loaded after their first run."""
+"""Modules to load before the first fork. Other imports of the tests are loaded after their first run."""
 PYTEST: Final = (
     "-q", "-x", "-p", "no:randomly", "-p", "no:cacheprovider", "-p", "no:xdist", "-m", "not soak",
     "--hypothesis-profile", "mutants", "-W", "ignore::pytest.PytestAssertRewriteWarning",
 )  # fmt: skip
 LONGEST_FACTOR: Final = 5
-"""A mutant may take this many times as long as all tests of its target take without one, or it counts as
-noticed."""
+"""A mutant counts as noticed if it takes this many times as long as all tests of its target without a mutant.
+"""
 MEMORY: Final = 6 << 30
 """Bytes of address space of a mutant."""
 
@@ -66,7 +66,7 @@ class Mutant:
 
 
 class _Mutated(importlib.machinery.SourceFileLoader):
-    """Compiles a tree in place of the file."""
+    """Compiles a tree instead of the file."""
 
     def __init__(self, name: str, path: Path, tree: ast.Module) -> None:
         super().__init__(name, str(path))
@@ -126,7 +126,7 @@ def _examined(name: str, target: Target, *, seconds: float, only: str, folder: P
     known, longest = _known(sources, tests, folder)
     _say(f"{name}: {len(mutants)} mutants; all tests take {longest:.1f} s")
     _load(known.libraries)
-    # In an order of its own, so that what a short run tries is a fair sample.
+    # In random order, so that a short run tries a fair sample.
     random.Random(0).shuffle(mutants)  # noqa: S311 - an order, not a secret
     fates: dict[Fate, list[Mutant]] = {fate: [] for fate in Fate}
     end = time.monotonic() + seconds
@@ -151,7 +151,9 @@ def _examined(name: str, target: Target, *, seconds: float, only: str, folder: P
 
 @dataclass(frozen=True, kw_only=True)
 class _Known:
-    """Of the tests without a mutant: what runs what, how many seconds each takes, and what they import."""
+    """Results of the tests without a mutant: which lines each runs, how many seconds each takes, and what
+    they import.
+    """
 
     reach: Reach
     seconds: dict[str, float]
@@ -159,7 +161,9 @@ class _Known:
 
 
 def _known(sources: Sequence[Path], tests: Sequence[str], folder: Path) -> tuple[_Known, float]:
-    """What runs what, and the seconds that all tests take. They must pass without a mutant."""
+    """Runs the tests without a mutant, which must pass. Returns which lines each runs, and the seconds for
+    all.
+    """
     kept = folder / "reach"
 
     def record() -> int:
@@ -217,7 +221,7 @@ def _tested(mutant: Mutant, tests: Sequence[str], *, chosen: Chosen, limit: floa
 
 
 def _forked(work: Callable[[], int], *, limit: float) -> int | None:
-    """What `work` gives in a child process without output; None when it takes longer than `limit` seconds."""
+    """Runs `work` in a child process without output. Returns its result; None after `limit` seconds."""
     child = os.fork()
     if child == 0:
         code = 70
@@ -246,7 +250,7 @@ def _forked(work: Callable[[], int], *, limit: float) -> int | None:
             else:
                 time.sleep(0.02)
     finally:
-        # The group holds what the tests started, too.
+        # The group also contains the processes that the tests started.
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(child, signal.SIGKILL)
         if status is None:
@@ -255,7 +259,7 @@ def _forked(work: Callable[[], int], *, limit: float) -> int | None:
 
 
 def _libraries() -> list[str]:
-    """Every loaded module that is no part of the repository, and so of no mutant."""
+    """Every loaded module that is not part of the repository, so it has no mutants."""
     return [
         name
         for name, module in sys.modules.items()
@@ -264,8 +268,8 @@ def _libraries() -> list[str]:
 
 
 def _load(names: Sequence[str]) -> None:
-    """Imports them before a fork, so that no mutant has to. What cannot be imported alone is left to the
-    tests.
+    """Imports modules before a fork, so that mutants need not. A module that cannot be imported alone is left
+    to the tests.
     """
     for name in names:
         with suppress(Exception):
@@ -273,7 +277,7 @@ def _load(names: Sequence[str]) -> None:
 
 
 def _module(path: Path) -> str:
-    """The name under which a file of the repository is imported."""
+    """The import name of a file of the repository."""
     relative = path.relative_to(ROOT).as_posix()
     for folder in SOURCES:
         relative = relative.removeprefix(folder)

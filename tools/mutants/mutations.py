@@ -1,4 +1,4 @@
-"""The small changes of a module that its tests should notice. Pure."""
+"""Small changes of a module that its tests should notice. Pure."""
 
 import ast
 from collections.abc import Iterator
@@ -41,7 +41,7 @@ _METHODS: Final = {
     "rpartition": "partition",
 }
 _SKIPPED: Final = {"annotation", "returns", "decorator_list", "type_params"}
-"""Fields of nodes in which nothing is changed: types and decorators."""
+"""Fields of nodes that are not changed: types and decorators."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +58,7 @@ class Mutation:
     node: ast.AST
 
     def apply(self) -> None:
-        """Changes the tree that the mutation was found in, for good."""
+        """Changes the tree in which the mutation was found, permanently."""
         if self.index is None:
             setattr(self.holder, self.field, self.node)
         else:
@@ -69,7 +69,9 @@ class Mutation:
 
 
 def mutations(tree: ast.Module) -> list[Mutation]:
-    """Every change of a module, in the order of its lines. The tree stays as it is until one is applied."""
+    """Returns every change of a module in the order of its lines. The tree does not change until one is
+    applied.
+    """
     return [
         Mutation(
             line=node.lineno,
@@ -102,7 +104,7 @@ def _sites(holder: ast.AST) -> Iterator[Site]:
 
 
 def _is_skipped(node: ast.AST) -> bool:
-    """Texts for people, docstrings, logs, and what only type checkers read."""
+    """Texts for people, docstrings, logs, and code that only type checkers read."""
     match node:
         case ast.JoinedStr() | ast.Expr(value=ast.Constant()) | ast.Import() | ast.ImportFrom():
             return True

@@ -1,4 +1,4 @@
-"""Which tests run which lines of the mutated modules: only these can notice a change of the line."""
+"""Records which tests run which lines of the mutated modules. Only these can notice a change of the line."""
 
 import sys
 import threading
@@ -11,19 +11,19 @@ from typing import Any
 import pytest
 
 IMPORT = "import"
-"""The test of a line that runs when its module is imported. Any test may notice a change there."""
+"""Stands for the tests of a line that runs on import. Any test may notice a change of it."""
 
 Reach = dict[tuple[str, int], set[str]]
-"""File and line to the tests that run it: their IDs, or a test file for what its fixtures run."""
+"""The tests that run each file and line: their IDs, or a test file if its fixtures run the line."""
 
 
 class Recorder:
-    """A plugin of pytest. It slows tests down by a factor of about three."""
+    """A pytest plugin. It makes tests about three times slower."""
 
     def __init__(self, files: frozenset[str]) -> None:
         self.reach: Reach = defaultdict(set)
         self.seconds: dict[str, float] = {}
-        """How long each test takes, by ID."""
+        """The duration of each test by ID."""
         self._files = files
         self._test = IMPORT
 
@@ -62,8 +62,8 @@ class Recorder:
 
 
 class Chosen:
-    """A plugin of pytest that runs only these tests, named by ID or by file, or with `others` all but these.
-    The fastest come first: one failure is enough.
+    """A pytest plugin that runs only these tests, named by ID or by file; with `others` all except these. The
+    fastest run first, because one failure is enough.
     """
 
     def __init__(self, tests: frozenset[str], *, seconds: Mapping[str, float], others: bool = False) -> None:

@@ -1,4 +1,4 @@
-"""Which modules are mutated, and which tests should notice."""
+"""The modules to mutate, and the tests that should notice."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The scoring API: what the agent posts and what it reads back, and the /config page of a scoring API."""
+"""Types of the scoring API: request, response, and the /config page."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ import msgspec
 
 
 class ScoringRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """``POST {scoringEndpoint}``: the series as the metric source gave them, undecoded, and the scorer's
+    """Body of ``POST {scoringEndpoint}``: the undecoded series of the metric source, and the scorer's
     arguments if set.
     """
 
@@ -15,8 +15,8 @@ class ScoringRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
 
 
 class ScoringResponse(msgspec.Struct, frozen=True):
-    """The answer, its results still raw: each is decoded on its own, so that one bad result spoils
-    no other.
+    """The response. Its results are raw: each is decoded separately, so an invalid result does not affect the
+    others.
     """
 
     results: list[msgspec.Raw]
@@ -62,7 +62,7 @@ class ConfigScoring(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ScorerConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """``GET /config``: how the author of a scoring API means it to be called."""
+    """The page ``GET /config``: how a scoring API wants to be called."""
 
     name: str = ""
     description: str = ""
