@@ -201,7 +201,8 @@ class Story:
         elif lead > 0:
             self._tell.say(
                 f"{left} is ahead of {here} again, by {lead:.1f} points. That is less than the stickiness of"
-                f" {last.stickiness:g}, so {APPLICATION} stays: an application does not move for a small lead."
+                f" {last.stickiness:g}, so {APPLICATION} stays: an application does not move for a small"
+                " lead."
             )
         else:
             self._tell.say(f"{left} is {-lead:.1f} points behind {here} still, so {APPLICATION} stays.")

@@ -1,8 +1,6 @@
-"""An API server on 127.0.0.1 as far as reading is concerned: discovery, pages, selectors, metadata only, and
-what it refuses.
-
-The truth about API servers is in tests/hub; this one is for hubs that are wide, half forbidden, or away for a
-moment.
+"""An API server on 127.0.0.1 for readers: discovery, pages, selectors, metadata only, and refused requests.
+tests/hub tests real API servers. This one is for hubs that are large, partly forbidden, or not reachable for
+a moment.
 """
 
 import json
@@ -25,8 +23,8 @@ Object = dict[str, Any]
 
 @dataclass
 class ApiServer:
-    """Objects by collection path without namespaces, such as `/apis/apps/v1/deployments`; a path that is not
-    there is a 404.
+    """Objects by collection path without namespaces, such as `/apis/apps/v1/deployments`. A missing path is a
+    404.
     """
 
     objects: dict[str, list[Object]] = field(default_factory=dict)
@@ -34,7 +32,7 @@ class ApiServer:
     """Status by collection path, for every request on it."""
     page: int = 500
     ahead: float = 0.0
-    """Seconds that its clock is ahead."""
+    """How many seconds its clock is ahead."""
     away: bool = False
     expired: int = 0
     """Continue tokens that are answered with 410 Gone."""
@@ -127,7 +125,7 @@ class ApiServer:
 
 @contextmanager
 def serving(hub: ApiServer) -> Iterator[ApiServer]:
-    """Serves until the block ends. While it is away, it closes every connection without an answer."""
+    """Serves until the block ends. While ``away``, it closes every connection without an answer."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"

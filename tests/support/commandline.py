@@ -1,8 +1,8 @@
-"""`gitops-dsf` inside this process: the verb's own code, without the half second that a Python of its own
-takes to import it.
+"""Runs `gitops-dsf` inside this process: the verb's own code, without the half second that a new Python needs
+to import it.
 
-What only a process can show (signals, a locale, a full disk, the reader of a pipe that goes away) stays a
-process of its own, and so does one run of each verb: tests/integration/test_programs.py.
+What only a process can show (signals, a locale, a full disk, a closed pipe) is tested with a process, and so
+is one run of each verb: tests/integration/test_programs.py.
 """
 
 import contextlib

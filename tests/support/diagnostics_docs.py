@@ -1,4 +1,4 @@
-"""docs/diagnostics.md, read: its base repository, and the example of each code written over it."""
+"""Reads docs/diagnostics.md: its base repository, and the example of each code that is written over it."""
 
 import re
 from dataclasses import dataclass
@@ -46,8 +46,8 @@ BASE, ENTRIES = read_entries()
 
 
 def overlay(base: str, change: str) -> str:
-    """A fragment over a whole file: its fields replace those of the same name, at the top and
-    directly below.
+    """Merges a fragment into a whole file. Its fields replace those with the same name, at the top level and
+    one level below.
     """
     sections, changed = split(base, ""), split(change, "")
     for key, lines in changed.items():
@@ -74,7 +74,7 @@ def is_whole(body: str) -> bool:
 
 
 def write(root: Path, example: str) -> list[tuple[str, int, int]]:
-    """Writes base and example; returns the marked places."""
+    """Writes base and example, and returns the marked places."""
     changed = files(example)
     marks: list[tuple[str, int, int]] = []
     for name in {**BASE, **changed}:

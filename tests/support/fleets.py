@@ -1,8 +1,7 @@
-"""Generated fleet repositories: valid ones, as values, and written to disk in any order and split over any
-files.
+"""Generates valid fleet repositories, as values and as files in any order and layout.
 
-`fleets()` is a hypothesis strategy; what it draws has no errors, though it may have warnings. `write` lays
-the documents out.
+`fleets()` is a hypothesis strategy; its repositories have no errors, but may have warnings. `write` writes
+the documents.
 """
 
 import random
@@ -32,7 +31,7 @@ Object = Mapping[str, Any]
 
 @dataclass(frozen=True, kw_only=True)
 class FleetSources:
-    """The documents of one repository; gitops-dsf.yaml apart, because it has one place."""
+    """The documents of one repository. gitops-dsf.yaml is separate, because it has a fixed place."""
 
     settings: Object
     documents: tuple[Object, ...]
@@ -53,7 +52,9 @@ class FleetSources:
         )
 
     def without_scorer(self, gone: str) -> "FleetSources":
-        """Without a scorer, its lock and the masks that name its score; applications must not rank by it."""
+        """The repository without a scorer, its lock and the masks that name its score. No application may
+        rank by it.
+        """
         score = next(item for item in self.of("DynamicScorer") if name(item) == gone)["spec"]["scoring"][
             "params"
         ]["name"]
@@ -81,8 +82,8 @@ def cluster(cluster_name: str, **labels: str) -> Object:
 
 
 def write(root: Path, sources: FleetSources, *, layout: int | None = None) -> Path:
-    """Writes a repository: one document per file, or with a layout shuffled and thrown together into files of
-    any name and style.
+    """Writes a repository with one document per file. With a layout, documents are shuffled and combined in
+    files of any name and style.
     """
     root.mkdir(parents=True, exist_ok=True)
     (root / "gitops-dsf.yaml").write_text(text_of([sources.settings]), encoding="utf-8")
@@ -105,7 +106,7 @@ def write(root: Path, sources: FleetSources, *, layout: int | None = None) -> Pa
 
 
 def text_of(documents: Sequence[Object], *, flow: bool = False) -> str:
-    """YAML in which every string is quoted, so that no reader can take it for something else."""
+    """Returns YAML in which every string is quoted, so that no reader can misinterpret it."""
     return yaml.dump_all(
         documents, Dumper=_Quoting, sort_keys=False, default_flow_style=flow, explicit_start=True, width=100
     )
@@ -121,7 +122,7 @@ _Quoting.add_representer(
 )
 
 DNS_LABELS = st.from_regex(r"[a-z]([a-z0-9-]{0,10}[a-z0-9])?", fullmatch=True)
-"""Starting with a letter: a name that looks like a number is a case of its own."""
+"""Names that begin with a letter, because names like numbers are a separate case."""
 
 JSON_VALUES = st.recursive(
     st.none()
@@ -165,7 +166,7 @@ def fleets(draw: st.DrawFn, *, modes: tuple[str, ...] = ("ManifestWork",)) -> Fl
 
 
 def names_meet(applications: Sequence[str], clusters: Sequence[str]) -> bool:
-    """Whether two applications would make one Application: `a` on `b-c` and `a-b` on `c`."""
+    """Whether two applications would have the same Application: `a` on `b-c` and `a-b` on `c`."""
     return len({f"{each}-{one}" for each in applications for one in clusters}) < len(applications) * len(
         clusters
     )
@@ -211,7 +212,7 @@ def _scorer(draw: st.DrawFn, each: str, *, upstream: bool) -> Object:
     if draw(st.booleans()):
         queries = [
             query for query in QUERIES if not (upstream and '"a;b"' in query)
-        ]  # its agent cuts a query at every `;`
+        ]  # its agent splits a query at every `;`
         params = {
             "query": draw(st.sampled_from(queries)),
             "range": draw(st.integers(60, 7200)),
@@ -236,7 +237,7 @@ def _scorer(draw: st.DrawFn, each: str, *, upstream: bool) -> Object:
 
 @st.composite
 def _optional(draw: st.DrawFn, spec: dict[str, Any]) -> None:
-    """Upstream's fields that may be left out, be empty, or say what holds anyway."""
+    """Upstream's fields that may be missing, empty, or equal to their default."""
     optional: dict[str, st.SearchStrategy[Any]] = {
         "location": st.sampled_from(("Internal", "External")),
         "scoreDestination": st.sampled_from(("AddOnPlacementScore", "None")),
@@ -257,7 +258,7 @@ def _optional(draw: st.DrawFn, spec: dict[str, Any]) -> None:
 
 @st.composite
 def _extras(draw: st.DrawFn, spec: dict[str, Any]) -> None:
-    """Our own fields, each there or not."""
+    """Fields that only gitops-dsf has, each optional."""
     optional: dict[str, st.SearchStrategy[Any]] = {
         "suspend": st.booleans(),
         "clusterSelector": st.sampled_from(("dev", "prod")).map(lambda tier: {"matchLabels": {"tier": tier}}),
@@ -283,7 +284,7 @@ def _extras(draw: st.DrawFn, spec: dict[str, Any]) -> None:
 
 
 def _can_rank(item: Object) -> bool:
-    """Whether an application can rank by it: it runs everywhere and publishes one score of a known name."""
+    """Whether an application can rank by it: it runs everywhere and publishes one score with a known name."""
     spec = item["spec"]
     everywhere = "clusterSelector" not in spec and not spec.get("suspend")
     return (
@@ -310,7 +311,7 @@ def _lock(item: Object) -> Object:
 
 @st.composite
 def _masks(draw: st.DrawFn, clusters: list[str], scorers: list[Object]) -> list[Object]:
-    """Masks of some scorers on some clusters; at most one config, as upstream has it."""
+    """Masks of some scorers on some clusters, in at most one config, as upstream supports."""
     pairs = [(each, item["spec"]["scoring"]["params"]["name"]) for each in clusters for item in scorers]
     if not pairs:
         return []

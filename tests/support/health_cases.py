@@ -14,7 +14,7 @@ CHECKS = sorted((ARGOCD / "health").glob("*/*/health.lua"))
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """An object, and the verdict that its kind's script must give, to the letter."""
+    """An object, and the exact result that the script of its kind must return."""
 
     script: Path
     input: Path

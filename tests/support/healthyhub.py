@@ -1,4 +1,4 @@
-"""Facts of a hub where all is well, made of what the renderer renders; tests break one thing."""
+"""Facts of a healthy hub, from what the renderer renders. Tests break one thing."""
 
 from collections.abc import Callable, Mapping
 from copy import deepcopy
@@ -48,7 +48,7 @@ def conditions(**states: str) -> Object:
 
 
 def sources() -> dict[Source, tuple[Any, ...]]:
-    """A copy of its own for each caller."""
+    """Returns a separate copy for each caller."""
     return deepcopy(_sources())
 
 
@@ -115,7 +115,7 @@ def facts(
     read: Mapping[str, Any] | None = None,
     **more: Any,
 ) -> Facts:
-    """A healthy hub with some sources changed, other objects in its view (`hub`, `read`), or other facts."""
+    """A healthy hub with changed sources, other objects in its view (`hub`, `read`), or other facts."""
     inputs = inputs_of(fleet() if hub is None else hub, **(read or {}))
     healthy = Facts(
         kubectl=("kubectl", "--context", "hub"),
@@ -131,7 +131,7 @@ def facts(
 
 
 def run(check: str, given: Facts) -> tuple[Finding, ...]:
-    """One check's findings."""
+    """The findings of one check."""
     return examine(given, [item for item in CHECKS if item.id == check])
 
 
@@ -139,7 +139,7 @@ Change = Callable[[Object], None]
 
 
 def altered(source: Source, change: Change, index: int = 0) -> dict[Source, tuple[Any, ...]]:
-    """One source with one object changed."""
+    """Returns one source with one changed object."""
     items = list(sources()[source])
     change(items[index])
     return {source: tuple(items)}

@@ -1,4 +1,4 @@
-"""Peers that keep to HTTP as far as a parser goes, and mean harm: real servers on 127.0.0.1."""
+"""Hostile peers that a parser accepts as HTTP: real servers on 127.0.0.1."""
 
 import asyncio
 import gzip
@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Final, Self
 
 BLOCK: Final = 1 << 18
-"""Bytes per write, about."""
+"""Approximate number of bytes per write."""
 DRIP_SECONDS: Final = 0.2
 _OK: Final = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 _CHUNKED: Final = _OK + b"Transfer-Encoding: chunked\r\n"
@@ -32,7 +32,7 @@ def _forever(head: bytes, repeated: bytes) -> Kind:
 
 @cache
 def bomb(size: int) -> bytes:
-    """gzip of so many spaces, a thousandth of the size."""
+    """gzip of this number of spaces, which has a thousandth of the size."""
     engine = zlib.compressobj(level=9, wbits=31)
     block = b" " * (1 << 20)
     return b"".join([*(engine.compress(block) for _ in range(size >> 20)), engine.flush()])
@@ -60,7 +60,7 @@ KINDS: Final[Mapping[str, Kind]] = {
     "endless body": _forever(_OK + b"Connection: close\r\n\r\n", b" "),
     "slow head": _drip,
 }
-"""By what they send, each for ever but the bomb."""
+"""Peers by what they send. All but the bomb send endlessly."""
 
 
 class HostileServer:

@@ -1,6 +1,4 @@
-"""Objects of a hub with a small fleet on it, as the API server returns them; tests change what they are
-about.
-"""
+"""Objects of a hub with a small fleet, as the API server returns them. Tests change what they need."""
 
 import json
 from datetime import UTC, datetime, timedelta
@@ -100,7 +98,7 @@ def score(
     now: datetime = NOW,
     writer: str = "gitops-dsf-agent",
 ) -> Object:
-    """Published `age` seconds ago; with value None it holds no item."""
+    """A score that was published `age` seconds ago. With value None it has no item."""
     items = [] if value is None else [{"name": name, "value": value}]
     status = {"scores": items, "validUntil": stamp(now + timedelta(seconds=ttl - age))}
     labels = {"app.kubernetes.io/managed-by": writer} if writer else {}
@@ -189,7 +187,7 @@ def fleet(*, now: datetime = NOW) -> list[Object]:
 
 
 def by_path(objects: list[Object]) -> dict[str, list[Object]]:
-    """As an API server serves them; every path of PATHS is served."""
+    """Objects by path, as an API server serves them, with every path of PATHS."""
     found: dict[str, list[Object]] = {path: [] for path in PATHS.values()}
     for item in objects:
         found[PATHS[item["kind"]]].append({key: value for key, value in item.items() if key != "kind"})

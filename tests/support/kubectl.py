@@ -1,5 +1,5 @@
-"""What `kubectl get -o yaml` prints of a hub's objects: with everything that controllers add, in kubectl's
-order and indentation.
+"""The output of `kubectl get -o yaml` for objects of a hub: with everything that controllers add, in
+kubectl's order and indentation.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ class _Kubectl(yaml.CSafeDumper):
 
 
 def printed(objects: Sequence[dict[str, Any]]) -> str:
-    """One object as itself, several as a List, as kubectl does."""
+    """Returns one object, or several as a List, as kubectl prints them."""
     if len(objects) == 1:
         return yaml.dump(objects[0], Dumper=_Kubectl, sort_keys=True)
     listing = {
@@ -107,7 +107,7 @@ def cluster_set(name: str) -> dict[str, Any]:
 
 
 def dynamic_scorer(name: str, *, interval: int = 30, labels: dict[str, str] | None = None) -> dict[str, Any]:
-    """A scorer as the upstream addon's hub holds it, with what its controller reports."""
+    """A scorer on a hub with the upstream addon, with the status that its controller writes."""
     config = {
         "name": name,
         "description": "Mean CPU",

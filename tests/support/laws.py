@@ -1,21 +1,21 @@
-"""How many examples a law gets: few in `make test`, twenty times as many in `make soak`."""
+"""The number of examples of property tests: few in `make test`, twenty times as many in `make soak`."""
 
 from typing import Final
 
 from hypothesis import Phase, settings
 
 SUITE_EXAMPLES: Final = 50
-"""Of a law that says nothing of its own."""
+"""The default number of examples."""
 SOAK_FACTOR: Final = 20
 
 
 def register() -> None:
-    """The profiles. `pytest --hypothesis-profile soak` chooses another one than that of the suite."""
+    """The profiles. `pytest --hypothesis-profile soak` selects another profile than the default."""
     settings.register_profile("suite", deadline=None, print_blob=True, max_examples=SUITE_EXAMPLES)
     settings.register_profile(
         "soak", settings.get_profile("suite"), max_examples=SUITE_EXAMPLES * SOAK_FACTOR
     )
-    # A mutant is noticed or not: the smallest example of it is of no use, and two runs should agree.
+    # A mutant is noticed or not. Its smallest example is not needed, and two runs should agree.
     settings.register_profile(
         "mutants",
         settings.get_profile("suite"),
@@ -27,5 +27,5 @@ def register() -> None:
 
 
 def examples(count: int) -> settings:
-    """For a law whose examples are dear, or cheap. `count` is what `make test` gives it."""
+    """For a property with expensive or cheap examples. `count` is the number in `make test`."""
     return settings(max_examples=count * settings().max_examples // SUITE_EXAMPLES)

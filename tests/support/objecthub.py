@@ -1,5 +1,5 @@
-"""An HTTP server with objects in it, as far as an API server's rules matter to who writes: versions,
-preconditions, refusals.
+"""An HTTP server with objects and the rules of an API server that matter to writers: versions, preconditions,
+refusals.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ Key = tuple[str, str, str]
 
 @dataclass(kw_only=True)
 class FixedClaim:
-    """What is left of a lease, as a test says."""
+    """The remaining time of a lease, which the test sets."""
 
     seconds: float = 1000.0
     quiet: float = 0.0
@@ -38,8 +38,8 @@ class FixedClaim:
 
 
 class ObjectHub:
-    """`refusals["PUT configmaps"]`, or with a name as in `asked`, are statuses of the next such requests, 0
-    for no answer at all.
+    """`refusals["PUT configmaps"]` (or with a name, as in `asked`) has the statuses of the next such
+    requests; 0 means no answer.
     """
 
     def __init__(self) -> None:
@@ -49,13 +49,15 @@ class ObjectHub:
         """`METHOD plural/name` of every request."""
         self.refusals: dict[str, list[int]] = {}
         self.between: Callable[[str], None] = lambda _: None
-        """Called with the same word before a request is answered: what somebody else does meanwhile."""
+        """Called with the same key before a request is answered, to simulate another writer."""
         self.arrives: Callable[[str], Awaitable[None]] | None = None
-        """Awaited with the same word when a request has arrived: while it waits, nothing has happened yet."""
+        """Awaited with the same key when a request has arrived. While it waits, the request has had no
+        effect.
+        """
         self.gate: asyncio.Event | None = None
-        """Every answer waits for it."""
+        """Every answer waits for this event."""
         self.clock: Callable[[], float] | None = virtual_time.wall
-        """The Date header; None: there is none."""
+        """The Date header; None means no header."""
         self._writers: list[asyncio.StreamWriter] = []
 
     async def __aenter__(self) -> Self:
@@ -69,7 +71,7 @@ class ObjectHub:
             writer.close()
 
     def api(self, *, claim: Claim | None = None, clock: Callable[[], float] = time.monotonic) -> HubApi:
-        """Of a replica that leads for long, if nothing else is said."""
+        """A client of this server. By default its replica has led for a long time."""
         access = Access(
             host=self.url, trust=ssl.create_default_context(), authorization="Bearer any", proxy=None
         )
@@ -77,7 +79,7 @@ class ObjectHub:
         return HubApi(load=lambda: access, fence=fence, timeout_seconds=20)
 
     def put(self, plural: str, name: str, *, namespace: str = "", **fields: Any) -> Object:
-        """As somebody else writes it; labels and the like go into metadata."""
+        """Writes an object as another client. Labels and similar arguments go into metadata."""
         self.version += 1
         metadata = {
             "name": name,
@@ -94,7 +96,7 @@ class ObjectHub:
         return self.objects.get((plural, namespace, name))
 
     def events(self, reason: str) -> list[str]:
-        """Messages, in the order in which they were written."""
+        """Messages in the order of writing."""
         return [
             item["message"]
             for (plural, _, _), item in self.objects.items()

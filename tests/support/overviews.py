@@ -1,4 +1,4 @@
-"""Inputs of a view from the objects of a hub, without a hub."""
+"""Inputs of a view from objects, without a hub."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -29,7 +29,7 @@ OBSERVED = {
 def inputs_of(
     objects: Iterable[Object], *, now: datetime = NOW, unread: Iterable[Part] = (), **more: Any
 ) -> Inputs:
-    """As `live` reads them; an unread part is forbidden and has no objects."""
+    """Returns the inputs as `live` reads them. An unread part is forbidden and has no objects."""
     kinds: dict[str, list[Object]] = {}
     for item in objects:
         kinds.setdefault(item["kind"], []).append(item)

@@ -1,4 +1,4 @@
-"""A web server on loopback whose pages say whatever a test wants, at the level of bytes."""
+"""A web server on loopback whose pages are any bytes that a test sets."""
 
 import json
 import ssl
@@ -40,11 +40,11 @@ class _Quiet(ThreadingHTTPServer):
     request_queue_size = 256
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Callers that hang up are what the tests are about."""
+        """Ignores callers that disconnect, because tests do that on purpose."""
 
 
 class PageServer:
-    """`pages` may change while it runs; `headers` keeps what callers sent."""
+    """`pages` may change while it runs. `headers` records what callers sent."""
 
     def __init__(self) -> None:
         self.pages: dict[str, Writer] = {}
@@ -79,7 +79,7 @@ class PageServer:
         self._scheme = "https"
 
     def hang(self, handler: BaseHTTPRequestHandler) -> None:
-        """Takes the request and says nothing until the test ends."""
+        """Reads the request and does not answer until the test ends."""
         self.released.wait(60)
         handler.close_connection = True
 

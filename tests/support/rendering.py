@@ -1,4 +1,4 @@
-"""Small repositories by hand, rendered in memory: for tests of single objects."""
+"""Small hand-written repositories, rendered in memory for tests of single objects."""
 
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ PRODUCT = "gitops-dsf.io/v1alpha1"
 
 
 def scorer(name: str, **spec: Any) -> dict[str, Any]:
-    """The least that a scorer needs."""
+    """The minimum that a scorer needs."""
     base = {
         "description": "Fixed",
         "configURL": f"http://{name}.scorers.svc/config",
@@ -23,7 +23,7 @@ def scorer(name: str, **spec: Any) -> dict[str, Any]:
 
 
 def application(name: str, **spec: Any) -> dict[str, Any]:
-    """Web on one cluster of the set `default`, where scorer cpu is best."""
+    """The application web on one cluster of the set `default`, ranked by the scorer cpu."""
     base = {
         "application": {
             "source": {
@@ -62,7 +62,7 @@ def rendered(root: Path, *documents: dict[str, Any], clusters: int = 2, **settin
 
 
 def objects(result: Rendered) -> dict[str, dict[str, Any]]:
-    """Every rendered object by its path, read by a YAML 1.1 parser as kubectl would."""
+    """Every rendered object by its path, parsed as YAML 1.1 as kubectl does."""
     assert result.tree is not None
     return {
         path: yamlfast.load(result.tree.read(path)) for path in result.tree.files if path.endswith(".yaml")

@@ -1,5 +1,5 @@
-"""What a real shell offers at TAB once it has read the code of `gitops-dsf completion SHELL` as the help of
-that verb says.
+"""Completions of real shells at TAB after they loaded the code of `gitops-dsf completion SHELL` as its help
+describes.
 """
 
 import os
@@ -51,7 +51,7 @@ def bash(line: str, *, cwd: Path) -> set[str]:
 
 
 def fish(line: str, *, cwd: Path) -> set[str]:
-    """Asks for the completions of a line; the code is where fish looks for it by itself."""
+    """Asks for the completions of a line. The code is in the folder from which fish loads it."""
     with TemporaryDirectory() as home:
         code = Path(home) / "fish" / "completions" / "gitops-dsf.fish"
         code.parent.mkdir(parents=True)
@@ -61,7 +61,7 @@ def fish(line: str, *, cwd: Path) -> set[str]:
 
 
 def zsh(line: str, *, cwd: Path) -> set[str]:
-    """Types the line and TAB into a terminal: zsh completes only at its line editor."""
+    """Types the line and TAB into a terminal, because zsh completes only in its line editor."""
     with TemporaryDirectory() as folder:
         home = Path(folder)
         (home / ".zshrc").write_text(ZSHRC, encoding="utf-8")
@@ -101,7 +101,7 @@ def _run(command: list[str], *, cwd: Path, **environment: str) -> str:
 
 @contextmanager
 def _terminal(command: list[str], *, cwd: Path, **environment: str) -> Iterator[Callable[[str], None]]:
-    """A program at a terminal of its own; gives what types into it."""
+    """Runs a program in its own terminal. Yields a function that types into it."""
     ours, theirs = pty.openpty()
     child = subprocess.Popen(
         command,
@@ -129,7 +129,7 @@ def _type(terminal: int, text: str) -> None:
 
 
 def _drain(terminal: int) -> None:
-    """Reads what nobody looks at, so that the program never waits; a closed terminal is an error to Linux."""
+    """Reads and discards output, so that the program never waits. On Linux a closed terminal is an error."""
     try:
         while os.read(terminal, 65_536):
             pass

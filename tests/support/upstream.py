@@ -1,4 +1,4 @@
-"""Upstream's seven samples as a hub of the upstream addon holds them: the scorers of the golden repository
+"""Upstream's seven samples as on a hub with the upstream addon: the scorers of the golden repository
 `upstream-samples`, each with the status that upstream's controller wrote after it read the sample API's
 /config.
 """
@@ -18,7 +18,7 @@ _THANOS = "https://thanos-querier.openshift-monitoring.svc.cluster.local:9091"
 def _config(
     name: str, score: str, *, path: str = "/scoring", interval: int = 30, source: dict[str, Any] | None = None
 ) -> dict[str, Any]:
-    """Go writes every field of /config, also what the page left out."""
+    """Go writes every field of /config, also those that the page left out."""
     empty = {"path": "", "params": {"query": "", "range": 0, "step": 0}}
     scoring = {"path": path, "params": {"name": score, "interval": interval}}
     return {
@@ -64,7 +64,7 @@ CONFIGS = {
         ),
     )
 }
-"""What each sample's /config says, by scorer."""
+"""The /config of each sample, by scorer."""
 
 
 def samples(

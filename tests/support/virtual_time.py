@@ -1,13 +1,13 @@
-"""An event loop whose clock jumps to the next timer while nobody has anything to do: hours in milliseconds,
-over real sockets.
+"""An event loop whose clock jumps to the next timer while nothing else happens: hours in milliseconds, over
+real sockets.
 
-The clock stands still while the loop computes, while data is under way between sockets of the loop, while a
+The clock stands still while the loop computes, while data is in transit between sockets of the loop, while a
 thread of an executor works for it, and while a child process of it runs. So a test sees the same times on
-every machine, however busy. While the loop has a connection to a server that is not its own, one in another
-thread, the clock runs as the real one does.
+every machine, even a busy one.
 
-What else the loop cannot see, such as a child process that serves for the whole test, needs a loop with the
-real clock.
+While the loop has a connection to a server that is not its own, such as one in another thread, the clock runs
+in real time. The loop cannot see other things, such as a child process that serves during the whole test.
+These need a loop with the real clock.
 """
 
 import asyncio
@@ -21,19 +21,19 @@ T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
 
 DELIVERY_SECONDS: Final = 0.001
-"""Real time that the kernel has to hand over what was written to a socket, before a jump. Loopback needs none
+"""Real time before a jump in which the kernel delivers data that was written to a socket. Loopback needs none
 on an idle machine.
 """
 SMALL_JUMP_SECONDS: Final = 0.1
-"""Jumps up to this one do without: a test that polls makes thousands of them, and what is a little early is
-seen by the next.
+"""Jumps up to this length do not wait. A test that polls makes thousands of them, and data that arrives late
+is read after the next one.
 """
 WORK_SECONDS: Final = 60.0
-"""Real time after which threads and processes that do not end are called a fault."""
+"""Real time after which threads and processes that do not end are an error."""
 
 
 class _Selector(selectors.DefaultSelector):
-    """Selects in virtual time."""
+    """A selector in virtual time."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -57,7 +57,7 @@ class _Selector(selectors.DefaultSelector):
             self.now += time.monotonic() - began
             return events
         if timeout > SMALL_JUMP_SECONDS and len(self.get_map()) > 1:
-            # More than the loop's own pipe.
+            # There is more than the loop's own pipe.
             events = super().select(DELIVERY_SECONDS)
         if not events:
             self.now += timeout
@@ -65,16 +65,16 @@ class _Selector(selectors.DefaultSelector):
 
 
 class VirtualLoop(asyncio.SelectorEventLoop):
-    """``time()`` begins at 0 and moves only while everybody waits."""
+    """``time()`` begins at 0 and advances only while everything waits."""
 
     def __init__(self) -> None:
         self._clock = _Selector()
         self._jobs = 0
         self._processes: list[asyncio.SubprocessTransport] = []
         self._ports: set[int] = set()
-        """Of the loop's own servers."""
+        """Ports of the loop's own servers."""
         self._connections: list[asyncio.Transport] = []
-        """To other servers."""
+        """Connections to other servers."""
         super().__init__(self._clock)
         self._clock.working, self._clock.connected = self._working, self._connected
         self._began = time.time()
@@ -83,7 +83,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         return self._clock.now
 
     def wall(self) -> float:
-        """Unix time: the real one when the loop was made, and what has passed on the loop since."""
+        """Unix time: the real time when the loop was created, plus the time that has passed in the loop."""
         return self._began + self._clock.now
 
     def run_in_executor(
@@ -124,14 +124,14 @@ class VirtualLoop(asyncio.SelectorEventLoop):
 
 
 def run(main: Coroutine[Any, Any, T]) -> T:
-    """As asyncio.run, in virtual time."""
+    """Like asyncio.run, in virtual time."""
     with asyncio.Runner(loop_factory=VirtualLoop) as runner:
         return runner.run(main)
 
 
 def wall() -> float:
-    """Unix time as the running loop has it, for servers that tell the time; the real one outside a virtual
-    loop.
+    """Unix time of the running loop, for servers that send the time. Outside of a virtual loop it is the real
+    time.
     """
     try:
         loop = asyncio.get_running_loop()
@@ -141,7 +141,7 @@ def wall() -> float:
 
 
 class LoopClock:
-    """The agent's Clock by the running loop."""
+    """The agent's Clock with the time of the running loop."""
 
     def monotonic(self) -> float:
         return asyncio.get_running_loop().time()

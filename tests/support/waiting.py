@@ -1,4 +1,4 @@
-"""Waiting for what has no event of its own."""
+"""Helpers that wait for conditions without an event."""
 
 import asyncio
 from collections.abc import Callable
@@ -9,10 +9,8 @@ LONGEST_STEP: Final = 0.1
 
 
 async def until(condition: Callable[[], object], *, what: str = "", seconds: float = 60) -> None:
-    """Asks until the answer is true, and awaits answers that are coroutines. AssertionError with `what` after
-    so many seconds.
-
-    The limit is a safety net for a test that hangs; no test rests on it.
+    """Waits until the condition is true; awaits it if it is a coroutine. Raises AssertionError with `what`
+    after the given seconds. The limit is a safety net for a test that hangs; no test depends on it.
     """
     loop = asyncio.get_running_loop()
     end, step = loop.time() + seconds, 0.01
@@ -28,8 +26,8 @@ async def until(condition: Callable[[], object], *, what: str = "", seconds: flo
 
 
 async def for_a_while(seconds: float) -> None:
-    """Lets the other tasks of the loop work for this long, in small steps: each of them gets a turn, however
-    late one step ends.
+    """Lets the other tasks of the loop run for this time in small steps. Each of them gets turns, even if a
+    step ends late.
     """
     for _ in range(20):
         await asyncio.sleep(seconds / 20)

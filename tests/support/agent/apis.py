@@ -43,7 +43,7 @@ def last_values(seen: Seen) -> Reply:
 
 
 def scores(*values: float | str, **labels: str) -> Callable[[Seen], Reply]:
-    """A scoring API that always answers the same scores, one node each."""
+    """A scoring API that always returns the same scores, one for each node."""
     answer = Reply.of(
         {
             "results": [

@@ -1,5 +1,5 @@
-"""A ConfigMap volume as the kubelet keeps it: data in a dated directory, ``..data`` a swapped symlink, files
-symlinks through it.
+"""A ConfigMap volume as the kubelet writes it: data in a dated directory, a symlink ``..data`` that is
+replaced, and files as symlinks through it.
 """
 
 import itertools
@@ -27,8 +27,8 @@ class ConfigMapVolume:
         self.swap({"summaries": content})
 
     def swap(self, files: dict[str, bytes]) -> None:
-        """The kubelet's AtomicWriter: new directory, new link under another name, rename over ``..data``,
-        then the old goes.
+        """Follows the kubelet's AtomicWriter: creates a directory and a link with another name, renames it to
+        ``..data``, then deletes the old directory.
         """
         fresh = self.directory / f"..2026_01_01_{next(_COUNTER):09d}"
         fresh.mkdir()

@@ -1,4 +1,4 @@
-"""The test that every fault of a metric source or scoring API goes through, beside a healthy scorer."""
+"""The test of each fault of a metric source or scoring API, beside a healthy scorer."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,7 +12,7 @@ from tests.support.agent.running import RunningAgent, running
 from tests.support.waiting import until
 
 Faults = Mapping[str, tuple[Reply | Fault, str]]
-"""By name: the answer, and the reason that must be counted."""
+"""By name: the answer, and the expected reason."""
 
 EAGER: Final = {"deadband": 0, "minIntervalSeconds": 0}
 SOURCE: Final = matrix(series(3))
@@ -43,11 +43,9 @@ class Peer:
 
 
 async def survives(folder: Path, *, side: Literal["source", "scoring"], faults: Faults) -> None:
-    """One agent with a scorer per fault, one whose peer refuses, and a healthy one: all are well, all fail at
-    once, all heal.
-
-    While they fail: the right reason is counted for each, what they exported is gone, what they published
-    stays as it is, and the healthy scorer keeps its grid.
+    """Runs one agent with a scorer per fault, one whose peer refuses connections, and a healthy one. All
+    work, then all fail at once, then all recover. While they fail, the right reason is counted for each,
+    their exported samples are gone, their published scores stay, and the healthy scorer keeps its grid.
     """
     peer = Peer(faults, SOURCE if side == "source" else SCORES)
     volume, out = ConfigMapVolume(folder / "config"), folder / "out"
@@ -90,7 +88,7 @@ async def survives(folder: Path, *, side: Literal["source", "scoring"], faults: 
             await until(lambda: len(faulty.to(WELL)) >= calls + 5, what="the healthy one goes on")
             assert_on_grid(faulty.to(WELL)[calls + 1 :], grid=grid_of(WELL), least=3)
             counted = await agent.failures()
-            # The one that refuses may have been in the middle of an answer when it went away.
+            # The peer that refuses may have been in the middle of an answer when it stopped.
             counted[f"{REFUSED}-score"].discard("connection_lost")
             assert counted == expected, {
                 name: (counted.get(name), expected.get(name)) for name in counted | expected

@@ -58,7 +58,7 @@ class Reply:
 
 @dataclass(frozen=True, kw_only=True)
 class Fault:
-    """An invalid answer: what is written, how, and how the connection ends."""
+    """An invalid answer: its bytes, their timing, and how the connection ends."""
 
     writes: tuple[bytes, ...] = ()
     pause: float = 0.0
@@ -118,7 +118,7 @@ class HttpFake:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def use_tls(self, context: ssl.SSLContext) -> None:
-        """For the next start."""
+        """Sets the TLS context for the next start."""
         self._tls = context
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -1,9 +1,9 @@
-"""An API server on 127.0.0.1 that behaves as a real one where the agent depends on it.
+"""An API server on 127.0.0.1 with the behaviour of a real one that the agent depends on.
 
-AddOnPlacementScores with a status subresource (a create or an apply of the main resource drops the status),
-updates and server-side apply of /status with managed fields and conflicts, JSON patches of managed fields,
-validation of values, label selectors, tables, preconditions, ConfigMaps, Secrets, bearer tokens, a clock of
-its own.
+It has AddOnPlacementScores with a status subresource (a create or an apply of the main resource drops the
+status), updates and server-side apply of /status with managed fields and conflicts, JSON patches of managed
+fields, validation of values, label selectors, tables, preconditions, ConfigMaps, Secrets, bearer tokens and
+its own clock.
 """
 
 import copy
@@ -26,7 +26,7 @@ UPSTREAM = "dynamic-scoring-agent"
 
 
 class HubFake:
-    """A handler for HttpFake. ``before`` may answer any request first, or fail it."""
+    """A handler for HttpFake. ``before`` may answer or fail any request first."""
 
     def __init__(self, *, namespaces: tuple[str, ...] = ("c1",), token: str = TOKEN) -> None:
         self.namespaces = set(namespaces)
@@ -195,7 +195,7 @@ class HubFake:
         return self._written("PUT", key, sub="/status")
 
     def _patch(self, key: tuple[str, str], seen: Seen) -> Reply:
-        """Ownership moved from one manager to another, which is all that a JSON patch is used for here."""
+        """Moves ownership from one manager to another, the only use of JSON patches here."""
         change = {one["path"]: one["value"] for one in seen.json()}
         metadata = self.scores[key]["metadata"]
         if change.pop("/metadata/resourceVersion") != metadata["resourceVersion"]:
@@ -218,7 +218,7 @@ class HubFake:
         return Reply.of(self.scores[key], status=status)
 
     def upstream_writes(self, name: str, values: Mapping[str, int], *, namespace: str = "c1") -> None:
-        """What the upstream agent does: a create, whose status the API server drops, and updates of the
+        """Writes as the upstream agent does: a create, whose status the API server drops, then updates of the
         status.
         """
         plain: dict[str, Any] = {"metadata": {"name": name, "namespace": namespace}}

@@ -1,6 +1,5 @@
-"""Who owns which field of a status: server-side apply and updates, as far as AddOnPlacementScores need it.
-
-tests/hub/test_agent_hub_fake.py compares it with a real API server.
+"""Ownership of the fields of a status by server-side apply and updates, as far as AddOnPlacementScores need
+it. tests/hub/test_agent_hub_fake.py compares it with a real API server.
 """
 
 import json
@@ -21,13 +20,15 @@ class ConflictError(Exception):
 
 
 class InvalidError(Exception):
-    """The result is no valid object."""
+    """The result is not a valid object."""
 
 
 def update(
     live: Mapping[str, Any], new: Mapping[str, Any], entries: list[Entry], *, manager: str, now: str
 ) -> list[Entry]:
-    """The entries after an update. Without any entry none is made: tracking begins with the first apply."""
+    """Returns the entries after an update. Without entries it creates none, because tracking begins with the
+    first apply.
+    """
     if not entries:
         return []
     before, after = _values(live), _values(new)
@@ -49,7 +50,7 @@ def apply(
     now: str,
     force: bool,
 ) -> tuple[dict[str, Any], list[Entry]]:
-    """The status and the entries after an apply. Raises ConflictError or InvalidError."""
+    """Returns the status and the entries after an apply. Raises ConflictError or InvalidError."""
     before, given = _values(live), _values(wanted)
     given = {path: value for path, value in given.items() if path not in CONTAINERS}
     owned = _Owned(entries)
@@ -66,7 +67,7 @@ def apply(
             owned.fields[key] = fields - differing
     others = set().union(*(fields for key, fields in owned.fields.items() if key != mine))
     pruned = owned.fields.pop(mine, set()) - given.keys() - others
-    # With its membership an item goes as a whole, also where somebody else owns its value.
+    # If the membership of an item (`.`) is pruned, the item goes, even if another manager owns its value.
     whole = {path[:-1] for path in pruned if path[-1] == "."}
     after = {
         path: value for path, value in before.items() if path not in pruned and path[:-1] not in whole
@@ -77,7 +78,7 @@ def apply(
 
 
 class _Owned:
-    """managedFields of the status as sets of paths; other entries stay as they are."""
+    """The managedFields of the status as sets of paths. Other entries stay as they are."""
 
     def __init__(self, entries: Iterable[Entry]) -> None:
         self._rest = [entry for entry in entries if entry.get("subresource") != "status"]
@@ -92,7 +93,7 @@ class _Owned:
         self._times[key] = now
 
     def keep(self, fields: Iterable[Path]) -> None:
-        """Forgets all others."""
+        """Removes all other fields."""
         self.fields = {key: held & set(fields) for key, held in self.fields.items()}
 
     def entries(self) -> list[Entry]:
@@ -112,7 +113,7 @@ class _Owned:
 
 
 def _values(status: Mapping[str, Any]) -> dict[Path, Any]:
-    """Path to value; containers and items have none of their own."""
+    """Values by path; containers and items have no value."""
     found: dict[Path, Any] = {}
     if status:
         found["f:status", "."] = None

@@ -74,7 +74,7 @@ class AgentProcess:
 async def agent(
     *arguments: str | Path, environ: Mapping[str, str] | None = None, command: Path = COMMAND
 ) -> AsyncIterator[AgentProcess]:
-    """``gitops-dsf-agent run`` with these flags, ended at the latest when the block ends."""
+    """Runs ``gitops-dsf-agent run`` with these flags until the block ends, at the latest."""
     flags = ["run", "--metrics-address", "127.0.0.1:0", *map(str, arguments)]
     if "--splay" not in flags:
         flags += ["--splay", "0"]

@@ -42,19 +42,19 @@ class RunningAgent:
     async def samples(self) -> dict[str, float]:
         """Every sample of /metrics, ``name{labels}`` to value."""
         text = (await self.get("/metrics")).text
-        # Not splitlines: a label may hold what Unicode calls a line separator.
+        # Not splitlines, because a label may contain a Unicode line separator.
         found = (line.rpartition(" ") for line in text.split("\n") if line and not line.startswith("#"))
         return {name: float(value) for name, _, value in found}
 
     async def failures(self) -> dict[str, set[str]]:
-        """Reasons counted, by score name."""
+        """The counted reasons by score name."""
         counted: dict[str, set[str]] = {}
         for labels in await self._failures():
             counted.setdefault(labels["score_name"], set()).add(labels["reason"])
         return counted
 
     async def stages(self) -> set[str]:
-        """Stages in which failures were counted."""
+        """The stages with counted failures."""
         return {labels["stage"] for labels in await self._failures()}
 
     async def _failures(self) -> list[dict[str, str]]:
@@ -82,8 +82,8 @@ class RunningAgent:
 
 @asynccontextmanager
 async def running(*flags: str | Path, clock: Clock | None = None) -> AsyncIterator[RunningAgent]:
-    """``gitops-dsf-agent run`` with these flags on a free port, no splay and a short grace unless told
-    otherwise.
+    """Runs ``gitops-dsf-agent run`` with these flags on a free port. By default there is no splay, and the
+    grace period is short.
     """
     address = ["--metrics-address", "127.0.0.1:0"]
     waits = ["--splay", "0", "--shutdown-grace", "0.5", "--config-poll", "0.2"]

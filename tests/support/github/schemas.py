@@ -1,8 +1,8 @@
-"""What GitHub documents of the few calls that are made (REST API 2022-11-28: pulls, issue comments, errors),
-as JSON Schemas.
+"""JSON Schemas of the few GitHub calls that are used (REST API 2022-11-28: pulls, issue comments, errors).
 
-Written down from the documentation, as much as a client of these calls can depend on. Objects of answers may
-hold more; bodies and parameters of requests may not, because a misspelt one would silently do nothing.
+They are written from the documentation, as far as a client of these calls can depend on it. Objects of
+answers may have more fields. Bodies and parameters of requests may not, because a misspelled one would
+silently have no effect.
 """
 
 from typing import Any
@@ -149,4 +149,4 @@ LIST_PULLS: Schema = {
         "page": {"type": "string", "pattern": "^[1-9][0-9]*$"},
     },
 }
-"""Parameters of a list, as texts of the query."""
+"""Parameters of a list, as strings of the query."""

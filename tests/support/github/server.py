@@ -1,7 +1,7 @@
-"""A GitHub of a test: pull requests and comments over real HTTP, on top of a real bare repository.
+"""A GitHub for tests: pull requests and comments over real HTTP, on top of a real bare repository.
 
-Requests and answers are checked against `schemas`; what does not fit is in `violations`, which a test looks
-at in the end.
+Requests and answers are checked against `schemas`. `violations` has what does not match, and tests check it
+at the end.
 """
 
 import json
@@ -49,7 +49,7 @@ class Pull:
 
 
 class GitHubServer:
-    """A context manager. `token` is the only one that is let in."""
+    """A context manager. Only `token` is accepted."""
 
     def __init__(self, *, repository: GitRepository, token: str) -> None:
         self.token = token
@@ -58,7 +58,7 @@ class GitHubServer:
         self.log: list[str] = []
         """Method and path of every call."""
         self.faults: list[Callable[[str, str], Answer | None]] = []
-        """Asked for each call before anything happens; the first answer counts."""
+        """Called for each request before anything else. The first answer is sent."""
         self._repository = repository
         self._lock = threading.Lock()
 
@@ -78,7 +78,7 @@ class GitHubServer:
                 fake._serve(self)
 
             def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-                """The tests speak of what a client sees."""
+                """Writes no log."""
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True
@@ -103,7 +103,7 @@ class GitHubServer:
         return [pull.branch for pull in self.pulls if pull.state == "open"]
 
     def merge(self, number: int) -> None:
-        """As people press the button: the branch goes into its base and stays."""
+        """Merges as people do in the browser: the branch is merged into its base and stays."""
         pull = self._pull(number)
         clone = self._repository.clone
         git("fetch", "--quiet", "origin", pull.branch, folder=clone)
@@ -112,7 +112,7 @@ class GitHubServer:
         pull.state, pull.merged = "closed", True
 
     def close(self, number: int) -> None:
-        """As people close one that they do not want."""
+        """Closes a pull request as people do in the browser."""
         self._pull(number).state = "closed"
 
     def _serve(self, request: BaseHTTPRequestHandler) -> None:
@@ -241,7 +241,7 @@ class GitHubServer:
         return self._checked(422, answer, schemas.VALIDATION_ERROR)
 
     def _notice_deleted_branches(self) -> None:
-        """GitHub closes a pull request whose branch is gone."""
+        """Closes pull requests whose branch was deleted, as GitHub does."""
         branches = self._repository.branches()
         for pull in self.pulls:
             if pull.state == "open" and pull.full_name == f"{OWNER}/{NAME}" and pull.branch not in branches:
@@ -291,7 +291,9 @@ class GitHubServer:
         return next(pull for pull in self.pulls if pull.number == number)
 
     def _checked(self, status: int, answer: Any, schema: schemas.Schema) -> Answer:
-        """The fake's own answers must be what GitHub documents, or a test with it shows nothing."""
+        """Checks that the fake's own answers match GitHub's documentation; otherwise tests with it prove
+        nothing.
+        """
         self._check(answer, schema)
         return status, answer, {}
 

@@ -32,7 +32,7 @@ def serving(app: str, directory: Path, *options: str) -> Iterator[Served]:
                 lines.append(line)
                 found = STARTED.search(line)
                 if found is not None:
-                    # Nobody reads on: a few log lines fit into the pipe.
+                    # Nobody reads the rest. A few log lines fit into the pipe.
                     yield Served(url=found[1], process=process)
                     return
             pytest.fail("the scoring API did not start:\n" + "".join(lines))

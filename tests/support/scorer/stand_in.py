@@ -1,4 +1,4 @@
-"""A scoring API on loopback whose every answer a test decides."""
+"""A scoring API on loopback whose answers the test sets."""
 
 import ssl
 import threading
@@ -11,7 +11,7 @@ from typing import Any
 
 @dataclass(kw_only=True)
 class Asked:
-    """One request as a stand-in saw it."""
+    """A request that the stand-in received."""
 
     method: str
     path: str
@@ -21,7 +21,7 @@ class Asked:
 
 @dataclass(kw_only=True)
 class Given:
-    """What a stand-in answers."""
+    """An answer of the stand-in."""
 
     status: int = 200
     body: bytes = b""
@@ -32,7 +32,7 @@ Behaviour = Callable[[Asked], Given]
 
 
 class StandIn:
-    """A scoring API whose every answer a test decides; remembers what it was asked."""
+    """A scoring API whose answers the test sets. It records the requests."""
 
     def __init__(self, behaviour: Behaviour, tls: ssl.SSLContext | None = None) -> None:
         self.asked: list[Asked] = []
@@ -52,7 +52,7 @@ class StandIn:
                     self.send_header(name, value)
                 if "Content-Length" not in given.headers:
                     self.send_header("Content-Length", str(len(given.body)))
-                # A client that gave up in between is some tests' point.
+                # Some tests use clients that give up early.
                 with suppress(BrokenPipeError, ConnectionResetError):
                     self.end_headers()
                     self.wfile.write(given.body)
@@ -60,7 +60,7 @@ class StandIn:
             do_GET = do_POST = answer  # noqa: N815 - the base class asks for these names
 
             def log_message(self, *args: Any) -> None:
-                """Quiet."""
+                """Writes no log."""
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         if tls is not None:
