@@ -1,4 +1,4 @@
-"""The agent works with the rights that we render, and holds no others: on the hub, and on its spoke."""
+"""The agent works with the rights that we render, and has no others, on the hub and on its spoke."""
 
 import asyncio
 import time
@@ -40,7 +40,7 @@ HUB_NAMESPACE = "open-cluster-management"
 
 @dataclass(frozen=True, kw_only=True)
 class Rights:
-    """An installed fleet, and the two identities of cluster1's agent."""
+    """An installed fleet, and the two identities of the agent of cluster1."""
 
     installation: Installation
     identity: Identity
@@ -84,7 +84,7 @@ def rights(control_plane: ControlPlane, argocd: object, git_server: GitServer) -
         yield Rights(installation=installation, identity=identity, agent=agent, account=account)
 
 
-def test_on_the_hub_it_holds_exactly_what_we_render(rights: Rights) -> None:
+def test_on_the_hub_it_has_exactly_the_rendered_rights(rights: Rights) -> None:
     stranger = Identity(user="somebody", groups=())
     scores = {("addonplacementscores", verb) for verb in ("get", "list", "create", "patch", "delete")}
     scores |= {("addonplacementscores/status", "patch")}
@@ -136,7 +136,7 @@ def filled(name: str, items: Mapping[str, int]) -> Object:
 
 @pytest.fixture
 def objects(rights: Rights) -> Iterator[Client]:
-    """The hub's administrator, for another team's objects; all scores of cluster1 go afterwards."""
+    """The hub's administrator, for objects of another team. All scores of cluster1 are deleted afterwards."""
     yield rights.installation.hub
     for item in rights.installation.hub.list(SCORE, namespace="cluster1"):
         rights.installation.hub.delete(SCORE, item["metadata"]["name"], namespace="cluster1")
@@ -163,7 +163,7 @@ def test_an_agent_that_registers_by_token_has_the_same_limits(rights: Rights, ob
         agent.apply_status(filled(RESOURCE, {"a": 1}))
 
 
-def test_it_writes_nothing_into_scores_of_others(rights: Rights, objects: Client) -> None:
+def test_it_does_not_write_to_scores_of_others(rights: Rights, objects: Client) -> None:
     objects.create(score("somebody-elses"))
     with pytest.raises(ApiError, match="of the fleet's scorers and no others"):
         rights.agent.apply_status(filled("somebody-elses", {"a": 1}))
@@ -172,7 +172,7 @@ def test_it_writes_nothing_into_scores_of_others(rights: Rights, objects: Client
     objects.apply_status(filled("somebody-elses", {f"n{number}": 1 for number in range(3)}))
 
 
-def test_it_renews_what_it_wrote_for_a_scorer_that_is_gone(rights: Rights, objects: Client) -> None:
+def test_it_renews_scores_of_a_removed_scorer(rights: Rights, objects: Client) -> None:
     objects.create(score("an-old-scorer", labels=OURS))
     rights.agent.apply_status(filled("an-old-scorer", {"a": 1}))
     rights.agent.delete(SCORE, "an-old-scorer", namespace="cluster1")
@@ -196,7 +196,9 @@ def test_it_writes_no_more_than_an_agent_publishes(
 
 
 def test_the_largest_object_that_it_sends_is_not_refused(rights: Rights, objects: Client) -> None:
-    """The API server's budget for expressions holds for it, when it is made and when it is renewed."""
+    """The API server's cost limit for expressions is not exceeded, neither when the object is created nor
+    when it is renewed.
+    """
 
     async def story() -> None:
         kubeconfig = rights.installation.plane.hub.kubeconfig(rights.identity)
@@ -253,7 +255,7 @@ def test_on_the_spoke_it_reads_the_named_secrets_only(rights: Rights) -> None:
             refused()
 
 
-def test_with_these_rights_it_works_and_a_rotated_token_is_taken_up(rights: Rights, tmp_path: Path) -> None:
+def test_it_works_with_these_rights_and_uses_a_rotated_token(rights: Rights, tmp_path: Path) -> None:
     plane = rights.installation.plane
     admin = plane.spokes["cluster1"].admin
     admin.apply(secret(SECRET, "first"))
@@ -286,8 +288,8 @@ def test_with_these_rights_it_works_and_a_rotated_token_is_taken_up(rights: Righ
 
 
 def granted(client: Client, namespace: str) -> set[tuple[str, str]]:
-    """(resource, verb) that an identity holds in a namespace, as the hub's authorizer says; named objects as
-    resource/name.
+    """(resource, verb) pairs that an identity has in a namespace, as the hub's authorizer reports. Named
+    objects are resource/name.
     """
     review = {
         "apiVersion": "authorization.k8s.io/v1",

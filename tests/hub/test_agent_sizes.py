@@ -1,5 +1,5 @@
-"""The agent knows how many items an AddOnPlacementScore can hold: what it sends is stored, and far more would
-not be.
+"""The agent's limit for items of an AddOnPlacementScore: the hub stores what the agent sends, and would
+refuse far more.
 """
 
 import asyncio

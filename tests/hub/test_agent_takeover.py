@@ -1,5 +1,5 @@
-"""Scores that the upstream agent wrote, on a real API server: how they are taken over, and that the agent's
-fake hub does the same.
+"""Scores of the upstream agent on a real API server: how they are taken over, and that the fake hub of
+the agent's tests does the same.
 """
 
 import asyncio
@@ -44,8 +44,8 @@ def kubeconfig(control_plane: ControlPlane) -> Iterator[Path]:
 
 
 class Upstream:
-    """Writes as the upstream agent: a create, whose status is dropped, else read, change and update of the
-    status.
+    """Writes as the upstream agent does: a create, whose status is dropped, then read, change and update
+    of the status.
     """
 
     def __init__(self, send: Send) -> None:
@@ -108,7 +108,7 @@ def faked(hub: HubFake) -> Send:
 
 
 def story(send: Send, name: str) -> Iterator[object]:
-    """What a hub does with writes of both agents; each step yields what a reader sees after it."""
+    """Writes of both agents. Each step yields the items on the hub after it."""
     upstream, version = Upstream(send), ""
 
     def ours(values: Values, *, until: int = 1, force: bool = False) -> tuple[int, Object]:
@@ -191,8 +191,10 @@ def test_the_fake_hub_does_what_a_real_one_does(kubeconfig: Path) -> None:
             assert imitation == truth
 
 
-def test_an_upstream_agents_object_is_taken_over_whole_once_it_is_silent(kubeconfig: Path) -> None:
-    """No item of it stays, also none that our agent took over in part before."""
+def test_an_upstream_agents_object_is_taken_over_completely_after_an_hour_without_a_write(
+    kubeconfig: Path,
+) -> None:
+    """None of its items stays, also if our agent took over a part before."""
 
     async def play(server: ApiServer, client: Client, upstream: Upstream) -> None:
         upstream.write("dead", {"node-0": 1, "node-1": 2})
@@ -210,7 +212,7 @@ def test_an_upstream_agents_object_is_taken_over_whole_once_it_is_silent(kubecon
     on(kubeconfig, play)
 
 
-def test_what_a_forced_apply_left_behind_goes(kubeconfig: Path) -> None:
+def test_items_that_a_forced_apply_left_are_removed(kubeconfig: Path) -> None:
     async def play(server: ApiServer, client: Client, upstream: Upstream) -> None:
         upstream.write("mixed", {"node-0": 1, "node-1": 2})
         upstream.write("mixed", {"node-0": 1, "node-1": 2})
@@ -232,10 +234,10 @@ def test_what_a_forced_apply_left_behind_goes(kubeconfig: Path) -> None:
 
 
 @pytest.mark.parametrize("again", [{"cluster": -50}, {"node-0": 1}, {"cluster": 5, "node-0": 1}, {}])
-def test_an_upstream_agent_that_writes_after_the_takeover_ends_in_a_conflict(
+def test_an_upstream_agent_that_writes_after_the_takeover_is_a_conflict(
     kubeconfig: Path, again: Values
 ) -> None:
-    """Whatever it writes, and whatever of it meets ours; nobody fights."""
+    """For any values, and for any overlap with our items."""
     name = f"alive-{len(again)}-{sum(again.values()) + 50}"
 
     async def play(server: ApiServer, client: Client, upstream: Upstream) -> None:
@@ -261,7 +263,7 @@ def test_an_upstream_agent_that_writes_after_the_takeover_ends_in_a_conflict(
     on(kubeconfig, play)
 
 
-def test_one_request_tells_which_scores_are_still_there(kubeconfig: Path) -> None:
+def test_one_request_lists_the_existing_scores(kubeconfig: Path) -> None:
     async def play(server: ApiServer, client: Client, upstream: Upstream) -> None:
         store = HubStore(server=server, cluster=NAMESPACE)
         for name in ("kept", "lost"):
@@ -304,6 +306,6 @@ def scores(client: Client, name: str) -> dict[str, int]:
 
 
 def writers(client: Client, name: str) -> set[str]:
-    """Managers of the status."""
+    """The managers of the status."""
     entries = client.get(SCORE, name, namespace=NAMESPACE)["metadata"].get("managedFields", [])
     return {entry["manager"] for entry in entries if entry.get("subresource") == "status"}

@@ -1,5 +1,5 @@
-"""Our agent as the add-on's Deployment asks for it: one process per spoke, fed by a directory as the kubelet
-would write it.
+"""Our agent as the Deployment of the add-on starts it: one process per spoke, with a directory that is
+written as the kubelet does.
 """
 
 import sys
@@ -24,7 +24,7 @@ DEPLOYMENT = "apps/v1/Deployment"
 
 @dataclass(frozen=True, kw_only=True)
 class SpokeAgent:
-    """A running agent. ``url`` is where its metrics are."""
+    """A running agent. ``url`` is the address of its pages."""
 
     cluster: str
     pod: Pod
@@ -32,7 +32,7 @@ class SpokeAgent:
 
     @property
     def process(self) -> Process:
-        """The process as it is now: a test may have killed one and started another."""
+        """The current process. A test may have killed one and started another."""
         return self.pod.processes.running[self.pod.name]
 
     @property
@@ -49,8 +49,8 @@ class SpokeAgent:
 
 
 def wait_for_deployment(plane: ControlPlane, cluster: str) -> None:
-    """Until OCM's add-on manager and work agent have brought the Deployment and its ServiceAccount to the
-    spoke.
+    """Waits until OCM's add-on manager and work agent have created the Deployment and its ServiceAccount
+    on the spoke.
     """
     spoke = plane.spokes[cluster]
     for kind in (DEPLOYMENT, "v1/ServiceAccount"):
