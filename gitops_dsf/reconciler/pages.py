@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Callable
 
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
-from dsf_runtime.pages import Page, PageServer, Probes, Query
+from dsf_runtime.pages import Page, PageRequest, PageServer, Probes
 from gitops_dsf.errors import UsageError
 from gitops_dsf.reconciler.metrics import Metrics
 
@@ -20,7 +20,7 @@ async def serve_pages(
     Raises UsageError when the address cannot be bound.
     """
 
-    async def scrape(_query: Query) -> Page:
+    async def scrape(_request: PageRequest) -> Page:
         return Page(content_type=CONTENT_TYPE_LATEST, parts=[generate_latest(metrics.registry)])
 
     def ready() -> Page:

@@ -36,14 +36,14 @@ class Page:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Query:
+class PageRequest:
     """A request. ``path`` has no query, and the names of ``headers`` are in lower case."""
 
     path: str
     headers: Mapping[str, str]
 
 
-Handler = Callable[[Query], Awaitable[Page]]
+Handler = Callable[[PageRequest], Awaitable[Page]]
 
 
 class Probes:
@@ -54,10 +54,10 @@ class Probes:
     def __init__(self, *, metrics: Handler, ready: Callable[[], Page]) -> None:
         self._metrics, self._ready = metrics, ready
 
-    async def __call__(self, query: Query) -> Page:
-        match query.path:
+    async def __call__(self, request: PageRequest) -> Page:
+        match request.path:
             case "/metrics":
-                return await self._metrics(query)
+                return await self._metrics(request)
             case "/healthz":
                 return Page(parts=[b"ok\n"])
             case "/readyz":
@@ -171,7 +171,7 @@ class PageServer:
                 bytes(name).decode("latin-1"): bytes(value).decode("latin-1")
                 for name, value in request.headers
             }
-            page = await self._handler(Query(path=path, headers=headers))
+            page = await self._handler(PageRequest(path=path, headers=headers))
         length = sum(len(part) for part in page.parts)
         head = [("Content-Type", page.content_type), ("Content-Length", str(length)), *page.headers.items()]
         start = h11.Response(

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from dsf_runtime.pages import Page, PageServer, Probes, Query
+from dsf_runtime.pages import Page, PageRequest, PageServer, Probes
 from tests.support.waiting import until
 
 SIZE = 8 << 20
@@ -13,7 +13,7 @@ SIZE = 8 << 20
 async def test_a_peer_that_reads_nothing_is_dropped() -> None:
     """With the bytes that were written for it. Other peers are served meanwhile."""
 
-    async def large(_query: Query) -> Page:
+    async def large(_request: PageRequest) -> Page:
         return Page(parts=[b"x" * SIZE])
 
     server = PageServer(
