@@ -126,6 +126,18 @@ async def test_unchanged_scores_are_written_at_half_of_the_ttl_and_changes_after
         assert store.stored.valid_until == pytest.approx(store.wall() - 1 + TTL, abs=0.1)
 
 
+async def test_a_change_just_before_it_is_due_waits_for_the_rest_of_the_interval() -> None:
+    store = Store()
+    async with publishing(store) as publication:
+        publication.offer({"a": 10})
+        await asyncio.sleep(LEAST - 0.5)
+        publication.offer({"a": 20})
+        await publication.wait_until_handled()
+        assert len(store.writes) == 1
+        await asyncio.sleep(1)
+        assert store.times == pytest.approx([0, LEAST], abs=0.1)
+
+
 async def test_nothing_is_refreshed_after_a_cycle_that_failed() -> None:
     store = Store()
     async with publishing(store) as publication:

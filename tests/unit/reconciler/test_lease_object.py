@@ -233,6 +233,45 @@ def test_a_renewal_that_is_refused_in_the_last_second_is_tried_once_more() -> No
     virtual_time.run(main())
 
 
+def test_a_leader_whose_lease_was_deleted_creates_it_with_the_next_renewal() -> None:
+    async def main() -> None:
+        store = Store()
+        one = lease(store)
+        await one.acquire()
+        async with kept(one):
+            store.item = None
+            await asyncio.sleep(RENEW + 0.1)
+            assert len(store.created) == 2
+            assert one.left() > DEADLINE - 1
+
+    virtual_time.run(main())
+
+
+def test_a_lease_without_a_spec_is_free() -> None:
+    async def main() -> None:
+        store = Store()
+        store.write({})
+        assert store.item is not None
+        del store.item["spec"]
+        assert await lease(store).acquire(patience=10)
+
+    virtual_time.run(main())
+
+
+def test_a_lease_that_is_given_back_has_no_holder_and_says_when() -> None:
+    async def main() -> None:
+        store = Store()
+        one = lease(store)
+        await one.acquire()
+        before = store.specs[-1]
+        await one.release(clean=False)
+        after = store.specs[-1]
+        assert after == {**before, "holderIdentity": "", "renewTime": after["renewTime"]}
+        assert after["renewTime"] > before["renewTime"]
+
+    virtual_time.run(main())
+
+
 def test_a_lease_that_says_little_is_taken_after_our_own_duration() -> None:
     """Somebody wrote it by hand. What is not ours in it stays."""
 
