@@ -330,17 +330,68 @@ def test_a_token_goes_to_a_host_of_a_lock_only_if_the_scorer_names_that_host(
         "scoring": "params: {name: s, interval: 60}",
     }
     other = "scoring" if section == "source" else "source"
-    found = codes(
-        settings=SETTINGS.replace("spec: {", "spec: {allowedHosts: ['*'], allowedTokenHosts: ['*'], "),
-        scorers=scorer(
+    texts = {
+        "settings": SETTINGS.replace("spec: {", "spec: {allowedHosts: ['*'], allowedTokenHosts: ['*'], "),
+        "scorers": scorer(
             "cpu",
             f"  {section}: {{{host}{params[section]}, {auth}}}",
             f"  {other}: {{host: 'http://prom:9090', {params[other]}}}",
             mode="Full",
         ),
-        locks=LOCK.format(name="cpu", config=f"{{{section}: {{host: '{locked}'}}}}"),
+    }
+    lock = LOCK.format(name="cpu", config=f"{{{section}: {{host: '{locked}'}}}}")
+    found = [item for item in resolve(declare(documents(**texts, locks=lock)))[1] if item.code == "DSF116"]
+    assert [item.code for item in found] == expected
+    message = f"{section}.auth would send a token to {locked}, a host that only the lock names"
+    assert all(item.message == message for item in found)
+    assert "DSF116" not in codes(**texts), "without a lock there is no such host"
+
+
+@pytest.mark.parametrize(
+    ("section", "written", "locked", "allowed", "message"),
+    [
+        ("source", "http://prom:9090", "http://prom:9090", [], ""),
+        ("source", "http://prom:9090", "http://prom:9091", [], ""),
+        ("source", "", "http://elsewhere:9090", [], ""),
+        ("source", "http://prom:9090", "http://elsewhere:9090", ["a", "elsewhere"], ""),
+        (
+            "source",
+            "http://prom:9090",
+            "http://elsewhere:9090",
+            ["a"],
+            "sends queries to elsewhere instead of prom",
+        ),
+        (
+            "scoring",
+            "http://prom:9090",
+            "http://elsewhere:9090",
+            [],
+            "sends metrics to elsewhere instead of prom",
+        ),
+        ("scoring", "", "http://elsewhere:9090", [], "sends metrics to elsewhere instead of api.svc"),
+        ("scoring", "", "http://elsewhere:9090", ["*"], ""),
+    ],
+)
+def test_a_lock_uses_another_host_only_if_the_repository_allows_it(
+    section: str, written: str, locked: str, allowed: list[str], message: str
+) -> None:
+    host = f"host: '{written}', " if written else ""
+    params = {
+        "source": "params: {query: up, range: 60, step: 60}",
+        "scoring": "params: {name: s, interval: 60}",
+    }
+    _, diagnostics = resolve(
+        declare(
+            documents(
+                settings=SETTINGS.replace("spec: {", f"spec: {{allowedHosts: {allowed}, "),
+                scorers=scorer("cpu", f"  {section}: {{{host}{params[section]}}}", mode="Full"),
+                locks=LOCK.format(name="cpu", config=f"{{{section}: {{host: '{locked}'}}}}"),
+            )
+        )
     )
-    assert [code for code in found if code == "DSF116"] == expected
+    found = [item for item in diagnostics if item.code == "DSF117"]
+    assert [item.message for item in found] == ([f"the lock of cpu {message}"] if message else [])
+    assert all(f"write {section}.host: {locked} into the scorer" in str(item.hint) for item in found)
 
 
 def test_clusters_without_a_set_label_are_in_the_default_set() -> None:
