@@ -318,12 +318,13 @@ def test_a_token_never_goes_to_a_host_that_only_a_lock_names() -> None:
         ("", "http://elsewhere:9090", ["DSF116"]),
     ],
 )
+@pytest.mark.parametrize("token", ["serviceAccountToken: true", "tokenSecretRef: {name: s, key: k}"])
 @pytest.mark.parametrize("section", ["source", "scoring"])
 def test_a_token_goes_to_a_host_of_a_lock_only_if_the_scorer_names_that_host(
-    section: str, written: str, locked: str, expected: list[str]
+    section: str, token: str, written: str, locked: str, expected: list[str]
 ) -> None:
     """Whoever may change a lock, such as a scoring API by its /config, does not choose who gets tokens."""
-    auth = "auth: {serviceAccountToken: true}"
+    auth = f"auth: {{{token}}}"
     host = f"host: '{written}', " if written else ""
     params = {
         "source": "params: {query: up, range: 60, step: 60}",
