@@ -1,6 +1,6 @@
 #!/bin/sh
-# Writes requirements.txt from requirements.in: every package with its version and the hashes of its files. Versions that are there
-# already stay, unless requirements.in asks for others; `sh ci/lock.sh --upgrade` takes the newest. Review what changes.
+# Writes requirements.txt from requirements.in: every package with its version and the hashes of its files. Existing versions stay,
+# unless requirements.in asks for others. `sh ci/lock.sh --upgrade` takes the newest versions. Review the changes.
 set -eu
 
 if ! command -v uv >/dev/null; then

@@ -1,6 +1,6 @@
 #!/bin/sh
-# GitLab: fails where the token that may push is readable by pipelines that anybody can change. A pipeline runs the .gitlab-ci.yml of its
-# own branch, so a variable that is not protected is known to every developer. Nothing here prints the token.
+# GitLab: fails if pipelines that anybody can change can read the token that may push. A pipeline runs the .gitlab-ci.yml of its own
+# branch, so every developer can print a variable that is not protected. This script never prints the token.
 set -eu
 
 if [ "${CI_COMMIT_REF_PROTECTED:-false}" = true ]; then

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Renders after a merge and pushes what changed: `publish.sh BRANCH`, BRANCH being the one that was merged into.
-# output.mode Directory: rendered/ is committed to BRANCH. output.mode Branch: rendered/ is committed to spec.output.branch, which
-# nobody else writes. A push that loses a race is tried again on top of what won it; nothing is ever forced.
+# Renders after a merge and pushes the changes: `publish.sh BRANCH`, where BRANCH is the branch that was merged into.
+# With output.mode Directory rendered/ is committed to BRANCH. With output.mode Branch it is committed to spec.output.branch, which
+# nobody else writes. If another push was faster, the script tries again on top of it. It never forces a push.
 set -eu
 
 source_branch=${1:?usage: publish.sh BRANCH}
@@ -19,13 +19,13 @@ with open("gitops-dsf.yaml", encoding="utf-8") as file:
 print(output.get(sys.argv[1], sys.argv[2]))' "$1" "$2"
 }
 
-# render_into FOLDER: renders, and fails when the folder holds a file that no source renders to. Argo CD would apply it.
+# render_into FOLDER: renders, and fails if the folder has a file that no source renders to, because Argo CD would apply it.
 render_into() {
     gitops-dsf render --out "$1"
     gitops-dsf render --out "$1" --check
 }
 
-# Commits rendered/ of the work tree $1 and pushes it to branch $2. `pushed` says whether the branch has it now.
+# Commits rendered/ of the work tree $1 and pushes it to branch $2. Sets `pushed` to whether the branch has it now.
 commit_and_push() {
     git -C "$1" add --all -- "${prefix}rendered"
     if git -C "$1" diff --cached --quiet; then
@@ -59,7 +59,7 @@ publish_branch() {
             start=refs/remotes/origin/$target
             ;;
         2)
-            # No such branch yet: begin it without the history of the sources.
+            # The branch does not exist yet: create it without the history of the sources.
             start=$(git commit-tree -m "Begin $target" "$(git hash-object -t tree -w /dev/null)")
             ;;
         *)
@@ -75,7 +75,7 @@ publish_branch() {
 
 git config user.name >/dev/null || git config user.name gitops-dsf
 git config user.email >/dev/null || git config user.email gitops-dsf@users.noreply.invalid
-prefix=$(git rev-parse --show-prefix)   # not empty where the fleet is a folder of a larger repository
+prefix=$(git rev-parse --show-prefix)   # not empty if the fleet is a folder of a larger repository
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"; git worktree prune' EXIT
 
