@@ -33,7 +33,8 @@ from tests.hub.controlplane.waiting import hold_for, wait_for
 from tests.hub.scenario.fleet import Fleet, application, cluster_set, scorer, settings
 from tests.hub.scenario.fleet import cluster as cluster_document
 from tests.hub.scenario.installation import installed
-from tests.hub.scenario.placements import PLACEMENT, decided, publish
+from tests.hub.scenario.placements import PLACEMENT, publish
+from tests.hub.scenario.scoredplane import ScoredPlane
 
 pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd"), pytest.mark.timeout(300)]
 
@@ -95,9 +96,7 @@ class Running:
 
 
 @dataclass(kw_only=True)
-class MovePlane:
-    plane: ControlPlane
-    hub: Client
+class MovePlane(ScoredPlane):
     workload: GitRepository
     best: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
@@ -109,13 +108,10 @@ class MovePlane:
         for cluster in CLUSTERS:
             publish(self.hub, cluster, name, {name.replace("-", "_"): 90 if cluster in clusters else 5})
         wait_for(
-            lambda: self.decision(name) == sorted(clusters),
+            lambda: self.decision_of(name) == sorted(clusters),
             what=f"OCM decides for {clusters}",
-            seen=lambda: self.decision(name),
+            seen=lambda: self.decision_of(name),
         )
-
-    def decision(self, name: str) -> list[str]:
-        return decided(self.hub, name, namespace=ARGOCD_NAMESPACE)
 
     def copies(self, name: str) -> dict[str, Object]:
         """Cluster to Application, those that go included."""
@@ -143,23 +139,7 @@ class MovePlane:
             lambda: sorted(self.copies(name)) == sorted(clusters),
             what=f"copies on {clusters}",
             timeout=timeout,
-            seen=lambda: (self.decision(name), self.states(name), self.error(name)),
-        )
-
-    def error(self, name: str) -> str:
-        conditions = (
-            self.hub.get(APPLICATION_SET, name, namespace=ARGOCD_NAMESPACE)
-            .get("status", {})
-            .get("conditions")
-            or []
-        )
-        return next(
-            (
-                one["message"]
-                for one in conditions
-                if one["type"] == "ErrorOccurred" and one["status"] == "True"
-            ),
-            "",
+            seen=lambda: (self.decision_of(name), self.states(name), self.error_of(name)),
         )
 
     def workload_on(self, name: str, cluster: str) -> Object | None:
@@ -408,9 +388,9 @@ def test_an_empty_decision_removes_nothing(scene: MovePlane) -> None:
         scene.hub.patch(PLACEMENT, SINGLE, {"spec": {"predicates": nothing}}, namespace=ARGOCD_NAMESPACE)
         try:
             wait_for(
-                lambda: scene.decision(SINGLE) == [],
+                lambda: scene.decision_of(SINGLE) == [],
                 what="the decision is empty",
-                seen=lambda: scene.decision(SINGLE),
+                seen=lambda: scene.decision_of(SINGLE),
             )
             wait_for(
                 lambda: reconciler.waiting(SINGLE) == {"DecisionEmpty"},
@@ -423,9 +403,9 @@ def test_an_empty_decision_removes_nothing(scene: MovePlane) -> None:
                 PLACEMENT, SINGLE, {"spec": {"predicates": predicates}}, namespace=ARGOCD_NAMESPACE
             )
         wait_for(
-            lambda: scene.decision(SINGLE) == ["cluster1"],
+            lambda: scene.decision_of(SINGLE) == ["cluster1"],
             what="the decision is back",
-            seen=lambda: scene.decision(SINGLE),
+            seen=lambda: scene.decision_of(SINGLE),
         )
         wait_for(
             lambda: reconciler.waiting(SINGLE) == set(), what="nothing waits", seen=reconciler.process.tail
@@ -488,9 +468,9 @@ def test_one_of_three_copies_moves_and_the_others_are_not_touched(scene: MovePla
         scene.plane.set_available("cluster4", "Unknown")
         try:
             wait_for(
-                lambda: "cluster4" not in scene.decision(WIDE),
+                lambda: "cluster4" not in scene.decision_of(WIDE),
                 what="OCM leaves it out",
-                seen=lambda: scene.decision(WIDE),
+                seen=lambda: scene.decision_of(WIDE),
             )
             hold_for(lambda: "cluster4" in scene.copies(WIDE), what="its copy stays", seconds=8)
             assert reconciler.waiting(WIDE) <= {
@@ -578,7 +558,9 @@ def test_a_look_that_failed_is_asked_for_again(scene: MovePlane) -> None:
         scene.hub.delete("v1/ConfigMap", DUCK_TYPE_CONFIGMAP, namespace=ARGOCD_NAMESPACE)
         try:
             scene.prefer(SINGLE, "cluster2")
-            wait_for(lambda: scene.error(SINGLE), what="its look fails", seen=lambda: scene.error(SINGLE))
+            wait_for(
+                lambda: scene.error_of(SINGLE), what="its look fails", seen=lambda: scene.error_of(SINGLE)
+            )
             first = wait_for(lambda: annotation(scene), what="it is asked")
             hold_for(
                 lambda: annotation(scene) == first,

@@ -19,6 +19,7 @@ from tests.hub.controlplane.waiting import hold_for, wait_for
 from tests.hub.scenario.fleet import FLEET_LABEL, SCORE, SCORER, Fleet, scorer, write_fleet
 from tests.hub.scenario.installation import installed
 from tests.hub.scenario.reconciling import Reconciler, events, forget_events, reconciling
+from tests.hub.scenario.scoredplane import ScoredPlane
 from tests.support.pageserver import PageServer, says
 
 pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd"), pytest.mark.timeout(400)]
@@ -37,9 +38,7 @@ def page(*, interval: int) -> Any:
 
 
 @dataclass(kw_only=True)
-class ProposalPlane:
-    plane: ControlPlane
-    hub: Client
+class ProposalPlane(ScoredPlane):
     server: GitServer
     repository: GitRepository
     pages: PageServer

@@ -26,7 +26,8 @@ from tests.hub.controlplane.waiting import hold_for, wait_for
 from tests.hub.scenario.commandline import gitops_dsf_process
 from tests.hub.scenario.fleet import RESOURCE, SCORE, SCORER, Fleet, application, scorer, write_fleet
 from tests.hub.scenario.installation import Installation, installed
-from tests.hub.scenario.placements import PLACEMENT, decided, publish
+from tests.hub.scenario.placements import PLACEMENT, publish
+from tests.hub.scenario.scoredplane import ScoredPlane
 from tests.support.pageserver import Answer, PageServer, says
 
 pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd"), pytest.mark.timeout(300)]
@@ -44,9 +45,7 @@ PAGE = {
 
 
 @dataclass(kw_only=True)
-class ReconcilerPlane:
-    plane: ControlPlane
-    hub: Client
+class ReconcilerPlane(ScoredPlane):
     installation: Installation
     pages: PageServer
 
@@ -67,27 +66,12 @@ class ReconcilerPlane:
             if item["kind"] == kind and item["metadata"]["name"] == APPLICATION
         )
 
-    def error(self) -> str:
-        """What the ApplicationSet controller complains of, or nothing."""
-        found = (
-            self.hub.get(APPLICATION_SET, APPLICATION, namespace=ARGOCD_NAMESPACE)
-            .get("status", {})
-            .get("conditions")
-            or []
-        )
-        return next(
-            (one["message"] for one in found if one["type"] == "ErrorOccurred" and one["status"] == "True"),
-            "",
-        )
-
     def scores(self, **values: int) -> None:
-        """Published as agents do it, valid for an hour."""
-        until = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 3600))
         for cluster, value in values.items():
-            publish(self.hub, cluster, RESOURCE, {SCORE: value}, valid_until=until)
+            self.publish_score(cluster, RESOURCE, {SCORE: value})
 
     def decision(self) -> list[str]:
-        return decided(self.hub, APPLICATION, namespace=ARGOCD_NAMESPACE)
+        return self.decision_of(APPLICATION)
 
     def applications(self) -> list[str]:
         items = self.hub.list(
@@ -126,14 +110,7 @@ class ReconcilerPlane:
         return found
 
     def condition(self, kind: str) -> tuple[str, str, str]:
-        for item in self.status().get("conditions", []):
-            if item["type"] == kind:
-                return item["status"], item["reason"], item["message"]
-        return "", "", ""
-
-    def columns(self) -> dict[str, str]:
-        lines = self.plane.kubectl("get", "dynamicscorers", "-n", HUB_NAMESPACE, "-o", "wide").splitlines()
-        return dict(zip(lines[0].split(), lines[1].split(), strict=False))
+        return self.condition_of(SCORER, kind)
 
     def kubeconfig(self) -> Path:
         """Of the account that is rendered, with the rights that are rendered and no others."""
@@ -237,7 +214,7 @@ def test_an_application_set_that_missed_its_decision_gets_it(scene: ReconcilerPl
     )
     scene.hub.apply(application_set)
     try:
-        wait_for(scene.error, what="it finds no decision")
+        wait_for(lambda: scene.error_of(APPLICATION), what="it finds no decision")
     finally:
         scene.hub.apply(placement)
     wait_for(scene.decision, what="OCM decides")
@@ -291,7 +268,7 @@ def test_status_is_written_once_and_columns_show_it(scene: ReconcilerPlane) -> N
         assert found["status"]["healthStatus"] == "Active"
         assert found["status"]["observedGeneration"] == found["metadata"]["generation"]
         assert found["status"]["lastSyncedConfig"]["scoring"]["params"] == {"name": SCORE, "interval": 5}
-        columns = scene.columns()
+        columns = scene.columns_of(SCORER)
         assert (columns["HEALTH"], columns["SCORED"], columns["CONFIGSYNCED"]) == ("Active", "True", "True")
         version = found["metadata"]["resourceVersion"]
         hold_for(

@@ -2,7 +2,6 @@
 Placements that rank by them.
 """
 
-import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -17,25 +16,21 @@ from tests.hub.controlplane.waiting import hold_for, wait_for
 from tests.hub.scenario.fleet import APPLICATION, RESOURCE, SCORE, SCORER, Fleet, scorer, write_fleet
 from tests.hub.scenario.installation import SCORE as SCORE_KIND
 from tests.hub.scenario.installation import Installation, installed
-from tests.hub.scenario.placements import publish
-from tests.hub.scenario.reconciling import HUB_NAMESPACE, Reconciler, reconciling
+from tests.hub.scenario.reconciling import DYNAMIC_SCORER, HUB_NAMESPACE, Reconciler, reconciling
+from tests.hub.scenario.scoredplane import ARGOCD_NAMESPACE, ScoredPlane
 from tests.support.pageserver import PageServer, says
 
 pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd"), pytest.mark.timeout(400)]
 
 CLUSTERS = ("cluster1", "cluster2")
-ARGOCD_NAMESPACE = "argocd"
-KIND = "dynamic-scoring.open-cluster-management.io/v1alpha1/DynamicScorer"
 GRACE_SECONDS = 120
 PATIENCE = GRACE_SECONDS + 40
 MASKS_SECONDS = 60
 """The masks are read every 30 s."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class StatusPlane:
-    plane: ControlPlane
-    hub: Client
+@dataclass(kw_only=True)
+class StatusPlane(ScoredPlane):
     fleet: Fleet
     installation: Installation
     reconciler: Reconciler
@@ -43,17 +38,13 @@ class StatusPlane:
     def publish(
         self, cluster: str, resource: str = RESOURCE, score: str = SCORE, *, seconds: float = 3600
     ) -> None:
-        until = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + seconds))
-        publish(self.hub, cluster, resource, {score: 50}, valid_until=until)
+        self.publish_score(cluster, resource, {score: 50}, seconds=seconds)
 
     def unpublish(self, cluster: str, resource: str = RESOURCE) -> None:
         self.hub.delete(SCORE_KIND, resource, namespace=cluster)
 
     def scored(self, name: str = SCORER) -> tuple[str, str, str]:
-        for item in self.hub.get(KIND, name, namespace=HUB_NAMESPACE).get("status", {}).get("conditions", []):
-            if item["type"] == "Scored":
-                return item["status"], item["reason"], item["message"]
-        return "", "", ""
+        return self.condition_of(name, "Scored")
 
     def is_scored(self, reason: str, words: str = "", *, name: str = SCORER, timeout: float = 60) -> None:
         wait_for(
@@ -62,25 +53,6 @@ class StatusPlane:
             timeout=timeout,
             seen=lambda: self.scored(name),
         )
-
-    def said(self, name: str, *, namespace: str = HUB_NAMESPACE) -> list[tuple[str, str, int]]:
-        """(type, reason, count) of the Events about an object, in the order in which they were first said."""
-        found = [
-            item
-            for item in self.hub.list("v1/Event", namespace=namespace)
-            if item["involvedObject"]["name"] == name
-        ]
-        ours = [item for item in found if item["source"].get("component") == "gitops-dsf-reconciler"]
-        ordered = sorted(
-            ours, key=lambda item: (item["firstTimestamp"], int(item["metadata"]["resourceVersion"]))
-        )
-        return [(item["type"], item["reason"], item["count"]) for item in ordered]
-
-    def columns(self, name: str) -> dict[str, str]:
-        lines = self.plane.kubectl(
-            "get", "dynamicscorers", name, "-n", HUB_NAMESPACE, "-o", "wide"
-        ).splitlines()
-        return dict(zip(lines[0].split(), lines[1].split(), strict=False))
 
 
 @pytest.fixture(scope="module")
@@ -104,7 +76,7 @@ def scene(
 @pytest.fixture
 def late(scene: StatusPlane) -> Iterator[str]:
     """A scorer that was made a moment ago."""
-    item: Object = scene.hub.get(KIND, SCORER, namespace=HUB_NAMESPACE)
+    item: Object = scene.hub.get(DYNAMIC_SCORER, SCORER, namespace=HUB_NAMESPACE)
     spec = {
         **item["spec"],
         "scoring": {
@@ -120,7 +92,7 @@ def late(scene: StatusPlane) -> Iterator[str]:
     }
     scene.hub.apply(made)
     yield "late"
-    scene.hub.delete(KIND, "late", namespace=HUB_NAMESPACE)
+    scene.hub.delete(DYNAMIC_SCORER, "late", namespace=HUB_NAMESPACE)
     for cluster in CLUSTERS:
         scene.unpublish(cluster, "late")
 
@@ -143,19 +115,22 @@ def missing_until_it_publishes(scene: StatusPlane, late: str) -> None:
     scene.is_scored(
         "Missing", "fresh on 1 cluster; missing on 1 cluster (cluster2)", name=late, timeout=PATIENCE
     )
-    assert scene.columns(late)["SCORED"] == "False"
+    assert scene.columns_of(late)["SCORED"] == "False"
     assert scene.reconciler.metric("scored_clusters", scorer=late, state="missing") == 1
     assert scene.reconciler.metric("score_not_fresh", scorer=late, cluster="cluster2", state="missing") == 1
-    version = scene.hub.get(KIND, late, namespace=HUB_NAMESPACE)["metadata"]["resourceVersion"]
+    version = scene.hub.get(DYNAMIC_SCORER, late, namespace=HUB_NAMESPACE)["metadata"]["resourceVersion"]
     hold_for(
-        lambda: scene.hub.get(KIND, late, namespace=HUB_NAMESPACE)["metadata"]["resourceVersion"] == version,
+        lambda: (
+            scene.hub.get(DYNAMIC_SCORER, late, namespace=HUB_NAMESPACE)["metadata"]["resourceVersion"]
+            == version
+        ),
         what="nothing is written while nothing changes",
         seconds=12,
     )
     scene.publish("cluster2", "late", "late")
     scene.is_scored("Fresh", "fresh on 2 clusters", name=late)
-    assert scene.columns(late)["SCORED"] == "True"
-    scored = [event for event in scene.said(late) if event[1] in {"NoScores", "Fresh", "Missing"}]
+    assert scene.columns_of(late)["SCORED"] == "True"
+    scored = [event for event in scene.events_about(late) if event[1] in {"NoScores", "Fresh", "Missing"}]
     # Fresh twice: the messages differ, so these are two Events.
     assert scored == [("Normal", "Fresh", 1), ("Warning", "Missing", 1), ("Normal", "Fresh", 1)]
 
@@ -213,6 +188,6 @@ def test_a_placement_that_ranks_by_a_dead_score_is_named_and_told(scene: StatusP
 def told(scene: StatusPlane) -> Counter[tuple[str, str]]:
     """How often what was said about the Placement; the same words as in an earlier test are counted up."""
     found: Counter[tuple[str, str]] = Counter()
-    for kind, reason, count in scene.said(APPLICATION, namespace=ARGOCD_NAMESPACE):
+    for kind, reason, count in scene.events_about(APPLICATION, namespace=ARGOCD_NAMESPACE):
         found[kind, reason] += count
     return found

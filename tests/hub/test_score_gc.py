@@ -17,8 +17,9 @@ from tests.hub.controlplane.waiting import hold_for, wait_for
 from tests.hub.scenario.fleet import RESOURCE, SCORE, SCORER, Fleet, application, scorer, write_fleet
 from tests.hub.scenario.installation import ADDON, WORK, installed
 from tests.hub.scenario.installation import SCORE as SCORE_KIND
-from tests.hub.scenario.placements import decided, remove_clusters
+from tests.hub.scenario.placements import remove_clusters
 from tests.hub.scenario.reconciling import events, reconciling
+from tests.hub.scenario.scoredplane import ScoredPlane
 from tests.hub.scenario.spokeagent import DEPLOYMENT, wait_for_deployment
 
 pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd"), pytest.mark.timeout(400)]
@@ -39,10 +40,7 @@ READY: Object = {
 
 
 @dataclass(kw_only=True)
-class DeadScoreHub:
-    plane: ControlPlane
-    hub: Client
-
+class DeadScoreHub(ScoredPlane):
     def publish(
         self, cluster: str, value: int, *, seconds: float, manager: str | None = AGENT_MANAGER
     ) -> None:
@@ -70,7 +68,7 @@ class DeadScoreHub:
         return found & {GONE, LIVING, *OTHERS}
 
     def decision(self) -> list[str]:
-        return decided(self.hub, DEAD, namespace="argocd")
+        return self.decision_of(DEAD)
 
 
 @pytest.fixture(scope="module")

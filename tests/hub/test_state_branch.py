@@ -17,8 +17,8 @@ from tests.hub.controlplane.plane import ControlPlane
 from tests.hub.controlplane.waiting import wait_for
 from tests.hub.scenario.fleet import APPLICATION, RESOURCE, SCORE, Fleet, write_fleet
 from tests.hub.scenario.installation import installed
-from tests.hub.scenario.placements import decided, publish
 from tests.hub.scenario.reconciling import reconciling
+from tests.hub.scenario.scoredplane import ScoredPlane
 
 pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd"), pytest.mark.timeout(300)]
 
@@ -28,18 +28,15 @@ ARGOCD_NAMESPACE = "argocd"
 
 
 @dataclass(kw_only=True)
-class StateBranchPlane:
-    plane: ControlPlane
-    hub: Client
+class StateBranchPlane(ScoredPlane):
     fleet: Fleet
 
     def scores(self, **values: int) -> None:
-        until = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 900))
         for cluster, value in values.items():
-            publish(self.hub, cluster, RESOURCE, {SCORE: value}, valid_until=until)
+            self.publish_score(cluster, RESOURCE, {SCORE: value}, seconds=900)
 
     def decision(self) -> list[str]:
-        return decided(self.hub, APPLICATION, namespace=ARGOCD_NAMESPACE)
+        return self.decision_of(APPLICATION)
 
     def rests(self, *, seconds: float) -> bool:
         """Whether the branch stays as it is for so long."""

@@ -20,6 +20,7 @@ from tests.hub.scenario.fleet import APPLICATION, RESOURCE, SCORE, SCORER, Fleet
 from tests.hub.scenario.installation import ADDON, installed
 from tests.hub.scenario.installation import SCORE as SCORE_KIND
 from tests.hub.scenario.reconciling import HUB_NAMESPACE, events, reconciling
+from tests.hub.scenario.scoredplane import ScoredPlane
 from tests.hub.scenario.spokeagent import DEPLOYMENT, SpokeAgent, spoke_agent
 
 pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd"), pytest.mark.timeout(400)]
@@ -68,9 +69,7 @@ class FragileApi(Loopback):
 
 
 @dataclass(kw_only=True)
-class FragileApiHub:
-    plane: ControlPlane
-    hub: Client
+class FragileApiHub(ScoredPlane):
     api: FragileApi
     agents: dict[str, SpokeAgent] = field(default_factory=dict)
 
