@@ -133,9 +133,8 @@ async def test_a_deletion_that_takes_too_long_is_given_up_as_a_whole() -> None:
 
 async def test_the_connection_of_the_lease_deletes_nothing() -> None:
     async with ObjectHub() as hub:
-        with_fence = hub.api()
-        async with with_fence, hub_api.HubApi(load=with_fence._load) as api:
-            uid(hub)
+        uid(hub)
+        async with hub_api.HubApi(load=hub.access) as api:
             await api.merge(THING, {})
             with pytest.raises(NotSentError, match="is for the Lease only"):
                 await api.delete(THING, uid="any")
