@@ -173,13 +173,18 @@ async def _take(
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:
-    """Ends git and its child processes. On SIGTERM git removes its lock files."""
-    if process.returncode is not None:
-        return
-    for number in (signal.SIGTERM, signal.SIGKILL):
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, number)
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(END_SECONDS):
-                await process.wait()
-                return
+    """Ends git and its child processes, and closes their pipes. On SIGTERM git removes its lock files."""
+    if process.returncode is None:
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, number)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(END_SECONDS):
+                    await process.wait()
+                    break
+    # A pipe stays open while it holds output that nobody has read.
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(END_SECONDS):
+            await asyncio.gather(
+                *(_take(stream, into=bytearray(), keep=0) for stream in (process.stdout, process.stderr))
+            )

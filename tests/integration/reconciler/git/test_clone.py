@@ -1,6 +1,7 @@
 """A clone against real servers: bare repositories over file:// and over HTTP."""
 
 import asyncio
+import gc
 import subprocess
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -354,6 +355,18 @@ async def test_a_path_that_is_a_file_and_a_folder_is_told(repository: GitReposit
     with pytest.raises(GitError, match=r"a\.yaml is a file and a folder in commit") as caught:
         await mine.read(await mine.fetch("main"))
     assert caught.value.cause is Cause.FAILED
+
+
+def test_a_command_that_is_given_up_leaves_no_pipe_open(tmp_path: Path) -> None:
+    program = GitProgram(folder=tmp_path, repository=tmp_path / "r.git", credentials=Credentials(folder=None))
+
+    async def run() -> None:
+        with pytest.raises(GitError, match="took longer"):
+            await program.run("-c", "alias.loud=!yes", "loud", seconds=0.2, most=1 << 30)
+
+    asyncio.run(run())
+    # A transport of a loop that was closed warns when it is collected.
+    gc.collect()
 
 
 async def test_what_git_writes_is_bounded(tmp_path: Path) -> None:
