@@ -269,10 +269,7 @@ def test_a_score_that_expires_counts_nothing_but_only_when_ocm_looks(
     name = "faults-expiry"
     first, second = f"{name}-a", f"{name}-b"
     with clusters_in_set(control_plane, name, {first: {}, second: {}}):
-        until = int(time.time()) + 12
-        publish(
-            hub, first, name, {"cpu": 90}, valid_until=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(until))
-        )
+        publish(hub, first, name, {"cpu": 90})
         publish(hub, second, name, {"cpu": 50})
         hub.create(
             placement(
@@ -282,7 +279,11 @@ def test_a_score_that_expires_counts_nothing_but_only_when_ocm_looks(
                 prioritizerPolicy=exact(score_prioritizer(name, "cpu")),
             )
         )
-        wait_for(lambda: decided(hub, name, namespace=name) == [first], what="the first is best", timeout=10)
+        wait_for(lambda: decided(hub, name, namespace=name) == [first], what="the first is best")
+        until = int(time.time()) + 12
+        publish(
+            hub, first, name, {"cpu": 90}, valid_until=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(until))
+        )
         time.sleep(max(0.0, until + 1 - time.time()))
         hold_for(
             lambda: decided(hub, name, namespace=name) == [first],
