@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 from gitops_dsf.errors import RepositoryError, UsageError
 from gitops_dsf.hub.urls import misleads_git
+from gitops_dsf.packagedata import packaged
 from gitops_dsf.render.emit import scalar
 from gitops_dsf.repository.model.base import DNS_LABEL
 from gitops_dsf.repository.model.repository import CLONABLE
@@ -21,8 +22,6 @@ TEMPLATE_URL: Final = "https://git.example.com/platform/example-fleet.git"
 
 SCHEMAS: Final = ".schemas"
 """Folder of a fleet repository with the schemas for editors. `gitops-dsf schema` refreshes it."""
-
-_PACKAGE: Final = Path(__file__).resolve().parent.parent
 
 _NOT_COPIED = frozenset({"__pycache__", ".gitkeep", ".DS_Store", "rendered"})
 _IGNORED_IN_TARGET = frozenset({".git"})
@@ -59,18 +58,8 @@ def scaffold(*, target: Path, name: str, git_url: str | None = None) -> list[str
 
 
 def repo_template() -> Path:
-    """Returns the folder that `init` copies: in the wheel it is below _data/, in a checkout at the root.
-
-    Raises RepositoryError when the installation lacks it.
-    """
-    for candidate in (_PACKAGE / "_data" / "repo-template", _PACKAGE.parent / "repo-template"):
-        if (candidate / "gitops-dsf.yaml").is_file():
-            return candidate
-    msg = (
-        f"the repository template is missing from this installation (looked in {_PACKAGE / '_data'}):"
-        " reinstall gitops-dsf"
-    )
-    raise RepositoryError(msg)
+    """Returns the folder that `init` copies. Raises RepositoryError when the installation lacks it."""
+    return packaged("repo-template/gitops-dsf.yaml").parent
 
 
 def _template(*, name: str, git_url: str | None) -> Mapping[str, bytes]:

@@ -6,9 +6,9 @@ Grafana's sidecar use them as they are.
 
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 from typing import Any, Final
 
+from gitops_dsf.packagedata import packaged
 from gitops_dsf.render.objects import Object, metadata
 from gitops_dsf.render.reconciler.names import LABELS, NAME
 from gitops_dsf.repository.model.repository import FleetRepository
@@ -21,8 +21,6 @@ missing.
 DASHBOARD_NAME: Final = "gitops-dsf-dashboard"
 DASHBOARD_FILE: Final = "gitops-dsf.json"
 RULE_FILES: Final = ("rules.yaml", "agent-rules.yaml")
-
-_PACKAGE: Final = Path(__file__).parents[1]
 
 
 def monitoring(repository: FleetRepository) -> Iterator[Object]:
@@ -57,11 +55,8 @@ def monitoring(repository: FleetRepository) -> Iterator[Object]:
 
 
 def monitoring_file(name: str) -> str:
-    """The text of a file of monitoring/, which is below _data/ in the wheel, and at the root of
-    a checkout.
-    """
-    packaged = _PACKAGE / "_data" / "monitoring" / name
-    return (packaged if packaged.is_file() else _PACKAGE.parent / "monitoring" / name).read_text("utf-8")
+    """The text of a file of monitoring/. Raises RepositoryError when the installation lacks it."""
+    return packaged(f"monitoring/{name}").read_text("utf-8")
 
 
 @cache
