@@ -19,6 +19,7 @@ from dsf_wire.constants import (
     SCORE_PLURAL,
     SUSPENDED_CONFIGMAP,
 )
+from gitops_dsf.render.containers import probes, security_context
 from gitops_dsf.render.objects import Object, Wave, metadata
 from gitops_dsf.repository.model.repository import FleetRepository
 
@@ -213,24 +214,9 @@ def _container(repository: FleetRepository) -> Object:
             agent.log_format,
         ],
         "ports": [{"name": "metrics", "containerPort": METRICS_PORT}],
-        "livenessProbe": {
-            "httpGet": {"path": "/healthz", "port": "metrics"},
-            "periodSeconds": 20,
-            "timeoutSeconds": 5,
-            "failureThreshold": 3,
-        },
-        "readinessProbe": {
-            "httpGet": {"path": "/readyz", "port": "metrics"},
-            "periodSeconds": 10,
-            "timeoutSeconds": 5,
-        },
+        **probes(),
         "resources": {"requests": agent.resources.requests, "limits": agent.resources.limits},
-        "securityContext": {
-            "allowPrivilegeEscalation": False,
-            "readOnlyRootFilesystem": True,
-            "runAsNonRoot": True,
-            "capabilities": {"drop": ["ALL"]},
-        },
+        "securityContext": security_context(),
         "volumeMounts": [
             {"name": "config", "mountPath": CONFIG_DIR, "readOnly": True},
             {"name": "tmp", "mountPath": "/tmp"},  # noqa: S108

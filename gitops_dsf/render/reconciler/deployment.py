@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from gitops_dsf.render.containers import probes, security_context
 from gitops_dsf.render.objects import Object, Wave, metadata
 from gitops_dsf.render.reconciler.arguments import CREDENTIALS_DIR, TMP_DIR, arguments
 from gitops_dsf.render.reconciler.names import LABELS, METRICS_PORT, NAME
@@ -97,25 +98,10 @@ def _container(repository: FleetRepository) -> Object:
         # git and ssh look for a home; the root file system is read-only.
         "env": [{"name": "HOME", "value": TMP_DIR}],
         "ports": [{"name": "metrics", "containerPort": METRICS_PORT}],
-        "livenessProbe": {
-            "httpGet": {"path": "/healthz", "port": "metrics"},
-            "periodSeconds": 20,
-            "timeoutSeconds": 5,
-            "failureThreshold": 3,
-        },
         # A replica that waits for the lease is ready, too: it can take over.
-        "readinessProbe": {
-            "httpGet": {"path": "/readyz", "port": "metrics"},
-            "periodSeconds": 10,
-            "timeoutSeconds": 5,
-        },
+        **probes(),
         "resources": {"requests": settings.resources.requests, "limits": settings.resources.limits},
-        "securityContext": {
-            "allowPrivilegeEscalation": False,
-            "readOnlyRootFilesystem": True,
-            "runAsNonRoot": True,
-            "capabilities": {"drop": ["ALL"]},
-        },
+        "securityContext": security_context(),
         "volumeMounts": mounts,
     }
 
