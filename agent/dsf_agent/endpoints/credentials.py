@@ -10,6 +10,7 @@ import binascii
 import hashlib
 import logging
 import ssl
+from collections.abc import Awaitable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Generic, Protocol, TypeVar
@@ -196,14 +197,8 @@ class Credentials:
 
     async def _secret_token(self, auth: Auth) -> str:
         where = f"key {auth.secret_key!r} of Secret {auth.secret_name!r}"
-        try:
-            found = await self._reader.secret(auth.secret_name)
-        except PublishError as error:
-            msg = f"{where} cannot be read: {error}"
-            kind = CallError if error.reason in _GONE else _NotReadError
-            raise kind(msg, reason=Reason.TOKEN_UNAVAILABLE) from error
-        data = found.get("data")
-        encoded = data.get(auth.secret_key) if isinstance(data, dict) else None
+        read = self._reader.secret(auth.secret_name)
+        encoded = await _value(read, auth.secret_key, where=where, reason=Reason.TOKEN_UNAVAILABLE)
         try:
             token = base64.b64decode(encoded or "", validate=True).decode("ascii").strip()
         except (binascii.Error, ValueError, TypeError):
@@ -226,18 +221,28 @@ class Credentials:
 
     async def _ca_text(self, ref: ConfigMapRef) -> str:
         where = f"key {ref.key!r} of ConfigMap {ref.name!r}"
-        try:
-            found = await self._reader.config_map(ref.name)
-        except PublishError as error:
-            msg = f"{where} cannot be read: {error}"
-            kind = CallError if error.reason in _GONE else _NotReadError
-            raise kind(msg, reason=Reason.CA_UNAVAILABLE) from error
-        data = found.get("data")
-        text = data.get(ref.key) if isinstance(data, dict) else None
+        read = self._reader.config_map(ref.name)
+        text = await _value(read, ref.key, where=where, reason=Reason.CA_UNAVAILABLE)
         if not isinstance(text, str) or not text.strip():
             msg = f"{where} is empty or missing"
             raise CallError(msg, reason=Reason.CA_UNAVAILABLE)
         return text
+
+
+async def _value(read: Awaitable[dict[str, Any]], key: str, *, where: str, reason: Reason) -> Any:  # noqa: ANN401 - JSON
+    """The value of a key of the object that `read` returns; None without it.
+
+    Raises CallError when the object or the right to read it is gone, _NotReadError when the API server does
+    not say.
+    """
+    try:
+        found = await read
+    except PublishError as error:
+        msg = f"{where} cannot be read: {error}"
+        kind = CallError if error.reason in _GONE else _NotReadError
+        raise kind(msg, reason=reason) from error
+    data = found.get("data")
+    return data.get(key) if isinstance(data, dict) else None
 
 
 def _context(ref: ConfigMapRef, text: str) -> ssl.SSLContext:
