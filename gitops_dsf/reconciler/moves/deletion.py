@@ -1,8 +1,9 @@
 """Deletes one copy, in four steps:
 
-1. Read everything that the deletion depends on from the API server, and evaluate it again. 2. Change every
-copy that the deletion relies on, by an annotation that asks Argo CD to refresh it. 3. Read and evaluate once
-more. 4. Delete the copy with the UID and the resourceVersion of step 1.
+1. Read everything that the deletion depends on from the API server, and evaluate it again.
+2. Change every copy that the deletion relies on, by an annotation that asks Argo CD to refresh it.
+3. Read and evaluate once more.
+4. Delete the copy with the UID and the resourceVersion of step 1.
 
 Step 2 protects against two replicas that both believe to lead. Each deletes with a version that it read
 before it changed the copies that stay. So when one replica relies on the copy that the other one deletes, the
