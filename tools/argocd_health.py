@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from gitops_dsf.render.emit import emit
+from gitops_dsf.canonicalyaml import emit
 
 HEALTH = Path("health")
 FRAGMENT = Path("install/argocd-cm-health.yaml")

@@ -6,7 +6,7 @@ from typing import Any
 from ruamel.yaml.comments import CommentedMap
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
-from gitops_dsf.render.emit import scalar
+from gitops_dsf.canonicalyaml import scalar
 
 
 def mirror(target: CommentedMap, values: Mapping[str, Any], *, path: str = "") -> Iterator[str]:

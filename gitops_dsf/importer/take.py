@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
+from gitops_dsf.canonicalyaml import emit
 from gitops_dsf.diagnostics import Severity
 from gitops_dsf.errors import RepositoryError
 from gitops_dsf.importer.locks import Synced, locks, synced, with_files
@@ -17,7 +18,6 @@ from gitops_dsf.importer.manifest import Object, is_rendered, manifest, name_of
 from gitops_dsf.importer.result import Import, Line
 from gitops_dsf.importer.selection import Selection
 from gitops_dsf.importer.update import may_differ, update, value_at
-from gitops_dsf.render.emit import emit
 from gitops_dsf.repository.load import Document, Loaded, load
 from gitops_dsf.repository.model.cluster import BUILT_IN_SETS
 from gitops_dsf.repository.model.kinds import FOLDERS, KINDS

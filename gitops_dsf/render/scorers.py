@@ -4,8 +4,8 @@ from typing import Any
 
 import msgspec
 
+from gitops_dsf.canonicalyaml import printable_json
 from gitops_dsf.hub.names import MASKS_CONFIGMAP, MASKS_KEY
-from gitops_dsf.render.emit import printable_json
 from gitops_dsf.render.objects import Object, Wave, metadata
 from gitops_dsf.repository.model.base import DSF_API
 from gitops_dsf.repository.model.repository import FleetRepository

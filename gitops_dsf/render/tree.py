@@ -4,10 +4,10 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from gitops_dsf.canonicalyaml import emit
 from gitops_dsf.plan.types import ClusterWork, Plan
 from gitops_dsf.render.argocd import bootstrap
 from gitops_dsf.render.delivery import delivery
-from gitops_dsf.render.emit import emit
 from gitops_dsf.render.objects import Object
 from gitops_dsf.render.platform import platform
 from gitops_dsf.render.reconciler import reconciler

@@ -10,10 +10,10 @@ import msgspec
 
 from dsf_wire.constants import ADDON_NAME, AGENT_NAMESPACE, CONFIGMAP_KEY, CONFIGMAP_NAME
 from dsf_wire.summary import Summary, encode_one
+from gitops_dsf.canonicalyaml import emit, printable_json, scalar
 from gitops_dsf.plan.types import ClusterWork, Configuration
 from gitops_dsf.render.agent import HUB_ROLE
 from gitops_dsf.render.egress import egress_policy
-from gitops_dsf.render.emit import emit, printable_json, scalar
 from gitops_dsf.render.objects import Object, metadata
 
 WORK_NAME = "gitops-dsf-config"

@@ -8,8 +8,8 @@ from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 
+from gitops_dsf.canonicalyaml import emit
 from gitops_dsf.errors import RepositoryError
-from gitops_dsf.render.emit import emit
 from gitops_dsf.schema.crd import crds
 from gitops_dsf.schema.editor import editor_schemas
 from gitops_dsf.schema.kubeconform import kubeconform_schemas

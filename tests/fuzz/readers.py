@@ -18,11 +18,11 @@ from dsf_agent.fetch.series import Series
 from dsf_agent.scoring import results
 from dsf_agent.scoring.labels import LabelSets
 from dsf_wire import query
+from gitops_dsf.canonicalyaml import emit
 from gitops_dsf.diagnostics import Severity
 from gitops_dsf.errors import GitopsDsfError
 from gitops_dsf.hubreader.documents import documents
 from gitops_dsf.importer import Selection, take
-from gitops_dsf.render.emit import emit
 from gitops_dsf.repository.load import load_contents, load_text
 from gitops_dsf.repository.write import write_files
 from gitops_dsf.resolve import promql

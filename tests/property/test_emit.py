@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
-from gitops_dsf.render.emit import emit
+from gitops_dsf.canonicalyaml import emit
 from tests.support import yamlfast
 
 TEXT = st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=40)
