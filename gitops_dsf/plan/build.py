@@ -3,7 +3,9 @@
 import hashlib
 
 from gitops_dsf.plan.summaries import summarise
-from gitops_dsf.plan.types import ClusterWork, Configuration, Plan
+from gitops_dsf.plan.types import AddOnParts, ClusterWork, Configuration, Plan
+from gitops_dsf.repository.model.cluster import ManagedCluster
+from gitops_dsf.repository.model.repository import Agent
 from gitops_dsf.repository.model.scorer import Auth
 from gitops_dsf.resolve.types import EffectiveScorer, Resolved
 
@@ -62,8 +64,23 @@ def _works(resolved: Resolved) -> tuple[ClusterWork, ...]:
                 egress=egress if egress.mode == "Limited" else None,
             )
         shard = shard_of(cluster.metadata.name, resolved.repository.spec.output.shards)
-        works.append(ClusterWork(cluster=cluster.metadata.name, shard=shard, configuration=configuration))
+        works.append(
+            ClusterWork(
+                cluster=cluster.metadata.name,
+                shard=shard,
+                configuration=configuration,
+                addon=_addon_parts(resolved.repository.spec.agent, cluster),
+            )
+        )
     return tuple(works)
+
+
+def _addon_parts(agent: Agent, cluster: ManagedCluster) -> AddOnParts:
+    monitor = agent.service_monitor
+    return AddOnParts(
+        service_monitor=monitor is not None
+        and (monitor.cluster_selector is None or monitor.cluster_selector.matches(cluster.metadata.labels))
+    )
 
 
 def _named(scorers: list[EffectiveScorer], field: str) -> tuple[str, ...]:

@@ -24,6 +24,15 @@ class Configuration:
     """How the agent's connections are limited; None: not at all."""
 
 
+@dataclass(frozen=True, kw_only=True, order=True, slots=True)
+class AddOnParts:
+    """What the add-on of a cluster installs besides the agent. Clusters that differ in it have different
+    AddOnTemplates.
+    """
+
+    service_monitor: bool = False
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ClusterWork:
     """The objects of one cluster: its ManifestWork and its ManagedClusterAddOn."""
@@ -31,6 +40,7 @@ class ClusterWork:
     cluster: str
     shard: int
     configuration: Configuration
+    addon: AddOnParts = AddOnParts()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -5,7 +5,8 @@ is the only place that says how the agent runs on a managed cluster.
 """
 
 import hashlib
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
@@ -19,9 +20,10 @@ from dsf_wire.constants import (
     SCORE_PLURAL,
     SUSPENDED_CONFIGMAP,
 )
+from gitops_dsf.plan.types import AddOnParts
 from gitops_dsf.render.containers import probes, security_context
-from gitops_dsf.render.objects import Object, Wave, metadata
-from gitops_dsf.repository.model.repository import FleetRepository
+from gitops_dsf.render.objects import OPERATOR_API, Object, Wave, metadata
+from gitops_dsf.repository.model.repository import AgentServiceMonitor, FleetRepository
 
 HUB_ROLE = "gitops-dsf:agent"
 SUSPENDED_ROLE = "gitops-dsf-suspended-reader"
@@ -30,6 +32,8 @@ CONFIG_DIR = "/etc/dynamic-scoring"
 ORPHAN = "addon.open-cluster-management.io/deletion-orphan"
 ADDON_API = "addon.open-cluster-management.io/v1alpha1"
 RBAC_GROUP = "rbac.authorization.k8s.io"
+_DIGEST = re.compile(rf"{ADDON_NAME}-[0-9a-f]{{10}}")
+"""Name of the default template."""
 
 
 def hub_rights(repository: FleetRepository) -> Iterator[Object]:
@@ -72,20 +76,43 @@ def hub_rights(repository: FleetRepository) -> Iterator[Object]:
     }
 
 
-def addon(repository: FleetRepository) -> Iterator[Object]:
-    """AddOnTemplate (named by its content, so that an edit rolls out), AddOnDeploymentConfig and
-    ClusterManagementAddOn.
+def default_parts(repository: FleetRepository) -> AddOnParts:
+    """What the default template installs. Clusters with other parts name a template of their own."""
+    monitor = repository.spec.agent.service_monitor
+    return AddOnParts(service_monitor=monitor is not None and monitor.cluster_selector is None)
+
+
+def template_of(parts: AddOnParts, repository: FleetRepository) -> str | None:
+    """The AddOnTemplate that a ManagedClusterAddOn has to name; None for the default.
+
+    The name does not change with the content: Argo CD applies templates and ManagedClusterAddOns in different
+    Applications, so a new name could be missing on the hub for a while. OCM rolls out a changed template of
+    the same name, too.
     """
-    spec = _template_spec(repository)
+    if parts == default_parts(repository):
+        return None
+    return f"{ADDON_NAME}-servicemonitor" if parts.service_monitor else f"{ADDON_NAME}-plain"
+
+
+def file_stem(template: Object) -> str:
+    """The name of a template's file, which does not change with the content of the template."""
+    name = str(template["metadata"]["name"])
+    return ADDON_NAME if _DIGEST.fullmatch(name) else name
+
+
+def addon(repository: FleetRepository, parts_in_use: Iterable[AddOnParts]) -> Iterator[Object]:
+    """AddOnTemplates, AddOnDeploymentConfig and ClusterManagementAddOn. The default template is named by its
+    content, so that an edit rolls out.
+    """
+    spec = _template_spec(repository, default_parts(repository))
     digest = hashlib.sha256(msgspec.json.encode(spec, order="deterministic")).hexdigest()[:10]
     template = f"{ADDON_NAME}-{digest}"
     namespace = repository.spec.hub_namespace
-    yield {
-        "apiVersion": ADDON_API,
-        "kind": "AddOnTemplate",
-        "metadata": metadata(name=template, wave=Wave.ADDON),
-        "spec": spec,
-    }
+    yield _template(template, spec)
+    for parts in sorted(set(parts_in_use)):
+        name = template_of(parts, repository)
+        if name is not None:
+            yield _template(name, _template_spec(repository, parts))
     yield {
         "apiVersion": ADDON_API,
         "kind": "AddOnDeploymentConfig",
@@ -126,7 +153,17 @@ def addon(repository: FleetRepository) -> Iterator[Object]:
     }
 
 
-def _template_spec(repository: FleetRepository) -> Object:
+def _template(name: str, spec: Object) -> Object:
+    return {
+        "apiVersion": ADDON_API,
+        "kind": "AddOnTemplate",
+        "metadata": metadata(name=name, wave=Wave.ADDON),
+        "spec": spec,
+    }
+
+
+def _template_spec(repository: FleetRepository, parts: AddOnParts) -> Object:
+    monitor = repository.spec.agent.service_monitor
     return {
         "addonName": ADDON_NAME,
         "agentSpec": {
@@ -145,6 +182,7 @@ def _template_spec(repository: FleetRepository) -> Object:
                     _deployment(repository),
                     _service(),
                     _network_policy(),
+                    *([_service_monitor(monitor)] if monitor is not None and parts.service_monitor else []),
                 ]
             }
         },
@@ -234,6 +272,26 @@ def _service() -> Object:
         "spec": {
             "selector": {"app.kubernetes.io/name": ADDON_NAME},
             "ports": [{"name": "metrics", "port": METRICS_PORT, "targetPort": "metrics"}],
+        },
+    }
+
+
+def _service_monitor(settings: AgentServiceMonitor) -> Object:
+    """OCM's work agent may create ServiceMonitors (klusterlet-work-clusterrole-execution.yaml)."""
+    return {
+        "apiVersion": OPERATOR_API,
+        "kind": "ServiceMonitor",
+        "metadata": metadata(name=ADDON_NAME, namespace=AGENT_NAMESPACE, labels=settings.labels),
+        "spec": {
+            "selector": {"matchLabels": {"app.kubernetes.io/name": ADDON_NAME}},
+            "endpoints": [
+                {
+                    "port": "metrics",
+                    "interval": settings.interval,
+                    # OCM fills in the name. Alerts and dashboard tell clusters apart by this label.
+                    "relabelings": [{"targetLabel": "cluster", "replacement": "{{CLUSTER_NAME}}"}],
+                }
+            ],
         },
     }
 

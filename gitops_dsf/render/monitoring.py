@@ -9,11 +9,10 @@ from functools import cache
 from typing import Any, Final
 
 from gitops_dsf.packagedata import packaged
-from gitops_dsf.render.objects import Object, metadata
+from gitops_dsf.render.objects import OPERATOR_API, Object, metadata
 from gitops_dsf.render.reconciler.names import LABELS, NAME
 from gitops_dsf.repository.model.repository import FleetRepository
 
-OPERATOR_API: Final = "monitoring.coreos.com/v1"
 OPTIONAL_CRD: Final = "SkipDryRunOnMissingResource=true"
 """Without it, Argo CD's dry run rejects the whole sync, the reconciler included, if the operator's CRDs are
 missing.

@@ -10,6 +10,8 @@ from gitops_dsf.hub.names import SYNC_WAVE
 Object = dict[str, Any]
 
 SYNC_OPTIONS = "argocd.argoproj.io/sync-options"
+OPERATOR_API = "monitoring.coreos.com/v1"
+"""Of the Prometheus operator."""
 PART_OF_LABEL = "app.kubernetes.io/part-of"
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from gitops_dsf.canonicalyaml import emit
 from gitops_dsf.plan.types import ClusterWork, Plan
+from gitops_dsf.render.agent import file_stem
 from gitops_dsf.render.argocd import bootstrap
 from gitops_dsf.render.delivery import delivery
 from gitops_dsf.render.objects import Object
@@ -124,11 +125,11 @@ def _add(found: dict[str, Object], directory: str, item: Object, *, home: str | 
 
 def _add_works(files: dict[str, Parts], plan: Plan) -> None:
     renderer = WorkRenderer()
-    objects = ClusterObjects()
+    objects = ClusterObjects(plan.repository)
     for work in plan.works:
         base = _base(work)
         files[f"{base}.manifestwork.yaml"] = (HEADER, *renderer.parts(work))
-        for kind, text in objects.files(work.cluster):
+        for kind, text in objects.files(work.cluster, work.addon):
             files[f"{base}.{kind}.yaml"] = (HEADER, text)
 
 
@@ -137,13 +138,11 @@ def _file_name(item: Object, *, home: str | None) -> str:
     dashes.
 
     No name contains an underscore, so the one before the namespace ensures that two objects never share a
-    file. A name that is too long is cut and gets its digest. The name of an AddOnTemplate ends in a digest of
-    its content; its file keeps one name, so that a diff shows the edit.
+    file. A name that is too long is cut and gets its digest. The name of the default AddOnTemplate ends in a
+    digest of its content; its file keeps one name, so that a diff shows the edit.
     """
     meta = item["metadata"]
-    name = str(item["spec"]["addonName"] if item["kind"] == "AddOnTemplate" else meta["name"]).replace(
-        ":", "-"
-    )
+    name = (file_stem(item) if item["kind"] == "AddOnTemplate" else str(meta["name"])).replace(":", "-")
     if len(name) > _LONGEST_NAME:
         name = f"{name[:_LONGEST_NAME]}_{hashlib.sha256(name.encode()).hexdigest()[:10]}"
     namespace = meta.get("namespace")

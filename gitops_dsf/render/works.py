@@ -11,10 +11,11 @@ import msgspec
 from dsf_wire.constants import ADDON_NAME, AGENT_NAMESPACE, CONFIGMAP_KEY, CONFIGMAP_NAME
 from dsf_wire.summary import Summary, encode_one
 from gitops_dsf.canonicalyaml import emit, printable_json, scalar
-from gitops_dsf.plan.types import ClusterWork, Configuration
-from gitops_dsf.render.agent import HUB_ROLE
+from gitops_dsf.plan.types import AddOnParts, ClusterWork, Configuration
+from gitops_dsf.render.agent import HUB_ROLE, template_of
 from gitops_dsf.render.egress import egress_policy
 from gitops_dsf.render.objects import Object, metadata
+from gitops_dsf.repository.model.repository import FleetRepository
 
 WORK_NAME = "gitops-dsf-config"
 READER_ROLE = "gitops-dsf-agent-credentials"
@@ -98,27 +99,37 @@ class ClusterObjects:
     filled in.
     """
 
-    def __init__(self) -> None:
-        self._texts = {
-            kind: emit(item)
-            for kind, item in zip(CLUSTER_KINDS, (_addon(_NAMESPACE), _rights(_NAMESPACE)), strict=True)
-        }
+    def __init__(self, repository: FleetRepository) -> None:
+        self._repository = repository
+        self._texts: dict[AddOnParts, dict[str, str]] = {}
 
-    def files(self, cluster: str) -> Iterator[tuple[str, bytes]]:
+    def files(self, cluster: str, parts: AddOnParts) -> Iterator[tuple[str, bytes]]:
         """The files of one cluster, as pairs of kind and text."""
-        for kind, text in self._texts.items():
+        texts = self._texts.get(parts)
+        if texts is None:
+            addon = _addon(_NAMESPACE, template_of(parts, self._repository))
+            texts = self._texts[parts] = {
+                kind: emit(item)
+                for kind, item in zip(CLUSTER_KINDS, (addon, _rights(_NAMESPACE)), strict=True)
+            }
+        for kind, text in texts.items():
             yield kind, text.replace(f'"{_NAMESPACE}"', scalar(cluster)).replace(_NAMESPACE, cluster).encode()
 
 
-def _addon(cluster: str) -> Object:
+def _addon(cluster: str, template: str | None) -> Object:
     """One object per cluster. installStrategy Placements is not used, because it deletes add-ons while pages
     of decisions are rewritten.
     """
+    spec: Object = {"installNamespace": AGENT_NAMESPACE}
+    if template is not None:
+        spec["configs"] = [
+            {"group": "addon.open-cluster-management.io", "resource": "addontemplates", "name": template}
+        ]
     return {
         "apiVersion": "addon.open-cluster-management.io/v1alpha1",
         "kind": "ManagedClusterAddOn",
         "metadata": metadata(name=ADDON_NAME, namespace=cluster),
-        "spec": {"installNamespace": AGENT_NAMESPACE},
+        "spec": spec,
     }
 
 

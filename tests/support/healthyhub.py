@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from gitops_dsf.plan.types import AddOnParts
 from gitops_dsf.render import agent
 from gitops_dsf.render.decisions import decision_readers
 from gitops_dsf.render.works import ClusterObjects
@@ -54,13 +55,13 @@ def sources() -> dict[Source, tuple[Any, ...]]:
 
 @cache
 def _sources() -> dict[Source, tuple[Any, ...]]:
-    addon = {item["kind"]: item for item in agent.addon(REPOSITORY)}
+    addon = {item["kind"]: item for item in agent.addon(REPOSITORY, [])}
     role = next(item for item in agent.hub_rights(REPOSITORY) if item["kind"] == "ClusterRole")
     configmap, reader, binding = decision_readers(ARGOCD)
     rights = [
         yamlfast.load(text)
         for name in CLUSTERS
-        for kind, text in ClusterObjects().files(name)
+        for kind, text in ClusterObjects(REPOSITORY).files(name, AddOnParts())
         if kind == "rolebinding"
     ]
     health = yamlfast.load((ROOT / "argocd/install/argocd-cm-health.yaml").read_text(encoding="utf-8"))

@@ -17,6 +17,7 @@ from gitops_dsf.repository.model.base import (
     DnsLabel,
     FieldError,
     Labels,
+    LabelSelector,
     Metadata,
     Quantity,
 )
@@ -118,6 +119,19 @@ class Egress(Authored):
         return self
 
 
+class AgentServiceMonitor(Authored):
+    """A ServiceMonitor for the agent's metrics, on managed clusters with the Prometheus operator."""
+
+    labels: Labels = {}
+    """Labels by which the cluster's Prometheus selects ServiceMonitors."""
+    interval: Annotated[str, Field(pattern=r"^[1-9][0-9]*(s|m)$")] = "30s"
+    """Time between two scrapes."""
+    cluster_selector: LabelSelector | None = None
+    """Clusters that get it, by labels of the inventory; all when absent. A cluster without the CRDs of the
+    Prometheus operator reports an error of its add-on.
+    """
+
+
 class Agent(Authored):
     """The spoke agent's Deployment."""
 
@@ -135,6 +149,8 @@ class Agent(Authored):
     """Format of the agent's log."""
     egress: Egress = Egress()
     """Where the agent may connect to."""
+    service_monitor: AgentServiceMonitor | None = None
+    """Renders a ServiceMonitor into the add-on; none when absent."""
 
 
 class Delivery(Authored):

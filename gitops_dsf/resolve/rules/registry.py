@@ -66,6 +66,7 @@ RULES: Final[tuple[Rule, ...]] = (
     credentials.hosts_are_no_metadata_services,
     masks.masks_name_what_exists,
     selectors.scorer_selectors_find_clusters,
+    selectors.service_monitors_find_clusters,
     masks.masks_are_written_once,
     target_clusters.scorers_run_somewhere,
     selectors.selectors_are_valid,

@@ -16,6 +16,8 @@ OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
 
 Place = tuple[str | int, ...]
 
+_MONITOR_SELECTOR: Place = ("spec", "agent", "serviceMonitor", "clusterSelector")
+
 
 def selectors_are_valid(context: Context) -> Iterator[Diagnostic]:
     """Checks operators, keys and values of every selector.
@@ -43,6 +45,25 @@ def scorer_selectors_find_clusters(context: Context) -> Iterator[Diagnostic]:
             yield codes.MATCHES_NOTHING.at(
                 position, message, _closest(context, selector) or "correct the labels, or label the clusters"
             )
+
+
+def service_monitors_find_clusters(context: Context) -> Iterator[Diagnostic]:
+    """A ServiceMonitor whose selector matches no cluster is rendered nowhere."""
+    repository = context.declared.repository
+    if repository is None or not context.inventory.clusters or context.is_uncertain("ManagedCluster"):
+        return
+    monitor = repository.value.spec.agent.service_monitor
+    selector = monitor.cluster_selector if monitor is not None else None
+    if (
+        selector is not None
+        and not context.inventory.selected(selector)
+        and is_certain(repository.document, *_MONITOR_SELECTOR)
+    ):
+        yield codes.MATCHES_NOTHING.at(
+            repository.document.key_at(_MONITOR_SELECTOR),
+            "no cluster of the inventory has these labels: no cluster gets the ServiceMonitor",
+            _closest(context, selector) or "correct the labels, or label the clusters",
+        )
 
 
 def is_certain(document: Document, *place: str | int) -> bool:
@@ -114,6 +135,8 @@ def _value(document: Document, place: Place, value: Any) -> Iterator[Diagnostic]
 
 def _all_selectors(context: Context) -> Iterator[tuple[Document, Place]]:
     declared = context.declared
+    if declared.repository is not None:
+        yield declared.repository.document, _MONITOR_SELECTOR
     for scorer in declared.scorers:
         yield scorer.document, ("spec", "clusterSelector")
     for config in declared.scoring_configs:

@@ -8,7 +8,7 @@ and present are one series.
 
 import json
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -69,22 +69,28 @@ def start_prometheus(
     exporter: LoadExporter | None = None,
     name: str = "prometheus",
     port: int | None = None,
+    flags: Sequence[str] = (),
+    configuration: Mapping[str, Any] | None = None,
 ) -> Prometheus:
-    """Write the past, start the server under `name` and wait until it answers. `folder` must be its own."""
+    """Write the past, start the server under `name` and wait until it answers. `folder` must be its own.
+
+    `configuration` has further sections of the configuration file.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     data = folder / "data"
     _write_history(binaries.path("promtool"), folder, data, history)
-    configuration = folder / "prometheus.yml"
+    file = folder / "prometheus.yml"
     # JSON is YAML; nothing here needs more.
-    configuration.write_text(json.dumps(_configuration(exporter)), encoding="utf-8")
+    file.write_text(json.dumps(_merged(_configuration(exporter), configuration or {})), encoding="utf-8")
     port = port or free_port()
     url = f"http://127.0.0.1:{port}"
     command: list[str | Path] = [
         binaries.path("prometheus"),
-        f"--config.file={configuration}",
+        f"--config.file={file}",
         f"--storage.tsdb.path={data}",
         f"--web.listen-address=127.0.0.1:{port}",
         "--log.level=warn",
+        *flags,
     ]
     process = processes.start(name, command, folder=folder)
 
@@ -119,6 +125,11 @@ def _write_history(promtool: Path, folder: Path, data: Path, history: Iterable[S
         raise PrometheusError(
             f"promtool could not write the past: {answer.stderr.strip() or answer.stdout.strip()}"
         )
+
+
+def _merged(base: dict[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
+    """Both, with the sections that both have joined."""
+    return {**base, **{key: {**base[key], **value} if key in base else value for key, value in more.items()}}
 
 
 def _configuration(exporter: LoadExporter | None) -> dict[str, Any]:

@@ -1,0 +1,118 @@
+"""The add-on of the agent: its templates, and which cluster gets which."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gitops_dsf.pipeline import produce
+from gitops_dsf.render.tree import shared_objects
+from tests.support import fleets
+from tests.support.rendering import PRODUCT, objects, rendered, scorer
+
+ADDON = "gitops-dsf-agent"
+OPERATED = {"clusterSelector": {"matchLabels": {"operator": "yes"}}}
+
+
+def labelled(root: Path, **agent: Any) -> dict[str, dict[str, Any]]:
+    """The rendered objects of two clusters, of which c1 has the label operator=yes."""
+    more = fleets.cluster("c1", operator="yes")
+    return objects(rendered(root, scorer("cpu"), more, clusters=1, agent=agent))
+
+
+def templates(found: dict[str, dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+    """The manifests of each AddOnTemplate, by its path."""
+    return {
+        path: item["spec"]["agentSpec"]["workload"]["manifests"]
+        for path, item in found.items()
+        if item["kind"] == "AddOnTemplate"
+    }
+
+
+def monitors(manifests: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [item for item in manifests if item["kind"] == "ServiceMonitor"]
+
+
+def configs(found: dict[str, dict[str, Any]]) -> dict[str, list[dict[str, str]] | None]:
+    """What the ManagedClusterAddOn of each cluster refers to."""
+    return {
+        item["metadata"]["namespace"]: item["spec"].get("configs")
+        for item in found.values()
+        if item["kind"] == "ManagedClusterAddOn"
+    }
+
+
+class TestServiceMonitor:
+    def test_none_is_rendered_unasked(self, tmp_path: Path) -> None:
+        (manifests,) = templates(labelled(tmp_path)).values()
+        assert monitors(manifests) == []
+
+    def test_it_selects_the_service_and_names_the_cluster(self, tmp_path: Path) -> None:
+        found = labelled(tmp_path, serviceMonitor={"labels": {"release": "prom"}, "interval": "1m"})
+        (manifests,) = templates(found).values()
+        (monitor,) = monitors(manifests)
+        (service,) = [item for item in manifests if item["kind"] == "Service"]
+        assert monitor["metadata"]["labels"]["release"] == "prom"
+        assert monitor["metadata"]["namespace"] == service["metadata"]["namespace"]
+        assert monitor["spec"]["selector"]["matchLabels"].items() <= service["metadata"]["labels"].items()
+        (endpoint,) = monitor["spec"]["endpoints"]
+        assert (endpoint["port"], endpoint["interval"]) == (service["spec"]["ports"][0]["name"], "1m")
+        assert endpoint["relabelings"] == [{"targetLabel": "cluster", "replacement": "{{CLUSTER_NAME}}"}]
+        assert configs(found) == {"c0": None, "c1": None}
+
+    def test_a_selector_gives_it_to_some_clusters_by_a_template_of_their_own(self, tmp_path: Path) -> None:
+        found = labelled(tmp_path, serviceMonitor=OPERATED)
+        by_path = templates(found)
+        own = f"platform/addontemplate.{ADDON}-servicemonitor.yaml"
+        assert {path: len(monitors(items)) for path, items in by_path.items()} == {
+            own: 1,
+            f"platform/addontemplate.{ADDON}.yaml": 0,
+        }
+        assert configs(found) == {
+            "c0": None,
+            "c1": [
+                {
+                    "group": "addon.open-cluster-management.io",
+                    "resource": "addontemplates",
+                    "name": found[own]["metadata"]["name"],
+                }
+            ],
+        }
+
+    @pytest.mark.parametrize(
+        ("labels", "code", "place"),
+        [
+            ({"operator": "no"}, "DSF203", (9, 7)),
+            ({"operator": "no!"}, "DSF206", (11, 23)),
+        ],
+    )
+    def test_a_selector_that_finds_nothing_is_a_finding(
+        self, tmp_path: Path, labels: dict[str, str], code: str, place: tuple[int, int]
+    ) -> None:
+        settings = {
+            "apiVersion": PRODUCT,
+            "kind": "FleetRepository",
+            "metadata": {"name": "fleet"},
+            "spec": {
+                "agent": {"serviceMonitor": {"clusterSelector": {"matchLabels": labels}}},
+                "git": {"url": "https://git.example.com/fleet.git"},
+            },
+        }
+        cluster = fleets.cluster("c0", operator="yes")
+        result = produce(
+            fleets.write(tmp_path, fleets.FleetSources(settings=settings, documents=(cluster, scorer("cpu"))))
+        )
+        found = {item.code: (item.position.line, item.position.column) for item in result.diagnostics}
+        assert found == {code: place}
+
+    def test_a_template_that_no_cluster_uses_is_not_rendered(self, tmp_path: Path) -> None:
+        selector = {"clusterSelector": {"matchLabels": {"operator": "no"}}}
+        assert len(templates(labelled(tmp_path, serviceMonitor=selector))) == 1
+
+
+def test_the_shared_objects_hold_every_template(tmp_path: Path) -> None:
+    """`diff` compares these, and no bytes."""
+    result = rendered(tmp_path, scorer("cpu"), agent={"serviceMonitor": {}})
+    assert result.plan is not None
+    kinds = [item["kind"] for item in shared_objects(result.plan).values()]
+    assert kinds.count("AddOnTemplate") == 1
