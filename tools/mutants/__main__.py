@@ -2,6 +2,7 @@
 
 import argparse
 import ast
+import gc
 import importlib
 import importlib.abc
 import importlib.machinery
@@ -9,14 +10,14 @@ import importlib.util
 import os
 import pickle
 import random
-import resource
+import shutil
 import signal
 import sys
 import tempfile
 import time
-import traceback
 import types
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
@@ -27,7 +28,11 @@ import pytest
 
 from tools.changed import SOURCES
 from tools.mutants.mutations import Mutation, mutations
-from tools.mutants.reach import IMPORT, Chosen, Reach, Recorder
+from tools.mutants.order import Order
+from tools.mutants.patch import Live, NotPatchableError, enclosing
+from tools.mutants.process import forked, limit_time
+from tools.mutants.reach import Recorder, find_caches
+from tools.mutants.runner import Session
 from tools.mutants.targets import TARGETS, Target
 
 ROOT: Final = Path(__file__).parents[2]
@@ -35,17 +40,17 @@ LIBRARIES: Final = (
     "hypothesis", "pydantic", "msgspec", "httpx", "yaml", "ruamel.yaml", "promql_parser", "cel_expr_python",
     "re2", "prometheus_client", "cryptography.x509", "kubernetes.client",
 )  # fmt: skip
-"""Modules to load before the first fork. Other imports of the tests are loaded after their first run."""
+"""Modules to load before the first fork."""
 PYTEST: Final = (
-    "-q", "-x", "-p", "no:randomly", "-p", "no:cacheprovider", "-p", "no:xdist", "-m", "not soak",
-    "--hypothesis-profile", "mutants", "-W", "ignore::pytest.PytestAssertRewriteWarning",
+    "-q", "-p", "no:randomly", "-p", "no:cacheprovider", "-p", "no:xdist", "-m", "not soak", "-o", "timeout=0",
+    "--capture", "no", "--tb", "no", "--hypothesis-profile", "mutants",
+    "-W", "ignore::pytest.PytestAssertRewriteWarning",
 )  # fmt: skip
-LONGEST_FACTOR: Final = 5
-"""A mutant counts as noticed if it takes this many times as long as the same tests without a mutant."""
-START_SECONDS: Final = 15.0
-"""For the start of pytest, on a busy machine."""
-MEMORY: Final = 6 << 30
-"""Bytes of address space of a mutant."""
+IMPORT_SECONDS: Final = 60.0
+"""For a mutant that must be imported: pytest's start and its collection of the tests."""
+AT_FIRST: Final = 3
+"""A mutant that must be imported first runs only against the files of this many tests."""
+NOT_PATCHABLE: Final = 3
 
 
 class Fate(StrEnum):
@@ -64,6 +69,37 @@ class Mutant:
 
     def __str__(self) -> str:
         return f"{self.path.relative_to(ROOT)} {self.mutation}"
+
+    @property
+    def file(self) -> str:
+        return str(self.path)
+
+    @property
+    def place(self) -> ast.stmt | None:
+        """The function that contains it, or the statement of the module."""
+        return enclosing(self.tree, self.mutation.holder, self.mutation.field)
+
+    @property
+    def function(self) -> str:
+        """The name of the function that contains it; empty outside of functions."""
+        place = self.place
+        return place.name if isinstance(place, ast.FunctionDef | ast.AsyncFunctionDef) else ""
+
+    @property
+    def lines(self) -> set[int]:
+        """Lines of the module that behave differently. Of a constant those that name it."""
+        if self.function:
+            return set(range(self.mutation.line, self.mutation.last_line + 1))
+        match self.place:
+            case ast.Assign(targets=targets):
+                names = {target.id for target in targets if isinstance(target, ast.Name)}
+            case ast.AnnAssign(target=ast.Name(id=name)):
+                names = {name}
+            case _:
+                return set()
+        return {
+            node.lineno for node in ast.walk(self.tree) if isinstance(node, ast.Name) and node.id in names
+        }
 
 
 class _Mutated(importlib.machinery.SourceFileLoader):
@@ -94,174 +130,197 @@ class _Finder(importlib.abc.MetaPathFinder):
         return importlib.util.spec_from_file_location(fullname, self._mutant.path, loader=loader)
 
 
+class Examination:
+    """The mutants of one target and what became of them."""
+
+    def __init__(self, name: str, target: Target, *, folder: Path, only: str, again: Collection[str]) -> None:
+        self._name = name
+        self._tests = [str(path.relative_to(ROOT)) for path in target.test_files(ROOT)]
+        self._folder = folder
+        self._files = frozenset(
+            str(path) for path in target.source_files(ROOT) if not only or path.name == only
+        )
+        self._mutants: list[Mutant] = []
+        for file in sorted(self._files):
+            path = Path(file)
+            tree = ast.parse(path.read_text(encoding="utf-8"), filename=file)
+            found = [Mutant(path=path, tree=tree, mutation=one) for one in mutations(tree)]
+            self._mutants += [mutant for mutant in found if not again or str(mutant) in again]
+        # In random order, so that a short run tries a fair sample.
+        random.Random(0).shuffle(self._mutants)  # noqa: S311 - an order, not a secret
+        self._fates: dict[int, Fate] = {}
+        self._order = Order({}, {})
+        self._end = 0.0
+
+    def run(self, *, seconds: float) -> str:
+        """Tries every mutant, at most for so many seconds. Returns a row of a table."""
+        start = time.monotonic()
+        self._end = start + seconds
+        kept = self._folder / "kept"
+        kept.unlink(missing_ok=True)
+        code = forked(lambda: self._collected(kept))
+        if not kept.exists():
+            raise SystemExit(f"the tests fail without a mutant ({code}): {' '.join(self._tests)}")
+        self._fates, self._order, libraries = pickle.loads(kept.read_bytes())  # noqa: S301 - written below
+        _load(libraries)
+        rest = [index for index in range(len(self._mutants)) if index not in self._fates]
+        quick = len(self._fates)
+        _say(
+            f"{self._name}: {quick} mutants in {time.monotonic() - start:.0f} s; {len(rest)} must be imported"
+        )
+        for index in rest:
+            fate = Fate.NOT_TRIED if self._is_over() else self._imported(self._mutants[index])
+            self._decided(index, fate)
+        counts = Counter(self._fates.values())
+        noticed = counts[Fate.NOTICED] + counts[Fate.SLOW]
+        row = (
+            f"| {self._name} | {len(self._mutants)} | {len(self._mutants) - counts[Fate.NOT_TRIED]} | {noticed} |"
+            f" {counts[Fate.SURVIVED]} | {counts[Fate.NOT_REACHED]} |"
+        )
+        _say(f"{row} {time.monotonic() - start:.0f} s")
+        return row
+
+    def _collected(self, kept: Path) -> int:
+        """Collects the tests once, then forks for each mutant that can be patched into the loaded modules."""
+        recorder = Recorder(self._files)
+        recorder.start()
+
+        def work(session: Session) -> None:
+            recorder.stop()
+            gc.unfreeze()
+            find_caches()
+            live = Live(self._files)
+            gc.freeze()
+            if not self._recorded(recorder, session):
+                return
+            for index, mutant in enumerate(self._mutants):
+                fate = Fate.NOT_TRIED if self._is_over() else self._patched(mutant, live, session)
+                if fate is not None:
+                    self._decided(index, fate)
+            kept.write_bytes(pickle.dumps((self._fates, self._order, _libraries())))
+
+        return int(pytest.main([*PYTEST, *self._tests], plugins=[recorder, Session(self._folder, work)]))
+
+    def _recorded(self, recorder: Recorder, session: Session) -> bool:
+        """Runs the tests without a mutant, which must pass."""
+        kept = self._folder / "reach"
+
+        def record() -> int:
+            recorder.start()
+            failed = session.run_all()
+            recorder.stop()
+            kept.write_bytes(pickle.dumps((dict(recorder.reach), recorder.seconds, failed)))
+            return 0
+
+        start = time.monotonic()
+        if forked(record) != 0:
+            _say(f"{self._name}: the tests could not run")
+            return False
+        reach, seconds, failed = pickle.loads(kept.read_bytes())  # noqa: S301 - written above
+        for test in failed:
+            _say(f"fails without a mutant: {test}")
+        self._order = Order(reach, seconds)
+        _say(
+            f"{self._name}: {len(self._mutants)} mutants; {len(seconds)} tests took"
+            f" {time.monotonic() - start:.1f} s while they were traced"
+        )
+        return not failed
+
+    def _patched(self, mutant: Mutant, live: Live, session: Session) -> Fate | None:
+        """None if the mutant must be imported."""
+        tests, on_import = self._order.reached(mutant.file, mutant.lines)
+        if not tests:
+            return Fate.NOT_REACHED if mutant.function and not on_import else None
+
+        def run() -> int:
+            try:
+                live.apply(mutant.mutation, mutant.tree, mutant.file)
+            except NotPatchableError:
+                return NOT_PATCHABLE
+            ordered = self._order.ordered(tests, mutant.file, mutant.function)
+            session.run_until_failure(ordered, self._order.seconds)
+            return 0
+
+        code = self._forked(run, mutant)
+        if code == NOT_PATCHABLE or (code == 0 and (on_import or not mutant.function)):
+            return None
+        return _fate(code)
+
+    def _imported(self, mutant: Mutant) -> Fate:
+        tests, _ = self._order.reached(mutant.file, mutant.lines)
+        likely = self._order.ordered(tests, mutant.file, mutant.function)
+        others = self._order.reached_file(mutant.file) - tests
+        ordered = likely + self._order.ordered(others, mutant.file, mutant.function)
+        first = {test.partition("::")[0] for test in ordered[:AT_FIRST]}
+        for files in (first, {test.partition("::")[0] for test in ordered} - first):
+            chosen = [test for test in ordered if test.partition("::")[0] in files]
+            code = self._forked(lambda: self._import(mutant, files, chosen), mutant)  # noqa: B023 - called at once
+            if code != 0:
+                return _fate(code)
+        return Fate.SURVIVED
+
+    def _import(self, mutant: Mutant, files: Collection[str], tests: Sequence[str]) -> int:
+        mutant.mutation.apply()
+        sys.meta_path.insert(0, _Finder(mutant))
+        limit_time(IMPORT_SECONDS)
+        session = Session(self._folder, lambda one: one.run_until_failure(tests, self._order.seconds))
+        return int(pytest.main([*PYTEST, *sorted(files)], plugins=[session])) if files else 0
+
+    def _forked(self, run: Callable[[], int], mutant: Mutant) -> int:
+        noticed = self._folder / "noticed"
+        noticed.unlink(missing_ok=True)
+        code = forked(run)
+        if noticed.exists():
+            self._order.noticed(noticed.read_text(), mutant.file, mutant.function)
+        for path in self._folder.glob("tmp*"):
+            shutil.rmtree(path, ignore_errors=True)
+        return code
+
+    def _decided(self, index: int, fate: Fate) -> None:
+        self._fates[index] = fate
+        if fate not in {Fate.NOTICED, Fate.NOT_TRIED}:
+            _say(f"{fate}: {self._mutants[index]}")
+
+    def _is_over(self) -> bool:
+        return time.monotonic() > self._end
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="tools.mutants", description=__doc__)
     parser.add_argument("targets", nargs="*", metavar="TARGET", help=f"{', '.join(TARGETS)}; default: all")
     parser.add_argument("--minutes", type=float, default=60.0, help="for each target; the rest is not tried")
     parser.add_argument("--file", default="", help="only the source files of the target with this name")
+    parser.add_argument(
+        "--again", type=Path, help="the output of an earlier run: try only the mutants that it lists"
+    )
     given = parser.parse_args(arguments)
     unknown = [name for name in given.targets if name not in TARGETS]
     if unknown:
         parser.error(f"there is no target {unknown[0]}; write one of {', '.join(TARGETS)}")
+    again = frozenset(_listed(given.again.read_text(encoding="utf-8"))) if given.again else frozenset()
     _load(LIBRARIES)
     os.chdir(ROOT)
-    with tempfile.TemporaryDirectory() as folder:
-        os.environ["HYPOTHESIS_STORAGE_DIRECTORY"] = folder
-        rows = [
-            _examined(name, TARGETS[name], seconds=given.minutes * 60, only=given.file, folder=Path(folder))
-            for name in given.targets or TARGETS
-        ]
+    rows = []
+    for name in given.targets or TARGETS:
+        with tempfile.TemporaryDirectory() as folder:
+            os.environ["HYPOTHESIS_STORAGE_DIRECTORY"] = folder
+            examination = Examination(name, TARGETS[name], folder=Path(folder), only=given.file, again=again)
+            rows.append(examination.run(seconds=given.minutes * 60))
     _say("\n| target | mutants | tried | noticed | survive | no test runs it |\n|---|---|---|---|---|---|")
     for row in rows:
         _say(row)
     return 0
 
 
-def _examined(name: str, target: Target, *, seconds: float, only: str, folder: Path) -> str:
-    sources = [path for path in target.source_files(ROOT) if not only or path.name == only]
-    tests = [str(path.relative_to(ROOT)) for path in target.test_files(ROOT)]
-    mutants = []
-    for path in sources:
-        tree = ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
-        mutants += [Mutant(path=path, tree=tree, mutation=one) for one in mutations(tree)]
-    known, longest = _known(sources, tests, folder)
-    _say(f"{name}: {len(mutants)} mutants; all tests take {longest:.1f} s")
-    _load(known.libraries)
-    # In random order, so that a short run tries a fair sample.
-    random.Random(0).shuffle(mutants)  # noqa: S311 - an order, not a secret
-    fates: dict[Fate, list[Mutant]] = {fate: [] for fate in Fate}
-    end = time.monotonic() + seconds
-    for mutant in mutants:
-        fate = (
-            Fate.NOT_TRIED
-            if time.monotonic() > end
-            else _fate(mutant, known=known, tests=tests, limit=longest * LONGEST_FACTOR + START_SECONDS)
-        )
-        fates[fate].append(mutant)
-        if fate not in {Fate.NOTICED, Fate.NOT_TRIED}:
-            _say(f"{fate}: {mutant}")
-    tried = len(mutants) - len(fates[Fate.NOT_TRIED])
-    noticed = len(fates[Fate.NOTICED]) + len(fates[Fate.SLOW])
-    row = (
-        f"| {name} | {len(mutants)} | {tried} | {noticed} | {len(fates[Fate.SURVIVED])} |"
-        f" {len(fates[Fate.NOT_REACHED])} |"
-    )
-    _say(row)
-    return row
+def _listed(output: str) -> list[str]:
+    """The mutants that an output names."""
+    return [line.partition(": ")[2] for line in output.splitlines() if line.startswith(tuple(Fate))]
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Known:
-    """Results of the tests without a mutant: which lines each runs, how many seconds each takes, and what
-    they import.
-    """
-
-    reach: Reach
-    seconds: dict[str, float]
-    libraries: list[str]
-
-
-def _known(sources: Sequence[Path], tests: Sequence[str], folder: Path) -> tuple[_Known, float]:
-    """Runs the tests without a mutant, which must pass. Returns which lines each runs, and the seconds for
-    all.
-    """
-    kept = folder / "reach"
-
-    def record() -> int:
-        recorder = Recorder(frozenset(map(str, sources)))
-        recorder.start()
-        code = pytest.main([*PYTEST, *tests], plugins=[recorder])
-        sys.settrace(None)
-        kept.write_bytes(
-            pickle.dumps(_Known(reach=dict(recorder.reach), seconds=recorder.seconds, libraries=_libraries()))
-        )
-        return int(code)
-
-    start = time.monotonic()
-    if _forked(lambda: int(pytest.main([*PYTEST, *tests])), limit=1800) != 0:
-        raise SystemExit(f"the tests fail without a mutant: {' '.join(tests)}")
-    taken = time.monotonic() - start
-    if _forked(record, limit=3600) != 0:
-        raise SystemExit(f"the tests fail while they are traced: {' '.join(tests)}")
-    found: _Known = pickle.loads(kept.read_bytes())  # noqa: S301 - written above
-    return found, taken
-
-
-def _fate(mutant: Mutant, *, known: _Known, tests: Sequence[str], limit: float) -> Fate:
-    where = mutant.mutation
-    reached = {
-        test
-        for line in range(where.line, where.last_line + 1)
-        for test in known.reach.get((str(mutant.path), line), ())
-    }
-    if not reached:
-        return Fate.NOT_REACHED
-    chosen = frozenset(reached - {IMPORT})
-    files = [path for path in tests if any(test.startswith(path) for test in chosen)]
-    # Alone first, the file that reaches the line most often: it notices most mutants, and the others need not
-    # be imported.
-    files.sort(key=lambda path: -sum(test.startswith(path) for test in chosen))
-    for part in filter(None, (files[:1], files[1:])):
-        seconds = sum(known.seconds.get(test, 0.0) for test in chosen if test.startswith(tuple(part)))
-        most = seconds * LONGEST_FACTOR + START_SECONDS
-        fate = _tested(mutant, part, chosen=Chosen(chosen, seconds=known.seconds), limit=min(limit, most))
-        if fate is not Fate.SURVIVED:
-            return fate
-    # A cached value, or a fixture of a session, may let another test notice what these computed.
-    rest = Chosen(chosen, seconds=known.seconds, others=True)
-    return _tested(mutant, tests, chosen=rest, limit=limit)
-
-
-def _tested(mutant: Mutant, tests: Sequence[str], *, chosen: Chosen, limit: float) -> Fate:
-    def run() -> int:
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-        mutant.mutation.apply()
-        sys.meta_path.insert(0, _Finder(mutant))
-        return int(pytest.main([*PYTEST, *tests], plugins=[chosen]))
-
-    code = _forked(run, limit=limit)
-    if code is None:
+def _fate(code: int) -> Fate:
+    if code in {-signal.SIGPROF, -signal.SIGALRM}:
         return Fate.SLOW
-    unnoticed = {pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED}
-    return Fate.SURVIVED if code in unnoticed else Fate.NOTICED
-
-
-def _forked(work: Callable[[], int], *, limit: float) -> int | None:
-    """Runs `work` in a child process without output. Returns its result; None after `limit` seconds."""
-    child = os.fork()
-    if child == 0:
-        code = 70
-        try:
-            os.setsid()
-            nowhere = os.open(
-                os.environ.get("MUTANTS_OUTPUT", os.devnull), os.O_RDWR | os.O_CREAT | os.O_APPEND
-            )
-            for stream in range(3):
-                os.dup2(nowhere, stream)
-            code = work()
-        except BaseException:
-            traceback.print_exc()
-            raise
-        finally:
-            sys.stdout.flush()
-            sys.stderr.flush()
-            os._exit(code)
-    end = time.monotonic() + limit
-    status = None
-    try:
-        while status is None and time.monotonic() < end:
-            done, found = os.waitpid(child, os.WNOHANG)
-            if done:
-                status = os.waitstatus_to_exitcode(found)
-            else:
-                time.sleep(0.02)
-    finally:
-        # The group also contains the processes that the tests started.
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(child, signal.SIGKILL)
-        if status is None:
-            os.waitpid(child, 0)
-    return status
+    return Fate.SURVIVED if code in {pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED} else Fate.NOTICED
 
 
 def _libraries() -> list[str]:
@@ -290,9 +349,13 @@ def _module(path: Path) -> str:
     return relative.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
 
 
+_OUTPUT: Final = os.fdopen(os.dup(1), "w", encoding="utf-8")
+"""Standard output of this process, also in silent child processes."""
+
+
 def _say(text: str) -> None:
-    sys.stdout.write(f"{text}\n")
-    sys.stdout.flush()
+    _OUTPUT.write(f"{text}\n")
+    _OUTPUT.flush()
 
 
 if __name__ == "__main__":

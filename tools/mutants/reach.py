@@ -1,24 +1,28 @@
 """Records which tests run which lines of the mutated modules. Only these can notice a change of the line."""
 
+import functools
+import gc
 import sys
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Generator, Mapping
+from collections.abc import Generator
 from types import FrameType
 from typing import Any
 
 import pytest
 
 IMPORT = "import"
-"""Stands for the tests of a line that runs on import. Any test may notice a change of it."""
+"""Stands for a line that runs while modules are imported and tests are collected. Any test may notice a
+change of it.
+"""
 
 Reach = dict[tuple[str, int], set[str]]
 """The tests that run each file and line: their IDs, or a test file if its fixtures run the line."""
 
 
 class Recorder:
-    """A pytest plugin. It makes tests about three times slower."""
+    """A pytest plugin. It makes tests about three times slower while it traces."""
 
     def __init__(self, files: frozenset[str]) -> None:
         self.reach: Reach = defaultdict(set)
@@ -26,13 +30,22 @@ class Recorder:
         """The duration of each test by ID."""
         self._files = files
         self._test = IMPORT
+        self._traces = False
 
     def start(self) -> None:
+        self._traces = True
         sys.settrace(self._trace)
         threading.settrace(self._trace)
 
+    def stop(self) -> None:
+        self._traces = False
+        sys.settrace(None)
+        threading.settrace(None)  # type: ignore[arg-type]  # None is what the documentation of sys.settrace names
+
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> Generator[None]:
+        if self._traces:
+            forget_cached_results()
         yield from self._during(item.nodeid.partition("::")[0])
 
     @pytest.hookimpl(wrapper=True)
@@ -46,6 +59,9 @@ class Recorder:
         yield from self._during(item.nodeid)
 
     def _during(self, test: str) -> Generator[None]:
+        if not self._traces:
+            yield
+            return
         before, self._test = self._test, test
         self.start()
         try:
@@ -61,20 +77,16 @@ class Recorder:
         return self._trace
 
 
-class Chosen:
-    """A pytest plugin that runs only these tests, named by ID or by file; with `others` all except these. The
-    fastest run first, because one failure is enough.
-    """
+_CACHES: list[Any] = []
 
-    def __init__(self, tests: frozenset[str], *, seconds: Mapping[str, float], others: bool = False) -> None:
-        self._tests = tests
-        self._seconds = seconds
-        self._others = others
 
-    @pytest.hookimpl(trylast=True)
-    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        chosen = [item for item in items if self._runs(item.nodeid)]
-        items[:] = sorted(chosen, key=lambda item: self._seconds.get(item.nodeid, 0.0))
+def find_caches() -> None:
+    """Finds every function with functools.cache. Call it before gc.freeze, which hides objects."""
+    _CACHES[:] = [found for found in gc.get_objects() if isinstance(found, functools._lru_cache_wrapper)]  # noqa: SLF001 - the type has no public name
 
-    def _runs(self, test: str) -> bool:
-        return (test in self._tests or test.partition("::")[0] in self._tests) is not self._others
+
+def forget_cached_results() -> None:
+    """With a cached result, only the first of several tests would run the function."""
+    for cache in _CACHES:
+        if str(getattr(cache, "__module__", "")).startswith(("gitops_dsf", "dsf_")):
+            cache.cache_clear()
