@@ -13,7 +13,7 @@ from tools.mutants.process import limit_time
 NOTICED: Final = 1
 FACTOR: Final = 3
 """A mutant counts as noticed if a test takes this many times as long as while it was traced, ..."""
-SECONDS: Final = 3.0
+SECONDS: Final = 1.0
 """... and this long more."""
 
 
