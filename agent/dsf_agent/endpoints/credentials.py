@@ -200,7 +200,7 @@ class Credentials:
         read = self._reader.secret(auth.secret_name)
         encoded = await _value(read, auth.secret_key, where=where, reason=Reason.TOKEN_UNAVAILABLE)
         try:
-            token = base64.b64decode(encoded or "", validate=True).decode("ascii").strip()
+            token = base64.b64decode(encoded, validate=True).decode("ascii").strip()
         except (binascii.Error, ValueError, TypeError):
             token = ""
         if not token or not token.isprintable():

@@ -8,11 +8,19 @@ from typing import Any
 import pytest
 
 from dsf_agent.endpoints.budget import Budget
-from dsf_agent.endpoints.credentials import KEEP_SECONDS, STALE_SECONDS, Auth, Credentials, NoSecretReader
+from dsf_agent.endpoints.credentials import (
+    KEEP_SECONDS,
+    STALE_SECONDS,
+    Auth,
+    Credentials,
+    NoSecretReader,
+    scoring_auth,
+    source_auth,
+)
 from dsf_agent.endpoints.endpoint import Endpoint
 from dsf_agent.endpoints.transport import Answer, Call, CallLimits, Transport
 from dsf_agent.errors import CallError, PublishError, Reason
-from dsf_wire.summary import ConfigMapRef
+from dsf_wire.summary import ConfigMapRef, EndpointAuth, Summary
 from tests.support.agent.apis import scores
 from tests.support.agent.certificates import Authority
 from tests.support.agent.http import HttpFake
@@ -41,7 +49,7 @@ class ManualClock:
 class FakeSecretReader:
     """One Secret and one ConfigMap, or a reason why they cannot be read."""
 
-    def __init__(self, *, token: str = "", ca: str = "") -> None:
+    def __init__(self, *, token: str = "", ca: object = "") -> None:
         self.token = token
         self.ca = ca
         self.fault: Reason | None = None
@@ -80,12 +88,30 @@ async def test_a_token_is_used_while_the_api_server_does_not_answer(fault: Reaso
     kept = _credentials(reader, clock)
     assert await kept.token(TOKEN) == "one"
     reader.fault = fault
-    clock.now += KEEP_SECONDS + 1
+    clock.now += 60
     assert [await kept.token(TOKEN) for _ in range(5)] == ["one"] * 5
     assert reader.reads == 2
     reader.fault, reader.token = None, "two"
-    clock.now += STALE_SECONDS + 1
+    clock.now += 10
     assert await kept.token(TOKEN) == "two"
+
+
+async def test_a_ca_is_used_while_the_api_server_does_not_answer() -> None:
+    """The server is asked once for each pause, not for each call. The CA is read again at the end of its
+    time, not later.
+    """
+    reader, clock = FakeSecretReader(ca=Authority("one").pem), ManualClock()
+    kept = _credentials(reader, clock)
+    first = await kept.trust(CA)
+    reader.fault = Reason.UNREACHABLE
+    clock.now += 60
+    for _ in range(5):
+        assert await kept.trust(CA) is first
+    assert reader.reads == 2
+    reader.fault = None
+    clock.now += 10
+    assert await kept.trust(CA) is first
+    assert reader.reads == 3
 
 
 @pytest.mark.parametrize("fault", [Reason.NOT_FOUND, Reason.FORBIDDEN])
@@ -175,6 +201,54 @@ async def test_without_access_to_the_api_a_secret_or_ca_names_the_flag() -> None
     with pytest.raises(CallError, match=r"ConfigMap 'cas' is needed, .* --spoke-kubeconfig") as caught:
         await kept.trust(CA)
     assert caught.value.reason is Reason.CA_UNAVAILABLE
+
+
+@pytest.mark.parametrize("text", ["", " \n", "no certificate", None, 7])
+async def test_a_ca_without_a_certificate_is_not_replaced_by_the_systems_cas(text: object) -> None:
+    """The ssl module trusts the CAs of the system if it gets an empty text."""
+    with pytest.raises(CallError, match=r"key 'ca.crt' of ConfigMap 'cas'") as caught:
+        await _credentials(FakeSecretReader(ca=text), ManualClock()).trust(CA)
+    assert caught.value.reason is Reason.CA_UNAVAILABLE
+
+
+@pytest.mark.parametrize("found", [{}, {"data": None}, {"data": {"k": None}}, {"data": {"k": "dG9r*ZW4="}}])
+async def test_a_secret_without_the_key_or_with_other_characters_holds_no_token(
+    found: dict[str, Any],
+) -> None:
+    class OneSecret(FakeSecretReader):
+        async def secret(self, name: str) -> dict[str, Any]:
+            del name
+            return found
+
+    with pytest.raises(CallError, match="key 'k' of Secret 's' holds no token") as caught:
+        await _credentials(OneSecret(), ManualClock()).token(TOKEN)
+    assert caught.value.reason is Reason.TOKEN_UNAVAILABLE
+
+
+async def test_a_token_file_that_cannot_be_read_in_time_fails_the_call(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def hangs(*_: object) -> None:
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(asyncio, "to_thread", hangs)
+    with pytest.raises(CallError, match="could not be read within 5 s") as caught:
+        await _credentials(FakeSecretReader(), ManualClock()).token(Auth(service_account_token=True))
+    assert caught.value.reason is Reason.TOKEN_UNAVAILABLE
+    assert asyncio.get_running_loop().time() == pytest.approx(5, abs=0.1)
+
+
+@pytest.mark.parametrize("extra", [None, EndpointAuth(), EndpointAuth(ca_config_map_ref=CA.ca)])
+def test_the_pods_own_token_is_sent_only_where_the_scorer_says_so(extra: EndpointAuth | None) -> None:
+    """A private CA alone sends no token, and each side has its own setting."""
+    ca = extra.ca_config_map_ref if extra is not None else None
+    own = EndpointAuth(service_account_token=True)
+    source = Summary(name="n", score_name="s", source_auth=extra, scoring_auth=own)
+    assert source_auth(source) == Auth(ca=ca)
+    assert scoring_auth(source) == Auth(service_account_token=True)
+    scoring = Summary(name="n", score_name="s", scoring_auth=extra, source_auth=own)
+    assert scoring_auth(scoring) == Auth(ca=ca)
+    assert source_auth(scoring) == Auth(service_account_token=True)
 
 
 @pytest.mark.parametrize("token", ["", " \n", "two\nlines", "bell\a"])
