@@ -101,8 +101,8 @@ class Publication:
             if self._published is not None and _too_late(
                 self._published.valid_until, rule=self._rule, now=now
             ):
-                # The hub's clock was set back. The published validUntil is too late and would delay every
-                # write until the clock catches up.
+                # The hub's clock was set back, or another program set this validUntil. It would delay every
+                # write until then.
                 self._published = None
             decision = decide(wanted, self._published, rule=self._rule)
             wait = decision.at - now
@@ -143,9 +143,8 @@ class Publication:
                 self._name,
                 extra={"scorer": self._scorer, "object": self._name},
             )
-            self._seeded = False
         stored = await self._store.read(self._name)
-        self._published = _published(stored, rule=self._rule, now=self._store.wall())
+        self._published = _published(stored, rule=self._rule)
         self._seeded = True
 
     async def _write(self, wanted: Mapping[str, int]) -> None:
@@ -179,13 +178,11 @@ def _too_late(valid_until: float, *, rule: Rule, now: float) -> bool:
     return valid_until > now + rule.ttl + CLOCK_SLACK_SECONDS
 
 
-def _published(stored: Stored | None, *, rule: Rule, now: float) -> Published | None:
-    """The published scores, or None if the object must be written anyway: another program writes it too, or
-    this rule would not set such an expiry.
+def _published(stored: Stored | None, *, rule: Rule) -> Published | None:
+    """The published scores, or None if the object must be written anyway: it has no expiry, or it is not only
+    ours.
     """
     if stored is None or not stored.owned or stored.shared or stored.valid_until is None:
-        return None
-    if _too_late(stored.valid_until, rule=rule, now=now):
         return None
     return Published(
         values=stored.values, written=stored.valid_until - rule.ttl, valid_until=stored.valid_until

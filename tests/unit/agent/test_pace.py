@@ -60,7 +60,17 @@ def test_when_scores_are_written(wanted: dict[str, int], at: float) -> None:
 
 def test_the_first_write_is_due_at_once() -> None:
     """If nothing is published, a write is due at any time."""
-    assert decide({}, None, rule=RULE).at <= 0
+    assert decide({}, None, rule=RULE) == Decision(at=0, changed=True)
+
+
+def test_scores_that_expire_sooner_are_written_again_sooner() -> None:
+    """Half of the TTL is left then, whenever they were written."""
+    published = Published(values={"a": 50}, written=1000, valid_until=1600)
+    assert decide({"a": 50}, published, rule=RULE) == Decision(at=1150, changed=False)
+
+
+def test_no_scores_are_equal_to_no_scores() -> None:
+    assert not changed({}, {}, deadband=0)
 
 
 def test_with_a_deadband_of_zero_every_change_counts() -> None:

@@ -3,6 +3,7 @@ with a store in memory.
 """
 
 import asyncio
+import logging
 import random
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -33,6 +34,7 @@ class Store:
         self.deleted = False
         self.seconds = 0.0
         """How long each write takes."""
+        self.read_seconds = 0.0
 
     @property
     def elapsed(self) -> float:
@@ -44,6 +46,7 @@ class Store:
     async def read(self, name: str) -> Stored | None:
         assert name == "cpu-score"
         self.reads += 1
+        await asyncio.sleep(self.read_seconds)
         if self.fault is not None:
             raise self.fault
         return self.stored
@@ -160,6 +163,44 @@ async def test_after_a_restart_published_scores_are_not_written_before_they_are_
         publication.offer({"a": 10})
         await asyncio.sleep(TTL / 2)
         assert store.times == pytest.approx([REFRESH - 100], abs=0.1)
+
+
+async def test_the_hub_is_not_read_before_there_are_scores() -> None:
+    store = Store()
+    async with publishing(store) as publication:
+        await asyncio.sleep(TTL)
+        assert store.reads == 0
+        publication.offer({"a": 10})
+        await publication.wait_until_handled()
+        assert (store.reads, len(store.writes)) == (1, 1)
+
+
+async def test_scores_that_were_withdrawn_during_the_first_read_cost_no_second_one() -> None:
+    store, metrics = Store(), Metrics(cluster="c1")
+    store.read_seconds = 10
+    async with publishing(store, metrics) as publication:
+        publication.offer({"a": 10})
+        await asyncio.sleep(1)
+        publication.withdraw()
+        await asyncio.sleep(20)
+        publication.offer({"a": 20})
+        await publication.wait_until_handled()
+        assert (store.reads, store.writes) == (1, [(pytest.approx(21, abs=0.1), {"a": 20})])
+        assert outcomes(metrics) == {"written": 1}
+
+
+async def test_the_end_of_an_outage_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    store = Store()
+    async with publishing(store) as publication:
+        publication.offer({"a": 10})
+        await publication.wait_until_handled()
+        assert "works again" not in caplog.text
+        store.fault = PublishError("away", reason=Reason.UNREACHABLE)
+        await asyncio.sleep(REFRESH + 10)
+        store.fault = None
+        await asyncio.sleep(3 * TTL)
+        assert caplog.text.count("publishing works again") == 1
 
 
 FOREIGN = {
