@@ -196,6 +196,28 @@ def test_a_copy_that_is_none_any_more_when_it_is_changed_is_not_relied_on(change
                 change, "NewCopyNotHealthy"
             )
             assert scene.deletions() == []
+            if change == "made anew":
+                assert annotation(scene, "b") == "", "it is another copy"
+
+    virtual_time.run(go())
+
+
+def test_a_deletion_waits_until_each_copy_that_it_relies_on_was_changed() -> None:
+    """The hub refuses the first change because of a conflict. Nothing else has changed."""
+
+    async def go() -> None:
+        async with ObjectHub() as hub, hub.api() as api:
+            scene = MoveHub(hub)
+            scene.decide("b")
+            scene.copy("a")
+            scene.copy("b")
+            hub.refusals["PATCH applications"] = [409]
+            assert await deleter(api).delete(candidate("a", "b")) is None
+            assert [word for word in hub.asked if not word.startswith("GET ")] == [
+                "PATCH applications/web-b",
+                "PATCH applications/web-b",
+                "DELETE applications/web-a",
+            ]
 
     virtual_time.run(go())
 
