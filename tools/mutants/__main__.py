@@ -42,8 +42,8 @@ LIBRARIES: Final = (
 )  # fmt: skip
 """Modules to load before the first fork."""
 PYTEST: Final = (
-    "-q", "-p", "no:randomly", "-p", "no:cacheprovider", "-p", "no:xdist", "-m", "not soak", "-o", "timeout=0",
-    "--capture", "no", "--tb", "no", "--hypothesis-profile", "mutants",
+    "-q", "-p", "no:randomly", "-p", "no:cacheprovider", "-p", "no:xdist", "-m", "not soak",
+    "-o", "timeout=0", "--capture", "no", "--tb", "no", "--hypothesis-profile", "mutants",
     "-W", "ignore::pytest.PytestAssertRewriteWarning",
 )  # fmt: skip
 IMPORT_SECONDS: Final = 60.0
@@ -174,8 +174,8 @@ class Examination:
         counts = Counter(self._fates.values())
         noticed = counts[Fate.NOTICED] + counts[Fate.SLOW]
         row = (
-            f"| {self._name} | {len(self._mutants)} | {len(self._mutants) - counts[Fate.NOT_TRIED]} | {noticed} |"
-            f" {counts[Fate.SURVIVED]} | {counts[Fate.NOT_REACHED]} |"
+            f"| {self._name} | {len(self._mutants)} | {len(self._mutants) - counts[Fate.NOT_TRIED]} |"
+            f" {noticed} | {counts[Fate.SURVIVED]} | {counts[Fate.NOT_REACHED]} |"
         )
         _say(f"{row} {time.monotonic() - start:.0f} s")
         return row

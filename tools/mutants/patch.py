@@ -20,7 +20,7 @@ class NotPatchableError(Exception):
 
 
 class Live:
-    """The functions that exist in this process, by file. It finds only objects that gc.freeze has not hidden."""
+    """The functions that exist in this process, by file, without those that gc.freeze hides."""
 
     def __init__(self, files: frozenset[str]) -> None:
         self._functions: dict[str, list[types.FunctionType]] = defaultdict(list)

@@ -40,7 +40,7 @@ class Recorder:
     def stop(self) -> None:
         self._traces = False
         sys.settrace(None)
-        threading.settrace(None)  # type: ignore[arg-type]  # None is what the documentation of sys.settrace names
+        threading.settrace(None)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> Generator[None]:
