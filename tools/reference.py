@@ -16,18 +16,21 @@ from gitops_dsf.schema.editor import kind_schema
 from gitops_dsf.schema.rules import RULES, Schema
 from gitops_dsf.schema.tree import write_tree
 
-_EXAMPLES: Final[Mapping[str, str]] = {
-    "ApplicationSet": "apps/raw-guestbook.yaml",
-    "DynamicScorer": "scorers/cpu-headroom.yaml",
-    "DynamicScoringConfig": "config/dynamic-scoring-config.yaml",
-    "FleetRepository": "gitops-dsf.yaml",
-    "ManagedCluster": "clusters/eu-north-1.yaml",
-    "ManagedClusterSet": "clusters/sets.yaml",
-    "Placement": "apps/raw-guestbook.yaml",
-    "ScoredApplication": "apps/guestbook.yaml",
-    "ScorerLock": "locks/latency-forecast.yaml",
+_TEMPLATE: Final = repo_template()
+_EXAMPLE_FLEET: Final = Path(__file__).parents[1] / "examples" / "fleet"
+_EXAMPLES: Final[Mapping[str, Path]] = {
+    "ApplicationSet": _TEMPLATE / "apps/raw-guestbook.yaml",
+    "DynamicScorer": _TEMPLATE / "scorers/cpu-headroom.yaml",
+    "DynamicScoringConfig": _TEMPLATE / "config/dynamic-scoring-config.yaml",
+    "FleetRepository": _TEMPLATE / "gitops-dsf.yaml",
+    "ManagedCluster": _TEMPLATE / "clusters/eu-north-1.yaml",
+    "ManagedClusterSet": _TEMPLATE / "clusters/sets.yaml",
+    "Placement": _TEMPLATE / "apps/raw-guestbook.yaml",
+    "ScoredApplication": _TEMPLATE / "apps/guestbook.yaml",
+    "ScoredPlacement": _EXAMPLE_FLEET / "apps/training.yaml",
+    "ScorerLock": _TEMPLATE / "locks/latency-forecast.yaml",
 }
-"""The file of the repository template with an example, by kind."""
+"""The file with an example, by kind: of the repository template, or of the example fleet."""
 
 _GENERATED = "<!-- Generated from the models by `make schemas`; do not edit. -->\n"
 
@@ -79,7 +82,7 @@ def _page(api_version: str, kind: str) -> str:
 
 
 def _example(kind: str) -> list[str]:
-    text = (repo_template() / _EXAMPLES[kind]).read_text("utf-8")
+    text = _EXAMPLES[kind].read_text("utf-8")
     documents = [part.strip("\n") for part in text.split("\n---\n")]
     (document,) = (part for part in documents if f"\nkind: {kind}\n" in part)
     kept = [line for line in document.splitlines() if not line.startswith("# yaml-language-server:")]

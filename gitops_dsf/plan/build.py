@@ -3,7 +3,7 @@
 import hashlib
 
 from gitops_dsf.plan.summaries import summarise
-from gitops_dsf.plan.types import AddOnParts, ClusterWork, Configuration, Plan
+from gitops_dsf.plan.types import AddOnParts, Binding, ClusterWork, Configuration, Plan
 from gitops_dsf.repository.model.cluster import ManagedCluster
 from gitops_dsf.repository.model.repository import Agent
 from gitops_dsf.repository.model.scorer import Auth
@@ -23,20 +23,29 @@ def build(resolved: Resolved) -> Plan:
         open_scorers=resolved.open_scorers,
         scoring_config=resolved.scoring_config,
         works=works,
-        cluster_sets=_cluster_sets(resolved),
+        bindings=_bindings(resolved),
+        placements=resolved.placements,
         applications=resolved.applications,
         raw_documents=resolved.raw_documents,
     )
 
 
-def _cluster_sets(resolved: Resolved) -> tuple[str, ...]:
-    """The sets that Placements in the Argo CD namespace choose from, raw Placements included."""
-    names = {name for app in resolved.applications for name in app.declared.spec.placement.cluster_sets}
+def _bindings(resolved: Resolved) -> tuple[Binding, ...]:
+    """The sets that Placements choose from, by namespace. Raw Placements count in the Argo CD namespace
+    only.
+    """
+    found = {
+        Binding(namespace=placement.namespace, cluster_set=name)
+        for placement in resolved.placements
+        if placement.renders_bindings
+        for name in placement.ranking.placement.cluster_sets
+    }
     home = resolved.repository.spec.argocd.namespace
     for document in resolved.raw_documents:
         if document.kind == "Placement" and document.data["metadata"].get("namespace", home) == home:
-            names.update(document.data.get("spec", {}).get("clusterSets") or ())
-    return tuple(sorted(names))
+            names = document.data.get("spec", {}).get("clusterSets") or ()
+            found.update(Binding(namespace=home, cluster_set=name) for name in names)
+    return tuple(sorted(found))
 
 
 def shard_of(cluster: str, shards: int) -> int:

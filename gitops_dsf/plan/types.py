@@ -5,7 +5,13 @@ from dataclasses import dataclass
 from dsf_wire.summary import Summary
 from gitops_dsf.repository.model.repository import Egress, FleetRepository
 from gitops_dsf.repository.model.scoring_config import DynamicScoringConfig
-from gitops_dsf.resolve.types import EffectiveScorer, PendingScorer, RawDocument, ResolvedApplication
+from gitops_dsf.resolve.types import (
+    EffectiveScorer,
+    PendingScorer,
+    RawDocument,
+    ResolvedApplication,
+    ResolvedPlacement,
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -43,6 +49,14 @@ class ClusterWork:
     addon: AddOnParts = AddOnParts()
 
 
+@dataclass(frozen=True, kw_only=True, slots=True, order=True)
+class Binding:
+    """Allows the Placements of a namespace to choose from a cluster set."""
+
+    namespace: str
+    cluster_set: str
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Plan:
     """Everything that should exist on the hub, sorted by name."""
@@ -55,7 +69,8 @@ class Plan:
     scoring_config: DynamicScoringConfig | None
     works: tuple[ClusterWork, ...]
     """Empty with delivery.mode UpstreamController."""
-    cluster_sets: tuple[str, ...]
-    """ManagedClusterSets that must be bound to the Argo CD namespace."""
+    bindings: tuple[Binding, ...]
+    """ManagedClusterSetBindings, sorted."""
+    placements: tuple[ResolvedPlacement, ...]
     applications: tuple[ResolvedApplication, ...]
     raw_documents: tuple[RawDocument, ...]

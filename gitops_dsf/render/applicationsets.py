@@ -42,7 +42,7 @@ def application_set(app: ResolvedApplication, *, namespace: str) -> Object:
                 {
                     "clusterDecisionResource": {
                         "configMapRef": DUCK_TYPE_CONFIGMAP,
-                        "labelSelector": {"matchLabels": {PLACEMENT_LABEL: app.name}},
+                        "labelSelector": {"matchLabels": {PLACEMENT_LABEL: app.placement}},
                         "requeueAfterSeconds": moves.refresh_seconds,
                     }
                 }

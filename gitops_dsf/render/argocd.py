@@ -61,7 +61,7 @@ def bootstrap(
 ) -> Iterator[Object]:
     """The AppProjects, then one Application per rendered directory, in the given order.
 
-    `further` are the namespaces that copied documents name.
+    `further` are the namespaces of Placements and of copied documents.
     """
     spec = repository.spec
     yield _project(

@@ -17,10 +17,11 @@ def delivery(plan: Plan) -> Iterator[Object]:
     """
     namespace = plan.repository.spec.argocd.namespace
     yield from decision_readers(namespace)
-    for name in plan.cluster_sets:
-        yield binding(name, namespace=namespace)
+    for item in plan.bindings:
+        yield binding(item.cluster_set, namespace=item.namespace)
+    for each in plan.placements:
+        yield placement(each)
     for app in plan.applications:
-        yield placement(app, namespace=namespace)
         yield application_set(app, namespace=namespace)
     for document in plan.raw_documents:
         yield _carried(document, namespace=namespace)

@@ -1,9 +1,9 @@
-"""Placements and ManagedClusterSetBindings: where an application may run, and how its clusters are ranked."""
+"""Placements and ManagedClusterSetBindings: which clusters are eligible, and how they are ranked."""
 
 from gitops_dsf.render.objects import Object, Wave, metadata
-from gitops_dsf.repository.model.application import DecisionGroups, Toleration
 from gitops_dsf.repository.model.base import LabelSelector
-from gitops_dsf.resolve.types import ResolvedApplication, ResolvedScore
+from gitops_dsf.repository.model.ranking import DecisionGroups, Toleration
+from gitops_dsf.resolve.types import ResolvedPlacement, ResolvedScore
 
 
 def binding(cluster_set: str, *, namespace: str) -> Object:
@@ -18,59 +18,58 @@ def binding(cluster_set: str, *, namespace: str) -> Object:
     }
 
 
-def placement(app: ResolvedApplication, *, namespace: str) -> Object:
+def placement(item: ResolvedPlacement) -> Object:
     """Uses mode Exact. Additive would add Balance and Steady, which are not in the source."""
-    rules = app.declared.spec.placement
+    rules = item.ranking.placement
     spec: Object = {}
     if rules.number_of_clusters is not None:
         spec["numberOfClusters"] = rules.number_of_clusters
     spec["clusterSets"] = sorted(rules.cluster_sets)
-    predicate = _predicate(app)
+    predicate = _predicate(item)
     if predicate:
         spec["predicates"] = [{"requiredClusterSelector": predicate}]
-    spec["prioritizerPolicy"] = {"mode": "Exact", "configurations": _configurations(app)}
-    spec["tolerations"] = [_toleration(item) for item in rules.tolerations]
+    spec["prioritizerPolicy"] = {"mode": "Exact", "configurations": _configurations(item)}
+    spec["tolerations"] = [_toleration(each) for each in rules.tolerations]
     spec["decisionStrategy"] = {"groupStrategy": _groups(rules.decision_groups or DecisionGroups())}
-    meta = app.declared.metadata
     return {
         "apiVersion": "cluster.open-cluster-management.io/v1beta1",
         "kind": "Placement",
         "metadata": metadata(
-            name=app.name,
-            namespace=namespace,
+            name=item.name,
+            namespace=item.namespace,
             wave=Wave.DECISIONS,
-            labels=meta.labels,
-            annotations=meta.annotations,
+            labels=item.metadata.labels,
+            annotations=item.metadata.annotations,
         ),
         "spec": spec,
     }
 
 
-def _configurations(app: ResolvedApplication) -> list[Object]:
+def _configurations(item: ResolvedPlacement) -> list[Object]:
     terms: list[Object] = [
         {
             "scoreCoordinate": {
                 "type": "AddOn",
                 "addOn": {"resourceName": score.resource_name, "scoreName": score.dimension},
             },
-            "weight": score.weight * app.score_factor,
+            "weight": score.weight * item.score_factor,
         }
-        for score in app.scores
+        for score in item.scores
     ]
-    if app.steady_weight:
+    if item.steady_weight:
         terms.append(
-            {"scoreCoordinate": {"type": "BuiltIn", "builtIn": "Steady"}, "weight": app.steady_weight}
+            {"scoreCoordinate": {"type": "BuiltIn", "builtIn": "Steady"}, "weight": item.steady_weight}
         )
     return terms
 
 
-def _predicate(app: ResolvedApplication) -> Object:
+def _predicate(item: ResolvedPlacement) -> Object:
     predicate: Object = {}
-    selector = app.declared.spec.placement.cluster_selector
+    selector = item.ranking.placement.cluster_selector
     if selector is not None:
         predicate["labelSelector"] = _selector(selector)
-    if app.declared.spec.on_missing_score == "Exclude":
-        predicate["celSelector"] = {"celExpressions": [_has_score(score) for score in app.scores]}
+    if item.ranking.on_missing_score == "Exclude":
+        predicate["celSelector"] = {"celExpressions": [_has_score(score) for score in item.scores]}
     return predicate
 
 

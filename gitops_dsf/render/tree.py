@@ -73,8 +73,11 @@ def shared_objects(plan: Plan) -> dict[str, Object]:
     if repository.spec.delivery.mode == "ManifestWork":
         for item in reconciler(repository):
             _add(found, "reconciler", item, home=repository.spec.hub_namespace)
-    carried = {document.data["metadata"].get("namespace") for document in plan.raw_documents}
-    for item in bootstrap(repository, _directories(plan), further=sorted(carried - {None, ""})):
+    further = {
+        *(document.data["metadata"].get("namespace") for document in plan.raw_documents),
+        *(placement.namespace for placement in plan.placements),
+    }
+    for item in bootstrap(repository, _directories(plan), further=sorted(further - {None, ""})):
         _add(found, "argocd", item)
     return found
 

@@ -3,7 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from gitops_dsf.repository.model.declared import Declared, Item
+from gitops_dsf.repository.model.application import ScoredApplication
+from gitops_dsf.repository.model.declared import Declared, Item, RankingItem
+from gitops_dsf.repository.model.scored_placement import ScoredPlacement
 from gitops_dsf.repository.model.scorer import DynamicScorer
 from gitops_dsf.repository.model.scoring_config import Mask
 from gitops_dsf.resolve.effective import awaits_lock, effective
@@ -26,12 +28,24 @@ class Context:
     masks: tuple[Mask, ...]
     target_clusters: Mapping[str, frozenset[str]]
     """The target clusters of each complete scorer: selected and not masked. Suspension is ignored."""
+    shared_placements: Mapping[str, Item[ScoredPlacement]]
+    """ScoredPlacements in the Argo CD namespace by name: applications can follow their decisions."""
 
     @property
     def argocd_namespace(self) -> str:
-        """The namespace of Placements and ApplicationSets."""
-        repository = self.declared.repository
-        return "argocd" if repository is None else repository.value.spec.argocd.namespace
+        """The namespace of ApplicationSets, and of the Placements that they follow."""
+        return _argocd_namespace(self.declared)
+
+    def namespace_of(self, item: RankingItem) -> str:
+        """The namespace of the Placement that an object with a ranking renders."""
+        return item.value.metadata.namespace or self.argocd_namespace
+
+    def ranking_of(self, item: Item[ScoredApplication]) -> RankingItem | None:
+        """The object whose decision an application follows: itself, or the ScoredPlacement that it refers
+        to. None if that does not exist.
+        """
+        ref = item.value.spec.placement.ref
+        return item if ref is None else self.shared_placements.get(ref)
 
     def is_malformed(self, kind: str, name: str) -> bool:
         """Whether the object exists but is malformed, or could be in a file that cannot be parsed."""
@@ -66,6 +80,11 @@ class Context:
         )
 
 
+def _argocd_namespace(declared: Declared) -> str:
+    repository = declared.repository
+    return "argocd" if repository is None else repository.value.spec.argocd.namespace
+
+
 def context_of(declared: Declared) -> Context:
     """Applies locks and computes the target clusters of each scorer."""
     locks = {item.name: item for item in declared.locks}
@@ -84,4 +103,9 @@ def context_of(declared: Declared) -> Context:
         scorers=scorers,
         masks=masks,
         target_clusters=target_clusters(scorers.values(), masks, inventory),
+        shared_placements={
+            item.name: item
+            for item in declared.scored_placements
+            if item.value.metadata.namespace in {None, _argocd_namespace(declared)}
+        },
     )

@@ -2,13 +2,13 @@
 
 from gitops_dsf.diagnostics import Diagnostic, has_errors, in_order
 from gitops_dsf.repository.model.declared import Declared
-from gitops_dsf.resolve.applications import resolve_application
 from gitops_dsf.resolve.context import Context, context_of
 from gitops_dsf.resolve.effective import awaits_lock, left_open, pending
 from gitops_dsf.resolve.partial import findings_in_valid_parts
+from gitops_dsf.resolve.rankings import resolve_ranking
 from gitops_dsf.resolve.rules.registry import RULES
 from gitops_dsf.resolve.targets import targets
-from gitops_dsf.resolve.types import RawDocument, Resolved
+from gitops_dsf.resolve.types import RawDocument, Resolved, ResolvedApplication, ResolvedPlacement
 
 
 def resolve(declared: Declared) -> tuple[Resolved | None, list[Diagnostic]]:
@@ -27,11 +27,18 @@ def _namespace(document: RawDocument) -> str:
     return str(document.data["metadata"].get("namespace") or "")
 
 
+def _namespace_and_name(placement: ResolvedPlacement) -> tuple[str, str]:
+    return placement.namespace, placement.name
+
+
 def _decide(context: Context) -> Resolved:
     declared = context.declared
     repository = declared.repository
-    applications = [resolve_application(item, context.overlays) for item in declared.applications]
-    if repository is None or None in applications:
+    placements = [
+        resolve_ranking(item, context.overlays, namespace=context.namespace_of(item))
+        for item in declared.rankings
+    ]
+    if repository is None or None in placements:
         msg = "a repository without errors must resolve; a rule is missing"
         raise AssertionError(msg)
     scorers = tuple(context.scorers[name] for name in sorted(context.scorers))
@@ -49,6 +56,17 @@ def _decide(context: Context) -> Resolved:
         cluster_sets=tuple(item.value for item in declared.cluster_sets),
         scoring_config=declared.scoring_configs[0].value if declared.scoring_configs else None,
         targets=targets(scorers, context.target_clusters, context.inventory),
-        applications=tuple(found for found in applications if found is not None),
+        placements=tuple(
+            sorted((found for found in placements if found is not None), key=_namespace_and_name)
+        ),
+        applications=tuple(
+            ResolvedApplication(
+                name=item.name,
+                declared=item.value,
+                position=item.position,
+                placement=item.value.spec.placement.ref or item.name,
+            )
+            for item in declared.applications
+        ),
         raw_documents=tuple(sorted(raw, key=lambda item: (item.kind, item.name, _namespace(item)))),
     )

@@ -32,7 +32,14 @@ def _of(declared: Declared, kind: str) -> tuple[Item[Any], ...]:
 def _scorers(declared: Declared) -> Declared:
     """Only the scorers. References to malformed scorers are not reported anyway."""
     empty = replace(
-        declared, repository=None, scoring_configs=(), clusters=(), cluster_sets=(), locks=(), applications=()
+        declared,
+        repository=None,
+        scoring_configs=(),
+        clusters=(),
+        cluster_sets=(),
+        locks=(),
+        applications=(),
+        scored_placements=(),
     )
     return replace(empty, scorers=_of(declared, "DynamicScorer"), placements=(), application_sets=())
 
@@ -46,6 +53,7 @@ def _others(declared: Declared) -> Declared:
         scoring_configs=_of(declared, "DynamicScoringConfig"),
         cluster_sets=(*declared.cluster_sets, *_of(declared, "ManagedClusterSet")),
         applications=_of(declared, "ScoredApplication"),
+        scored_placements=(*declared.scored_placements, *_of(declared, "ScoredPlacement")),
         placements=(),
         application_sets=(),
     )

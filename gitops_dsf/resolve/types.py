@@ -6,8 +6,9 @@ from typing import Any
 
 from gitops_dsf.diagnostics import Position
 from gitops_dsf.repository.model.application import ScoredApplication
-from gitops_dsf.repository.model.base import LabelSelector
+from gitops_dsf.repository.model.base import LabelSelector, Metadata
 from gitops_dsf.repository.model.cluster import ManagedCluster, ManagedClusterSet
+from gitops_dsf.repository.model.ranking import Ranking
 from gitops_dsf.repository.model.repository import FleetRepository
 from gitops_dsf.repository.model.scorer import Auth, DynamicScorer, Publish, ScoreRange
 from gitops_dsf.repository.model.scoring_config import DynamicScoringConfig
@@ -63,7 +64,7 @@ class PendingScorer:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ResolvedScore:
-    """One ranking term of an application: the coordinate in the AddOnPlacementScore, and the weight as
+    """One ranking term of a Placement: the coordinate in the AddOnPlacementScore, and the weight as
     written.
     """
 
@@ -74,11 +75,18 @@ class ResolvedScore:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ResolvedApplication:
-    """A ScoredApplication with valid references and weights."""
+class ResolvedPlacement:
+    """The Placement that a ScoredPlacement, or a ScoredApplication with a ranking of its own, renders: with
+    valid references and weights.
+    """
 
     name: str
-    declared: ScoredApplication
+    namespace: str
+    metadata: Metadata
+    """Metadata of the object that renders it."""
+    ranking: Ranking
+    renders_bindings: bool
+    """Whether a ManagedClusterSetBinding is rendered for each cluster set."""
     position: Position
     scores: tuple[ResolvedScore, ...]
     score_factor: int
@@ -87,6 +95,17 @@ class ResolvedApplication:
     """
     steady_weight: int
     """Weight of OCM's Steady prioritizer; 0 leaves it out."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ResolvedApplication:
+    """A ScoredApplication, and the Placement whose decision it follows."""
+
+    name: str
+    declared: ScoredApplication
+    position: Position
+    placement: str
+    """Name of the Placement: its own, or a ScoredPlacement's. Its namespace is Argo CD's."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -117,5 +136,7 @@ class Resolved:
     """For each cluster, the sorted names of the scorers that run there. Every cluster has an entry; suspended
     scorers are in none.
     """
+    placements: tuple[ResolvedPlacement, ...]
+    """Placements by scores, sorted by namespace and name. Copied Placements are raw documents."""
     applications: tuple[ResolvedApplication, ...]
     raw_documents: tuple[RawDocument, ...]

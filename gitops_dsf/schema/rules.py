@@ -74,6 +74,17 @@ RULES: Final[Mapping[str, tuple[Rule, ...]]] = {
             cel="self.outputMin != self.outputMax",
         ),
     ),
+    "ScoredApplicationSpec": (
+        Rule(
+            message="write scores, or in placement a ref to a ScoredPlacement, which has them; never both",
+            json={
+                "oneOf": [
+                    given("scores"),
+                    {"required": ["placement"], "properties": {"placement": given("ref")}},
+                ]
+            },
+        ),
+    ),
     "Toleration": (
         Rule(
             message="a toleration without key needs operator: Exists, and operator Exists takes no value",

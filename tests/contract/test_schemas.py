@@ -34,6 +34,7 @@ from tools.reference import reference_pages
 ROOT = Path(__file__).parents[2]
 SCHEMAS = ROOT / "schemas"
 TEMPLATE = ROOT / "repo-template"
+EXAMPLE_FLEET = ROOT / "examples/fleet"
 FOLDERS = ("scorers", "config", "clusters", "apps", "locks")
 
 
@@ -105,24 +106,25 @@ def examples() -> list[Any]:
     files = [
         TEMPLATE / "gitops-dsf.yaml",
         *(path for folder in FOLDERS for path in sorted((TEMPLATE / folder).glob("*.yaml"))),
+        EXAMPLE_FLEET / "apps/training.yaml",
     ]
     documents = [
         (path, document) for path in files for document in yamlfast.load_all(path.read_text("utf-8"))
     ]
     return [
-        pytest.param(document, id=f"{path.relative_to(TEMPLATE)}-{document['kind']}")
+        pytest.param(document, id=f"{path.relative_to(ROOT)}-{document['kind']}")
         for path, document in documents
     ]
 
 
 @pytest.mark.parametrize("document", examples())
-def test_the_template_satisfies_the_schemas(document: dict[str, Any]) -> None:
+def test_the_examples_satisfy_the_schemas(document: dict[str, Any]) -> None:
     document_validator().validate(document)
     if (SCHEMAS / "kubeconform" / document["apiVersion"].partition("/")[0]).is_dir():
         kubeconform_validator(document["apiVersion"], document["kind"]).validate(document)
 
 
-def test_the_template_shows_every_kind() -> None:
+def test_the_examples_show_every_kind() -> None:
     shown = {(param.values[0]["apiVersion"], param.values[0]["kind"]) for param in examples()}
     assert shown == set(KINDS)
 
@@ -363,3 +365,19 @@ def test_upstream_keys_are_always_written(key: str) -> None:
     assert summaries_validator().is_valid([entry])
     del entry[key]
     assert not summaries_validator().is_valid([entry])
+
+
+@pytest.mark.parametrize(
+    ("changes", "valid"),
+    [
+        ({}, True),
+        ({"scores": None}, False),
+        ({"scores": None, "placement": {"ref": "shared"}}, True),
+        ({"placement": {"ref": "shared"}}, False),
+        ({"placement": {"ref": None}}, True),
+    ],
+)
+def test_editors_ask_for_scores_or_a_reference(changes: dict[str, Any], valid: bool) -> None:
+    """`validate` reports it by rules of its own, with other codes."""
+    spec = {name: value for name, value in {**APPLICATION["spec"], **changes}.items() if value is not None}
+    assert document_validator().is_valid({**APPLICATION, "spec": spec}) == valid

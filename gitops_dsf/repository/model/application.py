@@ -5,9 +5,8 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from gitops_dsf.hub.urls import misleads_git
-from gitops_dsf.repository.model.base import PRODUCT_API, Authored, DnsLabel, LabelSelector, Metadata
-
-Weight = Annotated[int, Field(ge=-10, le=10)]
+from gitops_dsf.repository.model.base import PRODUCT_API, Authored, DnsLabel, DnsName, Metadata
+from gitops_dsf.repository.model.ranking import PlacementRules, Ranking, Score
 
 
 class ApplicationSource(Authored):
@@ -74,80 +73,6 @@ class Application(Authored):
         return self
 
 
-class Toleration(Authored):
-    """A taint of clusters that this application puts up with."""
-
-    key: str | None = None
-    """Taint key; with operator Exists it may be left out to tolerate every taint."""
-    operator: Literal["Equal", "Exists"] = "Equal"
-    """How the value is compared."""
-    value: str | None = None
-    """Taint value for Equal."""
-    effect: Literal["NoSelect", "PreferNoSelect", "NoSelectIfNew"] | None = None
-    """Taint effect; every effect when absent."""
-    toleration_seconds: int | None = None
-    """Seconds after which the toleration ends."""
-
-    @model_validator(mode="after")
-    def _as_ocm_reads_it(self) -> Self:
-        if not self.key and self.operator != "Exists":
-            msg = (
-                "a toleration without key needs operator: Exists (OCM treats it as misconfigured and evicts"
-                " everything)"
-            )
-            raise ValueError(msg)
-        if self.operator == "Exists" and self.value:
-            msg = "operator Exists takes no value (OCM treats it as misconfigured and evicts everything)"
-            raise ValueError(msg)
-        return self
-
-
-class DecisionGroup(Authored):
-    """A named part of the decision, chosen by labels."""
-
-    group_name: Annotated[str, Field(min_length=2, max_length=63)]
-    """Name of the group."""
-    cluster_selector: LabelSelector
-    """Clusters of the group."""
-
-
-class DecisionGroups(Authored):
-    """How the chosen clusters are cut into groups."""
-
-    groups: list[DecisionGroup] = []
-    """Named groups, in order."""
-    clusters_per_decision_group: (
-        Annotated[int, Field(ge=1)] | Annotated[str, Field(pattern=r"^([1-9][0-9]?|100)%$")]
-    ) = "100%"
-    """A number, or a percentage such as 25%."""
-
-
-class PlacementRules(Authored):
-    """Which clusters may run it, and on how many it runs."""
-
-    number_of_clusters: Annotated[int, Field(ge=1)] | None = None
-    """Number of clusters; absent means every eligible one."""
-    cluster_sets: list[DnsLabel] = ["global"]
-    """ManagedClusterSets to choose from; a binding for each is rendered."""
-    cluster_selector: LabelSelector | None = None
-    """Labels that a cluster must have."""
-    tolerations: list[Toleration] = []
-    """Taints that are put up with; unreachable clusters are tainted by OCM."""
-    decision_groups: DecisionGroups | None = None
-    """How the chosen clusters are cut into groups."""
-
-
-class Score(Authored):
-    """A scorer that ranks the clusters."""
-
-    scorer: Annotated[str, Field(min_length=1)]
-    """metadata.name of a DynamicScorer of this repository."""
-    dimension: Annotated[str, Field(min_length=1)] | None = None
-    """Score item; by default the only one that the scorer's format can yield."""
-    weight: Weight = 1
-    """Relative weight; negative when a lower score is better."""
-
-
 class Moves(Authored):
     """How the application moves when the decision changes."""
 
@@ -163,19 +88,24 @@ class Moves(Authored):
     """Seconds between two looks of the ApplicationSet controller at the decision."""
 
 
-class ScoredApplicationSpec(Authored):
+class ApplicationPlacement(PlacementRules):
+    """Which clusters may be chosen, and how many; or the ScoredPlacement that decides it."""
+
+    ref: DnsName | None = None
+    """metadata.name of a ScoredPlacement, whose decision the application follows. It replaces the other
+    fields of placement, and scores, stickiness and onMissingScore.
+    """
+
+
+class ScoredApplicationSpec(Ranking):
     """Run this there, where the score is best."""
 
     application: Application
     """What runs."""
-    placement: PlacementRules = PlacementRules()
-    """Which clusters may run it, and on how many it runs."""
-    scores: Annotated[list[Score], Field(min_length=1)]
-    """Which scorers rank the clusters."""
-    stickiness: Annotated[int, Field(ge=0, le=1000)] = 20
-    """Score points that a better cluster must gain before the application moves."""
-    on_missing_score: Literal["Neutral", "Exclude"] = "Neutral"
-    """What a cluster without the score counts as: 0, or not eligible."""
+    placement: ApplicationPlacement = ApplicationPlacement()
+    """Which clusters may be chosen, and how many; or the ScoredPlacement that decides it."""
+    scores: Annotated[list[Score], Field(min_length=1)] = []
+    """Which scorers rank the clusters; required without placement.ref."""
     moves: Moves = Moves()
     """How the application moves when the decision changes."""
 

@@ -1,7 +1,7 @@
 """The declared objects of a repository: each well-formed object, together with its document."""
 
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, TypeAlias, TypeVar
 
 from gitops_dsf.diagnostics import Diagnostic, Position
 from gitops_dsf.repository.load import Document, Path
@@ -11,6 +11,7 @@ from gitops_dsf.repository.model.cluster import ManagedCluster, ManagedClusterSe
 from gitops_dsf.repository.model.delivery import RawApplicationSet, RawPlacement
 from gitops_dsf.repository.model.lock import ScorerLock
 from gitops_dsf.repository.model.repository import FleetRepository
+from gitops_dsf.repository.model.scored_placement import ScoredPlacement
 from gitops_dsf.repository.model.scorer import DynamicScorer
 from gitops_dsf.repository.model.scoring_config import DynamicScoringConfig
 
@@ -43,6 +44,10 @@ class Item(Generic[T_co]):
         return self.document.inside(path, offset)
 
 
+RankingItem: TypeAlias = Item[ScoredApplication] | Item[ScoredPlacement]
+"""An object that has a ranking."""
+
+
 @dataclass(frozen=True, eq=False, kw_only=True, slots=True)
 class Declared:
     """Well-formed objects by kind, sorted by name. Of several objects with the same identity, only the first
@@ -56,6 +61,7 @@ class Declared:
     cluster_sets: tuple[Item[ManagedClusterSet], ...]
     locks: tuple[Item[ScorerLock], ...]
     applications: tuple[Item[ScoredApplication], ...]
+    scored_placements: tuple[Item[ScoredPlacement], ...]
     placements: tuple[Item[RawPlacement], ...]
     application_sets: tuple[Item[RawApplicationSet], ...]
     malformed: frozenset[tuple[str, str]]
@@ -76,3 +82,11 @@ class Declared:
     """
     diagnostics: tuple[Diagnostic, ...]
     """All findings so far, including those of loading."""
+
+    @property
+    def rankings(self) -> tuple[RankingItem, ...]:
+        """Every object that renders a Placement by scores: ScoredPlacements, and ScoredApplications that
+        do not refer to one.
+        """
+        own = (item for item in self.applications if item.value.spec.placement.ref is None)
+        return (*own, *self.scored_placements)

@@ -6,6 +6,7 @@ from gitops_dsf.repository.model.cluster import ManagedCluster, ManagedClusterSe
 from gitops_dsf.repository.model.delivery import RawApplicationSet, RawPlacement
 from gitops_dsf.repository.model.lock import ScorerLock
 from gitops_dsf.repository.model.repository import FleetRepository
+from gitops_dsf.repository.model.scored_placement import ScoredPlacement
 from gitops_dsf.repository.model.scorer import DynamicScorer
 from gitops_dsf.repository.model.scoring_config import DynamicScoringConfig
 
@@ -18,6 +19,7 @@ KINDS: dict[tuple[str, str], type[Authored]] = {
     (DSF_API, "DynamicScoringConfig"): DynamicScoringConfig,
     (PRODUCT_API, "FleetRepository"): FleetRepository,
     (PRODUCT_API, "ScoredApplication"): ScoredApplication,
+    (PRODUCT_API, "ScoredPlacement"): ScoredPlacement,
     (PRODUCT_API, "ScorerLock"): ScorerLock,
 }
 
@@ -30,6 +32,7 @@ FOLDERS: dict[str, str] = {
     "ManagedClusterSet": "clusters",
     "Placement": "apps",
     "ScoredApplication": "apps",
+    "ScoredPlacement": "apps",
     "ScorerLock": "locks",
 }
 """The folder of each kind. File names have no meaning. Folders do, because code owners review by folder, and

@@ -88,6 +88,7 @@ def declare(loaded: Loaded) -> Declared:
         cluster_sets=by_kind.get("ManagedClusterSet", ()),
         locks=by_kind.get("ScorerLock", ()),
         applications=by_kind.get("ScoredApplication", ()),
+        scored_placements=by_kind.get("ScoredPlacement", ()),
         placements=by_kind.get("Placement", ()),
         application_sets=by_kind.get("ApplicationSet", ()),
         malformed=frozenset(malformed),
@@ -171,12 +172,12 @@ def _wrong_folder(document: Document) -> list[Diagnostic]:
 
 
 def _add(found: dict[str, Item[Any]], item: Item[Any], diagnostics: list[Diagnostic]) -> None:
-    """Adds an object. Its identity is kind and name; the namespace counts only for documents that are copied
-    into the output.
+    """Adds an object. Its identity is kind and name; the namespace counts only for kinds that can be rendered
+    into several.
     """
     metadata = item.document.data["metadata"]
     key = item.name
-    if item.document.kind in {"Placement", "ApplicationSet"} and metadata.get("namespace"):
+    if item.document.kind in {"Placement", "ApplicationSet", "ScoredPlacement"} and metadata.get("namespace"):
         key = f"{key}\0{metadata['namespace']}"
     if item.document.kind == "FleetRepository":
         key = ""

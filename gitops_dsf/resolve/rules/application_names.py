@@ -61,14 +61,18 @@ def applications_have_one_maker(context: Context) -> Iterator[Diagnostic]:
 
 def _scored(context: Context) -> Iterator[Maker]:
     for item in context.declared.applications:
-        yield Maker(item=item, prefix=f"{item.name}-", suffix="", clusters=eligible(context, item))
+        yield Maker(item=item, prefix=f"{item.name}-", suffix="", clusters=_followed(context, item))
 
 
 def _raw(context: Context) -> Iterator[Maker]:
     """Returns makers for fully known sets: one generator, a name of fixed text and the cluster, and a
     Placement of this repository.
     """
-    applications = {item.name: item for item in context.declared.applications}
+    rankings = {
+        item.name: item
+        for item in context.declared.rankings
+        if context.namespace_of(item) == context.argocd_namespace
+    }
     placements = {item.name: item for item in context.declared.placements}
     for item in context.declared.application_sets:
         spec = item.value.spec
@@ -80,8 +84,8 @@ def _raw(context: Context) -> Iterator[Maker]:
         if not isinstance(followed, str):
             continue
         clusters = (
-            eligible(context, applications[followed])
-            if followed in applications
+            eligible(context, rankings[followed])
+            if followed in rankings
             else _chosen(context, placements.get(followed))
         )
         yield Maker(item=item, prefix=found[1], suffix=found[2], clusters=clusters)
@@ -89,6 +93,12 @@ def _raw(context: Context) -> Iterator[Maker]:
 
 def _order(maker: Maker) -> Position:
     return maker.item.position
+
+
+def _followed(context: Context, item: Item[ScoredApplication]) -> frozenset[str]:
+    """Clusters that the decision of an application may contain; none if it refers to nothing."""
+    ranking = context.ranking_of(item)
+    return frozenset() if ranking is None else eligible(context, ranking)
 
 
 def _chosen(context: Context, placement: Item[RawPlacement] | None) -> frozenset[str]:

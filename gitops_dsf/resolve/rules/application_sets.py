@@ -7,7 +7,9 @@ from collections.abc import Iterator
 
 from gitops_dsf.diagnostics import Diagnostic, codes
 from gitops_dsf.hub.names import PLACEMENT_LABEL
-from gitops_dsf.repository.model.delivery import DUCK_TYPE_CONFIGMAP
+from gitops_dsf.repository.model.declared import Item
+from gitops_dsf.repository.model.delivery import DUCK_TYPE_CONFIGMAP, RawPlacement
+from gitops_dsf.repository.model.scored_placement import ScoredPlacement
 from gitops_dsf.repository.model.suggestion import did_you_mean
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.rules.known_fields import APPLICATION_SET
@@ -127,12 +129,17 @@ def _placement(context: Context, reader: Reader, place: Place) -> None:
 def _followed(context: Context, reader: Reader, place: Place, placement_name: str) -> None:
     """Checks that the Placement exists, and that it is in the namespace where decisions are looked up."""
     declared = context.declared
-    placements = {item.name: item for item in declared.placements}
-    names = {*placements, *(item.name for item in declared.applications)}
+    placements: dict[str, Item[RawPlacement] | Item[ScoredPlacement]] = {
+        item.name: item for item in declared.placements
+    }
+    placements |= {item.name: item for item in declared.scored_placements if item.name not in placements}
+    placements |= context.shared_placements
+    names = {*placements, *(item.name for item in declared.rankings)}
     if placement_name not in names:
         if not (
             context.is_malformed("Placement", placement_name)
             or context.is_malformed("ScoredApplication", placement_name)
+            or context.is_malformed("ScoredPlacement", placement_name)
         ):
             hint = (
                 did_you_mean(placement_name, names)

@@ -1,12 +1,12 @@
-"""Checks what OCM and Argo CD would do with ScoredApplications."""
+"""Checks what OCM and Argo CD would do with ScoredApplications and ScoredPlacements."""
 
 from collections.abc import Iterator
 
 from gitops_dsf.diagnostics import Diagnostic, codes
 from gitops_dsf.repository.model.application import ApplicationSource
 from gitops_dsf.repository.model.mistake import dotted
-from gitops_dsf.resolve.applications import default_dimension
 from gitops_dsf.resolve.context import Context
+from gitops_dsf.resolve.rankings import default_dimension
 from gitops_dsf.resolve.rules.known_fields import SYNC_POLICY
 from gitops_dsf.resolve.rules.raw_document import Reader
 from gitops_dsf.resolve.types import EffectiveScorer
@@ -19,7 +19,7 @@ def missing_scores_lose(context: Context) -> Iterator[Diagnostic]:
     """OCM counts a missing or expired score as 0, so 0 must not beat a real score
     (docs/scheduler.md#what-the-scores-do-not-say).
     """
-    for item in context.declared.applications:
+    for item in context.declared.rankings:
         spec = item.value.spec
         if spec.on_missing_score == "Exclude":
             continue
@@ -47,11 +47,16 @@ def missing_scores_lose(context: Context) -> Iterator[Diagnostic]:
 def replace_is_not_excluding(context: Context) -> Iterator[Diagnostic]:
     """A score that is missing for a moment would delete the application at once."""
     for item in context.declared.applications:
-        spec = item.value.spec
-        if spec.moves.strategy == "Replace" and spec.on_missing_score == "Exclude":
+        ranking = context.ranking_of(item)
+        if (
+            ranking is not None
+            and item.value.spec.moves.strategy == "Replace"
+            and ranking.value.spec.on_missing_score == "Exclude"
+        ):
+            whose = "" if ranking is item else f" of the ScoredPlacement {ranking.name}"
             message = (
-                "Replace together with onMissingScore: Exclude deletes the application as soon as a score is"
-                " missing"
+                f"Replace together with onMissingScore: Exclude{whose} deletes the application as soon as a"
+                " score is missing"
             )
             hint = "write moves.strategy: MakeBeforeBreak, or onMissingScore: Neutral"
             yield codes.REPLACE_EXCLUDE.at(item.at("spec", "moves", "strategy"), message, hint)
@@ -99,7 +104,7 @@ def names_fit_labels(context: Context) -> Iterator[Diagnostic]:
                 f"{len(item.name)} characters; the name becomes a label value, which has at most {MAX_NAME}"
             )
             yield codes.LONG_NAME.at(item.position, message, "choose a shorter name")
-    for placement in context.declared.placements:
+    for placement in (*context.declared.placements, *context.declared.scored_placements):
         if len(placement.name) > MAX_NAME:
             message = (
                 f"{len(placement.name)} characters; OCM labels its decisions with the name, and a label value"
@@ -110,7 +115,7 @@ def names_fit_labels(context: Context) -> Iterator[Diagnostic]:
 
 def scores_are_listed_once(context: Context) -> Iterator[Diagnostic]:
     """OCM adds the weights of a score that is listed twice (docs/scheduler.md#what-the-scores-do-not-say)."""
-    for item in context.declared.applications:
+    for item in context.declared.rankings:
         seen: dict[tuple[str, str | None], int] = {}
         for index, score in enumerate(item.value.spec.scores):
             overlay = context.overlays.get(score.scorer)

@@ -7,16 +7,15 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from gitops_dsf.repository.model.application import ScoredApplication
 from gitops_dsf.repository.model.base import LabelSelector
-from gitops_dsf.repository.model.declared import Item
+from gitops_dsf.repository.model.declared import Item, RankingItem
 from gitops_dsf.repository.model.delivery import RawPlacement
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.inventory import ClusterInventory
 
 
-def eligible(context: Context, item: Item[ScoredApplication]) -> frozenset[str]:
-    """Clusters that match the application's sets and selector."""
+def eligible(context: Context, item: RankingItem) -> frozenset[str]:
+    """Clusters that match the sets and the selector of a ranking."""
     rules = item.value.spec.placement
     members = context.inventory.members(rules.cluster_sets)
     return (

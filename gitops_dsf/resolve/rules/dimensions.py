@@ -4,13 +4,13 @@ from collections.abc import Iterator
 
 from dsf_wire.dimension import PLACEHOLDERS, can_yield, placeholders
 from gitops_dsf.diagnostics import Diagnostic, codes
-from gitops_dsf.resolve.applications import default_dimension
 from gitops_dsf.resolve.context import Context
+from gitops_dsf.resolve.rankings import default_dimension
 
 
 def dimensions_can_match(context: Context) -> Iterator[Diagnostic]:
     """The requested item must be one that the scorer's format yields on every cluster."""
-    for item in context.declared.applications:
+    for item in context.declared.rankings:
         for index, score in enumerate(item.value.spec.scores):
             overlay = context.overlays.get(score.scorer)
             if overlay is None or not overlay.score_name.value:

@@ -20,7 +20,13 @@ def argocd_is_not_steered(context: Context) -> Iterator[Diagnostic]:
     delete it, replace it, run it as a hook, or assign it to another Application.
     """
     declared = context.declared
-    for item in (*declared.scorers, *declared.applications, *declared.placements, *declared.application_sets):
+    for item in (
+        *declared.scorers,
+        *declared.applications,
+        *declared.scored_placements,
+        *declared.placements,
+        *declared.application_sets,
+    ):
         metadata = item.document.data.get("metadata")
         for field in ("labels", "annotations"):
             # The metadata of a malformed object can have any shape.
@@ -46,6 +52,7 @@ def labels_are_valid(context: Context) -> Iterator[Diagnostic]:
         declared.cluster_sets,
         declared.scorers,
         declared.applications,
+        declared.scored_placements,
         declared.placements,
     )
     for item in (found for items in (*kinds, declared.application_sets) for found in items):

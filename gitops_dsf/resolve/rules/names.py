@@ -9,18 +9,21 @@ from gitops_dsf.resolve.overlay import Setting
 
 
 def rendered_objects_differ(context: Context) -> Iterator[Diagnostic]:
-    """An application renders a Placement and an ApplicationSet of its name. A copied document must not have
-    the same kind and name.
+    """An application renders an ApplicationSet of its name, and it or a ScoredPlacement renders a Placement
+    of its name. A copied document must not have the same kind, namespace and name.
     """
-    home = context.argocd_namespace
+    declared, home = context.declared, context.argocd_namespace
     taken: dict[tuple[str, str, str], Position] = {
-        (kind, home, item.name): item.position
-        for item in context.declared.applications
-        for kind in ("ApplicationSet", "Placement")
+        ("ApplicationSet", home, item.name): item.position for item in declared.applications
     }
-    carried = (*context.declared.placements, *context.declared.application_sets)
-    for item in sorted(carried, key=lambda found: found.position):
-        kind = item.document.kind
+    taken |= {
+        ("Placement", home, item.name): item.position
+        for item in declared.applications
+        if item.value.spec.placement.ref is None
+    }
+    others = (*declared.placements, *declared.application_sets, *declared.scored_placements)
+    for item in sorted(others, key=lambda found: found.position):
+        kind = "Placement" if item.document.kind == "ScoredPlacement" else item.document.kind
         namespace = item.document.data["metadata"].get("namespace") or home
         key = (kind, namespace, item.name)
         first = taken.setdefault(key, item.position)

@@ -1,15 +1,18 @@
-"""Checks references of ScoredApplications."""
+"""Checks references to scorers and to ScoredPlacements."""
 
 from collections.abc import Iterator
 
 from gitops_dsf.diagnostics import Diagnostic, codes
+from gitops_dsf.repository.model.application import ScoredApplication
+from gitops_dsf.repository.model.declared import Item
+from gitops_dsf.repository.model.mistake import dotted
 from gitops_dsf.repository.model.suggestion import did_you_mean, listed
 from gitops_dsf.resolve.context import Context
 
 
 def scorers_exist(context: Context) -> Iterator[Diagnostic]:
-    """Every scorer that an application names must exist, be able to run, and publish under a known name."""
-    for item in context.declared.applications:
+    """Every scorer that a ranking names must exist, be able to run, and publish under a known name."""
+    for item in context.declared.rankings:
         for index, score in enumerate(item.value.spec.scores):
             if score.scorer in context.scorers or context.is_malformed("DynamicScorer", score.scorer):
                 continue
@@ -32,6 +35,72 @@ def scorers_exist(context: Context) -> Iterator[Diagnostic]:
                 yield codes.UNKNOWN_SCORER.at(
                     position, message, f"run gitops-dsf sync --scorer {score.scorer}"
                 )
+
+
+def placements_exist(context: Context) -> Iterator[Diagnostic]:
+    """An application can follow a ScoredPlacement of this repository in the Argo CD namespace: Argo CD reads
+    decisions there only (docs/contributing/argocd-behaviour.md#one-namespace).
+    """
+    for item in context.declared.applications:
+        ref = item.value.spec.placement.ref
+        if ref is None or ref in context.shared_placements or context.is_malformed("ScoredPlacement", ref):
+            continue
+        position = item.at("spec", "placement", "ref")
+        elsewhere = next((found for found in context.declared.scored_placements if found.name == ref), None)
+        if elsewhere is not None:
+            message = (
+                f"the ScoredPlacement {ref} is in {context.namespace_of(elsewhere)}, and Argo CD reads"
+                f" decisions in {context.argocd_namespace} only"
+            )
+            hint = f"remove its namespace, or write a second one in {context.argocd_namespace}"
+            yield codes.WRONG_NAMESPACE.at(position, message, hint)
+        else:
+            message = f"there is no ScoredPlacement {ref} in apps/"
+            yield codes.UNKNOWN_SCORED_PLACEMENT.at(position, message, _placement_hint(ref, context))
+
+
+def a_reference_replaces_the_ranking(context: Context) -> Iterator[Diagnostic]:
+    """An application that follows a ScoredPlacement has no ranking of its own, and any other application
+    needs one.
+    """
+    for item in context.declared.applications:
+        ref = item.value.spec.placement.ref
+        if ref is None:
+            if item.document.data["spec"].get("scores") is None:
+                yield codes.MISSING_FIELD.at(
+                    item.at("spec", "scores"),
+                    "spec.scores is missing",
+                    "add scores (which scorers rank the clusters), or placement.ref (a ScoredPlacement that"
+                    " has them)",
+                )
+            continue
+        for path in _own_ranking(item):
+            message = f"{dotted(path)} has no effect: the ScoredPlacement {ref} decides"
+            yield codes.REFERENCE_AND_RANKING.at(
+                item.document.key_at(path), message, "remove it here, or remove placement.ref"
+            )
+
+
+def _own_ranking(item: Item[ScoredApplication]) -> Iterator[tuple[str, ...]]:
+    """The written fields of a ranking, next to a reference."""
+    spec = item.document.data["spec"]
+    for name in ("scores", "stickiness", "onMissingScore"):
+        if name in spec:
+            yield ("spec", name)
+    for name in spec["placement"]:
+        if name != "ref":
+            yield ("spec", "placement", name)
+
+
+def _placement_hint(name: str, context: Context) -> str:
+    for kind, items in (
+        ("ScoredApplication", context.declared.applications),
+        ("Placement", context.declared.placements),
+    ):
+        if any(item.name == name for item in items):
+            return f"{name} is a {kind}; write a ScoredPlacement, and refer to that"
+    known = context.shared_placements
+    return did_you_mean(name, known) or f"defined here: {listed(sorted(known)) or 'none'}"
 
 
 def _hint(name: str, context: Context) -> str:

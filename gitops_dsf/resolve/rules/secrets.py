@@ -29,6 +29,7 @@ def repository_holds_no_secrets(context: Context) -> Iterator[Diagnostic]:
     for item in (
         *declared.scorers,
         *declared.applications,
+        *declared.scored_placements,
         *declared.application_sets,
         *declared.locks,
         *settings,

@@ -144,12 +144,12 @@ def _all_selectors(context: Context) -> Iterator[tuple[Document, Place]]:
             yield config.document, ("spec", "masks", index, "clusterSelector")
     for item in declared.cluster_sets:
         yield item.document, ("spec", "clusterSelector", "labelSelector")
-    for application in declared.applications:
-        yield application.document, ("spec", "placement", "clusterSelector")
-        groups = application.value.spec.placement.decision_groups
+    for ranking in declared.rankings:
+        yield ranking.document, ("spec", "placement", "clusterSelector")
+        groups = ranking.value.spec.placement.decision_groups
         for index in range(len(groups.groups) if groups is not None else 0):
             yield (
-                application.document,
+                ranking.document,
                 ("spec", "placement", "decisionGroups", "groups", index, "clusterSelector"),
             )
 

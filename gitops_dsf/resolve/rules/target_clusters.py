@@ -6,8 +6,7 @@ from gitops_dsf.diagnostics import Diagnostic, Position, codes
 from gitops_dsf.hub.glob import matches
 from gitops_dsf.hub.names import NAMESPACES_OF_OTHERS
 from gitops_dsf.repository.load import SETTINGS_FILE
-from gitops_dsf.repository.model.application import ScoredApplication
-from gitops_dsf.repository.model.declared import Item
+from gitops_dsf.repository.model.declared import RankingItem
 from gitops_dsf.repository.model.suggestion import did_you_mean
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.rules.candidates import choosable, eligible
@@ -65,6 +64,20 @@ def clusters_have_namespaces_of_their_own(context: Context) -> Iterator[Diagnost
             )
 
 
+def placements_stay_out_of_cluster_namespaces(context: Context) -> Iterator[Diagnostic]:
+    """The hub namespace of a cluster is deleted when the cluster is detached, and the agents of the cluster
+    have rights in it.
+    """
+    for item in context.declared.scored_placements:
+        namespace = context.namespace_of(item)
+        if namespace in context.inventory.clusters:
+            yield codes.PLACEMENT_NAMESPACE.at(
+                item.at("metadata", "namespace"),
+                f"{namespace} is the hub namespace of the ManagedCluster {namespace}",
+                "write the namespace of the consumer, such as kueue-system",
+            )
+
+
 def scorers_run_somewhere(context: Context) -> Iterator[Diagnostic]:
     """If masks exclude a scorer from every cluster, either the scorer is unused or a mask is too wide."""
     if context.is_uncertain("ManagedCluster", "DynamicScoringConfig"):
@@ -79,8 +92,8 @@ def scorers_run_somewhere(context: Context) -> Iterator[Diagnostic]:
 
 
 def applications_have_clusters(context: Context) -> Iterator[Diagnostic]:
-    """The sets of an application must exist, and at least one cluster must be eligible."""
-    for item in context.declared.applications:
+    """The sets of a ranking must exist, and at least one cluster must be eligible."""
+    for item in context.declared.rankings:
         rules = item.value.spec.placement
         unknown = False
         for index, name in enumerate(rules.cluster_sets):
@@ -109,8 +122,8 @@ def applications_have_clusters(context: Context) -> Iterator[Diagnostic]:
 
 
 def scores_are_published(context: Context) -> Iterator[Diagnostic]:
-    """At least one eligible cluster must publish each score of an application."""
-    for item in context.declared.applications:
+    """At least one eligible cluster must publish each score of a ranking."""
+    for item in context.declared.rankings:
         candidates = eligible(context, item)
         for index, score in enumerate(item.value.spec.scores):
             scorer = context.scorers.get(score.scorer)
@@ -129,7 +142,7 @@ def scores_are_published(context: Context) -> Iterator[Diagnostic]:
                 yield codes.SCORE_SUSPENDED.at(
                     item.at(*where),
                     message,
-                    "remove the score from this application while the scorer is suspended",
+                    "remove the score here while the scorer is suspended",
                 )
             elif candidates and not candidates & context.target_clusters[scorer.name]:
                 if _is_guess(context, item) or not is_certain(
@@ -146,7 +159,7 @@ def scores_are_published(context: Context) -> Iterator[Diagnostic]:
 
 def decisions_fit_one_object(context: Context) -> Iterator[Diagnostic]:
     """With more than 100 clusters in one decision, a cluster can be missing from it for a moment."""
-    for item in context.declared.applications:
+    for item in context.declared.rankings:
         number = item.value.spec.placement.number_of_clusters
         most = len(eligible(context, item))
         chosen = most if number is None else min(most, number)
@@ -154,6 +167,9 @@ def decisions_fit_one_object(context: Context) -> Iterator[Diagnostic]:
             hint = (
                 "keep moves.strategy MakeBeforeBreak or Keep, or split it into applications of at most"
                 f" {MANY_CLUSTERS} clusters"
+                if item.document.kind == "ScoredApplication"
+                else f"split it into ScoredPlacements of at most {MANY_CLUSTERS} clusters, and let no"
+                " consumer delete on absence"
             )
             yield _many(item.name, chosen, item.document.key_at(("spec", "placement")), hint)
     for placement in context.declared.placements:
@@ -200,7 +216,7 @@ def claims_are_kept(context: Context) -> Iterator[Diagnostic]:
             )
 
 
-def _is_guess(context: Context, item: Item[ScoredApplication]) -> bool:
-    """Whether mistakes elsewhere make it uncertain which clusters an application may use."""
+def _is_guess(context: Context, item: RankingItem) -> bool:
+    """Whether mistakes elsewhere make it uncertain which clusters are eligible."""
     uncertain = context.is_uncertain("ManagedCluster", "ManagedClusterSet", "DynamicScoringConfig")
     return uncertain or not is_certain(item.document, "spec", "placement", "clusterSelector")

@@ -1,4 +1,4 @@
-"""Checks weights and stickiness of ScoredApplications."""
+"""Checks weights and stickiness of ScoredApplications and ScoredPlacements."""
 
 from collections.abc import Iterator
 
@@ -9,8 +9,9 @@ from gitops_dsf.resolve.stickiness import choose, nearest
 
 def weights_count(context: Context) -> Iterator[Diagnostic]:
     """OCM does not run a prioritizer of weight 0. If all weights are 0, nothing ranks the clusters."""
-    for item in context.declared.applications:
-        if not any(score.weight for score in item.value.spec.scores):
+    for item in context.declared.rankings:
+        scores = item.value.spec.scores
+        if scores and not any(score.weight for score in scores):
             message = "every weight is 0: nothing ranks the clusters"
             position = item.at("spec", "scores", 0, "weight")
             yield codes.BAD_VALUE.at(
@@ -19,7 +20,7 @@ def weights_count(context: Context) -> Iterator[Diagnostic]:
                 "give a score a weight from 1 to 10; a Placement without scores ranks by nothing, too",
             )
             continue
-        for index, score in enumerate(item.value.spec.scores):
+        for index, score in enumerate(scores):
             if score.weight == 0:
                 position = item.at("spec", "scores", index, "weight")
                 yield codes.ZERO_WEIGHT.at(
@@ -31,7 +32,7 @@ def weights_count(context: Context) -> Iterator[Diagnostic]:
 
 def stickiness_can_be_expressed(context: Context) -> Iterator[Diagnostic]:
     """OCM's weights are integers of at most 10, so not every stickiness can be expressed."""
-    for item in context.declared.applications:
+    for item in context.declared.rankings:
         spec = item.value.spec
         weights = [score.weight for score in spec.scores]
         if not any(weights) or choose(spec.stickiness, weights) is not None:

@@ -96,7 +96,7 @@ def compare(
         summary=summarise_changes(base, head, scorers),
         scorers=scorers,
         placements=placement_changes(base, head),
-        moves=moves(found) if snapshot else None,
+        moves=moves(found, base, head) if snapshot else None,
         pending=_pending(found, snapshot) if snapshot else (),
         concerns=tuple(concerns),
     )

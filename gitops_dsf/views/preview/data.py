@@ -111,6 +111,7 @@ def _fields(fields: tuple[FieldChange, ...]) -> list[dict[str, Any]]:
 def _move(move: Move) -> dict[str, Any]:
     return {
         "application": move.application,
+        "followers": list(move.followers),
         "from": list(move.origin),
         "to": "unknown" if move.unknown else list(move.target),
         "stays": move.stays,

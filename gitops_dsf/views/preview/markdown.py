@@ -21,6 +21,7 @@ from gitops_dsf.views.preview.wording import (
     foreign_line,
     inventory_lines,
     is_long,
+    move_title,
     moves_line,
     names_text,
     plural,
@@ -253,6 +254,6 @@ def _move(move: Move, limit: _Limit) -> str:
     origin = names_text(move.origin, limit.names) or NOWHERE
     reason = move.reason[: 2 * limit.width]
     return (
-        f"| {_code(move.application)} | {_escaped(origin)} | {_escaped(target_text(move, limit.names))} |"
-        f" {_escaped(reason)} |"
+        f"| {_code(move_title(move, limit.names))} | {_escaped(origin)} |"
+        f" {_escaped(target_text(move, limit.names))} | {_escaped(reason)} |"
     )

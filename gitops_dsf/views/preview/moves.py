@@ -1,10 +1,11 @@
 """Applications that would move: from where, to where, why, and what each score was and becomes."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gitops_dsf.simulator import Outcome, Verdict, explain
 from gitops_dsf.views.preview.passes import Pass
+from gitops_dsf.views.preview.version import FleetVersion
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -36,10 +37,12 @@ class Standing:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Move:
-    """An application whose decision changes, or may change."""
+    """A Placement whose decision changes, or may change."""
 
     application: str
-    """The Placement, `namespace/name`. The ApplicationSet that follows it has the same name."""
+    """The Placement, `namespace/name`."""
+    followers: tuple[str, ...]
+    """Applications that follow its decision, sorted; empty if other consumers read it."""
     origin: tuple[str, ...]
     """Clusters that it leaves, sorted; with `unknown`, those that it may leave."""
     target: tuple[str, ...]
@@ -57,17 +60,32 @@ _SHOWN = 3
 """How many clusters of one move are shown with their scores."""
 
 
-def moves(found: Iterable[Pass]) -> tuple[Move, ...]:
+def moves(found: Iterable[Pass], base: FleetVersion | None, head: FleetVersion) -> tuple[Move, ...]:
     """Returns one move per Placement whose decision changes or may change."""
-    return tuple(move for item in found if item.touched for move in _moves(item))
+    followers = {**(base.followers if base else {}), **head.followers}
+    return tuple(
+        _with_new_placements(move, head)
+        for item in found
+        if item.touched
+        for move in _moves(item, followers.get(item.placement, ()))
+    )
 
 
-def _moves(item: Pass) -> Iterator[Move]:
+def _with_new_placements(move: Move, head: FleetVersion) -> Move:
+    """Says which applications of a removed Placement follow another one from now on."""
+    if move.application in head.followers:
+        return move
+    now = {name: key for key, names in head.followers.items() for name in names}
+    kept = [f"{name} follows {now[name]} now" for name in move.followers if name in now]
+    return replace(move, reason="; ".join((move.reason, *kept)))
+
+
+def _moves(item: Pass, followers: tuple[str, ...]) -> Iterator[Move]:
     before = item.before.chosen if item.before else frozenset[str]()
     after = item.after.chosen if item.after else frozenset[str]()
     if item.after is not None and item.certainty is not None:
         if not item.certainty.decided:
-            yield _open(item, item.after, before)
+            yield _open(item, item.after, before, followers)
             return
         after = item.certainty.certain
     if before == after:
@@ -75,6 +93,7 @@ def _moves(item: Pass) -> Iterator[Move]:
     left, joined = tuple(sorted(before - after)), tuple(sorted(after - before))
     yield Move(
         application=item.placement,
+        followers=followers,
         origin=left,
         target=joined,
         stays=len(before & after),
@@ -84,7 +103,7 @@ def _moves(item: Pass) -> Iterator[Move]:
     )
 
 
-def _open(item: Pass, verdict: Verdict, before: frozenset[str]) -> Move:
+def _open(item: Pass, verdict: Verdict, before: frozenset[str], followers: tuple[str, ...]) -> Move:
     certainty = item.certainty
     certain = certainty.certain if certainty else frozenset[str]()
     possible = certainty.possible if certainty else frozenset[str]()
@@ -97,6 +116,7 @@ def _open(item: Pass, verdict: Verdict, before: frozenset[str]) -> Move:
     )
     return Move(
         application=item.placement,
+        followers=followers,
         origin=may_leave,
         target=(),
         stays=len(before & certain),

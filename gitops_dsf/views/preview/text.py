@@ -14,6 +14,7 @@ from gitops_dsf.views.preview.wording import (
     foreign_line,
     inventory_lines,
     is_long,
+    move_title,
     moves_line,
     names_text,
     plural,
@@ -126,9 +127,8 @@ def _moves(preview: Preview, found: Comparison) -> Iterator[str]:
     if not found.moves:
         yield "  none"
     for move in found.moves:
-        yield (
-            f"  {move.application}: {names_text(move.origin, NAMES) or NOWHERE} -> {target_text(move, NAMES)}"
-        )
+        origin = names_text(move.origin, NAMES) or NOWHERE
+        yield f"  {move_title(move, NAMES)}: {origin} -> {target_text(move, NAMES)}"
         yield f"    {move.reason}"
         yield from (f"    {standing_text(standing)}" for standing in move.standings)
     if found.pending:

@@ -35,6 +35,20 @@ class FleetVersion:
         return dict(sorted((_key(item), item) for item in self.delivered if item["kind"] == "Placement"))
 
     @cached_property
+    def followers(self) -> Mapping[str, tuple[str, ...]]:
+        """For each Placement, the sorted names of the applications that follow its decision. A Placement that
+        is copied counts as one application of its name.
+        """
+        found: dict[str, list[str]] = {key: [] for key in self.placements}
+        home = self.plan.repository.spec.argocd.namespace
+        for application in self.plan.applications:
+            found[f"{home}/{application.placement}"].append(application.name)
+        scored = {f"{item.namespace}/{item.name}" for item in self.plan.placements}
+        for key in found.keys() - scored:
+            found[key].append(key.partition("/")[2])
+        return {key: tuple(sorted(names)) for key, names in found.items()}
+
+    @cached_property
     def bindings(self) -> tuple[Object, ...]:
         """ManagedClusterSetBindings."""
         return tuple(item for item in self.delivered if item["kind"] == "ManagedClusterSetBinding")

@@ -64,13 +64,24 @@ def moves_line(preview: Preview) -> str:
     found = preview.comparison.moves if preview.comparison else None
     if found is None:
         return f"which applications move is {UNKNOWN}: {preview.evidence.missing}"
-    known, unknown = sum(not move.unknown for move in found), sum(move.unknown for move in found)
+    known = sum(len(move.followers) for move in found if not move.unknown)
+    others = sum(not move.followers and not move.unknown for move in found)
+    unknown = sum(max(1, len(move.followers)) for move in found if move.unknown)
     text = (
         f"{plural(known, 'application')} {'moves' if known == 1 else 'move'}"
         if known
         else "no application moves"
     )
+    if others:
+        text += f", {plural(others, 'decision')} for other consumers {'changes' if others == 1 else 'change'}"
     return f"{text}, and {unknown} more are unknown until the changed scorers have run" if unknown else text
+
+
+def move_title(move: Move, limit: int) -> str:
+    """The Placement, and the applications that follow it unless that is one of the same name."""
+    if not move.followers or move.followers == (move.application.partition("/")[2],):
+        return move.application
+    return f"{move.application} ({names_text(move.followers, limit)})"
 
 
 def evidence_line(evidence: Evidence) -> str:

@@ -198,7 +198,7 @@ def test_an_application_of_upstream_mode_needs_the_name_of_the_score_alone() -> 
     named = scorer("cpu", "  scoring: {params: {name: My_Score}}", mode="Full")
     assert [
         score.resource_name
-        for score in resolved(settings=UPSTREAM, scorers=named, apps=app).applications[0].scores
+        for score in resolved(settings=UPSTREAM, scorers=named, apps=app).placements[0].scores
     ] == ["my-score"]
 
 
@@ -268,7 +268,7 @@ def test_an_application_gets_coordinates_and_weights() -> None:
     [found] = resolved(
         scorers=scorer("cpu", "  scoring: {params: {name: My_Score, interval: 60}}"),
         apps=APPLICATION.format(scores="{scorer: cpu}"),
-    ).applications
+    ).placements
     [score] = found.scores
     assert (score.resource_name, score.dimension, score.weight) == ("my-score", "My_Score", 1)
     assert (found.score_factor, found.steady_weight) == (5, 1)

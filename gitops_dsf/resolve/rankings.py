@@ -1,21 +1,21 @@
-"""Computes ranking terms and weights of ScoredApplications."""
+"""Computes ranking terms and weights of ScoredApplications and ScoredPlacements."""
 
 from collections.abc import Mapping
 
 from dsf_wire.dimension import fixed_name
 from dsf_wire.scorename import sanitise
-from gitops_dsf.repository.model.application import ScoredApplication
-from gitops_dsf.repository.model.declared import Item
+from gitops_dsf.repository.model.declared import RankingItem
+from gitops_dsf.repository.model.scored_placement import ScoredPlacementSpec
 from gitops_dsf.resolve.overlay import Overlay
 from gitops_dsf.resolve.stickiness import choose
-from gitops_dsf.resolve.types import ResolvedApplication, ResolvedScore
+from gitops_dsf.resolve.types import ResolvedPlacement, ResolvedScore
 
 
-def resolve_application(
-    item: Item[ScoredApplication], overlays: Mapping[str, Overlay]
-) -> ResolvedApplication | None:
-    """Resolves an application. Returns None when a reference or the stickiness is invalid, which a rule
-    reports.
+def resolve_ranking(
+    item: RankingItem, overlays: Mapping[str, Overlay], *, namespace: str
+) -> ResolvedPlacement | None:
+    """Resolves a ranking to the Placement that it renders. Returns None when a reference or the stickiness is
+    invalid, which a rule reports.
     """
     spec = item.value.spec
     scores: list[ResolvedScore] = []
@@ -37,9 +37,12 @@ def resolve_application(
     weights = choose(spec.stickiness, [score.weight for score in scores])
     if weights is None:
         return None
-    return ResolvedApplication(
+    return ResolvedPlacement(
         name=item.name,
-        declared=item.value,
+        namespace=namespace,
+        metadata=item.value.metadata,
+        ranking=spec,
+        renders_bindings=not isinstance(spec, ScoredPlacementSpec) or spec.bindings == "Rendered",
         position=item.position,
         scores=tuple(scores),
         score_factor=weights.factor,
