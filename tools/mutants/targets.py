@@ -33,10 +33,10 @@ _MOVES: Final = (
 
 TARGETS: Final[Mapping[str, Target]] = {
     "publish": Target(
-        sources=("agent/dsf_agent/publish/rule.py", "agent/dsf_agent/publish/publication.py"),
+        sources=("wire/dsf_wire/publishrule.py", "agent/dsf_agent/publish/publication.py"),
         tests=(
             "tests/unit/agent/test_publication*.py",
-            "tests/unit/agent/test_pace.py",
+            "tests/unit/wire/test_publishrule.py",
             "tests/unit/agent/test_cancellation.py",
             "tests/unit/agent/test_scores.py",
             "tests/integration/agent/test_hub.py",

@@ -16,16 +16,17 @@ from dsf_agent.metrics.registry import Metrics
 from dsf_agent.publish.directory import DirectoryStore
 from dsf_agent.publish.hub import HubStore
 from dsf_agent.publish.publication import Publication
-from dsf_agent.publish.rule import Rule
 from dsf_agent.publish.store import ScoreStore
 from dsf_agent.schedule.cycle import Cycle
-from dsf_agent.schedule.grid import Grid, stable_fraction
+from dsf_agent.schedule.grid import Grid
 from dsf_agent.schedule.worker import Worker
 from dsf_agent.scoring.labels import LabelSets
 from dsf_agent.scoring.stage import Score
 from dsf_runtime.access import Access, InCluster, runs_in_pod
 from dsf_runtime.clock import Clock
 from dsf_runtime.kubeconfig import Kubeconfig
+from dsf_wire.publishrule import Rule
+from dsf_wire.spread import stable_fraction
 from dsf_wire.summary import Summary
 
 

@@ -12,11 +12,11 @@ from typing import Final
 
 from dsf_agent.errors import PublishError, Reason
 from dsf_agent.metrics.registry import ScorerMetrics
-from dsf_agent.publish.rule import Published, Rule, decide
 from dsf_agent.publish.store import ScoreStore, Stored
 from dsf_runtime.backoff import Backoff
 from dsf_runtime.clock import happens_within
 from dsf_wire import scorename
+from dsf_wire.publishrule import Published, Rule, decide
 from dsf_wire.summary import Summary
 
 log = logging.getLogger(__name__)

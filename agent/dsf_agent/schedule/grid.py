@@ -1,14 +1,7 @@
 """When a scorer runs: at once, then on a fixed grid that differs between clusters. Pure."""
 
-import hashlib
 import math
 from dataclasses import dataclass
-
-
-def stable_fraction(*parts: str) -> float:
-    """A number in [0, 1) that depends only on the parts, so it is the same after a restart."""
-    digest = hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).digest()
-    return int.from_bytes(digest[:8], "big") / 2**64
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,8 +8,8 @@ from typing import Final, Protocol
 
 from dsf_agent.errors import Reason
 from dsf_agent.metrics.registry import Metrics
-from dsf_agent.schedule.grid import stable_fraction
 from dsf_agent.schedule.worker import Worker, WorkerState
+from dsf_wire.spread import stable_fraction
 from dsf_wire.summary import Summary
 
 log = logging.getLogger(__name__)

@@ -11,9 +11,9 @@ from dsf_agent.configuration.snapshot import parse
 from dsf_agent.metrics.registry import Metrics
 from dsf_agent.publish.prune import Pruner
 from dsf_agent.publish.publication import Publication
-from dsf_agent.publish.rule import Rule
 from dsf_agent.publish.store import Stored
 from dsf_runtime.clock import happens_within
+from dsf_wire.publishrule import Rule
 from dsf_wire.summary import Summary
 
 TURNS = range(8)

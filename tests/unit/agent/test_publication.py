@@ -9,8 +9,8 @@ import pytest
 from dsf_agent.errors import PublishError, Reason
 from dsf_agent.metrics.registry import Metrics
 from dsf_agent.publish.publication import Publication
-from dsf_agent.publish.rule import Rule
 from dsf_agent.publish.store import Stored
+from dsf_wire.publishrule import Rule
 from dsf_wire.summary import Summary
 from tests.support.waiting import until
 

@@ -14,8 +14,8 @@ import pytest
 from dsf_agent.errors import PublishError, Reason
 from dsf_agent.metrics.registry import Metrics
 from dsf_agent.publish.publication import CLOCK_SLACK_SECONDS, Publication
-from dsf_agent.publish.rule import Rule
 from dsf_agent.publish.store import Stored, labels
+from dsf_wire.publishrule import Rule
 from dsf_wire.summary import Summary
 
 TTL, LEAST = 900.0, 60.0

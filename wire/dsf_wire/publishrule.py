@@ -1,4 +1,7 @@
-"""When scores are written (spec.publish of a DynamicScorer). Pure."""
+"""When an agent writes the scores of a scorer to the hub (spec.publish of a DynamicScorer). Pure.
+
+The agent and the backtest decide by the same functions.
+"""
 
 import operator
 from collections.abc import Iterator, Mapping

@@ -1,37 +1,10 @@
-"""The grid of cycles, and when scores are written."""
+"""When the scores of a scorer are written."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from dsf_agent.publish.rule import Decision, Published, Rule, changed, decide
-from dsf_agent.schedule.grid import Grid, stable_fraction
+from dsf_wire.publishrule import Decision, Published, Rule, changed, decide
+from dsf_wire.spread import stable_fraction
 from dsf_wire.summary import PublishRule, Summary
-
-
-@given(st.floats(1, 1e5), st.floats(0, 1), st.floats(0, 1e7), st.floats(0, 1e5))
-def test_the_next_run_is_on_the_grid_and_in_the_future(
-    interval: float, part: float, now: float, least: float
-) -> None:
-    """There is no drift: the time is the phase plus a whole number of intervals, not earlier than
-    requested, and not more than one interval later.
-    """
-    grid = Grid(interval=interval, phase=part * interval)
-    due_at = grid.next(after=now, least=least)
-    assert now + least - 1e-6 <= due_at <= now + least + interval * 1.000001
-    steps = (due_at - grid.phase) / interval
-    assert abs(steps - round(steps)) < 1e-6
-
-
-def test_fractions_differ_between_clusters_and_not_between_starts() -> None:
-    """A thousand clusters are spread evenly."""
-    assert stable_fraction("c1", "cpu") == stable_fraction("c1", "cpu")
-    buckets = [0] * 10
-    for number in range(1000):
-        buckets[int(stable_fraction(f"cluster{number}", "cpu") * 10)] += 1
-    assert min(buckets) > 60
-    assert stable_fraction("ab", "c") != stable_fraction("a", "bc")
-
 
 RULE = Rule(deadband=2, min_interval=60, ttl=900, jitter=0.0)
 
