@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from typing import Final
 
-from dsf_agent.schedule.grid import Grid, stable_fraction
+from dsf_agent.schedule.grid import Grid
+from dsf_wire.spread import stable_fraction
 from tests.support.agent.http import Seen
 
 SLACK_SECONDS: Final = 0.1
