@@ -114,6 +114,10 @@ class Informer(Generic[T]):
         self._refused = ""
         """The last error of the list or the watch; empty after a watch was opened."""
         self.synced = asyncio.Event()
+        self.attempted = asyncio.Event()
+        """Set when the first attempt to read the list ended, whether it failed or not."""
+        self.failure: ApiError | None = None
+        """Why the last list or watch failed; None after a watch was opened."""
         self.relists = 0
         """Number of lists read so far."""
 
@@ -133,7 +137,7 @@ class Informer(Generic[T]):
         if self._refused:
             return self._refused
         if self._clock() - self._heard_at > STALE_SECONDS:
-            return f"{self.resource}: nothing was heard from the hub for more than {STALE_SECONDS:g} s"
+            return f"{self.resource}: nothing was heard from the API server for more than {STALE_SECONDS:g} s"
         return ""
 
     def listen(self, listener: Callable[[str, T | None], None]) -> Callable[[], None]:
@@ -171,6 +175,7 @@ class Informer(Generic[T]):
         self._heard_at = self._clock()
         await self._tell(old, found)
         self.synced.set()
+        self.attempted.set()
         return version
 
     async def run(self) -> None:
@@ -187,6 +192,8 @@ class Informer(Generic[T]):
                 fine = self._heard or (bool(self._version) and monotonic() - began >= SHORT_SECONDS)
             except ApiError as error:
                 LOG.warning("watch of %s broke: %s", self._path, error)
+                self.failure = error
+                self.attempted.set()
                 if error.status and error.status != HTTPStatus.GONE:
                     self._refused = str(error)
                 fine, refused = False, refused + 1 if error.status in OVERLOADED else 0
@@ -215,7 +222,7 @@ class Informer(Generic[T]):
                 self._heard = True
 
     def _opened(self) -> None:
-        self._heard_at, self._refused = self._clock(), ""
+        self._heard_at, self._refused, self.failure = self._clock(), "", None
 
     def _read(self, raw: msgspec.Raw) -> tuple[str, T | None]:
         """The key and item of an object. If the object cannot be read, the earlier item, or None."""
@@ -253,7 +260,9 @@ class Informer(Generic[T]):
         """Applies one event. Returns the version to continue from, empty if the list must be read again."""
         head = msgspec.json.decode(raw, type=_Versioned)
         if kind == "ERROR":
-            LOG.info("the hub ended the watch of %s with %s, reading the list again", self._path, head.code)
+            LOG.info(
+                "the API server ended the watch of %s with %s, reading the list again", self._path, head.code
+            )
             return ""
         if kind != "BOOKMARK":
             key, item = self._read(raw)

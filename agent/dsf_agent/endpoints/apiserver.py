@@ -59,6 +59,11 @@ class ApiServer:
     def server_clock(self) -> HubClock:
         return self._server.clock
 
+    @property
+    def reader(self) -> apiserver.ApiServer:
+        """The client underneath, for informers. Its failures are ApiErrors, see ``reason_of``."""
+        return self._server
+
     async def call(
         self,
         method: str,
@@ -77,7 +82,7 @@ class ApiServer:
                 method, path, params=params, body=body, content_type=content_type, accept=accept
             )
         except ApiError as error:
-            raise PublishError(str(error), reason=_reason(error), retry_after=error.retry_after) from error
+            raise PublishError(str(error), reason=reason_of(error), retry_after=error.retry_after) from error
         if found.body and not found.body.lstrip().startswith(b"{"):
             msg = f"{display(found.url)} did not answer with a JSON object"
             raise PublishError(msg, reason=Reason.INVALID_BODY)
@@ -87,7 +92,8 @@ class ApiServer:
         await self._server.close()
 
 
-def _reason(error: ApiError) -> Reason:
+def reason_of(error: ApiError) -> Reason:
+    """The reason for a failed request to an API server."""
     if error.kind is not None:
         return callerrors.kind_reason(error.kind)
     if error.status in {400, 422}:

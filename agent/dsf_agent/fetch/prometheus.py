@@ -13,6 +13,7 @@ from dsf_agent.endpoints.transport import Answer, Body, Call
 from dsf_agent.errors import FetchError
 from dsf_agent.fetch import promjson
 from dsf_agent.fetch.series import Series
+from dsf_agent.kubernetes.cluster import Cluster
 from dsf_runtime.calls import display
 from dsf_wire import query
 from dsf_wire.summary import Summary
@@ -52,7 +53,8 @@ class Window:
 class PrometheusSource:
     """Sends range queries, or instant queries if the endpoint's path ends with ``/query``."""
 
-    def __init__(self, *, scorer: Summary, endpoint: Endpoint) -> None:
+    def __init__(self, *, scorer: Summary, endpoint: Endpoint, cluster: Cluster) -> None:
+        del cluster
         self._scorer = scorer
         self._endpoint = endpoint
         self._queries = [part.text for part in query.split(scorer.source_query)]

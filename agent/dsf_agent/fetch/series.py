@@ -5,6 +5,7 @@ from typing import Protocol
 
 from dsf_agent.endpoints.endpoint import Endpoint
 from dsf_agent.endpoints.transport import Body
+from dsf_agent.kubernetes.cluster import Cluster
 from dsf_wire.summary import Summary
 
 
@@ -27,7 +28,7 @@ class Source(Protocol):
     cycles.
     """
 
-    def __init__(self, *, scorer: Summary, endpoint: Endpoint) -> None: ...
+    def __init__(self, *, scorer: Summary, endpoint: Endpoint, cluster: Cluster) -> None: ...
 
     @staticmethod
     def fault(scorer: Summary) -> str | None:

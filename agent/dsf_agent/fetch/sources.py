@@ -5,16 +5,18 @@ from types import MappingProxyType
 from typing import Final
 
 from dsf_agent.endpoints.endpoint import Endpoint
+from dsf_agent.fetch.kubernetes import KubernetesSource
 from dsf_agent.fetch.prometheus import PrometheusSource
 from dsf_agent.fetch.series import Series, Source
+from dsf_agent.kubernetes.cluster import SOURCE_TYPE, Cluster
 from dsf_wire.summary import Summary
 
 
 class NoSource:
     """Source type None: the scoring API needs no series."""
 
-    def __init__(self, *, scorer: Summary, endpoint: Endpoint) -> None:
-        del scorer, endpoint
+    def __init__(self, *, scorer: Summary, endpoint: Endpoint, cluster: Cluster) -> None:
+        del scorer, endpoint, cluster
 
     @staticmethod
     def fault(scorer: Summary) -> str | None:
@@ -27,7 +29,7 @@ class NoSource:
 
 
 SOURCES: Final[Mapping[str, type[Source]]] = MappingProxyType(
-    {"None": NoSource, "Prometheus": PrometheusSource}
+    {SOURCE_TYPE: KubernetesSource, "None": NoSource, "Prometheus": PrometheusSource}
 )
 
 

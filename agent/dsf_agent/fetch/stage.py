@@ -9,6 +9,7 @@ from dsf_agent.endpoints.transport import Transport
 from dsf_agent.errors import CallError, FetchError
 from dsf_agent.fetch import sources
 from dsf_agent.fetch.series import Series
+from dsf_agent.kubernetes.cluster import Cluster
 from dsf_wire.summary import Summary
 
 
@@ -16,12 +17,18 @@ class Fetch:
     """The first stage of a cycle, for one scorer."""
 
     def __init__(
-        self, *, scorer: Summary, transport: Transport, credentials: Credentials, reservation: Reservation
+        self,
+        *,
+        scorer: Summary,
+        transport: Transport,
+        credentials: Credentials,
+        reservation: Reservation,
+        cluster: Cluster,
     ) -> None:
         self._endpoint = Endpoint(
             transport=transport, credentials=credentials, auth=source_auth(scorer), reservation=reservation
         )
-        self._source = sources.of(scorer)(scorer=scorer, endpoint=self._endpoint)
+        self._source = sources.of(scorer)(scorer=scorer, endpoint=self._endpoint, cluster=cluster)
 
     async def __call__(self, *, now: float) -> Series:
         """The series at ``now`` (Unix seconds). Raises FetchError."""

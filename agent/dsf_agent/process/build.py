@@ -12,6 +12,8 @@ from dsf_agent.endpoints.budget import Budget
 from dsf_agent.endpoints.credentials import Credentials, NoSecretReader, SecretReader, SpokeSecretReader
 from dsf_agent.endpoints.transport import Transport
 from dsf_agent.fetch.stage import Fetch
+from dsf_agent.kubernetes.changes import Trigger
+from dsf_agent.kubernetes.cluster import SOURCE_TYPE, Cluster
 from dsf_agent.metrics.registry import Metrics
 from dsf_agent.publish.directory import DirectoryStore
 from dsf_agent.publish.hub import HubStore
@@ -42,10 +44,12 @@ class Adapters:
     credentials: Credentials
     hub: ApiServer | None
     spoke: ApiServer | None
+    cluster: Cluster
     store: ScoreStore | None
     rng: random.Random
 
     async def close(self) -> None:
+        await self.cluster.close()
         await self.transport.close()
         for server in (self.hub, self.spoke):
             if server is not None:
@@ -56,7 +60,11 @@ class Adapters:
         return Cycle(
             scorer=scorer,
             fetch=Fetch(
-                scorer=scorer, transport=self.transport, credentials=self.credentials, reservation=reservation
+                scorer=scorer,
+                transport=self.transport,
+                credentials=self.credentials,
+                reservation=reservation,
+                cluster=self.cluster,
             ),
             score=Score(
                 scorer=scorer,
@@ -98,6 +106,11 @@ class Adapters:
             clock=self.clock,
             metrics=self.metrics.of(scorer.score_name),
             rng=self.rng,
+            trigger=(
+                Trigger(changes=self.cluster.changes, clock=self.clock)
+                if scorer.source_type == SOURCE_TYPE
+                else None
+            ),
         )
 
 
@@ -131,6 +144,7 @@ def adapters(settings: Settings, *, clock: Clock) -> Adapters:
         credentials=Credentials(reader=secrets, clock=clock, token_file=settings.token_file),
         hub=hub,
         spoke=spoke,
+        cluster=Cluster(server=spoke, clock=clock, wait_seconds=settings.limits.total_seconds),
         store=store,
         rng=random.Random(),  # noqa: S311 - jitter, not secrets
     )

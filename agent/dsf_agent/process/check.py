@@ -63,6 +63,7 @@ async def run(adapters: Adapters, *, only: list[str]) -> int:
 
 async def _rows(adapters: Adapters, found: Snapshot, *, only: list[str]) -> list[Row]:
     scorers = [scorer for scorer in found.scorers if not only or scorer.name in only]
+    await adapters.cluster.follow(scorers)
     rows = list(await asyncio.gather(*(_row(adapters, scorer) for scorer in scorers)))
     for problem in found.problems:
         if not only or problem.name in only:

@@ -150,6 +150,7 @@ class Agent:
             if snapshot is None:
                 return
             wanted = [scorer for scorer in snapshot.scorers if scorer.score_name not in suspended]
+            await self._adapters.cluster.follow(wanted)
             await self._scheduler.apply(wanted)
             for state, count in (
                 ("running", len(wanted)),

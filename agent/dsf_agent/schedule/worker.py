@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from dsf_agent.errors import AgentError, FetchError, Reason, Stage
+from dsf_agent.kubernetes.changes import Trigger
 from dsf_agent.metrics.registry import ScorerMetrics
 from dsf_agent.publish.publication import Publication
 from dsf_agent.schedule.cycle import Cycle, CycleResult
@@ -51,7 +52,11 @@ class Worker:
         clock: Clock,
         metrics: ScorerMetrics,
         rng: random.Random,
+        trigger: Trigger | None = None,
     ) -> None:
+        """``trigger`` starts cycles between those of the grid; None for sources that only answer when they
+        are asked.
+        """
         self._scorer = scorer
         self._cycle = cycle
         self._publication = publication
@@ -59,6 +64,7 @@ class Worker:
         self._clock = clock
         self._metrics = metrics
         self._rng = rng
+        self._trigger = trigger
         self._draining = asyncio.Event()
         self._backoff = Backoff(
             first=min(FIRST_RETRY_SECONDS, grid.interval),
@@ -99,7 +105,9 @@ class Worker:
             if self._draining.is_set():
                 return
             started = self._clock.monotonic()
-            self._metrics.started(late=started - due)
+            self._metrics.started(late=max(0.0, started - due))
+            if self._trigger is not None:
+                self._trigger.started()
             retry = await self._once()
             now = self._clock.monotonic()
             if retry is None:
@@ -110,15 +118,27 @@ class Worker:
                 due = now + retry
 
     async def _until(self, due: float) -> None:
+        """Returns at this time, or earlier when the trigger starts a cycle or the worker drains."""
         while (wait := due - self._clock.monotonic()) > 0 and not self._draining.is_set():
             timer = asyncio.ensure_future(self._clock.sleep(wait))
             drained = asyncio.ensure_future(self._draining.wait())
+            tasks = [timer, drained]
+            if self._trigger is not None and self._succeeded_last():
+                tasks.append(asyncio.ensure_future(self._trigger.wait()))
             try:
-                await asyncio.wait({timer, drained}, return_when=asyncio.FIRST_COMPLETED)
+                await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+                if any(task.done() for task in tasks[2:]):
+                    return
             finally:
-                for task in (timer, drained):
+                for task in tasks:
                     task.cancel()
-                await asyncio.gather(timer, drained, return_exceptions=True)
+                await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _succeeded_last(self) -> bool:
+        """Whether a change may start a cycle. After a failure, and before the first cycle, only the delay
+        counts.
+        """
+        return self._state.last_success is not None and not self._state.failures
 
     async def _once(self) -> float | None:
         """Runs one cycle. Returns None after success, else the seconds to wait."""

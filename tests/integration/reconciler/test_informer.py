@@ -393,7 +393,7 @@ def test_an_informer_that_hears_nothing_for_too_long_is_broken() -> None:
             now += STALE_SECONDS
             assert informer.broken == ""
             now += 1
-            assert informer.broken == "things: nothing was heard from the hub for more than 150 s"
+            assert informer.broken == "things: nothing was heard from the API server for more than 150 s"
             hub.writers[-1].close()
             await until(lambda: not informer.broken)
             task.cancel()

@@ -1,0 +1,282 @@
+"""Follows nodes and pods of the agent's own cluster while a scorer needs them."""
+
+import asyncio
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+
+from dsf_agent.endpoints.apiserver import ApiServer, reason_of
+from dsf_agent.errors import FetchError, PublishError, Reason
+from dsf_agent.kubernetes import objects
+from dsf_agent.kubernetes.changes import Changes
+from dsf_agent.kubernetes.history import History, Key
+from dsf_agent.kubernetes.objects import Node, NodeUsage, Pod
+from dsf_agent.kubernetes.totals import Totals
+from dsf_agent.kubernetes.values import samples
+from dsf_runtime.apiserver import ApiError
+from dsf_runtime.clock import Clock
+from dsf_runtime.informer import Informer
+from dsf_wire.measures import METRICS_API, Selection, select
+from dsf_wire.summary import Summary
+
+log = logging.getLogger(__name__)
+
+SOURCE_TYPE: Final = "Kubernetes"
+RUNNING_PODS: Final = "status.phase!=Succeeded,status.phase!=Failed"
+"""Completed pods are left out by the API server."""
+RESTART_SECONDS: Final = 30.0
+"""Pause after a bug in the agent ended the informers."""
+USAGE_SECONDS: Final = 15.0
+"""How long an answer of metrics.k8s.io is used. metrics-server measures every 15 s by default."""
+USAGE_PATH: Final = f"/apis/{METRICS_API}/v1beta1/nodes"
+HISTORY_BYTES: Final = 4 << 20
+"""Most bytes of the history of one scorer."""
+ALL_HISTORY_BYTES: Final = 16 << 20
+"""Most bytes of all histories. Many scorers share it equally."""
+
+Labelled = tuple[Key, float]
+"""The labels of a series as JSON, and its value."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Following:
+    """The informers, and what is counted from them."""
+
+    nodes: Informer[Node]
+    pods: Informer[Pod]
+    totals: Totals
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Recording:
+    scorer: Summary
+    history: History
+    task: asyncio.Task[None]
+
+
+class Cluster:
+    """One pair of informers for all scorers of source type Kubernetes. Without such a scorer nothing is
+    followed, and nothing is kept.
+
+    ``server`` is None if the agent knows no API server of its cluster. ``wait_seconds`` limits how long
+    ``read`` waits for the first lists.
+    """
+
+    def __init__(self, *, server: ApiServer | None, clock: Clock, wait_seconds: float) -> None:
+        self.changes = Changes()
+        self._server = server
+        self._clock = clock
+        self._wait_seconds = wait_seconds
+        self._following: _Following | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._recordings: dict[str, _Recording] = {}
+        self._usage: Mapping[str, NodeUsage] = {}
+        self._usage_at: float | None = None
+        self._usage_lock = asyncio.Lock()
+
+    async def follow(self, scorers: Iterable[Summary]) -> None:
+        """Starts or stops what these scorers need. Calls must not overlap."""
+        wanted = {scorer.name: scorer for scorer in scorers if scorer.source_type == SOURCE_TYPE}
+        stopping = [
+            self._recordings.pop(name).task
+            for name, recording in list(self._recordings.items())
+            if name not in wanted or _window(wanted[name]) != _window(recording.scorer)
+        ]
+        if not wanted and self._task is not None:
+            stopping.append(self._task)
+            self._task = self._following = None
+            self._usage, self._usage_at = {}, None
+            log.info("no scorer needs nodes and pods any more, so they are not followed")
+        for task in stopping:
+            task.cancel()
+        await asyncio.gather(*stopping, return_exceptions=True)
+        if wanted and self._task is None and self._server is not None:
+            self._following = self._new(self._server)
+            run = self._run(self._following, server=self._server)
+            self._task = asyncio.create_task(run, name="follow nodes and pods")
+        for name, scorer in wanted.items():
+            if scorer.source_range and name not in self._recordings:
+                history = History(
+                    step=scorer.source_step, seconds=scorer.source_range, most_bytes=HISTORY_BYTES
+                )
+                task = asyncio.create_task(self._record(scorer, history), name=f"record {name}")
+                self._recordings[name] = _Recording(scorer=scorer, history=history, task=task)
+        for recording in self._recordings.values():
+            recording.history.most_bytes = min(HISTORY_BYTES, ALL_HISTORY_BYTES // len(self._recordings))
+
+    async def close(self) -> None:
+        """Stops everything."""
+        await self.follow(())
+
+    @property
+    def follows(self) -> bool:
+        """Whether nodes and pods are followed."""
+        return self._task is not None
+
+    def history(self, name: str) -> History | None:
+        """The history of a scorer, if it has one."""
+        recording = self._recordings.get(name)
+        return recording.history if recording is not None else None
+
+    async def read(self, selections: Sequence[Selection]) -> list[Labelled]:
+        """The present samples of these expressions, in order. Raises FetchError."""
+        following = await self._ready()
+        usage: Mapping[str, NodeUsage] = {}
+        if any(selection.measure.needs_usage for selection in selections):
+            usage = await self._used()
+        found: list[Labelled] = []
+        for selection in selections:
+            measured = samples(selection, totals=following.totals, usage=usage)
+            name = selection.measure.name
+            found += [
+                (msgspec.json.encode({"__name__": name, **dict(sample.labels)}), sample.value)
+                for sample in measured
+            ]
+            await asyncio.sleep(0)
+        return found
+
+    async def _ready(self) -> _Following:
+        """The informers with complete lists. Raises FetchError."""
+        if self._server is None:
+            msg = (
+                "the agent knows no API server of its own cluster: it does not run in a pod, and"
+                " --spoke-kubeconfig is not set"
+            )
+            raise FetchError(msg, reason=Reason.BAD_CREDENTIALS)
+        following = self._following
+        if following is None:
+            msg = "nodes and pods are not followed at the moment"
+            raise FetchError(msg, reason=Reason.INTERNAL)
+        try:
+            async with asyncio.timeout(self._wait_seconds):
+                for informer in (following.nodes, following.pods):
+                    await informer.attempted.wait()
+        except TimeoutError as error:
+            msg = f"the lists of nodes and pods were not complete after {self._wait_seconds:g} s"
+            raise FetchError(msg, reason=Reason.TIMEOUT) from error
+        _check(following.nodes)
+        _check(following.pods)
+        return following
+
+    async def _used(self) -> Mapping[str, NodeUsage]:
+        """The usage by node, at most USAGE_SECONDS old. Raises FetchError."""
+        assert self._server is not None  # noqa: S101 - see _ready
+        async with self._usage_lock:
+            now = self._clock.monotonic()
+            if self._usage_at is not None and now - self._usage_at < USAGE_SECONDS:
+                return self._usage
+            try:
+                body = (await self._server.call("GET", USAGE_PATH)).body
+                self._usage = objects.usage(body)
+            except PublishError as error:
+                raise FetchError(
+                    _usage_text(error), reason=error.reason, retry_after=error.retry_after
+                ) from error
+            except (msgspec.MsgspecError, ValueError) as error:
+                msg = f"{USAGE_PATH} did not answer with a NodeMetricsList: {error}"
+                raise FetchError(msg, reason=Reason.INVALID_BODY) from error
+            self._usage_at = now
+            return self._usage
+
+    def _new(self, server: ApiServer) -> _Following:
+        totals = Totals()
+        nodes = Informer(api=server.reader, path="/api/v1/nodes", project=objects.node)
+        pods = Informer(
+            api=server.reader,
+            path="/api/v1/pods",
+            project=objects.pod,
+            key=objects.pod_key,
+            selector={"fieldSelector": RUNNING_PODS},
+        )
+        nodes.compare(totals.node_changed)
+        pods.compare(totals.pod_changed)
+
+        def changed(_key: str, _item: Node | Pod | None) -> None:
+            # The first lists are no changes: no scorer has seen anything before.
+            if nodes.synced.is_set() and pods.synced.is_set():
+                self.changes.mark()
+
+        nodes.listen(changed)
+        pods.listen(changed)
+        return _Following(nodes=nodes, pods=pods, totals=totals)
+
+    async def _run(self, following: _Following, *, server: ApiServer) -> None:
+        """Runs the informers. If a bug ends one of them, new ones start after a pause."""
+        while True:
+            tasks = [
+                asyncio.create_task(informer.run(), name=f"follow {informer.resource}")
+                for informer in (following.nodes, following.pods)
+            ]
+            try:
+                await asyncio.gather(*tasks)
+            except Exception:
+                self._following = None
+                log.exception(
+                    "following nodes and pods failed because of a bug in the agent, it starts again in %.0f"
+                    " s",
+                    RESTART_SECONDS,
+                    extra={"reason": Reason.INTERNAL.value},
+                )
+            finally:
+                for task in tasks:
+                    task.cancel()
+                await asyncio.gather(*tasks, return_exceptions=True)
+            await self._clock.sleep(RESTART_SECONDS)
+            following = self._following = self._new(server)
+
+    async def _record(self, scorer: Summary, history: History) -> None:
+        """Records the scorer's samples at every multiple of its step, until it is cancelled. A moment at
+        which nothing can be read is left out.
+        """
+        selections, step = select(scorer.source_query), scorer.source_step
+        while True:
+            now = self._clock.wall()
+            due = (now // step + 1) * step
+            await self._clock.sleep(due - now)
+            try:
+                history.record(await self.read(selections), at=due)
+            except FetchError as error:
+                log.debug("no sample for the history: %s", error, extra={"scorer": scorer.name})
+            except Exception:
+                log.exception(
+                    "recording a sample failed because of a bug in the agent",
+                    extra={"scorer": scorer.name, "reason": Reason.INTERNAL.value},
+                )
+
+
+def _window(scorer: Summary) -> tuple[str, int, int]:
+    return scorer.source_query, scorer.source_range, scorer.source_step
+
+
+def _check(informer: Informer[Node] | Informer[Pod]) -> None:
+    """Raises FetchError if the objects are not known, or may be outdated."""
+    failure = informer.failure
+    if informer.synced.is_set() and not informer.broken:
+        return
+    if failure is None:
+        raise FetchError(informer.broken, reason=Reason.TIMEOUT)
+    raise FetchError(
+        _text(failure, informer.resource), reason=reason_of(failure), retry_after=failure.retry_after
+    )
+
+
+def _text(failure: ApiError, resource: str) -> str:
+    if reason_of(failure) is not Reason.FORBIDDEN:
+        return str(failure)
+    return (
+        f"{failure}; the agent's ServiceAccount needs get, list and watch on {resource} of the whole cluster"
+    )
+
+
+def _usage_text(error: PublishError) -> str:
+    if error.reason is Reason.NOT_FOUND:
+        return (
+            f"{error}; this cluster does not serve {METRICS_API}: install metrics-server, or use measures"
+            " without usage"
+        )
+    if error.reason is Reason.FORBIDDEN:
+        return f"{error}; the agent's ServiceAccount needs get and list on nodes of {METRICS_API}"
+    return str(error)

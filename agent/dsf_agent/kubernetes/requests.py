@@ -1,0 +1,148 @@
+"""How much a pod requests, by the rules of Kubernetes' scheduler. Pure.
+
+They are those of k8s.io/component-helpers/resource, function PodRequests, with the options that the scheduler
+sets (pkg/scheduler/framework/types.go, calculateResource): containers run together; init containers run one
+after another and before them; a sidecar is an init container that keeps running; pod-level resources replace
+the sums; overhead is added; a resize in place counts with the larger of old and new.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+
+from dsf_agent.kubernetes.quantity import nanos
+
+Requests = dict[str, int]
+"""Billionths by resource name."""
+
+POD_LEVEL: Final = frozenset({"cpu", "memory"})
+"""Resources that a pod can request as a whole, besides those that begin with HUGE_PAGES."""
+HUGE_PAGES: Final = "hugepages-"
+
+
+class Resources(msgspec.Struct, gc=False):
+    """Quantities as they are written."""
+
+    requests: dict[str, str] | None = None
+
+
+class Container(msgspec.Struct, gc=False, rename="camel"):
+    name: str = ""
+    restart_policy: str = ""
+    resources: Resources | None = None
+
+
+class ContainerStatus(msgspec.Struct, gc=False, rename="camel"):
+    """``resources`` is what the kubelet applied, ``allocated_resources`` what the node admitted."""
+
+    name: str = ""
+    resources: Resources | None = None
+    allocated_resources: dict[str, str] | None = None
+
+
+class Condition(msgspec.Struct, gc=False):
+    """A condition of a node or a pod."""
+
+    type: str = ""
+    status: str = ""
+    reason: str = ""
+
+
+class PodSpec(msgspec.Struct, gc=False, rename="camel"):
+    node_name: str = ""
+    containers: list[Container] | None = None
+    init_containers: list[Container] | None = None
+    overhead: dict[str, str] | None = None
+    resources: Resources | None = None
+
+
+class PodStatus(msgspec.Struct, gc=False, rename="camel"):
+    phase: str = ""
+    conditions: list[Condition] | None = None
+    container_statuses: list[ContainerStatus] | None = None
+    init_container_statuses: list[ContainerStatus] | None = None
+    resources: Resources | None = None
+    allocated_resources: dict[str, str] | None = None
+
+
+def effective(spec: PodSpec, status: PodStatus) -> Requests:
+    """The requests of a pod in billionths. Raises ValueError for a quantity that is none."""
+    infeasible = any(
+        one.type == "PodResizePending" and one.reason == "Infeasible" for one in status.conditions or ()
+    )
+    statuses = {
+        one.name: one for one in (*(status.container_statuses or ()), *(status.init_container_statuses or ()))
+    }
+    total: Requests = {}
+    for container in spec.containers or ():
+        _add(total, _of_container(container, statuses, infeasible=infeasible))
+    sidecars: Requests = {}
+    most: Requests = {}
+    for container in spec.init_containers or ():
+        if container.restart_policy == "Always":
+            found = _of_container(container, statuses, infeasible=infeasible)
+            _add(total, found)
+            _add(sidecars, found)
+            _raise(most, sidecars)
+        else:
+            during = _read(container.resources)
+            _add(during, sidecars)
+            _raise(most, during)
+    _raise(total, most)
+    total.update(_pod_level(spec, status, infeasible=infeasible))
+    _add(total, _quantities(spec.overhead))
+    return total
+
+
+def _of_container(
+    container: Container, statuses: Mapping[str, ContainerStatus], *, infeasible: bool
+) -> Requests:
+    wanted, status = _read(container.resources), statuses.get(container.name)
+    if status is None or status.resources is None:
+        return wanted
+    return _largest(wanted, status.resources, status.allocated_resources, infeasible=infeasible)
+
+
+def _pod_level(spec: PodSpec, status: PodStatus, *, infeasible: bool) -> Requests:
+    """The resources that the pod requests as a whole. They replace the sums over its containers."""
+    wanted = {name: amount for name, amount in _read(spec.resources).items() if _is_pod_level(name)}
+    if not wanted or status.resources is None:
+        return wanted
+    found = _largest(
+        _read(spec.resources), status.resources, status.allocated_resources, infeasible=infeasible
+    )
+    return {name: found.get(name, 0) for name in wanted}
+
+
+def _largest(
+    wanted: Requests, applied: Resources, admitted: Mapping[str, str] | None, *, infeasible: bool
+) -> Requests:
+    """The largest amount of each resource. A resize that the node can never admit does not count."""
+    found = {} if infeasible else wanted
+    _raise(found, _read(applied))
+    _raise(found, _quantities(admitted))
+    return found
+
+
+def _is_pod_level(name: str) -> bool:
+    return name in POD_LEVEL or name.startswith(HUGE_PAGES)
+
+
+def _read(resources: Resources | None) -> Requests:
+    return _quantities(resources.requests) if resources is not None else {}
+
+
+def _quantities(written: Mapping[str, str] | None) -> Requests:
+    return {name: nanos(text) for name, text in written.items()} if written else {}
+
+
+def _add(total: Requests, more: Mapping[str, int]) -> None:
+    for name, amount in more.items():
+        total[name] = total.get(name, 0) + amount
+
+
+def _raise(total: Requests, other: Mapping[str, int]) -> None:
+    for name, amount in other.items():
+        if amount > total.get(name, -1):
+            total[name] = amount

@@ -1,0 +1,158 @@
+"""The values of measures, from the objects of the API."""
+
+import json
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dsf_agent.kubernetes import objects
+from dsf_agent.kubernetes.objects import NodeUsage, Pod
+from dsf_agent.kubernetes.quantity import NANOS
+from dsf_agent.kubernetes.totals import Totals
+from dsf_agent.kubernetes.values import Sample, samples
+from dsf_wire.measures import MEASURES, selection
+from tests.support.agent.clusterobjects import node, pod
+
+
+def raw(plain: dict[str, Any]) -> msgspec.Raw:
+    return msgspec.Raw(json.dumps(plain).encode())
+
+
+def totals(*plain: dict[str, Any]) -> Totals:
+    found = Totals()
+    for one in plain:
+        if one["kind"] == "Node":
+            name, kept = objects.node(raw(one))
+            found.node_changed(name, None, kept)
+        else:
+            key, item = objects.pod(raw(one))
+            found.pod_changed(key, None, item)
+    return found
+
+
+CLUSTER = totals(
+    node("a", cpu="4", memory="8Gi", pods="10", **{"nvidia.com/gpu": "8"}),
+    node("b", cpu="2", memory="4Gi", pods="10"),
+    node("cordoned", cpu="64", memory="64Gi", pods="10", unschedulable=True),
+    node("broken", cpu="64", memory="64Gi", pods="10", ready=False),
+    node("control", cpu="64", memory="64Gi", pods="10", taint="node-role.kubernetes.io/control-plane"),
+    pod("one", on="a", cpu="1500m", memory="2Gi", **{"nvidia.com/gpu": "2"}),
+    pod("two", on="b", cpu="3", memory="1Gi"),
+    pod("done", on="b", cpu="1", memory="1Gi", phase="Succeeded"),
+    pod("failed", on="b", cpu="1", memory="1Gi", phase="Failed"),
+    pod("elsewhere", on="cordoned", cpu="60", memory="1Gi"),
+    pod("starting", on="a", cpu="500m", phase="Pending"),
+    pod("waiting", cpu="100", phase="Pending", unschedulable=True),
+)
+USAGE = {"a": NodeUsage(cpu=NANOS, memory=NANOS * 2**30)}
+
+
+@pytest.mark.parametrize(
+    ("query", "value"),
+    [
+        ("cpu_allocatable_cores", 6.0),
+        ("cpu_requested_cores", 5.0),
+        # 4 - 2 on a. On b 3 of 2 cores are requested, which leaves 0.
+        ("cpu_available_cores", 2.0),
+        ("cpu_available_ratio", 2 / 6),
+        ("memory_allocatable_bytes", 12 * 2**30),
+        ("memory_requested_bytes", 3 * 2**30),
+        ("memory_available_bytes", 9 * 2**30),
+        ("memory_available_ratio", 0.75),
+        ("pods_allocatable", 20.0),
+        ("pods_requested", 3.0),
+        ("pods_available", 17.0),
+        ("cpu_used_cores", 1.0),
+        # Of the four cores of a; nothing is known about b.
+        ("cpu_used_ratio", 0.25),
+        ("memory_used_bytes", 2**30),
+        ("memory_used_ratio", 0.125),
+        ("nodes", 5.0),
+        ("nodes_usable", 2.0),
+        ("nodes_ready", 4.0),
+        ("nodes_ready_ratio", 0.8),
+        ("pods_pending", 2.0),
+        ("pods_unschedulable", 1.0),
+    ],
+)
+def test_the_cluster_has_one_value(query: str, value: float) -> None:
+    assert samples(selection(query), totals=CLUSTER, usage=USAGE) == [Sample((), value)]
+
+
+@pytest.mark.parametrize(
+    ("query", "values"),
+    [
+        ("node_cpu_available_cores", {"a": 2.0, "b": 0.0}),
+        ("node_cpu_available_ratio", {"a": 0.5, "b": 0.0}),
+        ("node_memory_requested_bytes", {"a": 2 * 2**30, "b": 2**30}),
+        ("node_pods_requested", {"a": 2.0, "b": 1.0}),
+        ("node_cpu_used_cores", {"a": 1.0}),
+        ("node_ready", {"a": 1.0, "b": 1.0, "broken": 0.0, "control": 1.0, "cordoned": 1.0}),
+    ],
+)
+def test_each_node_has_a_value(query: str, values: dict[str, float]) -> None:
+    found = samples(selection(query), totals=CLUSTER, usage=USAGE)
+    assert found == [Sample((("node", name),), value) for name, value in values.items()]
+
+
+def test_extended_resources_have_a_series_each() -> None:
+    """The label is spelled as by kube-state-metrics. A resource that no node has, has no series."""
+    gpu = (("resource", "nvidia_com_gpu"),)
+    for query in ("extended_available", 'extended_available{resource="nvidia.com/gpu"}'):
+        assert samples(selection(query), totals=CLUSTER, usage={}) == [Sample(gpu, 6.0)]
+    assert samples(selection("node_extended_available_ratio"), totals=CLUSTER, usage={}) == [
+        Sample((("node", "a"), *gpu), 0.75)
+    ]
+    assert samples(selection('extended_available{resource="amd.com/gpu"}'), totals=CLUSTER, usage={}) == []
+
+
+def test_nothing_of_nothing_has_no_ratio() -> None:
+    empty = Totals()
+    for measure in MEASURES.values():
+        if measure.name.endswith("_ratio"):
+            assert samples(selection(measure.name), totals=empty, usage={}) == []
+    assert samples(selection("nodes"), totals=empty, usage={}) == [Sample((), 0.0)]
+    assert samples(selection("cpu_used_cores"), totals=CLUSTER, usage={}) == []
+
+
+_AMOUNTS = st.tuples(st.sampled_from(["cpu", "memory"]), st.integers(0, 5))
+_PODS = st.builds(
+    Pod,
+    node=st.sampled_from(["", "a", "b"]),
+    requests=st.lists(_AMOUNTS, unique_by=lambda one: one[0]).map(
+        lambda found: (*sorted(found), ("pods", 1))
+    ),
+    pending=st.booleans(),
+    unschedulable=st.booleans(),
+)
+
+
+@given(changes=st.lists(st.tuples(st.sampled_from(["p", "q", "r"]), st.none() | _PODS), max_size=20))
+def test_sums_depend_only_on_the_pods_that_are_there(changes: list[tuple[str, Pod | None]]) -> None:
+    """Whatever came and went before."""
+    changing, there = Totals(), dict[str, Pod]()
+    for key, after in changes:
+        changing.pod_changed(key, there.get(key), after)
+        if after is None:
+            there.pop(key, None)
+        else:
+            there[key] = after
+    fresh = Totals()
+    for key, one in there.items():
+        fresh.pod_changed(key, None, one)
+
+    def counted(found: Totals, node: str) -> dict[str, int]:
+        return {name: amount for name, amount in found.requested(node).items() if amount}
+
+    assert [counted(changing, name) for name in "ab"] == [counted(fresh, name) for name in "ab"]
+    assert (changing.pending, changing.unschedulable) == (fresh.pending, fresh.unschedulable)
+
+
+def test_equal_requests_are_one_object() -> None:
+    """30,000 pods of a few Deployments share them."""
+    first, second = (objects.pod(raw(pod(name, on="a", cpu="1", memory="1Gi")))[1] for name in "xy")
+    assert first.requests is second.requests
+    assert first.node is second.node
