@@ -58,7 +58,7 @@ FAULTS: dict[str, tuple[dict[str, Any], str]] = {
     "a range in milliseconds": ({"sourceRange": 10**12}, "sourceRange"),
     "the blog's source type": (
         {"sourceType": "prometheus"},
-        "sourceType 'prometheus' is not one of None, Prometheus",
+        "sourceType 'prometheus' is not one of Kubernetes, None, Prometheus",
     ),
     "odd destination": ({"scoreDestination": "Hub"}, "scoreDestination 'Hub'"),
     "odd aggregation": (

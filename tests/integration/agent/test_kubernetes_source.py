@@ -1,0 +1,331 @@
+"""Source type Kubernetes: an agent that counts nodes and pods of its own cluster, against an API server with
+watches.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dsf_agent.configuration import settings
+from dsf_agent.kubernetes import cluster
+from dsf_agent.kubernetes.changes import GAP_SECONDS, SETTLE_SECONDS
+from dsf_agent.process import build, check
+from tests.support.agent.apis import last_values
+from tests.support.agent.clusterapi import ClusterFake
+from tests.support.agent.clusterobjects import node, pod
+from tests.support.agent.configmap import ConfigMapVolume, entry
+from tests.support.agent.http import HttpFake
+from tests.support.agent.hub import kubeconfig
+from tests.support.agent.running import RunningAgent, running
+from tests.support.virtual_time import LoopClock
+from tests.support.waiting import until
+
+NODES = (
+    node("a", cpu="4", memory="8Gi", pods="110"),
+    node("b", cpu="4", memory="8Gi", pods="110"),
+    node("c", cpu="2", memory="4Gi", pods="110"),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scene:
+    """A cluster, a scoring API that returns last values, and the agent's files."""
+
+    api: ClusterFake
+    scoring: HttpFake
+    volume: ConfigMapVolume
+    folder: Path
+
+    def entry(self, query: str, *, name: str = "cpu", **more: Any) -> dict[str, Any]:
+        plain = {
+            "sourceType": "Kubernetes",
+            "sourceQuery": query,
+            "scoringInterval": 3600,
+            "scoreDimensionFormat": "${scoreName}${node}",
+        }
+        return entry(name, scoring=self.scoring.url, **{**plain, **more})
+
+    @property
+    def flags(self) -> list[str | Path]:
+        publish = f"dir:{self.folder / 'out'}"
+        config = kubeconfig(self.folder / "kubeconfig", server=self.api.url)
+        return ["--config-dir", self.volume.directory, "--publish", publish, "--spoke-kubeconfig", config]
+
+    @asynccontextmanager
+    async def agent(self, *flags: str) -> AsyncIterator[RunningAgent]:
+        async with running(*self.flags, *flags) as agent:
+            yield agent
+
+    def sent(self, index: int = -1) -> list[dict[str, Any]]:
+        """The series of one scoring request."""
+        data: list[dict[str, Any]] = self.scoring.seen[index].json()["data"]
+        return data
+
+    def values(self, index: int = -1) -> list[float]:
+        """The last value of each series of one scoring request."""
+        return [float(one["values"][-1][1]) for one in self.sent(index)]
+
+
+@pytest.fixture
+async def scene(tmp_path: Path) -> AsyncIterator[Scene]:
+    async with ClusterFake() as api, HttpFake(last_values) as scoring:
+        api.put(*NODES)
+        yield Scene(api=api, scoring=scoring, volume=ConfigMapVolume(tmp_path / "config"), folder=tmp_path)
+
+
+async def test_a_scoring_api_gets_measures_as_series(scene: Scene) -> None:
+    """In the order of the query, in the shape of a range query of Prometheus."""
+    scene.api.put(pod("one", on="a", cpu="1500m"), pod("done", on="a", cpu="2", phase="Succeeded"))
+    scene.volume.put(scene.entry("cpu_available_ratio; node_cpu_available_cores; nodes_ready"))
+    async with scene.agent() as agent:
+        await until(lambda: agent.scorer()["state"] == "running", what="scored")
+        found = scene.sent()
+        assert [one["metric"] for one in found] == [
+            {"__name__": "cpu_available_ratio"},
+            *({"__name__": "node_cpu_available_cores", "node": name} for name in "abc"),
+            {"__name__": "nodes_ready"},
+        ]
+        assert [one["values"][0][1] for one in found] == ["0.85", "2.5", "4", "2", "3"]
+        assert all(len(one["values"]) == 1 for one in found)
+        assert found[0]["values"][0][0] == pytest.approx(LoopClock().wall(), abs=60)
+        assert (await agent.samples())['gitops_dsf_agent_series_fetched{score_name="cpu-score"}'] == 5
+    assert "status.phase!=Succeeded,status.phase!=Failed" in scene.api.selectors
+
+
+async def test_a_change_scores_anew_within_seconds(scene: Scene) -> None:
+    """The interval is an hour. Changes of one rollout are collected, and a change that no measure can see,
+    such as a label, scores nothing.
+    """
+    first = pod("one", on="a", cpu="1")
+    scene.api.put(first)
+    scene.volume.put(scene.entry("cpu_requested_cores"))
+    async with scene.agent() as agent:
+        await until(lambda: agent.scorer()["state"] == "running", what="scored")
+        await asyncio.sleep(60)
+        scene.api.put({**first, "metadata": {**first["metadata"], "labels": {"new": "label"}}})
+        await asyncio.sleep(60)
+        assert len(scene.scoring.seen) == 1
+        changed = asyncio.get_running_loop().time()
+        for number in range(5):
+            scene.api.put(pod(f"more-{number}", on="b", cpu="500m"))
+        await until(lambda: len(scene.scoring.seen) == 2, what="scored anew")
+        assert asyncio.get_running_loop().time() - changed < SETTLE_SECONDS + 1
+        assert scene.values() == [3.5]
+        scene.api.delete(first)
+        await until(lambda: len(scene.scoring.seen) == 3, what="scored again")
+        assert scene.values() == [2.5]
+
+
+async def test_a_storm_of_changes_does_not_raise_the_rate_of_scoring(scene: Scene) -> None:
+    """50 changes a second for two minutes. The last change counts."""
+    scene.volume.put(scene.entry("cpu_requested_cores"))
+    async with scene.agent() as agent:
+        await until(lambda: agent.scorer()["state"] == "running", what="scored")
+        before = len(scene.scoring.seen)
+        for number in range(6000):
+            scene.api.put(pod(f"p{number % 10}", on="a", cpu=f"{number + 1}m"))
+            await asyncio.sleep(0.02)
+        scored = len(scene.scoring.seen) - before
+        assert 10 <= scored <= 120 / GAP_SECONDS + 1
+        await asyncio.sleep(GAP_SECONDS + 1)
+        assert scene.values() == [sum(range(5991, 6001)) / 1000]
+
+
+async def test_a_range_has_points_at_multiples_of_the_step_and_the_present(scene: Scene) -> None:
+    scene.volume.put(scene.entry("cpu_requested_cores", sourceRange=60, sourceStep=10, scoringInterval=100))
+    async with scene.agent() as agent:
+        await until(lambda: agent.scorer()["state"] == "running", what="scored")
+        assert len(scene.sent()[0]["values"]) == 1
+        await asyncio.sleep(45)
+        scene.api.put(pod("one", on="a", cpu="2"))
+        await asyncio.sleep(250)
+        points = scene.sent()[0]["values"]
+        times = [at for at, _ in points]
+        assert [at % 10 for at in times[:-1]] == [0] * (len(points) - 1)
+        assert len(points) == 7
+        assert 50 < times[-1] - times[0] <= 60
+        assert times == sorted(times)
+        assert {value for _, value in points} == {"2"}
+
+
+async def test_scorers_share_one_pair_of_informers_that_ends_with_the_last_of_them(scene: Scene) -> None:
+    one, two = scene.entry("nodes", name="one"), scene.entry("cpu_available_ratio", name="two", sourceRange=9)
+    two["sourceStep"] = 3
+    other = entry("none", scoring=scene.scoring.url)
+    scene.volume.put(one, two, other)
+    async with scene.agent() as agent:
+        await until(lambda: len(scene.scoring.seen) == 3, what="all scored")
+        assert scene.api.watching == ["nodes", "pods"]
+        scene.volume.put(two, other)
+        await until(lambda: len(agent.agent.detail()[1]["scorers"]) == 2, what="one went")
+        await asyncio.sleep(10)
+        assert sorted(scene.api.asked) == [
+            "list nodes",
+            "list nodes",
+            "list pods",
+            "watch nodes",
+            "watch pods",
+        ]
+        scene.volume.put(other)
+        await until(lambda: not scene.api.watching, what="the watches ended")
+        scene.api.put(pod("new", on="a", cpu="1"))
+        scene.volume.put(scene.entry("cpu_requested_cores"), other)
+        await until(lambda: agent.scorer()["state"] == "running", what="it follows again")
+        assert scene.values() == [1.0]
+
+
+async def test_an_agent_without_such_a_scorer_asks_for_nothing(scene: Scene) -> None:
+    scene.volume.put(entry("none", scoring=scene.scoring.url))
+    async with scene.agent():
+        await until(lambda: scene.scoring.seen, what="scored")
+        await asyncio.sleep(60)
+    assert scene.api.asked == []
+
+
+async def test_usage_comes_from_the_metrics_api(scene: Scene) -> None:
+    """Where the cluster does not serve it, only scorers that use it fail. Answers are shared for 15 s."""
+    scene.volume.put(
+        scene.entry("cpu_used_ratio; memory_used_bytes", name="used"),
+        scene.entry("cpu_used_cores", name="other"),
+        scene.entry("cpu_available_cores", name="free"),
+    )
+    async with scene.agent() as agent:
+        await until(lambda: agent.scorer()["reason"] == "not_found", what="it failed")
+        message = agent.scorer()["message"]
+        assert "this cluster does not serve metrics.k8s.io: install metrics-server" in message
+        assert len(scene.scoring.seen) == 1
+        scene.api.usage = {"a": {"cpu": "500000000n", "memory": "1Gi"}, "b": {"cpu": "1", "memory": "512Mi"}}
+        await until(lambda: len(scene.scoring.seen) == 3, what="it scored")
+        found = [scene.values(index) for index in (1, 2)]
+        assert sorted(found) == [[0.1875, 1.5 * 2**30], [1.5]]
+        scene.api.refused["usage"] = 403
+        scene.api.put(pod("one", on="a", cpu="1"))
+        await asyncio.sleep(cluster.USAGE_SECONDS)
+        scene.api.put(pod("two", on="a", cpu="1"))
+        await until(lambda: agent.scorer()["reason"] == "forbidden", what="it failed")
+        assert "needs get and list on nodes of metrics.k8s.io" in agent.scorer()["message"]
+
+
+async def test_a_missing_right_is_named(scene: Scene) -> None:
+    """The cycle fails at once and does not wait for the time-out. It works again soon after the right was
+    given.
+    """
+    scene.api.refused["pods"] = 403
+    scene.volume.put(scene.entry("cpu_available_cores", scoringInterval=30))
+    async with scene.agent() as agent:
+        await until(lambda: agent.scorer()["reason"] == "forbidden", what="it failed", seconds=5)
+        message = agent.scorer()["message"]
+        assert 'cannot list resource "pods"' in message
+        assert "needs get, list and watch on pods of the whole cluster" in message
+        del scene.api.refused["pods"]
+        await until(lambda: agent.scorer()["state"] == "running", what="it works")
+        assert scene.values() == [10.0]
+
+
+async def test_a_forgotten_version_is_read_again(scene: Scene) -> None:
+    """410: the list is read again, changes that were missed are found, and no cycle fails."""
+    scene.volume.put(scene.entry("nodes"))
+    async with scene.agent() as agent:
+        await until(lambda: agent.scorer()["state"] == "running", what="scored")
+        await asyncio.sleep(30)
+        scene.api.end_watches()
+        scene.api.delete(NODES[0])
+        await until(lambda: len(scene.scoring.seen) == 2, what="the change was found")
+        assert scene.values() == [2.0]
+        assert scene.api.asked.count("list pods") == 2
+        assert await agent.failures() == {}
+        scene.api.put(NODES[0])
+
+
+async def test_slow_lists_are_awaited_up_to_the_time_limit(scene: Scene) -> None:
+    scene.api.list_seconds = 8.0
+    scene.volume.put(scene.entry("nodes"))
+    async with scene.agent("--request-timeout", "5") as agent:
+        await until(lambda: agent.scorer()["reason"] == "timeout", what="too slow")
+        assert agent.scorer()["message"] == "the lists of nodes and pods were not complete after 5 s"
+        await until(lambda: agent.scorer()["state"] == "running", what="the lists were read")
+        assert scene.values() == [3.0]
+
+
+async def test_an_api_server_that_is_silent_is_noticed(scene: Scene) -> None:
+    """Old numbers are not scored: after two and a half minutes of silence cycles fail, and the published
+    scores expire.
+    """
+    scene.volume.put(scene.entry("nodes", scoringInterval=30))
+    async with scene.agent() as agent:
+        await until(lambda: agent.scorer()["state"] == "running", what="scored")
+        scene.api.refused |= {"nodes": 503, "pods": 503}
+        scene.api.end_watches()
+        await until(lambda: agent.scorer()["reason"] == "server_error", what="noticed")
+
+
+async def test_objects_that_cannot_be_read_do_not_disturb_others(
+    scene: Scene, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A pod with a quantity that is none keeps its earlier state, and is left out if it has none."""
+    good = pod("good", on="a", cpu="1")
+    scene.api.put(good, pod("bad", on="a", cpu="a lot"))
+    scene.volume.put(scene.entry("cpu_requested_cores; pods_requested"))
+    async with scene.agent() as agent:
+        await until(lambda: agent.scorer()["state"] == "running", what="scored")
+        assert scene.values() == [1.0, 1.0]
+        assert "default/bad of /api/v1/pods cannot be read" in caplog.text
+        assert "'a lot' is not a quantity" in caplog.text
+        scene.api.put(pod("good", on="a", cpu="1e"), pod("other", on="b", cpu="500m"))
+        await until(lambda: len(scene.scoring.seen) == 2, what="scored anew")
+        assert scene.values() == [1.5, 2.0]
+
+
+async def test_an_agent_that_knows_no_api_server_says_so(scene: Scene) -> None:
+    scene.volume.put(scene.entry("nodes"))
+    without = [flag for flag in scene.flags if flag != "--spoke-kubeconfig"][:-1]
+    async with running(*without) as agent:
+        await until(lambda: agent.scorer()["reason"] == "bad_credentials", what="it failed")
+        assert "--spoke-kubeconfig is not set" in agent.scorer()["message"]
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ({"sourceQuery": "nodes; cpus"}, "sourceQuery: there is no measure cpus (character 8)"),
+        (
+            {"sourceQuery": " "},
+            "sourceQuery is empty; write the name of a measure, such as cpu_available_ratio",
+        ),
+        ({"sourceRange": 604_801}, "sourceRange is 604801; write seconds from 0 to 604800"),
+        ({"sourceRange": 60}, "sourceStep is 0; write the seconds between two points, from 1 to 604800"),
+    ],
+)
+async def test_entries_that_cannot_run_are_refused(scene: Scene, more: dict[str, Any], told: str) -> None:
+    scene.volume.put(scene.entry("nodes", **more))
+    async with scene.agent() as agent:
+        await until(lambda: agent.agent.detail()[1]["configuration"]["problems"], what="it was read")
+        (problem,) = agent.agent.detail()[1]["configuration"]["problems"]
+        assert problem["reason"] == told
+    assert scene.api.asked == []
+
+
+async def test_check_reads_the_cluster_once(scene: Scene, capsys: pytest.CaptureFixture[str]) -> None:
+    scene.volume.put(scene.entry("cpu_available_ratio"))
+    folder, config = scene.volume.directory, scene.flags[-1]
+    flags = ["--config-dir", folder, "--cluster-name", "c1", "--spoke-kubeconfig", config]
+    read, _ = settings.read(["check", *map(str, flags)], {})
+    assert await check.run(build.adapters(read, clock=LoopClock()), only=[]) == 0
+    assert "ok" in capsys.readouterr().out
+    assert scene.api.watching == []
+
+
+async def test_many_scorers_share_the_memory_of_histories(scene: Scene) -> None:
+    """The limit of all histories together is divided equally."""
+    scorers = [scene.entry("nodes", name=f"s{number}", sourceRange=60, sourceStep=5) for number in range(8)]
+    scene.volume.put(*scorers)
+    async with scene.agent() as agent:
+        await until(lambda: len(scene.scoring.seen) == 8, what="all scored")
+        history = agent.agent._adapters.cluster.history("s0")
+        assert history is not None
+        assert history.most_bytes == cluster.ALL_HISTORY_BYTES // 8
