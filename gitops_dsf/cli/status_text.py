@@ -110,13 +110,15 @@ def _scorer_table(views: Sequence[ScorerView]) -> str:
 def _health(item: ScorerView) -> str:
     if item.suspended:
         return f"suspended by {'the reconciler' if item.suspended == 'reconciler' else item.suspended}"
-    reason = item.scorer.condition("Healthy").reason
+    if item.scorer.scored_by_query and not item.scorer.health:
+        return "no API"
+    reason = item.scorer.condition("Scored" if item.scorer.scored_by_query else "Healthy").reason
     health = item.scorer.health or "not probed"
     return f"{health} ({reason})" if item.scorer.health in {"Inactive", "Unknown"} and reason else health
 
 
 def _config(item: ScorerView) -> str:
-    if item.scorer.spec.mode != "Full":
+    if item.scorer.spec.mode != "Full" or item.scorer.scored_by_query:
         return "-"
     return item.scorer.condition("ConfigSynced").reason or "not probed"
 

@@ -108,6 +108,10 @@ POD_TOKEN_OUTSIDE = _error("DSF128", "token of the agent's pod for a host outsid
 TOKEN_OUTSIDE = _warning("DSF129", "token for a host outside of the cluster that nobody allowed")
 SHARED_SECRET = _warning("DSF130", "one Secret for several hosts")
 METADATA_HOST = _error("DSF131", "link-local address or metadata service as a host")
+FIELD_OF_AN_API = _error("DSF132", "field of a scoring API in a scorer without one")
+QUERY_WITHOUT_SOURCE = _error("DSF133", "Query scorer without a metric source")
+DEFAULT_SCORE = _error("DSF134", "defaultScore that cannot be published")
+EMPTY_PLACEHOLDER = _warning("DSF135", "placeholder that is empty in every score")
 
 UNKNOWN_CLUSTER = _error("DSF201", "mask for an unknown cluster")
 UNKNOWN_SCORE = _error("DSF202", "mask for an unknown score")

@@ -115,6 +115,11 @@ class DynamicScorer(Struct, frozen=True):
         return self.spec.ttl or default_ttl_seconds(self.interval)
 
     @property
+    def scored_by_query(self) -> bool:
+        """Whether the value of each series is its raw score, so that there is no scoring API to ask."""
+        return self.spec.scoring.type == "Query"
+
+    @property
     def publishes(self) -> bool:
         """Whether it publishes AddOnPlacementScores."""
         return self.spec.destination == PUBLISHED

@@ -5,6 +5,7 @@ from typing import Final
 from urllib.parse import urlsplit, urlunsplit
 
 QUERY_PATH: Final = "/api/v1/query_range"
+INSTANT_PATH: Final = "/api/v1/query"
 SCORING_PATH: Final = "/scoring"
 _MISLEADS_GIT: Final = re.compile(r"[\w+.-]+::|(?:[^/]*://)?(?:[^/@]*@)?-|[^/:]*:-")
 
@@ -29,6 +30,11 @@ def path_of(url: str) -> str:
         return urlsplit(url).path
     except ValueError:
         return ""
+
+
+def instant(url: str) -> str:
+    """The URL, or path, of the instant query beside a range query. Others stay as they are."""
+    return url.removesuffix("_range") if url.endswith("/query_range") else url
 
 
 def rooted(path: str) -> str:

@@ -52,7 +52,7 @@ def locks(
     answers: dict[str, Config | str] = {}
     for item in declared.scorers:
         found, spec = known.get(item.name), item.value.spec
-        if found is None or spec.config_sync_mode != "Full" or found.config_url != spec.config_url:
+        if found is None or not spec.reads_config or found.config_url != spec.config_url:
             continue
         if overwrite or item.name not in locked:
             answers[item.name] = _answer(item.name, found)

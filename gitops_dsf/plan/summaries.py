@@ -3,7 +3,7 @@
 import msgspec
 
 from dsf_wire.constants import default_ttl_seconds
-from dsf_wire.summary import ConfigMapRef, EndpointAuth, PublishRule, ScoreRange, Summary
+from dsf_wire.summary import SCORED_BY_API, ConfigMapRef, EndpointAuth, PublishRule, ScoreRange, Summary
 from gitops_dsf.repository.model.scorer import Auth, Publish
 from gitops_dsf.resolve.types import EffectiveScorer
 
@@ -44,6 +44,8 @@ def summarise(scorer: EffectiveScorer) -> Summary:
         else None,
         source_auth=_extra(scorer.source_auth),
         scoring_auth=_extra(scorer.scoring_auth),
+        scoring_type=scorer.scoring_type if scorer.scoring_type != SCORED_BY_API else None,
+        default_score=scorer.default_score,
     )
 
 

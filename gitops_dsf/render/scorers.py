@@ -19,10 +19,11 @@ def scorer(item: EffectiveScorer, repository: FleetRepository) -> Object:
     controller reads.
     """
     declared = item.declared
+    by_query = declared.spec.scored_by_query
+    api = {"configURL": declared.spec.config_url, "configSyncMode": declared.spec.config_sync_mode}
     spec: Object = {
         "description": declared.spec.description,
-        "configURL": declared.spec.config_url,
-        "configSyncMode": declared.spec.config_sync_mode,
+        **({} if by_query else api),
         "location": item.location,
         "source": _without_none(
             {
@@ -35,8 +36,9 @@ def scorer(item: EffectiveScorer, repository: FleetRepository) -> Object:
         ),
         "scoring": _without_none(
             {
-                "host": item.scoring_host,
-                "path": item.scoring_path,
+                "type": item.scoring_type if by_query else None,
+                "host": None if by_query else item.scoring_host,
+                "path": None if by_query else item.scoring_path,
                 "params": {"name": item.score_name, "interval": item.interval},
                 "auth": _auth(item.scoring_auth),
             }
@@ -126,6 +128,8 @@ def _extend(spec: Object, item: EffectiveScorer) -> None:
     spec["scoreAggregation"] = item.aggregation
     spec["scoreTTLSeconds"] = item.ttl_seconds
     spec["publish"] = item.publish.model_dump(mode="json")
+    if item.default_score is not None:
+        spec["defaultScore"] = item.default_score
 
 
 def _auth(auth: Auth | None) -> Object | None:

@@ -75,9 +75,7 @@ class Context:
         """Whether the upstream controller will read a /config that is unknown here. It may set any field that
         the spec leaves open.
         """
-        return (
-            self.is_upstream and overlay.scorer.value.spec.config_sync_mode == "Full" and overlay.lock is None
-        )
+        return self.is_upstream and overlay.scorer.value.spec.reads_config and overlay.lock is None
 
 
 def _argocd_namespace(declared: Declared) -> str:

@@ -32,8 +32,9 @@ def effective(overlay: Overlay) -> EffectiveScorer:
         range=int(overlay.range.value),
         step=int(overlay.step.value),
         source_auth=spec.source.auth,
+        scoring_type=spec.scoring.type or "API",
         scoring_host=overlay.scoring_origin,
-        scoring_path=overlay.effective_scoring_path,
+        scoring_path="" if overlay.scored_by_query else overlay.effective_scoring_path,
         scoring_endpoint=overlay.scoring_endpoint,
         interval=interval,
         scoring_auth=spec.scoring.auth,
@@ -45,6 +46,7 @@ def effective(overlay: Overlay) -> EffectiveScorer:
         aggregation=spec.score_aggregation,
         ttl_seconds=spec.score_ttl_seconds or default_ttl_seconds(interval),
         publish=spec.publish,
+        default_score=spec.default_score,
         suspend=spec.suspend,
         selector=spec.cluster_selector,
     )
@@ -73,8 +75,4 @@ def pending(overlay: Overlay) -> PendingScorer:
 
 def awaits_lock(overlay: Overlay) -> bool:
     """Whether a first lock could still complete the scorer."""
-    return (
-        overlay.scorer.value.spec.config_sync_mode == "Full"
-        and overlay.lock is None
-        and bool(overlay.missing())
-    )
+    return overlay.scorer.value.spec.reads_config and overlay.lock is None and bool(overlay.missing())

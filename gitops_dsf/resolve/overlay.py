@@ -8,7 +8,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from gitops_dsf.diagnostics import Position
-from gitops_dsf.hub.urls import QUERY_PATH, SCORING_PATH, has_path, join, origin, path_of, rooted
+from gitops_dsf.hub.urls import (
+    INSTANT_PATH,
+    QUERY_PATH,
+    SCORING_PATH,
+    has_path,
+    instant,
+    join,
+    origin,
+    path_of,
+    rooted,
+)
 from gitops_dsf.repository.load import Document, Path
 from gitops_dsf.repository.model.declared import Item
 from gitops_dsf.repository.model.lock import ScorerLock
@@ -41,7 +51,7 @@ class Overlay:
 
     scorer: Item[DynamicScorer]
     lock: Item[ScorerLock] | None
-    """The lock that is applied; None with configSyncMode None."""
+    """The lock that is applied; None if the scorer reads no /config."""
     source_type: Setting
     source_host: Setting
     source_path: Setting
@@ -55,8 +65,17 @@ class Overlay:
     interval: Setting
 
     @property
+    def scored_by_query(self) -> bool:
+        """Whether the query is the scorer: there is no scoring API, and no range."""
+        return self.scorer.value.spec.scored_by_query
+
+    @property
     def scoring_origin(self) -> str:
-        """Base URL of the scoring API: the written host, else the origin of configURL."""
+        """Base URL of the scoring API: the written host, else the origin of configURL. Empty without
+        a scoring API.
+        """
+        if self.scored_by_query:
+            return ""
         return str(self.scoring_host.value) or origin(self.scorer.value.spec.config_url)
 
     @property
@@ -67,30 +86,41 @@ class Overlay:
         host.
         """
         spec = self.scorer.value.spec
-        unseen = spec.config_sync_mode == "Full" and self.lock is None
+        if self.scored_by_query:
+            return str(self.source_host.value)
+        unseen = spec.reads_config and self.lock is None
         return str(self.source_host.value) or ("" if unseen else origin(spec.config_url))
 
     @property
     def kind_of_source(self) -> str:
-        """Prometheus or None: as written, else by whether there is a query."""
-        return str(self.source_type.value or ("Prometheus" if self.query.value else "None"))
+        """Prometheus or None: as written, else by whether there is a query, or must be one."""
+        asked = self.query.value or self.scored_by_query
+        return str(self.source_type.value or ("Prometheus" if asked else "None"))
 
     @property
     def source_endpoint(self) -> str:
         """URL of the metric source's query API; empty without a source."""
         if self.kind_of_source == "None" or not self.source_origin:
             return ""
-        return join(self.source_origin, self.effective_source_path)
+        url = join(self.source_origin, self.effective_source_path)
+        return instant(url) if self.scored_by_query else url
 
     @property
     def effective_source_path(self) -> str:
-        """The path with a leading slash; the default if the host URL has no path."""
-        return rooted(str(self.source_path.value)) or ("" if has_path(self.source_origin) else QUERY_PATH)
+        """The path with a leading slash; the default if the host URL has no path. For a scorer by query the
+        path of the instant query.
+        """
+        written = rooted(str(self.source_path.value))
+        if self.scored_by_query:
+            return instant(written) or ("" if has_path(self.source_origin) else INSTANT_PATH)
+        return written or ("" if has_path(self.source_origin) else QUERY_PATH)
 
     @property
     def is_instant(self) -> bool:
-        """Whether the query is an instant query. A path that ends in /query takes neither range nor step."""
-        return path_of(self.source_endpoint).rstrip("/").endswith("/query")
+        """Whether the query is an instant query. A path that ends in /query takes neither range nor step, and
+        a scorer by query has none.
+        """
+        return self.scored_by_query or path_of(self.source_endpoint).rstrip("/").endswith("/query")
 
     @property
     def scoring_endpoint(self) -> str:
@@ -105,7 +135,7 @@ class Overlay:
     def missing(self) -> tuple[Setting, ...]:
         """Required fields that are missing."""
         required = [self.score_name, self.interval]
-        if not self.scoring_origin:
+        if not self.scoring_origin and not self.scored_by_query:
             required.append(self.scoring_host)
         if self.kind_of_source == "Prometheus":
             if not self.source_origin:
@@ -117,7 +147,7 @@ class Overlay:
 def overlay(scorer: Item[DynamicScorer], lock: Item[ScorerLock] | None) -> Overlay:
     """Applies a lock to its scorer."""
     spec = scorer.value.spec
-    counts = lock if spec.config_sync_mode == "Full" else None
+    counts = lock if spec.reads_config else None
     config = counts.value.spec.config if counts is not None else None
 
     def setting(declared: object, *path: str, locked: object) -> Setting:

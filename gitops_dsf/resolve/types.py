@@ -35,6 +35,8 @@ class EffectiveScorer:
     range: int
     step: int
     source_auth: Auth | None
+    scoring_type: str
+    """API, or Query for a scorer without a scoring API, whose scoring host, path and endpoint are empty."""
     scoring_host: str
     scoring_path: str
     scoring_endpoint: str
@@ -48,6 +50,7 @@ class EffectiveScorer:
     aggregation: str
     ttl_seconds: int
     publish: Publish
+    default_score: int | None
     suspend: bool
     selector: LabelSelector | None
 

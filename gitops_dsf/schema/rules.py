@@ -55,6 +55,27 @@ RULES: Final[Mapping[str, tuple[Rule, ...]]] = {
             },
         ),
     ),
+    "DynamicScorerSpec": (
+        Rule(
+            message=(
+                "write configURL and configSyncMode, or scoring.type: Query if the query itself gives the"
+                " score"
+            ),
+            cel=(
+                "(has(self.scoring) && has(self.scoring.type) && self.scoring.type == 'Query')"
+                " || (has(self.configURL) && has(self.configSyncMode))"
+            ),
+            json={
+                "if": {
+                    "required": ["scoring"],
+                    "properties": {
+                        "scoring": {"required": ["type"], "properties": {"type": {"const": "Query"}}}
+                    },
+                },
+                "else": {"allOf": [given("configURL"), given("configSyncMode")]},
+            },
+        ),
+    ),
     "Mask": (
         Rule(
             message=(

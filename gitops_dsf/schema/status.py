@@ -96,7 +96,9 @@ class DynamicScorerStatus(Authored):
     observed_generation: Annotated[int, Field(ge=0, json_schema_extra={"format": "int64"})] | None = None
     """metadata.generation that this status is about."""
     health_status: Literal["Active", "Inactive", "Unknown"] | None = None
-    """Whether the scoring API answers: Active, Inactive, or Unknown while nobody has looked or can look."""
+    """Whether the scoring API answers: Active, Inactive, or Unknown while nobody has looked or can look. A
+    scorer without a scoring API is Active while its scores are fresh, as the condition Scored says.
+    """
     last_synced_config: SyncedConfig | None = None
     """What the scoring API's /config page said when it was last read."""
     conditions: Annotated[

@@ -65,13 +65,13 @@ def _chosen(declared: Declared, only: Collection[str]) -> list[Item[DynamicScore
             hint = did_you_mean(name, known)
             msg = f"--scorer {name}: there is no DynamicScorer of this name" + (f"; {hint}" if hint else "")
             raise UsageError(msg)
-        if name in known and known[name].value.spec.config_sync_mode != "Full":
-            msg = f"--scorer {name}: it has configSyncMode None, so its /config page is not used"
+        if name in known and not known[name].value.spec.reads_config:
+            msg = f"--scorer {name}: it has {_without_page(known[name])}, so its /config page is not used"
             raise UsageError(msg)
     return [
         item
         for name, item in sorted(known.items())
-        if item.value.spec.config_sync_mode == "Full" and (not only or name in only)
+        if item.value.spec.reads_config and (not only or name in only)
     ]
 
 
@@ -89,19 +89,19 @@ def _unreadable(declared: Declared, only: Collection[str]) -> list[LockResult]:
 
 
 def _unused(declared: Declared) -> list[LockResult]:
-    """Locks that no scorer uses: the scorer does not exist, or is no longer Full."""
-    modes = {item.name: item.value.spec.config_sync_mode for item in declared.scorers}
+    """Locks that no scorer uses: the scorer does not exist, or reads no /config page any more."""
+    scorers = {item.name: item for item in declared.scorers}
     found = []
     for item in declared.locks:
         if (
             declared.unreadable
             or ("DynamicScorer", item.name) in declared.malformed
-            or modes.get(item.name) == "Full"
+            or (item.name in scorers and scorers[item.name].value.spec.reads_config)
         ):
             continue
         why = (
-            "the scorer has configSyncMode None"
-            if item.name in modes
+            f"the scorer has {_without_page(scorers[item.name])}"
+            if item.name in scorers
             else "there is no DynamicScorer of this name"
         )
         reason = f"{why}: the lock is not read; remove it"
@@ -109,6 +109,11 @@ def _unused(declared: Declared) -> list[LockResult]:
             LockResult(scorer=item.name, verdict=LockState.UNUSED, file=item.document.file, reasons=(reason,))
         )
     return found
+
+
+def _without_page(item: Item[DynamicScorer]) -> str:
+    """Why a scorer reads no /config page."""
+    return "scoring.type Query" if item.value.spec.scored_by_query else "configSyncMode None"
 
 
 def _text(root: Path, file: str) -> str:

@@ -112,7 +112,7 @@ def series(content: bytes) -> None:
         assert len(json.loads(joined)) == whole.count
     if pieces is not None:
         assert pieces.count == whole.count
-        assert b"".join(map(bytes, pieces.parts)) == b"".join(map(bytes, whole.parts))
+        assert b",".join(map(bytes, pieces.parts)) == b",".join(map(bytes, whole.parts))
 
 
 _FLEET: Final = {

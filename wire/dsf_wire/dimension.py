@@ -29,6 +29,11 @@ def placeholders(template: str) -> list[Placeholder]:
     return [Placeholder(name=match[1], offset=match.start()) for match in _PLACEHOLDER.finditer(template)]
 
 
+def label_placeholders(template: str) -> list[Placeholder]:
+    """The placeholders that stand for labels of a result, in order."""
+    return [item for item in placeholders(template) if item.name in LABELS]
+
+
 def fill(template: str, *, cluster: str, score_name: str, labels: Mapping[str, str]) -> str:
     """The item name of a result. Absent labels are empty, and unknown placeholders stay as they are (as
     upstream does).

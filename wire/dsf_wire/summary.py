@@ -10,6 +10,8 @@ from typing import Annotated, Any, Final
 
 import msgspec
 
+from dsf_wire.constants import SCORE_MAX, SCORE_MIN
+
 UPSTREAM_KEYS: Final = (
     "name",
     "scoreName",
@@ -28,6 +30,13 @@ UPSTREAM_KEYS: Final = (
     "scoreDestination",
     "scoreDimensionFormat",
 )
+
+SCORED_BY_API: Final = "API"
+"""The scoringType of a scorer whose series a scoring API turns into scores. It is the default and is not
+written.
+"""
+SCORED_BY_QUERY: Final = "Query"
+"""The scoringType of a scorer without a scoring API: the value of each series is its raw score."""
 
 
 class ScoreRange(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -95,6 +104,13 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     publish: PublishRule | None = None
     source_auth: EndpointAuth | None = None
     scoring_auth: EndpointAuth | None = None
+    scoring_type: str | None = None
+    default_score: Annotated[int, msgspec.Meta(ge=SCORE_MIN, le=SCORE_MAX)] | None = None
+
+    @property
+    def scored_by_query(self) -> bool:
+        """Whether the value of each series is its raw score, and no scoring API is called."""
+        return self.scoring_type == SCORED_BY_QUERY
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,9 +10,9 @@ from urllib.parse import urlsplit
 
 from dsf_agent.fetch import sources
 from dsf_runtime.calls import display
-from dsf_wire import scorename, scorevalue, summary
+from dsf_wire import dimension, scorename, scorevalue, summary
 from dsf_wire.constants import SCORE_MAX, SCORE_MIN
-from dsf_wire.summary import Problem, SummariesError, Summary
+from dsf_wire.summary import SCORED_BY_API, SCORED_BY_QUERY, Problem, SummariesError, Summary
 
 LONGEST_SECONDS: Final = 31_536_000
 """A year, which is also the generator's limit. A longer interval or lifetime is probably a wrong unit, and
@@ -116,7 +116,7 @@ def _fault(scorer: Summary) -> str | None:
     aggregations = [item.value for item in scorevalue.Aggregation]
     if scorer.score_aggregation is not None and scorer.score_aggregation not in aggregations:
         return f"scoreAggregation {scorer.score_aggregation!r} is not one of {', '.join(aggregations)}"
-    fault = _endpoint_fault("scoringEndpoint", scorer.scoring_endpoint)
+    fault = _scoring_fault(scorer) or _default_fault(scorer)
     if fault is not None:
         return fault
     for prefix, name, key in (
@@ -129,6 +129,30 @@ def _fault(scorer: Summary) -> str | None:
                 " its key"
             )
     return sources.fault(scorer)
+
+
+def _scoring_fault(scorer: Summary) -> str | None:
+    """Why nothing can score the series, or None."""
+    kind = scorer.scoring_type or SCORED_BY_API
+    if kind not in {SCORED_BY_API, SCORED_BY_QUERY}:
+        return f"scoringType {kind!r} is not one of {SCORED_BY_API}, {SCORED_BY_QUERY}"
+    if kind == SCORED_BY_API:
+        return _endpoint_fault("scoringEndpoint", scorer.scoring_endpoint)
+    if not sources.has_series(scorer):
+        return "scoringType Query needs a source: the value of each of its series is a score"
+    return None
+
+
+def _default_fault(scorer: Summary) -> str | None:
+    """Why the default score cannot be published, or None."""
+    if scorer.default_score is None:
+        return None
+    if not sources.has_series(scorer):
+        return "defaultScore needs a source: it is published if the source has no series"
+    labels = dimension.label_placeholders(scorer.score_dimension_format)
+    if labels:
+        return f"defaultScore needs a scoreDimensionFormat without labels, and it has ${{{labels[0].name}}}"
+    return None
 
 
 def _endpoint_fault(field: str, url: str) -> str | None:

@@ -51,7 +51,9 @@ class Window:
 
 
 class PrometheusSource:
-    """Sends range queries, or instant queries if the endpoint's path ends with ``/query``."""
+    """Sends range queries, or instant queries if the series are scores themselves or the endpoint's path ends
+    with ``/query``.
+    """
 
     def __init__(self, *, scorer: Summary, endpoint: Endpoint, cluster: Cluster) -> None:
         del cluster
@@ -158,6 +160,6 @@ class PrometheusSource:
 
 def _instant(scorer: Summary) -> bool:
     try:
-        return urlsplit(scorer.source_endpoint).path.rstrip("/").endswith("/query")
+        return scorer.scored_by_query or urlsplit(scorer.source_endpoint).path.rstrip("/").endswith("/query")
     except ValueError:
         return False

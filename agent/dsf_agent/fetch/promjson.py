@@ -1,5 +1,5 @@
 """Reads answers of the Prometheus HTTP API. A matrix is not decoded: it is checked piece by piece and passed
-on as slices of the buffer.
+on as slices of the buffer. The samples of a vector become series with one point.
 
 Format: https://prometheus.io/docs/prometheus/latest/querying/api/ (Format overview, Range and instant
 queries).
@@ -18,10 +18,12 @@ from dsf_runtime.calls import excerpt
 
 PIECE: Final = 1 << 20
 """Bytes that are checked before other tasks may run: about 1 ms."""
+VECTOR_PIECE: Final = 1 << 18
+"""Bytes of a vector that are converted before other tasks may run: about 2,000 samples and 2 ms."""
 
 MAX_OBJECTS: Final = 400_000
 """Most objects in an answer that is decoded as a whole: two for each series, about 150 bytes each in
-memory.
+memory. A vector of more series is refused, because each becomes a series of its own.
 """
 MAX_WARNINGS: Final = 10
 
@@ -46,8 +48,11 @@ class _Row(msgspec.Struct, gc=False):
 
 
 class _Sample(msgspec.Struct):
+    """One sample of a vector. It has a value or a native histogram."""
+
     metric: msgspec.Raw
-    value: msgspec.Raw
+    value: msgspec.Raw = msgspec.Raw(b"")
+    histogram: msgspec.Raw = msgspec.Raw(b"")
 
 
 class _Data(msgspec.Struct, rename="camel"):
@@ -129,21 +134,29 @@ async def _as_series(samples: list[_Sample]) -> AsyncIterator[bytes]:
     """Yields instant samples as series with one value."""
     step = 2000
     for start in range(0, len(samples), step):
-        batch = samples[start : start + step]
-        yield b",".join(
-            b'{"metric":' + bytes(one.metric) + b',"values":[' + bytes(one.value) + b"]}" for one in batch
-        )
+        yield b",".join(map(_one_point, samples[start : start + step]))
         await asyncio.sleep(0)
+
+
+def _one_point(sample: _Sample) -> bytes:
+    """A sample as a series of a matrix. Raises msgspec.ValidationError."""
+    if sample.value:
+        return b'{"metric":%b,"values":[%b]}' % (bytes(sample.metric), bytes(sample.value))
+    if sample.histogram:
+        return b'{"metric":%b,"histograms":[%b]}' % (bytes(sample.metric), bytes(sample.histogram))
+    msg = "a sample has neither value nor histogram"
+    raise msgspec.ValidationError(msg)
 
 
 _RESULT: Final = b'"result":['
 _SEAM: Final = b'},{"metric":'
+_VECTOR: Final = b'"resultType":"vector"'
 _HEAD_LIMIT: Final = 512
 
 
-async def in_pieces(body: bytearray, *, where: str, piece: int = PIECE) -> Series | None:
-    """The series of a large matrix in the usual formatting, checked in pieces that end between two series.
-    None means that the answer must be decoded as a whole.
+async def in_pieces(body: bytearray, *, where: str, piece: int | None = None) -> Series | None:
+    """The series of a large matrix or vector in the usual formatting, read in pieces that end between two
+    series. None means that the answer must be decoded as a whole.
 
     A seam is the text between two series. It cannot occur inside a JSON string, where its quotes would be
     escaped. If it separates something nested deeper, the piece is not valid JSON and the result is None.
@@ -153,12 +166,15 @@ async def in_pieces(body: bytearray, *, where: str, piece: int = PIECE) -> Serie
         return None
     first = at + len(_RESULT)
     head = bytes(body[:first])
+    vector = _VECTOR in head
+    piece = piece or (VECTOR_PIECE if vector else PIECE)
+    points: list[bytes] = []
     start, count = first, 0
     while True:
         seam = body.find(_SEAM, start + piece)
         if seam < 0:
             break
-        rows = _piece(body, start - 1, seam + 2)
+        rows = _points(body[start : seam + 1], points) if vector else _piece(body, start - 1, seam + 2)
         if rows is None:
             return None
         count += rows
@@ -170,15 +186,28 @@ async def in_pieces(body: bytearray, *, where: str, piece: int = PIECE) -> Serie
         # The last piece has the rest of the document: status, type, warnings, and that nothing follows it.
         document = _DOCUMENT.decode(head + memoryview(body)[start:])
         data = _good(document, where=where)
-        count += len(_ROWS.decode(data.result))
+        last = memoryview(data.result)[1:-1]
+        rows = _points(last, points) if vector else len(_ROWS.decode(data.result))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
-    if data.result_type != "matrix":
+    if rows is None or data.result_type != ("vector" if vector else "matrix"):
         return None
-    end = start + len(data.result) - 2
-    return Series(
-        parts=(memoryview(body)[first:end],), count=count, size=len(body), warnings=_warnings(document)
+    if vector and count + rows > MAX_OBJECTS // 2:
+        return None
+    parts: tuple[bytes | memoryview, ...] = (
+        tuple(points) if vector else (memoryview(body)[first : start + len(last)],)
     )
+    return Series(parts=parts, count=count + rows, size=len(body), warnings=_warnings(document))
+
+
+def _points(samples: bytearray | memoryview, into: list[bytes]) -> int | None:
+    """Appends some samples of a vector as series. Returns how many there are; None if they cannot be read."""
+    try:
+        found = _SAMPLES.decode(b"[%b]" % bytes(samples))
+        into.append(b",".join(map(_one_point, found)))
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    return len(found)
 
 
 def _piece(body: bytearray, opening: int, closing: int) -> int | None:

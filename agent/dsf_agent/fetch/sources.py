@@ -40,6 +40,11 @@ def of(scorer: Summary) -> type[Source]:
     return SOURCES[_kind(scorer)]
 
 
+def has_series(scorer: Summary) -> bool:
+    """Whether the entry has a source that is asked for series."""
+    return _kind(scorer) != "None"
+
+
 def fault(scorer: Summary) -> str | None:
     """Why the source of this entry cannot be used, or None."""
     kind = _kind(scorer)

@@ -93,6 +93,12 @@ class Metrics:
             one,
             registry=registry,
         )
+        self.defaults = Gauge(
+            f"{PREFIX}_default_score_used",
+            "1 while the source has no series and the default score is published, else 0.",
+            one,
+            registry=registry,
+        )
         self.bytes = Counter(
             f"{PREFIX}_fetched_bytes", "Bytes received from the source.", one, registry=registry
         )
@@ -167,6 +173,7 @@ class Metrics:
             self.clamped,
             self.results,
             self.series,
+            self.defaults,
             self.bytes,
             self.warnings,
             self.publishes,
@@ -213,6 +220,9 @@ class ScorerMetrics:
         self._all.bytes.labels(self._name).inc(size)
         if warnings:
             self._all.warnings.labels(self._name).inc(warnings)
+
+    def default_used(self, *, used: bool) -> None:
+        self._all.defaults.labels(self._name).set(used)
 
     def dropped(self, reason: str, count: int) -> None:
         self._all.dropped.labels(self._name, reason).inc(count)

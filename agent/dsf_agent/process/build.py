@@ -22,7 +22,9 @@ from dsf_agent.publish.store import ScoreStore
 from dsf_agent.schedule.cycle import Cycle
 from dsf_agent.schedule.grid import Grid
 from dsf_agent.schedule.worker import Worker
+from dsf_agent.scoring.items import default_items
 from dsf_agent.scoring.labels import LabelSets
+from dsf_agent.scoring.query import QueryScore
 from dsf_agent.scoring.stage import Score
 from dsf_runtime.access import Access, InCluster, runs_in_pod
 from dsf_runtime.clock import Clock
@@ -57,6 +59,11 @@ class Adapters:
 
     def cycle(self, scorer: Summary, *, publication: Publication | None) -> Cycle:
         reservation = self.budget.reservation()
+        label_sets = LabelSets(
+            template=scorer.score_dimension_format,
+            cluster=self.settings.cluster,
+            score_name=scorer.score_name,
+        )
         return Cycle(
             scorer=scorer,
             fetch=Fetch(
@@ -66,18 +73,17 @@ class Adapters:
                 reservation=reservation,
                 cluster=self.cluster,
             ),
-            score=Score(
+            score=QueryScore(label_sets=label_sets)
+            if scorer.scored_by_query
+            else Score(
                 scorer=scorer,
                 transport=self.transport,
                 credentials=self.credentials,
                 clock=self.clock,
-                label_sets=LabelSets(
-                    template=scorer.score_dimension_format,
-                    cluster=self.settings.cluster,
-                    score_name=scorer.score_name,
-                ),
+                label_sets=label_sets,
                 reservation=reservation,
             ),
+            default=default_items(scorer, label_sets=label_sets),
             publication=publication,
             metrics=self.metrics.of(scorer.score_name),
             clock=self.clock,

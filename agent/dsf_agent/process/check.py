@@ -103,6 +103,8 @@ async def _row(adapters: Adapters, scorer: Summary) -> Row:
         shown.append(f"and {len(items) - len(shown)} more")
     target = scorename.sanitise(scorer.score_name) if publishes(scorer) else "(not published)"
     notes = [f"{own}: {target}: {', '.join(shown) or 'no items'}"]
+    if result.by_default:
+        notes.append(f"{own}: the source has no series, so this is the default score")
     notes += [f"{own}: dropped {count}: {reason}" for reason, count in sorted(result.dropped.items())]
     if result.first_fault:
         notes.append(f"{own}: the first dropped result: {result.first_fault}")

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from dsf_agent.configuration.snapshot import publishes
 from dsf_agent.endpoints.budget import BudgetFullError, Reservation
 from dsf_agent.errors import Reason, ScoreError
+from dsf_agent.fetch.series import Series
 from dsf_agent.fetch.stage import Fetch
 from dsf_agent.metrics.registry import ScorerMetrics
 from dsf_agent.metrics.samples import SampleText
 from dsf_agent.publish.publication import Publication
 from dsf_agent.scoring.items import ItemBuilder, Items
 from dsf_agent.scoring.results import BATCH, Results
-from dsf_agent.scoring.stage import Score
+from dsf_agent.scoring.stage import Scoring
 from dsf_runtime.clock import Clock
 from dsf_wire.summary import Summary
 
@@ -30,17 +31,22 @@ class CycleResult:
     first_fault: str
     """Why the first dropped result was dropped."""
     items: Items
+    by_default: bool = False
+    """Whether the source had no series, so that the items are the default score."""
 
 
 class Cycle:
-    """The stages of one scorer. ``publication`` is None if its scores are not published."""
+    """The stages of one scorer. ``publication`` is None if its scores are not published, ``default`` if it
+    has no default score.
+    """
 
     def __init__(
         self,
         *,
         scorer: Summary,
         fetch: Fetch,
-        score: Score,
+        score: Scoring,
+        default: Items | None,
         publication: Publication | None,
         metrics: ScorerMetrics,
         clock: Clock,
@@ -49,6 +55,7 @@ class Cycle:
         self._scorer = scorer
         self._fetch = fetch
         self._score = score
+        self._default = default
         self._publication = publication
         self._metrics = metrics
         self._clock = clock
@@ -76,6 +83,10 @@ class Cycle:
             series = await self._fetch(now=self._clock.wall())
         self._set_size(series.size)
         self._metrics.fetched(series=series.count, size=series.size, warnings=len(series.warnings))
+        if self._default is not None:
+            self._metrics.default_used(used=not series.count)
+            if not series.count:
+                return self._by_default(series, self._default)
         with self._metrics.stage("score"):
             results = await self._score(series)
         self._set_size(series.size + results.size)
@@ -105,6 +116,23 @@ class Cycle:
             dropped=dropped,
             first_fault=results.first_fault,
             items=items,
+        )
+
+    def _by_default(self, series: Series, items: Items) -> CycleResult:
+        """Publishes the default score. dynamic_score carries raw scores, so it has no sample."""
+        self._metrics.hidden()
+        if self._publication is not None:
+            self._publication.offer(items.values)
+        self._metrics.succeeded(at=self._clock.wall(), results=0)
+        return CycleResult(
+            series=0,
+            size=series.size,
+            warnings=series.warnings,
+            results=0,
+            dropped=Counter(),
+            first_fault="",
+            items=items,
+            by_default=True,
         )
 
     def _drop(self, dropped: Counter[str]) -> None:

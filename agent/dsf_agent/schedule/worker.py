@@ -71,6 +71,7 @@ class Worker:
             ceiling=max(LONGEST_RETRY_SECONDS, grid.interval),
         )
         self._state = WorkerState()
+        self._by_default = False
 
     @property
     def state(self) -> WorkerState:
@@ -161,6 +162,10 @@ class Worker:
         extra = {"scorer": self._scorer.name}
         if self._state.failures:
             log.info("works again after %d failures", self._state.failures, extra=extra)
+        if result.by_default != self._by_default:
+            self._by_default = result.by_default
+            now = "no series: the default score is published" if result.by_default else "series again"
+            log.info("the source has %s", now, extra=extra)
         self._state = WorkerState(last_success=self._clock.wall())
         log.debug(
             "%d series, %d results, %d items",

@@ -100,6 +100,11 @@ class Results:
         self.label_sets += label_sets
         self.scores += scores
 
+    async def cut_if_far_over(self) -> None:
+        """Call this now and then while results are added. It limits their memory at a small cost."""
+        if len(self.scores) > MAX_RESULTS + MAX_RESULTS // 4:
+            await self.cut()
+
     async def cut(self, *, most: int = MAX_RESULTS) -> None:
         """Keeps at most ``most`` results: those of the items whose names come first. So the same items are
         kept from answer to answer, whatever their scores and order. An item keeps all its results or none,
@@ -200,12 +205,7 @@ async def _take_all(raw: Sequence[msgspec.Raw], into: Results, *, label_sets: La
     for start in range(0, len(raw), BATCH):
         _decode(raw[start : start + BATCH], into, first=into.total, label_sets=label_sets)
         await asyncio.sleep(0)
-    await _cut_sometimes(into)
-
-
-async def _cut_sometimes(into: Results) -> None:
-    if len(into.scores) > MAX_RESULTS + MAX_RESULTS // 4:
-        await into.cut()
+    await into.cut_if_far_over()
 
 
 def _decode(batch: Sequence[msgspec.Raw], into: Results, *, first: int, label_sets: LabelSets) -> None:
@@ -255,7 +255,7 @@ async def _lenient(body: bytearray, *, where: str, label_sets: LabelSets) -> Res
             _take(plain, found, where=f"result {index}", label_sets=label_sets)
             if index % (BATCH // 4) == 0:
                 await asyncio.sleep(0)
-                await _cut_sometimes(found)
+                await found.cut_if_far_over()
     except (ValueError, RecursionError) as error:
         msg = f'{where} did not answer with {{"results": [...]}}: {excerpt(str(error))}'
         raise ScoreError(msg, reason=Reason.INVALID_BODY) from error

@@ -1,8 +1,9 @@
 """The stage ``score``: sends series to the scoring API and reads its results (wire contract: ``POST
-{scoringEndpoint}``).
+{scoringEndpoint}``). Scorers with ``scoringType: Query`` have the stage of the module ``query``.
 """
 
 import itertools
+from typing import Protocol
 
 import msgspec
 
@@ -21,8 +22,20 @@ from dsf_runtime.clock import Clock
 from dsf_wire.summary import Summary
 
 
-class Score:
+class Scoring(Protocol):
     """The second stage of a cycle, for one scorer."""
+
+    async def __call__(self, series: Series) -> Results:
+        """The results for these series; there may be none. Raises ScoreError."""
+        ...
+
+    def no_results(self, found: Results, *, series: int) -> ScoreError:
+        """The error for an answer without a usable result."""
+        ...
+
+
+class Score:
+    """The second stage of a cycle, for one scorer with a scoring API."""
 
     def __init__(
         self,

@@ -20,7 +20,7 @@ async def locks(
 ) -> list[LockChange]:
     """One result per name. Raises RepositoryError when the checkout cannot be read."""
     declared = declare(load(root))
-    full = {item.name for item in declared.scorers if item.value.spec.config_sync_mode == "Full"}
+    full = {item.name for item in declared.scorers if item.value.spec.reads_config}
     asked = [name for name in names if name in full]
     unclear = [
         name

@@ -149,7 +149,7 @@ class ScorerController:
         written = 0
         for name, item in list(self._view.scorers.items.items()):
             assessment, health = report.assessments.get(name), self._prober.health.get(name)
-            if assessment is not None and health is not None:
+            if assessment is not None and (health is not None or item.scored_by_query):
                 status = desired_status(
                     self._writer.latest(item),
                     health=health,

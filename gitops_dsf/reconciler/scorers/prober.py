@@ -83,9 +83,12 @@ class Prober:
     ) -> None:
         """Probes all scorers, or only those that are named, and forgets scorers that are gone.
 
+        Scorers without a scoring API are not probed.
+
         A change of one scorer must not probe the others: several probes in a row decide about health.
         """
         began = monotonic()
+        scorers = {name: item for name, item in scorers.items() if not item.scored_by_query}
         chosen = [item for name, item in scorers.items() if only is None or name in only]
         for name, answer in (await probe(chosen, fetcher=self._fetcher)).items():
             self._record(scorers[name], answer)

@@ -14,6 +14,7 @@ _HEALTHY: Final = {
     HealthStatus.INACTIVE: "False",
     HealthStatus.UNKNOWN: "Unknown",
 }
+_BY_SCORES: Final = {"True": HealthStatus.ACTIVE, "False": HealthStatus.INACTIVE}
 MAX_MESSAGE: Final = 2048
 """Characters of a condition's message at most. The CRD allows 32,768."""
 
@@ -21,22 +22,29 @@ MAX_MESSAGE: Final = 2048
 def desired_status(
     scorer: DynamicScorer,
     *,
-    health: Health,
+    health: Health | None,
     config: ConfigSync | None,
     scores: Assessment,
     now: float,
 ) -> dict[str, Any]:
-    """The whole status. `config` is None for a scorer without configSyncMode Full."""
-    conditions = [("Healthy", _HEALTHY[health.status], health.reason, health.message)]
+    """The whole status. `health` is None for a scorer without a scoring API: then its scores tell whether it
+    works. `config` is None for a scorer without configSyncMode Full.
+    """
+    conditions = []
+    if health is not None:
+        conditions.append(("Healthy", _HEALTHY[health.status], health.reason, health.message))
     if config is not None:
         conditions.append(("ConfigSynced", config.status, config.reason, config.message))
-    conditions.append(("Scored", scores.status, scores.reason, scores.message))
+    judged = "" if health is not None else "; there is no scoring API, so healthStatus follows this condition"
+    conditions.append(("Scored", scores.status, scores.reason, f"{scores.message}{judged}"))
     before = {
         item.get("type"): item for item in scorer.status.get("conditions") or [] if isinstance(item, dict)
     }
     status: dict[str, Any] = {
         "observedGeneration": scorer.metadata.generation,
-        "healthStatus": str(health.status),
+        "healthStatus": str(
+            health.status if health is not None else _BY_SCORES.get(scores.status, HealthStatus.UNKNOWN)
+        ),
         "conditions": [
             _condition(before.get(item[0]), *item, generation=scorer.metadata.generation, now=now)
             for item in conditions

@@ -28,7 +28,7 @@ class ScorerState:
     score: str
     """Its score name. Agents compare it with the suspended names."""
     api: str
-    """Origin of its scoring API. Several scorers may share it."""
+    """Origin of its scoring API. Several scorers may share it. Empty if it has none."""
     suspended_in_git: bool
     """Whether spec.suspend is true: then agents do not run it, and remove its scores."""
     health: HealthStatus | None
@@ -102,6 +102,8 @@ class CircuitBreaker:
         """Empty when it stays suspended."""
         if not group:
             return "no scorer has this score name"
+        if not any(state.api for state in group):
+            return "it has no scoring API"
         if any(state.suspended_in_git for state in group):
             return "git suspends it: spec.suspend is true"
         if any(state.health is HealthStatus.ACTIVE for state in group):

@@ -145,7 +145,7 @@ class SuspensionController:
         return ScorerState(
             scorer=item.metadata.name,
             score=item.score_name,
-            api=origin(item.spec.config_url),
+            api="" if item.scored_by_query else origin(item.spec.config_url),
             suspended_in_git=item.spec.suspend,
             health=health,
             counts=self._count(item) if count else ScoreCounts(),

@@ -54,8 +54,9 @@ _VALUES: Final[dict[Place, tuple[str, ...]]] = {
     ("spec", "location"): ("Internal", "External"),
     ("spec", "scoreDestination"): ("AddOnPlacementScore", "None"),
     ("spec", "source", "type"): ("Prometheus", "None"),
+    ("spec", "scoring", "type"): ("API", "Query"),
 }
-"""Upstream's enumerations, which older texts write in lower case."""
+"""Enumerations that older texts, and people, write in lower case."""
 
 
 def find_dialects(document: Document) -> list[Dialect]:

@@ -22,7 +22,7 @@ from gitops_dsf.repository.model.base import (
 )
 from gitops_dsf.repository.model.dialect import Dialect, explains
 from gitops_dsf.repository.model.field_docs import field_docs
-from gitops_dsf.repository.model.field_model import field_at, model_at
+from gitops_dsf.repository.model.field_model import field_at, model_at, scalar_types
 from gitops_dsf.repository.model.suggestion import did_you_mean, listed
 
 _PATTERNS = {
@@ -182,9 +182,9 @@ def _type_hint(types: list[str], value: object, written: str) -> str:
 
 def _addition(model: type[BaseModel], path: Path) -> str:
     """What to add: one of the allowed values, or the field's description."""
-    annotation = field_at(model, path)
-    if get_origin(annotation) is Literal:
-        return f"add {path[-1]}: {' or '.join(str(value) for value in get_args(annotation))}"
+    for kind in scalar_types(field_at(model, path)):
+        if get_origin(kind) is Literal:
+            return f"add {path[-1]}: {' or '.join(str(value) for value in get_args(kind))}"
     name, _, meaning = _describe(model, path).partition(": ")
     return f"add {name} ({meaning})" if meaning else f"add {path[-1]}"
 

@@ -1,10 +1,11 @@
-"""DynamicScorer: which metrics are read, which scoring API judges them, and where the scores go. Upstream's
+"""DynamicScorer: which metrics are read, what makes scores of them, and where the scores go. Upstream's
 fields plus ours.
 """
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, ModelWrapValidatorHandler, ValidationError, model_validator
+from pydantic_core import InitErrorDetails
 
 from gitops_dsf.repository.model.base import DSF_API, SECRET_KEY, Authored, DnsName, LabelSelector, Metadata
 
@@ -60,7 +61,9 @@ class Source(Authored):
     host: str = ""
     """URL of the metric source as the spoke sees it; by default the origin of configURL."""
     path: str = ""
-    """Path of the query API; /api/v1/query_range when the host carries no path."""
+    """Path of the query API; /api/v1/query_range when the host carries no path. With scoring.type Query the
+    agent asks the instant query beside it, /api/v1/query.
+    """
     params: SourceParams = SourceParams()
     """What is asked of the metric source."""
     auth: Auth | None = None
@@ -81,8 +84,12 @@ class ScoringParams(Authored):
 
 
 class Scoring(Authored):
-    """Which scoring API is called."""
+    """What makes scores of the series: a scoring API, or the query itself."""
 
+    type: Literal["API", "Query"] | None = None
+    """API, the default: a scoring API is called. Query: the value of each series is its raw score, and there
+    is no scoring API.
+    """
     host: str = ""
     """URL of the scoring API as the spoke sees it; by default the origin of configURL."""
     path: str = ""
@@ -131,22 +138,22 @@ class Publish(Authored):
 
 
 class DynamicScorerSpec(Authored):
-    """Which metrics are read, which scoring API judges them, and where the scores go."""
+    """Which metrics are read, what makes scores of them, and where the scores go."""
 
     description: str
     """What the score means, for people."""
-    config_url: Annotated[str, Field(alias="configURL")]
-    """The scoring API's /config page as the hub sees it."""
-    config_sync_mode: Literal["Full", "None"]
+    config_url: Annotated[str, Field(alias="configURL")] = ""
+    """The scoring API's /config page as the hub sees it. Required unless scoring.type is Query."""
+    config_sync_mode: Literal["Full", "None"] | None = None
     """Full: what the scoring API's /config said, as locked in locks/, wins field by field. None: only this
-    file counts.
+    file counts. Required unless scoring.type is Query.
     """
     location: Literal["Internal", "External"] = "Internal"
     """Whether the scoring API runs inside the fleet."""
     source: Source = Source()
     """Where the metrics come from."""
     scoring: Scoring = Scoring()
-    """Which scoring API is called."""
+    """What makes scores of the series: a scoring API, or the query itself."""
     score_destination: Literal["AddOnPlacementScore", "None"] = "AddOnPlacementScore"
     """None: scores are exported as metrics only."""
     score_dimension_format: str = "${scoreName}"
@@ -165,6 +172,50 @@ class DynamicScorerSpec(Authored):
     """Seconds that a published score stays valid; max(900, 10 x interval) when absent."""
     publish: Publish = Publish()
     """When a changed score is written to the hub."""
+    default_score: Annotated[int, Field(ge=-100, le=100)] | None = None
+    """The published score of a cluster whose metric source answers without series. Nothing is published then
+    when it is absent. It needs a scoreDimensionFormat without labels.
+    """
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _api_names_its_page(cls, data: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:  # noqa: ANN401 - whatever YAML holds
+        """Requires configURL and configSyncMode of scorers with a scoring API, and reports their absence
+        beside all other mistakes.
+        """
+        missing = _missing_of_api(data) if isinstance(data, dict) else []
+        if not missing:
+            return handler(data)
+        errors: list[InitErrorDetails] = []
+        try:
+            handler(data)
+        except ValidationError as error:
+            errors = [
+                InitErrorDetails(
+                    type=item["type"], loc=item["loc"], input=item["input"], ctx=item.get("ctx", {})
+                )
+                for item in error.errors(include_url=False)
+            ]
+        errors += [InitErrorDetails(type="missing", loc=(name,), input=data) for name in missing]
+        raise ValidationError.from_exception_data(cls.__name__, errors)
+
+    @property
+    def scored_by_query(self) -> bool:
+        """Whether the value of each series is its raw score, and there is no scoring API."""
+        return self.scoring.type == "Query"
+
+    @property
+    def reads_config(self) -> bool:
+        """Whether the scoring API's /config counts, as its lock says."""
+        return self.config_sync_mode == "Full" and not self.scored_by_query
+
+
+def _missing_of_api(data: dict[str, Any]) -> list[str]:
+    """Fields that only a scorer with a scoring API needs and that are missing."""
+    scoring = data.get("scoring")
+    if isinstance(scoring, dict) and scoring.get("type") not in {None, "API"}:
+        return []
+    return [name for name in ("configURL", "configSyncMode") if data.get(name) is None]
 
 
 class DynamicScorer(Authored):

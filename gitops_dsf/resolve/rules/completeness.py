@@ -32,7 +32,7 @@ def scorers_are_complete(context: Context) -> Iterator[Diagnostic]:
             name = dotted(setting.path)
             if setting.path[-1] in {"interval", "step"} and setting.document.has(setting.path):
                 continue  # written as 0, which another rule reports
-            if setting.path[-1] == "host":
+            if setting.path[-1] == "host" and not overlay.scored_by_query:
                 continue  # it would be the host of configURL, which is not a URL; another rule reports that
             because = (
                 "and its lock does not say it either"
@@ -51,7 +51,7 @@ def locks_are_there(context: Context) -> Iterator[Diagnostic]:
     if context.is_upstream:
         return
     for overlay in context.overlays.values():
-        if overlay.scorer.value.spec.config_sync_mode != "Full" or overlay.lock is not None:
+        if not overlay.scorer.value.spec.reads_config or overlay.lock is not None:
             continue
         if context.is_malformed("ScorerLock", overlay.scorer.name):
             continue
@@ -67,6 +67,10 @@ def locks_are_there(context: Context) -> Iterator[Diagnostic]:
 
 
 _HINTS = {
+    "host": (
+        "write the base URL of the metric source as the spoke sees it, such as"
+        " http://prometheus.monitoring.svc:9090"
+    ),
     "interval": "write the seconds between two runs, such as interval: 60",
     "name": "write the score's name, such as name: cpu-forecast",
     "query": "write a PromQL expression",

@@ -14,6 +14,7 @@ _SCORER_FIELDS: tuple[Path, ...] = (
     ("spec", "scoreAggregation"),
     ("spec", "scoreTTLSeconds"),
     ("spec", "publish"),
+    ("spec", "defaultScore"),
     ("spec", "scoring", "arguments"),
     ("spec", "source", "auth", "caConfigMapRef"),
     ("spec", "source", "auth", "serviceAccountToken"),
@@ -32,6 +33,14 @@ def upstream_understands_it(context: Context) -> Iterator[Diagnostic]:
             if item.document.has(path):
                 message = f"{path[-1]} has no effect with delivery.mode UpstreamController"
                 yield codes.UPSTREAM_ONLY.at(item.document.key_at(path), message, hint)
+        if item.document.has(("spec", "scoring", "type")):
+            message = "scoring.type has no effect with delivery.mode UpstreamController"
+            if item.value.spec.scored_by_query:
+                message = (
+                    "upstream's agent needs a scoring API: of this scorer it would post the series to an"
+                    " empty URL, and publish nothing"
+                )
+            yield codes.UPSTREAM_ONLY.at(item.document.key_at(("spec", "scoring", "type")), message, hint)
     for config in context.declared.scoring_configs:
         for index, mask in enumerate(config.value.spec.masks):
             where: Path = ("spec", "masks", index)

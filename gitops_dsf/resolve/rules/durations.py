@@ -67,7 +67,11 @@ def sources_are_asked(context: Context) -> Iterator[Diagnostic]:
     series.
     """
     for overlay in context.overlays.values():
-        if overlay.kind_of_source != "None" or context.waits_for_lock(overlay.scorer):
+        if (
+            overlay.kind_of_source != "None"
+            or overlay.scored_by_query
+            or context.waits_for_lock(overlay.scorer)
+        ):
             continue
         written = next(
             (

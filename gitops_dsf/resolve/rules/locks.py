@@ -25,7 +25,10 @@ def locks_have_a_use(context: Context) -> Iterator[Diagnostic]:
                 )
             continue
         spec = overlay.scorer.value.spec
-        if spec.config_sync_mode == "None":
+        if spec.scored_by_query:
+            message = f"{item.name} has scoring.type Query and no scoring API: this lock is not read"
+            yield codes.STALE_LOCK.at(item.position, message, "remove the file")
+        elif spec.config_sync_mode == "None":
             message = f"{item.name} has configSyncMode None: this lock is not read"
             yield codes.STALE_LOCK.at(
                 item.position, message, "remove the file, or write configSyncMode: Full"

@@ -19,7 +19,7 @@ MAX_QUERY = 65_536
 
 
 def queries_parse(context: Context) -> Iterator[Diagnostic]:
-    """Every PromQL expression must parse and return what a range query can return."""
+    """Every PromQL expression must parse and return an instant vector or a scalar."""
     for overlay in context.overlays.values():
         for part, checked in _parsed(overlay) if _dialect(overlay) == "PromQL" else []:
             for mistake in checked.mistakes:
@@ -87,11 +87,11 @@ def _braces(name: str | None) -> str:
 
 
 def placeholders_can_be_filled(context: Context) -> Iterator[Diagnostic]:
-    """A label that no expression keeps is empty in every result, unless the scoring API sets it, which only
+    """A label that no expression keeps is empty in every result, unless a scoring API sets it, which only
     its author knows.
 
-    `meta` is always set by the scoring API (docs/contributing/upstream-agent.md#scores), so it is never
-    reported.
+    `meta` is always set by the scoring API (docs/contributing/upstream-agent.md#scores), so it is reported
+    only if there is none.
     """
     for overlay in context.overlays.values():
         scorer = overlay.scorer
@@ -101,11 +101,16 @@ def placeholders_can_be_filled(context: Context) -> Iterator[Diagnostic]:
         for item in placeholders(scorer.value.spec.score_dimension_format):
             if (
                 item.name not in LABELS
-                or item.name == "meta"
+                or (item.name == "meta" and not overlay.scored_by_query)
                 or any(can_have(checked.tree, item.name) for checked in parsed)
             ):
                 continue
             where = scorer.inside(("spec", "scoreDimensionFormat"), item.offset)
+            if overlay.scored_by_query:
+                message = f"no query keeps the label {item.name}: ${{{item.name}}} is always empty"
+                hint = f"keep it in the query, as in sum by ({item.name}) (...), or remove the placeholder"
+                yield codes.EMPTY_PLACEHOLDER.at(where, message, hint)
+                continue
             message = (
                 f"no query keeps the label {item.name}: ${{{item.name}}} is empty unless the scoring API"
                 " sets it"

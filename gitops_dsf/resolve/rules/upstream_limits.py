@@ -22,6 +22,8 @@ def upstream_can_run_it(context: Context) -> Iterator[Diagnostic]:
     if not context.is_upstream:
         return
     for overlay in context.overlays.values():
+        if overlay.scored_by_query:
+            continue  # it cannot run at all, which another rule reports
         if overlay.kind_of_source == "Prometheus":
             yield from _separators(overlay)
             yield from _window(overlay, unseen=context.config_is_unseen(overlay))

@@ -23,9 +23,10 @@ def urls_can_be_called(context: Context) -> Iterator[Diagnostic]:
     for overlay in context.overlays.values():
         scorer = overlay.scorer
         spec = scorer.value.spec
-        yield from _endpoint(
-            spec.config_url, partial(scorer.at, "spec", "configURL"), "configURL", query_allowed=True
-        )
+        if scorer.document.has(("spec", "configURL")) and not spec.scored_by_query:
+            yield from _endpoint(
+                spec.config_url, partial(scorer.at, "spec", "configURL"), "configURL", query_allowed=True
+            )
         for setting, name in ((overlay.source_host, "source.host"), (overlay.scoring_host, "scoring.host")):
             if setting.value:
                 yield from _endpoint(

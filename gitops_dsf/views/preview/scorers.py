@@ -78,6 +78,7 @@ def _inputs(before: EffectiveScorer, after: EffectiveScorer) -> Iterator[tuple[s
     yield "query", before.query, after.query
     yield "range", before.range, after.range
     yield "step", before.step, after.step
+    yield "scoring type", before.scoring_type, after.scoring_type
     yield "scoring API", before.scoring_endpoint, after.scoring_endpoint
     yield "arguments", before.arguments, after.arguments
     yield "score name", before.score_name, after.score_name

@@ -19,6 +19,20 @@ def _parse(*entries: dict[str, Any]) -> snapshot.Snapshot:
 
 
 FAULTS: dict[str, tuple[dict[str, Any], str]] = {
+    "an unknown scoring type": ({"scoringType": "query"}, "scoringType 'query' is not one of API, Query"),
+    "a query without a source": (
+        {"scoringType": "Query", "sourceType": "None"},
+        "scoringType Query needs a source",
+    ),
+    "a default score off the scale": ({"defaultScore": 101}, "Expected `int` <= 100"),
+    "a default score without a name": (
+        {"defaultScore": 1, "scoreDimensionFormat": "${cluster};${pod}"},
+        "without labels, and it has ${pod}",
+    ),
+    "a default score without a source": (
+        {"defaultScore": 1, "scoreDimensionFormat": "", "sourceType": "None"},
+        "defaultScore needs a source",
+    ),
     "no interval": ({"scoringInterval": 0}, "scoringInterval is 0"),
     "negative interval": ({"scoringInterval": -5}, "scoringInterval is -5"),
     "an interval in nanoseconds": (

@@ -14,6 +14,8 @@ from dsf_wire.summary import UPSTREAM_KEYS, Summary, to_object
 from gitops_dsf.plan.build import shard_of
 from tests.support.rendering import rendered, scorer
 
+SOURCE = {"host": "http://prometheus:9090", "path": "/api/v1/query", "params": {"query": "up"}}
+
 
 def summary_of(root: Path, **spec: Any) -> Summary:
     result = rendered(root, scorer("cpu", **spec), clusters=1)
@@ -123,6 +125,17 @@ def test_upstreams_keys_are_always_there_and_ours_only_when_set(tmp_path: Path) 
             },
             "scoringArguments",
             {"a": None, "b": {"c": None}, "d": [None]},
+        ),
+        ({"source": SOURCE, "defaultScore": -3}, "defaultScore", -3),
+        (
+            {
+                "configURL": None,
+                "configSyncMode": None,
+                "source": SOURCE,
+                "scoring": {"type": "Query", "params": {"name": "cpu", "interval": 60}},
+            },
+            "scoringType",
+            "Query",
         ),
         (
             {"scoring": {"params": {"name": "cpu", "interval": 60}, "auth": {"serviceAccountToken": True}}},

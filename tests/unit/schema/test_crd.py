@@ -108,8 +108,11 @@ def test_upstream_fields_are_all_there(part: str, fields: set[str]) -> None:
 
 
 def test_only_upstream_requirements_are_required() -> None:
-    required = schema_of("DynamicScorer")["properties"]["spec"]["required"]
-    assert required == ["configSyncMode", "configURL", "description"]
+    """Those of the scoring API are required by a rule, because a scorer by query has none."""
+    spec = schema_of("DynamicScorer")["properties"]["spec"]
+    assert spec["required"] == ["description"]
+    [rule] = spec["x-kubernetes-validations"]
+    assert "has(self.configURL) && has(self.configSyncMode)" in rule["rule"]
 
 
 def test_conditions_merge_by_type() -> None:
@@ -210,6 +213,12 @@ def test_rules_between_fields_are_cel() -> None:
         if "x-kubernetes-validations" in node
     }
     assert rules == {
+        "spec": [
+            (
+                "(has(self.scoring) && has(self.scoring.type) && self.scoring.type == 'Query')"
+                " || (has(self.configURL) && has(self.configSyncMode))"
+            )
+        ],
         "spec.source.auth": ["!(has(self.tokenSecretRef) && self.serviceAccountToken)"],
         "spec.scoring.auth": ["!(has(self.tokenSecretRef) && self.serviceAccountToken)"],
         "spec.scoreRange": ["self.min < self.max", "self.outputMin != self.outputMax"],

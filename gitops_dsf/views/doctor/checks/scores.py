@@ -25,7 +25,7 @@ def scorers(facts: Facts) -> Iterator[Result]:
         name = view.scorer.name
         describe = facts.command("-n", facts.hub_namespace, "describe", "dynamicscorer", name)
         healthy, synced = view.scorer.condition("Healthy"), view.scorer.condition("ConfigSynced")
-        if view.scorer.health == "Inactive":
+        if view.scorer.health == "Inactive" and not view.scorer.scored_by_query:
             sound = False
             yield warning(
                 f"the scoring API of {name} does not answer: {healthy.reason}: {healthy.message}", describe
@@ -46,8 +46,11 @@ def scorers(facts: Facts) -> Iterator[Result]:
                 describe,
             )
     if sound:
-        looked = sum(bool(view.scorer.health) for view in views)
-        yield ok(f"{counted(len(views), 'scorer')}, {looked} of them probed by the reconciler, nothing wrong")
+        apis = [view for view in views if not view.scorer.scored_by_query]
+        looked = sum(bool(view.scorer.health) for view in apis)
+        without = f" ({len(views) - len(apis)} without a scoring API)" if len(apis) < len(views) else ""
+        found = f"{counted(len(views), 'scorer')}{without}, {looked} of them probed by the reconciler"
+        yield ok(f"{found}, nothing wrong")
 
 
 def freshness(facts: Facts) -> Iterator[Result]:

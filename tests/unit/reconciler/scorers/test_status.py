@@ -126,6 +126,20 @@ def test_the_status_is_one_that_the_crd_takes_and_settles_after_one_patch() -> N
     assert patch(again.status, without)["lastSyncedConfig"] is None
 
 
+@pytest.mark.parametrize(
+    ("scored", "health"), [("True", "Active"), ("False", "Inactive"), ("Unknown", "Unknown")]
+)
+def test_without_a_scoring_api_the_health_is_that_of_the_scores(scored: str, health: str) -> None:
+    """There is nothing to probe, so there is no condition Healthy, also if there was one before."""
+    before = made(status={"conditions": [{"type": "Healthy", "status": "False"}], "healthStatus": "Inactive"})
+    scores = Assessment(status=scored, reason="Why", message="fresh on 1 cluster")
+    status = desired_status(before, health=None, config=None, scores=scores, now=0)
+    DynamicScorerStatus.model_validate(status)
+    assert status["healthStatus"] == health
+    assert [(item["type"], item["status"]) for item in status["conditions"]] == [("Scored", scored)]
+    assert "no scoring API" in status["conditions"][0]["message"]
+
+
 OBJECTS = st.dictionaries(
     st.text(max_size=3), JSON_VALUES.filter(lambda value: value is not None), max_size=4
 )

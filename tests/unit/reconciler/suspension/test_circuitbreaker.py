@@ -63,6 +63,16 @@ def test_down_for_a_while_and_a_quorum() -> None:
     )
 
 
+def test_a_score_without_a_scoring_api_is_lifted_and_never_suspended() -> None:
+    """Its scorer had an API when it was suspended, and no probe will ever answer for it now."""
+    it, without = breaker(), state(health=None, api="")
+    update = it.decide([without], frozenset({"cpu_score"}), 0.0)
+    assert [(change.score, change.why) for change in update.lifted] == [
+        ("cpu_score", "it has no scoring API")
+    ]
+    assert it.decide([without], NONE, 100 * HOLD).names == NONE
+
+
 def test_neither_alone_is_enough() -> None:
     for health in (ACTIVE, UNKNOWN, None):
         it = breaker()

@@ -1,0 +1,131 @@
+"""The stage ``score`` of a scorer with ``scoringType: Query``: the value of each series is its raw score.
+
+A series has the shape of the Prometheus HTTP API, ``{"metric": {...}, "value": [time, "value"]}`` or the same
+with ``values``, of which the last point counts. Series that have no usable value are dropped with a reason,
+as results of a scoring API are.
+"""
+
+import asyncio
+import math
+import re
+from collections.abc import Iterator
+from typing import Final
+
+import msgspec
+
+from dsf_agent.endpoints.transport import Body
+from dsf_agent.errors import Reason, ScoreError
+from dsf_agent.fetch.series import Series
+from dsf_agent.scoring.labels import LabelSets
+from dsf_agent.scoring.results import DROP_INVALID, RESULT_BYTES, Results
+from dsf_runtime.calls import excerpt
+
+PIECE: Final = 1 << 16
+"""Bytes of series that are decoded before other tasks may run: about 500 series."""
+
+_SEAM: Final = re.compile(rb'\}\s{0,64},\s{0,64}(\{)\s{0,64}"metric"\s{0,64}:')
+"""The text between two series. It cannot occur inside a JSON string, where its quotes would be escaped."""
+
+
+class _Point(msgspec.Struct, array_like=True, gc=False):
+    time: float
+    value: str
+
+
+class _Series(msgspec.Struct, gc=False):
+    metric: msgspec.Raw = msgspec.Raw(b"{}")
+    value: _Point | None = None
+    values: list[_Point] = []
+    histograms: msgspec.Raw = msgspec.Raw(b"")
+
+    @property
+    def score(self) -> float:
+        """The newest value. Raises ValueError."""
+        if self.value is not None:
+            return float(self.value.value)
+        if self.values:
+            return float(self.values[-1].value)
+        if self.histograms:
+            msg = "it is a native histogram, which has no single value; use a function such as"
+            msg += " histogram_quantile or histogram_avg"
+            raise ValueError(msg)
+        msg = "it has no value"
+        raise ValueError(msg)
+
+
+_SERIES: Final = msgspec.json.Decoder(list[_Series])
+_ONE: Final = msgspec.json.Decoder(_Series)
+_RAW: Final = msgspec.json.Decoder(list[msgspec.Raw])
+
+
+class QueryScore:
+    """The second stage of a cycle, for one scorer without a scoring API."""
+
+    def __init__(self, *, label_sets: LabelSets) -> None:
+        self._label_sets = label_sets
+
+    async def __call__(self, series: Series) -> Results:
+        """The results for these series; there may be none. Raises ScoreError."""
+        self._label_sets.start_answer()
+        found = Results()
+        for part in series.parts:
+            for piece in pieces(part):
+                self._take(piece, found)
+                await asyncio.sleep(0)
+                await found.cut_if_far_over()
+        await found.cut()
+        found.size = RESULT_BYTES * len(found.scores)
+        return found
+
+    def no_results(self, found: Results, *, series: int) -> ScoreError:
+        """The error for series without a usable value."""
+        msg = (
+            f"none of the {series} series of the query has a usable value: {found.first_fault}"
+            if found.total
+            else "the query gave no series"
+        )
+        return ScoreError(msg, reason=Reason.NO_RESULTS)
+
+    def _take(self, piece: bytes, into: Results) -> None:
+        """Adds the results of a JSON array of series."""
+        first = into.total
+        try:
+            rows = _SERIES.decode(piece)
+            scores = [row.score for row in rows]
+            label_sets = self._label_sets.read([bytes(row.metric) for row in rows])
+        except (ValueError, RecursionError):
+            # One of them is unusual, so each is read alone.
+            self._take_each(piece, into, first=first)
+            return
+        if all(map(math.isfinite, scores)):
+            into.extend(label_sets, scores)
+            return
+        for index, (label_set, score) in enumerate(zip(label_sets, scores, strict=True), start=first):
+            into.add(label_set, score, where=f"series {index}")
+
+    def _take_each(self, piece: bytes, into: Results, *, first: int) -> None:
+        try:
+            raw = _RAW.decode(piece)
+        except (ValueError, RecursionError) as error:
+            msg = f"the series of the source cannot be read: {excerpt(str(error))}"
+            raise ScoreError(msg, reason=Reason.INVALID_BODY) from error
+        for index, one in enumerate(raw, start=first):
+            try:
+                row = _ONE.decode(one)
+                score, label_sets = row.score, self._label_sets.read([bytes(row.metric)])
+            except (ValueError, RecursionError) as error:
+                into.drop(DROP_INVALID, f"series {index}: {error}")
+            else:
+                into.add(label_sets[0], score, where=f"series {index}")
+
+
+def pieces(part: Body) -> Iterator[bytes]:
+    """Cuts series that are joined by commas into JSON arrays of a little more than PIECE bytes."""
+    body, start = bytes(part), 0
+    while len(body) - start > PIECE:
+        seam = _SEAM.search(body, start + PIECE)
+        if seam is None:
+            break
+        yield b"[%b]" % body[start : seam.start() + 1]
+        start = seam.start(1)
+    yield b"[%b]" % body[start:]

@@ -1,0 +1,138 @@
+"""Scorers without a scoring API, and default scores: from the source to the published object."""
+
+from pathlib import Path
+from typing import Any
+
+from tests.support.agent.apis import last_values, matrix, prometheus_error
+from tests.support.agent.configmap import ConfigMapVolume, entry
+from tests.support.agent.http import HttpFake, Reply, Seen
+from tests.support.agent.running import RunningAgent, running
+from tests.support.waiting import until
+
+
+def _query_entry(name: str, source: str, **more: Any) -> dict[str, Any]:
+    """As the generator writes it: the path of the instant query, neither range nor step, no scoring API."""
+    plain = entry(name, scoring="", source=source) | {
+        "sourceEndpoint": f"{source}/api/v1/query",
+        "sourceRange": 0,
+        "sourceStep": 0,
+        "scoringEndpoint": "",
+        "scoringType": "Query",
+    }
+    return plain | more
+
+
+def _vector(*samples: tuple[dict[str, str], str]) -> Reply:
+    result = [{"metric": labels, "value": [1_700_000_000.5, value]} for labels, value in samples]
+    return Reply.of({"status": "success", "data": {"resultType": "vector", "result": result}})
+
+
+def _flags(tmp_path: Path, volume: ConfigMapVolume) -> list[str | Path]:
+    return ["--config-dir", volume.directory, "--publish", f"dir:{tmp_path / 'out'}"]
+
+
+async def _state(agent: RunningAgent, state: str) -> dict[str, Any]:
+    await until(lambda: agent.scorer()["state"] == state, what=f"the scorer is {state}")
+    return agent.scorer()
+
+
+async def test_the_values_of_a_query_are_published(tmp_path: Path) -> None:
+    """No scoring API is called, and an instant query is sent whatever the path of the endpoint is."""
+    volume, out = ConfigMapVolume(tmp_path / "config"), tmp_path / "out" / "cpu-score.yaml"
+    async with HttpFake(lambda _seen: _vector(({"node": "a"}, "0.25"), ({"node": "b"}, "0.5"))) as source:
+        endpoint = f"{source.url}/proxy/instant"
+        scale = {"min": 0, "max": 1, "outputMin": 0, "outputMax": 100}
+        volume.put(_query_entry("cpu", source.url, sourceEndpoint=endpoint, scoreRange=scale))
+        async with running(*_flags(tmp_path, volume)) as agent:
+            await until(out.exists, what="published")
+            samples = await agent.samples()
+    assert (source.seen[0].path, set(source.seen[0].query)) == ("/proxy/instant", {"query", "time"})
+    assert '{name: "a", value: 25}' in out.read_text()
+    assert '{name: "b", value: 50}' in out.read_text()
+    raw = {
+        name.split('ds_node="')[1][0]: value
+        for name, value in samples.items()
+        if name.startswith("dynamic_score{")
+    }
+    assert raw == {"a": 0.25, "b": 0.5}
+    assert samples['dynamic_scoring_requests_total{score_name="cpu-score",status="success"}'] == 1
+    assert 'dynamic_scoring_perform_seconds_total{score_name="cpu-score"}' in samples
+
+
+async def test_several_expressions_are_several_results(tmp_path: Path) -> None:
+    """Labels that are equal in two expressions give one item, and scoreAggregation combines its values."""
+
+    def source(seen: Seen) -> Reply:
+        answers = {
+            "up": _vector(({"node": "a"}, "1"), ({"node": "b"}, "2")),
+            "down": _vector(({"node": "a"}, "9")),
+        }
+        return answers[seen.query["query"]]
+
+    volume, out = ConfigMapVolume(tmp_path / "config"), tmp_path / "out" / "cpu-score.yaml"
+    async with HttpFake(source) as fake:
+        volume.put(_query_entry("cpu", fake.url, sourceQuery="up; down;", scoreAggregation="Sum"))
+        async with running(*_flags(tmp_path, volume)):
+            await until(out.exists, what="published")
+    assert '{name: "a", value: 10}' in out.read_text()
+    assert '{name: "b", value: 2}' in out.read_text()
+
+
+async def test_a_query_without_series_publishes_nothing(tmp_path: Path) -> None:
+    volume = ConfigMapVolume(tmp_path / "config")
+    async with HttpFake(lambda _seen: _vector()) as source:
+        volume.put(_query_entry("cpu", source.url))
+        async with running(*_flags(tmp_path, volume)) as agent:
+            found = await _state(agent, "failing")
+            assert await agent.failures() == {"cpu-score": {"no_results"}}
+            assert await agent.stages() == {"score"}
+    assert found["message"] == "the query gave no series"
+    assert not (tmp_path / "out" / "cpu-score.yaml").exists()
+
+
+async def test_a_default_score_is_published_while_there_are_no_series(tmp_path: Path) -> None:
+    """There is no raw score then, so dynamic_score has no sample. Real scores replace it."""
+    answer = [_vector()]
+    volume, out = ConfigMapVolume(tmp_path / "config"), tmp_path / "out" / "cpu-score.yaml"
+    rule = {"deadband": 0, "minIntervalSeconds": 0}
+    async with HttpFake(lambda _seen: answer[0]) as source:
+        volume.put(
+            _query_entry(
+                "cpu", source.url, defaultScore=-5, scoreDimensionFormat="${scoreName}", publish=rule
+            )
+        )
+        async with running(*_flags(tmp_path, volume)) as agent:
+            await until(out.exists, what="published")
+            assert '{name: "cpu-score", value: -5}' in out.read_text()
+            used = 'gitops_dsf_agent_default_score_used{score_name="cpu-score"}'
+            assert (await agent.samples())[used] == 1
+            assert await agent.exposed() == set()
+            assert agent.scorer()["state"] == "running"
+            answer[0] = _vector(({}, "70"))
+            await until(lambda: "value: 70" in out.read_text(), what="the real score")
+            assert (await agent.samples())[used] == 0
+            assert await agent.exposed() == {"cpu-score"}
+
+
+async def test_a_source_that_fails_does_not_give_the_default_score(tmp_path: Path) -> None:
+    """A default in place of an unknown value would move applications while a Prometheus restarts."""
+    volume = ConfigMapVolume(tmp_path / "config")
+    async with HttpFake(lambda _seen: prometheus_error("unavailable", "starting", status=503)) as source:
+        volume.put(_query_entry("cpu", source.url, defaultScore=1, scoreDimensionFormat=""))
+        async with running(*_flags(tmp_path, volume)) as agent:
+            await _state(agent, "failing")
+            assert await agent.failures() == {"cpu-score": {"query_unavailable"}}
+    assert not (tmp_path / "out" / "cpu-score.yaml").exists()
+
+
+async def test_a_scoring_api_is_not_called_without_series_if_there_is_a_default_score(tmp_path: Path) -> None:
+    volume, out = ConfigMapVolume(tmp_path / "config"), tmp_path / "out" / "cpu-score.yaml"
+    async with HttpFake(lambda _seen: matrix([])) as source, HttpFake(last_values) as scoring:
+        volume.put(
+            entry("cpu", scoring=scoring.url, source=source.url)
+            | {"defaultScore": 3, "scoreDimensionFormat": "${scoreName};${cluster}"}
+        )
+        async with running(*_flags(tmp_path, volume)):
+            await until(out.exists, what="published")
+        assert not scoring.seen
+    assert '{name: "cpu-score;c1", value: 3}' in out.read_text()

@@ -1,0 +1,229 @@
+"""The series of a query as scores: values, what is dropped, several expressions, and large answers."""
+
+import asyncio
+import json
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dsf_agent.errors import FetchError, Reason, ScoreError
+from dsf_agent.fetch import promjson
+from dsf_agent.fetch.series import Series
+from dsf_agent.scoring import query, results
+from dsf_agent.scoring.items import ItemBuilder, Items
+from dsf_agent.scoring.labels import LabelSets
+from dsf_agent.scoring.query import QueryScore
+from dsf_agent.scoring.results import DROP_EXCESS, DROP_INVALID, DROP_NOT_FINITE, MAX_RESULTS, Results
+from dsf_wire.summary import Summary
+from tests.support.laws import examples
+
+TEMPLATE = "${node}"
+
+
+def _label_sets() -> LabelSets:
+    return LabelSets(template=TEMPLATE, cluster="c1", score_name="s1")
+
+
+def _series(*rows: object, separators: tuple[str, str] = (",", ":")) -> Series:
+    """Series as a source gives them, two to a part."""
+    texts = [json.dumps(row, separators=separators).encode() for row in rows]
+    parts = tuple(b",".join(texts[at : at + 2]) for at in range(0, len(texts), 2))
+    return Series(parts=parts, count=len(rows), size=sum(map(len, parts)))
+
+
+def _row(node: str, value: str, **labels: str) -> dict[str, Any]:
+    return {"metric": {"node": node, **labels}, "values": [[1_700_000_000.5, value]]}
+
+
+async def _score(series: Series) -> Results:
+    return await QueryScore(label_sets=_label_sets())(series)
+
+
+async def _fetched(result: object, *, kind: str) -> Series:
+    body = json.dumps({"status": "success", "data": {"resultType": kind, "result": result}}).encode()
+    return await promjson.read(bytearray(body), where="query")
+
+
+def _items(found: Results, **fields: Any) -> Items:
+    builder = ItemBuilder(scorer=Summary(name="s", score_name="s1", **fields))
+    for label_sets, scores in found.batches():
+        builder.add(label_sets, scores)
+    builder.map(builder.order())
+    return builder.finish()
+
+
+async def test_the_value_of_each_series_is_its_score() -> None:
+    """In both shapes of the API; of several points the last one counts."""
+    found = await _score(
+        _series(
+            _row("a", "1.5"),
+            {"metric": {"node": "b"}, "value": [1_700_000_000, "-2e3"]},
+            {"metric": {"node": "c"}, "values": [[1, "7"], [2, "8"]]},
+            {"metric": {"node": "d", "__name__": "up", "job": "x"}, "values": [[1, "0"]]},
+        )
+    )
+    assert [(one.item, score) for one, score in zip(found.label_sets, found.scores, strict=True)] == [
+        ("a", 1.5),
+        ("b", -2000.0),
+        ("c", 8.0),
+        ("d", 0.0),
+    ]
+    assert not found.dropped
+
+
+async def test_a_scalar_is_one_score_without_labels() -> None:
+    found = await _score(await _fetched([1_700_000_000, "42"], kind="scalar"))
+    assert (found.scores, [one.item for one in found.label_sets]) == ([42.0], [""])
+
+
+async def test_a_string_is_no_score() -> None:
+    with pytest.raises(FetchError, match="result of type 'string'") as caught:
+        await _fetched([1_700_000_000, "up"], kind="string")
+    assert caught.value.reason is Reason.INVALID_BODY
+
+
+@pytest.mark.parametrize("value", ["NaN", "+Inf", "-Inf"])
+async def test_what_is_not_finite_is_dropped_and_the_others_count(value: str) -> None:
+    found = await _score(_series(_row("a", "1"), _row("b", value), _row("c", "3")))
+    assert found.scores == [1.0, 3.0]
+    assert dict(found.dropped) == {DROP_NOT_FINITE: 1}
+    assert found.first_fault.startswith("series 1: score is ")
+
+
+ODD = {
+    "a native histogram": (
+        {"metric": {"node": "x"}, "histograms": [[1, {"count": "1"}]]},
+        "native histogram",
+    ),
+    "no value": ({"metric": {"node": "x"}}, "it has no value"),
+    "no points": ({"metric": {"node": "x"}, "values": []}, "it has no value"),
+    "a word": (_row("x", "many"), "could not convert string to float"),
+    "a number": ({"metric": {"node": "x"}, "values": [[1, 2]]}, "Expected `str`"),
+    "a label that is none": ({"metric": {"node": 3}, "values": [[1, "2"]]}, "Expected `str`"),
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+async def test_an_unusual_series_is_dropped_alone_with_its_reason(name: str) -> None:
+    row, words = ODD[name]
+    found = await _score(_series(_row("a", "1"), row, _row("b", "2")))
+    assert found.scores == [1.0, 2.0]
+    assert dict(found.dropped) == {DROP_INVALID: 1}
+    assert words in found.first_fault
+    assert found.first_fault.startswith("series 1: ")
+
+
+async def test_native_histograms_of_a_vector_are_dropped() -> None:
+    """Prometheus answers them with `histogram` in place of `value`."""
+    found = await _score(
+        await _fetched(
+            [
+                {"metric": {"node": "a"}, "histogram": [1, {"count": "1", "sum": "2", "buckets": []}]},
+                {"metric": {"node": "b"}, "value": [1, "5"]},
+            ],
+            kind="vector",
+        )
+    )
+    assert found.scores == [5.0]
+    assert dict(found.dropped) == {DROP_INVALID: 1}
+
+
+async def test_no_series_and_no_usable_series_are_told_apart() -> None:
+    stage = QueryScore(label_sets=_label_sets())
+    empty = await stage(Series())
+    assert str(stage.no_results(empty, series=0)) == "the query gave no series"
+    useless = await stage(_series(_row("a", "NaN")))
+    error = stage.no_results(useless, series=1)
+    assert str(error) == "none of the 1 series of the query has a usable value: series 0: score is nan"
+    assert error.reason is Reason.NO_RESULTS
+
+
+@pytest.mark.parametrize(("how", "value"), [(None, 30), ("Sum", 40), ("Mean", 20), ("Min", 10), ("Max", 30)])
+async def test_equal_items_of_several_expressions_are_aggregated(how: str | None, value: int) -> None:
+    """Series of all expressions are results, in the order of the expressions. Those with the same item are
+    one score, as results of a scoring API are.
+    """
+    found = await _score(_series(_row("a", "10"), _row("b", "5"), _row("a", "30", device="gpu0")))
+    assert _items(found, score_aggregation=how).values == {"a": value, "b": 5}
+
+
+async def test_series_that_cannot_be_read_fail_the_cycle() -> None:
+    with pytest.raises(ScoreError, match="cannot be read") as caught:
+        await _score(Series(parts=(b'{"metric":{}',), count=1))
+    assert caught.value.reason is Reason.INVALID_BODY
+
+
+async def test_more_series_than_an_agent_keeps() -> None:
+    """The first by name of item are kept, whatever the order of the answer."""
+    rows = [{"metric": {"node": f"n{node:06d}"}, "value": [1, "1"]} for node in range(MAX_RESULTS + 500)]
+    found = await _score(await _fetched(rows[::-1], kind="vector"))
+    assert sorted(one.item for one in found.label_sets) == [f"n{node:06d}" for node in range(MAX_RESULTS)]
+    assert dict(found.dropped) == {DROP_EXCESS: 500}
+    assert found.size == results.RESULT_BYTES * MAX_RESULTS
+
+
+async def test_a_large_answer_is_read_in_small_steps() -> None:
+    """A vector of 50,000 series is never decoded as a whole: each step has a bounded number of bytes."""
+    rows = [
+        {"metric": {"node": f"n{node:06d}", "job": "x" * 60}, "value": [1, "1"]} for node in range(50_000)
+    ]
+    body = bytearray(_compact({"status": "success", "data": {"resultType": "vector", "result": rows}}))
+    series = await promjson.in_pieces(body, where="query")
+    assert series is not None, "the quick way was taken"
+    assert max(map(len, series.parts)) < 2 * promjson.VECTOR_PIECE
+    sizes = [len(piece) for part in series.parts for piece in query.pieces(part)]
+    assert max(sizes) < query.PIECE + 1000
+    found = await _score(series)
+    assert (series.count, len(found.scores)) == (50_000, 50_000)
+
+
+def test_pieces_are_the_series_again() -> None:
+    """Also if a label looks like the end of a series, and with spaces."""
+    for separators in ((",", ":"), (" , ", " : ")):
+        rows = [_row(f'n{at}"}},{{"metric":{{', str(at)) for at in range(2000)]
+        part = json.dumps(rows, separators=separators).encode()[1:-1]
+        cut = list(query.pieces(part))
+        assert len(cut) > 1
+        assert [row for piece in cut for row in json.loads(piece)] == rows
+
+
+def _compact(value: object) -> bytes:
+    return json.dumps(value, separators=(",", ":")).encode()
+
+
+@examples(100)
+@given(
+    st.lists(
+        st.tuples(
+            st.dictionaries(st.sampled_from(["node", "pod", "job"]), st.text(max_size=6), max_size=3),
+            st.floats(),
+        ),
+        max_size=40,
+    ),
+    st.integers(1, 200),
+)
+def test_it_scores_as_an_api_that_gives_back_the_values(
+    rows: Iterable[tuple[dict[str, str], float]], cut: int
+) -> None:
+    """The law: with the same labels and numbers, both kinds of scorers have the same results and drop the
+    same ones.
+    """
+    found = list(rows)
+    series = [{"metric": labels, "values": [[1, repr(value)]]} for labels, value in found]
+    body = bytearray(_compact({"results": [{"metric": labels, "score": value} for labels, value in found]}))
+
+    async def both() -> tuple[Results, Results]:
+        before, query.PIECE = query.PIECE, cut  # type: ignore[misc] # cut small answers, too
+        try:
+            by_query = await _score(_series(*series))
+        finally:
+            query.PIECE = before  # type: ignore[misc]
+        return by_query, await results.read(body, where="api", label_sets=_label_sets())
+
+    by_query, by_api = asyncio.run(both())
+    assert by_query.label_sets == by_api.label_sets
+    assert by_query.scores == by_api.scores
+    assert by_query.dropped == by_api.dropped
