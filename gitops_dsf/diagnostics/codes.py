@@ -112,6 +112,7 @@ FIELD_OF_AN_API = _error("DSF132", "field of a scoring API in a scorer without o
 QUERY_WITHOUT_SOURCE = _error("DSF133", "Query scorer without a metric source")
 DEFAULT_SCORE = _error("DSF134", "defaultScore that cannot be published")
 EMPTY_PLACEHOLDER = _warning("DSF135", "placeholder that is empty in every score")
+IMAGE_WITHOUT_DIGEST = _error("DSF157", "image without a digest")
 
 UNKNOWN_CLUSTER = _error("DSF201", "mask for an unknown cluster")
 UNKNOWN_SCORE = _error("DSF202", "mask for an unknown score")

@@ -76,6 +76,7 @@ PLACES: dict[str, str] = {
     "DSF133": "scorers/cpu.yaml:9:18",
     "DSF134": "scorers/cpu.yaml:21:3",
     "DSF135": "scorers/cpu.yaml:14:39",
+    "DSF157": "gitops-dsf.yaml:10:12",
     "DSF201": "config/masks.yaml:7:20",
     "DSF202": "config/masks.yaml:8:18",
     "DSF203": "scorers/cpu.yaml:20:3",

@@ -198,6 +198,8 @@ class FleetRepositorySpec(Authored):
     """Hosts (shell-style globs) outside of the managed clusters that scorers may send tokens to. Services of
     the cluster need no entry.
     """
+    require_image_digests: bool = False
+    """Whether the images of agent and reconciler must be named by digest (`NAME@sha256:...`)."""
 
     @model_validator(mode="after")
     def _pushes_go_somewhere(self) -> Self:

@@ -122,6 +122,48 @@ def test_git_urls_hold_no_credentials(url: str, expected: list[str]) -> None:
     )
 
 
+DIGEST = "sha256:" + "0a" * 32
+
+
+@pytest.mark.parametrize(
+    ("agent", "reconciler", "expected"),
+    [
+        (f"r.example.com:5000/agent@{DIGEST}", f"r.example.com/reconciler:1.0@{DIGEST}", []),
+        ("r.example.com:5000/agent:1.0", f"r.example.com/reconciler@{DIGEST}", ["agent"]),
+        (f"agent@{DIGEST}", "r.example.com/reconciler", ["reconciler"]),
+        (f"agent@{DIGEST[:-1]}", f"reconciler@{DIGEST}0", ["agent", "reconciler"]),
+        (f"agent@{DIGEST.upper()}", f"@{DIGEST}", ["agent", "reconciler"]),
+        ("agent@sha512:" + "0a" * 64, f"reconciler@{DIGEST} ", ["agent", "reconciler"]),
+    ],
+)
+def test_images_without_a_digest(agent: str, reconciler: str, expected: list[str]) -> None:
+    images = f"agent: {{image: '{agent}'}}, reconciler: {{image: '{reconciler}'}}"
+    text = BASE["gitops-dsf.yaml"].replace("spec: {", f"spec: {{{images}, requireImageDigests: true, ")
+    found = findings(settings=text)
+    assert [item.code for item in found] == ["DSF157"] * len(expected)
+    assert [item.message.partition(", but ")[2].partition(".")[0] for item in found] == expected
+    assert all(str(item.position).startswith("gitops-dsf.yaml:4:") for item in found)
+    assert codes(settings=text.replace("requireImageDigests: true, ", "")) == []
+
+
+@pytest.mark.parametrize(
+    ("rest", "expected"),
+    [
+        ("", ["DSF157", "DSF157"]),
+        ("reconciler: {enabled: false}, ", ["DSF157"]),
+        ("reconciler: {enabled: false}, delivery: {mode: UpstreamController}, ", []),
+    ],
+)
+def test_only_images_that_are_rendered_need_a_digest(rest: str, expected: list[str]) -> None:
+    """The defaults are named by tag."""
+    text = BASE["gitops-dsf.yaml"].replace("spec: {", f"spec: {{{rest}requireImageDigests: true, ")
+    assert [
+        code
+        for code in codes(settings=text, scorers=scorer("  scoreRange: {min: 0, max: 1}\n", ""))
+        if code == "DSF157"
+    ] == expected
+
+
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [

@@ -1,0 +1,32 @@
+"""Checks the images of the agent and the reconciler."""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from gitops_dsf.diagnostics import Diagnostic, codes
+from gitops_dsf.resolve.context import Context
+
+_DIGEST: Final = re.compile(r"[^@]+@sha256:[0-9a-f]{64}")
+"""An image with a digest. Registries also know sha512, but hardly any serves it."""
+
+
+def images_have_digests(context: Context) -> Iterator[Diagnostic]:
+    """With spec.requireImageDigests, every image that is rendered must have a digest."""
+    repository = context.declared.repository
+    if repository is None or not repository.value.spec.require_image_digests:
+        return
+    spec = repository.value.spec
+    images = []
+    if not context.is_upstream:
+        images.append(("agent", spec.agent.image))
+    if spec.reconciler.enabled:
+        images.append(("reconciler", spec.reconciler.image))
+    for section, image in images:
+        if not _DIGEST.fullmatch(image):
+            name = image.partition("@")[0]
+            yield codes.IMAGE_WITHOUT_DIGEST.at(
+                repository.at("spec", section, "image"),
+                f"spec.requireImageDigests is true, but {section}.image is {image}, without a digest",
+                f"write image: {name}@sha256:...; docker buildx imagetools inspect {name} prints the digest",
+            )
