@@ -86,20 +86,31 @@ class Mutant:
         return place.name if isinstance(place, ast.FunctionDef | ast.AsyncFunctionDef) else ""
 
     @property
+    def names(self) -> set[str]:
+        """Constants that it changes."""
+        match self.place:
+            case ast.Assign(targets=targets):
+                return {target.id for target in targets if isinstance(target, ast.Name)}
+            case ast.AnnAssign(target=ast.Name(id=name)):
+                return {name}
+            case _:
+                return set()
+
+    @property
     def lines(self) -> set[int]:
         """Lines of the module that behave differently. Of a constant those that name it."""
         if self.function:
             return set(range(self.mutation.line, self.mutation.last_line + 1))
-        match self.place:
-            case ast.Assign(targets=targets):
-                names = {target.id for target in targets if isinstance(target, ast.Name)}
-            case ast.AnnAssign(target=ast.Name(id=name)):
-                names = {name}
-            case _:
-                return set()
         return {
-            node.lineno for node in ast.walk(self.tree) if isinstance(node, ast.Name) and node.id in names
+            node.lineno
+            for node in ast.walk(self.tree)
+            if isinstance(node, ast.Name) and node.id in self.names
         }
+
+    @property
+    def is_used_elsewhere(self) -> bool:
+        """Whether other modules may use what it changes."""
+        return not self.function and not (self.names and all(name.startswith("_") for name in self.names))
 
 
 class _Mutated(importlib.machinery.SourceFileLoader):
@@ -229,6 +240,8 @@ class Examination:
     def _patched(self, mutant: Mutant, live: Live, session: Session) -> Fate | None:
         """None if the mutant must be imported."""
         tests, on_import = self._order.reached(mutant.file, mutant.lines)
+        if not mutant.function:
+            tests |= self._others(mutant)
         if not tests:
             return Fate.NOT_REACHED if mutant.function and not on_import else None
 
@@ -249,7 +262,7 @@ class Examination:
     def _imported(self, mutant: Mutant) -> Fate:
         tests, _ = self._order.reached(mutant.file, mutant.lines)
         likely = self._order.ordered(tests, mutant.file, mutant.function)
-        others = self._order.reached_file(mutant.file) - tests
+        others = self._others(mutant) - tests
         ordered = likely + self._order.ordered(others, mutant.file, mutant.function)
         first = {test.partition("::")[0] for test in ordered[:AT_FIRST]}
         for files in (first, {test.partition("::")[0] for test in ordered} - first):
@@ -258,6 +271,10 @@ class Examination:
             if code != 0:
                 return _fate(code)
         return Fate.SURVIVED
+
+    def _others(self, mutant: Mutant) -> set[str]:
+        """Tests that may notice a change that takes effect on import."""
+        return self._order.every() if mutant.is_used_elsewhere else self._order.reached_file(mutant.file)
 
     def _import(self, mutant: Mutant, files: Collection[str], tests: Sequence[str]) -> int:
         mutant.mutation.apply()

@@ -33,6 +33,10 @@ class Order:
         found = {test for line in lines for test in self._reach.get((file, line), ())}
         return self._items(found), IMPORT in found
 
+    def every(self) -> set[str]:
+        """Returns all tests."""
+        return set(self._seconds)
+
     def reached_file(self, file: str) -> set[str]:
         """Returns the tests that run any line of a file; all tests if none does."""
         found = {test for (path, _), tests in self._reach.items() if path == file for test in tests}

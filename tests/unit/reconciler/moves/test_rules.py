@@ -180,6 +180,30 @@ def test_a_cluster_that_ocm_does_not_see_neither_counts_nor_loses_its_copy() -> 
     assert verdict.message == "the time-out is over, and still web-b is on a cluster that OCM does not reach"
 
 
+def test_a_failing_copy_is_not_given_up_for_one_on_a_cluster_that_ocm_does_not_reach() -> None:
+    copies = (copy("a", **BAD), copy("b", **BAD))
+    assert short(evaluate(state("b", *copies, overdue=True))) == {"a": "delete TimedOut"}
+    found = evaluate(state("b", *copies, overdue=True, unreachable=frozenset("b")))
+    assert short(found) == {"a": "wait TimedOut"}
+
+
+@pytest.mark.parametrize(
+    ("fields", "unreachable", "expected"),
+    [
+        ({}, "", True),
+        ({"phase": ""}, "", True),
+        ({"phase": "Running"}, "", False),
+        (NEW, "", False),
+        ({"sync": "OutOfSync"}, "", False),
+        ({"deleting": True}, "", False),
+        ({}, "a", False),
+        ({}, "b", True),
+    ],
+)
+def test_a_good_copy(fields: dict[str, Any], unreachable: str, expected: bool) -> None:
+    assert is_good(copy("a", **fields), frozenset(unreachable)) is expected
+
+
 @pytest.mark.parametrize(
     ("fields", "reason"),
     [
