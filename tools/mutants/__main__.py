@@ -42,7 +42,7 @@ LIBRARIES: Final = (
 )  # fmt: skip
 """Modules to load before the first fork."""
 PYTEST: Final = (
-    "-q", "-p", "no:randomly", "-p", "no:cacheprovider", "-p", "no:xdist", "-m", "not soak",
+    "-q", "-p", "no:randomly", "-p", "no:cacheprovider", "-m", "not soak",
     "-o", "timeout=0", "--capture", "no", "--tb", "no", "--hypothesis-profile", "mutants",
     "-W", "ignore::pytest.PytestAssertRewriteWarning",
 )  # fmt: skip
