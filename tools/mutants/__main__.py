@@ -51,6 +51,8 @@ IMPORT_SECONDS: Final = 60.0
 AT_FIRST: Final = 3
 """A mutant that must be imported first runs only against the files of this many tests."""
 NOT_PATCHABLE: Final = 3
+PROGRESS: Final = 100
+"""Mutants between two lines about the progress."""
 
 
 class Fate(StrEnum):
@@ -295,6 +297,8 @@ class Examination:
 
     def _decided(self, index: int, fate: Fate) -> None:
         self._fates[index] = fate
+        if len(self._fates) % PROGRESS == 0:
+            _say(f"{self._name}: {len(self._fates)} of {len(self._mutants)}")
         if fate not in {Fate.NOTICED, Fate.NOT_TRIED}:
             _say(f"{fate}: {self._mutants[index]}")
 

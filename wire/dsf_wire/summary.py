@@ -220,7 +220,6 @@ def _decode_entry(entry: Any) -> Summary:  # noqa: ANN401 - whatever JSON holds
 
 def _kind(value: object) -> str:
     names = {
-        dict: "an object",
         list: "an array",
         str: "a string",
         bool: "a boolean",

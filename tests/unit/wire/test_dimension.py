@@ -67,10 +67,22 @@ def test_what_is_filled_can_be_yielded(template: str, labels: dict[str, str]) ->
     assert dimension.can_yield(template, name, score_name="s")
 
 
-def test_what_cannot_be_yielded() -> None:
-    """A literal that differs, or a fixed name that is another one."""
-    assert not dimension.can_yield("${node}-x", "n1-y", score_name="s")
-    assert not dimension.can_yield("", "other", score_name="s")
+@pytest.mark.parametrize(
+    ("template", "name"),
+    [
+        ("${node}-x", "n1-y"),
+        ("", "other"),
+        ("a${node}a", "a"),
+        ("ab${node}bc", "abc"),
+        ("${node}x${pod}x", "x"),
+        ("${node}x${pod}", "ab"),
+        ("${node}x${pod}y${app}", "ax"),
+        ("${node}x${pod}y${app}", "yx"),
+    ],
+)
+def test_what_cannot_be_yielded(template: str, name: str) -> None:
+    """A literal differs, is missing, is in another order, or would be used twice."""
+    assert not dimension.can_yield(template, name, score_name="s")
 
 
 def test_many_placeholders_are_matched_in_no_time() -> None:

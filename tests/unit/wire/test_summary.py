@@ -40,6 +40,32 @@ def test_upstreams_keys_come_first_and_in_its_order() -> None:
     ]
 
 
+def test_the_text_of_a_summary_without_optional_fields() -> None:
+    """A diff of the ConfigMap shows each field on a line of its own."""
+    one = """\
+{
+  "name": "n",
+  "scoreName": "s",
+  "sourceType": "",
+  "sourceEndpoint": "",
+  "sourceEndpointAuthName": "",
+  "sourceEndpointAuthKey": "",
+  "sourceQuery": "",
+  "sourceRange": 0,
+  "sourceStep": 0,
+  "scoringEndpoint": "",
+  "scoringInterval": 0,
+  "scoringEndpointAuthName": "",
+  "scoringEndpointAuthKey": "",
+  "location": "",
+  "scoreDestination": "",
+  "scoreDimensionFormat": ""
+}"""
+    plain = Summary(name="n", score_name="s")
+    assert summary.encode_one(plain) == one
+    assert summary.encode([plain]) == "[\n  " + one.replace("\n", "\n  ") + "\n]"
+
+
 def test_what_is_written_is_read_back() -> None:
     """Encode, then decode."""
     decoded = summary.decode(summary.encode([FULL, Summary(name="m", score_name="t")]))
@@ -64,11 +90,18 @@ BAD: dict[str, Any] = {
     "a list": [],
     "no name": {"scoreName": "s"},
     "empty name": {"name": "", "scoreName": "s"},
+    "empty score name": {"name": "x", "scoreName": ""},
+    "a name that is a number": {"name": 7, "scoreName": "s"},
     "a text for a number": {"name": "x", "scoreName": "s", "scoringInterval": "30"},
     "a turned range": {
         "name": "x",
         "scoreName": "s",
         "scoreRange": {"min": 1, "max": 0, "outputMin": 1, "outputMax": 2},
+    },
+    "a range of one value": {
+        "name": "x",
+        "scoreName": "s",
+        "scoreRange": {"min": 1, "max": 1, "outputMin": 1, "outputMax": 2},
     },
     "no time to live": {"name": "x", "scoreName": "s", "scoreTTLSeconds": 0},
     "the same name again": {"name": "good", "scoreName": "other"},
@@ -83,6 +116,9 @@ def test_a_bad_entry_spoils_no_other(name: str) -> None:
     assert [one.name for one in decoded.summaries] == ["good", "last"]
     assert [problem.index for problem in decoded.problems] == [1]
     assert decoded.problems[0].reason
+    entry = BAD[name]
+    called = entry.get("name", "") if isinstance(entry, dict) else ""
+    assert decoded.problems[0].name == (called if isinstance(called, str) else "")
 
 
 @pytest.mark.parametrize(
@@ -116,7 +152,14 @@ def test_a_value_that_nothing_can_hold_spoils_no_other_entry(value: str) -> None
 
 @pytest.mark.parametrize(
     ("text", "kind"),
-    [("{}", "an object"), (b' "[]"', "a string"), ("7", "a number"), ("true", "a boolean"), ("null", "null")],
+    [
+        ("{}", "an object"),
+        (b' "[]"', "a string"),
+        ("7", "a number"),
+        ("false", "a boolean"),
+        ("true", "a boolean"),
+        ("null", "null"),
+    ],
 )
 def test_what_stands_there_instead_of_a_list_is_told(text: str | bytes, kind: str) -> None:
     """For the one who wrote it."""

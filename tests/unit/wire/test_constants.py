@@ -1,0 +1,24 @@
+"""Numbers that generator, agent, scoring APIs and OCM must agree on."""
+
+import msgspec
+
+from dsf_wire import constants
+from dsf_wire.scoring import ConfigParams, ConfigScoringParams, ConfigSource, ScorerConfig
+
+
+def test_limits_and_defaults() -> None:
+    """A change of one of them is a change of the wire format, or of every fleet's behaviour."""
+    assert (constants.SCORE_MIN, constants.SCORE_MAX) == (-100, 100), "the CRD of AddOnPlacementScore"
+    assert (constants.DEFAULT_OUTPUT_MIN, constants.DEFAULT_OUTPUT_MAX) == (1, 100)
+    assert (constants.DEFAULT_DEADBAND, constants.DEFAULT_MIN_INTERVAL_SECONDS) == (2, 60)
+    assert (constants.MAX_SCORE_ITEMS, constants.MAX_ITEM_NAME) == (20_000, 4096)
+    assert constants.MAX_POINTS == 11_000, "the limit of Prometheus"
+
+
+def test_fields_that_a_config_page_leaves_out() -> None:
+    page = msgspec.json.decode(b'{"source": {"params": {}}, "scoring": {"params": {}}}', type=ScorerConfig)
+    assert page == ScorerConfig()
+    assert page.source == ConfigSource(
+        type="", host="", path="", params=ConfigParams(query="", range=0, step=0)
+    )
+    assert page.scoring.params == ConfigScoringParams(name="", interval=0)
