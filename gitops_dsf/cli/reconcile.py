@@ -151,6 +151,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="",
         help="Prometheus HTTP API that has dynamic_score of every cluster, for raw values",
     )
+    state.add_argument(
+        "--placement-namespace",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="another namespace than Argo CD's whose decisions are in the snapshot; may be repeated",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -209,7 +216,10 @@ def _settings(args: argparse.Namespace) -> "Settings":
         git=_git(args),
         proposals=_proposals(args),
         state=StateSettings(
-            branch=args.state_branch, interval=args.state_interval, raw_scores_url=args.raw_scores
+            branch=args.state_branch,
+            interval=args.state_interval,
+            raw_scores_url=args.raw_scores,
+            placement_namespaces=tuple(args.placement_namespace),
         ),
     )
 

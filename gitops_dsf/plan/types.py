@@ -74,3 +74,9 @@ class Plan:
     placements: tuple[ResolvedPlacement, ...]
     applications: tuple[ResolvedApplication, ...]
     raw_documents: tuple[RawDocument, ...]
+
+    @property
+    def placement_namespaces(self) -> tuple[str, ...]:
+        """Namespaces of ScoredPlacements outside of the Argo CD namespace, sorted."""
+        found = {placement.namespace for placement in self.placements}
+        return tuple(sorted(found - {self.repository.spec.argocd.namespace}))

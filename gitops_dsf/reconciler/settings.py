@@ -62,6 +62,8 @@ class StateSettings:
     interval: float = 300.0
     raw_scores_url: str = ""
     """Prometheus HTTP API with the dynamic_score of every cluster. Empty: the snapshot has no raw scores."""
+    placement_namespaces: tuple[str, ...] = ()
+    """Namespaces outside of Argo CD's whose decisions are in the snapshot too."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -8,6 +8,7 @@ from gitops_dsf.render.applicationsets import application_set
 from gitops_dsf.render.decisions import decision_readers
 from gitops_dsf.render.objects import Object, Wave
 from gitops_dsf.render.placements import binding, placement
+from gitops_dsf.render.reconciler import decision_rights
 from gitops_dsf.resolve.types import RawDocument
 
 
@@ -17,6 +18,9 @@ def delivery(plan: Plan) -> Iterator[Object]:
     """
     namespace = plan.repository.spec.argocd.namespace
     yield from decision_readers(namespace)
+    if plan.repository.spec.delivery.mode == "ManifestWork" and plan.repository.spec.reconciler.enabled:
+        for name in plan.placement_namespaces:
+            yield from decision_rights(plan.repository, namespace=name)
     for item in plan.bindings:
         yield binding(item.cluster_set, namespace=item.namespace)
     for each in plan.placements:

@@ -71,7 +71,7 @@ def shared_objects(plan: Plan) -> dict[str, Object]:
     for item in delivery(plan):
         _add(found, "delivery", item, home=repository.spec.argocd.namespace)
     if repository.spec.delivery.mode == "ManifestWork":
-        for item in reconciler(repository):
+        for item in reconciler(repository, placement_namespaces=plan.placement_namespaces):
             _add(found, "reconciler", item, home=repository.spec.hub_namespace)
     further = {
         *(document.data["metadata"].get("namespace") for document in plan.raw_documents),

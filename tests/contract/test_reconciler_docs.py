@@ -4,7 +4,7 @@ roles are rendered.
 
 from pathlib import Path
 
-from gitops_dsf.render.reconciler import RIGHTS, Right
+from gitops_dsf.render.reconciler import DECISIONS, RIGHTS, Right
 
 DOCS = Path(__file__).parents[2] / "docs/reconciler.md"
 HEAD = ["| where | what | verbs |", "|---|---|---|"]
@@ -20,4 +20,4 @@ def test_the_table_is_the_list() -> None:
     start = next(index for index, line in enumerate(lines) if lines[index : index + 2] == HEAD)
     table = lines[start + 2 :]
     end = next((index for index, line in enumerate(table) if not line.startswith("|")), len(table))
-    assert table[:end] == [row(right) for right in RIGHTS]
+    assert table[:end] == [row(right) for right in (*RIGHTS, DECISIONS)]

@@ -119,12 +119,12 @@ def placement(name: str, *resources: str, number: int = 1) -> Object:
     return {"kind": "Placement", "metadata": meta(name, ARGOCD, labels=labels), "spec": spec}
 
 
-def decision(placement: str, *clusters: str) -> Object:
+def decision(placement: str, *clusters: str, namespace: str = ARGOCD) -> Object:
     labels = {f"{CLUSTER}/placement": placement}
     status = {"decisions": [{"clusterName": name, "reason": ""} for name in clusters]}
     return {
         "kind": "PlacementDecision",
-        "metadata": meta(f"{placement}-decision-1", ARGOCD, labels=labels),
+        "metadata": meta(f"{placement}-decision-1", namespace, labels=labels),
         "status": status,
     }
 

@@ -44,6 +44,16 @@ def application(name: str, **spec: Any) -> dict[str, Any]:
     }
 
 
+def placement(name: str, *, namespace: str | None = None, **spec: Any) -> dict[str, Any]:
+    """A ScoredPlacement of one cluster of the set `default`, ranked by the scorer cpu."""
+    base = {
+        "placement": {"numberOfClusters": 1, "clusterSets": ["default"]},
+        "scores": [{"scorer": "cpu"}],
+    }
+    metadata = {"name": name, **({"namespace": namespace} if namespace else {})}
+    return {"apiVersion": PRODUCT, "kind": "ScoredPlacement", "metadata": metadata, "spec": base | spec}
+
+
 def rendered(root: Path, *documents: dict[str, Any], clusters: int = 2, **settings: Any) -> Rendered:
     """Renders the documents with clusters c0, c1, ...; fails with the findings when there are errors."""
     spec = {"git": {"url": "https://git.example.com/fleet.git"}, **settings}

@@ -105,7 +105,9 @@ class StateBranchController:
         if tip is not None:
             self._metrics.seen(tip.seen_at.timestamp())
         found = await raw.read(self._view.scorers.items.values()) if self._settings.raw_scores_url else {}
-        files = await collect(api=self._api, view=self._view, raw=found)
+        files = await collect(
+            api=self._api, view=self._view, raw=found, namespaces=self._settings.placement_namespaces
+        )
         now = datetime.fromtimestamp(int(self._api.now()), tz=UTC)
         if not worth_a_push(tip, digests(files), now=now):
             return "unchanged"

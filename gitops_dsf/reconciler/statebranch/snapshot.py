@@ -7,6 +7,7 @@ Placement.
 
 import asyncio
 import math
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
@@ -18,6 +19,7 @@ from gitops_dsf.hub.objects import ManagedCluster, ManagedClusterSpec, ManagedCl
 from gitops_dsf.hub.scores import AddOnPlacementScore, ScoreStatus, score_of
 from gitops_dsf.hub.snapshotfile import clusters_file, decisions_file, moment_file, score_row, scores_file
 from gitops_dsf.reconciler.hub.api import HubApi
+from gitops_dsf.reconciler.hub.kinds import DECISIONS_PATH, decision_page
 from gitops_dsf.reconciler.hub.scores import SCORES_PATH
 from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.reconciler.statebranch.rawscores import RawScoreTable
@@ -33,9 +35,12 @@ Do not edit: the next snapshot replaces the whole branch.
 """  # noqa: E501
 
 
-async def collect(*, api: HubApi, view: HubView, raw: RawScoreTable) -> dict[str, bytes]:
-    """Every file of the branch. Raises ApiError when a list fails: a partial snapshot would say that the rest
-    of the hub has no scores.
+async def collect(
+    *, api: HubApi, view: HubView, raw: RawScoreTable, namespaces: Sequence[str] = ()
+) -> dict[str, bytes]:
+    """Every file of the branch. `namespaces` are those, beside Argo CD's, whose decisions are included.
+
+    Raises ApiError when a list fails: a partial snapshot would say that the rest of the hub has no scores.
     """
     observed = datetime.fromtimestamp(api.now(), tz=UTC)
     rows: dict[str, list[tuple[str, str]]] = {}
@@ -51,10 +56,13 @@ async def collect(*, api: HubApi, view: HubView, raw: RawScoreTable) -> dict[str
     for name, table in rows.items():
         files[f"scores/{name}.json"] = scores_file(name, (row for _, row in sorted(table)), hub=HUB)
         await asyncio.sleep(0)
+    pages = {(view.argocd_namespace, name): page for name, page in view.decisions.items.items()}
+    for namespace in namespaces:
+        pages |= await _decision_pages(api, namespace)
     decisions = tuple(
-        _decision(name, page, view.argocd_namespace)
-        for name, page in sorted(view.decisions.items.items())
-        if page.placement
+        _decision(name, pages[namespace, name], namespace)
+        for namespace, name in sorted(pages)
+        if pages[namespace, name].placement
     )
     if decisions:
         files["decisions.json"] = decisions_file(decisions, hub=HUB)
@@ -64,6 +72,17 @@ async def collect(*, api: HubApi, view: HubView, raw: RawScoreTable) -> dict[str
     if clusters:
         files["clusters.json"] = clusters_file(clusters, hub=HUB)
     return files
+
+
+async def _decision_pages(api: HubApi, namespace: str) -> dict[tuple[str, str], DecisionPage]:
+    found: dict[tuple[str, str], DecisionPage] = {}
+
+    def take(item: msgspec.Raw) -> None:
+        name, page = decision_page(item)
+        found[namespace, name] = page
+
+    await api.list(DECISIONS_PATH.format(namespace), take)
+    return found
 
 
 def selectable(cluster: ManagedCluster) -> ManagedCluster:

@@ -7,6 +7,6 @@ fleet needs.
 
 from gitops_dsf.render.reconciler.directory import reconciler
 from gitops_dsf.render.reconciler.policies import policies
-from gitops_dsf.render.reconciler.rights import RIGHTS, Right, Where, rights
+from gitops_dsf.render.reconciler.rights import DECISIONS, RIGHTS, Right, Where, decision_rights, rights
 
-__all__ = ["RIGHTS", "Right", "Where", "policies", "reconciler", "rights"]
+__all__ = ["DECISIONS", "RIGHTS", "Right", "Where", "decision_rights", "policies", "reconciler", "rights"]

@@ -2,7 +2,7 @@
 diff shows what was decided.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from gitops_dsf.render.reconciler.names import METRICS_PORT
@@ -14,7 +14,7 @@ TMP_DIR: Final = "/tmp"  # noqa: S108 - an emptyDir of the pod's own
 WORK_DIR: Final = f"{TMP_DIR}/gitops-dsf"
 
 
-def arguments(repository: FleetRepository) -> list[str]:
+def arguments(repository: FleetRepository, *, placement_namespaces: Sequence[str] = ()) -> list[str]:
     """The verb and its flags; gitops_dsf/cli/reconcile.py reads them."""
     spec = repository.spec
     settings = spec.reconciler
@@ -36,6 +36,7 @@ def arguments(repository: FleetRepository) -> list[str]:
         found += _proposals(settings.proposals)
     if settings.state.enabled:
         found += _state(settings.state)
+        found += (f"--placement-namespace={name}" for name in placement_namespaces)
     return found
 
 

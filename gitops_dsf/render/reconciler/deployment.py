@@ -1,6 +1,6 @@
 """The reconciler's pods and what stands around them: account, disruption budget, network policy, service."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from gitops_dsf.render.containers import probes, security_context
 from gitops_dsf.render.objects import Object, Wave, metadata
@@ -23,7 +23,7 @@ def account(repository: FleetRepository) -> Object:
     }
 
 
-def workload(repository: FleetRepository) -> Iterator[Object]:
+def workload(repository: FleetRepository, *, placement_namespaces: Sequence[str]) -> Iterator[Object]:
     """Deployment, PodDisruptionBudget, NetworkPolicy and Service."""
     namespace = repository.spec.hub_namespace
     yield _network_policy(namespace)
@@ -43,10 +43,10 @@ def workload(repository: FleetRepository) -> Iterator[Object]:
             "ports": [{"name": "metrics", "port": METRICS_PORT, "targetPort": "metrics"}],
         },
     }
-    yield _deployment(repository)
+    yield _deployment(repository, arguments(repository, placement_namespaces=placement_namespaces))
 
 
-def _deployment(repository: FleetRepository) -> Object:
+def _deployment(repository: FleetRepository, args: list[str]) -> Object:
     settings = repository.spec.reconciler
     return {
         "apiVersion": "apps/v1",
@@ -76,7 +76,7 @@ def _deployment(repository: FleetRepository) -> Object:
                     # A push that is under way may end; the lease is given back after it.
                     "terminationGracePeriodSeconds": 30,
                     "securityContext": {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}},
-                    "containers": [_container(repository)],
+                    "containers": [_container(repository, args)],
                     "volumes": _volumes(repository),
                 },
             },
@@ -84,7 +84,7 @@ def _deployment(repository: FleetRepository) -> Object:
     }
 
 
-def _container(repository: FleetRepository) -> Object:
+def _container(repository: FleetRepository, args: list[str]) -> Object:
     settings = repository.spec.reconciler
     mounts: list[Object] = [{"name": "tmp", "mountPath": TMP_DIR}]
     if _credentials(repository) is not None:
@@ -94,7 +94,7 @@ def _container(repository: FleetRepository) -> Object:
         "image": settings.image,
         "imagePullPolicy": settings.image_pull_policy,
         # Doubled: the kubelet takes $(NAME) for an environment variable.
-        "args": [argument.replace("$", "$$") for argument in arguments(repository)],
+        "args": [argument.replace("$", "$$") for argument in args],
         # git and ssh look for a home; the root file system is read-only.
         "env": [{"name": "HOME", "value": TMP_DIR}],
         "ports": [{"name": "metrics", "containerPort": METRICS_PORT}],

@@ -1,6 +1,6 @@
 """Everything in rendered/reconciler."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from gitops_dsf.render.monitoring import monitoring
 from gitops_dsf.render.objects import Object
@@ -10,8 +10,10 @@ from gitops_dsf.render.reconciler.rights import rights
 from gitops_dsf.repository.model.repository import FleetRepository
 
 
-def reconciler(repository: FleetRepository) -> Iterator[Object]:
-    """Disabled, the account alone is left, without rights: Argo CD never prunes a directory to nothing by
+def reconciler(repository: FleetRepository, *, placement_namespaces: Sequence[str] = ()) -> Iterator[Object]:
+    """`placement_namespaces` are those of ScoredPlacements outside of the Argo CD namespace.
+
+    Disabled, the account alone is left, without rights: Argo CD never prunes a directory to nothing by
     itself, so the last objects of an empty one would stay, and the Deployment with them.
     """
     yield account(repository)
@@ -20,4 +22,4 @@ def reconciler(repository: FleetRepository) -> Iterator[Object]:
     yield from policies(repository)
     yield from rights(repository)
     yield from monitoring(repository)
-    yield from workload(repository)
+    yield from workload(repository, placement_namespaces=placement_namespaces)

@@ -29,6 +29,7 @@ class Where(StrEnum):
     EVERYWHERE = "all namespaces"
     HUB = "hub namespace"
     ARGOCD = "Argo CD namespace"
+    PLACEMENTS = "other namespaces of ScoredPlacements"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -74,23 +75,39 @@ RIGHTS: Final = (
 may do.
 """
 
+DECISIONS: Final = _right(Where.PLACEMENTS, SCORE_GROUP, "placementdecisions", "list")
+"""For the state branch: previews need the decisions of every rendered Placement."""
+
 
 def rights(repository: FleetRepository) -> Iterator[Object]:
     """ClusterRole, Roles and their bindings to the reconciler's ServiceAccount. Pure."""
     spec = repository.spec
-    yield from _role(HUB_ROLE, None, Where.EVERYWHERE, repository)
-    yield from _role(NAME, spec.hub_namespace, Where.HUB, repository)
+    yield from _role(HUB_ROLE, None, _rules(Where.EVERYWHERE), repository)
+    yield from _role(NAME, spec.hub_namespace, _rules(Where.HUB), repository)
     # Another name than in the hub namespace: both may be one namespace.
-    yield from _role(f"{NAME}-moves", spec.argocd.namespace, Where.ARGOCD, repository)
+    yield from _role(f"{NAME}-moves", spec.argocd.namespace, _rules(Where.ARGOCD), repository)
 
 
-def _role(name: str, namespace: str | None, where: Where, repository: FleetRepository) -> Iterator[Object]:
+def decision_rights(repository: FleetRepository, *, namespace: str) -> Iterator[Object]:
+    """Role and binding in the namespace of a ScoredPlacement. They are rendered beside the Placement, because
+    a namespace that does not exist must not hold back the reconciler.
+    """
+    yield from _role(f"{NAME}-decisions", namespace, [DECISIONS.rule], repository)
+
+
+def _rules(where: Where) -> list[Object]:
+    return [right.rule for right in RIGHTS if right.where == where]
+
+
+def _role(
+    name: str, namespace: str | None, rules: list[Object], repository: FleetRepository
+) -> Iterator[Object]:
     kind = "ClusterRole" if namespace is None else "Role"
     yield {
         "apiVersion": f"{RBAC}/v1",
         "kind": kind,
         "metadata": metadata(name=name, namespace=namespace, wave=Wave.ADDON),
-        "rules": [right.rule for right in RIGHTS if right.where == where],
+        "rules": rules,
     }
     yield {
         "apiVersion": f"{RBAC}/v1",

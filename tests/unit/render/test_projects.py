@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from gitops_dsf.render.tree import paths
-from tests.support.rendering import application, objects, rendered, scorer
+from tests.support.rendering import application, objects, placement, rendered, scorer
 
 Object = dict[str, Any]
 EVERYTHING = {"monitoring": {"serviceMonitor": True, "rules": True, "dashboard": True}}
@@ -35,7 +35,8 @@ def allows(project: Object, item: Object) -> bool:
 
 class Tree:
     def __init__(self, root: Path, **settings: Any) -> None:
-        self.files = objects(rendered(root, scorer("cpu"), application("web"), **settings))
+        training = placement("training", namespace="kueue-system")
+        self.files = objects(rendered(root, scorer("cpu"), application("web"), training, **settings))
         self.projects = {
             item["metadata"]["name"]: item for item in self.files.values() if item["kind"] == "AppProject"
         }

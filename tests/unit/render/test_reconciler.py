@@ -11,11 +11,11 @@ import pytest
 from gitops_dsf.cli import reconcile
 from gitops_dsf.reconciler.lease import LEASE
 from gitops_dsf.reconciler.settings import Settings
-from gitops_dsf.render.reconciler import RIGHTS, Where, rights
+from gitops_dsf.render.reconciler import DECISIONS, RIGHTS, Where, rights
 from gitops_dsf.render.reconciler.arguments import CREDENTIALS_DIR, WORK_DIR
 from gitops_dsf.render.reconciler.names import METRICS_PORT, NAME
 from gitops_dsf.repository.model.repository import FleetRepository
-from tests.support.rendering import objects, rendered, scorer
+from tests.support.rendering import objects, placement, rendered, scorer
 
 FOLDER = "reconciler/"
 EVERYTHING: dict[str, Any] = {
@@ -290,6 +290,35 @@ class TestRights:
             f"Role/{NAME}": [right.rule for right in RIGHTS if right.where is Where.HUB],
             f"Role/{NAME}-moves": [right.rule for right in RIGHTS if right.where is Where.ARGOCD],
         }
+
+    def test_decisions_are_read_in_the_namespaces_of_scored_placements(self, tmp_path: Path) -> None:
+        found = objects(
+            rendered(
+                tmp_path,
+                scorer("cpu"),
+                placement("training", namespace="kueue-system"),
+                placement("frontends"),
+                reconciler={"state": {"enabled": True}},
+            )
+        )
+        roles = {path: item for path, item in found.items() if f"{NAME}-decisions" in path}
+        assert {path: item.get("rules") for path, item in roles.items()} == {
+            f"delivery/role.{NAME}-decisions_in_kueue-system.yaml": [DECISIONS.rule],
+            f"delivery/rolebinding.{NAME}-decisions_in_kueue-system.yaml": None,
+        }
+        deployment = found[f"reconciler/deployment.{NAME}.yaml"]
+        args = container({f"Deployment/{NAME}": deployment})["args"]
+        assert [arg for arg in args if "namespace=" in arg] == [
+            "--hub-namespace=open-cluster-management",
+            "--argocd-namespace=argocd",
+            "--placement-namespace=kueue-system",
+        ]
+        assert settings_of(args).state.placement_namespaces == ("kueue-system",)
+
+    def test_no_decisions_are_read_without_a_reconciler(self, tmp_path: Path) -> None:
+        training = placement("training", namespace="kueue-system")
+        found = objects(rendered(tmp_path, scorer("cpu"), training, reconciler={"enabled": False}))
+        assert not [path for path in found if f"{NAME}-decisions" in path]
 
     def test_no_works_and_no_secrets(self) -> None:
         assert not [

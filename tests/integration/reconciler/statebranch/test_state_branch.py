@@ -34,6 +34,7 @@ pytestmark = pytest.mark.real_time  # git is a process, and its server a thread
 BRANCH = "gitops-dsf-state"
 AUTHOR = "Fleet Reconciler <fleet@example.com>"
 SCORES = hubobjects.PATHS["AddOnPlacementScore"]
+DECISIONS = hubobjects.PATHS["PlacementDecision"]
 
 
 @pytest.fixture
@@ -63,9 +64,10 @@ class StateBranchHub:
         prometheus: str = "",
         url: str = "",
         interval: float = 0.2,
+        namespaces: tuple[str, ...] = (),
     ) -> None:
         self.hub, self.repository, self.work, self.prometheus = hub, repository, work, prometheus
-        self.url, self.interval = url or repository.url, interval
+        self.url, self.interval, self.namespaces = url or repository.url, interval, namespaces
         self.registry = CollectorRegistry()
         self.metrics = StateMetrics(self.registry)
 
@@ -81,7 +83,12 @@ class StateBranchHub:
                 api=api,
                 view=view,
                 git=GitSettings(url=self.url, author=AUTHOR, work_dir=self.work),
-                settings=StateSettings(branch=BRANCH, interval=self.interval, raw_scores_url=self.prometheus),
+                settings=StateSettings(
+                    branch=BRANCH,
+                    interval=self.interval,
+                    raw_scores_url=self.prometheus,
+                    placement_namespaces=self.namespaces,
+                ),
                 metrics=self.metrics,
             )
             work = asyncio.create_task(controller.run())
@@ -141,6 +148,24 @@ async def test_a_snapshot_is_what_the_hub_holds(
     )
     assert stage.count("pushed") == 1, "nothing changed since"
     assert not list((tmp_path / "work").rglob("*")), "nothing is left behind"
+
+
+async def test_a_snapshot_has_the_decisions_of_scored_placements_elsewhere(
+    hub: ApiServer, repository: GitRepository, tmp_path: Path
+) -> None:
+    """In the namespaces that the reconciler is given, and in no other."""
+    for namespace in ("kueue-system", "strangers"):
+        hub.objects[DECISIONS].append(hubobjects.decision("guestbook", "cluster2", namespace=namespace))
+    stage = StateBranchHub(hub, repository, tmp_path / "work", namespaces=("kueue-system", "policies"))
+    async with stage.running():
+        await stage.until("unchanged")
+    assert [
+        (item.metadata.namespace, item.metadata.name, item.cluster_names)
+        for item in stage.snapshot(tmp_path / "out").decisions
+    ] == [
+        ("argocd", "guestbook-decision-1", ("cluster1",)),
+        ("kueue-system", "guestbook-decision-1", ("cluster2",)),
+    ]
 
 
 async def test_what_changes_is_pushed_in_place_of_what_was(
