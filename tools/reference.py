@@ -25,6 +25,7 @@ _EXAMPLES: Final[Mapping[str, Path]] = {
     "FleetRepository": _TEMPLATE / "gitops-dsf.yaml",
     "ManagedCluster": _TEMPLATE / "clusters/eu-north-1.yaml",
     "ManagedClusterSet": _TEMPLATE / "clusters/sets.yaml",
+    "MetricSource": _TEMPLATE / "config/metric-sources.yaml",
     "Placement": _TEMPLATE / "apps/raw-guestbook.yaml",
     "ScoredApplication": _TEMPLATE / "apps/guestbook.yaml",
     "ScoredPlacement": _EXAMPLE_FLEET / "apps/training.yaml",

@@ -1,5 +1,6 @@
 """DynamicScorers as the hub has them. Rendered ones have every default written out; others may not."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -9,6 +10,7 @@ from dsf_wire.constants import default_ttl_seconds
 from dsf_wire.scorename import sanitise
 from gitops_dsf.hub.metadata import Condition, Metadata
 from gitops_dsf.hub.objects import LabelSelector
+from gitops_dsf.hub.selectors import lenient_selector
 
 PUBLISHED = "AddOnPlacementScore"
 """The scoreDestination of a scorer that publishes AddOnPlacementScores."""
@@ -30,12 +32,23 @@ class Auth(Struct, frozen=True, rename="camel"):
     token_secret_ref: SecretRef | None = None
 
 
+class Variant(Struct, frozen=True, rename={"selector": "clusterSelector"}):
+    """A variant of the MetricSource that a scorer names."""
+
+    selector: LabelSelector | None = None
+    """None means every cluster."""
+    auth: Auth | None = None
+
+
 class Endpoint(Struct, frozen=True):
     type: str = ""
     host: str = ""
     path: str = ""
     params: Params = Params()
     auth: Auth | None = None
+    ref: str = ""
+    """Name of a MetricSource. Its variants then have type, host, path and auth."""
+    variants: tuple[Variant, ...] = ()
 
 
 class ScorerSpec(
@@ -126,17 +139,23 @@ class DynamicScorer(Struct, frozen=True):
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """Names of the token Secrets that its agents need."""
-        ends = (self.spec.source.auth, self.spec.scoring.auth)
-        return tuple(
-            sorted(
-                {
-                    end.token_secret_ref.name
-                    for end in ends
-                    if end is not None and end.token_secret_ref is not None
-                }
-            )
+        """Names of the token Secrets that its agents need, on any cluster."""
+        source = self.spec.source
+        variants = [variant.auth for variant in source.variants]
+        return _secrets(self.spec.scoring.auth, source.auth, *variants)
+
+    def secrets_on(self, labels: Mapping[str, str]) -> tuple[str, ...]:
+        """Names of the token Secrets that the agent of a cluster with these labels needs."""
+        source = self.spec.source
+        used = next(
+            (
+                variant.auth
+                for variant in source.variants
+                if variant.selector is None or lenient_selector(variant.selector).matches(labels)
+            ),
+            None,
         )
+        return _secrets(self.spec.scoring.auth, source.auth, used)
 
     @property
     def health(self) -> str:
@@ -173,3 +192,8 @@ class DynamicScorer(Struct, frozen=True):
             return msgspec.convert(self.last_synced, _Synced).scoring.params
         except msgspec.ValidationError:
             return Params()
+
+
+def _secrets(*auths: Auth | None) -> tuple[str, ...]:
+    refs = (auth.token_secret_ref for auth in auths if auth is not None)
+    return tuple(sorted({ref.name for ref in refs if ref is not None}))

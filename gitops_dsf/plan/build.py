@@ -1,7 +1,9 @@
 """Builds a plan from a resolved repository."""
 
 import hashlib
+from collections.abc import Iterable
 
+from dsf_wire.summary import Summary
 from gitops_dsf.plan.summaries import summarise
 from gitops_dsf.plan.types import AddOnParts, Binding, ClusterWork, Configuration, Plan
 from gitops_dsf.repository.model.cluster import ManagedCluster
@@ -11,7 +13,9 @@ from gitops_dsf.resolve.types import EffectiveScorer, Resolved
 
 
 def build(resolved: Resolved) -> Plan:
-    """Groups clusters by their scorers, and assigns each to a shard. The plan is sorted by name."""
+    """Groups clusters by their scorers and the variants of their sources, and assigns each to a shard. The
+    plan is sorted by name.
+    """
     repository = resolved.repository
     works: tuple[ClusterWork, ...] = ()
     if repository.spec.delivery.mode == "ManifestWork":
@@ -57,17 +61,22 @@ def shard_of(cluster: str, shards: int) -> int:
 
 def _works(resolved: Resolved) -> tuple[ClusterWork, ...]:
     scorers = {scorer.name: scorer for scorer in resolved.scorers}
-    summaries = {name: summarise(scorer) for name, scorer in scorers.items()}
-    configurations: dict[tuple[str, ...], Configuration] = {}
+    summaries = _Summaries()
+    sources: dict[tuple[str, ...], tuple[str, ...]] = {}
+    configurations: dict[tuple[tuple[str, ...], tuple[int | None, ...]], Configuration] = {}
     egress = resolved.repository.spec.agent.egress
     works = []
     for cluster in resolved.clusters:
-        names = resolved.targets[cluster.metadata.name]
-        configuration = configurations.get(names)
+        name = cluster.metadata.name
+        names = resolved.targets[name]
+        if names not in sources:
+            sources[names] = _sources_of([scorers[scorer] for scorer in names])
+        key = names, tuple(resolved.source_variants[source].get(name) for source in sources[names])
+        configuration = configurations.get(key)
         if configuration is None:
-            chosen = [scorers[name] for name in names]
-            configuration = configurations[names] = Configuration(
-                summaries=tuple(summaries[name] for name in names),
+            chosen = [resolved.on_cluster(scorers[scorer], name) for scorer in names]
+            configuration = configurations[key] = Configuration(
+                summaries=tuple(map(summaries.of, chosen)),
                 secrets=_named(chosen, "token_secret_ref"),
                 config_maps=_named(chosen, "ca_config_map_ref"),
                 egress=egress if egress.mode == "Limited" else None,
@@ -89,6 +98,27 @@ def _addon_parts(agent: Agent, cluster: ManagedCluster) -> AddOnParts:
     return AddOnParts(
         service_monitor=monitor is not None
         and (monitor.cluster_selector is None or monitor.cluster_selector.matches(cluster.metadata.labels))
+    )
+
+
+class _Summaries:
+    """The summary of each scorer and variant. Each is computed once, and the renderer reuses its bytes."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, Summary] = {}
+
+    def of(self, scorer: EffectiveScorer) -> Summary:
+        """The summary of a scorer, which must live as long as this object."""
+        found = self._known.get(id(scorer))
+        if found is None:
+            found = self._known[id(scorer)] = summarise(scorer)
+        return found
+
+
+def _sources_of(scorers: Iterable[EffectiveScorer]) -> tuple[str, ...]:
+    """Names of the MetricSources of these scorers."""
+    return tuple(
+        sorted({item.metric_source.metadata.name for item in scorers if item.metric_source is not None})
     )
 
 

@@ -42,6 +42,7 @@ def summarise(scorer: EffectiveScorer) -> Summary:
         publish=msgspec.convert(scorer.publish.model_dump(), PublishRule)
         if scorer.publish != _DEFAULT_PUBLISH
         else None,
+        source_ref=scorer.declared.spec.source.ref,
         source_auth=_extra(scorer.source_auth),
         scoring_auth=_extra(scorer.scoring_auth),
         scoring_type=scorer.scoring_type if scorer.scoring_type != SCORED_BY_API else None,

@@ -16,8 +16,8 @@ from gitops_dsf.resolve.types import (
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Configuration:
-    """What a group of clusters runs. Clusters with the same scorers share one, so that it is
-    rendered once.
+    """What a group of clusters runs. Clusters with the same scorers and the same variants of
+    their MetricSources share one, so that it is rendered once.
     """
 
     summaries: tuple[Summary, ...]

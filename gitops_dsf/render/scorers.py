@@ -25,15 +25,7 @@ def scorer(item: EffectiveScorer, repository: FleetRepository) -> Object:
         "description": declared.spec.description,
         **({} if by_query else api),
         "location": item.location,
-        "source": _without_none(
-            {
-                "type": item.source_type,
-                "host": item.source_host,
-                "path": item.source_path,
-                "params": {"query": item.query, "range": item.range, "step": item.step},
-                "auth": _auth(item.source_auth),
-            }
-        ),
+        "source": _source(item),
         "scoring": _without_none(
             {
                 "type": item.scoring_type if by_query else None,
@@ -60,6 +52,37 @@ def scorer(item: EffectiveScorer, repository: FleetRepository) -> Object:
         ),
         "spec": spec,
     }
+
+
+def _source(item: EffectiveScorer) -> Object:
+    params = {"query": item.query, "range": item.range, "step": item.step}
+    if item.metric_source is None:
+        place = _place(item)
+        auth = place.pop("auth", None)
+        return _without_none({**place, "params": params, "auth": auth})
+    variants = [
+        _without_none(
+            {
+                "clusterSelector": written.cluster_selector.model_dump(mode="json")
+                if written.cluster_selector is not None
+                else None,
+                **_place(found),
+            }
+        )
+        for written, found in zip(item.metric_source.spec.variants, item.variants, strict=True)
+    ]
+    return {"ref": item.metric_source.metadata.name, "params": params, "variants": variants}
+
+
+def _place(item: EffectiveScorer) -> Object:
+    return _without_none(
+        {
+            "type": item.source_type,
+            "host": item.source_host,
+            "path": item.source_path,
+            "auth": _auth(item.source_auth),
+        }
+    )
 
 
 def open_scorer(item: EffectiveScorer, repository: FleetRepository) -> Object:

@@ -31,7 +31,7 @@ class WorkRenderer:
     """Renders the ManifestWorks of one plan. Reuses the bytes of scorers and configurations."""
 
     def __init__(self) -> None:
-        self._scorers: dict[str, bytes] = {}
+        self._scorers: dict[int, bytes] = {}
         self._bodies: dict[int, tuple[bytes, ...]] = {}
         self._body_sizes: dict[int, int] = {}
         head, tail = _split(emit(_shell(_NAMESPACE)), f'"{_NAMESPACE}"')
@@ -75,11 +75,11 @@ class WorkRenderer:
         yield after
 
     def _scorer(self, summary: Summary) -> bytes:
-        text = self._scorers.get(summary.name)
+        text = self._scorers.get(id(summary))
         if text is None:
             pad = self._indent + b"  "
             lines = printable_json(encode_one(summary)).encode().split(b"\n")
-            text = self._scorers[summary.name] = b"\n".join(pad + line for line in lines)
+            text = self._scorers[id(summary)] = b"\n".join(pad + line for line in lines)
         return text
 
 

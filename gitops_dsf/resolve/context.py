@@ -1,6 +1,6 @@
 """The input of rules: the declared objects, and the values derived from them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from gitops_dsf.repository.model.application import ScoredApplication
@@ -9,8 +9,9 @@ from gitops_dsf.repository.model.scored_placement import ScoredPlacement
 from gitops_dsf.repository.model.scorer import DynamicScorer
 from gitops_dsf.repository.model.scoring_config import Mask
 from gitops_dsf.resolve.effective import awaits_lock, effective
-from gitops_dsf.resolve.inventory import ClusterInventory
-from gitops_dsf.resolve.overlay import Overlay, overlay
+from gitops_dsf.resolve.inventory import NO_CLUSTERS, ClusterInventory
+from gitops_dsf.resolve.metric_sources import ResolvedSource, resolve_source
+from gitops_dsf.resolve.overlay import Overlay, overlay, overlay_with
 from gitops_dsf.resolve.targets import target_clusters
 from gitops_dsf.resolve.types import EffectiveScorer
 
@@ -22,7 +23,13 @@ class Context:
     declared: Declared
     inventory: ClusterInventory
     overlays: Mapping[str, Overlay]
-    """Every well-formed scorer by name."""
+    """Every well-formed scorer by name. With source.ref, no variant is applied."""
+    variants: Mapping[str, tuple[Overlay, ...]]
+    """Every well-formed scorer by name, with each variant of its MetricSource that its target clusters use.
+    All variants, if no target cluster uses any. Without source.ref, the scorer alone.
+    """
+    sources: Mapping[str, ResolvedSource]
+    """Every well-formed MetricSource by name."""
     scorers: Mapping[str, EffectiveScorer]
     """Complete scorers by name."""
     masks: tuple[Mask, ...]
@@ -67,9 +74,16 @@ class Context:
         repository = self.declared.repository
         return repository is not None and repository.value.spec.delivery.mode == "UpstreamController"
 
+    @property
+    def each_variant(self) -> Iterator[Overlay]:
+        """Every well-formed scorer, with each variant of its MetricSource. Rules about type, path and host of
+        the source read these.
+        """
+        return (overlay for found in self.variants.values() for overlay in found)
+
     def waits_for_lock(self, scorer: Item[DynamicScorer]) -> bool:
         """Whether required fields come from the scorer's /config, and no lock has them yet."""
-        return awaits_lock(self.overlays[scorer.name])
+        return any(map(awaits_lock, self.variants[scorer.name]))
 
     def config_is_unseen(self, overlay: Overlay) -> bool:
         """Whether the upstream controller will read a /config that is unknown here. It may set any field that
@@ -87,23 +101,48 @@ def context_of(declared: Declared) -> Context:
     """Applies locks and computes the target clusters of each scorer."""
     locks = {item.name: item for item in declared.locks}
     overlays = {item.name: overlay(item, locks.get(item.name)) for item in declared.scorers}
-    scorers = {name: effective(found) for name, found in overlays.items() if not found.missing()}
     inventory = ClusterInventory(
         clusters={item.name: item.value for item in declared.clusters},
         sets={item.name: item.value for item in declared.cluster_sets},
     )
+    sources = {item.name: resolve_source(item, inventory) for item in declared.metric_sources}
     configs = declared.scoring_configs
     masks = tuple(configs[0].value.spec.masks) if configs else ()
+    targets = target_clusters(overlays.values(), masks, inventory)
+    variants = {
+        name: _variants(found, _source(found, sources), targets.get(name, NO_CLUSTERS))
+        for name, found in overlays.items()
+    }
+    scorers = {
+        name: effective(found, _source(found, sources))
+        for name, found in overlays.items()
+        if not any(each.missing() for each in variants[name])
+    }
     return Context(
         declared=declared,
         inventory=inventory,
         overlays=overlays,
+        variants=variants,
+        sources=sources,
         scorers=scorers,
         masks=masks,
-        target_clusters=target_clusters(scorers.values(), masks, inventory),
+        target_clusters={name: targets[name] for name in scorers},
         shared_placements={
             item.name: item
             for item in declared.scored_placements
             if item.value.metadata.namespace in {None, _argocd_namespace(declared)}
         },
     )
+
+
+def _source(scorer: Overlay, sources: Mapping[str, ResolvedSource]) -> ResolvedSource | None:
+    ref = scorer.scorer.value.spec.source.ref
+    return None if ref is None else sources.get(ref)
+
+
+def _variants(
+    scorer: Overlay, source: ResolvedSource | None, clusters: frozenset[str]
+) -> tuple[Overlay, ...]:
+    if source is None:
+        return (scorer,)
+    return tuple(overlay_with(scorer, each) for each in source.used_on(clusters) or source.variants)

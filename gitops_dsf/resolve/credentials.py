@@ -39,20 +39,17 @@ class Sent:
         return f"{what} to {self.scheme}://{self.host}"
 
 
-def sent(source: str, source_auth: Auth | None, scoring: str, scoring_auth: Auth | None) -> Iterator[Sent]:
-    """The credentials that a scorer sends to its two base URLs. Skips URLs that cannot be parsed."""
-    for section, url, auth in (("source", source, source_auth), ("scoring", scoring, scoring_auth)):
-        if auth is None or (auth.token_secret_ref is None and not auth.service_account_token):
-            continue
-        try:
-            parts = urlsplit(url)
-        except ValueError:
-            continue
-        if parts.hostname:
-            secret = auth.token_secret_ref.name if auth.token_secret_ref is not None else ""
-            yield Sent(
-                section=section, secret=secret, scheme=parts.scheme.lower(), host=parts.hostname.lower()
-            )
+def sent(section: str, url: str, auth: Auth | None) -> Iterator[Sent]:
+    """The credentials that a scorer sends to a base URL; none if the URL cannot be parsed."""
+    if auth is None or (auth.token_secret_ref is None and not auth.service_account_token):
+        return
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return
+    if parts.hostname:
+        secret = auth.token_secret_ref.name if auth.token_secret_ref is not None else ""
+        yield Sent(section=section, secret=secret, scheme=parts.scheme.lower(), host=parts.hostname.lower())
 
 
 def is_reserved(secret: str) -> bool:

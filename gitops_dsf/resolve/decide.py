@@ -42,7 +42,7 @@ def _decide(context: Context) -> Resolved:
         msg = "a repository without errors must resolve; a rule is missing"
         raise AssertionError(msg)
     scorers = tuple(context.scorers[name] for name in sorted(context.scorers))
-    waiting = [found for _, found in sorted(context.overlays.items()) if awaits_lock(found)]
+    waiting = [found for _, found in sorted(context.variants.items()) if any(map(awaits_lock, found))]
     raw = [
         RawDocument(kind=item.document.kind, name=item.name, data=item.document.data, position=item.position)
         for item in (*declared.placements, *declared.application_sets)
@@ -51,11 +51,12 @@ def _decide(context: Context) -> Resolved:
         repository=repository.value,
         scorers=scorers,
         pending=() if context.is_upstream else tuple(map(pending, waiting)),
-        open_scorers=tuple(map(left_open, waiting)) if context.is_upstream else (),
+        open_scorers=tuple(left_open(found[0]) for found in waiting) if context.is_upstream else (),
         clusters=tuple(item.value for item in declared.clusters),
         cluster_sets=tuple(item.value for item in declared.cluster_sets),
         scoring_config=declared.scoring_configs[0].value if declared.scoring_configs else None,
         targets=targets(scorers, context.target_clusters, context.inventory),
+        source_variants={name: source.by_cluster() for name, source in context.sources.items()},
         placements=tuple(
             sorted((found for found in placements if found is not None), key=_namespace_and_name)
         ),

@@ -1,16 +1,28 @@
 """Computes effective scorers from overlays."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from dsf_wire.constants import default_ttl_seconds
 from dsf_wire.dimension import DEFAULT_FORMAT
 from dsf_wire.scorename import sanitise
-from gitops_dsf.resolve.overlay import Overlay
+from gitops_dsf.resolve.metric_sources import ResolvedSource
+from gitops_dsf.resolve.overlay import Overlay, overlay_with
 from gitops_dsf.resolve.types import EffectiveScorer, PendingScorer
 
 
-def effective(overlay: Overlay) -> EffectiveScorer:
-    """Applies every default to a complete scorer."""
+def effective(overlay: Overlay, source: ResolvedSource | None = None) -> EffectiveScorer:
+    """Applies every default to a complete scorer. `source` is the MetricSource that it names, if any."""
+    found = _effective(overlay)
+    if source is None:
+        return found
+    each = (overlay_with(overlay, variant) for variant in source.variants)
+    return replace(
+        found, source_type="", metric_source=source.item.value, variants=tuple(map(_effective, each))
+    )
+
+
+def _effective(overlay: Overlay) -> EffectiveScorer:
     declared = overlay.scorer.value
     spec = declared.spec
     kind = overlay.kind_of_source
@@ -31,7 +43,7 @@ def effective(overlay: Overlay) -> EffectiveScorer:
         dialect=spec.source.dialect,
         range=int(overlay.range.value),
         step=int(overlay.step.value),
-        source_auth=spec.source.auth,
+        source_auth=overlay.source_auth,
         scoring_type=spec.scoring.type or "API",
         scoring_host=overlay.scoring_origin,
         scoring_path="" if overlay.scored_by_query else overlay.effective_scoring_path,
@@ -67,10 +79,13 @@ def left_open(overlay: Overlay) -> EffectiveScorer:
     )
 
 
-def pending(overlay: Overlay) -> PendingScorer:
-    """A Full scorer that has no lock yet."""
-    missing = tuple(".".join(str(part) for part in setting.path) for setting in overlay.missing())
-    return PendingScorer(name=overlay.scorer.name, missing=missing, position=overlay.scorer.position)
+def pending(overlays: Sequence[Overlay]) -> PendingScorer:
+    """A Full scorer that has no lock yet, with each variant of its source."""
+    missing = dict.fromkeys(
+        ".".join(str(part) for part in setting.path) for overlay in overlays for setting in overlay.missing()
+    )
+    scorer = overlays[0].scorer
+    return PendingScorer(name=scorer.name, missing=tuple(missing), position=scorer.position)
 
 
 def awaits_lock(overlay: Overlay) -> bool:

@@ -2,6 +2,7 @@
 written.
 
 With configSyncMode Full, a non-empty field of the lock overrides the spec. With None, only the spec counts.
+With source.ref, type, host, path and auth of the source come from a variant of the MetricSource alone.
 """
 
 from dataclasses import dataclass
@@ -22,7 +23,8 @@ from gitops_dsf.hub.urls import (
 from gitops_dsf.repository.load import Document, Path
 from gitops_dsf.repository.model.declared import Item
 from gitops_dsf.repository.model.lock import ScorerLock
-from gitops_dsf.repository.model.scorer import DynamicScorer
+from gitops_dsf.repository.model.scorer import Auth, DynamicScorer
+from gitops_dsf.resolve.metric_sources import Variant
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, slots=True)
@@ -52,6 +54,10 @@ class Overlay:
     scorer: Item[DynamicScorer]
     lock: Item[ScorerLock] | None
     """The lock that is applied; None if the scorer reads no /config."""
+    variant: Variant | None
+    """The variant of the MetricSource that is applied; None without source.ref, and where no variant is
+    chosen yet.
+    """
     source_type: Setting
     source_host: Setting
     source_path: Setting
@@ -86,7 +92,7 @@ class Overlay:
         host.
         """
         spec = self.scorer.value.spec
-        if self.scored_by_query:
+        if self.scored_by_query or spec.source.ref is not None:
             return str(self.source_host.value)
         unseen = spec.reads_config and self.lock is None
         return str(self.source_host.value) or ("" if unseen else origin(spec.config_url))
@@ -94,8 +100,13 @@ class Overlay:
     @property
     def kind_of_source(self) -> str:
         """Prometheus or None: as written, else by whether there is a query, or must be one."""
-        asked = self.query.value or self.scored_by_query
+        asked = self.query.value or self.scored_by_query or self.scorer.value.spec.source.ref is not None
         return str(self.source_type.value or ("Prometheus" if asked else "None"))
+
+    @property
+    def source_auth(self) -> Auth | None:
+        """How the agent proves who it is to the metric source."""
+        return self.scorer.value.spec.source.auth if self.variant is None else self.variant.value.auth
 
     @property
     def source_endpoint(self) -> str:
@@ -132,20 +143,34 @@ class Overlay:
         """The path with a leading slash; the default if the host URL has no path."""
         return rooted(str(self.scoring_path.value)) or ("" if has_path(self.scoring_origin) else SCORING_PATH)
 
+    @property
+    def needs_variant(self) -> bool:
+        """Whether the source depends on the cluster, and no variant is chosen yet."""
+        return self.scorer.value.spec.source.ref is not None and self.variant is None
+
     def missing(self) -> tuple[Setting, ...]:
         """Required fields that are missing."""
         required = [self.score_name, self.interval]
         if not self.scoring_origin and not self.scored_by_query:
             required.append(self.scoring_host)
-        if self.kind_of_source == "Prometheus":
+        if self.needs_variant:
+            required.append(self.query)
+        elif self.kind_of_source == "Prometheus":
             if not self.source_origin:
                 required.append(self.source_host)
             required += [self.query] if self.is_instant else [self.query, self.step]
         return tuple(setting for setting in required if not setting.value)
 
 
-def overlay(scorer: Item[DynamicScorer], lock: Item[ScorerLock] | None) -> Overlay:
-    """Applies a lock to its scorer."""
+def overlay_with(found: Overlay, variant: Variant) -> Overlay:
+    """The same scorer with a variant of its MetricSource."""
+    return overlay(found.scorer, found.lock, variant)
+
+
+def overlay(
+    scorer: Item[DynamicScorer], lock: Item[ScorerLock] | None, variant: Variant | None = None
+) -> Overlay:
+    """Applies a lock, and a variant of the MetricSource that the scorer names, to a scorer."""
     spec = scorer.value.spec
     counts = lock if spec.reads_config else None
     config = counts.value.spec.config if counts is not None else None
@@ -157,15 +182,29 @@ def overlay(scorer: Item[DynamicScorer], lock: Item[ScorerLock] | None) -> Overl
             )
         return Setting(value=declared, document=scorer.document, path=("spec", *path), locked=False)
 
+    def place(field: str, declared: str | None, *, locked: object) -> Setting:
+        """A field that says where the source is."""
+        if spec.source.ref is None:
+            return setting(declared, "source", field, locked=locked)
+        if variant is None:
+            return Setting(value="", document=scorer.document, path=("spec", "source", "ref"), locked=False)
+        return Setting(
+            value=getattr(variant.value, field),
+            document=variant.source.document,
+            path=(*variant.path, field),
+            locked=False,
+        )
+
     source, scoring = spec.source, spec.scoring
     said = config.source if config is not None else None
     told = config.scoring if config is not None else None
     return Overlay(
         scorer=scorer,
         lock=counts,
-        source_type=setting(source.type, "source", "type", locked=said and said.type),
-        source_host=setting(source.host, "source", "host", locked=said and said.host),
-        source_path=setting(source.path, "source", "path", locked=said and said.path),
+        variant=variant,
+        source_type=place("type", source.type, locked=said and said.type),
+        source_host=place("host", source.host, locked=said and said.host),
+        source_path=place("path", source.path, locked=said and said.path),
         query=setting(source.params.query, "source", "params", "query", locked=said and said.params.query),
         range=setting(source.params.range, "source", "params", "range", locked=said and said.params.range),
         step=setting(source.params.step, "source", "params", "step", locked=said and said.params.step),

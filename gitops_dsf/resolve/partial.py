@@ -30,7 +30,9 @@ def _of(declared: Declared, kind: str) -> tuple[Item[Any], ...]:
 
 
 def _scorers(declared: Declared) -> Declared:
-    """Only the scorers. References to malformed scorers are not reported anyway."""
+    """Only the scorers, and the sources that they name. References to malformed scorers are not reported
+    anyway.
+    """
     empty = replace(
         declared,
         repository=None,
@@ -51,6 +53,7 @@ def _others(declared: Declared) -> Declared:
         declared,
         repository=repositories[0] if repositories else declared.repository,
         scoring_configs=_of(declared, "DynamicScoringConfig"),
+        metric_sources=(*declared.metric_sources, *_of(declared, "MetricSource")),
         cluster_sets=(*declared.cluster_sets, *_of(declared, "ManagedClusterSet")),
         applications=_of(declared, "ScoredApplication"),
         scored_placements=(*declared.scored_placements, *_of(declared, "ScoredPlacement")),

@@ -7,6 +7,7 @@ from gitops_dsf.hub.glob import is_glob, matches
 from gitops_dsf.hub.masks import masked_clusters as named_by_mask
 from gitops_dsf.repository.model.scoring_config import Mask
 from gitops_dsf.resolve.inventory import ClusterInventory
+from gitops_dsf.resolve.overlay import Overlay
 from gitops_dsf.resolve.types import EffectiveScorer
 
 
@@ -17,25 +18,27 @@ def masked_clusters(mask: Mask, inventory: ClusterInventory) -> frozenset[str]:
 
 
 def target_clusters(
-    scorers: Iterable[EffectiveScorer], masks: Sequence[Mask], inventory: ClusterInventory
+    scorers: Iterable[Overlay], masks: Sequence[Mask], inventory: ClusterInventory
 ) -> dict[str, frozenset[str]]:
-    """Target clusters by scorer name: the clusters that its selector matches and no mask excludes. Suspension
-    is ignored.
+    """Target clusters of each scorer with a score name: the clusters that its selector matches and no mask
+    excludes. Suspension is ignored.
     """
     off: dict[str, set[str]] = defaultdict(set)
-    ordered = list(scorers)
-    names = {scorer.score_name for scorer in ordered}
+    named = {found.scorer.name: found for found in scorers if found.score_name.value}
+    scores = {name: str(found.score_name.value) for name, found in named.items()}
+    names = set(scores.values())
     for mask in masks:
         clusters = masked_clusters(mask, inventory)
         for score in names if is_glob(mask.score_name) else {mask.score_name} & names:
             if matches(score, mask.score_name):
                 off[score] |= clusters
     everywhere = frozenset(inventory.clusters)
-    return {
-        scorer.name: (everywhere if scorer.selector is None else inventory.selected(scorer.selector))
-        - off.get(scorer.score_name, set())
-        for scorer in ordered
-    }
+    found = {}
+    for name, scorer in named.items():
+        selector = scorer.scorer.value.spec.cluster_selector
+        chosen = everywhere if selector is None else inventory.selected(selector)
+        found[name] = chosen - off.get(scores[name], set())
+    return found
 
 
 def targets(

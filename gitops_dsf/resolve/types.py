@@ -8,6 +8,7 @@ from gitops_dsf.diagnostics import Position
 from gitops_dsf.repository.model.application import ScoredApplication
 from gitops_dsf.repository.model.base import LabelSelector, Metadata
 from gitops_dsf.repository.model.cluster import ManagedCluster, ManagedClusterSet
+from gitops_dsf.repository.model.metric_source import MetricSource
 from gitops_dsf.repository.model.ranking import Ranking
 from gitops_dsf.repository.model.repository import FleetRepository
 from gitops_dsf.repository.model.scorer import Auth, DynamicScorer, Publish, ScoreRange
@@ -53,6 +54,12 @@ class EffectiveScorer:
     default_score: int | None
     suspend: bool
     selector: LabelSelector | None
+    metric_source: MetricSource | None = None
+    """What source.ref names."""
+    variants: tuple["EffectiveScorer", ...] = ()
+    """The scorer with each variant of its MetricSource. Type, host, path, endpoint and auth of its own source
+    are empty then.
+    """
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -141,5 +148,16 @@ class Resolved:
     """
     placements: tuple[ResolvedPlacement, ...]
     """Placements by scores, sorted by namespace and name. Copied Placements are raw documents."""
+    source_variants: Mapping[str, Mapping[str, int]]
+    """For each MetricSource, the index of the variant that a cluster uses."""
     applications: tuple[ResolvedApplication, ...]
     raw_documents: tuple[RawDocument, ...]
+
+    def on_cluster(self, scorer: EffectiveScorer, cluster: str) -> EffectiveScorer:
+        """A scorer with the variant of its MetricSource that a cluster uses. It is unchanged without
+        source.ref, and where no variant selects the cluster.
+        """
+        if scorer.metric_source is None:
+            return scorer
+        index = self.source_variants[scorer.metric_source.metadata.name].get(cluster)
+        return scorer if index is None else scorer.variants[index]

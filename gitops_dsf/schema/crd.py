@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from dsf_wire.constants import DSF_GROUP, DSF_VERSION
 from gitops_dsf.repository.model.base import Authored
 from gitops_dsf.repository.model.field_docs import unwrapped
+from gitops_dsf.repository.model.metric_source import MetricSourceSpec
 from gitops_dsf.repository.model.scorer import DynamicScorer, DynamicScorerSpec
 from gitops_dsf.repository.model.scoring_config import DynamicScoringConfig, DynamicScoringConfigSpec
 from gitops_dsf.schema.rules import Schema
@@ -170,11 +171,23 @@ def _root(definition: _Definition) -> Schema:
             "apiVersion": {"type": "string", "description": f"{DSF_GROUP}/{DSF_VERSION}"},
             "kind": {"type": "string", "description": definition.model.__name__},
             "metadata": {"type": "object"},
-            "spec": structural(definition.spec),
+            "spec": _spec(definition),
             "status": status,
         },
     }
     return root | ({"required": ["spec"]} if definition.spec_required else {})
+
+
+def _spec(definition: _Definition) -> Schema:
+    schema = structural(definition.spec)
+    if definition.model is DynamicScorer:
+        variants: Schema = structural(MetricSourceSpec)["properties"]["variants"]
+        variants["description"] = (
+            "The variants of the MetricSource that ref names, as `render` resolved them. Not written in a"
+            " fleet repository."
+        )
+        schema["properties"]["source"]["properties"]["variants"] = variants
+    return schema
 
 
 def _summary(model: type[BaseModel]) -> str:

@@ -17,6 +17,8 @@ def moved_hosts(
     """Yields one reason per host that changed and is not allowed (docs/sync.md#what-is-accepted)."""
     for section, written in (("scoring", scorer.spec.scoring.host), ("source", scorer.spec.source.host)):
         old, new = _host(before, section), _host(after, section)
+        if section == "source" and scorer.spec.source.ref is not None:
+            continue  # the MetricSource names the host, and the page's has no effect
         if (
             not old
             or not new

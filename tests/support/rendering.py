@@ -22,6 +22,16 @@ def scorer(name: str, **spec: Any) -> dict[str, Any]:
     return {"apiVersion": DSF, "kind": "DynamicScorer", "metadata": {"name": name}, "spec": base | spec}
 
 
+def metric_source(name: str, *variants: dict[str, Any]) -> dict[str, Any]:
+    """A MetricSource with these variants."""
+    return {
+        "apiVersion": PRODUCT,
+        "kind": "MetricSource",
+        "metadata": {"name": name},
+        "spec": {"variants": list(variants)},
+    }
+
+
 def application(name: str, **spec: Any) -> dict[str, Any]:
     """The application web on one cluster of the set `default`, ranked by the scorer cpu."""
     base = {
@@ -56,6 +66,13 @@ def placement(name: str, *, namespace: str | None = None, **spec: Any) -> dict[s
 
 def rendered(root: Path, *documents: dict[str, Any], clusters: int = 2, **settings: Any) -> Rendered:
     """Renders the documents with clusters c0, c1, ...; fails with the findings when there are errors."""
+    result = produced(root, *documents, clusters=clusters, **settings)
+    assert result.tree is not None, result.diagnostics
+    return result
+
+
+def produced(root: Path, *documents: dict[str, Any], clusters: int = 2, **settings: Any) -> Rendered:
+    """Like `rendered`; the documents may have errors."""
     spec = {"git": {"url": "https://git.example.com/fleet.git"}, **settings}
     repository = {
         "apiVersion": PRODUCT,
@@ -64,11 +81,9 @@ def rendered(root: Path, *documents: dict[str, Any], clusters: int = 2, **settin
         "spec": spec,
     }
     inventory = [fleets.cluster(f"c{number}") for number in range(clusters)]
-    result = produce(
+    return produce(
         fleets.write(root, fleets.FleetSources(settings=repository, documents=(*inventory, *documents)))
     )
-    assert result.tree is not None, result.diagnostics
-    return result
 
 
 def objects(result: Rendered) -> dict[str, dict[str, Any]]:

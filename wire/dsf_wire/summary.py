@@ -102,6 +102,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         default=None, name="scoreTTLSeconds"
     )
     publish: PublishRule | None = None
+    source_ref: str | None = None
+    """Name of the MetricSource that the source's endpoint and credentials come from."""
     source_auth: EndpointAuth | None = None
     scoring_auth: EndpointAuth | None = None
     scoring_type: str | None = None

@@ -28,6 +28,7 @@ class Fetch:
         self._endpoint = Endpoint(
             transport=transport, credentials=credentials, auth=source_auth(scorer), reservation=reservation
         )
+        self._name = f"MetricSource {scorer.source_ref}: " if scorer.source_ref else ""
         self._source = sources.of(scorer)(scorer=scorer, endpoint=self._endpoint, cluster=cluster)
 
     async def __call__(self, *, now: float) -> Series:
@@ -36,6 +37,8 @@ class Fetch:
             series = await self._source.fetch(now=now)
         except (CallError, FetchError) as error:
             raise FetchError(
-                self._endpoint.hide(str(error)), reason=error.reason, retry_after=error.retry_after
+                self._name + self._endpoint.hide(str(error)),
+                reason=error.reason,
+                retry_after=error.retry_after,
             ) from error
         return replace(series, warnings=tuple(map(self._endpoint.hide, series.warnings)))

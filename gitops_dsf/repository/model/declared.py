@@ -10,6 +10,7 @@ from gitops_dsf.repository.model.base import Authored
 from gitops_dsf.repository.model.cluster import ManagedCluster, ManagedClusterSet
 from gitops_dsf.repository.model.delivery import RawApplicationSet, RawPlacement
 from gitops_dsf.repository.model.lock import ScorerLock
+from gitops_dsf.repository.model.metric_source import MetricSource
 from gitops_dsf.repository.model.repository import FleetRepository
 from gitops_dsf.repository.model.scored_placement import ScoredPlacement
 from gitops_dsf.repository.model.scorer import DynamicScorer
@@ -56,6 +57,7 @@ class Declared:
 
     repository: Item[FleetRepository] | None
     scorers: tuple[Item[DynamicScorer], ...]
+    metric_sources: tuple[Item[MetricSource], ...]
     scoring_configs: tuple[Item[DynamicScoringConfig], ...]
     clusters: tuple[Item[ManagedCluster], ...]
     cluster_sets: tuple[Item[ManagedClusterSet], ...]

@@ -5,6 +5,7 @@ from gitops_dsf.repository.model.base import DSF_API, PRODUCT_API, Authored
 from gitops_dsf.repository.model.cluster import ManagedCluster, ManagedClusterSet
 from gitops_dsf.repository.model.delivery import RawApplicationSet, RawPlacement
 from gitops_dsf.repository.model.lock import ScorerLock
+from gitops_dsf.repository.model.metric_source import MetricSource
 from gitops_dsf.repository.model.repository import FleetRepository
 from gitops_dsf.repository.model.scored_placement import ScoredPlacement
 from gitops_dsf.repository.model.scorer import DynamicScorer
@@ -18,6 +19,7 @@ KINDS: dict[tuple[str, str], type[Authored]] = {
     (DSF_API, "DynamicScorer"): DynamicScorer,
     (DSF_API, "DynamicScoringConfig"): DynamicScoringConfig,
     (PRODUCT_API, "FleetRepository"): FleetRepository,
+    (PRODUCT_API, "MetricSource"): MetricSource,
     (PRODUCT_API, "ScoredApplication"): ScoredApplication,
     (PRODUCT_API, "ScoredPlacement"): ScoredPlacement,
     (PRODUCT_API, "ScorerLock"): ScorerLock,
@@ -30,6 +32,7 @@ FOLDERS: dict[str, str] = {
     "FleetRepository": "gitops-dsf.yaml",
     "ManagedCluster": "clusters",
     "ManagedClusterSet": "clusters",
+    "MetricSource": "config",
     "Placement": "apps",
     "ScoredApplication": "apps",
     "ScoredPlacement": "apps",

@@ -56,6 +56,8 @@ class SourceParams(Authored):
 class Source(Authored):
     """Where the metrics come from."""
 
+    ref: DnsName | None = None
+    """Name of a MetricSource, which says type, host, path and auth for each cluster."""
     type: Literal["Prometheus", "None"] | None = None
     """Prometheus and what speaks its HTTP API, or None for scoring APIs that need no metrics."""
     host: str = ""

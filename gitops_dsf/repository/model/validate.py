@@ -83,6 +83,7 @@ def declare(loaded: Loaded) -> Declared:
     return Declared(
         repository=repositories[0] if repositories else None,
         scorers=by_kind.get("DynamicScorer", ()),
+        metric_sources=by_kind.get("MetricSource", ()),
         scoring_configs=by_kind.get("DynamicScoringConfig", ()),
         clusters=by_kind.get("ManagedCluster", ()),
         cluster_sets=by_kind.get("ManagedClusterSet", ()),

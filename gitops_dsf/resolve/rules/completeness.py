@@ -25,7 +25,7 @@ def settings_are_there(context: Context) -> Iterator[Diagnostic]:
 
 def scorers_are_complete(context: Context) -> Iterator[Diagnostic]:
     """A scorer must be complete, unless its /config is still unknown."""
-    for overlay in context.overlays.values():
+    for overlay in context.each_variant:
         if context.waits_for_lock(overlay.scorer):
             continue
         for setting in overlay.missing():
@@ -55,7 +55,12 @@ def locks_are_there(context: Context) -> Iterator[Diagnostic]:
             continue
         if context.is_malformed("ScorerLock", overlay.scorer.name):
             continue
-        missing = ", ".join(dotted(setting.path) for setting in overlay.missing())
+        lacking = dict.fromkeys(
+            dotted(setting.path)
+            for each in context.variants[overlay.scorer.name]
+            for setting in each.missing()
+        )
+        missing = ", ".join(lacking)
         effect = (
             f"it is left out until one says {missing}"
             if missing

@@ -3,35 +3,97 @@ not allowed.
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from gitops_dsf.diagnostics import Diagnostic, codes
+from gitops_dsf.diagnostics import Diagnostic, Position, codes
 from gitops_dsf.hub.glob import matches
 from gitops_dsf.hub.hosts import is_in_cluster, is_metadata
+from gitops_dsf.repository.load import Document, Path
+from gitops_dsf.repository.model.mistake import dotted
+from gitops_dsf.repository.model.scorer import Auth
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.credentials import Sent, is_reserved, sent
-from gitops_dsf.resolve.overlay import Overlay
 
 _ALLOW = "add {host} to spec.allowedTokenHosts in gitops-dsf.yaml"
 
 
+@dataclass(frozen=True, eq=False, kw_only=True, slots=True)
+class _Peer:
+    """A base URL that agents call, and where its credentials are written."""
+
+    owner: str
+    """Scorer or MetricSource, for messages."""
+    title: str
+    """Where in its document, such as `source` or `variants[0]`."""
+    source: str = ""
+    """The MetricSource, if it is a variant of one."""
+    section: str
+    url: str
+    auth: Auth | None
+    document: Document
+    path: Path
+
+    @property
+    def sent(self) -> Iterator[Sent]:
+        """The credentials that it receives."""
+        return sent(self.section, self.url, self.auth)
+
+    def at(self, *path: str | int) -> Position:
+        """A position below the peer's own."""
+        return self.document.at((*self.path, *path))
+
+
+def _peers(context: Context) -> Iterator[_Peer]:
+    """Every base URL: those of scorers, and those of the variants of each MetricSource."""
+    for overlay in context.overlays.values():
+        spec, document = overlay.scorer.value.spec, overlay.scorer.document
+        if spec.source.ref is None:
+            yield _Peer(
+                owner=overlay.scorer.name,
+                title="source",
+                section="source",
+                url=overlay.source_origin if overlay.kind_of_source == "Prometheus" else "",
+                auth=spec.source.auth,
+                document=document,
+                path=("spec", "source"),
+            )
+        yield _Peer(
+            owner=overlay.scorer.name,
+            title="scoring",
+            section="scoring",
+            url=overlay.scoring_origin,
+            auth=spec.scoring.auth,
+            document=document,
+            path=("spec", "scoring"),
+        )
+    for source in context.sources.values():
+        for variant in source.variants:
+            yield _Peer(
+                owner=f"MetricSource {source.name}",
+                title=dotted(variant.path[1:]),
+                source=source.name,
+                section="source",
+                url=variant.value.host,
+                auth=variant.value.auth,
+                document=source.item.document,
+                path=variant.path,
+            )
+
+
 def secrets_are_nobody_elses(context: Context) -> Iterator[Diagnostic]:
-    """The agent may read every Secret that a scorer names, and sends its content."""
-    for item in context.declared.scorers:
-        for section, auth in (
-            ("source", item.value.spec.source.auth),
-            ("scoring", item.value.spec.scoring.auth),
-        ):
-            ref = auth.token_secret_ref if auth is not None else None
-            if ref is not None and is_reserved(ref.name):
-                message = (
-                    f"{section}.auth: Secret {ref.name} holds credentials for the hub or a registry, and no"
-                    " scorer may send it"
-                )
-                position = item.at("spec", section, "auth", "tokenSecretRef", "name")
-                yield codes.RESERVED_SECRET.at(
-                    position, message, "make a Secret of its own for the token, and name that"
-                )
+    """The agent may read every Secret that a scorer or MetricSource names, and sends its content."""
+    for peer in _peers(context):
+        ref = peer.auth.token_secret_ref if peer.auth is not None else None
+        if ref is not None and is_reserved(ref.name):
+            message = (
+                f"{peer.title}.auth: Secret {ref.name} holds credentials for the hub or a registry, and no"
+                " scorer may send it"
+            )
+            position = peer.at("auth", "tokenSecretRef", "name")
+            yield codes.RESERVED_SECRET.at(
+                position, message, "make a Secret of its own for the token, and name that"
+            )
 
 
 def tokens_go_where_they_may(context: Context) -> Iterator[Diagnostic]:
@@ -40,48 +102,54 @@ def tokens_go_where_they_may(context: Context) -> Iterator[Diagnostic]:
     """
     repository = context.declared.repository
     allowed = repository.value.spec.allowed_token_hosts if repository is not None else []
-    for overlay in context.overlays.values():
-        for item in _sent(overlay):
+    for peer in _peers(context):
+        for item in peer.sent:
             if is_in_cluster(item.host) or any(matches(item.host, pattern) for pattern in allowed):
                 continue
-            field = "tokenSecretRef" if item.secret else "serviceAccountToken"
-            position = overlay.scorer.at("spec", item.section, "auth", field)
+            position = peer.at("auth", "tokenSecretRef" if item.secret else "serviceAccountToken")
             allow = _ALLOW.format(host=item.host)
             if item.scheme != "https":
-                message = f"{item.section}.auth sends {item}: everybody on the way can read it"
+                message = f"{peer.title}.auth sends {item}: everybody on the way can read it"
                 yield codes.TOKEN_IN_CLEAR.at(position, message, f"write an https URL, or {allow}")
             elif not item.secret:
                 message = (
-                    f"{item.section}.auth sends {item}, outside of the cluster: it is good for the cluster's"
+                    f"{peer.title}.auth sends {item}, outside of the cluster: it is good for the cluster's"
                     " API server, too"
                 )
                 yield codes.POD_TOKEN_OUTSIDE.at(
                     position, message, f"name a token of its own with tokenSecretRef, or {allow}"
                 )
             else:
-                message = (
-                    f"{item.section}.auth sends {item}, a host outside of the cluster that is not allowed"
-                )
+                message = f"{peer.title}.auth sends {item}, a host outside of the cluster that is not allowed"
                 yield codes.TOKEN_OUTSIDE.at(position, message, allow)
 
 
 def secrets_have_one_host(context: Context) -> Iterator[Diagnostic]:
     """If a Secret goes to several hosts, each of them can use it at the others.
 
+    A cluster uses one variant of a MetricSource, and a Secret of the same name on another cluster is another
+    Secret, so variants are not compared with each other.
+
     Upstream's samples share one Secret, so teams that still use the upstream controller get this finding only
     when they change delivery.mode.
     """
     if context.is_upstream:
         return
-    first: dict[str, tuple[str, str]] = {}
-    for overlay in context.overlays.values():
-        for item in _sent(overlay):
+    known: dict[str, dict[str, tuple[_Peer, str]]] = {}
+    for peer in _peers(context):
+        for item in peer.sent:
             if not item.secret:
                 continue
-            host, where = first.setdefault(item.secret, (item.host, f"{overlay.scorer.name}, {item.section}"))
+            firsts = known.setdefault(item.secret, {})
+            firsts.setdefault(peer.source, (peer, item.host))
+            others = (first for source, first in firsts.items() if not source or source != peer.source)
+            other, host = next(others, (peer, item.host))
             if host != item.host:
-                position = overlay.scorer.at("spec", item.section, "auth", "tokenSecretRef", "name")
-                message = f"Secret {item.secret} goes to {item.host}, and to {host} as well ({where})"
+                message = (
+                    f"Secret {item.secret} goes to {item.host}, and to {host} as well"
+                    f" ({other.owner}, {other.title})"
+                )
+                position = peer.at("auth", "tokenSecretRef", "name")
                 yield codes.SHARED_SECRET.at(position, message, "make a Secret of its own for each host")
 
 
@@ -96,6 +164,11 @@ def hosts_are_no_metadata_services(context: Context) -> Iterator[Diagnostic]:
         url = scorer.value.spec.config_url
         if is_metadata(_host(url)):
             yield codes.METADATA_HOST.at(scorer.at("spec", "configURL"), *_metadata(_host(url)))
+    for source in context.sources.values():
+        for variant in source.variants:
+            host = _host(variant.value.host)
+            if is_metadata(host):
+                yield codes.METADATA_HOST.at(source.item.at(*variant.path, "host"), *_metadata(host))
 
 
 def _metadata(host: str) -> tuple[str, str]:
@@ -104,12 +177,6 @@ def _metadata(host: str) -> tuple[str, str]:
         " a scoring API"
     )
     return message, "write the name of the service"
-
-
-def _sent(overlay: Overlay) -> Iterator[Sent]:
-    spec = overlay.scorer.value.spec
-    source = overlay.source_origin if overlay.kind_of_source == "Prometheus" else ""
-    return sent(source, spec.source.auth, overlay.scoring_origin, spec.scoring.auth)
 
 
 def _host(url: str) -> str:

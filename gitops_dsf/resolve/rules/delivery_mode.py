@@ -16,6 +16,7 @@ _SCORER_FIELDS: tuple[Path, ...] = (
     ("spec", "publish"),
     ("spec", "defaultScore"),
     ("spec", "scoring", "arguments"),
+    ("spec", "source", "ref"),
     ("spec", "source", "auth", "caConfigMapRef"),
     ("spec", "source", "auth", "serviceAccountToken"),
     ("spec", "scoring", "auth", "caConfigMapRef"),

@@ -10,7 +10,7 @@ from gitops_dsf.resolve.context import Context
 
 def durations_are_positive(context: Context) -> Iterator[Diagnostic]:
     """Interval and step must be at least one second if they are written. Prometheus rejects a step of 0."""
-    for overlay in context.overlays.values():
+    for overlay in context.each_variant:
         required = [(overlay.interval, "seconds between two runs, such as 60")]
         if overlay.kind_of_source == "Prometheus" and not overlay.is_instant:
             required.append((overlay.step, "seconds between two points, such as 60"))
@@ -24,7 +24,7 @@ def durations_are_positive(context: Context) -> Iterator[Diagnostic]:
 
 def series_are_not_too_long(context: Context) -> Iterator[Diagnostic]:
     """Prometheus rejects more than 11,000 points per series (range / step + 1)."""
-    for overlay in context.overlays.values():
+    for overlay in context.each_variant:
         span, step = int(overlay.range.value), int(overlay.step.value)
         if overlay.kind_of_source != "Prometheus" or overlay.is_instant or step < 1:
             continue
@@ -46,7 +46,7 @@ def ranges_are_not_empty(context: Context) -> Iterator[Diagnostic]:
     """
     if context.is_upstream:
         return
-    for overlay in context.overlays.values():
+    for overlay in context.each_variant:
         written = overlay.range.document.has(overlay.range.path)
         if (
             overlay.kind_of_source == "Prometheus"
@@ -66,7 +66,7 @@ def sources_are_asked(context: Context) -> Iterator[Diagnostic]:
     """Without a query there is no source, and with type None it is not queried: the scoring API gets no
     series.
     """
-    for overlay in context.overlays.values():
+    for overlay in context.each_variant:
         if (
             overlay.kind_of_source != "None"
             or overlay.scored_by_query
@@ -99,7 +99,7 @@ def sources_have_a_host(context: Context) -> Iterator[Diagnostic]:
     """Without a host, the origin of configURL is queried, as upstream does. More often the host was
     forgotten.
     """
-    for overlay in context.overlays.values():
+    for overlay in context.each_variant:
         if overlay.kind_of_source == "Prometheus" and not overlay.source_host.value and overlay.source_origin:
             message = (
                 f"source.host is missing: the query goes to the origin of configURL, {overlay.source_origin}"

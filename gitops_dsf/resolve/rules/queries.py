@@ -20,7 +20,7 @@ MAX_QUERY = 65_536
 
 def queries_parse(context: Context) -> Iterator[Diagnostic]:
     """Every PromQL expression must parse and return an instant vector or a scalar."""
-    for overlay in context.overlays.values():
+    for overlay in context.each_variant:
         for part, checked in _parsed(overlay) if _dialect(overlay) == "PromQL" else []:
             for mistake in checked.mistakes:
                 where = overlay.query.inside(part.offset + mistake.offset)
@@ -40,7 +40,7 @@ def unchecked_queries_are_named(context: Context) -> Iterator[Diagnostic]:
     """Reports queries in a language without a parser here: neither their syntax nor their
     labels are checked.
     """
-    for overlay in context.overlays.values():
+    for overlay in context.each_variant:
         dialect = _dialect(overlay)
         if dialect == "PromQL" or overlay.kind_of_source != "Prometheus" or not overlay.query.value:
             continue
@@ -93,7 +93,7 @@ def placeholders_can_be_filled(context: Context) -> Iterator[Diagnostic]:
     `meta` is always set by the scoring API (docs/contributing/upstream-agent.md#scores), so it is reported
     only if there is none.
     """
-    for overlay in context.overlays.values():
+    for overlay in context.each_variant:
         scorer = overlay.scorer
         parsed = [checked for _, checked in _parsed(overlay)]
         if not parsed or any(checked.tree is None for checked in parsed):

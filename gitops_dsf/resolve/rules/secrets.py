@@ -32,10 +32,11 @@ def repository_holds_no_secrets(context: Context) -> Iterator[Diagnostic]:
         *declared.scored_placements,
         *declared.application_sets,
         *declared.locks,
+        *declared.metric_sources,
         *settings,
     ):
         hint = "put it into a Secret that the application reads on its cluster"
-        if item.document.kind in {"DynamicScorer", "ScorerLock"}:
+        if item.document.kind in {"DynamicScorer", "MetricSource", "ScorerLock"}:
             hint = (
                 "put it into a Secret on the spoke and name it with auth.tokenSecretRef, or let the scoring"
                 " API hold it"

@@ -139,6 +139,9 @@ def _all_selectors(context: Context) -> Iterator[tuple[Document, Place]]:
         yield declared.repository.document, _MONITOR_SELECTOR
     for scorer in declared.scorers:
         yield scorer.document, ("spec", "clusterSelector")
+    for source in declared.metric_sources:
+        for index in range(len(source.value.spec.variants)):
+            yield source.document, ("spec", "variants", index, "clusterSelector")
     for config in declared.scoring_configs:
         for index in range(len(config.value.spec.masks)):
             yield config.document, ("spec", "masks", index, "clusterSelector")

@@ -6,9 +6,12 @@ from functools import partial
 from urllib.parse import SplitResult, parse_qsl, urlsplit
 
 from gitops_dsf.diagnostics import Diagnostic, Position, codes
+from gitops_dsf.hub.urls import QUERY_PATH, SCORING_PATH
+from gitops_dsf.repository.model.mistake import dotted
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.rules.secrets import names_a_secret
 
+_EXAMPLES = {"source.path": QUERY_PATH, "scoring.path": SCORING_PATH}
 _BLANK = frozenset(" \t\r\n")
 _HOST = re.compile(r"[^\W_]([\w-]*[^\W_])?(\.[^\W_]([\w-]*[^\W_])?)*\.?|[0-9a-f.]*:[0-9a-f:.]*(%\w+)?")
 """A host name, also in other alphabets, or an IP address. It rejects `<NODE_IP>` or `${HOST}`, which were not
@@ -33,14 +36,16 @@ def urls_can_be_called(context: Context) -> Iterator[Diagnostic]:
                     str(setting.value), partial(setting.document.at, setting.path), name, query_allowed=False
                 )
         for setting, name in ((overlay.source_path, "source.path"), (overlay.scoring_path, "scoring.path")):
-            path = str(setting.value)
-            if "?" in path or "#" in path or _BLANK & set(path):
-                message = f"{name}: {path} is not a path"
-                yield codes.BAD_URL.at(
-                    setting.position,
-                    message,
-                    f"write it without query and fragment, such as {_example(name)}",
-                )
+            at = partial(setting.document.at, setting.path)
+            yield from _path(str(setting.value), at, name, _EXAMPLES[name])
+    for source in context.sources.values():
+        for variant in source.variants:
+            host, path = variant.value.host, variant.value.path
+            if host:
+                at = partial(source.item.at, *variant.path, "host")
+                yield from _endpoint(host, at, dotted((*variant.path[1:], "host")), query_allowed=False)
+            at = partial(source.item.at, *variant.path, "path")
+            yield from _path(path, at, dotted((*variant.path[1:], "path")), QUERY_PATH)
 
 
 def repositories_hold_no_credentials(context: Context) -> Iterator[Diagnostic]:
@@ -103,6 +108,13 @@ def _endpoint(
         )
 
 
+def _path(path: str, position: Callable[[], Position], name: str, example: str) -> Iterator[Diagnostic]:
+    if "?" in path or "#" in path or _BLANK & set(path):
+        message = f"{name}: {path} is not a path"
+        hint = f"write it without query and fragment, such as {example}"
+        yield codes.BAD_URL.at(position(), message, hint)
+
+
 def _credentials(name: str, position: Position, hint: str) -> Diagnostic:
     return codes.URL_CREDENTIALS.at(
         position, f"{name} contains credentials; everybody who can read the repository can use them", hint
@@ -124,7 +136,3 @@ def _has_credentials(url: str) -> bool:
         return False
     # `git` is the login name of every git server over ssh, and is no secret.
     return parts.password is not None or (parts.username is not None and parts.scheme in {"http", "https"})
-
-
-def _example(name: str) -> str:
-    return "/api/v1/query_range" if name.startswith("source") else "/scoring"

@@ -97,6 +97,7 @@ def _scorer(item: ScorerChange) -> dict[str, Any]:
         "kept": len(item.kept),
         "effect": item.effect,
         "unknownBecause": list(item.causes),
+        "otherSource": list(item.asks_elsewhere),
         "credentials": [
             {"section": one.section, "secret": one.secret or None, "to": f"{one.scheme}://{one.host}"}
             for one in item.credentials

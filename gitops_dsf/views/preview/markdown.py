@@ -174,6 +174,10 @@ def _scorer(change: ScorerChange, limit: _Limit) -> Iterator[str]:
             f"- new scores are **unknown** on {plural(len(change.kept), 'cluster')}:"
             f" {_escaped(', '.join(change.causes))} changed"
         )
+    if change.asks_elsewhere and change.effect is not Effect.UNKNOWN:
+        yield (
+            f"- new scores are **unknown** on {plural(len(change.asks_elsewhere), 'cluster')}: source changed"
+        )
     if change.kept and change.effect is Effect.RANGE:
         yield f"- scores are mapped anew on {plural(len(change.kept), 'cluster')}"
 

@@ -9,7 +9,7 @@ from gitops_dsf.hub.scores import Score, Scores
 from gitops_dsf.hub.snapshot import Snapshot
 from gitops_dsf.plan.summaries import summarise
 from gitops_dsf.resolve.types import EffectiveScorer
-from gitops_dsf.views.preview.scorers import Effect, effect_of
+from gitops_dsf.views.preview.scorers import Effect, asks_elsewhere, effect_of
 from gitops_dsf.views.preview.version import FleetVersion
 
 
@@ -63,12 +63,20 @@ class _Resource:
         self._table = table
         self._effect: Effect = Effect.UNKNOWN
         self._causes: tuple[str, ...] = ()
+        self._elsewhere = frozenset[str]()
         if self._before is not None and self._after is not None:
             self._effect, self._causes = effect_of(self._before, self._after)
+            if base is not None:
+                kept = self._ran & self._runs
+                self._elsewhere = asks_elsewhere(self._before, self._after, base, head, kept)
 
     @property
     def differs(self) -> bool:
-        return self._ran != self._runs or (bool(self._ran) and self._effect is not Effect.NONE)
+        return (
+            self._ran != self._runs
+            or bool(self._elsewhere)
+            or (bool(self._ran) and self._effect is not Effect.NONE)
+        )
 
     def follow(self) -> tuple[dict[str, Score], dict[str, Unknown]]:
         known: dict[str, Score] = {}
@@ -83,6 +91,8 @@ class _Resource:
                 unknown[cluster] = self._unknown("it has not run on this cluster yet", present)
             elif self._effect is Effect.UNKNOWN:
                 unknown[cluster] = self._unknown(f"{', '.join(self._causes)} changed", present)
+            elif cluster in self._elsewhere:
+                unknown[cluster] = self._unknown("source changed", present)
             elif self._effect is Effect.RANGE and present is not None:
                 mapped = _mapped(present, self._after)
                 if mapped is None:

@@ -2,7 +2,7 @@
 scores are known.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -48,13 +48,22 @@ class ScorerChange:
     effect: Effect
     causes: tuple[str, ...]
     """Fields whose change makes the raw scores unknown."""
+    asks_elsewhere: tuple[str, ...] = ()
+    """Clusters that keep it and whose variant of its MetricSource changes, sorted. Their raw scores are
+    unknown, whatever the effect is.
+    """
     credentials: tuple[Sent, ...] = ()
     """Credentials that it did not send before."""
 
     @property
     def rescored(self) -> tuple[str, ...]:
         """Clusters whose scores may differ after the change, sorted."""
-        return tuple(sorted({*self.gained, *self.lost, *(() if self.effect is Effect.NONE else self.kept)}))
+        return tuple(sorted({*self.gained, *self.lost, *self.altered}))
+
+    @property
+    def altered(self) -> tuple[str, ...]:
+        """Clusters that keep it and whose scores may differ after the change, sorted."""
+        return self.asks_elsewhere if self.effect is Effect.NONE else self.kept
 
 
 def scorer_changes(base: FleetVersion | None, head: FleetVersion) -> tuple[ScorerChange, ...]:
@@ -64,7 +73,9 @@ def scorer_changes(base: FleetVersion | None, head: FleetVersion) -> tuple[Score
 
 
 def effect_of(before: EffectiveScorer, after: EffectiveScorer) -> tuple[Effect, tuple[str, ...]]:
-    """What the change does to raw and published scores, and which fields make the raw ones unknown."""
+    """What the change does to raw and published scores, and which fields make the raw ones unknown. Variants
+    of MetricSources are compared by `asks_elsewhere`.
+    """
     causes = tuple(title for title, old, new in _inputs(before, after) if old != new)
     if causes:
         return Effect.UNKNOWN, causes
@@ -73,8 +84,8 @@ def effect_of(before: EffectiveScorer, after: EffectiveScorer) -> tuple[Effect, 
 
 def _inputs(before: EffectiveScorer, after: EffectiveScorer) -> Iterator[tuple[str, Any, Any]]:
     """Everything that a raw score or its dimension depends on."""
-    yield "source type", before.source_type, after.source_type
-    yield "source", before.source_endpoint, after.source_endpoint
+    if before.metric_source is None and after.metric_source is None:
+        yield from _places(before, after)
     yield "query", before.query, after.query
     yield "range", before.range, after.range
     yield "step", before.step, after.step
@@ -86,6 +97,36 @@ def _inputs(before: EffectiveScorer, after: EffectiveScorer) -> Iterator[tuple[s
     yield "scoreDimensionFormat", before.dimension_format, after.dimension_format
 
 
+def _places(before: EffectiveScorer, after: EffectiveScorer) -> Iterator[tuple[str, Any, Any]]:
+    """Where the metrics come from."""
+    yield "source type", before.source_type, after.source_type
+    yield "source", before.source_endpoint, after.source_endpoint
+
+
+def asks_elsewhere(
+    before: EffectiveScorer,
+    after: EffectiveScorer,
+    base: FleetVersion,
+    head: FleetVersion,
+    clusters: Iterable[str],
+) -> frozenset[str]:
+    """The clusters whose variant of a MetricSource changes, because it was edited, or the cluster's labels
+    were.
+    """
+    if before.metric_source is None and after.metric_source is None:
+        return frozenset()
+    known: dict[tuple[int, int], bool] = {}
+    found = set()
+    for cluster in clusters:
+        old, new = base.resolved.on_cluster(before, cluster), head.resolved.on_cluster(after, cluster)
+        key = id(old), id(new)
+        if key not in known:
+            known[key] = any(one != other for _, one, other in _places(old, new))
+        if known[key]:
+            found.add(cluster)
+    return frozenset(found)
+
+
 def _changes(name: str, base: FleetVersion | None, head: FleetVersion) -> Iterator[ScorerChange]:
     before, after = base.scorers.get(name) if base else None, head.scorers.get(name)
     ran = base.runs_on.get(name, frozenset()) if base else frozenset()
@@ -94,7 +135,12 @@ def _changes(name: str, base: FleetVersion | None, head: FleetVersion) -> Iterat
     # A cluster that joins or leaves the inventory changes the clusters of every scorer, which is no change of
     # the scorer.
     common = base.cluster_names & head.cluster_names if base else frozenset[str]()
-    if not fields and before and after and not (ran ^ runs) & common:
+    elsewhere = (
+        asks_elsewhere(before, after, base, head, ran & runs)
+        if base and before and after
+        else frozenset[str]()
+    )
+    if not fields and before and after and not elsewhere and not (ran ^ runs) & common:
         return
     effect, causes = effect_of(before, after) if before and after else (Effect.NONE, ())
     yield ScorerChange(
@@ -106,6 +152,7 @@ def _changes(name: str, base: FleetVersion | None, head: FleetVersion) -> Iterat
         kept=tuple(sorted(ran & runs)),
         effect=effect,
         causes=causes,
+        asks_elsewhere=tuple(sorted(elsewhere)),
         credentials=tuple(
             item for item in sorted(credentials_of(after)) if item not in set(credentials_of(before))
         ),
@@ -116,7 +163,9 @@ def credentials_of(item: EffectiveScorer | None) -> tuple[Sent, ...]:
     """The credentials that a scorer sends, with their hosts."""
     if item is None:
         return ()
-    return tuple(sent(item.source_endpoint, item.source_auth, item.scoring_endpoint, item.scoring_auth))
+    sources = item.variants or (item,)
+    found = [one for each in sources for one in sent("source", each.source_endpoint, each.source_auth)]
+    return tuple(dict.fromkeys([*found, *sent("scoring", item.scoring_endpoint, item.scoring_auth)]))
 
 
 def _spec(item: EffectiveScorer | None, fleet: FleetVersion | None) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gitops_dsf.views.preview.fields import FieldChange, field_changes
-from gitops_dsf.views.preview.scorers import Change, Effect, ScorerChange
+from gitops_dsf.views.preview.scorers import Change, ScorerChange
 from gitops_dsf.views.preview.version import FleetVersion
 
 
@@ -106,7 +106,7 @@ def summarise_changes(
         edited=edited,
         gaining=gaining,
         losing=losing,
-        altered=len({cluster for item in scorers if item.effect is not Effect.NONE for cluster in item.kept}),
+        altered=len({cluster for item in scorers for cluster in item.altered}),
         works=_works(base, head),
         placements=files["placement"],
         application_sets=files["applicationset"],

@@ -105,6 +105,8 @@ def _scorer(change: ScorerChange) -> Iterator[str]:
             f"  new scores are unknown on {plural(len(change.kept), 'cluster')}: {', '.join(change.causes)}"
             " changed"
         )
+    if change.asks_elsewhere and change.effect is not Effect.UNKNOWN:
+        yield (f"  new scores are unknown on {plural(len(change.asks_elsewhere), 'cluster')}: source changed")
     if change.kept and change.effect is Effect.RANGE:
         yield f"  scores are mapped anew on {plural(len(change.kept), 'cluster')}"
 

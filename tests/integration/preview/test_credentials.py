@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.integration.preview.gitfleet import GitFleet, Run, scorer
+from tests.support.rendering import metric_source
 
 TOKEN = {"tokenSecretRef": {"name": "prometheus-token", "key": "token"}}
 
@@ -53,6 +54,24 @@ def test_an_added_scorer_shows_its_credentials(used: GitFleet, run: Run) -> None
     assert "sends the token in Secret prometheus" in run(
         "diff", used.path, "--base", "main", "--format", "markdown"
     )
+
+
+def test_the_credentials_of_each_variant_of_a_source_are_shown(used: GitFleet, run: Run) -> None:
+    variants = [
+        {
+            "clusterSelector": {"matchLabels": {"region": "eu"}},
+            "host": "https://thanos.monitoring.svc",
+            "auth": {"serviceAccountToken": True},
+        },
+        {"host": "https://prometheus.monitoring.svc", "auth": {"tokenSecretRef": {"name": "t", "key": "k"}}},
+    ]
+    source = metric_source("platform", *variants)
+    params = {"query": "avg(up)", "range": 600, "step": 60}
+    used.write("config/sources.yaml", source)
+    used.write("scorers/more.yaml", scorer("more", source={"ref": "platform", "params": params}))
+    text = run("diff", used.path, "--base", "main")
+    assert "  sends the token of the agent's pod to https://thanos.monitoring.svc (source)" in text
+    assert "  sends the token in Secret t to https://prometheus.monitoring.svc (source)" in text
 
 
 def test_what_was_sent_before_is_not_repeated(used: GitFleet, run: Run) -> None:

@@ -12,7 +12,8 @@ import pytest
 
 from dsf_wire.summary import UPSTREAM_KEYS, Summary, to_object
 from gitops_dsf.plan.build import shard_of
-from tests.support.rendering import rendered, scorer
+from tests.support.fleets import cluster
+from tests.support.rendering import metric_source, rendered, scorer
 
 SOURCE = {"host": "http://prometheus:9090", "path": "/api/v1/query", "params": {"query": "up"}}
 
@@ -57,6 +58,59 @@ def test_clusters_that_run_the_same_share_one_configuration(tmp_path: Path) -> N
     assert works["c1"] is works["c3"]
     assert [item.name for item in works["c0"].summaries] == ["cpu", "gpu"]
     assert [item.name for item in works["c1"].summaries] == ["cpu"]
+
+
+def test_clusters_that_use_the_same_variant_share_one_configuration(tmp_path: Path) -> None:
+    auth = {
+        "tokenSecretRef": {"name": "thanos", "key": "token"},
+        "caConfigMapRef": {"name": "ca", "key": "ca.crt"},
+    }
+    source = metric_source(
+        "platform",
+        {
+            "clusterSelector": {"matchLabels": {"vendor": "OpenShift"}},
+            "host": "https://thanos.svc",
+            "auth": auth,
+        },
+        {"host": "http://prometheus.svc"},
+    )
+    params = {"query": "up", "range": 60, "step": 15}
+    asking = [scorer(name, source={"ref": "platform", "params": params}) for name in ("cpu", "gpu")]
+    clusters = [cluster(f"s{number}", vendor="OpenShift") for number in range(2)]
+    result = rendered(tmp_path, *asking, source, *clusters, clusters=2)
+    assert result.plan is not None
+    works = {work.cluster: work.configuration for work in result.plan.works}
+    assert works["c0"] is works["c1"]
+    assert works["s0"] is works["s1"]
+    assert works["s0"].secrets == ("thanos",)
+    assert works["s0"].config_maps == ("ca",)
+    assert works["c0"].secrets == works["c0"].config_maps == ()
+    found = {name: to_object(works[name].summaries[0]) for name in ("c0", "s0")}
+    assert found["c0"]["sourceEndpoint"] == "http://prometheus.svc/api/v1/query_range"
+    assert found["s0"]["sourceEndpoint"] == "https://thanos.svc/api/v1/query_range"
+    assert found["s0"]["sourceEndpointAuthName"] == "thanos"
+    assert found["c0"]["sourceRef"] == found["s0"]["sourceRef"] == "platform"
+    assert {item.source_endpoint for item in works["c0"].summaries} == {found["c0"]["sourceEndpoint"]}
+
+
+def test_a_cluster_without_scorers_of_a_source_is_not_set_apart_by_its_variant(tmp_path: Path) -> None:
+    source = metric_source(
+        "platform",
+        {"clusterSelector": {"matchLabels": {"vendor": "OpenShift"}}, "host": "https://thanos.svc"},
+        {"host": "http://prometheus.svc"},
+    )
+    params = {"query": "up", "range": 60, "step": 15}
+    asking = scorer(
+        "cpu",
+        source={"ref": "platform", "params": params},
+        clusterSelector={"matchLabels": {"runs": "cpu"}},
+    )
+    clusters = [cluster("s0", vendor="OpenShift"), cluster("x", runs="cpu")]
+    result = rendered(tmp_path, asking, scorer("gpu"), source, *clusters, clusters=1)
+    assert result.plan is not None
+    works = {work.cluster: work.configuration for work in result.plan.works}
+    assert works["c0"] is works["s0"]
+    assert works["x"] is not works["s0"]
 
 
 def test_a_suspended_scorer_is_on_no_cluster_and_still_planned(tmp_path: Path) -> None:

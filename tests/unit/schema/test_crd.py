@@ -219,6 +219,7 @@ def test_rules_between_fields_are_cel() -> None:
                 " || (has(self.configURL) && has(self.configSyncMode))"
             )
         ],
+        "spec.source.variants[].auth": ["!(has(self.tokenSecretRef) && self.serviceAccountToken)"],
         "spec.source.auth": ["!(has(self.tokenSecretRef) && self.serviceAccountToken)"],
         "spec.scoring.auth": ["!(has(self.tokenSecretRef) && self.serviceAccountToken)"],
         "spec.scoreRange": ["self.min < self.max", "self.outputMin != self.outputMax"],

@@ -98,16 +98,22 @@ def tokens(facts: Facts) -> Iterator[Result]:
         absent = sorted(
             name for state in gone for name in view.unusual.get(state, ()) if name in view.expected
         )
-        if absent:
+        by_secrets: dict[tuple[str, ...], list[str]] = {}
+        for name in absent:
+            cluster = facts.inputs.snapshot.clusters.get(name)
+            needed = view.scorer.secrets_on(cluster.labels if cluster is not None else {})
+            by_secrets.setdefault(needed, []).append(name)
+        for secrets, clusters in by_secrets.items():
+            if not secrets:
+                continue
             sound = False
-            names = ", ".join(view.scorer.secrets)
             fix = (
-                f"kubectl --context {absent[0]} -n {AGENT_NAMESPACE} get secret"
-                f" {' '.join(view.scorer.secrets)}  # on the cluster itself"
+                f"kubectl --context {clusters[0]} -n {AGENT_NAMESPACE} get secret"
+                f" {' '.join(secrets)}  # on the cluster itself"
             )
             yield warning(
-                f"{view.scorer.name} has no score on {some(absent)} and needs Secret {names} there, which the"
-                " hub cannot see",
+                f"{view.scorer.name} has no score on {some(clusters)} and needs Secret {', '.join(secrets)}"
+                " there, which the hub cannot see",
                 fix,
             )
     if sound:

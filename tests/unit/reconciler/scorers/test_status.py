@@ -102,6 +102,13 @@ def test_a_page_against_what_was_accepted(page: Any, reason: str, words: str) ->
     assert words in found.message
 
 
+def test_a_page_does_not_say_where_the_source_of_a_reference_is() -> None:
+    config = {"source": {"type": "None", "host": "http://other", "path": "/x", "params": {"query": "up"}}}
+    page = Page(url="http://a/config", media="application/json", body=json.dumps(config).encode())
+    source = {"ref": "platform", "params": {"query": "up", "range": 60, "step": 5}}
+    assert compare(made(source=source), page).reason == "InSync"
+
+
 def test_the_status_is_one_that_the_crd_takes_and_settles_after_one_patch() -> None:
     sync = ConfigSync(
         status="False", reason="Drifted", message="m" * 5000, config={"scoring": {"params": {"name": "cpu"}}}

@@ -32,7 +32,7 @@ def test_every_kind_has_a_folder() -> None:
             "DSF013",
             12,
             "zzz is not a field of spec.source",
-            "known here: type, host, path, params, auth",
+            "known here: ref, type, host, path, params, auth",
         ),
         (
             "  suspend: 'true'\n",

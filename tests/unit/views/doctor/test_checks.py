@@ -920,6 +920,37 @@ def test_a_score_that_may_be_masked_is_not_called_missing() -> None:
     assert [finding.state for finding in run("token-secrets", given)] == ["ok"]
 
 
+def test_only_the_secrets_of_the_variant_that_a_cluster_uses_are_named() -> None:
+    """cluster3, which has no score, is in us and uses the second variant."""
+    selected = {"matchLabels": {"region": "eu"}}
+    variants = [
+        {"clusterSelector": selected, "auth": {"tokenSecretRef": {"name": "eu-token", "key": "token"}}},
+        {"auth": {"tokenSecretRef": {"name": "rest-token", "key": "token"}}},
+    ]
+    hub = [
+        item if item["kind"] != "DynamicScorer" else scorer("cpu", source={"ref": "p", "variants": variants})
+        for item in with_token()
+    ]
+    (found,) = run("token-secrets", facts(hub=hub))
+    assert "needs Secret rest-token there" in found.message
+
+
+def test_a_cluster_whose_variant_needs_no_secret_is_not_reported() -> None:
+    variants = [
+        {
+            "auth": {"tokenSecretRef": {"name": "t", "key": "k"}},
+            "clusterSelector": {"matchLabels": {"a": "b"}},
+        },
+        {"host": "http://prometheus.svc"},
+    ]
+    hub = [
+        item if item["kind"] != "DynamicScorer" else scorer("cpu", source={"ref": "p", "variants": variants})
+        for item in with_token()
+    ]
+    (found,) = run("token-secrets", facts(hub=hub))
+    assert found.state == "ok"
+
+
 def test_switching_a_gate_on_leaves_the_others_as_they_are() -> None:
     manager = gated("DefaultClusterSet", "registrationConfiguration")
     gates = manager["spec"]["registrationConfiguration"]["featureGates"]

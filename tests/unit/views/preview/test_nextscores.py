@@ -10,8 +10,10 @@ from gitops_dsf.hub.scores import score_of
 from gitops_dsf.hub.snapshot import Snapshot
 from gitops_dsf.pipeline import check
 from gitops_dsf.views.preview.nextscores import next_scores
+from gitops_dsf.views.preview.scorers import scorer_changes
 from gitops_dsf.views.preview.version import FleetVersion, version_of
 from tests.integration.preview.gitfleet import CLUSTERS, cluster, scorer
+from tests.support.rendering import metric_source
 
 PRESENT = {
     "eu-1": score_of({"cpu": 50}, raw={"cpu": 50.0}),
@@ -31,7 +33,8 @@ def fleet(root: Path, *scorers: dict[str, Any]) -> FleetVersion:
         yaml.safe_dump(settings | {"spec": {"git": {"url": "https://git.example.com/x.git"}}})
     )
     for folder, documents in (
-        ("scorers", list(scorers)),
+        ("scorers", [item for item in scorers if item["kind"] == "DynamicScorer"]),
+        ("config", [item for item in scorers if item["kind"] == "MetricSource"]),
         ("clusters", [cluster(*item) for item in CLUSTERS.items()]),
     ):
         (root / folder).mkdir()
@@ -144,3 +147,37 @@ def test_where_it_runs_anew_its_scores_are_unknown(tmp_path: Path) -> None:
     }
     everything = next_scores(None, fleet(tmp_path / "c", scorer("cpu")), SNAPSHOT)
     assert set(everything.unknown["cpu"]) == set(CLUSTERS)
+
+
+def from_source(*variants: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    params = {"query": "avg(up)", "range": 600, "step": 60}
+    return scorer("cpu", source={"ref": "platform", "params": params}), metric_source("platform", *variants)
+
+
+def test_a_changed_variant_makes_the_scores_of_its_clusters_unknown(tmp_path: Path) -> None:
+    """The variant of the other clusters did not change, so their scores are kept."""
+    us = {"clusterSelector": {"matchLabels": {"region": "us"}}, "host": "http://a:9090"}
+    before = fleet(tmp_path / "a", *from_source(us, {"host": "http://prometheus:9090"}))
+    after = fleet(tmp_path / "b", *from_source(us, {"host": "http://thanos:9090"}))
+    found = next_scores(before, after, SNAPSHOT)
+    assert {name: item.why for name, item in found.unknown["cpu"].items()} == {
+        "eu-1": "source changed",
+        "eu-2": "source changed",
+    }
+    (change,) = scorer_changes(before, after)
+    assert (change.asks_elsewhere, change.effect, change.rescored) == (
+        ("eu-1", "eu-2"),
+        "none",
+        ("eu-1", "eu-2"),
+    )
+    assert [(item.path, item.before, item.after) for item in change.fields] == [
+        ("source.variants[1].host", "http://prometheus:9090", "http://thanos:9090")
+    ]
+
+
+def test_a_host_that_moves_into_a_source_changes_no_score(tmp_path: Path) -> None:
+    before = fleet(tmp_path / "a", scorer("cpu"))
+    after = fleet(tmp_path / "b", *from_source({"host": "http://prometheus:9090"}))
+    assert next_scores(before, after, SNAPSHOT).changed == frozenset()
+    (change,) = scorer_changes(before, after)
+    assert change.rescored == ()

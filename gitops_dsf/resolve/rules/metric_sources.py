@@ -1,0 +1,110 @@
+"""Checks MetricSources, and the references of scorers to them."""
+
+from collections.abc import Iterator
+
+from gitops_dsf.diagnostics import Diagnostic, codes
+from gitops_dsf.repository.model.suggestion import did_you_mean, listed
+from gitops_dsf.resolve.context import Context
+from gitops_dsf.resolve.metric_sources import ResolvedSource
+from gitops_dsf.resolve.rules.selectors import is_certain
+
+_INLINE = ("type", "host", "path", "auth")
+"""Fields of a scorer's source that a MetricSource has in its place."""
+_NAMED = 5
+
+
+def sources_exist(context: Context) -> Iterator[Diagnostic]:
+    """Every MetricSource that a scorer names must exist."""
+    for item in context.declared.scorers:
+        ref = item.value.spec.source.ref
+        if ref is None or ref in context.sources or context.is_malformed("MetricSource", ref):
+            continue
+        known = sorted(context.sources)
+        hint = did_you_mean(ref, known) or (
+            f"defined here: {listed(known)}" if known else "write it into config/, or write source.host"
+        )
+        yield codes.UNKNOWN_SOURCE.at(
+            item.at("spec", "source", "ref"), f"there is no MetricSource {ref}", hint
+        )
+
+
+def references_stand_alone(context: Context) -> Iterator[Diagnostic]:
+    """With source.ref the MetricSource alone says where the source is."""
+    for item in context.declared.scorers:
+        ref = item.value.spec.source.ref
+        if ref is None:
+            continue
+        for field in _INLINE:
+            path = ("spec", "source", field)
+            if item.document.has(path):
+                message = f"source.{field} has no effect beside source.ref: MetricSource {ref} says it"
+                hint = f"remove {field}, or remove ref"
+                yield codes.SOURCE_BESIDE_REF.at(item.document.key_at(path), message, hint)
+
+
+def sources_cover_their_clusters(context: Context) -> Iterator[Diagnostic]:
+    """Every target cluster of a scorer needs a variant of its MetricSource."""
+    if context.is_uncertain("ManagedCluster", "DynamicScoringConfig"):
+        return
+    for name, clusters in context.target_clusters.items():
+        scorer = context.overlays[name].scorer
+        ref = scorer.value.spec.source.ref
+        source = context.sources.get(ref) if ref is not None else None
+        if source is None or scorer.value.spec.suspend or not _is_certain(source):
+            continue
+        if not is_certain(scorer.document, "spec", "clusterSelector"):
+            continue
+        lacking = sorted(clusters & source.lacking)
+        if lacking:
+            where = "this cluster" if len(lacking) == 1 else "these clusters"
+            message = (
+                f"{name} runs on {listed(lacking, most=_NAMED)}, and MetricSource {source.name} has no"
+                f" variant for {where}"
+            )
+            hint = (
+                f"add a variant to {source.item.document.file}; one without clusterSelector serves all other"
+                " clusters"
+            )
+            yield codes.SOURCE_LACKING.at(scorer.at("spec", "source", "ref"), message, hint)
+
+
+def sources_are_used(context: Context) -> Iterator[Diagnostic]:
+    """A MetricSource that no scorer names is left over. A name that does not exist may be a misspelt one, and
+    is reported alone.
+    """
+    used = {overlay.scorer.value.spec.source.ref for overlay in context.overlays.values()} - {None}
+    if context.is_uncertain("DynamicScorer") or not used <= context.sources.keys():
+        return
+    for source in context.sources.values():
+        if source.name not in used:
+            message = f"no scorer names MetricSource {source.name}"
+            hint = f"write source.ref: {source.name} into a scorer, or remove the MetricSource"
+            yield codes.UNUSED_SOURCE.at(source.item.position, message, hint)
+
+
+def variants_can_match(context: Context) -> Iterator[Diagnostic]:
+    """A variant after one without selector, or with the selector of an earlier one, is never used."""
+    for source in context.sources.values():
+        seen: dict[str, int] = {}
+        rest: int | None = None
+        for variant in source.variants:
+            selector = variant.value.cluster_selector
+            key = "" if selector is None else selector.model_dump_json()
+            earlier = rest if rest is not None else seen.get(key)
+            if earlier is not None:
+                why = "selects every cluster" if rest is not None else "has the same clusterSelector"
+                message = (
+                    f"variants[{variant.index}] is never used: variants[{earlier}] {why} and comes first"
+                )
+                hint = "give it another clusterSelector, move it up, or remove it"
+                yield codes.DEAD_VARIANT.at(source.item.at(*variant.path), message, hint)
+                continue
+            seen[key] = variant.index
+            if selector is None or not (selector.match_labels or selector.match_expressions):
+                rest = variant.index
+
+
+def _is_certain(source: ResolvedSource) -> bool:
+    return all(
+        is_certain(source.item.document, *variant.path, "clusterSelector") for variant in source.variants
+    )
