@@ -7,6 +7,7 @@ import importlib
 import importlib.abc
 import importlib.machinery
 import importlib.util
+import math
 import os
 import pickle
 import random
@@ -59,6 +60,8 @@ class Fate(StrEnum):
     NOTICED = "noticed"
     SLOW = "noticed (too slow)"
     SURVIVED = "SURVIVED"
+    SOME_SURVIVED = "SURVIVED SOME TESTS"
+    """No test of the most promising ones noticed it. The others did not run."""
     NOT_REACHED = "NO TEST RUNS IT"
     NOT_TRIED = "not tried"
 
@@ -146,8 +149,11 @@ class _Finder(importlib.abc.MetaPathFinder):
 class Examination:
     """The mutants of one target and what became of them."""
 
-    def __init__(self, name: str, target: Target, *, folder: Path, only: str, again: Collection[str]) -> None:
+    def __init__(
+        self, name: str, target: Target, *, folder: Path, only: str, again: Collection[str], most: float
+    ) -> None:
         self._name = name
+        self._most = most
         self._tests = [str(path.relative_to(ROOT)) for path in target.test_files(ROOT)]
         self._folder = folder
         self._files = frozenset(
@@ -186,9 +192,10 @@ class Examination:
             self._decided(index, fate)
         counts = Counter(self._fates.values())
         noticed = counts[Fate.NOTICED] + counts[Fate.SLOW]
+        survived = counts[Fate.SURVIVED] + counts[Fate.SOME_SURVIVED]
         row = (
             f"| {self._name} | {len(self._mutants)} | {len(self._mutants) - counts[Fate.NOT_TRIED]} |"
-            f" {noticed} | {counts[Fate.SURVIVED]} | {counts[Fate.NOT_REACHED]} |"
+            f" {noticed} | {survived} | {counts[Fate.NOT_REACHED]} |"
         )
         _say(f"{row} {time.monotonic() - start:.0f} s")
         return row
@@ -252,27 +259,29 @@ class Examination:
                 live.apply(mutant.mutation, mutant.tree, mutant.file)
             except NotPatchableError:
                 return NOT_PATCHABLE
-            ordered = self._order.ordered(tests, mutant.file, mutant.function)
             session.run_until_failure(ordered, self._order.seconds)
             return 0
 
+        every = self._order.ordered(tests, mutant.file, mutant.function)
+        ordered = self._order.until(every, self._most)
         code = self._forked(run, mutant)
         if code == NOT_PATCHABLE or (code == 0 and (on_import or not mutant.function)):
             return None
-        return _fate(code)
+        return _fate(code, some=len(ordered) < len(every))
 
     def _imported(self, mutant: Mutant) -> Fate:
         tests, _ = self._order.reached(mutant.file, mutant.lines)
         likely = self._order.ordered(tests, mutant.file, mutant.function)
         others = self._others(mutant) - tests
-        ordered = likely + self._order.ordered(others, mutant.file, mutant.function)
+        every = likely + self._order.ordered(others, mutant.file, mutant.function)
+        ordered = self._order.until(every, self._most)
         first = {test.partition("::")[0] for test in ordered[:AT_FIRST]}
         for files in (first, {test.partition("::")[0] for test in ordered} - first):
             chosen = [test for test in ordered if test.partition("::")[0] in files]
             code = self._forked(lambda: self._import(mutant, files, chosen), mutant)  # noqa: B023 - called at once
             if code != 0:
                 return _fate(code)
-        return Fate.SURVIVED
+        return Fate.SURVIVED if len(ordered) == len(every) else Fate.SOME_SURVIVED
 
     def _others(self, mutant: Mutant) -> set[str]:
         """Tests that may notice a change that takes effect on import."""
@@ -314,6 +323,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--again", type=Path, help="the output of an earlier run: try only the mutants that it lists"
     )
+    parser.add_argument(
+        "--most",
+        type=float,
+        default=math.inf,
+        help="seconds of tests for each mutant, the most promising ones; a quick first run",
+    )
     given = parser.parse_args(arguments)
     unknown = [name for name in given.targets if name not in TARGETS]
     if unknown:
@@ -325,7 +340,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for name in given.targets or TARGETS:
         with tempfile.TemporaryDirectory() as folder:
             os.environ["HYPOTHESIS_STORAGE_DIRECTORY"] = folder
-            examination = Examination(name, TARGETS[name], folder=Path(folder), only=given.file, again=again)
+            examination = Examination(
+                name, TARGETS[name], folder=Path(folder), only=given.file, again=again, most=given.most
+            )
             rows.append(examination.run(seconds=given.minutes * 60))
     _say("\n| target | mutants | tried | noticed | survive | no test runs it |\n|---|---|---|---|---|---|")
     for row in rows:
@@ -335,13 +352,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _listed(output: str) -> list[str]:
     """The mutants that an output names."""
-    return [line.partition(": ")[2] for line in output.splitlines() if line.startswith(tuple(Fate))]
+    unnoticed = (Fate.SURVIVED, Fate.SOME_SURVIVED, Fate.NOT_REACHED)
+    return [line.partition(": ")[2] for line in output.splitlines() if line.startswith(unnoticed)]
 
 
-def _fate(code: int) -> Fate:
+def _fate(code: int, *, some: bool = False) -> Fate:
     if code in {-signal.SIGPROF, -signal.SIGALRM}:
         return Fate.SLOW
-    return Fate.SURVIVED if code in {pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED} else Fate.NOTICED
+    if code not in {pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED}:
+        return Fate.NOTICED
+    return Fate.SOME_SURVIVED if some else Fate.SURVIVED
 
 
 def _libraries() -> list[str]:

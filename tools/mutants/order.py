@@ -1,7 +1,7 @@
 """The order in which the tests run against a mutant. Pure."""
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
 from tools.mutants.reach import IMPORT, Reach
@@ -58,6 +58,16 @@ class Order:
             most[_file(test)] = max(most[_file(test)], worth(test))
         rest.sort(key=lambda test: (-most[_file(test)], _file(test), -worth(test)))
         return first + rest
+
+    def until(self, tests: Sequence[str], seconds: float) -> list[str]:
+        """Returns the first tests, until they take so many seconds; at least one."""
+        total, found = 0.0, list[str]()
+        for test in tests:
+            if found and total > seconds:
+                break
+            found.append(test)
+            total += self.seconds(test)
+        return found
 
     def _items(self, found: Collection[str]) -> set[str]:
         """Names of files become the tests in them."""
