@@ -194,3 +194,55 @@ def test_a_tie_is_decided_by_name() -> None:
     assert explain(hub(*objects), "c2", placement="ns/p", now=NOW).reason.endswith(
         "equal sums are ordered by name"
     )
+
+
+def test_an_explanation_as_data() -> None:
+    """Every key, as `explain -o json` prints it."""
+    assert explain(run(*three()), "c1").to_dict() == {
+        "placement": "ns/p",
+        "cluster": "c1",
+        "selected": False,
+        "reason": "rank 3 of 3 with 10 points; the last that is selected is c3 with 30",
+        "filter": None,
+        "rank": 3,
+        "total": 3,
+        "points": 10,
+        "contributions": [{"name": "AddOn/r/a", "weight": 1, "score": 10, "points": 10, "note": ""}],
+        "rival": "c3",
+        "rivalPoints": 30,
+        "margin": 20,
+        "flips": [{"name": "AddOn/r/a", "score": 10, "needed": 30, "reachable": True}],
+    }
+
+
+def test_the_explanation_of_a_dropped_cluster_as_data() -> None:
+    taint = {"key": "k", "effect": "NoSelect"}
+    found = explain(run(cluster("c1", taints=[taint]), placement()), "c1").to_dict()
+    assert (found["filter"], found["rank"], found["contributions"], found["flips"]) == (
+        "TaintToleration",
+        None,
+        [],
+        [],
+    )
+
+
+@pytest.mark.parametrize(
+    ("values", "number", "margins_of"),
+    [
+        ({"c1": 10, "c2": 20, "c3": 30}, 1, {"c3": 10, "c2": 10, "c1": 20}),
+        ({"c1": 10, "c2": 20, "c3": 30}, 2, {"c3": 20, "c2": 10, "c1": 10}),
+        ({"c1": 20, "c2": 20, "c3": 20}, 1, {"c1": 1, "c2": 1, "c3": 1}),
+        ({"c1": 10, "c2": 30, "c3": 30}, 1, {"c2": 1, "c3": 1, "c1": 20}),
+        ({"c1": 29, "c2": 30, "c3": 0}, 1, {"c2": 1, "c1": 1, "c3": 31}),
+    ],
+)
+def test_margins(values: dict[str, int], number: int, margins_of: dict[str, int]) -> None:
+    """At equal points the name decides, so one side of a tie needs one point more."""
+    objects = [
+        *(cluster(name) for name in values),
+        *(score(name, a=value) for name, value in values.items()),
+        placement(numberOfClusters=number, prioritizerPolicy=exact(("r/a", 1))),
+    ]
+    verdict = run(*objects)
+    assert margins(verdict) == margins_of
+    assert {name: explain(verdict, name).margin for name in values} == margins_of

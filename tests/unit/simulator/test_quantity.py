@@ -53,7 +53,8 @@ def test_what_is_no_quantity(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("exponent", "value"), [(0, 1.0), (3, 1e3), (-3, 1e-3), (308, 1e308), (309, float("inf")), (-324, 0.0)]
+    ("exponent", "value"),
+    [(0, 1.0), (3, 1e3), (-3, 1e-3), (308, 1e308), (309, float("inf")), (-323, 1e-323), (-324, 0.0)],
 )
 def test_pow10(exponent: int, value: float) -> None:
     """Go's table, with its ends."""
@@ -66,3 +67,18 @@ def test_pow10(exponent: int, value: float) -> None:
 def test_conversion_truncates(value: float, integer: int) -> None:
     """Towards zero, and the smallest int64 where Go's result is that on amd64."""
     assert go_int64(value) == integer
+
+
+@pytest.mark.parametrize(
+    ("text", "canonical"),
+    [
+        ("1.0Ki", "1Ki"),
+        ("1.5Ki", "1536"),
+        ("0.5Mi", "512Ki"),
+        ("1000.0", "1k"),
+        ("0.1n", "1n"),
+        ("1000e3", "1e6"),
+    ],
+)
+def test_canonical_texts(text: str, canonical: str) -> None:
+    assert str(parse(text)) == canonical

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gitops_dsf.simulator import Code, HubState, Outcome, simulate
-from tests.unit.simulator.hub import GROUP, NOW, cluster, decision, exact, hub, placement, run, score
+from tests.unit.simulator.hub import GROUP, NOW, cel, cluster, decision, exact, hub, placement, run, score
 
 UNREACHABLE = f"{GROUP}/unreachable"
 
@@ -404,3 +404,194 @@ def test_one_state_serves_many_moments() -> None:
     )
     moments = (NOW, "2026-06-01T00:00:01Z", NOW)
     assert [simulate(state, "ns/p", moment).scores for moment in moments] == [{"c1": 7}, {"c1": 0}, {"c1": 7}]
+
+
+def test_a_verdict_as_data() -> None:
+    """Keys that the oracle does not have."""
+    taint = {"key": "k", "value": "v", "effect": "NoSelect"}
+    tolerable = {"key": "t", "effect": "NoSelect", "timeAdded": "2026-05-31T23:59:00Z"}
+    tolerations = [{"key": "t", "operator": "Exists", "tolerationSeconds": 300}]
+    found = run(
+        cluster("c1", taints=[tolerable]),
+        cluster("c2", taints=[tolerable, taint]),
+        decision("c1", "c2"),
+        placement(tolerations=tolerations),
+    ).to_dict()
+    assert (found["placement"], found["outcome"], found["evicted"]) == ("ns/p", "Scheduled", ["c2"])
+    assert found["dropped"] == {
+        "c2": {"filter": "TaintToleration", "reason": "taint k=v:NoSelect is not tolerated"}
+    }
+    assert (found["requeue"], found["requeueAt"]) == (True, "2026-06-01T00:04:00+00:00")
+    assert not {"syncError", "unsupported", "panic"} & found.keys()
+    assert not {"requeue", "requeueAt"} & run(cluster("c1"), placement()).to_dict().keys()
+
+
+def test_what_a_verdict_without_a_decision_has_as_data() -> None:
+    objects = hub(cluster("c1"), decision("c9"), placement())
+    objects[0]["spec"]["clusterSelector"] = {"selectorType": "Nonsense"}
+    error = 'failed to get clusters from ClusterSet "s1": selectorType is not right: Nonsense'
+    assert simulate(objects, "ns/p", NOW).to_dict() == {
+        "placement": "ns/p",
+        "outcome": "Failed",
+        "evicted": [],
+        "notes": [f"OCM ends its pass before scheduling and keeps the decisions: {error}"],
+        "clusterSets": [],
+        "afterSync": {"p-decision-1": 1},
+        "syncError": error,
+    }
+    unknown = run(cluster("c1"), placement(predicates=cel("'%d'.format([1]) == '1'"))).to_dict()
+    assert "syncError" not in unknown
+    panics = run(cluster("c1"), placement(numberOfClusters=-1)).to_dict()
+    assert panics.keys() == {"placement", "outcome", "evicted", "notes", "panic"}
+
+
+@pytest.mark.parametrize(
+    ("taint", "toleration", "reason"),
+    [
+        ({"effect": "NoSelect"}, {"key": "other", "operator": "Exists"}, "taint k:NoSelect is not tolerated"),
+        (
+            {"effect": "NoSelectIfNew"},
+            {"key": "other", "operator": "Exists"},
+            "taint k:NoSelectIfNew is not tolerated, and the cluster is not in the current decisions",
+        ),
+        (
+            {"effect": "NoSelect"},
+            {"key": "k", "operator": "Exists", "tolerationSeconds": 60},
+            (
+                "taint k:NoSelect is not tolerated: it has no timeAdded, so tolerationSeconds have always run"
+                " out"
+            ),
+        ),
+        (
+            {"effect": "NoSelect"},
+            {"key": "other", "operator": "Exists", "tolerationSeconds": 60},
+            "taint k:NoSelect is not tolerated",
+        ),
+        (
+            {"effect": "NoSelect", "value": "v"},
+            {"key": "k", "operator": "Equal", "value": "w"},
+            "taint k=v:NoSelect is not tolerated",
+        ),
+        (
+            {"effect": "NoSelect", "value": "v"},
+            {"key": "k", "operator": "Like", "value": "v"},
+            "taint k=v:NoSelect is not tolerated",
+        ),
+        (
+            {"effect": "NoSelect"},
+            {"key": "k", "operator": "Exists", "effect": "NoSelectIfNew"},
+            "taint k:NoSelect is not tolerated",
+        ),
+    ],
+)
+def test_why_a_taint_is_not_tolerated(taint: dict[str, Any], toleration: dict[str, Any], reason: str) -> None:
+    verdict = run(cluster("c1", taints=[{"key": "k", **taint}]), placement(tolerations=[toleration]))
+    assert verdict.dropped["c1"].reason == reason
+
+
+@pytest.mark.parametrize(
+    "toleration",
+    [
+        {"operator": "Exists"},
+        {"key": "k", "operator": "Exists"},
+        {"key": "k", "operator": "Equal", "value": "v"},
+        {"key": "k", "value": "v", "effect": "NoSelect"},
+    ],
+)
+def test_a_tolerated_taint(toleration: dict[str, Any]) -> None:
+    taint = {"key": "k", "value": "v", "effect": "NoSelect"}
+    assert run(cluster("c1", taints=[taint]), placement(tolerations=[toleration])).ranked == ("c1",)
+
+
+def test_the_first_toleration_that_ends_decides_when_ocm_looks_again() -> None:
+    """Of all taints of all selected clusters, also of clusters with several taints."""
+
+    def taint(key: str, minute: int) -> dict[str, str]:
+        return {"key": key, "effect": "NoSelect", "timeAdded": f"2026-05-31T23:{minute}:00Z"}
+
+    tolerations = [
+        {"key": "a", "operator": "Exists", "tolerationSeconds": 600},
+        {"key": "b", "operator": "Exists", "tolerationSeconds": 1200},
+        {"key": "c", "operator": "Exists"},
+    ]
+    verdict = run(
+        cluster("c1", taints=[taint("b", 58), taint("a", 57)]),
+        cluster("c2", taints=[taint("a", 56), taint("c", 10)]),
+        cluster("c3", taints=[{"key": "b", "effect": "PreferNoSelect"}, taint("a", 55)]),
+        cluster("c4", taints=[taint("a", 51), {"key": "x", "effect": "NoSelect"}]),
+        decision("c1", "c2", "c4"),
+        placement(tolerations=tolerations),
+    )
+    assert verdict.requeue_at is not None
+    assert verdict.requeue_at.isoformat() == "2026-06-01T00:06:00+00:00"
+
+
+def test_groups_select_by_claims_and_labels() -> None:
+    claims = {"matchExpressions": [{"key": "zone", "operator": "In", "values": ["a"]}]}
+    groups = [
+        {"groupName": "zone-a", "groupClusterSelector": {"claimSelector": claims}},
+        {"groupName": "rest"},
+    ]
+    verdict = run(
+        cluster("c1", status={"clusterClaims": [{"name": "zone", "value": "a"}]}),
+        cluster("c2", status={"clusterClaims": [{"name": "zone", "value": "b"}]}),
+        placement(decisionStrategy={"groupStrategy": {"decisionGroups": groups}}),
+    )
+    assert [(group.name, group.clusters) for group in verdict.groups] == [
+        ("zone-a", ("c1",)),
+        ("rest", ("c2",)),
+    ]
+    assert verdict.decisions[0].to_object() == {
+        "apiVersion": f"{GROUP}/v1beta1",
+        "kind": "PlacementDecision",
+        "metadata": {
+            "name": "p-decision-1",
+            "namespace": "ns",
+            "labels": {
+                f"{GROUP}/placement": "p",
+                f"{GROUP}/decision-group-name": "zone-a",
+                f"{GROUP}/decision-group-index": "0",
+            },
+        },
+        "status": {"decisions": [{"clusterName": "c1", "reason": ""}]},
+    }
+
+
+@pytest.mark.parametrize(
+    ("written", "sizes"),
+    [("1e999%", [3]), ("-50%", [3]), ("0%", [3]), ("33.4%", [2, 1]), (-1, [3]), (3, [3])],
+)
+def test_odd_group_sizes(written: int | str, sizes: list[int]) -> None:
+    strategy = {"groupStrategy": {"clustersPerDecisionGroup": written}}
+    verdict = run(*(cluster(f"c{number}") for number in range(3)), placement(decisionStrategy=strategy))
+    assert [len(group.clusters) for group in verdict.groups] == sizes
+
+
+def test_a_cluster_without_a_status_has_no_resources() -> None:
+    bare = {key: value for key, value in cluster("c1").items() if key != "status"}
+    verdict = run(bare, placement(prioritizerPolicy=exact(("ResourceAllocatableCPU", 1))))
+    assert verdict.prioritizer_scores == (("ResourceAllocatableCPU", 1, {}),)
+
+
+@pytest.mark.parametrize(
+    ("decided", "words"),
+    [
+        (("c1",), " empties the decisions: evicted are c1"),
+        (("c1", "c2", "c3", "c4", "c5"), " empties the decisions: evicted are c1, c2, c3, c4, c5"),
+        (
+            ("c1", "c2", "c3", "c4", "c5", "c6"),
+            " empties the decisions: evicted are c1, c2, c3, c4, c5 and others",
+        ),
+        ((), ": OCM writes no decisions for the rest until it is repaired"),
+    ],
+)
+def test_the_note_on_a_mistake(decided: tuple[str, ...], words: str) -> None:
+    verdict = run(cluster("c1"), decision(*decided), placement(prioritizerPolicy=exact(("X", 1))))
+    assert verdict.notes == (f"PlacementMisconfigured (incorrect builtin prioritizer: X){words}",)
+
+
+def test_the_note_on_zero_clusters() -> None:
+    assert run(cluster("c1"), placement(numberOfClusters=0)).notes == (
+        "numberOfClusters is 0: nothing is selected, and PlacementSatisfied is False",
+    )
+    assert run(cluster("c1"), placement(numberOfClusters=1)).notes == ()

@@ -1,0 +1,289 @@
+"""CEL expressions near the limits: which are answered, which are refused, and what the message says."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from gitops_dsf.simulator import HubState, Unsupported
+from gitops_dsf.simulator.cel.checker import CelSyntaxError, Checker, Mistake
+from gitops_dsf.simulator.cel.cluster_view import cluster_view
+from gitops_dsf.simulator.cel.function import CelUnsupported
+from tests.unit.simulator.hub import cluster, score
+
+LONG = ",".join("abcdefgh" for _ in range(200))
+STATUS = {
+    "allocatable": {"cpu": "1500m"},
+}
+CLAIMS = [{"name": "plain", "value": "7"}, {"name": "padded", "value": "7 "}]
+
+
+def answer(expression: str, *objects: dict[str, Any], **fields: Any) -> bool | str | Unsupported | None:
+    """The answer for the cluster c1. Checks the expression first."""
+    state = HubState.build([cluster("c1", **{"status": STATUS, **fields}), *objects])
+    problem = state.cel.check(expression)
+    return problem if problem is not None else state.cel.answer(expression, 0)
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        ("ip('127.0.0.1').isGlobalUnicast()", False),
+        ("ip('::1').isGlobalUnicast()", False),
+        ("ip('0.0.0.0').isGlobalUnicast()", False),
+        ("ip('255.255.255.255').isGlobalUnicast()", False),
+        ("ip('224.0.0.1').isGlobalUnicast()", False),
+        ("ip('169.254.1.1').isGlobalUnicast()", False),
+        ("ip('fe80::1').isGlobalUnicast()", False),
+        ("ip('10.0.0.1').isGlobalUnicast()", True),
+        ("ip('2001:db8::1').isGlobalUnicast()", True),
+        ("ip('224.0.0.5').isLinkLocalMulticast()", True),
+        ("ip('224.0.1.5').isLinkLocalMulticast()", False),
+        ("ip('ff02::1').isLinkLocalMulticast()", True),
+        ("ip('ff12::1').isLinkLocalMulticast()", True),
+        ("ip('ff05::1').isLinkLocalMulticast()", False),
+        ("ip('fe02::1').isLinkLocalMulticast()", False),
+        ("ip('169.254.1.1').isLinkLocalUnicast()", True),
+        ("ip('10.0.0.1').isLinkLocalUnicast()", False),
+        ("ip('127.0.0.1').isLoopback()", True),
+        ("ip('::').isUnspecified()", True),
+        ("isIP('::ffff:10.0.0.1')", False),
+        ("isIP('fe80::1%eth0')", False),
+        ("ip.isCanonical('2001:DB8::1')", False),
+        ("isCIDR('10.0.0.0/8')", True),
+        ("isCIDR('10.0.0.0/32')", True),
+        ("isCIDR('10.0.0.0/33')", False),
+        ("isCIDR('10.0.0.0/08')", False),
+        ("isCIDR('10.0.0.0/0')", True),
+        ("isCIDR('10.0.0.0/+8')", False),
+        ("isCIDR('10.0.0.0')", False),
+        ("isCIDR('::/128')", True),
+        ("isCIDR('::/129')", False),
+        ("cidr('10.0.0.0/8').containsIP('10.1.2.3')", True),
+        ("cidr('10.0.0.0/8').containsIP('::1')", False),
+        ("cidr('10.0.0.0/8').containsCIDR('10.1.0.0/16')", True),
+        ("cidr('10.0.0.0/8').containsCIDR('10.0.0.0/8')", True),
+        ("cidr('10.1.0.0/16').containsCIDR('10.0.0.0/8')", False),
+        ("cidr('10.0.0.0/8').containsCIDR('11.0.0.0/16')", False),
+        ("cidr('10.0.0.0/8').containsCIDR('::/64')", False),
+        ("cidr('10.1.2.3/8').masked() == cidr('10.0.0.0/8')", True),
+        ("cidr('10.1.2.3/8').ip() == ip('10.1.2.3')", True),
+        ("cidr('10.1.2.3/8').prefixLength() == 8", True),
+    ],
+)
+def test_addresses(expression: str, expected: bool) -> None:
+    assert answer(expression) is expected
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        ("semver('1.0.0-a').isLessThan(semver('1.0.0'))", True),
+        ("semver('1.0.0').isLessThan(semver('1.0.0-a'))", False),
+        ("semver('1.0.0').compareTo(semver('1.0.0')) == 0", True),
+        ("semver('1.0.0-a').compareTo(semver('1.0.0-a')) == 0", True),
+        ("semver('1.0.0-a').compareTo(semver('1.0.0-b')) == -1", True),
+        ("semver('1.0.0-b').compareTo(semver('1.0.0-a')) == 1", True),
+        ("semver('1.0.0-2').isLessThan(semver('1.0.0-10'))", True),
+        ("semver('1.0.0-10').isLessThan(semver('1.0.0-a'))", True),
+        ("semver('1.0.0-a').isLessThan(semver('1.0.0-a.1'))", True),
+        ("semver('1.10.0').isGreaterThan(semver('1.9.0'))", True),
+        ("semver('1.9.0').isGreaterThan(semver('1.10.0'))", False),
+        ("semver('1.2.3').compareTo(semver('1.2.3+build')) == 0", True),
+        ("semver('1.2.3').major() == 1", True),
+        ("semver('1.2.3').minor() == 2", True),
+        ("semver('1.2.3').patch() == 3", True),
+        ("isSemver('18446744073709551615.0.0')", True),
+        ("isSemver('18446744073709551616.0.0')", False),
+        ("isSemver('1.0.0-18446744073709551616')", False),
+        ("isSemver('1.0.0-01')", False),
+        ("isSemver('1.0.0-0')", True),
+        ("isSemver('1.0.0-a01')", True),
+        ("isSemver('v1.0.0')", False),
+        ("isSemver('1.0')", False),
+    ],
+)
+def test_versions(expression: str, expected: bool) -> None:
+    assert answer(expression) is expected
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        ("[1, 2, 2].isSorted()", True),
+        ("[2, 1].isSorted()", False),
+        ("['b', 'a'].isSorted()", False),
+        ("[2, 3, 1].max() == 3", True),
+        ("[2, 1, 3].min() == 1", True),
+        ("['b', 'c', 'a'].max() == 'c'", True),
+        ("[1, 2].sum() == 3", True),
+        ("[1.5, 2.0].sum() == 3.5", True),
+        ("[9223372036854775807, 0].sum() == 9223372036854775807", True),
+        ("quantity('1k').isInteger() && quantity('1k').asInteger() == 1000", True),
+        ("quantity('1500m').isInteger()", False),
+        ("quantity('999999999999999999').asInteger() == 999999999999999999", True),
+        ("quantity('1').add(quantity('500m')) == quantity('1500m')", True),
+        ("quantity('1').sub(2).isLessThan(quantity('0'))", True),
+        ("sign(quantity('-1')) == -1", True),
+        ("sign(quantity('0')) == 0", True),
+        ("quantity('1').isGreaterThan(quantity('1'))", False),
+        ("quantity('1').compareTo(quantity('2')) == -1", True),
+        ("isQuantity('1Gi') && !isQuantity('1 Gi')", True),
+        ("'a1b22'.findAll('[0-9]+') == ['1', '22']", True),
+        ("'a1b22'.findAll('[0-9]+', 1) == ['1']", True),
+        ("'a1b22'.findAll('[0-9]+', 0) == []", True),
+        ("'abc'.find('[0-9]') == ''", True),
+        ("url('https://h:1/p?a=1&b=2&a=3').getQuery() == {'a': ['1', '3'], 'b': ['2']}", True),
+        ("url('https://[::1]:1/p').getHostname() == '::1'", True),
+        ("url('https://[::1]:1/p').getHost() == '[::1]:1'", True),
+        ("url('https://h').getPort() == '' && url('https://h').getEscapedPath() == ''", True),
+        ("""'{"a": "\\\\u00e9"}'.parseJSON().a == 'é'""", True),
+        ("'[1]'.parseJSON()[0] == 1.0", True),
+        ("int('7') == 7", True),
+    ],
+)
+def test_lists_quantities_texts_and_urls(expression: str, expected: bool) -> None:
+    assert answer(expression) is expected
+
+
+@pytest.mark.parametrize(
+    ("expression", "words"),
+    [
+        ("managedCluster.metadata.scores('r').size() == 0", "failed to get cluster name"),
+        ("managedCluster.scores('r').size() == 0", 'addonplacementscores "r" not found in namespace c1'),
+        ("'{'.parseJSON() == 1", "failed to parse json"),
+        ("'1e999'.parseJSON() == 1.0", "out of range"),
+        ("'NaN'.parseJSON() == 1.0", "NaN is not JSON"),
+        ("[9223372036854775807, 1].sum() == 0", "integer overflow"),
+        ("managedCluster.metadata.name", "the result is not a bool"),
+        ("quantity('9223372036854775807').add(1).sub(1) == quantity('x')", "not a quantity"),
+        ("quantity('1500m').asInteger() == 1", "cannot convert value to integer"),
+        ("url('') == url('')", "empty url"),
+    ],
+)
+def test_why_an_expression_fails_on_a_cluster(expression: str, words: str) -> None:
+    found = answer(expression)
+    assert isinstance(found, str)
+    assert words in found
+
+
+def many(prefix: str) -> dict[str, str]:
+    return {f"{prefix}{number}": "x" for number in range(200)}
+
+
+ALL = "all(a, {0}.all(b, {0}.all(c, a != b || b != c)))"
+
+
+@pytest.mark.parametrize(
+    ("expression", "fields", "reason"),
+    [
+        ("int('7 ') == 7", {}, "a number from the text '7 '"),
+        ("int(' 7') == 7", {}, "a number from the text ' 7'"),
+        ("double('9e999') > 1.0", {}, "a number from the text '9e999'"),
+        (
+            "int(managedCluster.metadata.labels.l) == 7",
+            {"labels": {"l": " 7"}},
+            "a number from the text ' 7'",
+        ),
+        (
+            "int(managedCluster.status.clusterClaims[0].value) == 7",
+            {"status": {"clusterClaims": CLAIMS}},
+            "a number from the text '7 '",
+        ),
+        ("quantity('1k').isInteger() && quantity('1000').isInteger()", {}, "two spellings"),
+        ("quantity('1').add(quantity('1')).isInteger()", {}, "came from arithmetic"),
+        ("'abc'.findAll('x*') == []", {}, "matches the empty text"),
+        ("""'"\\\\ud800"'.parseJSON() == 'x'""", {}, "half a surrogate pair"),
+        (
+            "managedCluster.metadata.annotations.l.parseJSON() == 1.0",
+            {"metadata": {"annotations": {"l": "[" * 101 + "{" * 100}}},
+            "more than 200 brackets",
+        ),
+        ("[dyn(1), dyn(b'a')].isSorted()", {}, "numbers, strings and booleans"),
+        ("(" * 60 + "true" + ")" * 60, {}, "nested deeper than this parser goes"),
+        ("1 + 'a' == 2", {}, "types that may differ after arithmetic"),
+        ("[b'a'].isSorted()", {}, "isSorted (for these types)"),
+        ("`a` == 1", {}, "backticks"),
+        ("type(quantity('1')) == type(quantity('1'))", {}, "type (together with quantities"),
+        ("string(duration('1s')) == '1s'", {}, "string (together with durations"),
+        ("managedCluster == managedCluster", {}, "after a list but not after a watch"),
+        ("managedCluster.size() == 3", {}, "after a list but not after a watch"),
+        ("'a'.find('\\\\C') == 'a'", {}, "Go has no"),
+        (
+            "managedCluster.metadata.labels." + ALL.format("managedCluster.metadata.labels"),
+            {"labels": many("l")},
+            "3 nested comprehensions over up to 201 elements",
+        ),
+        (
+            "managedCluster.metadata.annotations.l.split(',')."
+            + ALL.format("managedCluster.metadata.annotations.l.split(',')"),
+            {"metadata": {"annotations": {"l": LONG}}},
+            f"3 nested comprehensions over up to {len(LONG) // 2 + 1} elements",
+        ),
+        (
+            "managedCluster.scores('r')." + ALL.format("managedCluster.scores('r')"),
+            {},
+            "3 nested comprehensions over up to 150 elements",
+        ),
+    ],
+)
+def test_what_is_not_answered(expression: str, fields: dict[str, Any], reason: str) -> None:
+    scores = [score("c1", **{f"s{number}": 1 for number in range(150)}), score("c1", "other", a=1)]
+    found = answer(expression, *scores, **fields)
+    assert isinstance(found, Unsupported), found
+    assert reason in str(found)
+
+
+def test_the_same_comprehensions_over_few_elements_are_answered() -> None:
+    text = "managedCluster.metadata.labels." + ALL.format("managedCluster.metadata.labels")
+    assert answer(text) is False
+    assert answer("managedCluster.metadata.labels.all(a, a != 'x')", labels=many("l")) is True
+
+
+@pytest.mark.parametrize(
+    ("expression", "offset", "words"),
+    [
+        ("true &&\n  nobody", 10, "undeclared reference to 'nobody'"),
+        ("1 +", 3, "Syntax error"),
+        ("managedCluster.metadata.name == 1 + x", 36, "undeclared reference to 'x'"),
+        ("'a'.find('[') == ''", 9, "error parsing regexp"),
+        ("'a'.findAll( '(' , 1) == []", 13, "error parsing regexp"),
+    ],
+)
+def test_the_place_of_a_mistake(expression: str, offset: int, words: str) -> None:
+    with pytest.raises(CelSyntaxError) as caught:
+        Checker().check(expression)
+    [mistake] = caught.value.mistakes
+    assert mistake == Mistake(offset, mistake.reason)
+    assert words in mistake.reason
+    assert words in str(caught.value)
+
+
+def test_two_mistakes_have_two_places() -> None:
+    with pytest.raises(CelSyntaxError) as caught:
+        Checker().check("nobody && nothing")
+    assert [mistake.offset for mistake in caught.value.mistakes] == [0, 10]
+
+
+@pytest.mark.parametrize(
+    ("expression", "kind"),
+    [("1 == 1", "BOOL"), ("1", "INT"), ("managedCluster.metadata", "DYN"), ("'a'", "STRING")],
+)
+def test_the_type_of_an_expression(expression: str, kind: str) -> None:
+    assert Checker().check(expression).yields == kind
+
+
+def test_an_expression_that_is_no_text_is_not_answered() -> None:
+    with pytest.raises(CelUnsupported, match="no text"):
+        Checker().check("'\ud800' == ''")
+
+
+def test_times_of_a_yaml_parser_are_texts() -> None:
+    """YAML parsers read unquoted times as datetime objects, also in lists."""
+    moment = datetime(2026, 6, 1, 12, tzinfo=UTC)
+    document = cluster("c1", metadata={"creationTimestamp": moment, "managedFields": [{"time": moment}]})
+    shown = cluster_view(document)["metadata"]
+    assert shown["creationTimestamp"] == "2026-06-01T12:00:00Z"
+    assert shown["managedFields"] == [{"time": "2026-06-01T12:00:00Z"}]
