@@ -1,4 +1,5 @@
-"""Generates the reference pages docs/reference/*.md: one per authored kind, with an example and every field.
+"""Generates the reference pages docs/reference/*.md: one per authored kind, with an example and every field,
+and one with the measures of source type Kubernetes.
 
 They are never edited by hand. `python -m tools.reference DIR` writes them.
 """
@@ -9,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from dsf_wire.measures import MEASURES
 from gitops_dsf.cli.scaffold import repo_template
 from gitops_dsf.repository.model.kinds import KINDS
 from gitops_dsf.schema.crd import crds
@@ -33,6 +35,8 @@ _EXAMPLES: Final[Mapping[str, Path]] = {
 }
 """The file with an example, by kind: of the repository template, or of the example fleet."""
 
+_MEASURES_PAGE = Path("docs/kubernetes-source.md")
+_MEASURES_LINK = "[Measures of source type Kubernetes](measures.md)"
 _GENERATED = "<!-- Generated from the models by `make schemas`; do not edit. -->\n"
 
 
@@ -47,7 +51,29 @@ class _Row:
 def reference_pages() -> Mapping[str, str]:
     """Returns the Markdown of each file by name, including the index."""
     pages = {f"{kind.lower()}.md": _page(api_version, kind) for api_version, kind in KINDS}
-    return dict(sorted({**pages, "README.md": _index()}.items()))
+    return dict(sorted({**pages, "measures.md": _measures(), "README.md": _index()}.items()))
+
+
+def _measures() -> str:
+    lines = [
+        _GENERATED,
+        "# Measures of source type Kubernetes",
+        "",
+        f"[Kubernetes as a metric source](../{_MEASURES_PAGE.name}) says how they are counted. The last column",
+        "has the nearest PromQL over kube-state-metrics.",
+        "",
+    ]
+    for title, per_node in (
+        ("Of the cluster", False),
+        ("Of each node, with the label `node`", True),
+    ):
+        lines += [f"## {title}", "", "| measure | meaning | unit | kube-state-metrics |", "|---|---|---|---|"]
+        for measure in MEASURES.values():
+            if measure.per_node == per_node:
+                same = f"`{measure.state_metrics}`" if measure.state_metrics else ""
+                lines.append(f"| `{measure.name}` | {measure.meaning} | {measure.unit} | {same} |")
+        lines.append("")
+    return "\n".join(lines)
 
 
 def _index() -> str:
@@ -56,7 +82,17 @@ def _index() -> str:
         for (api_version, kind) in sorted(KINDS, key=lambda key: key[1])
     ]
     return "\n".join(
-        [_GENERATED, "# Reference", "", "| kind | apiVersion | what it is |", "|---|---|---|", *rows, ""]
+        [
+            _GENERATED,
+            "# Reference",
+            "",
+            "| kind | apiVersion | what it is |",
+            "|---|---|---|",
+            *rows,
+            "",
+            _MEASURES_LINK,
+            "",
+        ]
     )
 
 

@@ -117,6 +117,9 @@ SOURCE_BESIDE_REF = _error("DSF138", "field beside a reference to a MetricSource
 SOURCE_LACKING = _error("DSF139", "MetricSource without a variant for a cluster")
 UNUSED_SOURCE = _warning("DSF140", "MetricSource that no scorer names")
 DEAD_VARIANT = _warning("DSF141", "variant of a MetricSource that is never used")
+MEASURE = _error("DSF145", "measure that source type Kubernetes does not have")
+SOURCE_FIELD = _error("DSF146", "field that source type Kubernetes does not use")
+LONG_HISTORY = _error("DSF147", "range longer than the history of source type Kubernetes")
 IMAGE_WITHOUT_DIGEST = _error("DSF157", "image without a digest")
 
 UNKNOWN_CLUSTER = _error("DSF201", "mask for an unknown cluster")

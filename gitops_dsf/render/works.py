@@ -13,6 +13,7 @@ from dsf_wire.summary import Summary, encode_one
 from gitops_dsf.canonicalyaml import emit, printable_json, scalar
 from gitops_dsf.plan.types import AddOnParts, ClusterWork, Configuration
 from gitops_dsf.render.agent import HUB_ROLE, template_of
+from gitops_dsf.render.clusterrights import cluster_rights
 from gitops_dsf.render.egress import egress_policy
 from gitops_dsf.render.objects import Object, metadata
 from gitops_dsf.repository.model.repository import FleetRepository
@@ -215,6 +216,7 @@ def _manifests(configuration: Configuration, summaries: str) -> list[Object]:
             "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": READER_ROLE},
             "subjects": [{"kind": "ServiceAccount", "name": ADDON_NAME, "namespace": AGENT_NAMESPACE}],
         },
+        *cluster_rights(configuration.summaries),
         *(
             [egress_policy(configuration.summaries, configuration.egress)]
             if configuration.egress is not None

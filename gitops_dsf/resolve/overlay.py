@@ -99,7 +99,7 @@ class Overlay:
 
     @property
     def kind_of_source(self) -> str:
-        """Prometheus or None: as written, else by whether there is a query, or must be one."""
+        """Prometheus, Kubernetes or None: as written, else by whether there is a query, or must be one."""
         asked = self.query.value or self.scored_by_query or self.scorer.value.spec.source.ref is not None
         return str(self.source_type.value or ("Prometheus" if asked else "None"))
 
@@ -110,8 +110,8 @@ class Overlay:
 
     @property
     def source_endpoint(self) -> str:
-        """URL of the metric source's query API; empty without a source."""
-        if self.kind_of_source == "None" or not self.source_origin:
+        """URL of the metric source's query API; empty for sources without one."""
+        if self.kind_of_source != "Prometheus" or not self.source_origin:
             return ""
         url = join(self.source_origin, self.effective_source_path)
         return instant(url) if self.scored_by_query else url
@@ -134,6 +134,15 @@ class Overlay:
         return self.scored_by_query or path_of(self.source_endpoint).rstrip("/").endswith("/query")
 
     @property
+    def needs_step(self) -> bool:
+        """Whether the source is asked for the points of a range. A variant decides that, if one is needed."""
+        if self.needs_variant:
+            return False
+        if self.kind_of_source == "Kubernetes":
+            return bool(self.range.value) and not self.scored_by_query
+        return self.kind_of_source == "Prometheus" and not self.is_instant
+
+    @property
     def scoring_endpoint(self) -> str:
         """URL that scoring requests are posted to; empty if no host is known."""
         return join(self.scoring_origin, self.effective_scoring_path) if self.scoring_origin else ""
@@ -153,12 +162,10 @@ class Overlay:
         required = [self.score_name, self.interval]
         if not self.scoring_origin and not self.scored_by_query:
             required.append(self.scoring_host)
-        if self.needs_variant:
-            required.append(self.query)
-        elif self.kind_of_source == "Prometheus":
-            if not self.source_origin:
-                required.append(self.source_host)
-            required += [self.query] if self.is_instant else [self.query, self.step]
+        if self.kind_of_source == "Prometheus" and not self.source_origin and not self.needs_variant:
+            required.append(self.source_host)
+        if self.kind_of_source != "None":
+            required += [self.query, self.step] if self.needs_step else [self.query]
         return tuple(setting for setting in required if not setting.value)
 
 

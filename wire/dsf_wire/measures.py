@@ -29,6 +29,10 @@ Figure = Literal[
     "pods_unschedulable",
 ]
 
+SOURCE_TYPE: Final = "Kubernetes"
+"""The source type whose queries name measures."""
+MAX_RANGE_SECONDS: Final = 7 * 86_400
+"""Longest history. It is in the memory of the agent."""
 METRICS_API: Final = "metrics.k8s.io"
 """API group of the measures of usage. Clusters without metrics-server do not serve it."""
 
@@ -113,16 +117,19 @@ def _resources() -> Iterator[Measure]:
 
 
 def _figures(resource: Resource, *, per_node: bool) -> Iterator[tuple[Figure, str]]:
-    what, where = _WHAT[resource], "of the node" if per_node else "of usable nodes"
-    requested = "that are not completed" if resource == "pods" else "that pods request"
-    each = "" if per_node else ", summed over the nodes"
-    yield "allocatable", f"allocatable {what} {where}"
-    yield "requested", f"{what} {where} {requested}"
-    yield "available", f"allocatable less requested {what} {where}, at least 0{each}"
-    yield "available_ratio", f"available as a share of allocatable {what} {where}"
+    what = _WHAT[resource]
+    nodes, each = ("the node", "") if per_node else ("usable nodes", ", summed over usable nodes")
+    offer = "offers" if per_node else "offer"
+    yield "allocatable", f"{what} that {nodes} {offer} (allocatable)"
+    if resource == "pods":
+        yield "requested", f"pods on {nodes} that are not completed"
+    else:
+        yield "requested", f"{what} that pods on {nodes} request"
+    yield "available", f"{what}: allocatable less requested, at least 0{each}"
+    yield "available_ratio", f"{what}: available as a share of allocatable"
     if resource in {"cpu", "memory"}:
-        yield "used", f"{what} {where} in use, from {METRICS_API}"
-        yield "used_ratio", f"used as a share of allocatable {what} {where}, from {METRICS_API}"
+        yield "used", f"{what} in use on {nodes}, from {METRICS_API}"
+        yield "used_ratio", f"{what}: used as a share of allocatable, from {METRICS_API}"
 
 
 def _state_metrics(resource: Resource, figure: Figure, *, per_node: bool) -> str:

@@ -7,13 +7,12 @@ from typing import Final
 from dsf_agent.endpoints.endpoint import Endpoint
 from dsf_agent.errors import FetchError, Reason
 from dsf_agent.fetch.series import Series
-from dsf_agent.kubernetes.cluster import Cluster
+from dsf_agent.kubernetes.cluster import Cluster, needs_history
 from dsf_agent.kubernetes.history import History, Key
 from dsf_wire import measures
+from dsf_wire.measures import MAX_RANGE_SECONDS
 from dsf_wire.summary import Summary
 
-MAX_RANGE: Final = 7 * 86_400
-"""Seconds. The history is in memory, so it cannot be long."""
 BATCH_POINTS: Final = 2000
 """Points that are written before other tasks may run: about 5 ms."""
 
@@ -35,19 +34,19 @@ class KubernetesSource:
             return f"sourceQuery: {error} (character {error.offset + 1})"
         if not selections:
             return "sourceQuery is empty; write the name of a measure, such as cpu_available_ratio"
-        if not 0 <= scorer.source_range <= MAX_RANGE:
-            return f"sourceRange is {scorer.source_range}; write seconds from 0 to {MAX_RANGE}"
-        if scorer.source_range and not 1 <= scorer.source_step <= MAX_RANGE:
+        if not 0 <= scorer.source_range <= MAX_RANGE_SECONDS:
+            return f"sourceRange is {scorer.source_range}; write seconds from 0 to {MAX_RANGE_SECONDS}"
+        if needs_history(scorer) and not 1 <= scorer.source_step <= MAX_RANGE_SECONDS:
             return (
                 f"sourceStep is {scorer.source_step}; write the seconds between two points, from 1 to"
-                f" {MAX_RANGE}"
+                f" {MAX_RANGE_SECONDS}"
             )
         return None
 
     async def fetch(self, *, now: float) -> Series:
         """The series at ``now``. Raises FetchError."""
         found = await self._cluster.read(self._selections)
-        if not self._scorer.source_range:
+        if not needs_history(self._scorer):
             return await _series(((key, [(now, value)]) for key, value in found), warnings=())
         history = self._cluster.history(self._scorer.name)
         if history is None:

@@ -8,7 +8,8 @@ from dsf_agent.endpoints.endpoint import Endpoint
 from dsf_agent.fetch.kubernetes import KubernetesSource
 from dsf_agent.fetch.prometheus import PrometheusSource
 from dsf_agent.fetch.series import Series, Source
-from dsf_agent.kubernetes.cluster import SOURCE_TYPE, Cluster
+from dsf_agent.kubernetes.cluster import Cluster
+from dsf_wire.measures import SOURCE_TYPE
 from dsf_wire.summary import Summary
 
 

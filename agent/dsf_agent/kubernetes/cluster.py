@@ -19,12 +19,11 @@ from dsf_agent.kubernetes.values import samples
 from dsf_runtime.apiserver import ApiError
 from dsf_runtime.clock import Clock
 from dsf_runtime.informer import Informer
-from dsf_wire.measures import METRICS_API, Selection, select
+from dsf_wire.measures import METRICS_API, SOURCE_TYPE, Selection, select
 from dsf_wire.summary import Summary
 
 log = logging.getLogger(__name__)
 
-SOURCE_TYPE: Final = "Kubernetes"
 RUNNING_PODS: Final = "status.phase!=Succeeded,status.phase!=Failed"
 """Completed pods are left out by the API server."""
 RESTART_SECONDS: Final = 30.0
@@ -98,7 +97,7 @@ class Cluster:
             run = self._run(self._following, server=self._server)
             self._task = asyncio.create_task(run, name="follow nodes and pods")
         for name, scorer in wanted.items():
-            if scorer.source_range and name not in self._recordings:
+            if needs_history(scorer) and name not in self._recordings:
                 history = History(
                     step=scorer.source_step, seconds=scorer.source_range, most_bytes=HISTORY_BYTES
                 )
@@ -247,8 +246,13 @@ class Cluster:
                 )
 
 
-def _window(scorer: Summary) -> tuple[str, int, int]:
-    return scorer.source_query, scorer.source_range, scorer.source_step
+def needs_history(scorer: Summary) -> bool:
+    """Whether the samples of the past are sent, too. A score by query is the present value."""
+    return scorer.source_range > 0 and not scorer.scored_by_query
+
+
+def _window(scorer: Summary) -> tuple[str, int, int, bool]:
+    return scorer.source_query, scorer.source_range, scorer.source_step, needs_history(scorer)
 
 
 def _check(informer: Informer[Node] | Informer[Pod]) -> None:

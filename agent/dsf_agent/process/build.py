@@ -13,7 +13,7 @@ from dsf_agent.endpoints.credentials import Credentials, NoSecretReader, SecretR
 from dsf_agent.endpoints.transport import Transport
 from dsf_agent.fetch.stage import Fetch
 from dsf_agent.kubernetes.changes import Trigger
-from dsf_agent.kubernetes.cluster import SOURCE_TYPE, Cluster
+from dsf_agent.kubernetes.cluster import Cluster
 from dsf_agent.metrics.registry import Metrics
 from dsf_agent.publish.directory import DirectoryStore
 from dsf_agent.publish.hub import HubStore
@@ -29,6 +29,7 @@ from dsf_agent.scoring.stage import Score
 from dsf_runtime.access import Access, InCluster, runs_in_pod
 from dsf_runtime.clock import Clock
 from dsf_runtime.kubeconfig import Kubeconfig
+from dsf_wire.measures import SOURCE_TYPE
 from dsf_wire.publishrule import Rule
 from dsf_wire.spread import stable_fraction
 from dsf_wire.summary import Summary

@@ -17,8 +17,9 @@ class MetricSourceVariant(Authored):
     """Clusters that use this variant, by their labels in the inventory. Without it, every cluster that no
     earlier variant selects.
     """
-    type: Literal["Prometheus"] = "Prometheus"
-    """Prometheus and what speaks its HTTP API."""
+    type: Literal["Prometheus", "Kubernetes"] = "Prometheus"
+    """Prometheus and what speaks its HTTP API, or Kubernetes for measures of the cluster's own nodes and pods.
+    """
     host: str = ""
     """URL of the metric source as these clusters see it."""
     path: str = ""
@@ -28,7 +29,7 @@ class MetricSourceVariant(Authored):
 
     @model_validator(mode="after")
     def _has_a_host(self) -> Self:
-        if not self.host:
+        if not self.host and self.type == "Prometheus":
             msg = "write the base URL of the metric source, such as http://prometheus.monitoring.svc:9090"
             raise FieldError(msg, "host")
         return self

@@ -43,9 +43,9 @@ class SourceParams(Authored):
     """What is asked of the metric source."""
 
     query: str = ""
-    """PromQL; several expressions are joined by `;`."""
+    """PromQL, or measures of type Kubernetes; several expressions are joined by `;`."""
     range: Annotated[int, Field(ge=0, le=31_536_000)] = 0
-    """Seconds of history; 0 asks for the present value only."""
+    """Seconds of history; 0 asks for the present value only. At most 604800 with type Kubernetes."""
     step: Annotated[int, Field(ge=0, le=31_536_000)] = 0
     """Seconds between two points of a series. Up to 300 the agent ends the range at a multiple of the step,
     so that a cache in front of the source helps: the last point is up to one step old. With a larger step the
@@ -58,8 +58,10 @@ class Source(Authored):
 
     ref: DnsName | None = None
     """Name of a MetricSource, which says type, host, path and auth for each cluster."""
-    type: Literal["Prometheus", "None"] | None = None
-    """Prometheus and what speaks its HTTP API, or None for scoring APIs that need no metrics."""
+    type: Literal["Prometheus", "Kubernetes", "None"] | None = None
+    """Prometheus and what speaks its HTTP API, Kubernetes for measures of the cluster's own nodes and pods,
+    or None for scoring APIs that need no metrics.
+    """
     host: str = ""
     """URL of the metric source as the spoke sees it; by default the origin of configURL."""
     path: str = ""

@@ -12,7 +12,7 @@ def durations_are_positive(context: Context) -> Iterator[Diagnostic]:
     """Interval and step must be at least one second if they are written. Prometheus rejects a step of 0."""
     for overlay in context.each_variant:
         required = [(overlay.interval, "seconds between two runs, such as 60")]
-        if overlay.kind_of_source == "Prometheus" and not overlay.is_instant:
+        if overlay.needs_step:
             required.append((overlay.step, "seconds between two points, such as 60"))
         for setting, meaning in required:
             if setting.value == 0 and setting.document.has(setting.path):

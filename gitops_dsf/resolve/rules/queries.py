@@ -1,9 +1,10 @@
 """Checks PromQL of scorers, each expression of a `;` list on its own, and the labels that dimensions need."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from dsf_wire.dimension import LABELS, PLACEHOLDERS, placeholders
+from dsf_wire.measures import SOURCE_TYPE, MeasureError, select
 from dsf_wire.query import Part, split
 from gitops_dsf.diagnostics import Diagnostic, codes
 from gitops_dsf.repository.model.suggestion import did_you_mean
@@ -95,14 +96,14 @@ def placeholders_can_be_filled(context: Context) -> Iterator[Diagnostic]:
     """
     for overlay in context.each_variant:
         scorer = overlay.scorer
-        parsed = [checked for _, checked in _parsed(overlay)]
-        if not parsed or any(checked.tree is None for checked in parsed):
+        keeps = _labels_of(overlay)
+        if keeps is None:
             continue
         for item in placeholders(scorer.value.spec.score_dimension_format):
             if (
                 item.name not in LABELS
                 or (item.name == "meta" and not overlay.scored_by_query)
-                or any(can_have(checked.tree, item.name) for checked in parsed)
+                or keeps(item.name)
             ):
                 continue
             where = scorer.inside(("spec", "scoreDimensionFormat"), item.offset)
@@ -120,6 +121,20 @@ def placeholders_can_be_filled(context: Context) -> Iterator[Diagnostic]:
                 " the placeholder"
             )
             yield codes.UNFILLED_PLACEHOLDER.at(where, message, hint)
+
+
+def _labels_of(overlay: Overlay) -> Callable[[str], bool] | None:
+    """Whether the series of a query can have a label; None if that is not known."""
+    if overlay.kind_of_source == SOURCE_TYPE:
+        try:
+            per_node = any(found.measure.per_node for found in select(str(overlay.query.value)))
+        except MeasureError:
+            return None
+        return lambda label: per_node and label == "node"
+    parsed = [checked for _, checked in _parsed(overlay)]
+    if not parsed or any(checked.tree is None for checked in parsed):
+        return None
+    return lambda label: any(can_have(checked.tree, label) for checked in parsed)
 
 
 _OPERATORS_ELSEWHERE = {

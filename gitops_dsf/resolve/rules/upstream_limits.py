@@ -8,6 +8,7 @@ host of the source.
 
 from collections.abc import Iterator
 
+from dsf_wire.measures import SOURCE_TYPE
 from dsf_wire.query import split
 from gitops_dsf.diagnostics import Diagnostic, codes
 from gitops_dsf.hub.urls import QUERY_PATH, origin
@@ -27,6 +28,12 @@ def upstream_can_run_it(context: Context) -> Iterator[Diagnostic]:
         if overlay.kind_of_source == "Prometheus":
             yield from _separators(overlay)
             yield from _window(overlay, unseen=context.config_is_unseen(overlay))
+        elif overlay.kind_of_source == SOURCE_TYPE:
+            yield codes.UPSTREAM_CANNOT_RUN.at(
+                overlay.source_type.position,
+                "upstream's agent does not know source type Kubernetes: it sends the scoring API no series",
+                "write delivery.mode: ManifestWork in gitops-dsf.yaml, or ask a Prometheus",
+            )
         yield from _scoring_host(overlay)
 
 

@@ -15,6 +15,7 @@ from dsf_agent.configuration import settings
 from dsf_agent.kubernetes import cluster
 from dsf_agent.kubernetes.changes import GAP_SECONDS, SETTLE_SECONDS
 from dsf_agent.process import build, check
+from tests.support import yamlfast
 from tests.support.agent.apis import last_values
 from tests.support.agent.clusterapi import ClusterFake
 from tests.support.agent.clusterobjects import node, pod
@@ -60,6 +61,14 @@ class Scene:
     async def agent(self, *flags: str) -> AsyncIterator[RunningAgent]:
         async with running(*self.flags, *flags) as agent:
             yield agent
+
+    def published(self) -> dict[str, int]:
+        """The items of the scorer in the publish directory."""
+        file = self.folder / "out" / "cpu-score.yaml"
+        if not file.exists():
+            return {}
+        status = yamlfast.load(file.read_text())["status"]
+        return {item["name"]: item["value"] for item in status["scores"]}
 
     def sent(self, index: int = -1) -> list[dict[str, Any]]:
         """The series of one scoring request."""
@@ -151,6 +160,51 @@ async def test_a_range_has_points_at_multiples_of_the_step_and_the_present(scene
         assert 50 < times[-1] - times[0] <= 60
         assert times == sorted(times)
         assert {value for _, value in points} == {"2"}
+
+
+async def test_a_measure_is_the_score_without_a_scoring_api(scene: Scene) -> None:
+    """With scoringType Query. A change of the cluster is published within seconds."""
+    scene.volume.put(
+        scene.entry(
+            "node_cpu_available_ratio; cpu_available_ratio",
+            scoringType="Query",
+            scoringEndpoint="",
+            scoreRange={"min": 0, "max": 1, "outputMin": 0, "outputMax": 100},
+            publish={"deadband": 0, "minIntervalSeconds": 0},
+        )
+    )
+    async with scene.agent() as agent:
+        await until(scene.published, what="published")
+        assert scene.published() == {
+            "cpu-score": 100,
+            "cpu-scorea": 100,
+            "cpu-scoreb": 100,
+            "cpu-scorec": 100,
+        }
+        scene.api.put(pod("one", on="c", cpu="1500m"), pod("two", on="a", cpu="1"))
+        await until(lambda: scene.published()["cpu-scorec"] == 25, what="published again", seconds=15)
+        assert scene.published() == {"cpu-score": 75, "cpu-scorea": 75, "cpu-scoreb": 100, "cpu-scorec": 25}
+        assert agent.scorer()["state"] == "running"
+    assert scene.scoring.seen == []
+
+
+async def test_the_default_score_is_for_clusters_without_the_resource(scene: Scene) -> None:
+    """No node has a GPU, so there is no series."""
+    scene.volume.put(
+        scene.entry(
+            'extended_available_ratio{resource="nvidia.com/gpu"}',
+            scoringType="Query",
+            scoringEndpoint="",
+            scoreDimensionFormat="${scoreName}",
+            scoreRange={"min": 0, "max": 1, "outputMin": 0, "outputMax": 100},
+            publish={"deadband": 0, "minIntervalSeconds": 0},
+            defaultScore=-100,
+        )
+    )
+    async with scene.agent():
+        await until(lambda: scene.published() == {"cpu-score": -100}, what="the default score")
+        scene.api.put(node("gpu", cpu="8", memory="8Gi", pods="110", **{"nvidia.com/gpu": "4"}))
+        await until(lambda: scene.published() == {"cpu-score": 100}, what="the GPUs are scored", seconds=15)
 
 
 async def test_scorers_share_one_pair_of_informers_that_ends_with_the_last_of_them(scene: Scene) -> None:

@@ -1,0 +1,97 @@
+"""Checks sources of type Kubernetes: the measures that their queries name, and fields that have no effect."""
+
+from collections.abc import Iterator
+
+from dsf_wire.measures import MAX_RANGE_SECONDS, MEASURES, SOURCE_TYPE, MeasureError, selection
+from dsf_wire.query import split
+from gitops_dsf.diagnostics import Diagnostic, codes
+from gitops_dsf.repository.load import Document, Path
+from gitops_dsf.repository.model.suggestion import did_you_mean
+from gitops_dsf.resolve.context import Context
+from gitops_dsf.resolve.overlay import Overlay
+
+MAX_EXPRESSIONS = 100
+_EXAMPLE = "write the name of a measure, such as cpu_available_ratio; docs/reference/measures.md lists them"
+_NOT_PROMQL = (
+    "write measures only, joined by `;`, such as cpu_available_ratio: PromQL is not evaluated without a"
+    " Prometheus"
+)
+
+_UNUSED = {
+    "host": "the agent asks the API server of its own cluster",
+    "path": "the agent asks the API server of its own cluster",
+    "auth": "the agent uses the ServiceAccount of its pod",
+    "dialect": "its queries are names of measures",
+}
+"""Why a field has no effect."""
+
+
+def measures_exist(context: Context) -> Iterator[Diagnostic]:
+    """Each expression of a query must be a measure."""
+    for overlay in _of_kubernetes(context):
+        query = str(overlay.query.value)
+        parts = split(query)
+        if query and not parts:
+            yield codes.MEASURE.at(overlay.query.position, "there is no measure in the query", _EXAMPLE)
+        if len(parts) > MAX_EXPRESSIONS:
+            message = f"more than {MAX_EXPRESSIONS} measures in one query"
+            yield codes.MEASURE.at(overlay.query.position, message, "use several scorers")
+            continue
+        for part in parts:
+            try:
+                selection(part.text)
+            except MeasureError as error:
+                where = overlay.query.inside(part.offset + error.offset)
+                yield codes.MEASURE.at(where, f"source type Kubernetes: {error}", _hint(error, part.text))
+
+
+def _hint(error: MeasureError, text: str) -> str:
+    if not error.unknown or "(" in text:
+        return _NOT_PROMQL
+    return did_you_mean(error.unknown, MEASURES) or _EXAMPLE
+
+
+def sources_need_no_address(context: Context) -> Iterator[Diagnostic]:
+    """The agent asks the API server of its own cluster with the rights of its pod."""
+    for overlay in context.overlays.values():
+        if overlay.kind_of_source != SOURCE_TYPE:
+            continue
+        for setting in (overlay.source_host, overlay.source_path):
+            if setting.value:
+                yield _unused(setting.document, setting.path)
+        for field in ("auth", "dialect"):
+            path = ("spec", "source", field)
+            if overlay.scorer.document.has(path):
+                yield _unused(overlay.scorer.document, path)
+    for source in context.sources.values():
+        for variant in source.variants:
+            if variant.value.type == SOURCE_TYPE:
+                for field in ("host", "path", "auth"):
+                    if source.item.document.has((*variant.path, field)):
+                        yield _unused(source.item.document, (*variant.path, field))
+
+
+def _unused(document: Document, path: Path) -> Diagnostic:
+    field = str(path[-1])
+    return codes.SOURCE_FIELD.at(
+        document.key_at(path),
+        f"{field} has no effect with source type Kubernetes: {_UNUSED[field]}",
+        f"remove {field}",
+    )
+
+
+def histories_fit_into_memory(context: Context) -> Iterator[Diagnostic]:
+    """The agent keeps the history of a range in its memory."""
+    for overlay in _of_kubernetes(context):
+        if int(overlay.range.value) > MAX_RANGE_SECONDS:
+            message = (
+                f"range is {overlay.range.value}: the agent keeps the history of source type Kubernetes in"
+                f" memory, at most {MAX_RANGE_SECONDS} seconds"
+            )
+            yield codes.LONG_HISTORY.at(
+                overlay.range.position, message, f"write range: {MAX_RANGE_SECONDS} or less"
+            )
+
+
+def _of_kubernetes(context: Context) -> Iterator[Overlay]:
+    return (overlay for overlay in context.each_variant if overlay.kind_of_source == SOURCE_TYPE)

@@ -1,0 +1,74 @@
+"""An agent may read nodes and pods only where a scorer counts them."""
+
+from pathlib import Path
+from typing import Any
+
+from tests.support import fleets
+from tests.support.rendering import objects, rendered, scorer
+
+BASICS = {"apiGroups": [""], "resources": ["nodes", "pods"], "verbs": ["get", "list", "watch"]}
+USAGE = {"apiGroups": ["metrics.k8s.io"], "resources": ["nodes"], "verbs": ["get", "list"]}
+
+
+def counting(name: str, query: str, **spec: Any) -> dict[str, Any]:
+    return scorer(name, source={"type": "Kubernetes", "params": {"query": query}}, **spec)
+
+
+def manifests(found: dict[str, dict[str, Any]], cluster: str) -> list[dict[str, Any]]:
+    (work,) = (
+        item
+        for item in found.values()
+        if item["kind"] == "ManifestWork" and item["metadata"]["namespace"] == cluster
+    )
+    listed: list[dict[str, Any]] = work["spec"]["workload"]["manifests"]
+    return listed
+
+
+def rules(found: dict[str, dict[str, Any]], cluster: str) -> list[dict[str, Any]]:
+    """The rules of the ClusterRoles of one cluster."""
+    return [
+        rule for item in manifests(found, cluster) if item["kind"] == "ClusterRole" for rule in item["rules"]
+    ]
+
+
+def test_only_clusters_with_such_a_scorer_have_the_rights(tmp_path: Path) -> None:
+    one = {"matchLabels": {"env": "prod"}}
+    found = objects(
+        rendered(
+            tmp_path,
+            fleets.cluster("c0", env="prod"),
+            fleets.cluster("c1", env="test"),
+            scorer("plain"),
+            counting("free", "cpu_available_ratio; nodes", clusterSelector=one),
+            clusters=0,
+        )
+    )
+    wide = {
+        cluster: [item for item in manifests(found, cluster) if item["kind"].startswith("ClusterRole")]
+        for cluster in ("c0", "c1")
+    }
+    assert wide["c1"] == []
+    role, binding = wide["c0"]
+    assert role["rules"] == [BASICS]
+    assert binding["roleRef"] == {
+        "apiGroup": "rbac.authorization.k8s.io",
+        "kind": "ClusterRole",
+        "name": role["metadata"]["name"],
+    }
+    assert binding["subjects"] == [
+        {"kind": "ServiceAccount", "name": "gitops-dsf-agent", "namespace": "dynamic-scoring"}
+    ]
+
+
+def test_usage_needs_a_right_of_its_own(tmp_path: Path) -> None:
+    documents = [counting("free", "nodes"), counting("used", "pods_available; node_cpu_used_ratio")]
+    assert rules(objects(rendered(tmp_path, *documents)), "c1") == [BASICS, USAGE]
+
+
+def test_the_wire_names_the_type_and_no_endpoint(tmp_path: Path) -> None:
+    found = objects(rendered(tmp_path, counting("free", "cpu_available_ratio")))
+    (summaries,) = (
+        item["data"]["summaries"] for item in manifests(found, "c0") if item["kind"] == "ConfigMap"
+    )
+    assert '"sourceType": "Kubernetes"' in summaries
+    assert '"sourceEndpoint": ""' in summaries
