@@ -59,8 +59,8 @@ def _measures() -> str:
         _GENERATED,
         "# Measures of source type Kubernetes",
         "",
-        f"[Kubernetes as a metric source](../{_MEASURES_PAGE.name}) says how they are counted. The last column",
-        "has the nearest PromQL over kube-state-metrics.",
+        f"[Kubernetes as a metric source](../{_MEASURES_PAGE.name}) says how they are counted. The last",
+        "column has the nearest PromQL over kube-state-metrics.",
         "",
     ]
     for title, per_node in (

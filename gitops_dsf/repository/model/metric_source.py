@@ -18,8 +18,7 @@ class MetricSourceVariant(Authored):
     earlier variant selects.
     """
     type: Literal["Prometheus", "Kubernetes"] = "Prometheus"
-    """Prometheus and what speaks its HTTP API, or Kubernetes for measures of the cluster's own nodes and pods.
-    """
+    """Prometheus and what speaks its HTTP API, or Kubernetes for measures of the cluster's nodes and pods."""
     host: str = ""
     """URL of the metric source as these clusters see it."""
     path: str = ""

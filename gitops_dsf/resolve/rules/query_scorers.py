@@ -55,7 +55,7 @@ def query_scorers_have_a_source(context: Context) -> Iterator[Diagnostic]:
             yield codes.QUERY_WITHOUT_SOURCE.at(
                 overlay.source_type.position,
                 "source.type is None, and with scoring.type Query every score is the value of a series",
-                "write source.type: Prometheus or Kubernetes, or scoring.type: API if a scoring API gives the scores",
+                "write source.type: Prometheus or Kubernetes, or scoring.type: API if there is a scoring API",
             )
 
 

@@ -71,3 +71,52 @@ def test_the_upstream_controller_cannot_run_it() -> None:
     found = findings(settings=settings, scorers=text.replace("  scoreRange: {min: 0, max: 1}\n", ""))
     assert [item.code for item in found] == ["DSF123"]
     assert "does not know source type Kubernetes" in found[0].message
+
+
+MIXED = """\
+apiVersion: gitops-dsf.io/v1alpha1
+kind: MetricSource
+metadata: {name: platform}
+spec:
+  variants:
+    - clusterSelector: {matchLabels: {env: prod}}
+      type: Kubernetes
+    - clusterSelector: {matchLabels: {env: test}}
+      type: Kubernetes
+    - host: http://prometheus.monitoring.svc:9090
+"""
+FLEET = """\
+apiVersion: cluster.open-cluster-management.io/v1
+kind: ManagedCluster
+metadata: {name: prod-1, labels: {env: prod}}
+---
+apiVersion: cluster.open-cluster-management.io/v1
+kind: ManagedCluster
+metadata: {name: test-1, labels: {env: test}}
+---
+apiVersion: cluster.open-cluster-management.io/v1
+kind: ManagedCluster
+metadata: {name: other-1, labels: {env: other}}
+"""
+
+
+def referring(query: str) -> str:
+    return scorer(
+        "  scoring: {",
+        f"  source: {{ref: platform, params: {{query: {query!r}, range: 600, step: 60}}}}\n  scoring: {{",
+    )
+
+
+def test_one_query_serves_clusters_with_and_without_a_prometheus() -> None:
+    assert codes(scorers=referring("cpu_available_ratio"), config=MIXED, clusters=FLEET) == []
+
+
+def test_a_query_must_be_a_measure_where_a_variant_is_of_type_kubernetes() -> None:
+    """It is reported once, however many variants there are."""
+    assert codes(scorers=referring("sum(up)"), config=MIXED, clusters=FLEET) == ["DSF145"]
+
+
+def test_a_variant_of_type_kubernetes_has_no_address() -> None:
+    text = MIXED.replace("      type: Kubernetes\n", "      type: Kubernetes\n      host: http://a.b.svc\n", 1)
+    found = findings(scorers=referring("nodes"), config=text, clusters=FLEET)
+    assert [(item.code, item.position.line) for item in found] == [("DSF146", 8)]
