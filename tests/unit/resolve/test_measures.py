@@ -117,6 +117,8 @@ def test_a_query_must_be_a_measure_where_a_variant_is_of_type_kubernetes() -> No
 
 
 def test_a_variant_of_type_kubernetes_has_no_address() -> None:
-    text = MIXED.replace("      type: Kubernetes\n", "      type: Kubernetes\n      host: http://a.b.svc\n", 1)
+    text = MIXED.replace(
+        "      type: Kubernetes\n", "      type: Kubernetes\n      host: http://a.b.svc\n", 1
+    )
     found = findings(scorers=referring("nodes"), config=text, clusters=FLEET)
     assert [(item.code, item.position.line) for item in found] == [("DSF146", 8)]
