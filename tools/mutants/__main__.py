@@ -150,7 +150,15 @@ class Examination:
     """The mutants of one target and what became of them."""
 
     def __init__(
-        self, name: str, target: Target, *, folder: Path, only: str, again: Collection[str], most: float
+        self,
+        name: str,
+        target: Target,
+        *,
+        folder: Path,
+        only: str,
+        again: Collection[str],
+        most: float,
+        skip: int,
     ) -> None:
         self._name = name
         self._most = most
@@ -167,6 +175,7 @@ class Examination:
             self._mutants += [mutant for mutant in found if not again or str(mutant) in again]
         # In random order, so that a short run tries a fair sample.
         random.Random(0).shuffle(self._mutants)  # noqa: S311 - an order, not a secret
+        del self._mutants[:skip]
         self._fates: dict[int, Fate] = {}
         self._order = Order({}, {})
         self._end = 0.0
@@ -329,6 +338,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         default=math.inf,
         help="seconds of tests for each mutant, the most promising ones; a quick first run",
     )
+    parser.add_argument(
+        "--skip", type=int, default=0, help="mutants that an earlier run of the same sources has tried"
+    )
     given = parser.parse_args(arguments)
     unknown = [name for name in given.targets if name not in TARGETS]
     if unknown:
@@ -341,7 +353,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with tempfile.TemporaryDirectory() as folder:
             os.environ["HYPOTHESIS_STORAGE_DIRECTORY"] = folder
             examination = Examination(
-                name, TARGETS[name], folder=Path(folder), only=given.file, again=again, most=given.most
+                name,
+                TARGETS[name],
+                folder=Path(folder),
+                only=given.file,
+                again=again,
+                most=given.most,
+                skip=given.skip,
             )
             rows.append(examination.run(seconds=given.minutes * 60))
     _say("\n| target | mutants | tried | noticed | survive | no test runs it |\n|---|---|---|---|---|---|")
