@@ -142,6 +142,8 @@ def test_versions(expression: str, expected: bool) -> None:
         ("""'{"a": "\\\\u00e9"}'.parseJSON().a == 'é'""", True),
         ("'[1]'.parseJSON()[0] == 1.0", True),
         ("int('7') == 7", True),
+        ("'7 ' == '7 '", True),
+        (" && ".join(["[] == []"] * 50), True),
     ],
 )
 def test_lists_quantities_texts_and_urls(expression: str, expected: bool) -> None:
@@ -161,6 +163,10 @@ def test_lists_quantities_texts_and_urls(expression: str, expected: bool) -> Non
         ("quantity('9223372036854775807').add(1).sub(1) == quantity('x')", "not a quantity"),
         ("quantity('1500m').asInteger() == 1", "cannot convert value to integer"),
         ("url('') == url('')", "empty url"),
+        ("[dyn(1), dyn(true)].max() == 1", "no such overload"),
+        ("[dyn('a')].sum() == 1", "no such overload"),
+        ("[dyn(true)].sum() == 1", "no such overload"),
+        ("[dyn(1), dyn(1.5)].sum() == 1", "no such overload"),
     ],
 )
 def test_why_an_expression_fails_on_a_cluster(expression: str, words: str) -> None:
@@ -287,3 +293,43 @@ def test_times_of_a_yaml_parser_are_texts() -> None:
     shown = cluster_view(document)["metadata"]
     assert shown["creationTimestamp"] == "2026-06-01T12:00:00Z"
     assert shown["managedFields"] == [{"time": "2026-06-01T12:00:00Z"}]
+
+
+def test_namespaces_of_a_cluster_as_cel_sees_them() -> None:
+    """Fields without omitempty are there, conditions only if there are any."""
+    condition = {"type": "Available", "status": "True", "lastTransitionTime": "2026-06-01T12:00:00+02:00"}
+    entries = [{"name": "a", "clusterSet": "s", "conditions": [condition]}, {"conditions": []}]
+    assert cluster_view(cluster("c1", status={"managedNamespaces": entries}))["status"] == {
+        "conditions": None,
+        "version": {},
+        "managedNamespaces": [
+            {
+                "name": "a",
+                "clusterSet": "s",
+                "conditions": [
+                    {
+                        "type": "Available",
+                        "status": "True",
+                        "reason": "",
+                        "message": "",
+                        "lastTransitionTime": "2026-06-01T10:00:00Z",
+                    }
+                ],
+            },
+            {"name": "", "clusterSet": ""},
+        ],
+    }
+
+
+@pytest.mark.parametrize(("count", "answered"), [(200, True), (201, False)])
+def test_the_limit_of_brackets(count: int, answered: bool) -> None:
+    text = f"[{', '.join(['[]'] * (count - 1))}] != []"
+    text = text.replace("[], ", "", 1)
+    assert text.count("[") == count
+    assert isinstance(answer(text), Unsupported) is not answered
+
+
+@pytest.mark.parametrize(("length", "answered"), [(100_000, True), (100_001, False)])
+def test_the_limit_of_characters(length: int, answered: bool) -> None:
+    text = "true" + " " * (length - 4)
+    assert isinstance(answer(text), Unsupported) is not answered

@@ -197,3 +197,45 @@ def test_clusters_without_a_set_join_the_default_one() -> None:
 def test_defaults_leave_the_rest_to_the_reader(document: Any) -> None:
     """What is no object is refused where it is read."""
     refused(with_defaults([document]), "objects[0]")
+
+
+def test_defaults_leave_what_is_written() -> None:
+    labels = {"env": "prod"}
+    policy = {"configurations": [{}, {"weight": 0, "scoreCoordinate": {"builtIn": "Steady"}}]}
+    strategy = {"other": 1, "groupStrategy": {"decisionGroups": [{"groupName": "a"}]}}
+    spec = {
+        "prioritizerPolicy": policy,
+        "decisionStrategy": strategy,
+        "tolerations": [{"key": "k", "operator": None}],
+    }
+    documents = [
+        {"kind": "ManagedCluster", "metadata": {"name": "c1", "labels": labels}},
+        {"kind": "Placement", "metadata": {"name": "p"}, "spec": spec},
+        {"kind": "Placement", "metadata": {"name": "q"}, "spec": {"decisionStrategy": {}}},
+        {"kind": "Pod"},
+    ]
+    one, two, three, four = with_defaults(documents)
+    assert one["metadata"]["labels"] == {"env": "prod", f"{GROUP}/clusterset": "default"}
+    assert two["spec"] == {
+        "prioritizerPolicy": {
+            "mode": "Additive",
+            "configurations": [
+                {"weight": 1},
+                {"weight": 0, "scoreCoordinate": {"type": "BuiltIn", "builtIn": "Steady"}},
+            ],
+        },
+        "decisionStrategy": {
+            "other": 1,
+            "groupStrategy": {"clustersPerDecisionGroup": "100%", "decisionGroups": [{"groupName": "a"}]},
+        },
+        "tolerations": [{"key": "k", "operator": "Equal"}],
+    }
+    assert three["spec"] == {"decisionStrategy": {}}
+    assert four == {"kind": "Pod"}
+    assert documents[0]["metadata"]["labels"] == {"env": "prod"}, "the input is not changed"
+
+
+@pytest.mark.parametrize("number", range(6))
+def test_every_kind_is_given_once(number: int) -> None:
+    document = [*hub(cluster("c1"), score("c1", a=1), decision("c1"), placement())][number]
+    refused([*hub(cluster("c1"), score("c1", a=1), decision("c1"), placement()), document], "appears twice")

@@ -82,3 +82,13 @@ def test_conversion_truncates(value: float, integer: int) -> None:
 )
 def test_canonical_texts(text: str, canonical: str) -> None:
     assert str(parse(text)) == canonical
+
+
+def test_the_largest_exponent() -> None:
+    assert parse("1e1000").approximate() == float("inf")
+    with pytest.raises(QuantityError, match="an exponent of 1001 is beyond any number"):
+        parse("1e1001")
+
+
+def test_a_quantity_equals_no_number() -> None:
+    assert parse("1") != 1

@@ -595,3 +595,8 @@ def test_the_note_on_zero_clusters() -> None:
         "numberOfClusters is 0: nothing is selected, and PlacementSatisfied is False",
     )
     assert run(cluster("c1"), placement(numberOfClusters=1)).notes == ()
+
+
+def test_a_taint_without_effect_hides_no_other() -> None:
+    taints = [{"key": "p", "effect": "PreferNoSelect"}, {"key": "k", "effect": "NoSelect"}]
+    assert run(cluster("c1", taints=taints), placement()).ranked == ()
