@@ -139,8 +139,32 @@ def test_a_go_that_is_too_old_is_named(tmp_path: Path) -> None:
 def test_every_family_is_complete_and_buildable_by_the_pinned_go() -> None:
     assert {"argocd", "kubernetes", "ocm", "prometheus"} <= set(family_names())
     for name in family_names():
-        assert load_family(name).programs
+        family = load_family(name)
+        assert family.programs or family.data
     assert go_directive() <= parse_version("1.26.6")
+
+
+def test_a_family_with_a_go_mod_of_its_own_is_built_there(tmp_path: Path) -> None:
+    family = load_family("consumers")
+    assert family.modules == family.folder
+    assert load_family("ocm").modules == family.folder.parent
+    module = tmp_path / "module"
+    for rule in family.data:
+        (module / rule.folder).mkdir(parents=True)
+    go = tmp_path / "path" / "go"
+    go.parent.mkdir()
+    go.write_text(
+        "#!/bin/sh\n"
+        f'echo "$1 $PWD" >> {tmp_path}/calls\n'
+        f'case "$1" in\nenv) echo go1.99.0;;\nlist) echo {module};;\nesac\n',
+        encoding="utf-8",
+    )
+    go.chmod(0o755)
+    path = f"{go.parent}{os.pathsep}/usr/bin{os.pathsep}/bin"
+    found = obtain("consumers", environment=environment(tmp_path, PATH=path), report=no_report)
+    assert set(found.folders) == {"kueue", "policies"}
+    calls = [line.split() for line in (tmp_path / "calls").read_text(encoding="utf-8").splitlines()]
+    assert {folder for verb, folder in calls if verb != "env"} == {str(family.folder)}
 
 
 def test_a_wrong_family_is_a_message(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

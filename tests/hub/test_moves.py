@@ -44,6 +44,8 @@ CLUSTERS = ("cluster1", "cluster2", "cluster3", "cluster4")
 workload of its own name.
 """
 SINGLE, KEPT, WIDE = "moving-single", "moving-kept", "moving-wide"
+SHARED, FOLLOWERS = "moving-shared", ("moving-left", "moving-right")
+"""A ScoredPlacement, and the applications that follow it."""
 HUB_NAMESPACE, ARGOCD_NAMESPACE = "open-cluster-management", "argocd"
 DEPLOYMENT, EVENT = "apps/v1/Deployment", "v1/Event"
 REFRESH = "argocd.argoproj.io/application-set-refresh"
@@ -227,29 +229,54 @@ def workload_files(paused: Mapping[str, bool]) -> dict[str, str]:
 
 
 def write_moving_fleet(fleet: Fleet, workload: str) -> None:
-    """Each application has a score of its own, so that each moves by itself."""
+    """Each application has a score of its own, so that each moves by itself; but two share a Placement."""
     fleet.write("gitops-dsf.yaml", settings(fleet))
     fleet.write("clusters/set.yaml", cluster_set(FLEET))
     for name in CLUSTERS:
         fleet.write(f"clusters/{name}.yaml", cluster_document(name, fleet=FLEET))
+    for name in (SINGLE, KEPT, WIDE, SHARED):
+        ranking = scorer()
+        ranking["metadata"]["name"] = name
+        ranking["spec"]["scoring"]["params"]["name"] = name.replace("-", "_")
+        fleet.write(f"scorers/{name}.yaml", ranking)
     for name, clusters, strategy in (
         (SINGLE, 1, "MakeBeforeBreak"),
         (KEPT, 1, "Keep"),
         (WIDE, 3, "MakeBeforeBreak"),
     ):
-        ranking = scorer()
-        ranking["metadata"]["name"] = name
-        ranking["spec"]["scoring"]["params"]["name"] = name.replace("-", "_")
-        fleet.write(f"scorers/{name}.yaml", ranking)
         item = application(FLEET, name=name, strategy=strategy, scores=[{"scorer": name}])
-        item["spec"]["application"]["source"] = {
-            "repoURL": workload,
-            "path": "{{.name}}",
-            "targetRevision": "main",
-        }
-        del item["spec"]["application"]["syncPolicy"]
+        from_workload(item, workload)
         item["spec"]["placement"]["numberOfClusters"] = clusters
         fleet.write(f"apps/{name}.yaml", item)
+    fleet.write(f"apps/{SHARED}.yaml", shared_placement())
+    for name in FOLLOWERS:
+        item = application(FLEET, name=name, placement={"ref": SHARED})
+        del item["spec"]["scores"], item["spec"]["stickiness"]
+        from_workload(item, workload)
+        fleet.write(f"apps/{name}.yaml", item)
+
+
+def from_workload(item: Object, workload: str) -> None:
+    """The application deploys the folder of its cluster."""
+    item["spec"]["application"]["source"] = {
+        "repoURL": workload,
+        "path": "{{.name}}",
+        "targetRevision": "main",
+    }
+    del item["spec"]["application"]["syncPolicy"]
+
+
+def shared_placement() -> Object:
+    return {
+        "apiVersion": "gitops-dsf.io/v1alpha1",
+        "kind": "ScoredPlacement",
+        "metadata": {"name": SHARED},
+        "spec": {
+            "placement": {"numberOfClusters": 1, "clusterSets": [FLEET]},
+            "scores": [{"scorer": SHARED}],
+            "stickiness": 10,
+        },
+    }
 
 
 @pytest.fixture(scope="module")
@@ -325,6 +352,34 @@ def test_the_old_copy_goes_with_its_workload_when_the_new_one_is_healthy(
             "Normal",
             "moving-single-cluster1 on cluster1 is deleted: cluster2 is Healthy and Synced",
         ) in scene.events(SINGLE, "CopyRemoved")
+
+
+def test_applications_that_share_a_placement_move_each_on_its_own(scene: MovePlane) -> None:
+    """The old copy of one waits for its own new copy, whatever the other one does."""
+    left, right = FOLLOWERS
+    with scene.reconciler("moves-shared") as reconciler:
+        scene.prefer(SHARED, "cluster1")
+        for name in FOLLOWERS:
+            wait_for(
+                lambda name=name: "cluster1" in scene.copies(name),  # type: ignore[misc]
+                what=f"{name} on cluster1",
+                timeout=60,
+                seen=lambda name=name: (scene.states(name), scene.error_of(name)),  # type: ignore[misc]
+            )
+            scene.report(name, "cluster1", GOOD, health="Healthy")
+        scene.prefer(SHARED, "cluster2")
+        for name in FOLLOWERS:
+            scene.become(name, "cluster1", "cluster2")
+        scene.report(left, "cluster2", GOOD, health="Healthy")
+        scene.become(left, "cluster2")
+        wait_for(
+            lambda: reconciler.waiting(right) == {"NewCopyNotHealthy"},
+            what="the other one waits for its new copy",
+            seen=reconciler.process.tail,
+        )
+        assert sorted(scene.copies(right)) == ["cluster1", "cluster2"]
+        scene.report(right, "cluster2", GOOD, health="Healthy")
+        scene.become(right, "cluster2")
 
 
 def test_a_decision_that_flips_back_costs_only_the_copy_that_nobody_wants(scene: MovePlane) -> None:

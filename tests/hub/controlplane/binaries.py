@@ -28,7 +28,6 @@ from pathlib import Path
 
 from tests.hub.controlplane.cache import SCRATCH, collect_unused, in_use
 from tests.hub.controlplane.family import (
-    HUB,
     DataRule,
     Family,
     FamilyError,
@@ -212,7 +211,7 @@ class _Builder:
             return Path(self._go("list", "-m", "-f", "{{.Dir}}", module, what=f"folder of {module}").strip())
 
         changed = write_patched(
-            self.family.patches, modules=HUB, scratch=scratch, module_folder=module_folder
+            self.family.patches, modules=self.family.modules, scratch=scratch, module_folder=module_folder
         )
         return [f"-modfile={changed}"]
 
@@ -235,7 +234,7 @@ class _Builder:
                 f"{self.family.name}: with Go {format_version(self._found.version)} from"
                 f" {self._found.program}"
             )
-        return self._found.run(*arguments, what=what, report=self.report)
+        return self._found.run(*arguments, what=what, report=self.report, folder=self.family.modules)
 
     @contextmanager
     def _scratch(self) -> Iterator[Path]:

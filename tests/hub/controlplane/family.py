@@ -1,9 +1,9 @@
 """A family of programs: a folder with family.toml and perhaps Go files, and its folder in the cache.
 
-All families share one Go module, `tests/hub/go.mod`: a library that several of them use has one version
-there, and is compiled once. `family.toml` owns what go.mod cannot say: which package becomes which program,
-its linker flags, which folders of which module are needed beside the programs, and from which version on a
-program that the user already has will do.
+Families share one Go module, `tests/hub/go.mod`: a library that several of them use has one version there,
+and is compiled once. A family whose libraries do not fit has a go.mod of its own in its folder. `family.toml`
+owns what go.mod cannot say: which package becomes which program, its linker flags, which folders of which
+module are needed beside the programs, and from which version on a program that the user already has will do.
 """
 
 import hashlib
@@ -56,6 +56,8 @@ class DataRule:
 class Family:
     name: str
     folder: Path
+    modules: Path
+    """Folder of its go.mod."""
     ldflags: tuple[str, ...]
     tags: tuple[str, ...]
     programs: tuple[ProgramRule, ...]
@@ -114,7 +116,7 @@ def _parsed(name: str, folder: Path, tree: dict[str, Any]) -> Family:
             minimum=parse_version(rule["minimum"]) if "minimum" in rule else None,
             variable=rule.get("variable"),
         )
-        for program, rule in tree["programs"].items()
+        for program, rule in tree.get("programs", {}).items()
     )
     data = tuple(
         DataRule(name=label, module=rule["module"], folder=rule["folder"])
@@ -123,6 +125,7 @@ def _parsed(name: str, folder: Path, tree: dict[str, Any]) -> Family:
     return Family(
         name=name,
         folder=folder,
+        modules=_modules(folder),
         ldflags=tuple(tree.get("ldflags", ())),
         tags=tuple(tree.get("tags", ())),
         programs=programs,
@@ -132,9 +135,17 @@ def _parsed(name: str, folder: Path, tree: dict[str, Any]) -> Family:
     )
 
 
+def _modules(folder: Path) -> Path:
+    return folder if (folder / MODULES[0]).is_file() else HUB
+
+
 def _fingerprint(folder: Path) -> str:
     digest = hashlib.sha256(f"{platform.system()} {platform.machine()}{os.linesep}".encode())
-    for path in [*(HUB / file for file in MODULES), folder / RULES, *sorted(folder.rglob("*.go"))]:
+    for path in [
+        *(_modules(folder) / file for file in MODULES),
+        folder / RULES,
+        *sorted(folder.rglob("*.go")),
+    ]:
         content = path.read_bytes()
         digest.update(f"{path.relative_to(HUB)} {len(content)}\n".encode())
         digest.update(content)

@@ -33,9 +33,9 @@ class Go:
     version: Version
     environment: Mapping[str, str]
 
-    def run(self, *arguments: str, what: str, report: Callable[[str], None]) -> str:
-        """Standard output of `go arguments` in the module's folder, telling `report` every 20 s that it still
-        works.
+    def run(self, *arguments: str, what: str, report: Callable[[str], None], folder: Path = HUB) -> str:
+        """Standard output of `go arguments` in the folder of a module, telling `report` every 20 s that it
+        still works.
         """
         command = [str(self.program), *arguments]
         if nice := shutil.which("nice"):
@@ -43,7 +43,7 @@ class Go:
         started = time.monotonic()
         with subprocess.Popen(
             command,
-            cwd=HUB,
+            cwd=folder,
             env=dict(self.environment),
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -58,9 +58,9 @@ class Go:
             tail = "\n".join(f"    {line}" for line in (errors or output).splitlines()[-TAIL_LINES:])
             raise GoError(
                 f"{what} failed after {time.monotonic() - started:.0f} s: go {' '.join(arguments[:1])} in"
-                f" tests/hub ended with {process.returncode}\n{tail}\n  What helps: a network path to GOPROXY"
-                " for a cold module cache, 4 GB of free disk and memory; the next run goes on where this one"
-                " stopped."
+                f" {folder.relative_to(HUB.parent.parent)} ended with {process.returncode}\n{tail}\n  What"
+                " helps: a network path to GOPROXY for a cold module cache, 4 GB of free disk and memory; the"
+                " next run goes on where this one stopped."
             )
         return output
 
