@@ -14,6 +14,8 @@ from demo.signals import Stop
 
 CONTENT: Final = Path(__file__).with_name("repository")
 BRANCH: Final = "main"
+SCORING_APIS: Final = Path(__file__).with_name("scoringapis")
+"""Scorers that are added in the course of the demo."""
 _REPLACED: Final = ("apps", "clusters", "config", "locks", "scorers")
 COMMAND_SECONDS: Final = 60
 
@@ -44,6 +46,10 @@ class FleetRepository:
             shutil.rmtree(self.root / name, ignore_errors=True)
         shutil.copytree(CONTENT, self.root, dirs_exist_ok=True)
 
+    def add_scoring_apis(self) -> None:
+        """Adds the scorers that have a scoring API."""
+        shutil.copytree(SCORING_APIS, self.root / "scorers", dirs_exist_ok=True)
+
     def edit(self, path: str, before: str, after: str) -> None:
         """Replaces text that appears exactly once in a file. Raises DemoError otherwise."""
         file = self.root / path
@@ -52,6 +58,10 @@ class FleetRepository:
             msg = f"{file} does not hold {before!r} once"
             raise DemoError(msg)
         file.write_text(text.replace(before, after), "utf-8")
+
+    def show(self, path: str) -> Command:
+        """The text of a file, as `cat` shows it."""
+        return Command(text=f"cat {path}", output=(self.root / path).read_text("utf-8"), code=0)
 
     def product(self, *arguments: str, expect: int = 0) -> Command:
         """Runs `gitops-dsf` in the repository. Raises DemoError when it ends with another code."""

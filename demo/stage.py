@@ -4,6 +4,7 @@ scores.
 
 import sys
 import time
+from collections import ChainMap
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
@@ -26,6 +27,8 @@ from demo.signals import Stop
 from gitops_dsf.simulator import Verdict
 
 PROMETHEUS: Final = "prometheus-operated.monitoring.svc:9090"
+QUERY_SCORER: Final = "cpu-free"
+"""Score name of the scorer without a scoring API, with which the demo begins."""
 SCORERS: Final = {
     "cpu-headroom-forecast": ("headroom_forecast", "cpu-headroom-forecast.scoring.svc:8000"),
     "vcpu-cost": ("cost", "vcpu-cost.scoring.svc:8000"),
@@ -116,7 +119,8 @@ class Stage:
         started = {}
         for cluster in self.loads:
             dns = self._stack.enter_context(
-                cluster_dns(cluster, {**self._services, PROMETHEUS: self._sources[cluster]})
+                # Scoring APIs that start later are found, too.
+                cluster_dns(cluster, ChainMap({PROMETHEUS: self._sources[cluster]}, self._services))
             )
             flags = [
                 f"--cluster-name={cluster}",

@@ -10,12 +10,13 @@ from demo.history import Move
 from demo.load import ClusterLoad
 from demo.narrator import Narrator
 from demo.prometheus import PrometheusBinary
-from demo.stage import EXAMPLES, PROMETHEUS, SCORERS, Stage
+from demo.stage import EXAMPLES, PROMETHEUS, QUERY_SCORER, SCORERS, Stage
 
-STEPS: Final = 9
+STEPS: Final = 10
 APPLICATION: Final = "guestbook"
 PEAK_PERCENT: Final = 96.0
 EASED_PERCENT: Final = 55.0
+APPLICATION_FILE: Final = "apps/guestbook.yaml"
 SCORER_FILE: Final = "scorers/vcpu-cost.yaml"
 LINE_SECONDS: Final = 1.5
 MOVE_SECONDS: Final = 30.0
@@ -49,6 +50,7 @@ class Story:
         self._content()
         self._programs()
         self._first_decision()
+        self._scoring_apis()
         self._pull_request()
         self._delivery()
         self._peak()
@@ -64,22 +66,21 @@ class Story:
             self._tell.command(command, lines=1)
 
     def _content(self) -> None:
-        self._tell.step("Four clusters, two scorers, one application")
+        self._tell.step("Four clusters, one query, one application")
         self._tell.say(
-            f"The example files are replaced by the demo's: clusters {', '.join(self._stage.loads)}; scorers"
-            f" {' and '.join(SCORERS)}; and {APPLICATION}, which is to run on one cluster, where both scores"
-            " together are best. `validate` checks every file, `render` writes the tree that Argo CD would"
-            " apply to the hub: one ManifestWork per cluster, Placement, ApplicationSet and so on. The"
-            f" commands below run in {shown(self._fleet.root)}."
+            f"The example files are replaced by the demo's: clusters {', '.join(self._stage.loads)};"
+            f" {APPLICATION}, which is to run on one cluster, where the score is best; and one Query scorer,"
+            f" {QUERY_SCORER}. Its query is the scorer: the value is the score, and no server has to be"
+            " written. `validate` checks every file, `render` writes the tree that Argo CD would apply to the"
+            " hub: one ManifestWork per cluster, Placement, ApplicationSet and so on. The commands below run"
+            f" in {shown(self._fleet.root)}."
         )
         self._fleet.fill()
-        self._tell.command(self._fleet.product("validate"))
-        self._tell.command(self._fleet.product("render"))
-        for command in self._fleet.commit("Score by CPU headroom and cost; place guestbook"):
-            self._tell.command(command)
+        self._tell.command(self._fleet.show(f"scorers/{QUERY_SCORER}.yaml"), lines=30)
+        self._commit("Score by free CPU; place guestbook")
 
     def _programs(self) -> None:
-        self._tell.step("Scoring APIs, metrics and agents start")
+        self._tell.step("Metrics and agents start")
         if self._binary is None:
             self._tell.say(
                 "No Prometheus is used (one in the PATH would be): a small built-in source of each cluster"
@@ -91,12 +92,6 @@ class Story:
                 " synthetic load every second."
             )
         self._stage.start_sources(self._binary)
-        for name, authority in self._stage.start_scorers().items():
-            where = shown(EXAMPLES / SCORERS[name][0])
-            self._tell.seen(
-                f"{name:<22} http://{authority}   gitops-dsf scorer run {SCORERS[name][0]}:app --app-dir"
-                f" {where}"
-            )
         for cluster, authority in self._stage.start_agents().items():
             self._tell.seen(
                 f"agent of {cluster:<13} http://{authority}   gitops-dsf-agent run --cluster-name {cluster}"
@@ -113,18 +108,56 @@ class Story:
         self._tell.say(
             "The ConfigMap in each rendered ManifestWork is written into the mounted directories of"
             f" {len(changed)} agents, by a swap of the ..data link as the kubelet does it (a real one takes"
-            " 60 to 90 s for a change). The agents see it, query their metrics and call the scoring APIs"
-            " every second, and publish AddOnPlacementScores, here as files."
+            " 60 to 90 s for a change). The agents see it, ask their Prometheus every second, and publish the"
+            " values as AddOnPlacementScores, here as files."
         )
-        self._stage.until(lambda: not self._stage.hub.pending(), what="every agent has published both scores")
+        self._stage.until(lambda: not self._stage.hub.pending(), what="every agent has published its score")
         self._stage.observe()
         self._tell.command(self._fleet.product("simulate", "--scores", "../hub"))
         self._tell.say(
-            f"So {self._where()} gets {APPLICATION}. The simulator computes what OCM's placement controller"
-            f" would. From here on the points are shown as the mean of both scores, * where {APPLICATION}"
-            " runs:"
+            f"So {self._where()} gets {APPLICATION}: one YAML file of a scorer was enough. The simulator"
+            " computes what OCM's placement controller would. From here on the points of each cluster are"
+            f" shown, * where {APPLICATION} runs:"
         )
         self._watch(self._stage.pace.watch)
+
+    def _scoring_apis(self) -> None:
+        self._tell.step("Scoring APIs, for what a query cannot say")
+        self._tell.say(
+            "A forecast and a price list are no query. Two scoring APIs give them:"
+            f" {' and '.join(SCORERS)}. They start, and their scorers come into git. Once every cluster has"
+            f" their scores, {APPLICATION} is ranked by both together: a score that is missing counts as 0."
+        )
+        for name, authority in self._stage.start_scorers().items():
+            where = shown(EXAMPLES / SCORERS[name][0])
+            self._tell.seen(
+                f"{name:<22} http://{authority}   gitops-dsf scorer run {SCORERS[name][0]}:app --app-dir"
+                f" {where}"
+            )
+        self._fleet.add_scoring_apis()
+        self._commit("Score by a forecast and by prices")
+        self._stage.deliver()
+        self._stage.until(lambda: not self._stage.hub.pending(), what="every agent has published all scores")
+        ranked = "".join(f"    - scorer: {name}\n" for name in SCORERS)
+        self._fleet.edit(APPLICATION_FILE, f"    - scorer: {QUERY_SCORER}\n", ranked)
+        self._fleet.edit(APPLICATION_FILE, "stickiness: 20 ", "stickiness: 15 ")
+        self._tell.command(self._fleet.git("diff", "--unified=0", APPLICATION_FILE))
+        self._commit(f"Rank {APPLICATION} by the forecast and the prices")
+        self._look_on()
+        self._stage.happened("commit", f"commit {self._fleet.head()}: ranked by {' and '.join(SCORERS)}")
+        self._stage.deliver()
+        self._look_on()
+        self._tell.say(
+            "The agents post the same metrics to the scoring APIs now. The points are the mean of both"
+            " scores:"
+        )
+        self._watch(self._stage.pace.watch)
+
+    def _commit(self, message: str) -> None:
+        self._tell.command(self._fleet.product("validate"))
+        self._tell.command(self._fleet.product("render"))
+        for command in self._fleet.commit(message):
+            self._tell.command(command)
 
     def _pull_request(self) -> None:
         self._tell.step("A pull request: let prices count")
@@ -141,10 +174,7 @@ class Story:
             SCORER_FILE, "free becomes 100, 20 cents become 1", "3 cents become 100, 7 cents become 1"
         )
         self._tell.command(self._fleet.git("diff", "--unified=0", SCORER_FILE))
-        self._tell.command(self._fleet.product("validate"))
-        self._tell.command(self._fleet.product("render"))
-        for command in self._fleet.commit("Let prices count: vcpu-cost from 3 to 7 cents"):
-            self._tell.command(command)
+        self._commit("Let prices count: vcpu-cost from 3 to 7 cents")
         self._look_on()
         self._tell.say("CI comments on the pull request what would change, with the scores of this moment:")
         preview = self._fleet.product("diff", "--base", "main", "--scores", "../hub")

@@ -19,8 +19,9 @@ STYLE: Final = Path(__file__).with_name("style.css")
 POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'"
 
 LEAD: Final = (
-    "Scoring APIs judge every cluster by its metrics; Open Cluster Management ranks the clusters by the"
-    " scores, and Argo CD follows. How clusters are scored is YAML in git, and so is every change of it."
+    "Every cluster is scored by its metrics; Open Cluster Management ranks the clusters by the scores, and"
+    " Argo CD follows. The first score is a Query scorer, whose query is the score. Two scoring APIs follow,"
+    " for what a query cannot say. How clusters are scored is YAML in git, and so is every change of it."
 )
 HONEST: Final = (
     "the load is synthetic, and a second stands for a minute. Real are the git repository, the agents, the"

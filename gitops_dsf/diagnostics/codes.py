@@ -112,6 +112,7 @@ FIELD_OF_AN_API = _error("DSF132", "field of a scoring API in a scorer without o
 QUERY_WITHOUT_SOURCE = _error("DSF133", "Query scorer without a metric source")
 DEFAULT_SCORE = _error("DSF134", "defaultScore that cannot be published")
 EMPTY_PLACEHOLDER = _warning("DSF135", "placeholder that is empty in every score")
+SERIES_SHARE_ITEM = _warning("DSF136", "several series for one score item")
 UNKNOWN_SOURCE = _error("DSF137", "MetricSource that does not exist")
 SOURCE_BESIDE_REF = _error("DSF138", "field beside a reference to a MetricSource")
 SOURCE_LACKING = _error("DSF139", "MetricSource without a variant for a cluster")

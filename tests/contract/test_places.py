@@ -76,6 +76,7 @@ PLACES: dict[str, str] = {
     "DSF133": "scorers/cpu.yaml:9:18",
     "DSF134": "scorers/cpu.yaml:21:3",
     "DSF135": "scorers/cpu.yaml:14:39",
+    "DSF136": "scorers/cpu.yaml:11:22",
     "DSF137": "scorers/cpu.yaml:9:17",
     "DSF138": "scorers/cpu.yaml:11:5",
     "DSF139": "scorers/cpu.yaml:9:17",

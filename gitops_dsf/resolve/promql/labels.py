@@ -1,5 +1,6 @@
 """Which labels the result of an expression can have, as far as grouping decides it."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,6 +47,16 @@ _NONE = _Labels(frozenset(), open=False)
 def can_have(tree: Any, label: str) -> bool:  # noqa: ANN401 - a promql_parser expression
     """Whether a series of the result may have the label. True if that depends on the data."""
     return _labels(tree, 0).has(label)
+
+
+def others(tree: Any, names: Iterable[str]) -> bool | None:  # noqa: ANN401 - a promql_parser expression
+    """Whether the series of the result can differ in labels beside these. None if that depends on the
+    labels of a metric.
+    """
+    found = _labels(tree, 0)
+    if found.open:
+        return None
+    return not found.names <= frozenset(names)
 
 
 def _labels(tree: Any, depth: int) -> _Labels:  # noqa: ANN401 - a promql_parser expression

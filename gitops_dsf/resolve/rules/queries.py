@@ -3,14 +3,14 @@
 import re
 from collections.abc import Callable, Iterator
 
-from dsf_wire.dimension import LABELS, PLACEHOLDERS, placeholders
+from dsf_wire.dimension import DEFAULT_FORMAT, LABELS, PLACEHOLDERS, label_placeholders, placeholders
 from dsf_wire.measures import SOURCE_TYPE, MeasureError, select
 from dsf_wire.query import Part, split
-from gitops_dsf.diagnostics import Diagnostic, codes
+from gitops_dsf.diagnostics import Diagnostic, Severity, codes
 from gitops_dsf.repository.model.suggestion import did_you_mean
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.overlay import Overlay
-from gitops_dsf.resolve.promql import Checked, can_have, check
+from gitops_dsf.resolve.promql import Checked, can_have, check, others
 from gitops_dsf.resolve.promql.tokens import tokens
 
 _CODES = {"syntax": codes.PROMQL, "function": codes.UNKNOWN_FUNCTION, "result": codes.RESULT_TYPE}
@@ -135,6 +135,35 @@ def _labels_of(overlay: Overlay) -> Callable[[str], bool] | None:
     if not parsed or any(checked.tree is None for checked in parsed):
         return None
     return lambda label: any(can_have(checked.tree, label) for checked in parsed)
+
+
+def series_have_items_of_their_own(context: Context) -> Iterator[Diagnostic]:
+    """Of several series with the same item name, scoreAggregation Last takes the last one of the answer. No
+    metric source promises an order.
+    """
+    for overlay in context.overlays.values():
+        scorer = overlay.scorer
+        if not overlay.scored_by_query or scorer.document.has(("spec", "scoreAggregation")):
+            continue
+        if scorer.value.spec.score_destination == "None":
+            continue
+        template = scorer.value.spec.score_dimension_format or DEFAULT_FORMAT
+        names = [item.name for item in label_placeholders(template)]
+        for index, (part, checked) in enumerate(_parsed(overlay)):
+            if checked.tree is None:
+                continue
+            several = others(checked.tree, names)
+            if several is False and (index == 0 or names):
+                continue
+            message = f"several series can have the item {template}, and the last one of the answer counts"
+            wanted = f"by ({', '.join(names)}) " if names else ""
+            hint = (
+                f"aggregate them, as in avg {wanted}(...), or write scoreAggregation: Mean, Min, Max or Sum"
+            )
+            severity = Severity.NOTICE if several is None else None
+            yield codes.SERIES_SHARE_ITEM.at(
+                overlay.query.inside(part.offset), message, hint, severity=severity
+            )
 
 
 _OPERATORS_ELSEWHERE = {

@@ -71,6 +71,7 @@ RULES: Final[tuple[Rule, ...]] = (
     query_scorers.query_scorers_have_no_api,
     query_scorers.query_scorers_have_a_source,
     query_scorers.default_scores_can_be_published,
+    queries.series_have_items_of_their_own,
     images.images_have_digests,
     metric_sources.sources_exist,
     metric_sources.references_stand_alone,

@@ -92,6 +92,7 @@ def _inputs(before: EffectiveScorer, after: EffectiveScorer) -> Iterator[tuple[s
     yield "scoring type", before.scoring_type, after.scoring_type
     yield "scoring API", before.scoring_endpoint, after.scoring_endpoint
     yield "arguments", before.arguments, after.arguments
+    yield "defaultScore", before.default_score, after.default_score
     yield "score name", before.score_name, after.score_name
     yield "scoreAggregation", before.aggregation, after.aggregation
     yield "scoreDimensionFormat", before.dimension_format, after.dimension_format

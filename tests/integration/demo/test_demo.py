@@ -102,7 +102,7 @@ def test_the_commit_moved_the_score_that_it_changed_and_the_load_the_other(told:
         )
         return dict(look["scores"][name])
 
-    (_, by_commit, by_load), events = told.history["moves"][:3], told.history["events"]
+    (_, by_commit, by_load), events = told.history["moves"][:3], told.history["events"][1:]
     before, after = (scores("vcpu-cost", at) for at in (events[0]["seconds"], by_commit["seconds"]))
     # 6.2 cents: floor(100 - 99 * 6.2 / 20) before, floor(100 - 99 * (6.2 - 3) / 4) after.
     assert (before["eu-west-1"], after["eu-west-1"]) == (69, 20)
@@ -119,8 +119,23 @@ def test_clusters_differ_although_their_configuration_is_the_same(told: Told) ->
     assert json.loads(configurations.pop())[0]["sourceEndpoint"].startswith(
         "http://prometheus-operated.monitoring.svc:9090/"
     )
-    first = told.history["looks"][0]["scores"]
-    assert len(set(first["vcpu-cost"].values())) == 4
+    last = told.history["looks"][-1]["scores"]
+    assert len(set(last["vcpu-cost"].values())) == 4
+
+
+def test_it_begins_with_a_query_and_without_a_scoring_api(told: Told) -> None:
+    """The first decision has one scorer, whose query is the score. The report says so."""
+    first = told.history["looks"][0]
+    assert list(first["scores"]) == ["cpu-free"]
+    free = {name: 100 - percent for name, percent in first["load"].items()}
+    for name, score in first["scores"]["cpu-free"].items():
+        assert abs(score - free[name]) <= 5, (name, score, free)
+    assert "The first score is a Query scorer" in told.report
+    assert "type: Query" in told.report
+    assert told.history["events"][0]["text"].endswith("ranked by cpu-headroom-forecast and vcpu-cost")
+    before, after = told.said.split("Scoring APIs, for what a query cannot say")
+    assert "scorer run" not in before
+    assert after.count("gitops-dsf scorer run") == 2
 
 
 def test_the_preview_foretold_the_move(told: Told) -> None:
@@ -196,7 +211,7 @@ def test_the_report_tells_the_story_and_asks_for_nothing(told: Told) -> None:
         assert move["reason"] in page.text
     for event in told.history["events"]:
         assert event["text"] in page.text
-    assert len(page.drawings) == 2 + 3
+    assert len(page.drawings) == 2 + 4
     identifiers = re.findall(r'\bid="([^"]+)"', told.report)
     assert len(identifiers) == len(set(identifiers))
     for drawing in page.drawings:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gitops_dsf.diagnostics import Diagnostic
+from gitops_dsf.diagnostics import Diagnostic, Severity
 from gitops_dsf.repository.load import Loaded, load_text
 from gitops_dsf.repository.model.validate import declare
 from gitops_dsf.resolve.context import context_of
@@ -142,7 +142,31 @@ def test_without_a_source_there_is_nothing_to_score() -> None:
 )
 def test_labels_that_the_query_drops(template: str, codes: list[str]) -> None:
     text = changed("avg(up)", "avg by (node) (up)", more=f"  scoreDimensionFormat: '{template}'\n")
+    text += "  scoreAggregation: Mean\n"
     assert [item.code for item in findings(scorers=text)] == codes
+
+
+@pytest.mark.parametrize(
+    ("query", "more", "severity"),
+    [
+        ("avg(up)", "", None),
+        ("vector(1)", "", None),
+        ("100 * (1 - avg(up))", "", None),
+        ("up", "", Severity.NOTICE),
+        ("rate(up[5m])", "", Severity.NOTICE),
+        ("sum by (node) (up)", "", Severity.WARNING),
+        ("topk(1, sum by (node) (up))", "", Severity.WARNING),
+        ("sum by (node) (up)", "  scoreAggregation: Last\n", None),
+        ("sum by (node) (up)", "  scoreDimensionFormat: '${node}'\n", None),
+        ("sum by (node, pod) (up)", "  scoreDimensionFormat: '${node}'\n", Severity.WARNING),
+        ("sum without (node) (up)", "  scoreDimensionFormat: '${pod}'\n", Severity.NOTICE),
+        ("avg(up); avg(down)", "", Severity.WARNING),
+        ("sum by (node) (up); sum by (node) (down)", "  scoreDimensionFormat: '${node}'\n", None),
+    ],
+)
+def test_several_series_for_one_item(query: str, more: str, severity: Severity | None) -> None:
+    found = findings(scorers=changed("query: avg(up)", f"query: '{query}'", more=more))
+    assert [(item.code, item.severity) for item in found] == ([("DSF136", severity)] if severity else [])
 
 
 @pytest.mark.parametrize("query", ["up[5m]", '"text"'])
