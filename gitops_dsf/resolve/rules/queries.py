@@ -141,7 +141,7 @@ def series_have_items_of_their_own(context: Context) -> Iterator[Diagnostic]:
     """Of several series with the same item name, scoreAggregation Last takes the last one of the answer. No
     metric source promises an order.
     """
-    for overlay in context.overlays.values():
+    for overlay in context.each_variant:
         scorer = overlay.scorer
         if not overlay.scored_by_query or scorer.document.has(("spec", "scoreAggregation")):
             continue

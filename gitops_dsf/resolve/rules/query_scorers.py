@@ -50,7 +50,7 @@ def query_scorers_have_no_api(context: Context) -> Iterator[Diagnostic]:
 
 def query_scorers_have_a_source(context: Context) -> Iterator[Diagnostic]:
     """Without a source there is no series, and so no score."""
-    for overlay in context.overlays.values():
+    for overlay in context.each_variant:
         if overlay.scored_by_query and overlay.kind_of_source == "None":
             yield codes.QUERY_WITHOUT_SOURCE.at(
                 overlay.source_type.position,
@@ -61,7 +61,7 @@ def query_scorers_have_a_source(context: Context) -> Iterator[Diagnostic]:
 
 def default_scores_can_be_published(context: Context) -> Iterator[Diagnostic]:
     """The default score needs a source that can be without series, and an item name without labels."""
-    for overlay in context.overlays.values():
+    for overlay in context.each_variant:
         scorer, spec = overlay.scorer, overlay.scorer.value.spec
         if spec.default_score is None or context.waits_for_lock(scorer):
             continue
