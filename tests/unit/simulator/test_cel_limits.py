@@ -138,6 +138,8 @@ def test_versions(expression: str, expected: bool) -> None:
         ("url('https://h:1/p?a=1&b=2&a=3').getQuery() == {'a': ['1', '3'], 'b': ['2']}", True),
         ("url('https://[::1]:1/p').getHostname() == '::1'", True),
         ("url('https://[::1]:1/p').getHost() == '[::1]:1'", True),
+        ("url('https://h').getQuery() == {}", True),
+        ("[1].filter(x, x > 5).sum() == 0", True),
         ("url('https://h').getPort() == '' && url('https://h').getEscapedPath() == ''", True),
         ("""'{"a": "\\\\u00e9"}'.parseJSON().a == 'é'""", True),
         ("'[1]'.parseJSON()[0] == 1.0", True),
@@ -165,6 +167,12 @@ def test_lists_quantities_texts_and_urls(expression: str, expected: bool) -> Non
         ("url('') == url('')", "empty url"),
         ("[dyn(1), dyn(true)].max() == 1", "no such overload"),
         ("[dyn('a')].sum() == 1", "no such overload"),
+        ("[dyn(1), dyn('a')].max() == 1", "no such overload"),
+        ("[1].filter(x, x > 5).max() == 1", "called on empty list"),
+        ("[1].filter(x, x > 5).min() == 1", "called on empty list"),
+        ("quantity('9223372036854775807').asInteger() == 1", "cannot convert value to integer"),
+        ("cidr('10.0.0.0/8/8') == cidr('10.0.0.0/8')", "network address '10.0.0.0/8/8'"),
+        ("'a'.find(managedCluster.metadata.name + '[') == ''", "error parsing regexp: missing ]"),
         ("[dyn(true)].sum() == 1", "no such overload"),
         ("[dyn(1), dyn(1.5)].sum() == 1", "no such overload"),
     ],
@@ -256,6 +264,7 @@ def test_the_same_comprehensions_over_few_elements_are_answered() -> None:
         ("managedCluster.metadata.name == 1 + x", 36, "undeclared reference to 'x'"),
         ("'a'.find('[') == ''", 9, "error parsing regexp"),
         ("'a'.findAll( '(' , 1) == []", 13, "error parsing regexp"),
+        ("'a'.find(r'[') == ''", 9, "missing ]"),
     ],
 )
 def test_the_place_of_a_mistake(expression: str, offset: int, words: str) -> None:
@@ -333,3 +342,10 @@ def test_the_limit_of_brackets(count: int, answered: bool) -> None:
 def test_the_limit_of_characters(length: int, answered: bool) -> None:
     text = "true" + " " * (length - 4)
     assert isinstance(answer(text), Unsupported) is not answered
+
+
+def test_endpoints_of_a_cluster_as_cel_sees_them() -> None:
+    document = cluster("c1")
+    document["spec"]["managedClusterClientConfigs"] = [{"caBundle": "YQ=="}, {"url": "https://c1"}]
+    shown = cluster_view(document)["spec"]["managedClusterClientConfigs"]
+    assert shown == [{"url": "", "caBundle": "YQ=="}, {"url": "https://c1"}]

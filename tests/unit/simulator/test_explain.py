@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from gitops_dsf.simulator import explain, margins, simulate
-from tests.unit.simulator.hub import GROUP, NOW, cluster, decision, exact, hub, placement, run, score
+from gitops_dsf.simulator.explanation import Flip
+from tests.unit.simulator.hub import GROUP, NOW, cel, cluster, decision, exact, hub, placement, run, score
 
 SCORES = {"c1": 10, "c2": 20, "c3": 30}
 
@@ -102,6 +103,7 @@ def test_resource_without_data_is_noted() -> None:
         None,
         "no allocatable and capacity reported, adds 0",
     )
+    assert found.contributions[0].points == 0
 
 
 def test_every_cluster_selected() -> None:
@@ -246,3 +248,42 @@ def test_margins(values: dict[str, int], number: int, margins_of: dict[str, int]
     verdict = run(*objects)
     assert margins(verdict) == margins_of
     assert {name: explain(verdict, name).margin for name in values} == margins_of
+
+
+def test_margins_without_a_selection() -> None:
+    assert margins(run(*three(number=0))) == {}
+
+
+@pytest.mark.parametrize(
+    ("needed", "text"),
+    [(11, "AddOn/r/a rises from 10 to 11"), (9, "AddOn/r/a falls from 10 to 9")],
+)
+def test_a_change_by_one_point(needed: int, text: str) -> None:
+    assert str(Flip("AddOn/r/a", 1, 10, needed)) == text
+
+
+@pytest.mark.parametrize(("needed", "reachable"), [(-100, True), (-101, False), (100, True), (101, False)])
+def test_what_a_score_can_be(needed: int, reachable: bool) -> None:
+    assert Flip("AddOn/r/a", 1, 10, needed).reachable is reachable
+
+
+@pytest.mark.parametrize(("name", "words"), [("c1", "keeps its decision"), ("c2", "has no decision")])
+def test_why_a_cluster_is_in_a_decision_that_is_not_made_again(name: str, words: str) -> None:
+    document = placement()
+    document["metadata"]["annotations"] = {f"{GROUP}/experimental-scheduling-disable": "true"}
+    found = explain(run(cluster("c1"), cluster("c2"), decision("c1"), document), name)
+    assert found.selected is (name == "c1")
+    assert found.reason == (
+        f"the cluster {words}: scheduling is disabled by annotation: PlacementDecisions stay as they are"
+    )
+
+
+def test_why_a_cluster_is_in_a_decision_that_is_unknown() -> None:
+    found = explain(run(cluster("c1"), placement(predicates=cel("'%d'.format([1]) == '1'"))), "c1")
+    assert found.reason.startswith('unknown: CEL expression "')
+
+
+def test_a_score_that_expires_later_has_no_note() -> None:
+    later = score("c1", until="2026-06-02T00:00:00Z", a=9)
+    found = explain(run(cluster("c1"), later, placement(prioritizerPolicy=exact(("r/a", 2)))), "c1")
+    assert [(part.note, part.points) for part in found.contributions] == [("", 18)]

@@ -213,8 +213,10 @@ def test_defaults_leave_what_is_written() -> None:
         {"kind": "Placement", "metadata": {"name": "p"}, "spec": spec},
         {"kind": "Placement", "metadata": {"name": "q"}, "spec": {"decisionStrategy": {}}},
         {"kind": "Pod"},
+        {"kind": "Placement", "spec": {"prioritizerPolicy": {"mode": "Exact"}}},
     ]
-    one, two, three, four = with_defaults(documents)
+    one, two, three, four, five = with_defaults(documents)
+    assert five["spec"] == {"prioritizerPolicy": {"mode": "Exact"}}
     assert one["metadata"]["labels"] == {"env": "prod", f"{GROUP}/clusterset": "default"}
     assert two["spec"] == {
         "prioritizerPolicy": {

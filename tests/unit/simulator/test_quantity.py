@@ -92,3 +92,8 @@ def test_the_largest_exponent() -> None:
 
 def test_a_quantity_equals_no_number() -> None:
     assert parse("1") != 1
+
+
+@pytest.mark.parametrize("text", ["1e400", "-1e400"])
+def test_a_number_beyond_every_float_is_infinite(text: str) -> None:
+    assert parse(text).approximate() == float("-inf" if text.startswith("-") else "inf")

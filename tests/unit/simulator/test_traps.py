@@ -600,3 +600,71 @@ def test_the_note_on_zero_clusters() -> None:
 def test_a_taint_without_effect_hides_no_other() -> None:
     taints = [{"key": "p", "effect": "PreferNoSelect"}, {"key": "k", "effect": "NoSelect"}]
     assert run(cluster("c1", taints=taints), placement()).ranked == ()
+
+
+def test_the_notes_on_scores() -> None:
+    verdict = run(
+        cluster("c1"),
+        cluster("c2"),
+        score("c1", until="2026-05-31T00:00:00Z", a=1),
+        score("c2", until="2026-06-01T01:00:00Z", a=1),
+        placement(prioritizerPolicy=exact(("r/a", 1))),
+    )
+    assert verdict.notes == (
+        (
+            "AddOnPlacementScores c1/r expired: each counts as 0, which beats every negative score, and OCM"
+            " repeats its pass with growing delay until the score is renewed"
+        ),
+        "the next score expires at 2026-06-01T01:00:00+00:00; OCM notices up to 600 s later",
+    )
+
+
+def test_the_first_of_several_scores_that_expire() -> None:
+    """Only scores of clusters that passed the filters count."""
+    taint = {"key": "k", "effect": "NoSelect"}
+    verdict = run(
+        cluster("c0", taints=[taint]),
+        cluster("c1"),
+        cluster("c2"),
+        score("c0", until="2026-06-01T00:10:00Z", a=1),
+        score("c1", until="2026-06-01T00:30:00Z", a=1),
+        score("c2", until="2026-06-01T00:20:00Z", a=1),
+        score("c1", "q", until="2026-06-01T00:40:00Z", b=1),
+        placement(prioritizerPolicy=exact(("r/a", 1), ("q/b", 1))),
+    )
+    assert verdict.looks_again.next_expiry is not None
+    assert verdict.looks_again.next_expiry.isoformat() == "2026-06-01T00:20:00+00:00"
+    assert verdict.looks_again.unnoticed == (
+        "AddOnPlacementScore c2/r expires at 2026-06-01T00:20:00+00:00",
+        "AddOnPlacementScore c1/q expires at 2026-06-01T00:40:00+00:00",
+    )
+
+
+def test_the_notes_on_what_is_not_scheduled() -> None:
+    disabled, deleting = placement(), placement()
+    disabled["metadata"]["annotations"] = {f"{GROUP}/experimental-scheduling-disable": "true"}
+    deleting["metadata"]["deletionTimestamp"] = NOW
+    assert run(cluster("c1"), disabled).notes == (
+        "scheduling is disabled by annotation: PlacementDecisions stay as they are",
+    )
+    assert run(cluster("c1"), deleting).notes == ("the Placement is being deleted: OCM does not schedule it",)
+
+
+def test_a_bad_selector_of_a_cluster_set_ends_the_pass() -> None:
+    objects = hub(cluster("c1"), placement())
+    bad = {"matchExpressions": [{"key": "k", "operator": "in", "values": ["v"]}]}
+    objects[0]["spec"]["clusterSelector"] = {"selectorType": "LabelSelector", "labelSelector": bad}
+    verdict = simulate(objects, "ns/p", NOW)
+    assert verdict.outcome is Outcome.FAILED
+    assert str(verdict.sync_error).startswith('failed to get clusters from ClusterSet "s1": ')
+
+
+def test_each_predicate_has_its_reason() -> None:
+    predicates = [
+        {"requiredClusterSelector": {"labelSelector": {"matchLabels": {"a": "b"}}}},
+        *cel("managedCluster.metadata.name == 'c9'"),
+    ]
+    assert run(cluster("c1"), placement(predicates=predicates)).dropped["c1"].reason == (
+        "predicates[0]: label a in (b) does not hold: the cluster does not have it; predicates[1]: CEL"
+        " expression \"managedCluster.metadata.name == 'c9'\" is false"
+    )
