@@ -154,7 +154,7 @@ def story(send: Send, name: str) -> Iterator[object]:
     yield seen("with force", ours({"a": 5, "n": 7}, force=True)[0])
     yield seen("without an item of which the other one owns a part", ours({"n": 7})[0])
     entries = send("GET", f"{BASE}/{name}")[1]["metadata"]["managedFields"]
-    part = {f'k:{{"name":"{item}"}}': {".": {}, "f:name": {}, "f:value": {}} for item in "abn"}
+    part: Object = {f'k:{{"name":"{item}"}}': {".": {}, "f:name": {}, "f:value": {}} for item in "abn"}
     mine = {
         **next(one for one in entries if one["manager"] == AGENT_MANAGER),
         "fieldsV1": {"f:status": {"f:scores": part}},

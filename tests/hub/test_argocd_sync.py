@@ -384,11 +384,11 @@ def test_a_file_that_somebody_adds_is_refused(synced: Synced) -> None:
         for directory in places:
             name = f"gitops-dsf-{directory}"
             wait_for(
-                lambda name=name: refusal(synced, name),
+                lambda name=name: refusal(synced, name),  # type: ignore[misc]
                 what=f"{name} refuses it",
                 timeout=90,
-                seen=lambda name=name: state(synced.hub, name),
-            )  # type: ignore[misc]
+                seen=lambda name=name: state(synced.hub, name),  # type: ignore[misc]
+            )
         assert "ClusterRoleBinding is not permitted in project gitops-dsf" in refusal(
             synced, "gitops-dsf-platform"
         )

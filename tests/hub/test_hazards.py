@@ -88,6 +88,11 @@ class Hand:
     def condition(self, name: str, kind: str) -> tuple[str, str, str] | None:
         return condition(self.hub, name, kind, namespace=NAMESPACE)
 
+    def true(self, name: str, kind: str) -> tuple[str, str, str] | None:
+        """The condition if its status is True."""
+        found = self.condition(name, kind)
+        return found if found is not None and found[0] == "True" else None
+
     def leaves(self) -> None:
         for item in self.hub.list(PLACEMENT, namespace=NAMESPACE):
             self.hub.delete(PLACEMENT, item["metadata"]["name"], namespace=NAMESPACE)
@@ -136,15 +141,9 @@ def test_a_mistake_in_a_placement_takes_every_cluster_away(hand: Hand, mistake: 
     hand.sees(name, *ALL)
     hand.edits(name, **mistake)
     hand.sees(name)
-    found = wait_for(
-        lambda: (
-            (hand.condition(name, MISCONFIGURED) or ("",))[0] == "True"
-            and hand.condition(name, MISCONFIGURED)
-        ),
-        what="it says so",
-    )
-    assert found[1] == "Misconfigured"
-    assert message in found[2]
+    _, reason, words = wait_for(lambda: hand.true(name, MISCONFIGURED), what="it says so")
+    assert reason == "Misconfigured"
+    assert message in words
 
 
 def test_zero_clusters_takes_every_cluster_away(hand: Hand) -> None:
@@ -365,10 +364,10 @@ def test_two_works_with_one_object_overwrite_each_other_and_both_say_applied(
             hub.delete(WORK, f"hazard-{writer}", namespace="cluster1")
         for writer in ("first", "second"):
             wait_for(
-                lambda writer=writer: hub.find(WORK, f"hazard-{writer}", namespace="cluster1") is None,
+                lambda writer=writer: hub.find(WORK, f"hazard-{writer}", namespace="cluster1") is None,  # type: ignore[misc]
                 what="gone",
                 timeout=60,
-            )  # type: ignore[misc]
+            )
         spoke.delete("v1/Namespace", CONFLICT)
 
 

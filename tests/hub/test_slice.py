@@ -127,9 +127,9 @@ def loop(
         loop = Loop(installation=installation, hub=hub, load=exporters, hops=hops)
         clock = time.monotonic()
         for cluster in CLUSTERS:
-            spoke = control_plane.spokes[cluster].admin
+            admin = control_plane.spokes[cluster].admin
             wait_for(
-                lambda spoke=spoke: spoke.find("v1/ConfigMap", CONFIGMAP_NAME, namespace=AGENT_NAMESPACE),  # type: ignore[misc]
+                lambda admin=admin: admin.find("v1/ConfigMap", CONFIGMAP_NAME, namespace=AGENT_NAMESPACE),  # type: ignore[misc]
                 what=f"OCM's work agent delivered the ConfigMap to {cluster}",
             )
         hops["ConfigMap on both spokes"] = time.monotonic() - clock
@@ -190,8 +190,9 @@ def test_load_moves_the_decision_and_the_application(loop: Loop) -> None:
     loop.hops["load changed: score"] = time.monotonic() - clock
     for placement in (APPLICATION, REPLACED):
         wait_for(
-            lambda name=placement: loop.decision(name) == ["cluster2"], what=f"{placement} is decided anew"
-        )  # type: ignore[misc]
+            lambda name=placement: loop.decision(name) == ["cluster2"],  # type: ignore[misc]
+            what=f"{placement} is decided anew",
+        )
     loop.hops["load changed: decision"] = time.monotonic() - clock
     wait_for(
         lambda: "cluster2" in loop.applications(),
