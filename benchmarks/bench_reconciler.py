@@ -295,9 +295,11 @@ def main() -> int:
     )
     parser.add_argument("--clusters", type=int, default=2000)
     parser.add_argument("--scorers", type=int, default=200)
-    parser.add_argument("--relists", type=int, default=8)
+    parser.add_argument("--relists", type=int, default=8, help="lists read anew, at least 2")
     parser.add_argument("--only", choices=("hub", "probes"))
     options = parser.parse_args()
+    if options.relists < 2:
+        parser.error("--relists must be at least 2: growth is the difference between two halves of them")
     figures: list[Figure] = []
     if options.only != "hub":
         figures += a_round_of_probes()
