@@ -4,7 +4,6 @@ page, over HTTP.
 
 import asyncio
 import json
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from tests.integration.sync.conftest import repository as repository  # noqa: PL
 from tests.support import yamlfast
 from tests.support.objecthub import ObjectHub
 from tests.support.pageserver import PageServer, says
+from tests.support.virtual_time import wall
 
 Status = Callable[[ObjectHub], Any]
 
@@ -205,8 +205,8 @@ async def test_a_cluster_that_just_joined_misses_nothing_before_the_grace_is_ove
         hub.scorer("cpu", scoring={"params": {"name": "cpu", "interval": interval}})
         hub.cluster("c1")
         hub.score("c1")
-        hub.cluster("new", created=stamp(time.time() - grace + 60))
-        hub.cluster("old", created=stamp(time.time() - grace - 1))
+        hub.cluster("new", created=stamp(wall() - grace + 60))
+        hub.cluster("old", created=stamp(wall() - grace - 1))
         hub.masks("[]")
         await leader.controller.once()
         assert states(await status(hub)) == {"c1": "fresh", "new": "waiting", "old": "missing"}

@@ -15,6 +15,7 @@ from gitops_dsf.reconciler.moves.deletion import CopyDeleter
 from gitops_dsf.reconciler.moves.reachability import ReachabilityTracker
 from gitops_dsf.reconciler.moves.rules import MoveState
 from tests.support.objecthub import ObjectHub
+from tests.support.virtual_time import wall
 
 NAMESPACE = "argocd"
 SETS, APPLICATIONS, PLACEMENTS, DECISIONS = (
@@ -89,7 +90,7 @@ class MoveHub:
         """The ManagedCluster; `since` in seconds from now."""
         condition = {"type": "ManagedClusterConditionAvailable", "status": status}
         if since is not None:
-            at = datetime.fromtimestamp(int(time.time() + since), tz=UTC)
+            at = datetime.fromtimestamp(int(wall() + since), tz=UTC)
             condition["lastTransitionTime"] = at.strftime("%Y-%m-%dT%H:%M:%SZ")
         spec = {"taints": [{"key": key, "effect": "NoSelect"} for key in taints]}
         self.hub.put(CLUSTERS, cluster, spec=spec, status={"conditions": [condition]})

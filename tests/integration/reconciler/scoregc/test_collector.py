@@ -3,7 +3,6 @@ reads again before each deletion.
 """
 
 import asyncio
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
@@ -59,7 +58,9 @@ class DeadScoreHub:
         self, cluster: str, seconds: float, *, name: str = SCORE, labels: dict[str, str] = OURS
     ) -> None:
         """It expires so many seconds from now."""
-        until = datetime.fromtimestamp(int(time.time() + seconds), tz=UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        until = datetime.fromtimestamp(int(virtual_time.wall() + seconds), tz=UTC).strftime(
+            "%Y-%m-%dT%H:%M:%SZ"
+        )
         status = {"validUntil": until, "scores": [{"name": "all", "value": 1}]}
         self.server.put(
             "addonplacementscores", name, namespace=cluster, metadata={"labels": labels}, status=status
@@ -280,10 +281,10 @@ def test_without_the_hubs_time_nothing_is_expired() -> None:
             hub.now += 10 * TTL
             await again()
             assert hub.dead is None
-            hub.server.clock = lambda: time.time() - 150
+            hub.server.clock = lambda: virtual_time.wall() - 150
             await again()
             assert hub.dead is None, "by the hub's clock they have not been expired for a TTL"
-            hub.server.clock = time.time
+            hub.server.clock = virtual_time.wall
             await again()
             await until(lambda: hub.dead == 20)
             hub.server.clock = None
@@ -298,7 +299,7 @@ def test_the_hubs_time_must_be_known_to_the_last() -> None:
     async def test(hub: DeadScoreHub) -> None:
         def silent(word: str) -> None:
             if word == "GET managedclusteraddons" and hub.server.asked[-1] == word:
-                hub.server.clock = None if armed else time.time
+                hub.server.clock = None if armed else virtual_time.wall
 
         armed = False
         async with hub.collecting() as again:

@@ -1,6 +1,5 @@
 """A hub with scorers, clusters and scores behind a real HTTP server, and a replica that leads on it."""
 
-import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
@@ -12,6 +11,7 @@ from gitops_dsf.reconciler.metrics import Metrics
 from gitops_dsf.reconciler.scorers.controller import ScorerController
 from gitops_dsf.sync.fetch import Fetcher, FetchLimits
 from tests.support.objecthub import ObjectHub
+from tests.support.virtual_time import wall
 
 NAMESPACE, ARGOCD = "hub", "argocd"
 PLACEMENT_LABEL = "cluster.open-cluster-management.io/placement"
@@ -57,7 +57,7 @@ class ScorerHub(ObjectHub):
 
     def score(self, cluster: str, resource: str = "cpu", *, seconds: float = 900, names: str = "all") -> None:
         status = {
-            "validUntil": stamp(time.time() + seconds),
+            "validUntil": stamp(wall() + seconds),
             "scores": [{"name": name, "value": 1} for name in names.split()],
         }
         self.put("addonplacementscores", resource, namespace=cluster, status=status)

@@ -1,13 +1,13 @@
 """The scorer controller against an API server over HTTP: what it writes, and how it copes with faults."""
 
 import asyncio
-import time
 
 import pytest
 
 from dsf_runtime.apiserver import ApiError
 from tests.integration.reconciler.scorers.scorerhub import ScorerHub, leading, stamp
 from tests.support.pageserver import Answer, PageServer
+from tests.support.virtual_time import wall
 
 
 async def test_a_score_that_was_never_published_is_missing_until_it_is(pages: PageServer) -> None:
@@ -66,7 +66,7 @@ async def test_what_comes_to_be_expected_has_time(pages: PageServer) -> None:
     async with ScorerHub(pages.url) as hub, leading(hub) as leader:
         hub.scorer("cpu")
         hub.cluster("c1", "c2")
-        hub.cluster("new", created=stamp(time.time()))
+        hub.cluster("new", created=stamp(wall()))
         hub.score("c1")
         hub.masks('[{"clusterName": "c2", "scoreName": "cpu"}]')
         await leader.controller.once()
@@ -204,7 +204,7 @@ async def test_a_leader_that_stops_in_the_middle_leaves_the_rest_to_the_next_and
 async def test_the_hubs_clock_decides(pages: PageServer) -> None:
     for ahead, reason in ((600, "Expired"), (0, "Fresh"), (-600, "Fresh")):
         async with ScorerHub(pages.url) as hub, leading(hub) as leader:
-            hub.clock = lambda ahead=ahead: time.time() + ahead  # type: ignore[misc]
+            hub.clock = lambda ahead=ahead: wall() + ahead  # type: ignore[misc]
             hub.scorer("cpu")
             hub.cluster("c1")
             hub.score("c1", seconds=300)

@@ -4,7 +4,6 @@ copes with faults.
 
 import asyncio
 import json
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
@@ -62,7 +61,9 @@ class SuspensionHub:
         self.server.put("managedclusteraddons", "gitops-dsf-agent", namespace=cluster, status=status)
 
     def score(self, cluster: str, scorer: str, seconds: float) -> None:
-        until = datetime.fromtimestamp(int(time.time() + seconds), tz=UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        until = datetime.fromtimestamp(int(virtual_time.wall() + seconds), tz=UTC).strftime(
+            "%Y-%m-%dT%H:%M:%SZ"
+        )
         status = {"validUntil": until, "scores": [{"name": "all", "value": 1}]}
         self.server.put("addonplacementscores", f"{scorer}-score", namespace=cluster, status=status)
 
@@ -334,10 +335,10 @@ def test_without_the_hubs_time_nobody_is_stale() -> None:
             hub.now += 1_000
             await hub.passes()
             assert hub.listed is None
-            hub.server.clock = lambda: time.time() - 600
+            hub.server.clock = lambda: virtual_time.wall() - 600
             await hub.passes()
             assert hub.listed is None, "by the hub's clock the scores are fresh"
-            hub.server.clock = time.time
+            hub.server.clock = virtual_time.wall
             await until(lambda: hub.listed == ["cpu_score"])
 
     play(test)
