@@ -54,8 +54,7 @@ def test_the_api_server_alone_keeps_the_last_copy_after_a_stop_at_any_read(
     """The first replica does not ask its own fence, and the second one waits for nothing: what is left is
     the write that both must win.
     """
-    scene.move()
-    with scene.replicas(how="unfenced") as (first, second):
+    with scene.replicas(changes="unfenced") as (first, second):
         with frozen(scene, first, Step(reading, read)):
             scene.second_removes_the_other_copy(second)
         wait_for(lambda: not first.leads, what="the first has noticed", seen=first.process.tail)
@@ -65,8 +64,7 @@ def test_the_api_server_alone_keeps_the_last_copy_after_a_stop_at_any_read(
 
 
 def test_the_api_server_alone_keeps_the_last_copy_after_a_stop_at_the_patch(scene: FrozenLeaderPlane) -> None:
-    scene.move()
-    with scene.replicas(how="unfenced") as (first, second):
+    with scene.replicas(changes="unfenced") as (first, second):
         with frozen(scene, first, lambda word: word.startswith(PATCH)):
             scene.second_removes_the_other_copy(second)
         wait_for(lambda: not first.leads, what="the first has noticed", seen=first.process.tail)
@@ -75,11 +73,11 @@ def test_the_api_server_alone_keeps_the_last_copy_after_a_stop_at_the_patch(scen
 
 def test_a_deletion_is_refused_whose_sender_was_stopped_after_its_last_look(scene: FrozenLeaderPlane) -> None:
     """All that a process can look at itself is behind it: only the API server refuses."""
-    scene.move()
-    with scene.replicas(how="body") as (first, second):
-        wait_for(lambda: first.stopped, what="it is about to delete", timeout=120, seen=first.process.tail)
+    with scene.replicas(changes="body") as (first, second):
+        scene.move()
+        wait_for(lambda: first.frozen, what="it is about to delete", seen=first.process.tail)
         scene.second_removes_the_other_copy(second)
-        first.go_on()
+        first.thaw()
         wait_for(scene.deletions, what="the deletion is answered", seen=first.process.tail)
         assert scene.deletions() == [409]
         wait_for(lambda: not first.leads, what="the first has noticed", seen=first.process.tail)
@@ -87,7 +85,6 @@ def test_a_deletion_is_refused_whose_sender_was_stopped_after_its_last_look(scen
 
 
 def test_a_deletion_is_refused_that_was_on_its_way_for_long(scene: FrozenLeaderPlane) -> None:
-    scene.move()
     held, gate = threading.Event(), threading.Event()
 
     def asked(word: str) -> None:
@@ -98,7 +95,8 @@ def test_a_deletion_is_refused_that_was_on_its_way_for_long(scene: FrozenLeaderP
     scene.proxy.asked = asked
     try:
         with scene.replicas() as (first, second):
-            wait_for(held.is_set, what="it deletes", timeout=120, seen=first.process.tail)
+            scene.move()
+            wait_for(held.is_set, what="it deletes", seen=first.process.tail)
             first.freeze()
             scene.second_removes_the_other_copy(second)
             gate.set()
@@ -113,7 +111,6 @@ def test_the_story_that_lost_an_application(scene: FrozenLeaderPlane) -> None:
     """With nothing switched off: the second replica waits for the Lease to expire, and then until deletions
     of the first can no longer arrive.
     """
-    scene.move()
     with scene.replicas() as (first, second):
         with frozen(scene, first, Step(*LAST_READ)):
             wait_for(lambda: second.leads, what="the second leads", seen=second.process.tail)
@@ -121,7 +118,6 @@ def test_the_story_that_lost_an_application(scene: FrozenLeaderPlane) -> None:
             wait_for(
                 lambda: scene.copies() == [A],
                 what="the second deletes the copy that nobody wants",
-                timeout=120,
                 seen=second.process.tail,
             )
         wait_for(lambda: not first.leads, what="the first has noticed", seen=first.process.tail)
@@ -130,12 +126,12 @@ def test_the_story_that_lost_an_application(scene: FrozenLeaderPlane) -> None:
 
 
 def test_a_removal_that_is_stopped_before_it_has_a_connection_sends_nothing(scene: FrozenLeaderPlane) -> None:
-    scene.move()
-    with scene.replicas(how="connection") as (first, second):
-        wait_for(lambda: first.stopped, what="it is about to delete", timeout=120, seen=first.process.tail)
+    with scene.replicas(changes="connection") as (first, second):
+        scene.move()
+        wait_for(lambda: first.frozen, what="it is about to delete", seen=first.process.tail)
         wait_for(lambda: second.leads, what="the second leads", seen=second.process.tail)
         scene.decide(A)
-        first.go_on()
+        first.thaw()
         wait_for(lambda: not first.leads, what="the first has noticed", seen=first.process.tail)
         hold_for(lambda: A in scene.copies(), what="the copy that is decided again stays", seconds=2)
     assert scene.deletions() == []

@@ -5,11 +5,9 @@ Deployments run nowhere here, so a test says what their status is, and real Argo
 from it.
 """
 
-import json
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,7 +16,6 @@ import pytest
 import yaml
 
 from gitops_dsf.hub.names import TIMEOUT_ANNOTATION
-from gitops_dsf.render.reconciler.names import NAME
 from gitops_dsf.repository.model.delivery import DUCK_TYPE_CONFIGMAP
 from tests.hub.controlplane.api import ApiError, Client, Object
 from tests.hub.controlplane.applications import APPLICATION, APPLICATION_SET
@@ -27,13 +24,12 @@ from tests.hub.controlplane.gitrepository import GitRepository
 from tests.hub.controlplane.gitserver import GitServer
 from tests.hub.controlplane.kube import ApiServer
 from tests.hub.controlplane.plane import ControlPlane
-from tests.hub.controlplane.ports import free_port
-from tests.hub.controlplane.processes import Process
 from tests.hub.controlplane.waiting import hold_for, wait_for
 from tests.hub.scenario.fleet import Fleet, application, cluster_set, scorer, settings
 from tests.hub.scenario.fleet import cluster as cluster_document
 from tests.hub.scenario.installation import installed
 from tests.hub.scenario.placements import PLACEMENT, publish
+from tests.hub.scenario.reconciling import FAST, Reconciler, reconciling
 from tests.hub.scenario.scoredplane import ScoredPlane
 
 pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd"), pytest.mark.timeout(300)]
@@ -46,10 +42,9 @@ workload of its own name.
 SINGLE, KEPT, WIDE = "moving-single", "moving-kept", "moving-wide"
 SHARED, FOLLOWERS = "moving-shared", ("moving-left", "moving-right")
 """A ScoredPlacement, and the applications that follow it."""
-HUB_NAMESPACE, ARGOCD_NAMESPACE = "open-cluster-management", "argocd"
+ARGOCD_NAMESPACE = "argocd"
 DEPLOYMENT, EVENT = "apps/v1/Deployment", "v1/Event"
 REFRESH = "argocd.argoproj.io/application-set-refresh"
-PREFIX = "gitops_dsf_reconciler"
 GOOD: Object = {"observedGeneration": 1_000}
 DEGRADED: Object = {
     "observedGeneration": 1_000,
@@ -57,44 +52,6 @@ DEGRADED: Object = {
         {"type": "Progressing", "status": "False", "reason": "ProgressDeadlineExceeded", "message": "test"}
     ],
 }
-
-
-@dataclass(frozen=True, kw_only=True)
-class Running:
-    process: Process
-    url: str
-
-    def get(self, path: str) -> str:
-        return httpx.get(f"{self.url}{path}", timeout=5, trust_env=False).text
-
-    def series(self, name: str) -> dict[str, float]:
-        """Labels as they are written, to value."""
-        found = {}
-        for line in self.get("/metrics").splitlines():
-            if line.startswith((f"{PREFIX}_{name}{{", f"{PREFIX}_{name} ")):
-                labels, value = line.removeprefix(f"{PREFIX}_{name}").rsplit(" ", 1)
-                found[labels] = float(value)
-        return found
-
-    def waiting(self, name: str) -> set[str]:
-        """What the copies of an ApplicationSet wait for."""
-        series = self.series("moves_waiting")
-        return {
-            labels.split('reason="')[1].split('"')[0]
-            for labels in series
-            if f'applicationset="{name}"' in labels
-        }
-
-    def removed(self, name: str) -> float:
-        return self.series("copies_removed_total").get(f'{{applicationset="{name}"}}', 0.0)
-
-    def said(self, words: str) -> list[str]:
-        """Messages with these words, in the log of every process of this name; one that was killed may have
-        left half a line.
-        """
-        lines = self.process.log.read_text(encoding="utf-8").splitlines()
-        messages = [str(json.loads(line)["message"]) for line in lines if line.endswith("}")]
-        return [message for message in messages if words in message]
 
 
 @dataclass(kw_only=True)
@@ -187,23 +144,8 @@ class MovePlane(ScoredPlane):
             APPLICATION_SET, name, {"metadata": {"annotations": annotations}}, namespace=ARGOCD_NAMESPACE
         )
 
-    @contextmanager
-    def reconciler(self, name: str = "moves-reconciler") -> Iterator[Running]:
-        port = free_port()
-        kubeconfig = self.plane.hub.service_account_kubeconfig(HUB_NAMESPACE, NAME)
-        arguments = [f"--kubeconfig={kubeconfig}", f"--metrics-address=127.0.0.1:{port}"]
-        process = self.plane.processes.start(
-            name, [sys.executable, "-m", "gitops_dsf", "reconcile", *arguments]
-        )
-        running = Running(process=process, url=f"http://127.0.0.1:{port}")
-        try:
-            wait_for(
-                lambda: running.get("/readyz") == "ok\n", what="the reconciler is ready", seen=process.tail
-            )
-            wait_for(lambda: running.series("leader") == {"": 1.0}, what="it leads", seen=process.tail)
-            yield running
-        finally:
-            self.plane.processes.stop(name)
+    def reconciler(self, name: str = "moves-reconciler") -> AbstractContextManager[Reconciler]:
+        return reconciling(self.plane, name=name, speed=FAST)
 
 
 def deployment(cluster: str, **spec: Any) -> str:
@@ -308,11 +250,11 @@ def test_the_old_copy_goes_with_its_workload_when_the_new_one_is_healthy(
     with scene.reconciler() as reconciler:
         scene.settle(SINGLE, "cluster1")
         assert scene.workload_on(SINGLE, "cluster1") is not None
-        removed = reconciler.removed(SINGLE)
+        removed = removals(reconciler)
         scene.prefer(SINGLE, "cluster2")
         scene.become(SINGLE, "cluster1", "cluster2")
         wait_for(
-            lambda: reconciler.waiting(SINGLE) == {"NewCopyNotHealthy"}, what="it waits for the new copy"
+            lambda: reconciler.waits_for(SINGLE) == {"NewCopyNotHealthy"}, what="it waits for the new copy"
         )
         wait_for(
             lambda: any(
@@ -346,8 +288,8 @@ def test_the_old_copy_goes_with_its_workload_when_the_new_one_is_healthy(
         assert scene.workload_on(SINGLE, "cluster1") is None
         hold_for(lambda: list(scene.copies(SINGLE)) == ["cluster2"], what="nobody makes it again", seconds=7)
         assert scene.uid(SINGLE, "cluster2") == new
-        assert reconciler.removed(SINGLE) == removed + 1
-        assert reconciler.waiting(SINGLE) == set()
+        assert removals(reconciler) == removed + 1
+        assert reconciler.waits_for(SINGLE) == set()
         assert (
             "Normal",
             "moving-single-cluster1 on cluster1 is deleted: cluster2 is Healthy and Synced",
@@ -373,7 +315,7 @@ def test_applications_that_share_a_placement_move_each_on_its_own(scene: MovePla
         scene.report(left, "cluster2", GOOD, health="Healthy")
         scene.become(left, "cluster2")
         wait_for(
-            lambda: reconciler.waiting(right) == {"NewCopyNotHealthy"},
+            lambda: reconciler.waits_for(right) == {"NewCopyNotHealthy"},
             what="the other one waits for its new copy",
             seen=reconciler.process.tail,
         )
@@ -386,7 +328,7 @@ def test_a_decision_that_flips_back_costs_only_the_copy_that_nobody_wants(scene:
     with scene.reconciler("moves-back") as reconciler:
         scene.settle(SINGLE, "cluster1")
         # The move from the test before is over, or never was.
-        removed = len(reconciler.said("deleted from cluster1"))
+        removed = len(reconciler.messages("deleted from cluster1"))
         old = scene.uid(SINGLE, "cluster1")
         scene.prefer(SINGLE, "cluster2")
         scene.become(SINGLE, "cluster1", "cluster2")
@@ -395,7 +337,7 @@ def test_a_decision_that_flips_back_costs_only_the_copy_that_nobody_wants(scene:
         hold_for(
             lambda: scene.uid(SINGLE, "cluster1") == old, what="the old one was never touched", seconds=3
         )
-        assert len(reconciler.said("deleted from cluster1")) == removed
+        assert len(reconciler.messages("deleted from cluster1")) == removed
 
 
 def test_a_new_copy_that_fails_never_costs_the_old_one_and_a_suspended_one_does_after_the_time_out(
@@ -408,7 +350,7 @@ def test_a_new_copy_that_fails_never_costs_the_old_one_and_a_suspended_one_does_
         scene.become(SINGLE, "cluster1", "cluster2")
         scene.report(SINGLE, "cluster2", DEGRADED, health="Degraded")
         wait_for(
-            lambda: reconciler.waiting(SINGLE) == {"TimedOut"},
+            lambda: reconciler.waits_for(SINGLE) == {"TimedOut"},
             what="the time-out is over",
             seen=reconciler.process.tail,
         )
@@ -448,7 +390,7 @@ def test_an_empty_decision_removes_nothing(scene: MovePlane) -> None:
                 seen=lambda: scene.decision_of(SINGLE),
             )
             wait_for(
-                lambda: reconciler.waiting(SINGLE) == {"DecisionEmpty"},
+                lambda: reconciler.waits_for(SINGLE) == {"DecisionEmpty"},
                 what="it says so",
                 seen=reconciler.process.tail,
             )
@@ -463,7 +405,7 @@ def test_an_empty_decision_removes_nothing(scene: MovePlane) -> None:
             seen=lambda: scene.decision_of(SINGLE),
         )
         wait_for(
-            lambda: reconciler.waiting(SINGLE) == set(), what="nothing waits", seen=reconciler.process.tail
+            lambda: reconciler.waits_for(SINGLE) == set(), what="nothing waits", seen=reconciler.process.tail
         )
 
 
@@ -474,7 +416,7 @@ def test_a_reconciler_that_was_killed_deletes_once_and_not_too_early(scene: Move
         scene.prefer(SINGLE, "cluster2")
         scene.become(SINGLE, "cluster1", "cluster2")
         wait_for(
-            lambda: "NewCopyNotHealthy" in reconciler.waiting(SINGLE),
+            lambda: "NewCopyNotHealthy" in reconciler.waits_for(SINGLE),
             what="it waits",
             seen=reconciler.process.tail,
         )
@@ -492,9 +434,9 @@ def test_a_reconciler_that_was_killed_deletes_once_and_not_too_early(scene: Move
     with scene.reconciler("moves-killed") as reconciler:
         scene.become(SINGLE, "cluster2")
         hold_for(lambda: scene.uid(SINGLE, "cluster2") == new, what="the new copy is untouched", seconds=8)
-        assert reconciler.removed(SINGLE) == 0, "what was deleted before is not deleted again"
+        assert removals(reconciler) == 0, "what was deleted before is not deleted again"
         # None where it was killed between the hub's answer and its own word.
-        assert len(reconciler.said("deleted from cluster1")) <= 1
+        assert len(reconciler.messages("deleted from cluster1")) <= 1
 
 
 def test_keep_keeps(scene: MovePlane) -> None:
@@ -504,7 +446,7 @@ def test_keep_keeps(scene: MovePlane) -> None:
         scene.become(KEPT, "cluster1", "cluster2")
         scene.report(KEPT, "cluster2", GOOD, health="Healthy")
         hold_for(lambda: sorted(scene.copies(KEPT)) == ["cluster1", "cluster2"], what="both stay", seconds=8)
-        assert reconciler.waiting(KEPT) == set()
+        assert reconciler.waits_for(KEPT) == set()
 
 
 def test_one_of_three_copies_moves_and_the_others_are_not_touched(scene: MovePlane) -> None:
@@ -528,7 +470,7 @@ def test_one_of_three_copies_moves_and_the_others_are_not_touched(scene: MovePla
                 seen=lambda: scene.decision_of(WIDE),
             )
             hold_for(lambda: "cluster4" in scene.copies(WIDE), what="its copy stays", seconds=8)
-            assert reconciler.waiting(WIDE) <= {
+            assert reconciler.waits_for(WIDE) <= {
                 "ClusterUnreachable",
                 "DecisionUnsettled",
                 "NewCopyNotHealthy",
@@ -563,7 +505,7 @@ def test_an_application_that_somebody_moved_or_made_is_left_alone(scene: MovePla
                 what="one that no ApplicationSet controls stays",
                 seconds=8,
             )
-            assert reconciler.waiting(SINGLE) == set()
+            assert reconciler.waits_for(SINGLE) == set()
         finally:
             scene.hub.delete(APPLICATION, f"{SINGLE}-by-hand", namespace=ARGOCD_NAMESPACE)
 
@@ -635,7 +577,12 @@ def test_a_look_that_failed_is_asked_for_again(scene: MovePlane) -> None:
         scene.become(SINGLE, "cluster1", "cluster2")
         wait_for(lambda: annotation(scene) is None, what="Argo CD looked", seen=lambda: annotation(scene))
         assert first != "true"
-        assert reconciler.said("has not taken up")
+        assert reconciler.messages("has not taken up")
+
+
+def removals(reconciler: Reconciler) -> float:
+    """Copies of the single application that this process has deleted."""
+    return reconciler.metric("copies_removed_total", applicationset=SINGLE) or 0.0
 
 
 def annotation(scene: MovePlane) -> str | None:

@@ -4,7 +4,7 @@ branches, whatever ends when.
 
 import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from tests.hub.controlplane.plane import ControlPlane
 from tests.hub.controlplane.waiting import hold_for, wait_for
 from tests.hub.scenario.fleet import FLEET_LABEL, SCORE, SCORER, Fleet, scorer, write_fleet
 from tests.hub.scenario.installation import installed
-from tests.hub.scenario.reconciling import Reconciler, events, forget_events, reconciling
+from tests.hub.scenario.reconciling import FAST, Reconciler, events, forget_events, reconciling
 from tests.hub.scenario.scoredplane import ScoredPlane
 from tests.support.pageserver import PageServer, says
 
@@ -28,8 +28,8 @@ CLUSTERS = ("cluster1", "cluster2")
 CLUSTER = "cluster.open-cluster-management.io/v1/ManagedCluster"
 JOINED = "joined"
 TOKEN = "token-of-this-test"
-LOOKS = 150
-"""Seconds within which two looks, half a minute apart, have agreed and a push is through."""
+LOOKS = 90
+"""Seconds within which two looks have agreed and a push is through."""
 
 
 def page(*, interval: int) -> Any:
@@ -45,15 +45,15 @@ class ProposalPlane(ScoredPlane):
     secret: Path
     folder: Path
 
-    def reconciling(self) -> Any:
+    def reconciling(self) -> AbstractContextManager[Reconciler]:
         arguments = (
             f"--git-url={self.repository.url}",
             f"--git-credentials={self.secret}",
             f"--work-dir={self.folder / 'work'}",
             "--propose=locks,inventory",
-            "--propose-interval=2",
+            "--propose-interval=5",
         )
-        return reconciling(self.plane, *arguments)
+        return reconciling(self.plane, *arguments, speed=FAST)
 
     def proposals(self) -> list[str]:
         return sorted(name for name in self.repository.branches() if name != "main")
@@ -169,7 +169,7 @@ def test_drift_and_a_joining_cluster_come_back_as_branches(scene: ProposalPlane)
         assert reconciler.metric("proposals_total", kind="locks", outcome="pushed") == 1
         before = scene.repository.branches()
         pushes = scene.server.manners.pushes
-        hold_for(lambda: scene.repository.branches() == before, what="nothing is pushed twice", seconds=8)
+        hold_for(lambda: scene.repository.branches() == before, what="nothing is pushed twice", seconds=4)
         assert scene.server.manners.pushes == pushes
         assert TOKEN not in reconciler.process.log.read_text(encoding="utf-8")
 

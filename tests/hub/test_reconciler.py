@@ -3,15 +3,12 @@ applications that move at once.
 """
 
 import json
-import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 
 from gitops_dsf.render.reconciler.names import NAME
@@ -20,23 +17,20 @@ from tests.hub.controlplane.applications import APPLICATION_SET
 from tests.hub.controlplane.argocd import ArgoCD
 from tests.hub.controlplane.gitserver import GitServer
 from tests.hub.controlplane.plane import ControlPlane
-from tests.hub.controlplane.ports import free_port
-from tests.hub.controlplane.processes import Process
 from tests.hub.controlplane.waiting import hold_for, wait_for
 from tests.hub.scenario.commandline import gitops_dsf_process
 from tests.hub.scenario.fleet import RESOURCE, SCORE, SCORER, Fleet, application, scorer, write_fleet
 from tests.hub.scenario.installation import Installation, installed
 from tests.hub.scenario.placements import PLACEMENT, publish
-from tests.hub.scenario.scoredplane import ScoredPlane
+from tests.hub.scenario.reconciling import DYNAMIC_SCORER, FAST, HUB_NAMESPACE, Reconciler, reconciling
+from tests.hub.scenario.scoredplane import ARGOCD_NAMESPACE, ScoredPlane
 from tests.support.pageserver import Answer, PageServer, says
 
 pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd"), pytest.mark.timeout(300)]
 
 CLUSTERS = ("cluster1", "cluster2")
 APPLICATION = "reconciled"
-HUB_NAMESPACE, ARGOCD_NAMESPACE = "open-cluster-management", "argocd"
-POLL_SECONDS = 40
-KIND = "dynamic-scoring.open-cluster-management.io/v1alpha1/DynamicScorer"
+POLL_SECONDS = 20
 PAGE = {
     "name": SCORER,
     "source": {"type": "Prometheus", "params": {"query": "avg(cpu_load)", "range": 60, "step": 5}},
@@ -106,68 +100,28 @@ class ReconcilerPlane(ScoredPlane):
         return time.monotonic() - clock
 
     def status(self) -> dict[str, Any]:
-        found: dict[str, Any] = self.hub.get(KIND, SCORER, namespace=HUB_NAMESPACE).get("status", {})
+        found: dict[str, Any] = self.hub.get(DYNAMIC_SCORER, SCORER, namespace=HUB_NAMESPACE).get(
+            "status", {}
+        )
         return found
 
     def condition(self, kind: str) -> tuple[str, str, str]:
         return self.condition_of(SCORER, kind)
 
-    def kubeconfig(self) -> Path:
-        """Of the account that is rendered, with the rights that are rendered and no others."""
-        return self.plane.hub.service_account_kubeconfig(HUB_NAMESPACE, NAME)
 
-    @contextmanager
-    def reconciler(self, name: str = "reconciler", *, leads: bool = True) -> Iterator["Running"]:
-        """Waits until it leads; one that does not lead is ready, too."""
-        port = free_port()
-        arguments = [
-            f"--kubeconfig={self.kubeconfig()}",
-            f"--metrics-address=127.0.0.1:{port}",
-            "--probe-interval=1",
-            "--probe-timeout=2",
-        ]
-        process = self.plane.processes.start(
-            name, [sys.executable, "-m", "gitops_dsf", "reconcile", *arguments]
-        )
-        running = Running(process=process, url=f"http://127.0.0.1:{port}")
-        try:
-            wait_for(
-                lambda: (running.leads or not leads) and running.get("/readyz") == "ok\n",
-                what="the reconciler is ready",
-                seen=process.tail,
-            )
-            yield running
-        finally:
-            self.plane.processes.stop(name)
+def refreshes(reconciler: Reconciler) -> float:
+    """How often it asked Argo CD to look."""
+    return reconciler.metric("refreshes_total") or 0.0
 
 
-@dataclass(frozen=True, kw_only=True)
-class Running:
-    process: Process
-    url: str
-
-    def get(self, path: str) -> str:
-        return httpx.get(f"{self.url}{path}", timeout=5, trust_env=False).text
-
-    def metric(self, name: str) -> float:
-        line = next(line for line in self.get("/metrics").splitlines() if line.startswith(f"{name} "))
-        return float(line.split()[-1])
-
-    @property
-    def leads(self) -> bool:
-        return self.metric("gitops_dsf_reconciler_leader") == 1
-
-    def refreshes(self) -> float:
-        return self.metric("gitops_dsf_reconciler_refreshes_total")
-
-    def refreshes_at_rest(self) -> float:
-        """The count, once it has not changed for longer than a decision takes to settle."""
-        last, since = self.refreshes(), time.monotonic()
-        while time.monotonic() - since < 7:
-            time.sleep(0.5)
-            if self.refreshes() != last:
-                last, since = self.refreshes(), time.monotonic()
-        return last
+def refreshes_at_rest(reconciler: Reconciler) -> float:
+    """The count, once it has not changed for longer than a decision takes to settle."""
+    last, since = refreshes(reconciler), time.monotonic()
+    while time.monotonic() - since < 7 / reconciler.speed:
+        time.sleep(0.1)
+        if refreshes(reconciler) != last:
+            last, since = refreshes(reconciler), time.monotonic()
+    return last
 
 
 @pytest.fixture(scope="module")
@@ -221,29 +175,29 @@ def test_an_application_set_that_missed_its_decision_gets_it(scene: ReconcilerPl
     hold_for(
         lambda: not scene.applications(), what="by itself Argo CD looks again after three minutes", seconds=2
     )
-    with scene.reconciler() as reconciler:
+    with reconciling(scene.plane) as reconciler:
         wait_for(scene.applications, what="the Application is made", seen=reconciler.process.tail)
 
 
 def test_the_application_moves_in_seconds_with_the_reconciler_and_at_the_next_poll_without(
     scene: ReconcilerPlane, note: Callable[[str], None]
 ) -> None:
-    with scene.reconciler() as reconciler:
+    with reconciling(scene.plane, speed=FAST) as reconciler:
         scene.move("cluster1")
-        before = reconciler.refreshes_at_rest()
+        before = refreshes_at_rest(reconciler)
         taken = []
         for number, cluster in enumerate(("cluster2", "cluster1"), start=1):
             taken.append(scene.move(cluster))
             # A poll that comes just then may bring the Application before the decision has held still for 5
             # s; it is asked all the same.
             wait_for(
-                lambda number=number: reconciler.refreshes() == before + number,  # type: ignore[misc]
+                lambda number=number: refreshes(reconciler) == before + number,  # type: ignore[misc]
                 what="it asked Argo CD to look",
-                seen=reconciler.refreshes,
+                seen=lambda: refreshes(reconciler),
             )
         there, back = taken
         assert max(there, back) < POLL_SECONDS / 2
-        assert reconciler.refreshes_at_rest() == before + 2
+        assert refreshes_at_rest(reconciler) == before + 2
     without = scene.move("cluster2")
     note(
         f"reconciler: decision to Application {there:.1f} and {back:.1f} s with it, {without:.1f} s without"
@@ -252,7 +206,7 @@ def test_the_application_moves_in_seconds_with_the_reconciler_and_at_the_next_po
 
 
 def test_status_is_written_once_and_columns_show_it(scene: ReconcilerPlane) -> None:
-    with scene.reconciler() as reconciler:
+    with reconciling(scene.plane) as reconciler:
         # The status of a test before may say some of it already.
         wanted = {
             "Healthy": ("True", "Answers", "/healthz answers"),
@@ -264,7 +218,7 @@ def test_status_is_written_once_and_columns_show_it(scene: ReconcilerPlane) -> N
             what="status is written",
             seen=scene.status,
         )
-        found = scene.hub.get(KIND, SCORER, namespace=HUB_NAMESPACE)
+        found = scene.hub.get(DYNAMIC_SCORER, SCORER, namespace=HUB_NAMESPACE)
         assert found["status"]["healthStatus"] == "Active"
         assert found["status"]["observedGeneration"] == found["metadata"]["generation"]
         assert found["status"]["lastSyncedConfig"]["scoring"]["params"] == {"name": SCORE, "interval": 5}
@@ -273,7 +227,8 @@ def test_status_is_written_once_and_columns_show_it(scene: ReconcilerPlane) -> N
         version = found["metadata"]["resourceVersion"]
         hold_for(
             lambda: (
-                scene.hub.get(KIND, SCORER, namespace=HUB_NAMESPACE)["metadata"]["resourceVersion"] == version
+                scene.hub.get(DYNAMIC_SCORER, SCORER, namespace=HUB_NAMESPACE)["metadata"]["resourceVersion"]
+                == version
             ),
             what="nothing is written while nothing changes",
             seconds=12,
@@ -283,7 +238,7 @@ def test_status_is_written_once_and_columns_show_it(scene: ReconcilerPlane) -> N
 
 
 def test_what_changes_is_seen(scene: ReconcilerPlane) -> None:
-    with scene.reconciler():
+    with reconciling(scene.plane):
         wait_for(lambda: scene.condition("ConfigSynced")[1] == "InSync", what="in sync", seen=scene.status)
         scene.pages.pages["/config"] = says(**{**PAGE, "scoring": {"params": {"name": SCORE, "interval": 7}}})
         wait_for(
@@ -309,23 +264,23 @@ def test_what_changes_is_seen(scene: ReconcilerPlane) -> None:
 
 
 def test_one_of_two_replicas_leads_and_the_other_takes_over(scene: ReconcilerPlane) -> None:
-    with scene.reconciler("reconciler-b"):
-        with scene.reconciler("reconciler-a", leads=False) as second:
+    with reconciling(scene.plane, name="reconciler-b"):
+        with reconciling(scene.plane, name="reconciler-a", until="ready") as second:
             hold_for(lambda: not second.leads, what="the second waits", seconds=4)
-        with scene.reconciler("reconciler-a", leads=False) as second:
+        with reconciling(scene.plane, name="reconciler-a", until="ready") as second:
             scene.plane.processes.stop("reconciler-b")
             # A lease that was not released would count for 15 s.
             wait_for(lambda: second.leads, what="the second leads", timeout=12, seen=second.process.tail)
 
 
 def test_it_survives_an_api_server_that_restarts(scene: ReconcilerPlane) -> None:
-    with scene.reconciler() as reconciler:
+    with reconciling(scene.plane) as reconciler:
         scene.move("cluster1")
         scene.plane.restart_hub_apiserver()
-        before = reconciler.refreshes()
+        before = refreshes(reconciler)
         scene.move("cluster2")
         wait_for(
-            lambda: reconciler.refreshes() > before,
+            lambda: refreshes(reconciler) > before,
             what="it asked Argo CD to look",
             seen=reconciler.process.tail,
         )
@@ -340,8 +295,7 @@ def test_it_survives_an_api_server_that_restarts(scene: ReconcilerPlane) -> None
 
 def test_a_single_pass_writes_and_ends(scene: ReconcilerPlane) -> None:
     scene.pages.pages["/config"] = says(**{**PAGE, "scoring": {"params": {"name": SCORE, "interval": 9}}})
-    ran = gitops_dsf_process(
-        "reconcile", "--once", f"--kubeconfig={scene.kubeconfig()}", folder=scene.fleet.root
-    )
+    kubeconfig = scene.plane.hub.service_account_kubeconfig(HUB_NAMESPACE, NAME)
+    ran = gitops_dsf_process("reconcile", "--once", f"--kubeconfig={kubeconfig}", folder=scene.fleet.root)
     assert (ran.code, ran.stdout) == (0, "1 statuses written\n"), ran.stderr
     assert scene.condition("ConfigSynced")[1] == "Drifted"

@@ -18,7 +18,7 @@ from tests.hub.scenario.fleet import RESOURCE, SCORE, SCORER, Fleet, application
 from tests.hub.scenario.installation import ADDON, WORK, installed
 from tests.hub.scenario.installation import SCORE as SCORE_KIND
 from tests.hub.scenario.placements import remove_clusters
-from tests.hub.scenario.reconciling import events, reconciling
+from tests.hub.scenario.reconciling import FAST, events, reconciling
 from tests.hub.scenario.scoredplane import ScoredPlane
 from tests.hub.scenario.spokeagent import DEPLOYMENT, wait_for_deployment
 
@@ -125,7 +125,7 @@ def test_only_what_nobody_renews_goes_and_ocm_decides_again(
     everywhere = scene.scored()
     assert len(everywhere) == 20
     clock = time.monotonic()
-    with reconciling(scene.plane) as reconciler:
+    with reconciling(scene.plane, speed=FAST) as reconciler:
         wait_for(
             lambda: reconciler.metric("dead_scores", scorer=SCORER),
             what="they are counted",
@@ -138,23 +138,27 @@ def test_only_what_nobody_renews_goes_and_ocm_decides_again(
         wait_for(
             lambda: GONE not in scene.scored(),
             what="the dead score goes",
-            timeout=TTL + 90,
+            timeout=90,
             seen=reconciler.process.tail,
         )
         after = time.monotonic() - clock
-        assert after > TTL, "nothing goes before one TTL has passed since the start"
+        assert after > TTL / FAST, "nothing goes before one TTL has passed since the start"
         wait_for(
             lambda: scene.decision() == [LIVING], what="OCM looks again and decides anew", seen=scene.decision
         )
         wait_for(lambda: len(scene.scored()) == 18, what="a tenth of 20 clusters goes", seen=scene.scored)
         assert everywhere - scene.scored() == {GONE, OTHERS[2]}, "what expired first"
-        hold_for(lambda: len(scene.scored()) == 18, what="no more of them within the TTL", seconds=35)
+        hold_for(
+            lambda: len(scene.scored()) == 18, what="no more of them within the TTL", seconds=0.6 * TTL / FAST
+        )
         assert {LIVING, FOREIGN, UNLABELLED} <= scene.scored()
         assert reconciler.metric("dead_scores_removed_total", scorer=SCORER) == 2
         assert reconciler.metric("dead_scores", scorer=SCORER) == 15
         (message,) = events(scene.hub, SCORER, "DeadScoresRemoved")
         assert f"{GONE} (the agent's add-on is not installed)" in message
-    note(f"dead scores: the first was removed {after:.0f} s after the start (TTL {TTL} s)")
-    with reconciling(scene.plane):
-        hold_for(lambda: len(scene.scored()) == 18, what="a new leader counts the worst", seconds=20)
+    note(f"dead scores: the first was removed {after:.0f} s after the start (TTL {TTL / FAST:.0f} s)")
+    with reconciling(scene.plane, speed=FAST):
+        hold_for(
+            lambda: len(scene.scored()) == 18, what="a new leader counts the worst", seconds=0.6 * TTL / FAST
+        )
     assert scene.hub.find(WORK, "gitops-dsf-config", namespace=LIVING) is not None

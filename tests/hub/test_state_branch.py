@@ -17,7 +17,7 @@ from tests.hub.controlplane.plane import ControlPlane
 from tests.hub.controlplane.waiting import wait_for
 from tests.hub.scenario.fleet import APPLICATION, RESOURCE, SCORE, Fleet, write_fleet
 from tests.hub.scenario.installation import installed
-from tests.hub.scenario.reconciling import reconciling
+from tests.hub.scenario.reconciling import FAST, reconciling
 from tests.hub.scenario.scoredplane import ScoredPlane
 
 pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd"), pytest.mark.timeout(300)]
@@ -72,7 +72,7 @@ def scene(
 def test_a_preview_without_access_to_the_hub_says_what_ocm_decided(scene: StateBranchPlane) -> None:
     url = scene.fleet.repository.url
     with reconciling(
-        scene.plane, f"--git-url={url}", f"--state-branch={BRANCH}", "--state-interval=10"
+        scene.plane, f"--git-url={url}", f"--state-branch={BRANCH}", "--state-interval=10", speed=FAST
     ) as reconciler:
         wait_for(
             lambda: '"decisions"' in scene.held("decisions.json"),
@@ -97,7 +97,7 @@ def test_a_preview_without_access_to_the_hub_says_what_ocm_decided(scene: StateB
         )
         # OCM may still label a cluster with what it saw of an add-on: news, too.
         wait_for(
-            lambda: scene.rests(seconds=15),
+            lambda: scene.rests(seconds=15 / FAST),
             what="nothing new is nothing to push",
             timeout=90,
             seen=reconciler.process.tail,

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from demo.loopback import Handler, Loopback
-from dsf_wire.constants import ADDON_NAME, AGENT_NAMESPACE, SUSPENDED_CONFIGMAP, SUSPENDED_KEY
+from dsf_wire.constants import ADDON_NAME, AGENT_MANAGER, AGENT_NAMESPACE, SUSPENDED_CONFIGMAP, SUSPENDED_KEY
 from tests.hub.controlplane.api import Client, Object
 from tests.hub.controlplane.gitserver import GitServer
 from tests.hub.controlplane.plane import ControlPlane
@@ -19,7 +19,7 @@ from tests.hub.controlplane.waiting import hold_for, wait_for
 from tests.hub.scenario.fleet import APPLICATION, RESOURCE, SCORE, SCORER, Fleet, scorer, write_fleet
 from tests.hub.scenario.installation import ADDON, installed
 from tests.hub.scenario.installation import SCORE as SCORE_KIND
-from tests.hub.scenario.reconciling import HUB_NAMESPACE, events, reconciling
+from tests.hub.scenario.reconciling import DYNAMIC_SCORER, FAST, HUB_NAMESPACE, events, reconciling
 from tests.hub.scenario.scoredplane import ScoredPlane
 from tests.hub.scenario.spokeagent import DEPLOYMENT, SpokeAgent, spoke_agent
 
@@ -28,7 +28,6 @@ pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd"), pytest.mark.tim
 CLUSTERS = ("cluster1", "cluster2")
 TTL = 60
 """The least that a scorer may have."""
-KIND = "dynamic-scoring.open-cluster-management.io/v1alpha1/DynamicScorer"
 READY: Object = {
     "replicas": 1,
     "readyReplicas": 1,
@@ -88,6 +87,20 @@ class FragileApiHub(ScoredPlane):
             cluster for cluster, item in scores.items() if item.get("status", {}).get("validUntil", "") > now
         ]
 
+    def run_out(self) -> None:
+        """Ends the scores now, as if the agents had published them a TTL ago."""
+        for cluster in CLUSTERS:
+            item = self.hub.get(SCORE_KIND, RESOURCE, namespace=cluster)
+            meta = {"name": RESOURCE, "namespace": cluster}
+            status = {**item["status"], "validUntil": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}
+            body = {
+                "apiVersion": item["apiVersion"],
+                "kind": item["kind"],
+                "metadata": meta,
+                "status": status,
+            }
+            self.hub.apply_status(body, manager=AGENT_MANAGER)
+
     def publishes(self, score: float) -> None:
         """The API answers this from now on: both agents publish at once, and their scores have the whole TTL
         before them.
@@ -108,7 +121,11 @@ class FragileApiHub(ScoredPlane):
         ]
 
     def health(self) -> str:
-        return str(self.hub.get(KIND, SCORER, namespace=HUB_NAMESPACE).get("status", {}).get("healthStatus"))
+        return str(
+            self.hub.get(DYNAMIC_SCORER, SCORER, namespace=HUB_NAMESPACE)
+            .get("status", {})
+            .get("healthStatus")
+        )
 
     def states(self) -> set[str]:
         """Of the scorer, as the agents see it."""
@@ -170,19 +187,19 @@ def available(addon: Object) -> bool:
 
 
 def test_down_suspended_off_and_on_back_resumed(scene: FragileApiHub, note: Callable[[str], None]) -> None:
-    with reconciling(scene.plane, "--suspend") as first:
+    with reconciling(scene.plane, "--suspend", speed=FAST) as first:
         wait_for(lambda: scene.health() == "Active", what="the hub reaches the API", seen=scene.health)
         scene.publishes(0.7)
         scene.api.down = True
         clock = time.monotonic()
         wait_for(lambda: scene.health() == "Inactive", what="the hub sees that it is down", seen=scene.health)
         # The agents still have fresh scores: half of the quorum rule is not met.
-        hold_for(lambda: scene.suspended() is None, what="probes alone suspend nothing", seconds=8)
+        hold_for(lambda: scene.suspended() is None, what="probes alone suspend nothing", seconds=4)
         assert scene.fresh()
+        scene.run_out()
         wait_for(
             lambda: scene.suspended() == [SCORE],
             what="it is suspended when the scores ran out",
-            timeout=TTL + 40,
             seen=scene.seen,
         )
         stale = time.monotonic() - clock
@@ -191,7 +208,7 @@ def test_down_suspended_off_and_on_back_resumed(scene: FragileApiHub, note: Call
         wait_for(lambda: scene.states() == {"suspended"}, what="the agents know", seen=scene.states)
         spared(scene)
         assert events(scene.hub, SCORER, "Suspended"), "people are told"
-    with reconciling(scene.plane) as without:
+    with reconciling(scene.plane, speed=FAST) as without:
         wait_for(
             lambda: scene.suspended() == [],
             what="switched off, it leaves nothing suspended",
@@ -204,18 +221,18 @@ def test_down_suspended_off_and_on_back_resumed(scene: FragileApiHub, note: Call
             seen=scene.states,
         )
         hold_for(
-            lambda: scene.suspended() == [], what="nothing is suspended without being asked to", seconds=6
+            lambda: scene.suspended() == [], what="nothing is suspended without being asked to", seconds=3
         )
         assert without.metric("suspended", scorer=SCORER) is None
-    with reconciling(scene.plane, "--suspend"):
+    with reconciling(scene.plane, "--suspend", speed=FAST):
         wait_for(
             lambda: scene.suspended() == [SCORE],
             what="switched on again, it is suspended again",
             seen=scene.seen,
         )
-    with reconciling(scene.plane, "--suspend") as second:
+    with reconciling(scene.plane, "--suspend", speed=FAST) as second:
         hold_for(
-            lambda: scene.suspended() == [SCORE], what="a new leader lifts nothing before it knows", seconds=5
+            lambda: scene.suspended() == [SCORE], what="a new leader lifts nothing before it knows", seconds=2
         )
         scene.api.down = False
         clock = time.monotonic()
@@ -233,4 +250,4 @@ def spared(scene: FragileApiHub) -> None:
     """The agents do not call it any more; one call may have been under way."""
     wait_for(lambda: scene.states() == {"suspended"}, what="the agents know", seen=scene.states)
     calls = scene.api.calls
-    hold_for(lambda: scene.api.calls <= calls + 1, what="the API is spared", seconds=8)
+    hold_for(lambda: scene.api.calls <= calls + 1, what="the API is spared", seconds=4)

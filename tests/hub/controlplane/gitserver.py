@@ -125,6 +125,7 @@ def _refused(request: BaseHTTPRequestHandler, manners: Manners) -> bool:
         if status == 401:
             request.send_header("WWW-Authenticate", 'Basic realm="git"')
         request.send_header("Content-Length", "0")
+        request.send_header("Connection", "close")
         request.end_headers()
     return bool(status)
 

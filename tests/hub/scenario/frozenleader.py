@@ -4,18 +4,12 @@ at exactly one of its awaits, and a test continues it when the second one leads.
 Applications, decisions and clusters are objects that the test writes, and that no controller touches.
 """
 
-import os
-import signal
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from pathlib import Path
-
-import httpx
 
 from dsf_wire.constants import ADDON_NAME, AGENT_MANAGER, MANAGED_BY_LABEL
 from gitops_dsf.render.reconciler import reconciler
@@ -25,11 +19,9 @@ from gitops_dsf.schema.crd import crds
 from tests.hub.controlplane.api import Client, Object
 from tests.hub.controlplane.applications import APPLICATION, APPLICATION_SET
 from tests.hub.controlplane.plane import ControlPlane
-from tests.hub.controlplane.ports import free_port
-from tests.hub.controlplane.processes import Process
 from tests.hub.controlplane.waiting import wait_for
-from tests.hub.scenario import stopped
 from tests.hub.scenario.placements import DECISION, PLACEMENT, PLACEMENT_LABEL, SCORE, remove_clusters
+from tests.hub.scenario.reconciling import FAST, Reconciler, reconciling
 from tests.hub.scenario.stoppingproxy import StoppingProxy
 
 HUB, ARGOCD = "open-cluster-management", "frozen"
@@ -47,47 +39,6 @@ NEEDED = (
     "RoleBinding",
     "ValidatingAdmissionPolicy",
 )
-
-
-@dataclass(frozen=True, kw_only=True)
-class Replica:
-    process: Process
-    url: str
-
-    def series(self, words: str) -> float | None:
-        text = httpx.get(f"{self.url}/metrics", timeout=5, trust_env=False).text
-        return next(
-            (
-                float(line.split()[-1])
-                for line in text.splitlines()
-                if line.startswith(f"gitops_dsf_reconciler_{words} ")
-            ),
-            None,
-        )
-
-    @property
-    def leads(self) -> bool:
-        return self.series("leader") == 1
-
-    def waits(self, reason: str) -> bool:
-        return self.series(f'moves_waiting{{applicationset="web",reason="{reason}"}}') == 1
-
-    def ready(self) -> str:
-        return httpx.get(f"{self.url}/readyz", timeout=5, trust_env=False).text
-
-    @property
-    def stopped(self) -> bool:
-        """By SIGSTOP, as the kernel says."""
-        return (
-            Path(f"/proc/{self.process.pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
-            == "T"
-        )
-
-    def freeze(self) -> None:
-        os.kill(self.process.pid, signal.SIGSTOP)
-
-    def go_on(self) -> None:
-        os.kill(self.process.pid, signal.SIGCONT)
 
 
 @dataclass(kw_only=True)
@@ -110,8 +61,10 @@ class FrozenLeaderPlane:
             answer = self.hub.patch_status(kind, meta["name"], status, namespace=meta.get("namespace"))
         return answer
 
-    def move(self) -> None:
-        """web is decided for the second cluster, and Healthy on both: the copy on the first may go."""
+    def move(self, *, decided: str = B) -> None:
+        """web is decided for a cluster, and Healthy on both: the copy on the other one may go. Call it when
+        the replicas run, because it takes them a second.
+        """
         for cluster in (A, B):
             # The reconciler keeps the copy of a cluster that became reachable a moment ago, in a test before.
             self.plane.set_available(cluster, "True")
@@ -122,7 +75,7 @@ class FrozenLeaderPlane:
             "name": "web",
             "controller": True,
         }
-        self.decide(B, uid=placement["metadata"]["uid"])
+        self.decide(decided, uid=placement["metadata"]["uid"])
         owner["uid"] = self.put(application_set())["metadata"]["uid"]
         for cluster in (A, B):
             self.forget_copy(cluster)
@@ -211,39 +164,30 @@ class FrozenLeaderPlane:
             {"apiVersion": api, "kind": kind, "metadata": {"name": NAME, "namespace": HUB}, "spec": spec}
         )
 
-    @contextmanager
-    def replica(self, name: str, *, proxied: bool = False, how: str = "") -> Iterator[Replica]:
-        """`how`: see `scenario.stopped`; empty for the program as it is."""
-        port = free_port()
-        kubeconfig = self.plane.hub.service_account_kubeconfig(
-            HUB, NAME, proxy=self.proxy_url if proxied else ""
-        )
-        program = [stopped.__file__, how] if how else ["-m", "gitops_dsf"]
-        arguments = [
-            f"--kubeconfig={kubeconfig}",
+    def replica(
+        self, name: str, *, proxied: bool = False, changes: str = ""
+    ) -> AbstractContextManager[Reconciler]:
+        """`changes`: see `scenario.program`."""
+        return reconciling(
+            self.plane,
             f"--argocd-namespace={ARGOCD}",
-            f"--metrics-address=127.0.0.1:{port}",
-        ]
-        process = self.plane.processes.start(name, [sys.executable, *program, "reconcile", *arguments])
-        running = Replica(process=process, url=f"http://127.0.0.1:{port}")
-        try:
-            wait_for(lambda: running.series("leader") is not None, what=f"{name} runs", seen=process.tail)
-            yield running
-        finally:
-            if process.running:
-                running.go_on()
-            self.plane.processes.stop(name)
+            name=name,
+            speed=FAST,
+            changes=changes,
+            proxy=self.proxy_url if proxied else "",
+            until="answers",
+        )
 
     @contextmanager
-    def replicas(self, *, how: str = "") -> Iterator[tuple[Replica, Replica]]:
+    def replicas(self, *, changes: str = "") -> Iterator[tuple[Reconciler, Reconciler]]:
         """The first leads, the second waits."""
         self.lease_is_free()
-        with self.replica("frozen-first", proxied=True, how=how) as first:
+        with self.replica("frozen-first", proxied=True, changes=changes) as first:
             wait_for(lambda: first.leads, what="the first leads", seen=first.process.tail)
             with self.replica("frozen-second") as second:
                 yield first, second
 
-    def second_removes_the_other_copy(self, second: Replica) -> None:
+    def second_removes_the_other_copy(self, second: Reconciler) -> None:
         """It leads at once and as after a clean end of the first, and the decision returns to A."""
         self.lease_is_free()
         wait_for(lambda: second.leads, what="the second leads", seen=second.process.tail)
@@ -251,7 +195,6 @@ class FrozenLeaderPlane:
         wait_for(
             lambda: self.copies() == [A],
             what="the second deletes the copy that nobody wants",
-            timeout=120,
             seen=second.process.tail,
         )
 
@@ -375,9 +318,9 @@ def frozen_leader_plane(plane: ControlPlane) -> Iterator[FrozenLeaderPlane]:
 
 
 @contextmanager
-def frozen(scene: FrozenLeaderPlane, first: Replica, word: Callable[[str], bool]) -> Iterator[None]:
-    """Stops it when the first such request was answered, and before it can read the answer; after the block
-    it goes on.
+def frozen(scene: FrozenLeaderPlane, first: Reconciler, word: Callable[[str], bool]) -> Iterator[None]:
+    """Moves web, and stops the replica when its first such request was answered, before it can read the
+    answer. After the block it continues.
     """
     done = threading.Event()
 
@@ -387,12 +330,13 @@ def frozen(scene: FrozenLeaderPlane, first: Replica, word: Callable[[str], bool]
             done.set()
 
     scene.proxy.answered = answered
-    wait_for(done.is_set, what="it asks", timeout=150, seen=first.process.tail)
-    wait_for(lambda: first.stopped, what="it is stopped")
+    scene.move()
+    wait_for(done.is_set, what="it asks", seen=first.process.tail)
+    wait_for(lambda: first.frozen, what="it is stopped")
     try:
         yield
     finally:
-        first.go_on()
+        first.thaw()
 
 
 READS = {

@@ -1,26 +1,73 @@
-"""`gitops-dsf` that stops itself, or that does not ask its own fence: `python stopped.py HOW ARGUMENT...`.
+"""`gitops-dsf` as a test changes it: `python program.py SPEED CHANGES ARGUMENT...`.
 
-HOW is a list of words with commas between them:
+SPEED is how many times as fast the clock of its event loop runs, so that waits and time limits are that much
+shorter. The clock of the hub, which it learns from answers, and how long a watch may be silent, stay as they
+are.
+
+CHANGES is empty, or a list with commas of:
 
 - `connection`: it stops itself (SIGSTOP) once, when it is about to take a connection for its first deletion;
 - `body`: the same, when the headers of that request were sent, and after the last look at its claim;
 - `unfenced`: it deletes whatever it knows of its claim on the Lease and of the leader before it.
 
-After SIGCONT it goes on where it was.
+After SIGCONT it continues where it was.
 """
 
+import asyncio
 import os
+import selectors
 import signal
 import sys
+import time
 from typing import Any
 
 import httpcore
 import httpx
 
+from dsf_runtime import apiserver, informer
+from dsf_runtime.clock import SystemClock
 from gitops_dsf.cli.main import main
+from gitops_dsf.hub import freshness
 from gitops_dsf.reconciler.hub.fence import Fence
 
 Method = Any
+
+
+class FastLoop(asyncio.SelectorEventLoop):
+    """Its clock runs `speed` times as fast as the machine's."""
+
+    def __init__(self, speed: float) -> None:
+        self._speed, self._began = speed, time.monotonic()
+        super().__init__(_Selector(speed))
+
+    def time(self) -> float:
+        return self._began + (time.monotonic() - self._began) * self._speed
+
+
+class _Selector(selectors.DefaultSelector):
+    """Waits for seconds of that loop."""
+
+    def __init__(self, speed: float) -> None:
+        super().__init__()
+        self._speed = speed
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        return super().select(timeout if timeout is None else timeout / self._speed)
+
+
+def hasten(speed: float) -> None:
+    """Makes every event loop from now on fast. The one wait by the hub's clock is shortened itself."""
+    events: Any = asyncio.events
+    events.new_event_loop = lambda: FastLoop(speed)
+    clock: Any = SystemClock
+    clock.monotonic = lambda _: time.monotonic()
+    rules: Any = freshness
+    rules.GRACE_SECONDS /= speed
+    # API servers send a bookmark every minute of the real clock.
+    requests: Any = apiserver
+    requests.SILENCE *= speed
+    watches: Any = informer
+    watches.STALE_SECONDS *= speed
 
 
 def stopping(original: Method, method: str) -> Method:
@@ -36,8 +83,7 @@ def stopping(original: Method, method: str) -> Method:
     return replaced
 
 
-def install(how: str) -> None:
-    words = how.split(",")
+def change(words: list[str]) -> None:
     if "unfenced" in words:
         fence: Any = Fence
         fence.deletion = fence.write = lambda _: None
@@ -50,5 +96,6 @@ def install(how: str) -> None:
 
 
 if __name__ == "__main__":
-    install(sys.argv[1])
-    sys.exit(main(sys.argv[2:]))
+    hasten(float(sys.argv[1]))
+    change(sys.argv[2].split(","))
+    sys.exit(main(sys.argv[3:]))

@@ -2,10 +2,15 @@
 that we render for it.
 """
 
+import json
+import os
+import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal
 
 import httpx
 
@@ -15,11 +20,16 @@ from tests.hub.controlplane.plane import ControlPlane
 from tests.hub.controlplane.ports import free_port
 from tests.hub.controlplane.processes import Process
 from tests.hub.controlplane.waiting import wait_for
+from tests.hub.scenario import program
 
 HUB_NAMESPACE = "open-cluster-management"
 DYNAMIC_SCORER = "dynamic-scoring.open-cluster-management.io/v1alpha1/DynamicScorer"
 EVENT = "v1/Event"
 PREFIX = "gitops_dsf_reconciler"
+FAST: Final = 5.0
+"""The speed at which a reconciler still answers in time on a busy machine: of 4 s for a deletion 0.8 s are
+left.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,53 +38,105 @@ class Reconciler:
 
     process: Process
     url: str
+    speed: float = 1.0
+    """How many times as fast its clock runs."""
 
     def get(self, path: str) -> str:
         return httpx.get(f"{self.url}{path}", timeout=5, trust_env=False).text
 
+    def series(self, name: str) -> dict[str, float]:
+        """Labels as they are written, to value, of a metric by its name without the prefix."""
+        found = {}
+        for line in self.get("/metrics").splitlines():
+            if line.startswith((f"{PREFIX}_{name}{{", f"{PREFIX}_{name} ")):
+                labels, value = line.removeprefix(f"{PREFIX}_{name}").rsplit(" ", 1)
+                found[labels] = float(value)
+        return found
+
     def metric(self, name: str, **labels: str) -> float | None:
-        """A series by its name without the prefix."""
+        """The value of one series; None where there is none."""
         shown = ",".join(f'{key}="{value}"' for key, value in sorted(labels.items()))
-        wanted = f"{PREFIX}_{name}{{{shown}}} " if shown else f"{PREFIX}_{name} "
-        return next(
-            (
-                float(line.split()[-1])
-                for line in self.get("/metrics").splitlines()
-                if line.startswith(wanted)
-            ),
-            None,
-        )
+        return self.series(name).get(f"{{{shown}}}" if shown else "")
+
+    @property
+    def ready(self) -> bool:
+        return self.get("/readyz") == "ok\n"
+
+    @property
+    def leads(self) -> bool:
+        return self.metric("leader") == 1
+
+    def waits_for(self, application_set: str) -> set[str]:
+        """The reasons for which copies of an ApplicationSet wait."""
+        return {
+            labels.split('reason="')[1].split('"')[0]
+            for labels in self.series("moves_waiting")
+            if f'applicationset="{application_set}"' in labels
+        }
+
+    def messages(self, words: str) -> list[str]:
+        """Messages with these words in the log of every process of this name. One that was killed may have
+        left half a line.
+        """
+        lines = self.process.log.read_text(encoding="utf-8").splitlines()
+        found = [str(json.loads(line)["message"]) for line in lines if line.endswith("}")]
+        return [message for message in found if words in message]
+
+    @property
+    def frozen(self) -> bool:
+        """Whether the kernel has stopped it (SIGSTOP)."""
+        status = Path(f"/proc/{self.process.pid}/stat").read_text(encoding="utf-8")
+        return status.rpartition(")")[2].split()[0] == "T"
+
+    def freeze(self) -> None:
+        os.kill(self.process.pid, signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        os.kill(self.process.pid, signal.SIGCONT)
 
 
 @contextmanager
-def reconciling(plane: ControlPlane, *arguments: str) -> Iterator[Reconciler]:
-    """Starts it with probes every second, and waits until it leads and has read the hub. The fleet must be
-    installed.
+def reconciling(
+    plane: ControlPlane,
+    *arguments: str,
+    name: str = "reconciler",
+    speed: float = 1.0,
+    changes: str = "",
+    proxy: str = "",
+    until: Literal["leads", "ready", "answers"] = "leads",
+) -> Iterator[Reconciler]:
+    """Starts it with probes every second. The fleet must be installed.
+
+    Waits until it leads and has read the hub, until it is ready (also as a replica that does not lead), or
+    until its pages answer. `speed` and `changes`: see `scenario.program`. Through `proxy` when one is given.
     """
     port = free_port()
+    changed = speed != 1 or bool(changes)
     command = [
         sys.executable,
-        "-m",
-        "gitops_dsf",
+        *([program.__file__, str(speed), changes] if changed else ["-m", "gitops_dsf"]),
         "reconcile",
-        f"--kubeconfig={plane.hub.service_account_kubeconfig(HUB_NAMESPACE, NAME)}",
+        f"--kubeconfig={plane.hub.service_account_kubeconfig(HUB_NAMESPACE, NAME, proxy=proxy)}",
         f"--metrics-address=127.0.0.1:{port}",
-        "--probe-interval=1",
-        "--probe-timeout=2",
+        f"--probe-interval={speed:g}",
+        f"--probe-timeout={2 * speed:g}",
         *arguments,
     ]
-    process = plane.processes.start("reconciler", command)
-    running = Reconciler(process=process, url=f"http://127.0.0.1:{port}")
-    try:
+    process = plane.processes.start(name, command)
+    running = Reconciler(process=process, url=f"http://127.0.0.1:{port}", speed=speed)
+    looks = {
         # One that was killed left a lease behind, and its 15 s count from the first look at it.
-        wait_for(
-            lambda: running.metric("leader") == 1 and running.get("/readyz") == "ok\n",
-            what="it works",
-            seen=process.tail,
-        )
+        "leads": lambda: running.leads and running.ready,
+        "ready": lambda: running.ready,
+        "answers": lambda: running.metric("leader") is not None,
+    }
+    try:
+        wait_for(looks[until], what=f"{name} {until}", seen=process.tail)
         yield running
     finally:
-        plane.processes.stop("reconciler")
+        if process.running:
+            running.thaw()
+        plane.processes.stop(name)
 
 
 def events(hub: Client, name: str, reason: str) -> list[str]:
