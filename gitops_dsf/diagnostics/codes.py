@@ -121,6 +121,8 @@ DEAD_VARIANT = _warning("DSF141", "variant of a MetricSource that is never used"
 MEASURE = _error("DSF145", "measure that source type Kubernetes does not have")
 SOURCE_FIELD = _error("DSF146", "field that source type Kubernetes does not use")
 LONG_HISTORY = _error("DSF147", "range longer than the history of source type Kubernetes")
+RECEIVER_MISSING = _error("DSF154", "OpenTelemetry source that no receiver serves")
+RECEIVER_ADDRESS = _error("DSF155", "address of the OpenTelemetry receiver")
 IMAGE_WITHOUT_DIGEST = _error("DSF157", "image without a digest")
 
 UNKNOWN_CLUSTER = _error("DSF201", "mask for an unknown cluster")

@@ -7,6 +7,9 @@ from urllib.parse import urlsplit, urlunsplit
 QUERY_PATH: Final = "/api/v1/query_range"
 INSTANT_PATH: Final = "/api/v1/query"
 SCORING_PATH: Final = "/scoring"
+RECEIVER_PORT: Final = 9090
+RECEIVER_ORIGIN: Final = f"http://127.0.0.1:{RECEIVER_PORT}"
+"""Where the agent reaches the receiver for OpenTelemetry metrics, which runs in its pod."""
 _MISLEADS_GIT: Final = re.compile(r"[\w+.-]+::|(?:[^/]*://)?(?:[^/@]*@)?-|[^/:]*:-")
 
 

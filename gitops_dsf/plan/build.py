@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from dsf_wire.summary import Summary
 from gitops_dsf.plan.summaries import summarise
-from gitops_dsf.plan.types import AddOnParts, Binding, ClusterWork, Configuration, Plan
+from gitops_dsf.plan.types import AddOnParts, Binding, ClusterWork, Configuration, Plan, Receiver
 from gitops_dsf.repository.model.cluster import ManagedCluster
 from gitops_dsf.repository.model.repository import Agent
 from gitops_dsf.repository.model.scorer import Auth
@@ -80,6 +80,7 @@ def _works(resolved: Resolved) -> tuple[ClusterWork, ...]:
                 secrets=_named(chosen, "token_secret_ref"),
                 config_maps=_named(chosen, "ca_config_map_ref"),
                 egress=egress if egress.mode == "Limited" else None,
+                receiver=_receiver(chosen, resolved.repository.spec.agent),
             )
         shard = shard_of(cluster.metadata.name, resolved.repository.spec.output.shards)
         works.append(
@@ -87,17 +88,25 @@ def _works(resolved: Resolved) -> tuple[ClusterWork, ...]:
                 cluster=cluster.metadata.name,
                 shard=shard,
                 configuration=configuration,
-                addon=_addon_parts(resolved.repository.spec.agent, cluster),
+                addon=_addon_parts(resolved.repository.spec.agent, cluster, configuration),
             )
         )
     return tuple(works)
 
 
-def _addon_parts(agent: Agent, cluster: ManagedCluster) -> AddOnParts:
+def _receiver(scorers: list[EffectiveScorer], agent: Agent) -> Receiver | None:
+    histories = [scorer.history_seconds for scorer in scorers if scorer.source_is_pushed]
+    if not histories or agent.open_telemetry is None:
+        return None
+    return Receiver(settings=agent.open_telemetry, history_seconds=max(histories))
+
+
+def _addon_parts(agent: Agent, cluster: ManagedCluster, configuration: Configuration) -> AddOnParts:
     monitor = agent.service_monitor
     return AddOnParts(
+        receiver=configuration.receiver is not None,
         service_monitor=monitor is not None
-        and (monitor.cluster_selector is None or monitor.cluster_selector.matches(cluster.metadata.labels))
+        and (monitor.cluster_selector is None or monitor.cluster_selector.matches(cluster.metadata.labels)),
     )
 
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from dsf_wire.summary import Summary
-from gitops_dsf.repository.model.repository import Egress, FleetRepository
+from gitops_dsf.repository.model.repository import Egress, FleetRepository, OpenTelemetry
 from gitops_dsf.repository.model.scoring_config import DynamicScoringConfig
 from gitops_dsf.resolve.types import (
     EffectiveScorer,
@@ -12,6 +12,15 @@ from gitops_dsf.resolve.types import (
     ResolvedApplication,
     ResolvedPlacement,
 )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Receiver:
+    """The receiver for OpenTelemetry metrics of a group of clusters."""
+
+    settings: OpenTelemetry
+    history_seconds: int
+    """How far back the scorers of these clusters look."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -28,6 +37,8 @@ class Configuration:
     """ConfigMaps on the spoke with private CAs, sorted."""
     egress: Egress | None = None
     """How the agent's connections are limited; None: not at all."""
+    receiver: Receiver | None = None
+    """The receiver beside the agent; None if no scorer asks it."""
 
 
 @dataclass(frozen=True, kw_only=True, order=True, slots=True)
@@ -36,6 +47,8 @@ class AddOnParts:
     AddOnTemplates.
     """
 
+    receiver: bool = False
+    """Whether the receiver for OpenTelemetry metrics runs in the agent's pod."""
     service_monitor: bool = False
 
 

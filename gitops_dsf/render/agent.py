@@ -21,9 +21,10 @@ from dsf_wire.constants import (
     SUSPENDED_CONFIGMAP,
 )
 from gitops_dsf.plan.types import AddOnParts
+from gitops_dsf.render import receiver
 from gitops_dsf.render.containers import probes, security_context
 from gitops_dsf.render.objects import OPERATOR_API, Object, Wave, metadata
-from gitops_dsf.repository.model.repository import AgentServiceMonitor, FleetRepository
+from gitops_dsf.repository.model.repository import AgentServiceMonitor, FleetRepository, OpenTelemetry
 
 HUB_ROLE = "gitops-dsf:agent"
 SUSPENDED_ROLE = "gitops-dsf-suspended-reader"
@@ -91,7 +92,12 @@ def template_of(parts: AddOnParts, repository: FleetRepository) -> str | None:
     """
     if parts == default_parts(repository):
         return None
-    return f"{ADDON_NAME}-servicemonitor" if parts.service_monitor else f"{ADDON_NAME}-plain"
+    suffixes = [
+        suffix
+        for suffix, there in (("otlp", parts.receiver), ("servicemonitor", parts.service_monitor))
+        if there
+    ]
+    return "-".join((ADDON_NAME, *(suffixes or ["plain"])))
 
 
 def file_stem(template: Object) -> str:
@@ -163,7 +169,9 @@ def _template(name: str, spec: Object) -> Object:
 
 
 def _template_spec(repository: FleetRepository, parts: AddOnParts) -> Object:
-    monitor = repository.spec.agent.service_monitor
+    agent = repository.spec.agent
+    monitor = agent.service_monitor if parts.service_monitor else None
+    receiving = agent.open_telemetry if parts.receiver else None
     return {
         "addonName": ADDON_NAME,
         "agentSpec": {
@@ -179,10 +187,11 @@ def _template_spec(repository: FleetRepository, parts: AddOnParts) -> Object:
                         "kind": "ServiceAccount",
                         "metadata": metadata(name=ADDON_NAME, namespace=AGENT_NAMESPACE),
                     },
-                    _deployment(repository),
+                    _deployment(repository, receiving),
                     _service(),
-                    _network_policy(),
-                    *([_service_monitor(monitor)] if monitor is not None and parts.service_monitor else []),
+                    _network_policy(receiving),
+                    *([receiver.service()] if receiving is not None else []),
+                    *([_service_monitor(monitor)] if monitor is not None else []),
                 ]
             }
         },
@@ -191,10 +200,10 @@ def _template_spec(repository: FleetRepository, parts: AddOnParts) -> Object:
     }
 
 
-def _deployment(repository: FleetRepository) -> Object:
+def _deployment(repository: FleetRepository, receiving: OpenTelemetry | None) -> Object:
     agent = repository.spec.agent
     selector = {"app.kubernetes.io/name": ADDON_NAME}
-    return {
+    found: Object = {
         "apiVersion": "apps/v1",
         "kind": "Deployment",
         "metadata": metadata(name=ADDON_NAME, namespace=AGENT_NAMESPACE),
@@ -230,6 +239,16 @@ def _deployment(repository: FleetRepository) -> Object:
             },
         },
     }
+    if receiving is not None:
+        pod = found["spec"]["template"]["spec"]
+        # The receiver, which others push to, gets no token.
+        pod["automountServiceAccountToken"] = False
+        pod["containers"][0]["volumeMounts"].append(receiver.account_mount())
+        pod["initContainers"] = [
+            receiver.container(receiving, pull_policy=agent.image_pull_policy, log_format=agent.log_format)
+        ]
+        pod["volumes"] += receiver.volumes(receiving)
+    return found
 
 
 def _container(repository: FleetRepository) -> Object:
@@ -296,15 +315,19 @@ def _service_monitor(settings: AgentServiceMonitor) -> Object:
     }
 
 
-def _network_policy() -> Object:
+def _network_policy(receiving: OpenTelemetry | None) -> Object:
     return {
         "apiVersion": "networking.k8s.io/v1",
         "kind": "NetworkPolicy",
         "metadata": metadata(name=ADDON_NAME, namespace=AGENT_NAMESPACE),
         "spec": {
             "podSelector": {"matchLabels": {"app.kubernetes.io/name": ADDON_NAME}},
-            # Metric sources and scoring APIs may be anywhere; only the metrics port is open inwards.
+            # Metric sources and scoring APIs may be anywhere. Inwards, the metrics port is open, and to
+            # collectors the receiver.
             "policyTypes": ["Ingress"],
-            "ingress": [{"ports": [{"port": METRICS_PORT, "protocol": "TCP"}]}],
+            "ingress": [
+                {"ports": [{"port": METRICS_PORT, "protocol": "TCP"}]},
+                *([receiver.ingress(receiving)] if receiving is not None else []),
+            ],
         },
     }

@@ -4,7 +4,7 @@ from typing import Final
 
 from gitops_dsf.render.objects import Object
 
-_TIMEOUT_SECONDS: Final = 5
+TIMEOUT_SECONDS: Final = 5
 """Of a probe. A busy process answers later than Kubernetes' default of one second."""
 
 
@@ -14,13 +14,13 @@ def probes() -> Object:
         "livenessProbe": {
             "httpGet": {"path": "/healthz", "port": "metrics"},
             "periodSeconds": 20,
-            "timeoutSeconds": _TIMEOUT_SECONDS,
+            "timeoutSeconds": TIMEOUT_SECONDS,
             "failureThreshold": 3,
         },
         "readinessProbe": {
             "httpGet": {"path": "/readyz", "port": "metrics"},
             "periodSeconds": 10,
-            "timeoutSeconds": _TIMEOUT_SECONDS,
+            "timeoutSeconds": TIMEOUT_SECONDS,
         },
     }
 

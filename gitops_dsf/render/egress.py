@@ -12,10 +12,13 @@ from urllib.parse import urlsplit
 from dsf_wire.constants import ADDON_NAME, AGENT_NAMESPACE
 from dsf_wire.summary import Summary
 from gitops_dsf.hub.hosts import is_in_cluster
+from gitops_dsf.hub.urls import RECEIVER_ORIGIN
 from gitops_dsf.render.objects import Object, metadata
 from gitops_dsf.repository.model.repository import Egress
 
 NAME: Final = f"{ADDON_NAME}-egress"
+_LOOPBACK: Final = urlsplit(RECEIVER_ORIGIN).hostname
+"""Policies do not apply inside of a pod."""
 _DNS: Final = (53, 5353)
 """The second one is where the DNS pods of OpenShift listen."""
 _SCHEMES: Final = {"http": 80, "https": 443}
@@ -29,7 +32,7 @@ def egress_policy(summaries: Iterable[Summary], settings: Egress) -> Object:
         for url in (summary.source_endpoint, summary.scoring_endpoint):
             parts = urlsplit(url)
             host, port = parts.hostname or "", parts.port or _SCHEMES.get(parts.scheme, 0)
-            if not host:
+            if not host or host == _LOOPBACK:
                 continue
             namespaces.update(_namespaces(host))
             block = _block(host)

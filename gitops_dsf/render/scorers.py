@@ -77,7 +77,7 @@ def _source(item: EffectiveScorer) -> Object:
 def _place(item: EffectiveScorer) -> Object:
     return _without_none(
         {
-            "type": item.source_type,
+            "type": "OpenTelemetry" if item.source_is_pushed else item.source_type,
             "host": item.source_host,
             "path": item.source_path,
             "auth": _auth(item.source_auth),

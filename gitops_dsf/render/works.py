@@ -12,6 +12,7 @@ from dsf_wire.constants import ADDON_NAME, AGENT_NAMESPACE, CONFIGMAP_KEY, CONFI
 from dsf_wire.summary import Summary, encode_one
 from gitops_dsf.canonicalyaml import emit, printable_json, scalar
 from gitops_dsf.plan.types import AddOnParts, ClusterWork, Configuration
+from gitops_dsf.render import receiver
 from gitops_dsf.render.agent import HUB_ROLE, template_of
 from gitops_dsf.render.clusterrights import cluster_rights
 from gitops_dsf.render.egress import egress_policy
@@ -195,6 +196,7 @@ def _manifests(configuration: Configuration, summaries: str) -> list[Object]:
             rules.append(
                 {"apiGroups": [""], "resources": [resource], "resourceNames": list(names), "verbs": ["get"]}
             )
+    receiving = configuration.receiver
     return [
         {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": AGENT_NAMESPACE}},
         {
@@ -222,4 +224,5 @@ def _manifests(configuration: Configuration, summaries: str) -> list[Object]:
             if configuration.egress is not None
             else []
         ),
+        *([receiver.configuration(receiving)] if receiving is not None else []),
     ]

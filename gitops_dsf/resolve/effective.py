@@ -5,9 +5,11 @@ from dataclasses import replace
 
 from dsf_wire.constants import default_ttl_seconds
 from dsf_wire.dimension import DEFAULT_FORMAT
+from dsf_wire.query import split
 from dsf_wire.scorename import sanitise
 from gitops_dsf.resolve.metric_sources import ResolvedSource
 from gitops_dsf.resolve.overlay import Overlay, overlay_with
+from gitops_dsf.resolve.promql import check, history_seconds
 from gitops_dsf.resolve.types import EffectiveScorer, PendingScorer
 
 
@@ -34,6 +36,8 @@ def _effective(overlay: Overlay) -> EffectiveScorer:
         declared=declared,
         position=overlay.scorer.position,
         source_type=kind,
+        source_is_pushed=overlay.is_pushed,
+        history_seconds=_history(overlay) if overlay.is_pushed else 0,
         source_host=overlay.source_origin if kind == "Prometheus" else str(overlay.source_host.value),
         source_path=overlay.effective_source_path
         if overlay.source_endpoint
@@ -62,6 +66,11 @@ def _effective(overlay: Overlay) -> EffectiveScorer:
         suspend=spec.suspend,
         selector=spec.cluster_selector,
     )
+
+
+def _history(overlay: Overlay) -> int:
+    trees = [checked.tree for part in split(str(overlay.query.value)) for checked in (check(part.text),)]
+    return int(overlay.range.value) + max(map(history_seconds, filter(None, trees)), default=0)
 
 
 def left_open(overlay: Overlay) -> EffectiveScorer:

@@ -12,6 +12,7 @@ from gitops_dsf.diagnostics import Position
 from gitops_dsf.hub.urls import (
     INSTANT_PATH,
     QUERY_PATH,
+    RECEIVER_ORIGIN,
     SCORING_PATH,
     has_path,
     instant,
@@ -91,6 +92,8 @@ class Overlay:
         Empty for a Full scorer without a lock, because its /config, which is still unknown, usually names the
         host.
         """
+        if self.is_pushed:
+            return RECEIVER_ORIGIN
         spec = self.scorer.value.spec
         if self.scored_by_query or spec.source.ref is not None:
             return str(self.source_host.value)
@@ -99,7 +102,11 @@ class Overlay:
 
     @property
     def kind_of_source(self) -> str:
-        """Prometheus, Kubernetes or None: as written, else by whether there is a query, or must be one."""
+        """What the agent asks, Prometheus, Kubernetes or None: as written, else by whether there is a query,
+        or must be one. The receiver for OpenTelemetry is a Prometheus.
+        """
+        if self.is_pushed:
+            return "Prometheus"
         asked = self.query.value or self.scored_by_query or self.scorer.value.spec.source.ref is not None
         return str(self.source_type.value or ("Prometheus" if asked else "None"))
 
@@ -107,6 +114,11 @@ class Overlay:
     def source_auth(self) -> Auth | None:
         """How the agent proves who it is to the metric source."""
         return self.scorer.value.spec.source.auth if self.variant is None else self.variant.value.auth
+
+    @property
+    def is_pushed(self) -> bool:
+        """Whether collectors push the metrics to the receiver in the agent's pod."""
+        return bool(self.source_type.value == "OpenTelemetry")
 
     @property
     def source_endpoint(self) -> str:

@@ -28,6 +28,13 @@ class EffectiveScorer:
     declared: DynamicScorer
     position: Position
     source_type: str
+    """What the agent asks: Prometheus or None."""
+    source_is_pushed: bool
+    """Whether collectors push the metrics to the receiver in the agent's pod."""
+    history_seconds: int
+    """How far back the receiver's metrics must go: the range, and what the query adds to it. 0 for other
+    sources.
+    """
     source_host: str
     source_path: str
     source_endpoint: str

@@ -85,6 +85,8 @@ PLACES: dict[str, str] = {
     "DSF145": "scorers/cpu.yaml:11:21",
     "DSF146": "scorers/cpu.yaml:11:5",
     "DSF147": "scorers/cpu.yaml:11:49",
+    "DSF154": "scorers/cpu.yaml:10:11",
+    "DSF155": "scorers/cpu.yaml:11:5",
     "DSF157": "gitops-dsf.yaml:10:12",
     "DSF201": "config/masks.yaml:7:20",
     "DSF202": "config/masks.yaml:8:18",

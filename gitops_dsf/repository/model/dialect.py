@@ -53,7 +53,7 @@ _VALUES: Final[dict[Place, tuple[str, ...]]] = {
     ("spec", "configSyncMode"): ("Full", "None"),
     ("spec", "location"): ("Internal", "External"),
     ("spec", "scoreDestination"): ("AddOnPlacementScore", "None"),
-    ("spec", "source", "type"): ("Prometheus", "Kubernetes", "None"),
+    ("spec", "source", "type"): ("Prometheus", "Kubernetes", "OpenTelemetry", "None"),
     ("spec", "scoring", "type"): ("API", "Query"),
 }
 """Enumerations that older texts, and people, write in lower case."""

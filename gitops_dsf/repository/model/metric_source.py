@@ -17,8 +17,10 @@ class MetricSourceVariant(Authored):
     """Clusters that use this variant, by their labels in the inventory. Without it, every cluster that no
     earlier variant selects.
     """
-    type: Literal["Prometheus", "Kubernetes"] = "Prometheus"
-    """Prometheus and what speaks its HTTP API, or Kubernetes for measures of the cluster's nodes and pods."""
+    type: Literal["Prometheus", "Kubernetes", "OpenTelemetry"] = "Prometheus"
+    """Prometheus and what speaks its HTTP API; Kubernetes for measures of the cluster's nodes and pods; or
+    OpenTelemetry for the receiver beside the agent, which collectors of the cluster push to.
+    """
     host: str = ""
     """URL of the metric source as these clusters see it."""
     path: str = ""

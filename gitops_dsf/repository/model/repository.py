@@ -2,7 +2,7 @@
 
 import re
 from enum import StrEnum
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
@@ -30,7 +30,29 @@ _ON_A_FORGE = re.compile(
     r"((https?|ssh)://[^/\s]+/|([\w.-]+@)?[A-Za-z0-9][\w.-]*:/?)[\w.-]+/[\w.-]+?(\.git)?/?"
 )
 
+RESOURCE_ATTRIBUTES: Final = (
+    "k8s.namespace.name",
+    "k8s.node.name",
+    "k8s.pod.name",
+    "k8s.container.name",
+    "k8s.deployment.name",
+    "k8s.statefulset.name",
+    "k8s.daemonset.name",
+    "k8s.job.name",
+    "host.name",
+    "service.name",
+    "service.namespace",
+)
+"""Prometheus keeps the others in the series target_info."""
+Memory = Annotated[str, Field(pattern=r"^[1-9][0-9]{0,6}(Mi|Gi)$")]
+"""A quantity of memory that `mebibytes` reads."""
+
 DEFAULT_IMAGE = f"ghcr.io/gitops-dsf/gitops-dsf-agent:{__version__}"
+
+
+def mebibytes(quantity: str) -> int:
+    """The number of MiB."""
+    return int(quantity[:-2]) * (1024 if quantity.endswith("Gi") else 1)
 
 
 class DeliveryMode(StrEnum):
@@ -119,6 +141,41 @@ class Egress(Authored):
         return self
 
 
+class OpenTelemetry(Authored):
+    """Prometheus as a receiver for OpenTelemetry metrics, in the agent's pod. It runs on clusters with a
+    scorer whose source.type is OpenTelemetry.
+    """
+
+    image: Annotated[str, Field(pattern=IMAGE)]
+    """Image of Prometheus 3.12 or newer, best pinned by digest."""
+    collector_namespaces: Annotated[list[DnsLabel], Field(min_length=1)]
+    """Namespaces whose pods may push, if they have the label gitops-dsf.io/pushes-metrics: "true"."""
+    resource_attributes: list[Annotated[str, Field(pattern=r"^[^\s{}]+$")]] = list(RESOURCE_ATTRIBUTES)
+    """OpenTelemetry resource attributes that become labels of every series."""
+    cpu: Quantity = "50m"
+    """CPU that the scheduler sets aside."""
+    memory: Memory = "256Mi"
+    """Request and limit. Prometheus collects garbage more often above 60 % of it."""
+    storage: Memory = "1Gi"
+    """Size of the volume that keeps the history. It is an emptyDir: a new pod starts without history."""
+    run_as_user: Annotated[int, Field(ge=1)] | None = 65534
+    """User of the container. The image of Prometheus names its user, and Kubernetes cannot tell whether a
+    name is root. Write null on OpenShift, which assigns a user.
+    """
+
+    @model_validator(mode="after")
+    def _can_start(self) -> Self:
+        for name, text, least in (("memory", self.memory, 96), ("storage", self.storage, 256)):
+            if mebibytes(text) < least:
+                msg = f"{text} of {name} is too little for Prometheus: write {least}Mi or more"
+                raise FieldError(msg, name)
+        doubled = {one for one in self.resource_attributes if self.resource_attributes.count(one) > 1}
+        if doubled:
+            msg = f"{min(doubled)} is listed twice, and Prometheus refuses such a list: remove one"
+            raise FieldError(msg, "resourceAttributes")
+        return self
+
+
 class AgentServiceMonitor(Authored):
     """A ServiceMonitor for the agent's metrics, on managed clusters with the Prometheus operator."""
 
@@ -149,6 +206,8 @@ class Agent(Authored):
     """Format of the agent's log."""
     egress: Egress = Egress()
     """Where the agent may connect to."""
+    open_telemetry: OpenTelemetry | None = None
+    """The receiver for OpenTelemetry metrics. Scorers with source.type OpenTelemetry need it."""
     service_monitor: AgentServiceMonitor | None = None
     """Renders a ServiceMonitor into the add-on; none when absent."""
 

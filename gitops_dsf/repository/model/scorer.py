@@ -58,9 +58,10 @@ class Source(Authored):
 
     ref: DnsName | None = None
     """Name of a MetricSource, which says type, host, path and auth for each cluster."""
-    type: Literal["Prometheus", "Kubernetes", "None"] | None = None
-    """Prometheus and what speaks its HTTP API, Kubernetes for measures of the cluster's own nodes and pods,
-    or None for scoring APIs that need no metrics.
+    type: Literal["Prometheus", "Kubernetes", "OpenTelemetry", "None"] | None = None
+    """Prometheus and what speaks its HTTP API; Kubernetes for measures of the cluster's own nodes and pods;
+    OpenTelemetry for the receiver beside the agent, which collectors of the cluster push to; or None for
+    scoring APIs that need no metrics.
     """
     host: str = ""
     """URL of the metric source as the spoke sees it; by default the origin of configURL."""

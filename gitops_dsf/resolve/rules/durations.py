@@ -55,10 +55,9 @@ def ranges_are_not_empty(context: Context) -> Iterator[Diagnostic]:
             and overlay.range.value == 0
         ):
             message = f"range is {'0' if written else 'missing'}: the scoring API gets one point per series"
-            hint = (
-                "write the seconds of history that the scoring API needs, such as range: 3600; for present"
-                " values write path: /api/v1/query"
-            )
+            hint = "write the seconds of history that the scoring API needs, such as range: 3600"
+            if not overlay.is_pushed:
+                hint += "; for present values write path: /api/v1/query"
             yield codes.EMPTY_RANGE.at(overlay.range.position, message, hint)
 
 
@@ -100,6 +99,8 @@ def sources_have_a_host(context: Context) -> Iterator[Diagnostic]:
     forgotten.
     """
     for overlay in context.each_variant:
+        if overlay.is_pushed:
+            continue
         if overlay.kind_of_source == "Prometheus" and not overlay.source_host.value and overlay.source_origin:
             message = (
                 f"source.host is missing: the query goes to the origin of configURL, {overlay.source_origin}"

@@ -1,4 +1,4 @@
-"""Checks the images of the agent and the reconciler."""
+"""Checks the images of the agent, the receiver beside it, and the reconciler."""
 
 import re
 from collections.abc import Iterator
@@ -17,16 +17,18 @@ def images_have_digests(context: Context) -> Iterator[Diagnostic]:
     if repository is None or not repository.value.spec.require_image_digests:
         return
     spec = repository.value.spec
-    images = []
+    images: list[tuple[tuple[str, ...], str]] = []
     if not context.is_upstream:
-        images.append(("agent", spec.agent.image))
+        images.append((("agent",), spec.agent.image))
+        if spec.agent.open_telemetry is not None:
+            images.append((("agent", "openTelemetry"), spec.agent.open_telemetry.image))
     if spec.reconciler.enabled:
-        images.append(("reconciler", spec.reconciler.image))
+        images.append((("reconciler",), spec.reconciler.image))
     for section, image in images:
         if not _DIGEST.fullmatch(image):
-            name = image.partition("@")[0]
+            name, field = image.partition("@")[0], ".".join((*section, "image"))
             yield codes.IMAGE_WITHOUT_DIGEST.at(
-                repository.at("spec", section, "image"),
-                f"spec.requireImageDigests is true, but {section}.image is {image}, without a digest",
+                repository.at("spec", *section, "image"),
+                f"spec.requireImageDigests is true, but {field} is {image}, without a digest",
                 f"write image: {name}@sha256:...; docker buildx imagetools inspect {name} prints the digest",
             )

@@ -25,7 +25,8 @@ def queries_parse(context: Context) -> Iterator[Diagnostic]:
         for part, checked in _parsed(overlay) if _dialect(overlay) == "PromQL" else []:
             for mistake in checked.mistakes:
                 where = overlay.query.inside(part.offset + mistake.offset)
-                hint = _other_language(part.text[mistake.offset :]) or mistake.hint
+                dotted = _dotted_name(part.text, mistake.offset) if overlay.is_pushed else ""
+                hint = dotted or _other_language(part.text[mistake.offset :]) or mistake.hint
                 yield _CODES[mistake.kind].at(where, f"PromQL: {mistake.message}", hint)
         query = str(overlay.query.value)
         if overlay.kind_of_source == "Prometheus" and query and not split(query[:MAX_QUERY]):
@@ -181,6 +182,21 @@ def _other_language(rest: str) -> str:
     language = _OPERATORS_ELSEWHERE.get(word[0].lower(), "") if word is not None else ""
     dialect = language if language == "MetricsQL" else "Other"
     return f"if this is {language}, write source.dialect: {dialect}" if language else ""
+
+
+def _dotted_name(text: str, offset: int) -> str:
+    """The hint when PromQL ends at the dot of an OpenTelemetry name."""
+    name = next((found for found in _DOTTED.finditer(text) if found.start() <= offset < found.end()), None)
+    if name is None or text[offset] != ".":
+        return ""
+    written = name[0].replace(".", "_")
+    return (
+        f"Prometheus translates OpenTelemetry names: write {written}, and for metrics the suffix of unit and"
+        " type, such as _ratio, _bytes or _total"
+    )
+
+
+_DOTTED = re.compile(r"[a-zA-Z_]\w*(\.\w+)+")
 
 
 def _dialect(overlay: Overlay) -> str:

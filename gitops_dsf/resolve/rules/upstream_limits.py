@@ -25,7 +25,11 @@ def upstream_can_run_it(context: Context) -> Iterator[Diagnostic]:
     for overlay in context.overlays.values():
         if overlay.scored_by_query:
             continue  # it cannot run at all, which another rule reports
-        if overlay.kind_of_source == "Prometheus":
+        if overlay.is_pushed:
+            message = "upstream's add-on runs no receiver for OpenTelemetry metrics"
+            hint = "write type: Prometheus and a host, or delivery.mode: ManifestWork in gitops-dsf.yaml"
+            yield codes.UPSTREAM_CANNOT_RUN.at(overlay.source_type.position, message, hint)
+        elif overlay.kind_of_source == "Prometheus":
             yield from _separators(overlay)
             yield from _window(overlay, unseen=context.config_is_unseen(overlay))
         elif overlay.kind_of_source == SOURCE_TYPE:

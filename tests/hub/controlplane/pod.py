@@ -68,10 +68,14 @@ class Pod:
         *arguments: str,
         container: int | str = 0,
         environment: Mapping[str, str] | None = None,
+        instead: Mapping[str, str] | None = None,
+        name: str | None = None,
     ) -> Process:
         """Run `program` with the container's arguments, then `arguments`; does not wait for it.
 
         `environment` stands for what a node gives every process of a pod, such as the cluster's DNS.
+        `instead` replaces arguments that need a network of the pod's own. A container besides the first needs
+        a process `name`.
         """
         chosen = self._container(container)
         for mount in chosen.get("volumeMounts", []):
@@ -80,9 +84,10 @@ class Pod:
         values = {entry["name"]: self._value(entry) for entry in chosen.get("env", [])}
         values.setdefault("KUBERNETES_SERVICE_HOST", "127.0.0.1")
         values.setdefault("KUBERNETES_SERVICE_PORT", self.spoke.url.rpartition(":")[2])
-        given = [self._replaced(str(argument)) for argument in chosen.get("args", [])]
+        swapped = [(instead or {}).get(argument, argument) for argument in chosen.get("args", [])]
+        given = [self._replaced(str(argument)) for argument in swapped]
         return self.processes.start(
-            self.name, [*program, *given, *arguments], environment={**values, **(environment or {})}
+            name or self.name, [*program, *given, *arguments], environment={**values, **(environment or {})}
         )
 
     def stop(self, *, kill: bool = False) -> None:
@@ -92,7 +97,8 @@ class Pod:
         containers: list[Object] = self.spec["containers"]
         if isinstance(wanted, int):
             return containers[wanted]
-        return next(one for one in containers if one["name"] == wanted)
+        sidecars: list[Object] = self.spec.get("initContainers", [])
+        return next(one for one in (*containers, *sidecars) if one["name"] == wanted)
 
     def _mount(self, volume: Object) -> Path:
         directory = self.folder / self.name / str(volume["name"])

@@ -1,0 +1,47 @@
+"""Checks scorers whose metrics OpenTelemetry collectors push to the receiver in the agent's pod."""
+
+from collections.abc import Iterator
+
+from gitops_dsf.diagnostics import Diagnostic, codes
+from gitops_dsf.repository.load import Document, Path
+from gitops_dsf.resolve.context import Context
+
+_ADDRESS = ("host", "path", "auth")
+
+
+def receivers_are_set_up(context: Context) -> Iterator[Diagnostic]:
+    """A scorer that reads pushed metrics needs the receiver, whose image only the fleet's owner can name."""
+    repository = context.declared.repository
+    if repository is None or context.is_upstream or repository.value.spec.agent.open_telemetry is not None:
+        return
+    places = {overlay.source_type.position for overlay in context.each_variant if overlay.is_pushed}
+    for position in sorted(places):
+        message = "no receiver for OpenTelemetry metrics runs beside the agent"
+        hint = (
+            "write spec.agent.openTelemetry with image and collectorNamespaces into gitops-dsf.yaml, or"
+            " write type: Prometheus and a host"
+        )
+        yield codes.RECEIVER_MISSING.at(position, message, hint)
+
+
+def receivers_have_no_address(context: Context) -> Iterator[Diagnostic]:
+    """The agent asks the receiver over loopback, without credentials."""
+    for document, place in _pushed(context):
+        for field in _ADDRESS:
+            path = (*place, field)
+            if document.has(path):
+                message = f"{field} has no effect: the agent asks the receiver in its own pod"
+                yield codes.RECEIVER_ADDRESS.at(
+                    document.key_at(path), message, "remove it, or write type: Prometheus"
+                )
+
+
+def _pushed(context: Context) -> Iterator[tuple[Document, Path]]:
+    """Where the type OpenTelemetry is written."""
+    for scorer in context.declared.scorers:
+        if context.overlays[scorer.name].is_pushed:
+            yield scorer.document, ("spec", "source")
+    for source in context.declared.metric_sources:
+        for index, variant in enumerate(source.value.spec.variants):
+            if variant.type == "OpenTelemetry":
+                yield source.document, ("spec", "variants", index)

@@ -1,0 +1,169 @@
+"""Metrics that are pushed over OTLP become a score on the hub.
+
+The receiver is the suite's Prometheus, with the flags and the configuration file that OCM delivered to the
+spoke. The metrics come from OpenTelemetry's own SDK and exporter.
+"""
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+import pytest
+from opentelemetry.sdk.metrics import MeterProvider
+
+from dsf_wire.constants import ADDON_NAME, AGENT_NAMESPACE
+from gitops_dsf.hub.urls import RECEIVER_PORT
+from gitops_dsf.render.receiver import CONTAINER
+from gitops_dsf.render.receiver import NAME as OTLP
+from tests.hub.controlplane.api import Client, Object
+from tests.hub.controlplane.binaries import obtain
+from tests.hub.controlplane.gitserver import GitServer
+from tests.hub.controlplane.plane import ControlPlane
+from tests.hub.controlplane.ports import free_port
+from tests.hub.controlplane.waiting import wait_for
+from tests.hub.scenario.clusterdns import ClusterDns
+from tests.hub.scenario.fleet import (
+    RESOURCE,
+    SCORER,
+    SCORING,
+    Fleet,
+    cluster,
+    cluster_set,
+    scorer,
+    settings,
+)
+from tests.hub.scenario.headroom import HeadroomApi
+from tests.hub.scenario.installation import SCORE, installed
+from tests.hub.scenario.receiver import IMAGE, exporting, listen_on, wait_until_ready
+from tests.hub.scenario.spokeagent import DEPLOYMENT, SpokeAgent, spoke_agent, wait_for_deployment
+
+pytestmark = [pytest.mark.family("kubernetes", "ocm", "prometheus"), pytest.mark.timeout(300)]
+
+COLLECTED, OTHER = "cluster1", "cluster2"
+QUERY = 'label_replace(sum by (k8s_node_name) (cpu_load_ratio), "node", "$1", "k8s_node_name", "(.+)")'
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cluster:
+    """The spoke with the receiver, and what pushes to it."""
+
+    spoke: Client
+    agent: SpokeAgent
+    nodes: dict[str, MeterProvider]
+
+    def push(self, **loads: float) -> None:
+        """One load for each node, exported at once."""
+        for node, load in loads.items():
+            self.nodes[node].get_meter("test").create_gauge("cpu.load", unit="1").set(load)
+            assert self.nodes[node].force_flush()
+
+
+@pytest.fixture(scope="module")
+def collected(
+    control_plane: ControlPlane, git_server: GitServer, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Cluster]:
+    folder = tmp_path_factory.mktemp("otlp")
+    fleet = Fleet(repository=git_server.create("otlp"), name="otlp")
+    configured = settings(fleet)
+    configured["spec"]["agent"] = {
+        "openTelemetry": {
+            "image": IMAGE,
+            "collectorNamespaces": ["observability"],
+        }
+    }
+    fleet.write("gitops-dsf.yaml", configured)
+    source = {"type": "OpenTelemetry", "params": {"query": QUERY, "range": 60, "step": 5}}
+    selector = {"matchLabels": {"collector": "yes"}}
+    fleet.write(
+        f"scorers/{SCORER}.yaml",
+        scorer(source=source, clusterSelector=selector, scoreDimensionFormat="${node}"),
+    )
+    fleet.write("clusters/set.yaml", cluster_set(fleet.name))
+    for name in (COLLECTED, OTHER):
+        item = cluster(name, fleet=fleet.name)
+        if name == COLLECTED:
+            item["metadata"]["labels"]["collector"] = "yes"
+        fleet.write(f"clusters/{name}.yaml", item)
+    ran = fleet.run("render", "--allow-shrink")
+    assert ran.code == 0, ran.stdout + ran.stderr
+    with ExitStack() as stack:
+        api = stack.enter_context(HeadroomApi())
+        stack.enter_context(installed(fleet, control_plane, clusters=(COLLECTED, OTHER)))
+        wait_for_deployment(control_plane, OTHER)
+        spoke = control_plane.spokes[COLLECTED].admin
+        wait_for_deployment(control_plane, COLLECTED)
+        wait_for(lambda: sidecar(spoke), what="the Deployment has the receiver", timeout=60)
+        wait_for(
+            lambda: spoke.find("v1/ConfigMap", OTLP, namespace=AGENT_NAMESPACE),
+            what="the receiver's configuration is on the spoke",
+        )
+        receiver = f"http://127.0.0.1:{free_port()}"
+        # The agent and the receiver share the network of their pod, in which this is port 9090.
+        names = stack.enter_context(ClusterDns({f"127.0.0.1:{RECEIVER_PORT}": receiver, SCORING: api.url}))
+        agent = stack.enter_context(
+            spoke_agent(
+                control_plane, COLLECTED, folder=folder, environment=names.environment | {"NO_PROXY": "none"}
+            )
+        )
+        start(control_plane, agent, receiver)
+        stack.callback(control_plane.processes.stop, "otlp-receiver")
+        nodes = {node: exporting(receiver, k8s__node__name=node) for node in ("n1", "n2")}
+        for provider in nodes.values():
+            stack.callback(provider.shutdown)
+        yield Cluster(spoke=spoke, agent=agent, nodes=nodes)
+
+
+def sidecar(spoke: Client) -> Object | None:
+    """The receiver's container in the Deployment that OCM delivered."""
+    found = spoke.get(DEPLOYMENT, ADDON_NAME, namespace=AGENT_NAMESPACE)["spec"]["template"]["spec"]
+    return next((one for one in found.get("initContainers", []) if one["name"] == CONTAINER), None)
+
+
+def start(plane: ControlPlane, agent: SpokeAgent, url: str) -> None:
+    """Starts the container as a process, with its rendered flags; only the address is this machine's."""
+    process = agent.pod.start(
+        [obtain("prometheus").path("prometheus")],
+        container=CONTAINER,
+        name="otlp-receiver",
+        instead=listen_on(url),
+    )
+    wait_until_ready(plane.processes, process, url)
+
+
+def test_the_cluster_with_the_scorer_has_the_receiver_and_the_other_has_not(
+    collected: Cluster, control_plane: ControlPlane
+) -> None:
+    assert sidecar(collected.spoke) is not None
+    assert sidecar(control_plane.spokes[OTHER].admin) is None
+    assert control_plane.spokes[OTHER].admin.find("v1/Service", OTLP, namespace=AGENT_NAMESPACE) is None
+    assert collected.spoke.find("v1/Service", OTLP, namespace=AGENT_NAMESPACE) is not None
+
+
+def test_ocm_gives_the_receiver_no_credentials(collected: Cluster) -> None:
+    found = sidecar(collected.spoke)
+    assert found is not None
+    assert found["restartPolicy"] == "Always"
+    assert [entry["name"] for entry in found["env"]] == ["GOMEMLIMIT"]
+    assert {mount["name"] for mount in found["volumeMounts"]} == {"otlp-config", "otlp-data"}
+    pod = collected.spoke.get(DEPLOYMENT, ADDON_NAME, namespace=AGENT_NAMESPACE)["spec"]["template"]["spec"]
+    (agent,) = pod["containers"]
+    assert "HUB_KUBECONFIG" in {entry["name"] for entry in agent["env"]}
+
+
+def test_pushed_metrics_become_a_score_on_the_hub(collected: Cluster, hub: Client) -> None:
+    collected.push(n1=0.2, n2=0.75)
+
+    def scores() -> dict[str, int]:
+        collected.push(n1=0.2, n2=0.75)
+        found = hub.find(SCORE, RESOURCE, namespace=COLLECTED) or {}
+        return {item["name"]: item["value"] for item in found.get("status", {}).get("scores", [])}
+
+    wait_for(
+        lambda: len(scores()) == 2,
+        what="the agent publishes both nodes",
+        timeout=60,
+        seen=lambda: (scores(), collected.agent.ready()),
+    )
+    assert all(
+        abs(value - wanted) <= 1 for value, wanted in zip(sorted(scores().values()), (25, 80), strict=True)
+    )
