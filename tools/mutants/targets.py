@@ -94,6 +94,12 @@ TARGETS: Final[Mapping[str, Target]] = {
     ),
     "simulator": Target(
         sources=("gitops_dsf/simulator/*.py", "gitops_dsf/simulator/cel/*.py"),
-        tests=("tests/unit/simulator/test_*.py", "tests/property/test_simulator.py"),
+        tests=(
+            "tests/unit/simulator/test_*.py",
+            "tests/property/test_simulator.py",
+            "tests/unit/resolve/test_cel.py",
+            "tests/unit/views/preview/test_*.py",
+            "tests/integration/preview/test_*.py",
+        ),
     ),
 }

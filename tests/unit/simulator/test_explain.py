@@ -287,3 +287,13 @@ def test_a_score_that_expires_later_has_no_note() -> None:
     later = score("c1", until="2026-06-02T00:00:00Z", a=9)
     found = explain(run(cluster("c1"), later, placement(prioritizerPolicy=exact(("r/a", 2)))), "c1")
     assert [(part.note, part.points) for part in found.contributions] == [("", 18)]
+
+
+def test_a_score_whose_weights_cancel_out_flips_nothing() -> None:
+    objects = three()
+    objects[-1]["spec"]["prioritizerPolicy"] = exact(("r/a", 1), ("r/a", -1))
+    assert explain(run(*objects), "c2").flips == ()
+
+
+def test_no_margins_after_a_mistake() -> None:
+    assert margins(run(cluster("c1"), placement(prioritizerPolicy=exact(("X", 1))))) == {}

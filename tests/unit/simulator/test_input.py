@@ -215,6 +215,7 @@ def test_defaults_leave_what_is_written() -> None:
         {"kind": "Pod"},
         {"kind": "Placement", "spec": {"prioritizerPolicy": {"mode": "Exact"}}},
     ]
+    assert with_defaults([{"kind": "Placement"}]) == [{"kind": "Placement", "spec": {}}]
     one, two, three, four, five = with_defaults(documents)
     assert five["spec"] == {"prioritizerPolicy": {"mode": "Exact"}}
     assert one["metadata"]["labels"] == {"env": "prod", f"{GROUP}/clusterset": "default"}

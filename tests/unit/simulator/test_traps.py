@@ -668,3 +668,9 @@ def test_each_predicate_has_its_reason() -> None:
         "predicates[0]: label a in (b) does not hold: the cluster does not have it; predicates[1]: CEL"
         " expression \"managedCluster.metadata.name == 'c9'\" is false"
     )
+
+
+def test_a_toleration_that_ends_after_the_last_year_has_not_run_out() -> None:
+    taint = {"key": "k", "effect": "NoSelect", "timeAdded": "9998-01-01T00:00:00Z"}
+    tolerations = [{"key": "k", "operator": "Exists", "tolerationSeconds": 9_000_000_000}]
+    assert run(cluster("c1", taints=[taint]), placement(tolerations=tolerations)).ranked == ("c1",)
