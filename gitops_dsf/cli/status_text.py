@@ -61,10 +61,21 @@ def _scorers(views: Sequence[ScorerView], *, everything: bool) -> Iterator[str]:
     if not everything and len(views) > SCORERS:
         chosen = sorted(views, key=lambda item: (_calm(item), item.scorer.name))[:SCORERS]
     text = _scorer_table(chosen)
+    text += "".join(map(_at_default, chosen))
     if len(chosen) < len(views):
         calm = ", all fresh" if all(_calm(item) for item in views if item not in chosen) else ""
         text += f"  and {len(views) - len(chosen)} more{calm}; --scorer or --all shows them\n"
     yield text
+
+
+def _at_default(item: ScorerView) -> str:
+    """A line about clusters that have the default score; empty if there are none."""
+    if not item.at_default:
+        return ""
+    return (
+        f"  {item.scorer.name}: {count(item.at_default, 'score')} at defaultScore"
+        f" {item.scorer.spec.default_score}: the source there has no series, or the score is the same\n"
+    )
 
 
 def _calm(item: ScorerView) -> bool:

@@ -62,6 +62,7 @@ class ScorerSpec(
         "selector": "clusterSelector",
         "dimension": "scoreDimensionFormat",
         "aggregation": "scoreAggregation",
+        "default_score": "defaultScore",
     },
 ):
     description: str = ""
@@ -75,6 +76,8 @@ class ScorerSpec(
     """A label selector over ManagedClusters; None means all of them."""
     dimension: str = ""
     aggregation: str = "Last"
+    default_score: int | None = None
+    """Published where the metric source answers without series; if None, nothing is."""
     source: Endpoint = Endpoint()
     scoring: Endpoint = Endpoint()
 

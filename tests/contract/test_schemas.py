@@ -182,6 +182,14 @@ CASES = [
     ),
     pytest.param(change(SCORER, "spec.unknown", 1), False, id="unknown-field"),
     pytest.param(change(SCORER, "spec.configSyncMode", "full"), False, id="dialect"),
+    pytest.param(change(SCORER, "spec", {"description": "d"}), False, id="api-without-config"),
+    pytest.param(
+        change(SCORER, "spec", {"description": "d", "scoring": {"type": "API"}}), False, id="written-api"
+    ),
+    pytest.param(
+        change(SCORER, "spec", {"description": "d", "scoring": {"type": "Query"}}), True, id="query"
+    ),
+    pytest.param(change(SCORER, "spec.defaultScore", 101), False, id="default-score"),
     pytest.param(change(SCORER, "spec.scoring.arguments", {"any": [{"thing": None}]}), True, id="arguments"),
     pytest.param(change(SCORER, "spec.scoring.arguments", [1]), False, id="arguments-must-be-an-object"),
     pytest.param(change(SCORER, "metadata.name", "Not_A_Name"), False, id="name"),

@@ -48,6 +48,7 @@ def _scorer(view: ScorerView) -> dict[str, Any]:
             "min": lowest,
             "median": median,
             "max": highest,
+            "atDefault": view.at_default,
             "oldestSeconds": None if view.oldest is None else round(view.oldest),
         }
         if view.known

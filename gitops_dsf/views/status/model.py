@@ -68,6 +68,14 @@ class ScorerView:
         return tuple(self.each())
 
     @property
+    def at_default(self) -> int | None:
+        """How many scores that count now have the value of spec.defaultScore. Their source has no series, or
+        their score is the same. None without a default score, and if the scores are not known.
+        """
+        value = self.scorer.spec.default_score
+        return self.histogram[value] if value is not None and self.known else None
+
+    @property
     def shown(self) -> int:
         """The number of cells."""
         return self.counts.total()

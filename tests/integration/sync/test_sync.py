@@ -450,6 +450,18 @@ def test_a_page_that_leaves_the_scorer_incomplete_is_refused(
     assert cpu.files() == before
 
 
+def test_a_scorer_that_became_a_query_is_left_alone(
+    cpu: Repository, server: PageServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = server.asked.total()
+    cpu.scorer("cpu", f"{server.url}/config", scoring={"type": "Query"}, configURL=None, configSyncMode=None)
+    assert cpu.sync() == 0
+    assert "the scorer has scoring.type Query: the lock is not read; remove it" in capsys.readouterr().out
+    assert cpu.sync("--scorer", "cpu") == 2
+    assert "it has scoring.type Query, so its /config page is not used" in capsys.readouterr().err
+    assert server.asked.total() == asked
+
+
 def test_a_scorer_that_is_no_longer_full_is_reported(
     cpu: Repository, server: PageServer, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -14,6 +14,7 @@ from gitops_dsf.diagnostics import Severity
 from gitops_dsf.errors import RepositoryError
 from gitops_dsf.importer import Import, Selection, take
 from gitops_dsf.pipeline import check
+from gitops_dsf.render.scorers import scorer as render_scorer
 from gitops_dsf.repository.write import write_files
 from tests.support import yamlfast
 from tests.support.kubectl import OCM, cluster_set, dynamic_scorer, managed_cluster, scoring_config
@@ -376,6 +377,24 @@ def test_a_lock_that_git_has_stays_unless_it_is_to_be_overwritten(fleet: Path) -
         ("locks/example-performance-scorer.yaml", ("config.scoring.params.interval: 45 -> 30",))
     ]
     assert "interval: 30  # slower is enough" in path.read_text(encoding="utf-8")
+
+
+def test_a_query_scorer_comes_back_from_the_hub_without_findings(fleet: Path) -> None:
+    """The hub has every default written out."""
+    result = check(fleet)
+    assert result.resolved is not None
+    rendered = render_scorer(
+        next(item for item in result.resolved.scorers if item.name == "cpu-headroom"),
+        result.resolved.repository,
+    )
+    (fleet / "scorers" / "cpu-headroom.yaml").unlink()
+    by_hand = {**rendered, "metadata": {"name": "cpu-headroom", "namespace": "open-cluster-management"}}
+    found = bring(fleet, {**by_hand, "status": {"healthStatus": "Active"}})
+    assert not found.refused
+    again = check(fleet)
+    assert [item for item in again.diagnostics if "cpu-headroom" in item.position.file] == []
+    assert again.resolved is not None
+    assert [item.scoring_type for item in again.resolved.scorers if item.name == "cpu-headroom"] == ["Query"]
 
 
 @pytest.mark.parametrize("change", ["mode", "url", "nothing"])

@@ -11,7 +11,7 @@ from gitops_dsf.views.status import Part
 
 
 def scorers(facts: Facts) -> Iterator[Result]:
-    """Do the scoring APIs answer, and do their /config pages say what was accepted?"""
+    """Do scoring APIs answer, do their /config pages say what was accepted, and do queries give series?"""
     views = facts.overview.scorers
     if not views:
         look = facts.command("get", "dynamicscorers", "--all-namespaces")
@@ -39,6 +39,13 @@ def scorers(facts: Facts) -> Iterator[Result]:
                 else describe
             )
             yield warning(f"/config of {name}: {synced.reason}: {synced.message}", fix)
+        if view.at_default and view.at_default == view.histogram.total():
+            sound = False
+            yield warning(
+                f"every score of {name} is its defaultScore {view.scorer.spec.default_score}: its query gives"
+                " no series on any cluster",
+                f"{describe}  # then try its query at the metric source of a cluster",
+            )
         if view.suspended == "reconciler":
             sound = False
             yield warning(

@@ -33,6 +33,36 @@ async def test_a_score_that_was_never_published_is_missing_until_it_is(pages: Pa
         assert hub.condition("cpu")[1] == "Missing", "what was there and is gone is missing, too"
 
 
+async def test_a_query_scorer_is_not_probed_and_judged_by_its_scores(pages: PageServer) -> None:
+    """Its configURL, which an older version of it had, is not asked either. A scoring API that it gets later
+    is probed.
+    """
+    async with ScorerHub(pages.url) as hub, leading(hub) as leader:
+        query = {"type": "Query", "params": {"name": "cpu", "interval": 5}}
+        hub.scorer("cpu", scoring=query, configSyncMode="Full")
+        hub.cluster("c1")
+        hub.masks("[]")
+        assert await leader.controller.once() == 1
+        item = hub.get("dynamicscorers", "cpu", namespace="hub")
+        assert item is not None
+        assert item["status"]["healthStatus"] == "Inactive"
+        assert hub.condition("cpu")[:2] == ("False", "NoScores")
+        assert "no scoring API" in hub.condition("cpu")[2]
+        assert hub.condition("cpu", "Healthy") == hub.condition("cpu", "ConfigSynced") == ("", "", "")
+        assert leader.controller.health == {}
+        assert leader.metric("scorer_healthy", scorer="cpu") is None
+        hub.score("c1")
+        assert await leader.controller.once() == 1
+        item = hub.get("dynamicscorers", "cpu", namespace="hub")
+        assert item is not None
+        assert item["status"]["healthStatus"] == "Active"
+        assert not pages.asked
+        hub.scorer("cpu")
+        await leader.controller.once()
+        assert pages.asked["/healthz"] == 1
+        assert hub.condition("cpu", "Healthy")[:2] == ("True", "Answers")
+
+
 async def test_masks_selectors_and_add_ons_say_where_scores_are_expected(pages: PageServer) -> None:
     async with ScorerHub(pages.url) as hub, leading(hub) as leader:
         hub.scorer("cpu", clusterSelector={"matchLabels": {"zone": "x"}})

@@ -128,6 +128,17 @@ def condition(kind: str, reason: str) -> Object:
     return {"type": kind, "status": "False", "reason": reason, "message": "told"}
 
 
+def test_a_scorer_without_a_scoring_api_is_not_said_to_be_silent() -> None:
+    """Its health is that of its scores, which have a check of their own."""
+    item = scorer("cpu", scoring={"type": "Query", "params": {"name": "cpu", "interval": 60}})
+    item["status"] = {"healthStatus": "Inactive", "conditions": [condition("Scored", "Missing")]}
+    [found] = [one for one in examine(facts(hub=without("DynamicScorer", item))) if one.check == "scorers"]
+    assert (found.state, found.message) == (
+        "ok",
+        "1 scorer (1 without a scoring API), 0 of them probed by the reconciler, nothing wrong",
+    )
+
+
 def lease(**spec: Any) -> dict[Source, tuple[Any, ...]]:
     return altered(Source.LEASES, lambda item: item["spec"].update(spec))
 
@@ -627,6 +638,21 @@ WRONG: dict[str, tuple[str, str, str, Given]] = {
         "warning",
         "cpu does not answer: Timeout: told",
         lambda: facts(hub=unhealthy(healthStatus="Inactive", conditions=[condition("Healthy", "Timeout")])),
+    ),
+    "a default score everywhere": (
+        "scorers",
+        "warning",
+        "every score of cpu is its defaultScore 5: its query gives no series on any cluster",
+        lambda: facts(
+            hub=[
+                *(
+                    item
+                    for name in ("a", "b")
+                    for item in (cluster(name), addon(name), score(name, "cpu", 5))
+                ),
+                scorer("cpu", defaultScore=5),
+            ]
+        ),
     ),
     "a page that drifted": (
         "scorers",

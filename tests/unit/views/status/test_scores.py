@@ -43,6 +43,20 @@ def test_a_score_ages_from_fresh_to_expired_as_ocm_counts(age: int, state: State
     assert (cell.state, cell.age, cell.expected) == (state, float(age), True)
 
 
+@pytest.mark.parametrize(("default", "at"), [(None, None), (7, 1), (0, 0)])
+def test_scores_with_the_default_value_are_counted(default: int | None, at: int | None) -> None:
+    """An expired one counts as 0 for OCM, so it is not counted."""
+    more = {} if default is None else {"defaultScore": default}
+    objects = [
+        *(item for name in "abc" for item in (cluster(name), addon(name))),
+        scorer("cpu", **more),
+        score("a", "cpu", 7),
+        score("b", "cpu", 50),
+        score("c", "cpu", 7, age=2000),
+    ]
+    assert cpu(objects).at_default == at
+
+
 def test_a_score_without_an_end_counts_for_ever_and_has_no_age() -> None:
     endless = score("c", "cpu", 50)
     del endless["status"]["validUntil"]
