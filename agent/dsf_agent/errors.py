@@ -67,7 +67,9 @@ class Reason(StrEnum):
     NO_RESULTS = "no_results"
     """The scoring API answered without a usable result: the source has no data yet, or the API has a bug."""
     TOKEN_UNAVAILABLE = "token_unavailable"  # noqa: S105 - a reason, not a token
-    """The token Secret or the pod's token could not be read."""
+    """The pod's token, or a Secret with a token, password, header or client certificate, could not be read or
+    used.
+    """
     CA_UNAVAILABLE = "ca_unavailable"
     """The CA ConfigMap could not be read or contains no certificate."""
     CONFLICT = "conflict"

@@ -32,12 +32,35 @@ class Auth(Struct, frozen=True, rename="camel"):
     token_secret_ref: SecretRef | None = None
 
 
-class Variant(Struct, frozen=True, rename={"selector": "clusterSelector"}):
+class Named(Struct, frozen=True, rename="camel"):
+    """Something that names a Secret."""
+
+    secret_ref: SecretRef | None = None
+
+
+class Variant(
+    Struct,
+    frozen=True,
+    rename={
+        "selector": "clusterSelector",
+        "basic_auth": "basicAuth",
+        "client_certificate": "clientCertificate",
+    },
+):
     """A variant of the MetricSource that a scorer names."""
 
     selector: LabelSelector | None = None
     """None means every cluster."""
     auth: Auth | None = None
+    basic_auth: Named | None = None
+    client_certificate: Named | None = None
+    headers: tuple[Named, ...] = ()
+
+    @property
+    def secrets(self) -> frozenset[str]:
+        """Names of the Secrets that agents need to ask the source."""
+        named = [item for item in (self.basic_auth, self.client_certificate, *self.headers) if item]
+        return _secrets(self.auth) | {item.secret_ref.name for item in named if item.secret_ref is not None}
 
 
 class Endpoint(Struct, frozen=True):
@@ -142,23 +165,22 @@ class DynamicScorer(Struct, frozen=True):
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """Names of the token Secrets that its agents need, on any cluster."""
-        source = self.spec.source
-        variants = [variant.auth for variant in source.variants]
-        return _secrets(self.spec.scoring.auth, source.auth, *variants)
+        """Names of the Secrets that its agents need, on any cluster."""
+        variants = [variant.secrets for variant in self.spec.source.variants]
+        return tuple(sorted(self._own_secrets.union(*variants)))
 
     def secrets_on(self, labels: Mapping[str, str]) -> tuple[str, ...]:
-        """Names of the token Secrets that the agent of a cluster with these labels needs."""
-        source = self.spec.source
-        used = next(
-            (
-                variant.auth
-                for variant in source.variants
-                if variant.selector is None or lenient_selector(variant.selector).matches(labels)
-            ),
-            None,
+        """Names of the Secrets that the agent of a cluster with these labels needs."""
+        used = (
+            variant.secrets
+            for variant in self.spec.source.variants
+            if variant.selector is None or lenient_selector(variant.selector).matches(labels)
         )
-        return _secrets(self.spec.scoring.auth, source.auth, used)
+        return tuple(sorted(self._own_secrets | next(used, frozenset())))
+
+    @property
+    def _own_secrets(self) -> frozenset[str]:
+        return _secrets(self.spec.scoring.auth, self.spec.source.auth)
 
     @property
     def health(self) -> str:
@@ -197,6 +219,6 @@ class DynamicScorer(Struct, frozen=True):
             return Params()
 
 
-def _secrets(*auths: Auth | None) -> tuple[str, ...]:
+def _secrets(*auths: Auth | None) -> frozenset[str]:
     refs = (auth.token_secret_ref for auth in auths if auth is not None)
-    return tuple(sorted({ref.name for ref in refs if ref is not None}))
+    return frozenset(ref.name for ref in refs if ref is not None)

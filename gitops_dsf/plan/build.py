@@ -8,7 +8,7 @@ from gitops_dsf.plan.summaries import summarise
 from gitops_dsf.plan.types import AddOnParts, Binding, ClusterWork, Configuration, Plan, Receiver
 from gitops_dsf.repository.model.cluster import ManagedCluster
 from gitops_dsf.repository.model.repository import Agent
-from gitops_dsf.repository.model.scorer import Auth
+from gitops_dsf.resolve.credentials import credentials
 from gitops_dsf.resolve.types import EffectiveScorer, Resolved
 
 
@@ -77,8 +77,8 @@ def _works(resolved: Resolved) -> tuple[ClusterWork, ...]:
             chosen = [resolved.on_cluster(scorers[scorer], name) for scorer in names]
             configuration = configurations[key] = Configuration(
                 summaries=tuple(map(summaries.of, chosen)),
-                secrets=_named(chosen, "token_secret_ref"),
-                config_maps=_named(chosen, "ca_config_map_ref"),
+                secrets=_secrets(chosen),
+                config_maps=_config_maps(chosen),
                 egress=egress if egress.mode == "Limited" else None,
                 receiver=_receiver(chosen, resolved.repository.spec.agent),
             )
@@ -131,16 +131,16 @@ def _sources_of(scorers: Iterable[EffectiveScorer]) -> tuple[str, ...]:
     )
 
 
-def _named(scorers: list[EffectiveScorer], field: str) -> tuple[str, ...]:
-    names: set[str] = set()
-    for scorer in scorers:
-        for auth in (scorer.source_auth, scorer.scoring_auth):
-            ref = _reference(auth, field)
-            if ref:
-                names.add(ref)
-    return tuple(sorted(names))
+def _secrets(scorers: Iterable[EffectiveScorer]) -> tuple[str, ...]:
+    names = {
+        item.secret
+        for scorer in scorers
+        for item in (*credentials(scorer.source_auth, scorer.variant), *credentials(scorer.scoring_auth))
+    }
+    return tuple(sorted(names - {""}))
 
 
-def _reference(auth: Auth | None, field: str) -> str | None:
-    ref = getattr(auth, field) if auth is not None else None
-    return ref.name if ref is not None else None
+def _config_maps(scorers: Iterable[EffectiveScorer]) -> tuple[str, ...]:
+    auths = (auth for scorer in scorers for auth in (scorer.source_auth, scorer.scoring_auth))
+    refs = (auth.ca_config_map_ref for auth in auths if auth is not None)
+    return tuple(sorted({ref.name for ref in refs if ref is not None}))

@@ -3,7 +3,19 @@
 import msgspec
 
 from dsf_wire.constants import default_ttl_seconds
-from dsf_wire.summary import SCORED_BY_API, ConfigMapRef, EndpointAuth, PublishRule, ScoreRange, Summary
+from dsf_wire.summary import (
+    SCORED_BY_API,
+    BasicAuth,
+    ClientCertificate,
+    ConfigMapRef,
+    EndpointAuth,
+    Header,
+    PublishRule,
+    ScoreRange,
+    SecretRef,
+    Summary,
+)
+from gitops_dsf.repository.model.metric_source import MetricSourceVariant
 from gitops_dsf.repository.model.scorer import Auth, Publish
 from gitops_dsf.resolve.types import EffectiveScorer
 
@@ -42,6 +54,9 @@ def summarise(scorer: EffectiveScorer) -> Summary:
         publish=msgspec.convert(scorer.publish.model_dump(), PublishRule)
         if scorer.publish != _DEFAULT_PUBLISH
         else None,
+        source_headers=_headers(scorer.variant),
+        source_basic_auth=_basic_auth(scorer.variant),
+        source_client_certificate=_client_certificate(scorer.variant),
         source_ref=scorer.declared.spec.source.ref,
         source_auth=_extra(scorer.source_auth),
         scoring_auth=_extra(scorer.scoring_auth),
@@ -54,6 +69,33 @@ def _secret(auth: Auth | None) -> tuple[str, str]:
     if auth is None or auth.token_secret_ref is None:
         return "", ""
     return auth.token_secret_ref.name, auth.token_secret_ref.key
+
+
+def _headers(variant: MetricSourceVariant | None) -> tuple[Header, ...] | None:
+    if variant is None or not variant.headers:
+        return None
+    return tuple(
+        Header(
+            name=header.name,
+            value=header.value,
+            secret_ref=SecretRef(name=header.secret_ref.name, key=header.secret_ref.key)
+            if header.secret_ref is not None
+            else None,
+        )
+        for header in variant.headers
+    )
+
+
+def _basic_auth(variant: MetricSourceVariant | None) -> BasicAuth | None:
+    if variant is None or variant.basic_auth is None:
+        return None
+    return msgspec.convert(variant.basic_auth.secret_ref.model_dump(), BasicAuth)
+
+
+def _client_certificate(variant: MetricSourceVariant | None) -> ClientCertificate | None:
+    if variant is None or variant.client_certificate is None:
+        return None
+    return msgspec.convert(variant.client_certificate.secret_ref.model_dump(), ClientCertificate)
 
 
 def _extra(auth: Auth | None) -> EndpointAuth | None:

@@ -8,6 +8,7 @@ from gitops_dsf.canonicalyaml import printable_json
 from gitops_dsf.hub.names import MASKS_CONFIGMAP, MASKS_KEY
 from gitops_dsf.render.objects import Object, Wave, metadata
 from gitops_dsf.repository.model.base import DSF_API
+from gitops_dsf.repository.model.metric_source import MetricSourceVariant
 from gitops_dsf.repository.model.repository import FleetRepository
 from gitops_dsf.repository.model.scorer import Auth
 from gitops_dsf.repository.model.scoring_config import SINGLETON_NAME, DynamicScoringConfig
@@ -67,6 +68,7 @@ def _source(item: EffectiveScorer) -> Object:
                 if written.cluster_selector is not None
                 else None,
                 **_place(found),
+                **_extras(written),
             }
         )
         for written, found in zip(item.metric_source.spec.variants, item.variants, strict=True)
@@ -83,6 +85,13 @@ def _place(item: EffectiveScorer) -> Object:
             "auth": _auth(item.source_auth),
         }
     )
+
+
+def _extras(variant: MetricSourceVariant) -> Object:
+    dumped: Object = variant.model_dump(
+        mode="json", include={"basic_auth", "client_certificate", "headers"}, exclude_none=True
+    )
+    return {key: value for key, value in dumped.items() if value}
 
 
 def open_scorer(item: EffectiveScorer, repository: FleetRepository) -> Object:

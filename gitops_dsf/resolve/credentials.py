@@ -1,12 +1,15 @@
 """Which credentials a scorer sends to which host, for the rules and for `diff`."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Final
 from urllib.parse import urlsplit
 
 from dsf_wire.constants import ADDON_NAME
 from gitops_dsf.hub.glob import matches
+from gitops_dsf.repository.load import Path
+from gitops_dsf.repository.model.metric_source import MetricSourceVariant
 from gitops_dsf.repository.model.scorer import Auth
 
 RESERVED_SECRETS: Final = (
@@ -23,6 +26,33 @@ be used as tokens for metric sources.
 """
 
 
+class Kind(StrEnum):
+    """What a credential is. The value is the word in messages."""
+
+    TOKEN = "token"  # noqa: S105 - a word
+    PASSWORD = "password"  # noqa: S105 - a word
+    HEADER = "header"
+    CERTIFICATE = "client certificate"
+
+    @property
+    def is_received(self) -> bool:
+        """Whether the host that gets it could use it somewhere else. The private key of a certificate stays
+        with the agent.
+        """
+        return self is not Kind.CERTIFICATE
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Credential:
+    """One credential that an endpoint needs, and where it is named."""
+
+    kind: Kind
+    secret: str
+    """Name of the Secret; empty for the service account token of the agent's pod."""
+    path: Path
+    """Path of the reference below the endpoint's section."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True, order=True)
 class Sent:
     """One credential and the host that receives it."""
@@ -33,23 +63,53 @@ class Sent:
     """Name of the Secret; empty for the service account token of the agent's pod."""
     scheme: str
     host: str
+    kind: Kind = Kind.TOKEN
+
+    @property
+    def what(self) -> str:
+        """The credential, in words."""
+        return f"the {self.kind} in Secret {self.secret}" if self.secret else "the token of the agent's pod"
 
     def __str__(self) -> str:
-        what = f"the token in Secret {self.secret}" if self.secret else "the token of the agent's pod"
-        return f"{what} to {self.scheme}://{self.host}"
+        return f"{self.what} to {self.scheme}://{self.host}"
 
 
-def sent(section: str, url: str, auth: Auth | None) -> Iterator[Sent]:
-    """The credentials that a scorer sends to a base URL; none if the URL cannot be parsed."""
-    if auth is None or (auth.token_secret_ref is None and not auth.service_account_token):
+def credentials(auth: Auth | None, variant: MetricSourceVariant | None = None) -> Iterator[Credential]:
+    """The credentials of an endpoint, of which `variant` holds what only a MetricSource has."""
+    if auth is not None and auth.token_secret_ref is not None:
+        secret = auth.token_secret_ref.name
+        yield Credential(kind=Kind.TOKEN, secret=secret, path=("auth", "tokenSecretRef"))
+    elif auth is not None and auth.service_account_token:
+        yield Credential(kind=Kind.TOKEN, secret="", path=("auth", "serviceAccountToken"))
+    if variant is None:
         return
+    if variant.basic_auth is not None:
+        secret = variant.basic_auth.secret_ref.name
+        yield Credential(kind=Kind.PASSWORD, secret=secret, path=("basicAuth", "secretRef"))
+    if variant.client_certificate is not None:
+        secret = variant.client_certificate.secret_ref.name
+        yield Credential(kind=Kind.CERTIFICATE, secret=secret, path=("clientCertificate", "secretRef"))
+    for index, header in enumerate(variant.headers):
+        if header.secret_ref is not None:
+            secret = header.secret_ref.name
+            yield Credential(kind=Kind.HEADER, secret=secret, path=("headers", index, "secretRef"))
+
+
+def sent(section: str, url: str, found: Iterable[Credential]) -> Iterator[Sent]:
+    """Where credentials go with requests to a base URL; nowhere if the URL cannot be parsed."""
     try:
         parts = urlsplit(url)
     except ValueError:
         return
     if parts.hostname:
-        secret = auth.token_secret_ref.name if auth.token_secret_ref is not None else ""
-        yield Sent(section=section, secret=secret, scheme=parts.scheme.lower(), host=parts.hostname.lower())
+        for item in found:
+            yield Sent(
+                section=section,
+                secret=item.secret,
+                scheme=parts.scheme.lower(),
+                host=parts.hostname.lower(),
+                kind=item.kind,
+            )
 
 
 def is_reserved(secret: str) -> bool:

@@ -48,6 +48,7 @@ def _effective(overlay: Overlay) -> EffectiveScorer:
         range=int(overlay.range.value),
         step=int(overlay.step.value),
         source_auth=overlay.source_auth,
+        variant=overlay.variant.value if overlay.variant is not None else None,
         scoring_type=spec.scoring.type or "API",
         scoring_host=overlay.scoring_origin,
         scoring_path="" if overlay.scored_by_query else overlay.effective_scoring_path,

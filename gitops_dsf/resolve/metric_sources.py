@@ -2,11 +2,17 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from gitops_dsf.repository.load import Path
 from gitops_dsf.repository.model.declared import Item
 from gitops_dsf.repository.model.metric_source import MetricSource, MetricSourceVariant
 from gitops_dsf.resolve.inventory import ClusterInventory
+
+ADDRESS: Final = ("host", "path", "auth", "basicAuth", "clientCertificate", "headers")
+"""Fields of a source that say where it is and how the agent proves who it is. They have no effect where the
+source is in the agent's own pod, or is its API server.
+"""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, slots=True)

@@ -8,7 +8,7 @@ from gitops_dsf.diagnostics import Position
 from gitops_dsf.repository.model.application import ScoredApplication
 from gitops_dsf.repository.model.base import LabelSelector, Metadata
 from gitops_dsf.repository.model.cluster import ManagedCluster, ManagedClusterSet
-from gitops_dsf.repository.model.metric_source import MetricSource
+from gitops_dsf.repository.model.metric_source import MetricSource, MetricSourceVariant
 from gitops_dsf.repository.model.ranking import Ranking
 from gitops_dsf.repository.model.repository import FleetRepository
 from gitops_dsf.repository.model.scorer import Auth, DynamicScorer, Publish, ScoreRange
@@ -61,6 +61,8 @@ class EffectiveScorer:
     default_score: int | None
     suspend: bool
     selector: LabelSelector | None
+    variant: MetricSourceVariant | None = None
+    """The variant of its MetricSource that is applied."""
     metric_source: MetricSource | None = None
     """What source.ref names."""
     variants: tuple["EffectiveScorer", ...] = ()

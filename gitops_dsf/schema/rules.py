@@ -76,6 +76,13 @@ RULES: Final[Mapping[str, tuple[Rule, ...]]] = {
             },
         ),
     ),
+    "Header": (
+        Rule(
+            message="a header has a value or a secretRef: write exactly one of them",
+            cel="has(self.value) != has(self.secretRef)",
+            json={"oneOf": [given("value"), given("secretRef")]},
+        ),
+    ),
     "Mask": (
         Rule(
             message=(
@@ -83,6 +90,37 @@ RULES: Final[Mapping[str, tuple[Rule, ...]]] = {
             ),
             cel="has(self.clusterName) != has(self.clusterSelector)",
             json={"oneOf": [given("clusterName"), given("clusterSelector")]},
+        ),
+    ),
+    "MetricSourceVariant": (
+        Rule(
+            message="auth sends a token and basicAuth a password in the same header; keep one",
+            cel=(
+                "!(has(self.basicAuth) && has(self.auth)"
+                " && (has(self.auth.tokenSecretRef) || self.auth.serviceAccountToken))"
+            ),
+            json={
+                "not": {
+                    "allOf": [
+                        given("basicAuth"),
+                        {
+                            "required": ["auth"],
+                            "properties": {
+                                "auth": {
+                                    "anyOf": [
+                                        given("tokenSecretRef"),
+                                        {
+                                            "required": ["serviceAccountToken"],
+                                            "properties": {"serviceAccountToken": {"const": True}},
+                                        },
+                                    ],
+                                    "type": "object",
+                                }
+                            },
+                        },
+                    ]
+                }
+            },
         ),
     ),
     "ScoreRange": (

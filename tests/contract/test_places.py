@@ -82,6 +82,8 @@ PLACES: dict[str, str] = {
     "DSF139": "scorers/cpu.yaml:9:17",
     "DSF140": "config/sources.yaml:3:18",
     "DSF141": "config/sources.yaml:7:7",
+    "DSF142": "config/sources.yaml:8:18",
+    "DSF143": "config/sources.yaml:7:7",
     "DSF145": "scorers/cpu.yaml:11:21",
     "DSF146": "scorers/cpu.yaml:11:5",
     "DSF147": "scorers/cpu.yaml:11:49",

@@ -152,6 +152,18 @@ CONFIG = {
 }
 
 
+SOURCE = {
+    "apiVersion": "gitops-dsf.io/v1alpha1",
+    "kind": "MetricSource",
+    "metadata": {"name": "platform"},
+    "spec": {"variants": [{"host": "http://prometheus.svc"}]},
+}
+
+
+def variant(**fields: Any) -> dict[str, Any]:
+    return change(SOURCE, "spec.variants", [{"host": "http://prometheus.svc", **fields}])
+
+
 def change(document: dict[str, Any], path: str, value: Any) -> dict[str, Any]:
     """A copy of the document with one field set."""
     result: dict[str, Any] = json.loads(json.dumps(document))
@@ -253,6 +265,24 @@ CASES = [
         id="too-many-percent",
     ),
     pytest.param(change(APPLICATION, "spec.scores", []), False, id="no-scores"),
+    pytest.param(variant(headers=[{"name": "A", "value": "b"}]), True, id="plain-header"),
+    pytest.param(variant(headers=[{"name": "A", "secretRef": SECRET}]), True, id="secret-header"),
+    pytest.param(variant(headers=[{"name": "A"}]), False, id="header-without-value"),
+    pytest.param(variant(headers=[{"name": "A", "value": "b", "secretRef": SECRET}]), False, id="two-values"),
+    pytest.param(
+        variant(basicAuth={"secretRef": {"name": "a"}}, auth={"caConfigMapRef": SECRET}), True, id="password"
+    ),
+    pytest.param(
+        variant(basicAuth={"secretRef": {"name": "a"}}, auth={"serviceAccountToken": True}),
+        False,
+        id="password-and-pod-token",
+    ),
+    pytest.param(
+        variant(basicAuth={"secretRef": {"name": "a"}}, auth={"tokenSecretRef": SECRET}),
+        False,
+        id="password-and-token",
+    ),
+    pytest.param(change(SOURCE, "spec.variants", []), False, id="no-variants"),
 ]
 
 

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Final
 import msgspec
 
 from dsf_wire.constants import SCORE_MAX, SCORE_MIN
+from dsf_wire.headers import name_fault, value_fault
 
 UPSTREAM_KEYS: Final = (
     "name",
@@ -74,6 +75,46 @@ class EndpointAuth(msgspec.Struct, frozen=True, kw_only=True, rename="camel", om
     service_account_token: bool = False
 
 
+class SecretRef(msgspec.Struct, frozen=True, kw_only=True):
+    """A key of a Secret in the agent's namespace."""
+
+    name: str
+    key: str
+
+
+class Header(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """A header of every request to the metric source: a plain value, or the value of a Secret."""
+
+    name: str
+    value: str | None = None
+    secret_ref: SecretRef | None = None
+
+    def __post_init__(self) -> None:
+        fault = name_fault(self.name)
+        if not fault and self.value is not None:
+            fault = value_fault(self.value)
+        if not fault and (self.value is None) == (self.secret_ref is None):
+            fault = f"the header {self.name} needs either value or secretRef"
+        if fault:
+            raise ValueError(fault)
+
+
+class BasicAuth(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A Secret in the agent's namespace with a user name and a password, and their keys in it."""
+
+    name: str
+    username_key: str
+    password_key: str
+
+
+class ClientCertificate(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A Secret in the agent's namespace with a certificate and its private key, and their keys in it."""
+
+    name: str
+    certificate_key: str
+    private_key_key: str
+
+
 class Summary(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """One scorer as one cluster runs it. Ranges, steps and intervals are seconds; endpoints are
     whole URLs.
@@ -104,6 +145,9 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     publish: PublishRule | None = None
     source_ref: str | None = None
     """Name of the MetricSource that the source's endpoint and credentials come from."""
+    source_headers: tuple[Header, ...] | None = None
+    source_basic_auth: BasicAuth | None = None
+    source_client_certificate: ClientCertificate | None = None
     source_auth: EndpointAuth | None = None
     scoring_auth: EndpointAuth | None = None
     scoring_type: str | None = None

@@ -4,16 +4,17 @@ import ssl
 from dataclasses import replace
 
 from dsf_agent.endpoints.budget import Reservation
-from dsf_agent.endpoints.credentials import Auth, Credentials
+from dsf_agent.endpoints.credentials import Auth, Credentials, Sent
 from dsf_agent.endpoints.transport import Answer, Call, Transport
 from dsf_agent.errors import CallError, Reason
 from dsf_runtime.calls import hide
 
 
 class Endpoint:
-    """Adds token and CA to calls. Answers count against ``reservation`` as they arrive.
+    """Adds credentials and CA to calls. Answers count against ``reservation`` as they arrive.
 
-    After a 401 it reads the token again, and after a TLS failure the CA, and repeats the call once.
+    After a 401 it reads the credentials again, and after a TLS failure the CA and the client certificate, and
+    repeats the call once.
     """
 
     def __init__(
@@ -24,7 +25,7 @@ class Endpoint:
         self._credentials = credentials
         self._auth = auth
         self._trust: ssl.SSLContext | None = None
-        self._sent: tuple[str | None, ...] = ()
+        self._secrets: tuple[str, ...] = ()
         self._unresponsive = False
         """Whether the last call got no answer."""
 
@@ -39,26 +40,34 @@ class Endpoint:
         return answer
 
     async def _call(self, call: Call) -> Answer:
-        token = await self._credentials.token(self._auth)
-        self._sent = (token,)
+        sent = await self._credentials.sent(self._auth)
+        self._secrets = sent.secrets
         trust = self._trusted(await self._credentials.trust(self._auth))
         call = replace(call, trust=trust, on_bytes=self._reservation.add)
         try:
-            answer = await self._transport.call(_with(call, token))
+            answer = await self._transport.call(_with(call, sent))
         except CallError as error:
-            if error.reason is not Reason.TLS or self._auth.ca is None:
+            if not self._may_be_outdated(error):
                 raise
             renewed = await self._credentials.trust(self._auth, fresh=True)
             if renewed is None or renewed is call.trust:
                 raise
             call = replace(call, trust=self._trusted(renewed))
-            answer = await self._transport.call(_with(call, token))
-        if answer.status == 401 and token is not None:
-            fresh = await self._credentials.token(self._auth, refused=token)
-            if fresh != token:
-                self._sent = (token, fresh)
+            answer = await self._transport.call(_with(call, sent))
+        if answer.status == 401 and sent.secrets:
+            fresh = await self._credentials.sent(self._auth, refused=sent)
+            if fresh != sent:
+                self._secrets = (*sent.secrets, *fresh.secrets)
                 answer = await self._transport.call(_with(call, fresh))
         return answer
+
+    def _may_be_outdated(self, error: CallError) -> bool:
+        """Whether a new CA or client certificate could help. A server that refuses the certificate may close
+        the connection before its alert is read.
+        """
+        if self._auth.certificate is not None:
+            return error.reason in {Reason.TLS, Reason.CONNECTION_LOST}
+        return error.reason is Reason.TLS and self._auth.ca is not None
 
     def _trusted(self, trust: ssl.SSLContext | None) -> ssl.SSLContext | None:
         """Closes the connections of a CA that was replaced."""
@@ -68,11 +77,9 @@ class Endpoint:
         return trust
 
     def hide(self, text: str) -> str:
-        """A message without the tokens that were sent to this endpoint."""
-        return hide(text, *self._sent)
+        """A message without the secrets that were sent to this endpoint."""
+        return hide(text, *self._secrets)
 
 
-def _with(call: Call, token: str | None) -> Call:
-    if token is None:
-        return call
-    return replace(call, headers={**call.headers, "Authorization": f"Bearer {token}"})
+def _with(call: Call, sent: Sent) -> Call:
+    return replace(call, headers={**call.headers, **sent.headers})

@@ -4,10 +4,75 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from gitops_dsf.repository.model.base import PRODUCT_API, Authored, FieldError, LabelSelector, Metadata
-from gitops_dsf.repository.model.scorer import Auth
+from gitops_dsf.repository.model.base import (
+    PRODUCT_API,
+    SECRET_KEY,
+    Authored,
+    DnsName,
+    FieldError,
+    LabelSelector,
+    Metadata,
+)
+from gitops_dsf.repository.model.scorer import Auth, KeyRef
 
 MAX_VARIANTS = 50
+MAX_HEADERS = 20
+
+DataKey = Annotated[str, Field(pattern=SECRET_KEY, min_length=1, max_length=253)]
+
+
+class BasicAuthSecret(Authored):
+    """A Secret in the agent's namespace on the spoke, such as one of type kubernetes.io/basic-auth."""
+
+    name: DnsName
+    """Name of the Secret."""
+    username_key: DataKey = "username"
+    """Key of the user name."""
+    password_key: DataKey = "password"  # noqa: S105 - the name of a key
+    """Key of the password."""
+
+
+class BasicAuth(Authored):
+    """A user name and a password."""
+
+    secret_ref: BasicAuthSecret
+    """Where they are."""
+
+
+class CertificateSecret(Authored):
+    """A Secret in the agent's namespace on the spoke, such as one of type kubernetes.io/tls."""
+
+    name: DnsName
+    """Name of the Secret."""
+    certificate_key: DataKey = "tls.crt"
+    """Key of the certificate, in PEM, with the intermediate certificates that the server needs."""
+    private_key_key: DataKey = "tls.key"
+    """Key of the private key, in PEM and without a password."""
+
+
+class ClientCertificate(Authored):
+    """A client certificate for TLS."""
+
+    secret_ref: CertificateSecret
+    """Where it is."""
+
+
+class Header(Authored):
+    """A header of every request: a plain value, or a value of a Secret."""
+
+    name: Annotated[str, Field(min_length=1, max_length=256)]
+    """Name of the header, such as X-Scope-OrgID."""
+    value: Annotated[str, Field(max_length=4096)] | None = None
+    """Its value. Everybody who can read the repository can read it."""
+    secret_ref: KeyRef | None = None
+    """Secret on the spoke whose key holds the value."""
+
+    @model_validator(mode="after")
+    def _one_value(self) -> Self:
+        if (self.value is None) == (self.secret_ref is None):
+            msg = "a header has a value or a secretRef: write exactly one of them"
+            raise ValueError(msg)
+        return self
 
 
 class MetricSourceVariant(Authored):
@@ -27,6 +92,22 @@ class MetricSourceVariant(Authored):
     """Path of the query API; /api/v1/query_range when the host carries no path."""
     auth: Auth | None = None
     """How the agent proves who it is to the metric source."""
+    basic_auth: BasicAuth | None = None
+    """User name and password that the agent sends, in place of a token."""
+    client_certificate: ClientCertificate | None = None
+    """Certificate that the agent shows to a source with https."""
+    headers: Annotated[list[Header], Field(max_length=MAX_HEADERS)] = []
+    """Headers of every request, such as the tenant of Mimir or Thanos."""
+
+    @model_validator(mode="after")
+    def _one_authorization(self) -> Self:
+        token = self.auth is not None and (
+            self.auth.token_secret_ref is not None or self.auth.service_account_token
+        )
+        if token and self.basic_auth is not None:
+            msg = "auth sends a token and basicAuth a password in the same header; keep one"
+            raise FieldError(msg, "basicAuth")
+        return self
 
     @model_validator(mode="after")
     def _has_a_host(self) -> Self:

@@ -11,9 +11,8 @@ from gitops_dsf.hub.glob import matches
 from gitops_dsf.hub.hosts import is_in_cluster, is_metadata
 from gitops_dsf.repository.load import Document, Path
 from gitops_dsf.repository.model.mistake import dotted
-from gitops_dsf.repository.model.scorer import Auth
 from gitops_dsf.resolve.context import Context
-from gitops_dsf.resolve.credentials import Sent, is_reserved, sent
+from gitops_dsf.resolve.credentials import Credential, Sent, credentials, is_reserved, sent
 
 _ALLOW = "add {host} to spec.allowedTokenHosts in gitops-dsf.yaml"
 
@@ -30,14 +29,18 @@ class _Peer:
     """The MetricSource, if it is a variant of one."""
     section: str
     url: str
-    auth: Auth | None
+    credentials: tuple[Credential, ...]
     document: Document
     path: Path
 
     @property
-    def sent(self) -> Iterator[Sent]:
+    def sent(self) -> Iterator[tuple[Credential, Sent]]:
         """The credentials that it receives."""
-        return sent(self.section, self.url, self.auth)
+        return zip(self.credentials, sent(self.section, self.url, self.credentials), strict=False)
+
+    def title_of(self, item: Credential) -> str:
+        """Where a credential is written, such as `source.auth` or `variants[0].headers[1]`."""
+        return f"{self.title}.{dotted(item.path[:-1])}"
 
     def at(self, *path: str | int) -> Position:
         """A position below the peer's own."""
@@ -54,7 +57,7 @@ def _peers(context: Context) -> Iterator[_Peer]:
                 title="source",
                 section="source",
                 url=overlay.source_origin if overlay.kind_of_source == "Prometheus" else "",
-                auth=spec.source.auth,
+                credentials=tuple(credentials(spec.source.auth)),
                 document=document,
                 path=("spec", "source"),
             )
@@ -63,7 +66,7 @@ def _peers(context: Context) -> Iterator[_Peer]:
             title="scoring",
             section="scoring",
             url=overlay.scoring_origin,
-            auth=spec.scoring.auth,
+            credentials=tuple(credentials(spec.scoring.auth)),
             document=document,
             path=("spec", "scoring"),
         )
@@ -75,7 +78,7 @@ def _peers(context: Context) -> Iterator[_Peer]:
                 source=source.name,
                 section="source",
                 url=variant.value.host,
-                auth=variant.value.auth,
+                credentials=tuple(credentials(variant.value.auth, variant.value)),
                 document=source.item.document,
                 path=variant.path,
             )
@@ -84,43 +87,45 @@ def _peers(context: Context) -> Iterator[_Peer]:
 def secrets_are_nobody_elses(context: Context) -> Iterator[Diagnostic]:
     """The agent may read every Secret that a scorer or MetricSource names, and sends its content."""
     for peer in _peers(context):
-        ref = peer.auth.token_secret_ref if peer.auth is not None else None
-        if ref is not None and is_reserved(ref.name):
-            message = (
-                f"{peer.title}.auth: Secret {ref.name} holds credentials for the hub or a registry, and no"
-                " scorer may send it"
-            )
-            position = peer.at("auth", "tokenSecretRef", "name")
-            yield codes.RESERVED_SECRET.at(
-                position, message, "make a Secret of its own for the token, and name that"
-            )
+        for item in peer.credentials:
+            if is_reserved(item.secret):
+                message = (
+                    f"{peer.title_of(item)}: Secret {item.secret} holds credentials for the hub or a"
+                    " registry, and no scorer may send it"
+                )
+                yield codes.RESERVED_SECRET.at(
+                    peer.at(*item.path, "name"),
+                    message,
+                    f"make a Secret of its own for the {item.kind}, and name that",
+                )
 
 
 def tokens_go_where_they_may(context: Context) -> Iterator[Diagnostic]:
-    """Outside of the cluster, a token needs https and a host that gitops-dsf.yaml allows. Inside, cluster DNS
-    decides who receives it.
+    """Outside of the cluster, a credential needs https and a host that gitops-dsf.yaml allows. Inside,
+    cluster DNS decides who receives it.
     """
     repository = context.declared.repository
     allowed = repository.value.spec.allowed_token_hosts if repository is not None else []
     for peer in _peers(context):
-        for item in peer.sent:
+        for credential, item in peer.sent:
             if is_in_cluster(item.host) or any(matches(item.host, pattern) for pattern in allowed):
                 continue
-            position = peer.at("auth", "tokenSecretRef" if item.secret else "serviceAccountToken")
+            title, position = peer.title_of(credential), peer.at(*credential.path)
             allow = _ALLOW.format(host=item.host)
             if item.scheme != "https":
-                message = f"{peer.title}.auth sends {item}: everybody on the way can read it"
-                yield codes.TOKEN_IN_CLEAR.at(position, message, f"write an https URL, or {allow}")
+                if item.kind.is_received:
+                    message = f"{title} sends {item}: everybody on the way can read it"
+                    yield codes.TOKEN_IN_CLEAR.at(position, message, f"write an https URL, or {allow}")
             elif not item.secret:
                 message = (
-                    f"{peer.title}.auth sends {item}, outside of the cluster: it is good for the cluster's"
+                    f"{title} sends {item}, outside of the cluster: it is good for the cluster's"
                     " API server, too"
                 )
                 yield codes.POD_TOKEN_OUTSIDE.at(
                     position, message, f"name a token of its own with tokenSecretRef, or {allow}"
                 )
             else:
-                message = f"{peer.title}.auth sends {item}, a host outside of the cluster that is not allowed"
+                message = f"{title} sends {item}, a host outside of the cluster that is not allowed"
                 yield codes.TOKEN_OUTSIDE.at(position, message, allow)
 
 
@@ -137,8 +142,8 @@ def secrets_have_one_host(context: Context) -> Iterator[Diagnostic]:
         return
     known: dict[str, dict[str, tuple[_Peer, str]]] = {}
     for peer in _peers(context):
-        for item in peer.sent:
-            if not item.secret:
+        for credential, item in peer.sent:
+            if not item.secret or not item.kind.is_received:
                 continue
             firsts = known.setdefault(item.secret, {})
             firsts.setdefault(peer.source, (peer, item.host))
@@ -149,7 +154,7 @@ def secrets_have_one_host(context: Context) -> Iterator[Diagnostic]:
                     f"Secret {item.secret} goes to {item.host}, and to {host} as well"
                     f" ({other.owner}, {other.title})"
                 )
-                position = peer.at("auth", "tokenSecretRef", "name")
+                position = peer.at(*credential.path, "name")
                 yield codes.SHARED_SECRET.at(position, message, "make a Secret of its own for each host")
 
 

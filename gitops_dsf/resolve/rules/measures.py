@@ -8,6 +8,7 @@ from gitops_dsf.diagnostics import Diagnostic, codes
 from gitops_dsf.repository.load import Document, Path
 from gitops_dsf.repository.model.suggestion import did_you_mean
 from gitops_dsf.resolve.context import Context
+from gitops_dsf.resolve.metric_sources import ADDRESS
 from gitops_dsf.resolve.overlay import Overlay
 
 MAX_EXPRESSIONS = 100
@@ -20,7 +21,9 @@ _NOT_PROMQL = (
 _UNUSED = {
     "host": "the agent asks the API server of its own cluster",
     "path": "the agent asks the API server of its own cluster",
-    "auth": "the agent uses the ServiceAccount of its pod",
+    **dict.fromkeys(
+        ("auth", "basicAuth", "clientCertificate", "headers"), "the agent uses the ServiceAccount of its pod"
+    ),
     "dialect": "its queries are names of measures",
 }
 """Why a field has no effect."""
@@ -66,7 +69,7 @@ def sources_need_no_address(context: Context) -> Iterator[Diagnostic]:
     for source in context.sources.values():
         for variant in source.variants:
             if variant.value.type == SOURCE_TYPE:
-                for field in ("host", "path", "auth"):
+                for field in ADDRESS:
                     if source.item.document.has((*variant.path, field)):
                         yield _unused(source.item.document, (*variant.path, field))
 

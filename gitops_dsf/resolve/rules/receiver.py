@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from gitops_dsf.diagnostics import Diagnostic, codes
 from gitops_dsf.repository.load import Document, Path
 from gitops_dsf.resolve.context import Context
-
-_ADDRESS = ("host", "path", "auth")
+from gitops_dsf.resolve.metric_sources import ADDRESS
 
 
 def receivers_are_set_up(context: Context) -> Iterator[Diagnostic]:
@@ -27,7 +26,7 @@ def receivers_are_set_up(context: Context) -> Iterator[Diagnostic]:
 def receivers_have_no_address(context: Context) -> Iterator[Diagnostic]:
     """The agent asks the receiver over loopback, without credentials."""
     for document, place in _pushed(context):
-        for field in _ADDRESS:
+        for field in ADDRESS:
             path = (*place, field)
             if document.has(path):
                 message = f"{field} has no effect: the agent asks the receiver in its own pod"

@@ -51,6 +51,19 @@ def repository_holds_no_secrets(context: Context) -> Iterator[Diagnostic]:
                 yield codes.SECRET_IN_YAML.at(item.at(*path), f"{dotted(path)} looks like a secret", hint)
 
 
+def headers_hold_no_secrets(context: Context) -> Iterator[Diagnostic]:
+    """A plain header must not be one that holds a credential."""
+    for item in context.declared.metric_sources:
+        for index, variant in enumerate(item.value.spec.variants):
+            for place, header in enumerate(variant.headers):
+                suspect = names_a_secret(header.name) or header.name.lower() == "cookie"
+                if header.value is not None and suspect:
+                    path = ("spec", "variants", index, "headers", place, "value")
+                    message = f"{dotted(path)} looks like a secret: {header.name} is a header of credentials"
+                    hint = "put it into a Secret on the spoke and name it with secretRef"
+                    yield codes.SECRET_IN_YAML.at(item.at(*path), message, hint)
+
+
 def names_a_secret(name: str) -> bool:
     """Whether a field or parameter of this name usually holds a secret, such as apiKey, access_token or
     password.

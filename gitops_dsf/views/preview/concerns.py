@@ -47,18 +47,17 @@ def credential_concerns(base: FleetVersion | None, head: FleetVersion) -> Iterat
     before, after = _receivers(base), _receivers(head)
     for secret, hosts in before.items():
         for host in sorted(after.get(secret, {}).keys() - hosts.keys()):
-            yield (
-                f"{host} gets the token in Secret {secret} for the first time (scorer {after[secret][host]})"
-            )
+            name, what = after[secret][host]
+            yield f"{host} gets {what} for the first time (scorer {name})"
 
 
-def _receivers(fleet: FleetVersion | None) -> dict[str, dict[str, str]]:
-    """For each Secret, the hosts that receive it, each with a scorer that sends it."""
-    found: dict[str, dict[str, str]] = {}
+def _receivers(fleet: FleetVersion | None) -> dict[str, dict[str, tuple[str, str]]]:
+    """For each Secret, the hosts that receive it, each with a scorer that sends it and what it sends."""
+    found: dict[str, dict[str, tuple[str, str]]] = {}
     for name, item in (fleet.scorers if fleet else {}).items():
         for one in credentials_of(item):
             if one.secret:
-                found.setdefault(one.secret, {}).setdefault(one.host, name)
+                found.setdefault(one.secret, {}).setdefault(one.host, (name, one.what))
     return found
 
 

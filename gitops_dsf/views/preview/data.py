@@ -99,7 +99,12 @@ def _scorer(item: ScorerChange) -> dict[str, Any]:
         "unknownBecause": list(item.causes),
         "otherSource": list(item.asks_elsewhere),
         "credentials": [
-            {"section": one.section, "secret": one.secret or None, "to": f"{one.scheme}://{one.host}"}
+            {
+                "section": one.section,
+                "kind": one.kind,
+                "secret": one.secret or None,
+                "to": f"{one.scheme}://{one.host}",
+            }
             for one in item.credentials
         ],
     }

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Any
 
 from gitops_dsf.render.scorers import scorer as rendered
-from gitops_dsf.resolve.credentials import Sent, sent
+from gitops_dsf.resolve.credentials import Sent, credentials, sent
 from gitops_dsf.resolve.types import EffectiveScorer
 from gitops_dsf.views.preview.fields import FieldChange, field_changes
 from gitops_dsf.views.preview.version import FleetVersion
@@ -102,6 +102,13 @@ def _places(before: EffectiveScorer, after: EffectiveScorer) -> Iterator[tuple[s
     """Where the metrics come from."""
     yield "source type", before.source_type, after.source_type
     yield "source", before.source_endpoint, after.source_endpoint
+    yield "headers", _plain_headers(before), _plain_headers(after)
+
+
+def _plain_headers(item: EffectiveScorer) -> list[tuple[str, str | None]]:
+    """Headers such as the tenant, which choose what a source answers. Values of Secrets are not known."""
+    headers = item.variant.headers if item.variant is not None else []
+    return [(header.name, header.value) for header in headers if header.secret_ref is None]
 
 
 def asks_elsewhere(
@@ -165,8 +172,13 @@ def credentials_of(item: EffectiveScorer | None) -> tuple[Sent, ...]:
     if item is None:
         return ()
     sources = item.variants or (item,)
-    found = [one for each in sources for one in sent("source", each.source_endpoint, each.source_auth)]
-    return tuple(dict.fromkeys([*found, *sent("scoring", item.scoring_endpoint, item.scoring_auth)]))
+    found = [one for each in sources for one in _sent_to_source(each)]
+    scoring = sent("scoring", item.scoring_endpoint, credentials(item.scoring_auth))
+    return tuple(dict.fromkeys([*found, *scoring]))
+
+
+def _sent_to_source(item: EffectiveScorer) -> Iterator[Sent]:
+    return sent("source", item.source_endpoint, credentials(item.source_auth, item.variant))
 
 
 def _spec(item: EffectiveScorer | None, fleet: FleetVersion | None) -> dict[str, Any]:

@@ -48,6 +48,7 @@ def test_an_added_scorer_shows_its_credentials(used: GitFleet, run: Run) -> None
     (change,) = run.json("diff", used.path, "--base", "main")["comparison"]["scorers"]
     assert {
         "section": "source",
+        "kind": "token",
         "secret": "prometheus-token",
         "to": "https://collector.example.net",
     } in change["credentials"]

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives import serialization
 
 from dsf_agent.endpoints.budget import Budget
 from dsf_agent.endpoints.credentials import (
@@ -14,13 +15,22 @@ from dsf_agent.endpoints.credentials import (
     Auth,
     Credentials,
     NoSecretReader,
+    Sent,
     scoring_auth,
     source_auth,
 )
 from dsf_agent.endpoints.endpoint import Endpoint
 from dsf_agent.endpoints.transport import Answer, Call, CallLimits, Transport
 from dsf_agent.errors import CallError, PublishError, Reason
-from dsf_wire.summary import ConfigMapRef, EndpointAuth, Summary
+from dsf_wire.summary import (
+    BasicAuth,
+    ClientCertificate,
+    ConfigMapRef,
+    EndpointAuth,
+    Header,
+    SecretRef,
+    Summary,
+)
 from tests.support.agent.apis import scores
 from tests.support.agent.certificates import Authority
 from tests.support.agent.http import HttpFake
@@ -28,6 +38,12 @@ from tests.support.waiting import until
 
 TOKEN = Auth(secret_name="s", secret_key="k")
 CA = Auth(ca=ConfigMapRef(name="cas", key="ca.crt"))
+
+
+async def token_of(credentials: Credentials, auth: Auth, *, refused: str = "") -> str | None:
+    """The bearer token that is sent. ``refused`` is one that got 401."""
+    sent = await credentials.sent(auth, refused=Sent(secrets=(refused,)) if refused else None)
+    return sent.headers.get("Authorization", "").removeprefix("Bearer ") or None
 
 
 class ManualClock:
@@ -86,14 +102,14 @@ async def test_a_token_is_used_while_the_api_server_does_not_answer(fault: Reaso
     """
     reader, clock = FakeSecretReader(token="one"), ManualClock()
     kept = _credentials(reader, clock)
-    assert await kept.token(TOKEN) == "one"
+    assert await token_of(kept, TOKEN) == "one"
     reader.fault = fault
     clock.now += 60
-    assert [await kept.token(TOKEN) for _ in range(5)] == ["one"] * 5
+    assert [await token_of(kept, TOKEN) for _ in range(5)] == ["one"] * 5
     assert reader.reads == 2
     reader.fault, reader.token = None, "two"
     clock.now += 10
-    assert await kept.token(TOKEN) == "two"
+    assert await token_of(kept, TOKEN) == "two"
 
 
 async def test_a_ca_is_used_while_the_api_server_does_not_answer() -> None:
@@ -119,11 +135,11 @@ async def test_a_removed_token_is_not_used_any_more(fault: Reason) -> None:
     """The Secret, or the right to read it, was removed on purpose."""
     reader, clock = FakeSecretReader(token="one"), ManualClock()
     kept = _credentials(reader, clock)
-    await kept.token(TOKEN)
+    await token_of(kept, TOKEN)
     reader.fault = fault
     clock.now += KEEP_SECONDS + 1
     with pytest.raises(CallError, match="key 'k' of Secret 's' cannot be read") as caught:
-        await kept.token(TOKEN)
+        await token_of(kept, TOKEN)
     assert caught.value.reason is Reason.TOKEN_UNAVAILABLE
 
 
@@ -133,12 +149,12 @@ async def test_a_refused_token_is_not_sent_again() -> None:
     kept = _credentials(reader, clock)
     reader.fault = Reason.TIMEOUT
     with pytest.raises(CallError):
-        await kept.token(TOKEN)
+        await token_of(kept, TOKEN)
     reader.fault = None
-    await kept.token(TOKEN)
+    await token_of(kept, TOKEN)
     reader.fault = Reason.TIMEOUT
     with pytest.raises(CallError):
-        await kept.token(TOKEN, refused="one")
+        await token_of(kept, TOKEN, refused="one")
 
 
 async def test_a_ca_is_kept_too_and_connections_of_a_replaced_one_are_closed(tmp_path: Path) -> None:
@@ -196,7 +212,7 @@ async def test_a_ca_that_was_never_read_is_a_failure_of_its_scorers() -> None:
 async def test_without_access_to_the_api_a_secret_or_ca_names_the_flag() -> None:
     kept = Credentials(reader=NoSecretReader(), clock=ManualClock(), token_file=Path("nowhere"))
     with pytest.raises(CallError, match=r"Secret 's' is needed, .* --spoke-kubeconfig") as caught:
-        await kept.token(TOKEN)
+        await token_of(kept, TOKEN)
     assert caught.value.reason is Reason.TOKEN_UNAVAILABLE
     with pytest.raises(CallError, match=r"ConfigMap 'cas' is needed, .* --spoke-kubeconfig") as caught:
         await kept.trust(CA)
@@ -221,7 +237,7 @@ async def test_a_secret_without_the_key_or_with_other_characters_holds_no_token(
             return found
 
     with pytest.raises(CallError, match="key 'k' of Secret 's' holds no token") as caught:
-        await _credentials(OneSecret(), ManualClock()).token(TOKEN)
+        await token_of(_credentials(OneSecret(), ManualClock()), TOKEN)
     assert caught.value.reason is Reason.TOKEN_UNAVAILABLE
 
 
@@ -233,7 +249,7 @@ async def test_a_token_file_that_cannot_be_read_in_time_fails_the_call(
 
     monkeypatch.setattr(asyncio, "to_thread", hangs)
     with pytest.raises(CallError, match="could not be read within 5 s") as caught:
-        await _credentials(FakeSecretReader(), ManualClock()).token(Auth(service_account_token=True))
+        await token_of(_credentials(FakeSecretReader(), ManualClock()), Auth(service_account_token=True))
     assert caught.value.reason is Reason.TOKEN_UNAVAILABLE
     assert asyncio.get_running_loop().time() == pytest.approx(5, abs=0.1)
 
@@ -258,37 +274,161 @@ async def test_a_token_with_characters_not_allowed_in_a_header_is_refused(tmp_pa
     credentials = Credentials(reader=reader, clock=ManualClock(), token_file=file)
     for auth in (TOKEN, Auth(service_account_token=True)):
         with pytest.raises(CallError) as caught:
-            await credentials.token(auth)
+            await token_of(credentials, auth)
         assert caught.value.reason is Reason.TOKEN_UNAVAILABLE
 
 
 async def test_a_secret_of_many_scorers_is_read_once_a_minute() -> None:
     reader, clock = FakeSecretReader(token="one"), ManualClock()
     kept = _credentials(reader, clock)
-    assert await asyncio.gather(*(kept.token(TOKEN) for _ in range(10))) == ["one"] * 10
+    assert await asyncio.gather(*(token_of(kept, TOKEN) for _ in range(10))) == ["one"] * 10
     assert reader.reads == 1
     clock.now += KEEP_SECONDS - 1
-    await kept.token(TOKEN)
+    await token_of(kept, TOKEN)
     assert reader.reads == 1
     clock.now += 1
-    await kept.token(TOKEN)
+    await token_of(kept, TOKEN)
     assert reader.reads == 2
 
 
 async def test_each_outage_of_the_api_server_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
     reader, clock = FakeSecretReader(token="one"), ManualClock()
     kept = _credentials(reader, clock)
-    await kept.token(TOKEN)
+    await token_of(kept, TOKEN)
     for absence in (1, 2):
         reader.fault = Reason.UNREACHABLE
         clock.now += KEEP_SECONDS
         for _ in range(3):
-            await kept.token(TOKEN)
+            await token_of(kept, TOKEN)
             clock.now += STALE_SECONDS
         assert [record.__dict__["reason"] for record in caplog.records] == ["token_unavailable"] * absence
         reader.fault = None
-        await kept.token(TOKEN)
+        await token_of(kept, TOKEN)
 
 
 async def _get(endpoint: Endpoint, server: HttpFake) -> Answer:
     return await endpoint.call(Call(method="GET", url=f"{server.url}/"))
+
+
+class SecretsByName:
+    """Secrets with several keys."""
+
+    def __init__(self, **secrets: dict[str, str]) -> None:
+        self.secrets = secrets
+        self.fault: Reason | None = None
+
+    async def secret(self, name: str) -> dict[str, Any]:
+        if self.fault is not None:
+            msg = "no"
+            raise PublishError(msg, reason=self.fault)
+        values = self.secrets[name]
+        return {"data": {key: base64.b64encode(value.encode()).decode() for key, value in values.items()}}
+
+    async def config_map(self, name: str) -> dict[str, Any]:
+        raise AssertionError(name)
+
+
+def of_source(reader: SecretsByName, clock: ManualClock | None = None) -> Credentials:
+    return Credentials(reader=reader, clock=clock or ManualClock(), token_file=Path("nowhere"))
+
+
+LOGIN = Auth(basic=BasicAuth(name="login", username_key="u", password_key="p"))
+PAIR = Auth(certificate=ClientCertificate(name="pair", certificate_key="c", private_key_key="k"))
+
+
+async def test_user_name_and_password_are_read_together() -> None:
+    reader, clock = SecretsByName(login={"u": "me", "p": " päss word \n"}), ManualClock()
+    kept = of_source(reader, clock)
+    sent = await kept.sent(LOGIN)
+    expected = base64.b64encode("me: päss word ".encode()).decode()
+    assert sent.headers == {"Authorization": f"Basic {expected}"}
+    assert sent.secrets == (" päss word ", expected)
+    reader.secrets["login"] = {"u": "you", "p": "new"}
+    assert await kept.sent(LOGIN) == sent, "kept"
+    assert (await kept.sent(LOGIN, refused=sent)).secrets[0] == "new"
+
+
+@pytest.mark.parametrize(
+    ("login", "words"),
+    [
+        ({"u": "a:b", "p": "x"}, "key 'u' of Secret 'login' holds a colon"),
+        ({"u": "me"}, "key 'p' of Secret 'login' holds no text"),
+        ({"u": "", "p": "s3cret"}, "key 'u' of Secret 'login' holds no text"),
+        ({"u": "me", "p": "s3cret\nof two lines"}, "key 'p' of Secret 'login' holds no text"),
+    ],
+)
+async def test_a_login_that_cannot_be_sent_is_named_without_its_value(
+    login: dict[str, str], words: str
+) -> None:
+    with pytest.raises(CallError, match=words) as caught:
+        await of_source(SecretsByName(login=login)).sent(LOGIN)
+    assert caught.value.reason is Reason.TOKEN_UNAVAILABLE
+    assert "s3cret" not in str(caught.value)
+
+
+async def test_a_header_from_a_secret_is_one_line_of_ascii() -> None:
+    header = Header(name="X-Key", secret_ref=SecretRef(name="s", key="k"))
+    for value in ("s3cret\r\nHost: x", "s3crät", "", " s3cret"):
+        with pytest.raises(CallError, match="key 'k' of Secret 's' holds no value of a header") as caught:
+            await of_source(SecretsByName(s={"k": value})).sent(Auth(headers=(header,)))
+        assert "s3cr" not in str(caught.value)
+    sent = await of_source(SecretsByName(s={"k": "s3cret\n"})).sent(Auth(headers=(header,)))
+    assert sent.headers == {"X-Key": "s3cret"}
+    assert "s3cret" not in repr(sent)
+
+
+async def test_a_client_certificate_is_read_again_and_kept_while_it_is_the_same(tmp_path: Path) -> None:
+    crt, key = Authority().pair(tmp_path, name="agent")
+    reader, clock = SecretsByName(pair={"c": crt.read_text(), "k": key.read_text()}), ManualClock()
+    kept = of_source(reader, clock)
+    first = await kept.trust(PAIR)
+    assert first is not None
+    clock.now += KEEP_SECONDS
+    assert await kept.trust(PAIR) is first
+    assert await kept.trust(PAIR, fresh=True) is first
+    reader.fault = Reason.UNREACHABLE
+    clock.now += KEEP_SECONDS
+    assert await kept.trust(PAIR) is first
+    reader.fault = None
+    other, other_key = Authority().pair(tmp_path / "other", name="agent")
+    reader.secrets["pair"] = {"c": other.read_text(), "k": other_key.read_text()}
+    clock.now += KEEP_SECONDS
+    assert await kept.trust(PAIR) is not first
+
+
+@pytest.mark.parametrize("case", ["no-certificate", "another-key", "encrypted", "missing"])
+async def test_a_pair_that_cannot_be_used_is_named_without_its_content(tmp_path: Path, case: str) -> None:
+    authority = Authority()
+    crt, key = authority.pair(tmp_path / "one", name="agent")
+    _, other = authority.pair(tmp_path / "two", name="agent")
+    loaded = serialization.load_pem_private_key(key.read_bytes(), password=None)
+    locked = loaded.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.BestAvailableEncryption(b"pass phrase"),
+    ).decode()
+    pairs = {
+        "no-certificate": {"c": "nothing", "k": key.read_text()},
+        "another-key": {"c": crt.read_text(), "k": other.read_text()},
+        "encrypted": {"c": crt.read_text(), "k": locked},
+        "missing": {"c": crt.read_text()},
+    }
+    words = "holds no PEM text" if case == "missing" else "are not a PEM certificate and its private key"
+    with pytest.raises(CallError, match=words) as caught:
+        await of_source(SecretsByName(pair=pairs[case])).trust(PAIR)
+    assert caught.value.reason is Reason.TOKEN_UNAVAILABLE
+    assert "'pair'" in str(caught.value)
+    assert "BEGIN" not in str(caught.value)
+
+
+def test_credentials_of_the_source_are_not_those_of_the_scoring_api() -> None:
+    header = Header(name="X-Org", value="a")
+    scorer = Summary(
+        name="a",
+        score_name="a",
+        source_headers=(header,),
+        source_basic_auth=LOGIN.basic,
+        source_client_certificate=PAIR.certificate,
+    )
+    assert source_auth(scorer) == Auth(headers=(header,), basic=LOGIN.basic, certificate=PAIR.certificate)
+    assert scoring_auth(scorer) == Auth()

@@ -93,6 +93,39 @@ def test_clusters_that_use_the_same_variant_share_one_configuration(tmp_path: Pa
     assert {item.source_endpoint for item in works["c0"].summaries} == {found["c0"]["sourceEndpoint"]}
 
 
+def test_headers_passwords_and_certificates_are_keys_of_their_own(tmp_path: Path) -> None:
+    variant = {
+        "host": "https://mimir.svc",
+        "basicAuth": {"secretRef": {"name": "login"}},
+        "clientCertificate": {"secretRef": {"name": "pair", "certificateKey": "crt", "privateKeyKey": "key"}},
+        "headers": [
+            {"name": "X-Scope-OrgID", "value": "platform"},
+            {"name": "X-Api-Key", "secretRef": {"name": "api", "key": "k"}},
+        ],
+    }
+    params = {"query": "up", "range": 60, "step": 15}
+    asking = scorer("cpu", source={"ref": "platform", "params": params})
+    result = rendered(tmp_path, asking, metric_source("platform", variant), clusters=1)
+    assert result.plan is not None
+    configuration = result.plan.works[0].configuration
+    assert configuration.secrets == ("api", "login", "pair")
+    wire = to_object(configuration.summaries[0])
+    assert list(wire["sourceHeaders"]) == [
+        {"name": "X-Scope-OrgID", "value": "platform"},
+        {"name": "X-Api-Key", "secretRef": {"name": "api", "key": "k"}},
+    ]
+    assert wire["sourceBasicAuth"] == {
+        "name": "login",
+        "usernameKey": "username",
+        "passwordKey": "password",
+    }
+    assert wire["sourceClientCertificate"] == {
+        "name": "pair",
+        "certificateKey": "crt",
+        "privateKeyKey": "key",
+    }
+
+
 def test_a_cluster_without_scorers_of_a_source_is_not_set_apart_by_its_variant(tmp_path: Path) -> None:
     source = metric_source(
         "platform",

@@ -279,3 +279,146 @@ def test_the_upstream_controller_knows_no_sources(tmp_path: Path) -> None:
         tmp_path, asking(), metric_source("platform", {"host": HOST}), delivery={"mode": "UpstreamController"}
     )
     assert ("DSF022", "ref has no effect with delivery.mode UpstreamController") in found(result)
+
+
+BASIC = {"secretRef": {"name": "b"}}
+CERTIFICATE = {"secretRef": {"name": "c"}}
+HEADER = {"name": "X-Api-Key", "secretRef": {"name": "h", "key": "k"}}
+OUTSIDE = "https://p.example.com"
+
+
+@pytest.mark.parametrize(
+    ("header", "code", "message"),
+    [
+        ({"name": "Host", "value": "x"}, "DSF142", "the agent sets the header Host itself"),
+        ({"name": "authorization", "value": "x"}, "DSF142", "the agent sets the header authorization itself"),
+        ({"name": "TE", "value": "x"}, "DSF142", "the header TE concerns a single connection"),
+        (
+            {"name": "Proxy-Authorization", "secretRef": {"name": "h", "key": "k"}},
+            "DSF142",
+            "the header Proxy-Authorization concerns a single connection",
+        ),
+        ({"name": "X Org", "value": "x"}, "DSF142", "'X Org' is not the name of a header"),
+        ({"name": "X-Org", "value": ""}, "DSF142", "the header X-Org: the value is empty"),
+        ({"name": "X-Org", "value": "a\nB: c"}, "DSF142", "the header X-Org: the value has a line break"),
+        (
+            {"name": "X-Org", "value": "ä"},
+            "DSF142",
+            "the header X-Org: the value has a line break or another",
+        ),
+        (
+            {"name": "X-Api-Key", "value": "x"},
+            "DSF105",
+            "spec.variants[0].headers[0].value looks like a secret: X-Api-Key is a header of credentials",
+        ),
+        ({"name": "X-Auth-Token", "value": "x"}, "DSF105", "spec.variants[0].headers[0].value looks like"),
+        ({"name": "Cookie", "value": "x"}, "DSF105", "spec.variants[0].headers[0].value looks like a secret"),
+        (
+            {"name": "X-Org", "value": "Bearer abcdefgh"},
+            "DSF105",
+            "spec.variants[0].headers[0].value looks like a secret",
+        ),
+    ],
+)
+def test_headers_that_cannot_be_sent_or_hold_a_secret_are_findings(
+    tmp_path: Path, header: dict[str, Any], code: str, message: str
+) -> None:
+    result = fleet(tmp_path, asking(), metric_source("platform", {"host": HOST, "headers": [header]}))
+    (finding,) = result.diagnostics
+    assert finding.code == code
+    assert finding.message.startswith(message)
+    assert finding.hint
+
+
+def test_a_header_is_written_once(tmp_path: Path) -> None:
+    headers = [{"name": "X-Org", "value": "a"}, {"name": "x-org", "value": "b"}]
+    result = fleet(tmp_path, asking(), metric_source("platform", {"host": HOST, "headers": headers}))
+    assert found(result) == [("DSF142", "the header x-org is written twice")]
+
+
+@pytest.mark.parametrize(
+    ("more", "sends"),
+    [
+        ({"basicAuth": BASIC}, "variants[0].basicAuth sends the password in Secret b to"),
+        (
+            {"clientCertificate": CERTIFICATE},
+            "variants[0].clientCertificate sends the client certificate in Secret c to",
+        ),
+        ({"headers": [HEADER]}, "variants[0].headers[0] sends the header in Secret h to"),
+    ],
+    ids=["password", "certificate", "header"],
+)
+def test_every_credential_needs_an_allowed_host(tmp_path: Path, more: dict[str, Any], sends: str) -> None:
+    source = metric_source("platform", {"host": OUTSIDE, **more})
+    result = fleet(tmp_path / "a", asking(), source)
+    assert found(result) == [
+        ("DSF129", f"{sends} {OUTSIDE}, a host outside of the cluster that is not allowed")
+    ]
+    assert found(fleet(tmp_path / "b", asking(), source, allowedTokenHosts=["*.example.com"])) == []
+
+
+@pytest.mark.parametrize(
+    ("more", "code"),
+    [
+        ({"basicAuth": BASIC}, "DSF127"),
+        ({"headers": [HEADER]}, "DSF127"),
+        ({"clientCertificate": CERTIFICATE}, "DSF143"),
+    ],
+)
+def test_no_credential_is_sent_in_clear_outside_of_the_cluster(
+    tmp_path: Path, more: dict[str, Any], code: str
+) -> None:
+    source = metric_source("platform", {"host": "http://p.example.com", **more})
+    assert [item for item, _ in found(fleet(tmp_path, asking(), source))] == [code]
+
+
+def test_reserved_secrets_are_no_credentials_of_a_source(tmp_path: Path) -> None:
+    name = {"name": "gitops-dsf-agent-hub-kubeconfig"}
+    variant = {
+        "host": "https://thanos.svc",
+        "basicAuth": {"secretRef": name},
+        "clientCertificate": {"secretRef": name},
+        "headers": [{"name": "X-Api-Key", "secretRef": {**name, "key": "k"}}],
+    }
+    result = fleet(tmp_path, asking(), metric_source("platform", variant))
+    assert {(item.code, item.message.partition(":")[0]) for item in result.diagnostics} == {
+        ("DSF126", "variants[0].basicAuth"),
+        ("DSF126", "variants[0].clientCertificate"),
+        ("DSF126", "variants[0].headers[0]"),
+    }
+
+
+def test_a_password_of_two_hosts_is_reported_and_a_certificate_is_not(tmp_path: Path) -> None:
+    """The private key of a certificate stays with the agent."""
+    first = {"host": "https://a.svc", "basicAuth": BASIC, "clientCertificate": CERTIFICATE}
+    second = {"host": "https://b.svc", "basicAuth": BASIC, "clientCertificate": CERTIFICATE}
+    one, other = metric_source("one", first), metric_source("other", second)
+    scorers = [scorer(name, source={"ref": name, "params": PARAMS}) for name in ("one", "other")]
+    assert found(fleet(tmp_path, *scorers, one, other)) == [
+        ("DSF130", "Secret b goes to b.svc, and to a.svc as well (MetricSource one, variants[0])")
+    ]
+
+
+def test_a_token_and_a_password_are_two_credentials_for_one_header(tmp_path: Path) -> None:
+    variant = {"host": HOST, "auth": {"serviceAccountToken": True}, "basicAuth": BASIC}
+    assert [code for code, _ in found(fleet(tmp_path, asking(), metric_source("platform", variant)))] == [
+        "DSF016"
+    ]
+
+
+@pytest.mark.parametrize(("kind", "code"), [("Kubernetes", "DSF146"), ("OpenTelemetry", "DSF155")])
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"basicAuth": BASIC},
+        {"clientCertificate": CERTIFICATE},
+        {"headers": [{"name": "X-Org", "value": "a"}]},
+    ],
+    ids=["password", "certificate", "header"],
+)
+def test_a_source_in_the_agents_own_cluster_takes_no_credentials(
+    tmp_path: Path, kind: str, code: str, more: dict[str, Any]
+) -> None:
+    result = fleet(tmp_path, asking(), metric_source("platform", {"type": kind, **more}))
+    (finding,) = by_code(result, code)
+    assert finding.message.startswith(f"{next(iter(more))} has no effect")

@@ -219,6 +219,13 @@ def test_rules_between_fields_are_cel() -> None:
                 " || (has(self.configURL) && has(self.configSyncMode))"
             )
         ],
+        "spec.source.variants[]": [
+            (
+                "!(has(self.basicAuth) && has(self.auth)"
+                " && (has(self.auth.tokenSecretRef) || self.auth.serviceAccountToken))"
+            )
+        ],
+        "spec.source.variants[].headers[]": ["has(self.value) != has(self.secretRef)"],
         "spec.source.variants[].auth": ["!(has(self.tokenSecretRef) && self.serviceAccountToken)"],
         "spec.source.auth": ["!(has(self.tokenSecretRef) && self.serviceAccountToken)"],
         "spec.scoring.auth": ["!(has(self.tokenSecretRef) && self.serviceAccountToken)"],
