@@ -27,10 +27,28 @@ class Page:
 
     content: bytes
     paging: Paging
+    request_next: Callable[[], None] = lambda: None
 
     def taken(self, *, count: int, more: str) -> None:
-        """Tells the number of objects in the page and its continue token."""
+        """Tells the number of objects in the page and its continue token. The next page is requested now, so
+        that the server works on it while the caller works on this one.
+        """
         self.paging.taken(size=len(self.content), count=count, more=more)
+        self.request_next()
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Request:
+    target: str
+    headers: Mapping[str, str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Sent:
+    request: _Request
+    at: float
+    """Monotonic time."""
+    connection: http.client.HTTPConnection
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,6 +77,8 @@ class BlockingApiServer:
         self._time = clock or SystemClock()
         self._access = load()
         self._connection: http.client.HTTPConnection | None = None
+        self._early: _Sent | None = None
+        """The request that was sent before it was asked for. Its answer was not read yet."""
         self.clock = HubClock(clock=self._time)
 
     def __enter__(self) -> Self:
@@ -71,7 +91,7 @@ class BlockingApiServer:
 
     def close(self) -> None:
         """Closes the connection."""
-        connection, self._connection = self._connection, None
+        connection, self._connection, self._early = self._connection, None, None
         if connection is not None:
             connection.close()
 
@@ -94,7 +114,11 @@ class BlockingApiServer:
             if content is None:
                 paging.too_large()
             else:
-                yield Page(content=content, paging=paging)
+
+                def request_next() -> None:
+                    self._send_early(path, paging.params(), accept=accept)
+
+                yield Page(content=content, paging=paging, request_next=request_next)
 
     def _get(self, path: str, params: Mapping[str, str], *, accept: str, most: int) -> bytes | None:
         """The body, or None if it is larger than ``most``."""
@@ -138,9 +162,32 @@ class BlockingApiServer:
                     raise no_answer(f"GET {path}", access=self._access, fault=fault) from fault
 
     def _exchange(self, path: str, params: Mapping[str, str], *, accept: str, most: int) -> _Response:
+        request = self._request(path, params, accept=accept)
+        sent, self._early = self._early, None
+        if sent is None or sent.request != request:
+            if sent is not None:
+                self.close()  # with the answer that nobody wants
+            sent = self._send(request)
+        response = sent.connection.getresponse()
+        self.clock.learn(response.headers.get("Date"), sent=sent.at, received=self._time.monotonic())
+        found: bytes | None = response.read(most + 1) if _may_exceed(response, most) else response.read()
+        if found is not None and len(found) > most:
+            found = None
+            self.close()
+        lower = {name.lower(): value for name, value in response.headers.items()}
+        return _Response(status=response.status, phrase=response.reason, headers=lower, content=found)
+
+    def _send_early(self, path: str, params: Mapping[str, str] | None, *, accept: str) -> None:
+        """Sends a request whose answer is read later. If that fails, it is sent again then."""
+        if params is None or self._connection is None:
+            return
+        try:
+            self._early = self._send(self._request(path, params, accept=accept))
+        except (OSError, http.client.HTTPException):
+            self.close()
+
+    def _request(self, path: str, params: Mapping[str, str], *, accept: str) -> _Request:
         access, server = self._access, urlsplit(self._access.host)
-        if self._connection is None:
-            self._connection = _connection(access, timeout=self._timeout)
         target = f"{server.path}{path}" + (f"?{urlencode(params)}" if params else "")
         headers = {"Accept": accept, "User-Agent": self._user_agent}
         if access.proxy and server.scheme == "http":
@@ -150,16 +197,14 @@ class BlockingApiServer:
             )
         if access.authorization:
             headers["Authorization"] = access.authorization
-        sent = self._time.monotonic()
-        self._connection.request("GET", target, headers=headers)
-        response = self._connection.getresponse()
-        self.clock.learn(response.headers.get("Date"), sent=sent, received=self._time.monotonic())
-        found: bytes | None = response.read(most + 1) if _may_exceed(response, most) else response.read()
-        if found is not None and len(found) > most:
-            found = None
-            self.close()
-        lower = {name.lower(): value for name, value in response.headers.items()}
-        return _Response(status=response.status, phrase=response.reason, headers=lower, content=found)
+        return _Request(target=target, headers=headers)
+
+    def _send(self, request: _Request) -> _Sent:
+        if self._connection is None:
+            self._connection = _connection(self._access, timeout=self._timeout)
+        at = self._time.monotonic()
+        self._connection.request("GET", request.target, headers=request.headers)
+        return _Sent(request=request, at=at, connection=self._connection)
 
 
 class _NamedTls(http.client.HTTPSConnection):

@@ -7,6 +7,8 @@ import json
 import ssl
 import subprocess
 import sys
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -15,8 +17,8 @@ import pytest
 from dsf_runtime.access import Access
 from dsf_runtime.apianswers import MOST_PAGE_BYTES, PAGE, PAGE_BYTES
 from dsf_runtime.apiserver import ApiError, ApiServer
-from dsf_runtime.blocking import BlockingApiServer
-from tests.support.agent.http import HttpFake, Reply, Seen
+from dsf_runtime.blocking import BlockingApiServer, Page
+from tests.support.agent.http import Fault, HttpFake, Reply, Seen
 
 PATH = "/apis/example.com/v1/things"
 ROOT = Path(__file__).parents[3]
@@ -57,8 +59,7 @@ class Some(msgspec.Struct):
 
 def read_by_people(url: str) -> list[str]:
     found = list[str]()
-    access = Access(host=url, trust=ssl.create_default_context())
-    with BlockingApiServer(load=lambda: access, user_agent="test", timeout_seconds=20) as server:
+    with people(url) as server:
         for page in server.pages(PATH):
             some = msgspec.json.decode(page.content, type=Some)
             found += [item.metadata.name for item in some.items]
@@ -96,6 +97,72 @@ async def test_every_object_is_listed_once_whatever_its_size(sizes: list[int], m
         ]
     assert things.limits == limits
     assert len(limits) <= most_requests
+
+
+def people(url: str) -> BlockingApiServer:
+    access = Access(host=url, trust=ssl.create_default_context())
+    return BlockingApiServer(load=lambda: access, user_agent="test", timeout_seconds=20)
+
+
+def first_page(pages: Iterator[Page]) -> list[str]:
+    """Reads it as the caller of a list does."""
+    page = next(pages)
+    some = msgspec.json.decode(page.content, type=Some)
+    page.taken(count=len(some.items), more=some.metadata.more)
+    return [item.metadata.name for item in some.items]
+
+
+async def test_the_next_page_is_requested_while_the_caller_works_on_this_one() -> None:
+    things, asked = Things([1] * (PAGE + 1)), threading.Event()
+
+    def answer(seen: Seen) -> Reply:
+        if "continue" in seen.query:
+            asked.set()
+        return things(seen)
+
+    def read() -> list[str]:
+        with people(server.url) as hub:
+            pages = hub.pages(PATH)
+            found = first_page(pages)
+            assert asked.wait(20), "nobody has asked the iterator for it"
+            return found + first_page(pages)
+
+    async with HttpFake(answer) as server:
+        assert len(await asyncio.to_thread(read)) == PAGE + 1
+    assert len(things.limits) == 2
+    assert server.connections == 1
+
+
+async def test_a_page_that_nobody_reads_is_not_the_answer_to_something_else() -> None:
+    things = Things([1] * (PAGE + 1))
+
+    def read() -> tuple[list[str], bytes, list[str]]:
+        with people(server.url) as hub:
+            abandoned = first_page(hub.pages(PATH))
+            return abandoned, hub.get("/version"), first_page(hub.pages(PATH))
+
+    def answer(seen: Seen) -> Reply:
+        return Reply(body=b"v1") if seen.path == "/version" else things(seen)
+
+    async with HttpFake(answer) as server:
+        before, version, after = await asyncio.to_thread(read)
+    assert version == b"v1"
+    assert before == after
+
+
+async def test_a_page_is_requested_again_when_the_server_closed_the_connection() -> None:
+    things, broken = Things([1] * (PAGE + 1)), list[Seen]()
+
+    def answer(seen: Seen) -> Reply | Fault:
+        if "continue" in seen.query and not broken:
+            broken.append(seen)
+            return Fault()
+        return things(seen)
+
+    async with HttpFake(answer) as server:
+        assert len(await asyncio.to_thread(read_by_people, server.url)) == PAGE + 1
+    assert broken
+    assert server.connections == 2
 
 
 async def test_an_answer_that_is_not_a_list_is_refused() -> None:
