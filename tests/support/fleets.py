@@ -154,7 +154,7 @@ def fleets(draw: st.DrawFn, *, modes: tuple[str, ...] = ("ManifestWork",)) -> Fl
     free = [item for item in scorers if _can_rank(item)]
     masked = [item for item in scorers if item not in free]
     documents: list[Object] = [*_sets(), *clusters, *scorers]
-    documents += [_lock(item) for item in scorers if item["spec"]["configSyncMode"] == "Full"]
+    documents += [_lock(item) for item in scorers if item["spec"].get("configSyncMode") == "Full"]
     documents += draw(_masks(names, masked))
     if clusters and free:
         regions = sorted({item["metadata"]["labels"]["region"] for item in clusters})
@@ -232,6 +232,8 @@ def _scorer(draw: st.DrawFn, each: str, *, upstream: bool) -> Object:
     draw(_optional(spec))
     if not upstream:
         draw(_extras(spec))
+        draw(_by_query(spec))
+        draw(_default_score(spec))
     return {"apiVersion": DSF, "kind": "DynamicScorer", "metadata": {"name": each}, "spec": spec}
 
 
@@ -281,6 +283,27 @@ def _extras(draw: st.DrawFn, spec: dict[str, Any]) -> None:
             "serviceAccountToken": True,
             "caConfigMapRef": {"name": draw(DNS_LABELS), "key": "ca.crt"},
         }
+
+
+@st.composite
+def _by_query(draw: st.DrawFn, spec: dict[str, Any]) -> None:
+    """Some scorers with a query have no scoring API."""
+    if spec["source"]["type"] != "Prometheus" or draw(st.integers(0, 3)):
+        return
+    for field in ("configURL", "configSyncMode"):
+        del spec[field]
+    for field in ("range", "step"):
+        del spec["source"]["params"][field]
+    spec["scoring"] = {"type": "Query", "params": spec["scoring"]["params"]}
+
+
+@st.composite
+def _default_score(draw: st.DrawFn, spec: dict[str, Any]) -> None:
+    published = spec.get("scoreDestination") != "None" and "${node}" not in spec.get(
+        "scoreDimensionFormat", ""
+    )
+    if published and spec["source"]["type"] == "Prometheus" and draw(st.integers(0, 3)) == 0:
+        spec["defaultScore"] = draw(st.integers(-100, 100))
 
 
 def _can_rank(item: Object) -> bool:

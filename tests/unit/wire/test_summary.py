@@ -21,6 +21,8 @@ FULL = Summary(
     publish=PublishRule(deadband=2, min_interval_seconds=60),
     source_auth=EndpointAuth(service_account_token=True),
     scoring_auth=EndpointAuth(ca_config_map_ref=ConfigMapRef(name="ca", key="ca.crt")),
+    scoring_type="Query",
+    default_score=-5,
 )
 
 
@@ -37,6 +39,8 @@ def test_upstreams_keys_come_first_and_in_its_order() -> None:
         "publish",
         "sourceAuth",
         "scoringAuth",
+        "scoringType",
+        "defaultScore",
     ]
 
 

@@ -6,12 +6,18 @@ if obj.spec ~= nil and obj.spec.suspend == true then
   table.insert(facts, "suspended in git")
 end
 
+-- A scorer by query has no scoring API: its health is that of its scores.
+local judged = "scoring API"
+if obj.spec ~= nil and obj.spec.scoring ~= nil and obj.spec.scoring.type == "Query" then
+  judged = "scores"
+end
+
 local status = obj.status
 if status == nil or (status.healthStatus == nil and status.conditions == nil) then
-  table.insert(facts, "no status yet: no reconciler has looked at the scoring API")
+  table.insert(facts, "no status yet: no reconciler has looked at the " .. judged)
 else
   if status.healthStatus ~= nil and status.healthStatus ~= "" then
-    table.insert(facts, "scoring API " .. status.healthStatus)
+    table.insert(facts, judged .. " " .. status.healthStatus)
   end
   local generation = obj.metadata.generation
   for _, wanted in ipairs({"Healthy", "ConfigSynced", "Scored"}) do
