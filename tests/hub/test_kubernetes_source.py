@@ -1,0 +1,287 @@
+"""Source type Kubernetes on a real API server: the values of measures equal a calculation by hand, and the
+agent has the rights for it only while a scorer needs them.
+"""
+
+import re
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from dsf_wire.constants import ADDON_NAME, AGENT_NAMESPACE
+from tests.hub.controlplane.api import ApiError, Client, Object
+from tests.hub.controlplane.gitserver import GitServer
+from tests.hub.controlplane.plane import ControlPlane
+from tests.hub.controlplane.waiting import wait_for
+from tests.hub.scenario.fleet import Fleet, scorer, write_fleet
+from tests.hub.scenario.installation import SCORE, Installation, installed
+from tests.hub.scenario.spokeagent import SpokeAgent, spoke_agent
+
+pytestmark = pytest.mark.family("kubernetes", "ocm", "argocd")
+
+CLUSTER = "cluster1"
+NAMESPACE = "measured"
+RIGHTS = "gitops-dsf-agent-measures"
+GI = 2**30
+SAMPLE = re.compile(r'^dynamic_score\{.*ds_node="([^"]*)".*ds_score_name="([^"]*)".*\} (\S+)', re.MULTILINE)
+
+CLUSTER_VALUES = {
+    # Usable are only n1 and n2.
+    "cpu_allocatable_cores": 12.0,
+    # n1: 0.75 (two containers) + 2 (an init container) + 1.8 (a sidecar during an init container) + 1.
+    # n2: 0.75 (with overhead) + 1 (of the pod as a whole).
+    "cpu_requested_cores": 7.3,
+    "cpu_available_cores": 4.7,
+    "cpu_available_ratio": 4.7 / 12,
+    # n1: 1.5 + 2 + 1.25 + 0.5 of 32 Gi. n2: 1.125 + 1 of 16 Gi.
+    "memory_requested_bytes": 7.375 * GI,
+    "memory_available_bytes": 40.625 * GI,
+    "pods_requested": 6.0,
+    "pods_available": 34.0,
+    "nodes": 5.0,
+    "nodes_ready": 4.0,
+    "nodes_usable": 2.0,
+    "pods_unschedulable": 1.0,
+    'extended_available{resource="nvidia.com/gpu"}': 3.0,
+}
+NODE_VALUES = {
+    "node_cpu_available_cores": {"n1": 2.45, "n2": 2.25},
+    "node_memory_available_ratio": {"n1": 26.75 / 32, "n2": 13.875 / 16},
+    "node_pods_available": {"n1": 16.0, "n2": 18.0},
+    "node_ready": {"cordoned": 1.0, "down": 0.0, "master": 1.0, "n1": 1.0, "n2": 1.0},
+}
+
+
+def node(name: str, *, ready: bool = True, spec: Object | None = None, **offers: Any) -> Object:
+    allocatable = {"cpu": "64", "memory": "64Gi", "pods": "20", **offers}
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name},
+        "spec": spec or {},
+        "status": {
+            "allocatable": allocatable,
+            "capacity": allocatable,
+            "conditions": [{"type": "Ready", "status": "True" if ready else "False"}],
+        },
+    }
+
+
+def container(name: str, **more: Any) -> Object:
+    requests = {key: more.pop(key) for key in ("cpu", "memory", "nvidia.com/gpu") if key in more}
+    limits = {key: value for key, value in requests.items() if key == "nvidia.com/gpu"}
+    return {
+        "name": name,
+        "image": "registry.invalid/x",
+        "resources": {"requests": requests, "limits": limits},
+        **more,
+    }
+
+
+def pod(name: str, *containers: Object, on: str = "", **spec: Any) -> Object:
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "namespace": NAMESPACE},
+        "spec": {
+            **({"nodeName": on} if on else {}),
+            "automountServiceAccountToken": False,
+            "containers": list(containers),
+            **spec,
+        },
+    }
+
+
+NODES = (
+    node("n1", cpu="8", memory="32Gi", **{"nvidia.com/gpu": "4"}),
+    node("n2", cpu="4", memory="16Gi"),
+    node("cordoned", spec={"unschedulable": True}),
+    node("down", ready=False),
+    node(
+        "master", spec={"taints": [{"key": "node-role.kubernetes.io/control-plane", "effect": "NoSchedule"}]}
+    ),
+)
+PODS = (
+    pod("two", container("a", cpu="500m", memory="1Gi"), container("b", cpu="250m", memory="512Mi"), on="n1"),
+    pod(
+        "init",
+        container("a", cpu="1", memory="2Gi"),
+        on="n1",
+        initContainers=[container("prepare", cpu="2", memory="1Gi")],
+    ),
+    pod(
+        "sidecar",
+        container("a", cpu="1", memory="1Gi"),
+        on="n1",
+        initContainers=[
+            container("proxy", cpu="300m", memory="256Mi", restartPolicy="Always"),
+            container("prepare", cpu="1500m", memory="128Mi"),
+        ],
+    ),
+    pod("gpu", container("a", cpu="1", memory="512Mi", **{"nvidia.com/gpu": "1"}), on="n1"),
+    pod("sandboxed", container("a", cpu="500m", memory="1Gi"), on="n2", runtimeClassName="sandbox"),
+    pod(
+        "whole",
+        container("a", cpu="200m"),
+        on="n2",
+        resources={"requests": {"cpu": "1", "memory": "1Gi"}},
+    ),
+    pod("done", container("a", cpu="3", memory="1Gi"), on="n2"),
+    pod("failed", container("a", cpu="3", memory="1Gi"), on="n2"),
+    pod("elsewhere", container("a", cpu="60"), on="cordoned"),
+    pod("waiting", container("a", cpu="100")),
+)
+SANDBOX = {
+    "apiVersion": "node.k8s.io/v1",
+    "kind": "RuntimeClass",
+    "metadata": {"name": "sandbox"},
+    "handler": "sandbox",
+    "overhead": {"podFixed": {"cpu": "250m", "memory": "128Mi"}},
+}
+PHASES = {"done": "Succeeded", "failed": "Failed", "waiting": "Pending"}
+UNSCHEDULABLE = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}
+
+
+def status(name: str) -> Object:
+    return {
+        "phase": PHASES.get(name, "Running"),
+        **({"conditions": [UNSCHEDULABLE]} if name == "waiting" else {}),
+    }
+
+
+def measure(query: str) -> Object:
+    """A scorer without a scoring API. Its interval is an hour, so only changes start cycles."""
+    name = re.sub(r"[^a-z0-9]+", "-", query).strip("-")
+    item = scorer(
+        source={"type": "Kubernetes", "params": {"query": query}},
+        scoring={"type": "Query", "params": {"name": name, "interval": 3600}},
+        scoreDimensionFormat="${scoreName};${node}" if query.startswith("node_") else "${scoreName}",
+        scoreRange={"min": 0, "max": 100},
+    )
+    item["metadata"]["name"] = name
+    del item["spec"]["configURL"], item["spec"]["configSyncMode"]
+    return item
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scene:
+    """A running agent with one scorer for each measure, and its cluster."""
+
+    installation: Installation
+    spoke: Client
+    account: Client
+    """The agent's ServiceAccount on the spoke."""
+    agent: SpokeAgent
+
+    def values(self, query: str) -> dict[str, float]:
+        """The raw scores of a measure by node; the key is empty for a measure of the cluster."""
+        name = measure(query)["metadata"]["name"]
+        found = SAMPLE.findall(self.agent.metrics())
+        return {node: float(value) for node, score, value in found if score == name}
+
+
+@pytest.fixture(scope="module")
+def scene(
+    control_plane: ControlPlane,
+    argocd: object,
+    git_server: GitServer,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Scene]:
+    fleet = Fleet(repository=git_server.create("measures"), name="measures")
+    write_fleet(fleet, clusters=[CLUSTER])
+    fleet.write("scorers/cpu-headroom.yaml", scorer(source={"type": "None"}))
+    fleet.write("scorers/measures.yaml", *map(measure, (*CLUSTER_VALUES, *NODE_VALUES)))
+    fleet.render()
+    spoke = control_plane.spokes[CLUSTER]
+    with ExitStack() as stack:
+        stack.enter_context(populated(spoke.admin))
+        installation = stack.enter_context(installed(fleet, control_plane, clusters=(CLUSTER,)))
+        agent = stack.enter_context(
+            spoke_agent(control_plane, CLUSTER, folder=tmp_path_factory.mktemp("agent"), environment={})
+        )
+        account = stack.enter_context(Client(spoke.service_account_kubeconfig(AGENT_NAMESPACE, ADDON_NAME)))
+        yield Scene(installation=installation, spoke=spoke.admin, account=account, agent=agent)
+
+
+@contextmanager
+def populated(spoke: Client) -> Iterator[None]:
+    """Nodes and pods of the cluster, while the block runs."""
+    with ExitStack() as stack:
+        spoke.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
+        stack.callback(spoke.delete, "v1/Namespace", NAMESPACE)
+        spoke.apply(SANDBOX)
+        stack.callback(spoke.delete, "node.k8s.io/v1/RuntimeClass", "sandbox")
+        wait_for(
+            lambda: spoke.find("v1/ServiceAccount", "default", namespace=NAMESPACE),
+            what="the namespace has a ServiceAccount for pods",
+        )
+        for item in NODES:
+            spoke.create(item)
+            stack.callback(spoke.delete, "v1/Node", item["metadata"]["name"])
+        for item in PODS:
+            name = item["metadata"]["name"]
+            spoke.create(item)
+            stack.callback(remove, spoke, name)
+            spoke.patch_status("v1/Pod", name, status(name), namespace=NAMESPACE)
+        yield
+
+
+def remove(spoke: Client, name: str) -> None:
+    """Deletes a pod. No kubelet confirms the end, so there is no grace period."""
+    path = spoke.path("v1/Pod", name, namespace=NAMESPACE)
+    spoke.request("DELETE", path, body={"apiVersion": "v1", "kind": "DeleteOptions", "gracePeriodSeconds": 0})
+
+
+@pytest.mark.parametrize("query", CLUSTER_VALUES)
+def test_a_measure_of_the_cluster_equals_a_calculation_by_hand(scene: Scene, query: str) -> None:
+    wait_for(lambda: scene.values(query), what=f"{query} is scored", seen=scene.agent.ready)
+    assert scene.values(query) == pytest.approx({"": CLUSTER_VALUES[query]})
+
+
+@pytest.mark.parametrize("query", NODE_VALUES)
+def test_a_measure_of_nodes_equals_a_calculation_by_hand(scene: Scene, query: str) -> None:
+    wait_for(lambda: scene.values(query), what=f"{query} is scored", seen=scene.agent.ready)
+    assert scene.values(query) == pytest.approx(NODE_VALUES[query])
+
+
+def test_a_new_pod_changes_the_score_on_the_hub(scene: Scene) -> None:
+    """Within seconds, although the interval is an hour."""
+    name = "cpu-available-cores"
+    hub = scene.installation.hub
+
+    def published() -> list[int]:
+        found = hub.find(SCORE, name, namespace=CLUSTER) or {}
+        return [item["value"] for item in found.get("status", {}).get("scores", [])]
+
+    # 4.7 of 100 on the scale from 1 to 100.
+    wait_for(lambda: published() == [5], what="the score is on the hub", seen=published)
+    began = time.monotonic()
+    scene.spoke.create(pod("burst", container("a", cpu="2"), on="n1"))
+    try:
+        wait_for(lambda: published() == [3], what="2.7 cores are left", seen=published, timeout=20)
+        assert time.monotonic() - began < 20
+    finally:
+        remove(scene.spoke, "burst")
+
+
+def test_the_agent_has_the_rights_only_while_a_scorer_needs_them(scene: Scene) -> None:
+    """The last test: it takes the scorers away."""
+    assert len(scene.account.list("v1/Node")) == len(NODES)
+    with pytest.raises(ApiError, match="403 Forbidden"):
+        scene.account.list("v1/Secret")
+    with pytest.raises(ApiError, match="403 Forbidden"):
+        scene.account.delete("v1/Pod", "two", namespace=NAMESPACE)
+    fleet = scene.installation.fleet
+    fleet.write("scorers/measures.yaml", scorer(source={"type": "None"}))
+    (fleet.root / "scorers/cpu-headroom.yaml").unlink()
+    fleet.render()
+    scene.installation.apply()
+    wait_for(
+        lambda: scene.spoke.find("rbac.authorization.k8s.io/v1/ClusterRole", RIGHTS) is None,
+        what="the right is gone with the last such scorer",
+    )
+    with pytest.raises(ApiError, match="403 Forbidden"):
+        scene.account.list("v1/Pod", namespace=NAMESPACE)
