@@ -109,13 +109,11 @@ class LargeCluster:
 
 def padded(plain: dict[str, Any]) -> dict[str, Any]:
     """With fields that the agent does not need: 6 kB together."""
-    fields = {f"f:{name}": {".": {}, "f:value": {}} for name in "abcdefghijklmnop"}
+    fields: dict[str, Any] = {f"f:{name}": {".": {}, "f:value": {}} for name in "abcdefghijklmnop"}
     plain["metadata"] |= {
         "uid": "5f1d7a52-6f3a-4a46-a9b7-0c8f5d5b8a11",
         "labels": {"app.kubernetes.io/name": "app", "pod-template-hash": "7d4b9c6f5"},
-        "managedFields": [
-            {"manager": "kubelet", "operation": "Update", "fieldsV1": fields} for _ in range(4)
-        ],
+        "managedFields": [{"manager": f"manager-{n}", "fieldsV1": fields} for n in range(4)],
     }
     plain["spec"]["volumes"] = [{"name": f"v{n}", "configMap": {"name": f"config-{n}"}} for n in range(8)]
     for container in plain["spec"].get("containers", ()):
@@ -143,7 +141,7 @@ async def measure(folder: Path, *, seconds: float) -> list[Figure]:
             for number, query in enumerate(QUERIES)
         )
     )
-    flags = [
+    flags: list[str | Path] = [
         "--config-dir",
         volume.directory,
         "--cluster-name",

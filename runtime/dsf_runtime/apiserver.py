@@ -35,6 +35,8 @@ WATCH_SECONDS: Final = 240
 """The server ends a watch after this time. It sends a bookmark about every minute."""
 SILENCE: Final = WATCH_SECONDS / 2
 """A watch without any event for this time is closed."""
+FULL_READ_BYTES: Final = 32 << 10
+"""If a read of a watch gives at least this much, probably more is there."""
 TURN_BYTES: Final = 256 << 10
 """Bytes of items after which other tasks may run."""
 
@@ -187,10 +189,17 @@ class ApiServer:
         return metadata.resource_version
 
     async def watch(
-        self, path: str, *, resource_version: str, opened: Callable[[], None] = lambda: None, **selector: str
+        self,
+        path: str,
+        *,
+        resource_version: str,
+        opened: Callable[[], None] = lambda: None,
+        gather_seconds: float = 0.0,
+        **selector: str,
     ) -> AsyncGenerator[WatchEvent, None]:
         """Yields the changes after a version until the server ends the watch. ``opened`` is called when the
-        watch begins. Raises ApiError.
+        watch begins. ``gather_seconds`` is how long events may wait for others, see ``_lines``. Raises
+        ApiError.
         """
         params = {
             **selector,
@@ -215,7 +224,7 @@ class ApiServer:
                             await _body(response, most=ANSWER_BYTES) or b"",
                         )
                     opened()
-                    async with aclosing(_lines(response)) as lines:
+                    async with aclosing(_lines(response, gather_seconds=gather_seconds)) as lines:
                         async for line in lines:
                             yield watch_event(path, line)
         except CallFault as fault:
@@ -326,12 +335,30 @@ async def _take(path: str, content: bytes, take: Callable[[msgspec.Raw], None]) 
     return listing.metadata, len(listing.items or ())
 
 
-async def _lines(response: httpx.Response) -> AsyncGenerator[bytes, None]:
+async def _lines(response: httpx.Response, *, gather_seconds: float) -> AsyncGenerator[bytes, None]:
     """The lines of a watch. Only the newline byte ends a line, because JSON strings may contain other
     characters that Python treats as line breaks.
+
+    Reading a few bytes costs as much as reading many. So with ``gather_seconds`` there is a pause after every
+    other read, in which events arrive that the next one takes together. There is none while reads are full.
     """
     begun = list[bytes]()
-    async for chunk in response.aiter_bytes():
+    loop = asyncio.get_running_loop()
+    waited, paused, size = asyncio.Event(), False, 0
+    chunks = response.aiter_bytes()
+    while True:
+        waited.clear()
+        loop.call_soon(waited.set)
+        chunk = await anext(chunks, None)
+        if chunk is None:
+            return
+        if waited.is_set():
+            # This chunk was not in memory yet: it begins a new read.
+            paused = not paused and size < FULL_READ_BYTES and gather_seconds > 0
+            if paused:
+                await asyncio.sleep(gather_seconds)
+            size = 0
+        size += len(chunk)
         first, *others = chunk.split(b"\n")
         begun.append(first)
         for other in others:

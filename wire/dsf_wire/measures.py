@@ -8,6 +8,7 @@ also valid PromQL.
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Final, Literal
 
@@ -201,6 +202,7 @@ _EXPRESSION = re.compile(
 )
 
 
+@lru_cache(maxsize=256)
 def spelled(resource: str) -> str:
     """The resource as kube-state-metrics spells it: ``nvidia.com/gpu`` is ``nvidia_com_gpu``."""
     return re.sub(r"[^a-zA-Z0-9_]", "_", resource)

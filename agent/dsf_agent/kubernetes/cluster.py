@@ -26,6 +26,8 @@ log = logging.getLogger(__name__)
 
 RUNNING_PODS: Final = "status.phase!=Succeeded,status.phase!=Failed"
 """Completed pods are left out by the API server."""
+GATHER_SECONDS: Final = 0.2
+"""How long a change of a pod may wait for others. A large cluster changes many pods in each second."""
 RESTART_SECONDS: Final = 30.0
 """Pause after a bug in the agent ended the informers."""
 USAGE_SECONDS: Final = 15.0
@@ -189,6 +191,7 @@ class Cluster:
             project=objects.pod,
             key=objects.pod_key,
             selector={"fieldSelector": RUNNING_PODS},
+            gather_seconds=GATHER_SECONDS,
         )
         nodes.compare(totals.node_changed)
         pods.compare(totals.pod_changed)

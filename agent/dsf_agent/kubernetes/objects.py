@@ -22,7 +22,8 @@ COMPLETED: Final = frozenset({"Succeeded", "Failed"})
 class Node(msgspec.Struct, frozen=True, gc=False):
     """A node: what it offers, and whether new pods may run on it."""
 
-    allocatable: Amounts
+    allocatable: Mapping[str, int]
+    """Billionths by resource."""
     ready: bool
     usable: bool
     """Ready, not cordoned, and without the taint of a control plane."""
@@ -82,7 +83,9 @@ def node(raw: msgspec.Raw) -> tuple[str, Node]:
         for taint in found.spec.taints or ()
     )
     return sys.intern(found.metadata.name), Node(
-        allocatable=amounts({name: nanos(text) for name, text in (found.status.allocatable or {}).items()}),
+        allocatable=dict(
+            _interned({name: nanos(text) for name, text in (found.status.allocatable or {}).items()})
+        ),
         ready=ready,
         usable=ready and not found.spec.unschedulable and not tainted,
     )

@@ -1,11 +1,12 @@
 """The values of measures. Pure."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from dsf_agent.kubernetes.objects import Node, NodeUsage
 from dsf_agent.kubernetes.quantity import NANOS
+from dsf_agent.kubernetes.requests import HUGE_PAGES
 from dsf_agent.kubernetes.totals import Totals
 from dsf_wire.measures import Figure, Measure, Resource, Selection, spelled
 
@@ -33,13 +34,16 @@ class _Amounts:
     """What is allocatable on nodes whose usage is known."""
     has_usage: bool = False
 
-    def add(self, other: "_Amounts") -> None:
-        self.allocatable += other.allocatable
-        self.requested += other.requested
-        self.available += other.available
-        self.used += other.used
-        self.measured += other.measured
-        self.has_usage = self.has_usage or other.has_usage
+    def add(self, allocatable: int, requested: int, used: int | None) -> None:
+        """Adds a node. Usage is None if it is not known."""
+        self.allocatable += allocatable
+        self.requested += requested
+        if allocatable > requested:
+            self.available += allocatable - requested
+        if used is not None:
+            self.used += used
+            self.measured += allocatable
+            self.has_usage = True
 
 
 def samples(selection: Selection, *, totals: Totals, usage: Mapping[str, NodeUsage]) -> list[Sample]:
@@ -49,60 +53,66 @@ def samples(selection: Selection, *, totals: Totals, usage: Mapping[str, NodeUsa
     measure = selection.measure
     if measure.resource is None:
         return list(_counts(measure, totals))
-    found = _per_node if measure.per_node else _of_cluster
+    if not measure.per_node:
+        found = _of(totals.nodes, selection, totals=totals, usage=usage)
+        return list(_samples(found, selection))
     return [
-        Sample(labels, value)
-        for labels, amounts in found(selection, totals=totals, usage=usage)
-        if (value := _value(measure.figure, amounts)) is not None
+        sample
+        for name in sorted(totals.nodes)
+        for sample in _samples(
+            _of((name,), selection, totals=totals, usage=usage), selection, (("node", name),)
+        )
     ]
 
 
-_Labelled = Iterator[tuple[tuple[tuple[str, str], ...], _Amounts]]
+def _samples(
+    found: Mapping[str, _Amounts], selection: Selection, labels: tuple[tuple[str, str], ...] = ()
+) -> Iterator[Sample]:
+    for resource in sorted(found):
+        value = _value(selection.measure.figure, found[resource])
+        if value is not None:
+            yield Sample((*labels, *_label(selection, resource)), value)
 
 
-def _per_node(selection: Selection, *, totals: Totals, usage: Mapping[str, NodeUsage]) -> _Labelled:
-    for name in sorted(totals.nodes):
-        node = totals.nodes[name]
-        if node.usable:
-            for resource, amounts in _of_node(name, node, selection, totals=totals, usage=usage).items():
-                yield (("node", name), *_label(selection, resource)), amounts
-
-
-def _of_cluster(selection: Selection, *, totals: Totals, usage: Mapping[str, NodeUsage]) -> _Labelled:
-    sums: dict[str, _Amounts] = {}
-    for name, node in totals.nodes.items():
-        if node.usable:
-            for resource, amounts in _of_node(name, node, selection, totals=totals, usage=usage).items():
-                sums.setdefault(resource, _Amounts()).add(amounts)
-    for resource in sorted(sums):
-        yield _label(selection, resource), sums[resource]
-
-
-def _of_node(
-    name: str, node: Node, selection: Selection, *, totals: Totals, usage: Mapping[str, NodeUsage]
+def _of(
+    names: Iterable[str], selection: Selection, *, totals: Totals, usage: Mapping[str, NodeUsage]
 ) -> dict[str, _Amounts]:
-    """The amounts of the selected resources that this node has."""
-    requested, measured = totals.requested(name), usage.get(name)
-    found = {}
-    for resource, allocatable in node.allocatable:
-        if _selected(selection, resource):
-            wanted = requested.get(resource, 0)
-            found[resource] = amounts = _Amounts(
-                allocatable=allocatable, requested=wanted, available=max(0, allocatable - wanted)
-            )
-            if measured is not None and resource in {"cpu", "memory"}:
-                amounts.used = measured.cpu if resource == "cpu" else measured.memory
-                amounts.measured, amounts.has_usage = allocatable, True
+    """The amounts of the selected resources, summed over those of these nodes that are usable."""
+    found: dict[str, _Amounts] = {}
+    nodes = totals.nodes
+    for name in names:
+        node = nodes[name]
+        if not node.usable:
+            continue
+        requested, measured = totals.requested(name), usage.get(name)
+        for resource in _selected(selection, node):
+            allocatable = node.allocatable.get(resource)
+            if allocatable is None:
+                continue
+            amounts = found.get(resource)
+            if amounts is None:
+                amounts = found[resource] = _Amounts()
+            amounts.add(allocatable, requested.get(resource, 0), _used(measured, resource))
     return found
 
 
-def _selected(selection: Selection, resource: str) -> bool:
+def _selected(selection: Selection, node: Node) -> Iterable[str]:
     wanted: Resource | None = selection.measure.resource
-    if wanted != "extended":
-        return resource == wanted
-    if resource in NATIVE or resource.startswith("hugepages-"):
-        return False
-    return selection.resource is None or spelled(resource) == selection.resource
+    if wanted is not None and wanted != "extended":
+        return (wanted,)
+    return (
+        resource
+        for resource in node.allocatable
+        if resource not in NATIVE
+        and not resource.startswith(HUGE_PAGES)
+        and (selection.resource is None or spelled(resource) == selection.resource)
+    )
+
+
+def _used(usage: NodeUsage | None, resource: str) -> int | None:
+    if usage is None:
+        return None
+    return {"cpu": usage.cpu, "memory": usage.memory}.get(resource)
 
 
 def _label(selection: Selection, resource: str) -> tuple[tuple[str, str], ...]:

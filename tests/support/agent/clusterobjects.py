@@ -6,7 +6,7 @@ Object = dict[str, Any]
 
 
 def node(
-    name: str, *, ready: bool = True, unschedulable: bool = False, taint: str = "", **offers: str
+    name: str, *, ready: bool = True, unschedulable: bool = False, taint: str = "", **offers: Any
 ) -> Object:
     """A node that offers these resources."""
     return {
