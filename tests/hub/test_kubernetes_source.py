@@ -55,8 +55,10 @@ NODE_VALUES = {
 }
 
 
-def node(name: str, *, ready: bool = True, spec: Object | None = None, **offers: Any) -> Object:
-    allocatable = {"cpu": "64", "memory": "64Gi", "pods": "20", **offers}
+def node(
+    name: str, more: Object | None = None, *, ready: bool = True, spec: Object | None = None, **offers: str
+) -> Object:
+    allocatable = {"cpu": "64", "memory": "64Gi", "pods": "20", **offers, **(more or {})}
     return {
         "apiVersion": "v1",
         "kind": "Node",
@@ -95,8 +97,9 @@ def pod(name: str, *containers: Object, on: str = "", **spec: Any) -> Object:
     }
 
 
+GPUS = {"nvidia.com/gpu": "4"}
 NODES = (
-    node("n1", cpu="8", memory="32Gi", **{"nvidia.com/gpu": "4"}),
+    node("n1", GPUS, cpu="8", memory="32Gi"),
     node("n2", cpu="4", memory="16Gi"),
     node("cordoned", spec={"unschedulable": True}),
     node("down", ready=False),
