@@ -24,6 +24,7 @@ EXAMPLES = """\
 examples:
   gitops-dsf doctor --context hub                   every check; 1 when there is an error
   gitops-dsf doctor --context hub --strict          1 also when there is a warning
+  gitops-dsf doctor --context hub --receiver cluster1=http://127.0.0.1:19090   also what OpenTelemetry collectors push
   gitops-dsf doctor --context hub --format json     for programs: {"hub", "findings": [{check, state, message, fix}], "summary"}"""  # noqa: E501
 
 COLOURS = {"error": "\033[31m", "warning": "\033[33m", "unknown": "\033[36m", "ok": "\033[32m"}
@@ -35,8 +36,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = DESCRIPTION
     parser.epilog = EXAMPLES
     add_hub_arguments(parser)
+    parser.add_argument(
+        "--receiver",
+        metavar="CLUSTER=URL",
+        type=_receiver,
+        action="append",
+        default=[],
+        help="a cluster's receiver for OpenTelemetry metrics, behind a kubectl port-forward; may be repeated",
+    )
     parser.add_argument("--strict", action="store_true", help="exit with 1 for warnings, too")
     parser.add_argument("--format", choices=("text", "json"), default="text", help="text by default")
+
+
+def _receiver(text: str) -> tuple[str, str]:
+    cluster, _, url = text.partition("=")
+    if not cluster or not url.startswith(("http://", "https://")):
+        msg = f"{text} is not CLUSTER=URL, such as cluster1=http://127.0.0.1:19090"
+        raise argparse.ArgumentTypeError(msg)
+    return cluster, url
 
 
 @kept()
@@ -52,6 +69,7 @@ def run(args: argparse.Namespace) -> int:
         kubeconfig=args.kubeconfig,
         hub_namespace=args.hub_namespace,
         argocd_namespace=args.argocd_namespace,
+        receivers=dict(args.receiver),
     )
     findings = examine(facts)
     if args.format == "json":

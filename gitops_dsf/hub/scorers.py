@@ -14,6 +14,8 @@ from gitops_dsf.hub.selectors import lenient_selector
 
 PUBLISHED = "AddOnPlacementScore"
 """The scoreDestination of a scorer that publishes AddOnPlacementScores."""
+PUSHED = "OpenTelemetry"
+"""The type of a metric source that collectors push to."""
 
 
 class Params(Struct, frozen=True):
@@ -51,6 +53,7 @@ class Variant(
 
     selector: LabelSelector | None = None
     """None means every cluster."""
+    type: str = ""
     auth: Auth | None = None
     basic_auth: Named | None = None
     client_certificate: Named | None = None
@@ -157,6 +160,12 @@ class DynamicScorer(Struct, frozen=True):
     def scored_by_query(self) -> bool:
         """Whether the value of each series is its raw score, so that there is no scoring API to ask."""
         return self.spec.scoring.type == "Query"
+
+    @property
+    def reads_pushed_metrics(self) -> bool:
+        """Whether agents read metrics, on some clusters at least, that OpenTelemetry collectors push."""
+        source = self.spec.source
+        return PUSHED in (source.type, *(variant.type for variant in source.variants))
 
     @property
     def publishes(self) -> bool:

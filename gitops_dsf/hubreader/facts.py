@@ -1,6 +1,6 @@
 """Reads the objects that the checks of `doctor` need. Only the metadata of Secrets is requested."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -11,6 +11,7 @@ from gitops_dsf.errors import HubError
 from gitops_dsf.hub.unread import Unread, Why
 from gitops_dsf.hubreader.inputs import ADDONS, argo, read_inputs, reduced_application
 from gitops_dsf.hubreader.reader import Object, Reader, Resource, whole
+from gitops_dsf.hubreader.receivers import read_receivers
 from gitops_dsf.render.agent import HUB_ROLE
 from gitops_dsf.render.decisions import DECISION_READER
 from gitops_dsf.render.objects import PART_OF_LABEL
@@ -28,8 +29,17 @@ RBAC: Final = "rbac.authorization.k8s.io"
 CRDS: Final = tuple(f"{plural}.{DSF_GROUP}" for plural in ("dynamicscorers", "dynamicscoringconfigs"))
 
 
-def read_facts(*, context: str, kubeconfig: Path | None, hub_namespace: str, argocd_namespace: str) -> Facts:
-    """Reads a hub. Raises HubError when it does not answer, or is no hub."""
+def read_facts(
+    *,
+    context: str,
+    kubeconfig: Path | None,
+    hub_namespace: str,
+    argocd_namespace: str,
+    receivers: Mapping[str, str] | None = None,
+) -> Facts:
+    """Reads a hub, and receivers for OpenTelemetry metrics by cluster and URL. Raises HubError when the hub
+    does not answer, or is no hub.
+    """
     with Reader(context=context, kubeconfig=kubeconfig) as reader:
         groups = reader.groups()
         if isinstance(groups, Unread):
@@ -59,6 +69,7 @@ def read_facts(*, context: str, kubeconfig: Path | None, hub_namespace: str, arg
             overview=build(inputs),
             objects=found.objects,
             unread=found.unread,
+            receivers=read_receivers(receivers or {}, inputs.scorers),
         )
 
 

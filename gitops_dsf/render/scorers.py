@@ -6,6 +6,7 @@ import msgspec
 
 from gitops_dsf.canonicalyaml import printable_json
 from gitops_dsf.hub.names import MASKS_CONFIGMAP, MASKS_KEY
+from gitops_dsf.hub.scorers import PUSHED
 from gitops_dsf.render.objects import Object, Wave, metadata
 from gitops_dsf.repository.model.base import DSF_API
 from gitops_dsf.repository.model.metric_source import MetricSourceVariant
@@ -79,7 +80,7 @@ def _source(item: EffectiveScorer) -> Object:
 def _place(item: EffectiveScorer) -> Object:
     return _without_none(
         {
-            "type": "OpenTelemetry" if item.source_is_pushed else item.source_type,
+            "type": PUSHED if item.source_is_pushed else item.source_type,
             "host": item.source_host,
             "path": item.source_path,
             "auth": _auth(item.source_auth),

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gitops_dsf.diagnostics import Position
+from gitops_dsf.hub.scorers import PUSHED
 from gitops_dsf.hub.urls import (
     INSTANT_PATH,
     QUERY_PATH,
@@ -118,7 +119,7 @@ class Overlay:
     @property
     def is_pushed(self) -> bool:
         """Whether collectors push the metrics to the receiver in the agent's pod."""
-        return bool(self.source_type.value == "OpenTelemetry")
+        return bool(self.source_type.value == PUSHED)
 
     @property
     def source_endpoint(self) -> str:

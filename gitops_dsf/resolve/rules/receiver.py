@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from gitops_dsf.diagnostics import Diagnostic, codes
+from gitops_dsf.hub.scorers import PUSHED
 from gitops_dsf.repository.load import Document, Path
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.metric_sources import ADDRESS
@@ -42,5 +43,5 @@ def _pushed(context: Context) -> Iterator[tuple[Document, Path]]:
             yield scorer.document, ("spec", "source")
     for source in context.declared.metric_sources:
         for index, variant in enumerate(source.value.spec.variants):
-            if variant.type == "OpenTelemetry":
+            if variant.type == PUSHED:
                 yield source.document, ("spec", "variants", index)

@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Any
 
 from gitops_dsf.hub.unread import Unread
+from gitops_dsf.views.doctor.receivers import Receiver
 from gitops_dsf.views.status import Inputs, Overview, Part
 
 Object = Mapping[str, Any]
@@ -60,6 +61,8 @@ class Facts:
     overview: Overview
     objects: Mapping[Source, tuple[Object, ...]] = field(default_factory=dict)
     unread: Mapping[Source, Unread] = field(default_factory=dict)
+    receivers: tuple[Receiver, ...] = ()
+    """Receivers for OpenTelemetry metrics that the caller named."""
 
     def of(self, source: Source) -> tuple[Object, ...]:
         """The objects of a source. A check may only use sources that it declares in `needs`."""

@@ -12,6 +12,7 @@ from gitops_dsf.views.doctor.checks import (
     crds,
     decisions,
     ocm,
+    otlp,
     runtime,
     scores,
     secrets,
@@ -103,6 +104,7 @@ CHECKS: Final = (
     Check(id="scores-fresh", run=scores.freshness, needs=_SCORES, ours=True),
     Check(id="scores-owned", run=scores.ownership, needs=_SCORES, ours=True),
     Check(id="token-secrets", run=secrets.tokens, needs=_SCORES, ours=True),
+    Check(id="otlp-receivers", run=otlp.receivers, needs=(Part.SCORERS,), ours=True),
     Check(id="reconciler", run=runtime.reconciler, needs=(Source.LEASES,), ours=True),
 )
 """In order of dependency: an earlier failure is often the cause of a later one."""

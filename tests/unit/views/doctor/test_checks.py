@@ -11,6 +11,7 @@ import pytest
 
 from gitops_dsf.hub.unread import Unread, Why
 from gitops_dsf.views.doctor import Facts, Source, examine
+from gitops_dsf.views.doctor.receivers import Receiver
 from gitops_dsf.views.doctor.registry import CHECKS
 from gitops_dsf.views.status import Part
 from tests.support.healthyhub import CLUSTERS, altered, conditions, facts, run, workload
@@ -747,6 +748,32 @@ WRONG: dict[str, tuple[str, str, str, Given]] = {
         "cpu has no score on cluster3 and needs Secret api-token there, which the hub cannot see",
         lambda: facts(hub=with_token()),
     ),
+    "a receiver that was not named": (
+        "otlp-receivers",
+        "unknown",
+        "1 scorer of OpenTelemetry metrics",
+        lambda: facts(hub=[*fleet(), pushed_scorer()]),
+    ),
+    "a receiver that does not answer": (
+        "otlp-receivers",
+        "unknown",
+        "receiver of cluster1: refused",
+        lambda: facts(receivers=(Receiver(cluster="cluster1", url="http://x", failure="refused"),)),
+    ),
+    "two collectors of one series": (
+        "otlp-receivers",
+        "warning",
+        "receiver of cluster1: 1 series of a_ratio jump at every sample",
+        lambda: facts(
+            receivers=(
+                Receiver(
+                    cluster="cluster1",
+                    url="http://x",
+                    series=(("a_ratio", (1.0, 9.0) * 5), ("b_ratio", (1.0,) * 10)),
+                ),
+            )
+        ),
+    ),
     "no reconciler": ("reconciler", "warning", "no reconciler ever led", lambda: facts({Source.LEASES: ()})),
     "a reconciler that went away": (
         "reconciler",
@@ -761,6 +788,16 @@ WRONG: dict[str, tuple[str, str, str, Given]] = {
         lambda: facts(lease(renewTime=None)),
     ),
 }
+
+
+def pushed_scorer() -> Object:
+    """A scorer that reads what collectors push, on clusters of a variant."""
+    item = scorer("gpu")
+    item["spec"]["source"] = {
+        "ref": "platform",
+        "variants": [{"type": "Prometheus"}, {"type": "OpenTelemetry"}],
+    }
+    return item
 
 
 def schema(crd: Object) -> Object:
