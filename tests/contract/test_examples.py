@@ -8,12 +8,14 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
+from demo.loopback import Handler, Loopback
 from dsf_scorer.conformance import HttpClient
 from dsf_wire.scoring import ScorerConfig
 from gitops_dsf.cli.main import main
@@ -22,7 +24,7 @@ from tests.support import yamlfast
 from tests.support.scorer.serving import serving
 
 SCORERS = Path(__file__).parents[2] / "examples" / "scorers"
-NAMES = ["cost", "fixed", "gpu_efficiency", "headroom_forecast", "latency", "mean"]
+NAMES = ["cost", "fixed", "gpu_efficiency", "headroom_forecast", "latency", "llm_judge", "mean"]
 RANGE = re.compile(r"^Output range: (\S+) to (\S+?)\b.*\. (Higher|Lower) is better\.$", re.MULTILINE)
 
 
@@ -70,6 +72,28 @@ def test_their_own_tests_pass() -> None:
     assert {name: passed[name] >= 3 for name in NAMES} == dict.fromkeys(NAMES, True), done.stdout
 
 
+class RecordedModel(Loopback):
+    """The language model that llm_judge asks: it plays one recorded answer."""
+
+    def __init__(self) -> None:
+        super().__init__(_RecordedHandler, name="model")
+
+
+class _RecordedHandler(Handler):
+    def serve(self) -> None:
+        self.body()
+        answer = {"choices": [{"index": 0, "message": {"role": "assistant", "content": "64"}}]}
+        self.answer(200, json.dumps(answer).encode(), "application/json")
+
+
+@pytest.fixture
+def model(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    with RecordedModel() as server:
+        monkeypatch.setenv("LLM_URL", f"http://{server.authority}/v1/chat/completions")
+        yield
+
+
+@pytest.mark.usefixtures("model")
 @pytest.mark.parametrize("name", NAMES)
 def test_it_keeps_the_contract_and_its_documented_range(
     name: str, capsys: pytest.CaptureFixture[str]
@@ -140,6 +164,34 @@ def test_all_of_them_fit_into_one_fleet_repository(
     assert main(["init", str(fleet)]) == 0
     for name in NAMES:
         shutil.copy(SCORERS / name / "dynamicscorer.yaml", fleet / "scorers" / f"sample-{name}.yaml")
+    capsys.readouterr()
+    code = main(["validate", str(fleet), "--strict"])
+    assert code == 0, capsys.readouterr().out
+
+
+QUERIES = Path(__file__).parents[2] / "examples" / "queries"
+QUERY_FILES = sorted(QUERIES.glob("*.yaml"))
+
+
+def test_every_query_is_listed_with_what_it_says() -> None:
+    index = (QUERIES / "README.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^\| \[(\S+)\]\(\1\) \| .+ \| (lower|higher) \|", index, re.MULTILINE)
+    written = []
+    for path in QUERY_FILES:
+        score_range = DynamicScorer.model_validate(yamlfast.load(path.read_text())).spec.score_range
+        assert score_range is not None
+        better = "lower" if score_range.output_min > score_range.output_max else "higher"
+        written.append((path.name, better))
+    assert sorted(listed) == written
+
+
+def test_the_queries_fit_into_one_fleet_repository(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fleet = tmp_path / "fleet"
+    assert main(["init", str(fleet)]) == 0
+    for path in QUERY_FILES:
+        shutil.copy(path, fleet / "scorers" / path.name)
     capsys.readouterr()
     code = main(["validate", str(fleet), "--strict"])
     assert code == 0, capsys.readouterr().out
