@@ -15,6 +15,7 @@ from gitops_dsf.views.preview.concerns import (
     filter_concerns,
     fleet_concerns,
     placement_concerns,
+    right_concerns,
 )
 from gitops_dsf.views.preview.moves import Move, moves
 from gitops_dsf.views.preview.passes import Pass, passes
@@ -84,7 +85,11 @@ def compare(
     scorers = scorer_changes(base, head)
     snapshot = evidence.snapshot
     found = tuple(passes(base, head, snapshot, now=evidence.now)) if snapshot else ()
-    concerns = [*credential_concerns(base, head), *fleet_concerns(scorers, head, thresholds)]
+    concerns = [
+        *credential_concerns(base, head),
+        *right_concerns(base, head),
+        *fleet_concerns(scorers, head, thresholds),
+    ]
     if snapshot is None:
         concerns += filter_concerns(base, head)
     else:

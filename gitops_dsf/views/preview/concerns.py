@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from dsf_wire.measures import SOURCE_TYPE
 from gitops_dsf.hub.snapshot import Snapshot
 from gitops_dsf.hub.timestamp import age_text
 from gitops_dsf.simulator import Explanation, Outcome, Verdict, explain, simulate
@@ -58,6 +59,36 @@ def _receivers(fleet: FleetVersion | None) -> dict[str, dict[str, tuple[str, str
         for one in credentials_of(item):
             if one.secret:
                 found.setdefault(one.secret, {}).setdefault(one.host, (name, one.what))
+    return found
+
+
+def right_concerns(base: FleetVersion | None, head: FleetVersion) -> Iterator[str]:
+    """Warns if agents may read nodes and pods that they could not read before. Clusters that join are left
+    out.
+    """
+    if base is None:
+        return
+    before, gained = _counting(base), dict[str, str]()
+    for cluster, scorer in _counting(head).items():
+        if cluster in base.cluster_names and cluster not in before:
+            gained[cluster] = scorer
+    if gained:
+        names = sorted(gained)
+        agents = "1 cluster" if len(names) == 1 else f"{len(names)} clusters"
+        yield (
+            f"the agents of {agents} may read all nodes and pods for the first time (scorer"
+            f" {gained[names[0]]}): {_named(names)}"
+        )
+
+
+def _counting(fleet: FleetVersion) -> dict[str, str]:
+    """The clusters whose agent reads nodes and pods, each with a scorer that needs it."""
+    found: dict[str, str] = {}
+    for name, item in fleet.scorers.items():
+        if SOURCE_TYPE in {item.source_type, *(variant.source_type for variant in item.variants)}:
+            for cluster in fleet.runs_on.get(name, frozenset()):
+                if fleet.resolved.on_cluster(item, cluster).source_type == SOURCE_TYPE:
+                    found.setdefault(cluster, name)
     return found
 
 
