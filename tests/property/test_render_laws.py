@@ -209,6 +209,28 @@ def test_a_spoke_reads_what_was_planned(sources: FleetSources) -> None:
 
 @LAW
 @given(fleets.fleets())
+def test_an_agent_may_read_what_its_scorers_count(sources: FleetSources) -> None:
+    """Nodes and pods where a scorer counts them, usage where one uses it, and nothing elsewhere."""
+    result = rendered(sources)
+    assert result.tree is not None
+    assert result.plan is not None
+    for work in result.plan.works:
+        queries = [
+            item.source_query for item in work.configuration.summaries if item.source_type == "Kubernetes"
+        ]
+        wanted = {"nodes", "pods"} if queries else set[str]()
+        groups = {""} if queries else set[str]()
+        if any("_used_" in query for query in queries):
+            groups.add("metrics.k8s.io")
+        text = result.tree.read(f"works-{work.shard:02d}/{work.cluster}.manifestwork.yaml").decode()
+        manifests = yamlfast.load(text)["spec"]["workload"]["manifests"]
+        rules = [rule for item in manifests if item["kind"] == "ClusterRole" for rule in item["rules"]]
+        assert {resource for rule in rules for resource in rule["resources"]} == wanted
+        assert {group for rule in rules for group in rule["apiGroups"]} == groups
+
+
+@LAW
+@given(fleets.fleets())
 def test_arguments_arrive_as_they_were_written(sources: FleetSources) -> None:
     """Nulls, empty values and every character included: in the spokes' summaries and in the custom
     resource.

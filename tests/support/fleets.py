@@ -25,6 +25,13 @@ QUERIES = (
     'sum(kube_pod_info{node!="a;b"}); count(up)',
     "sum by (node, pod) (rate(container_cpu_usage_seconds_total[5m]))",
 )
+MEASURES = (
+    "cpu_available_ratio",
+    "memory_used_ratio; pods_pending",
+    "node_cpu_available_cores",
+    'extended_available{resource="nvidia.com/gpu"}',
+)
+"""Queries of source type Kubernetes."""
 
 Object = Mapping[str, Any]
 
@@ -219,7 +226,9 @@ def _scorer(draw: st.DrawFn, each: str, *, upstream: bool) -> Object:
             "step": draw(st.integers(15, 600)),
         }
         source = {"type": "Prometheus", "host": "http://prometheus.monitoring.svc:9090", "params": params}
-        if draw(st.booleans()):
+        if not upstream and draw(st.integers(0, 3)) == 0:
+            source = {"type": "Kubernetes", "params": params | {"query": draw(st.sampled_from(MEASURES))}}
+        elif draw(st.booleans()):
             source["auth"] = {"tokenSecretRef": {"name": draw(DNS_LABELS), "key": "token"}}
     scoring: dict[str, Any] = {"params": {"name": f"score_{each}", "interval": draw(st.integers(5, 900))}}
     spec: dict[str, Any] = {
@@ -288,7 +297,7 @@ def _extras(draw: st.DrawFn, spec: dict[str, Any]) -> None:
 @st.composite
 def _by_query(draw: st.DrawFn, spec: dict[str, Any]) -> None:
     """Some scorers with a query have no scoring API."""
-    if spec["source"]["type"] != "Prometheus" or draw(st.integers(0, 3)):
+    if spec["source"]["type"] == "None" or draw(st.integers(0, 3)):
         return
     for field in ("configURL", "configSyncMode"):
         del spec[field]
@@ -302,7 +311,7 @@ def _default_score(draw: st.DrawFn, spec: dict[str, Any]) -> None:
     published = spec.get("scoreDestination") != "None" and "${node}" not in spec.get(
         "scoreDimensionFormat", ""
     )
-    if published and spec["source"]["type"] == "Prometheus" and draw(st.integers(0, 3)) == 0:
+    if published and spec["source"]["type"] != "None" and draw(st.integers(0, 3)) == 0:
         spec["defaultScore"] = draw(st.integers(-100, 100))
 
 
