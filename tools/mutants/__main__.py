@@ -113,6 +113,14 @@ class Mutant:
         }
 
     @property
+    def around(self) -> set[int]:
+        """The lines of the function that contains it; of a constant those that name it."""
+        place = self.place
+        if isinstance(place, ast.FunctionDef | ast.AsyncFunctionDef):
+            return set(range(place.lineno, (place.end_lineno or place.lineno) + 1))
+        return self.lines
+
+    @property
     def is_used_elsewhere(self) -> bool:
         """Whether other modules may use what it changes."""
         return not self.function and not (self.names and all(name.startswith("_") for name in self.names))
@@ -271,7 +279,7 @@ class Examination:
             session.run_until_failure(ordered, self._order.seconds)
             return 0
 
-        every = self._order.ordered(tests, mutant.file, mutant.function)
+        every = self._order.ordered(tests, mutant.file, mutant.function, mutant.around)
         ordered = self._order.until(every, self._most)
         code = self._forked(run, mutant)
         if code == NOT_PATCHABLE or (code == 0 and (on_import or not mutant.function)):
@@ -280,7 +288,7 @@ class Examination:
 
     def _imported(self, mutant: Mutant) -> Fate:
         tests, _ = self._order.reached(mutant.file, mutant.lines)
-        likely = self._order.ordered(tests, mutant.file, mutant.function)
+        likely = self._order.ordered(tests, mutant.file, mutant.function, mutant.around)
         others = self._others(mutant) - tests
         every = likely + self._order.ordered(others, mutant.file, mutant.function)
         ordered = self._order.until(every, self._most)

@@ -13,7 +13,9 @@ made once.
 
 
 class Order:
-    """Prefers tests that are fast and tests that noticed other mutants of the same function."""
+    """Prefers tests that are fast, that noticed other mutants of the same function, or that reach lines of it
+    that few tests reach.
+    """
 
     def __init__(self, reach: Reach, seconds: Mapping[str, float]) -> None:
         self._reach = reach
@@ -45,11 +47,22 @@ class Order:
     def seconds(self, test: str) -> float:
         return self._seconds.get(test, 0.0)
 
-    def ordered(self, tests: Collection[str], file: str, function: str) -> list[str]:
+    def ordered(
+        self, tests: Collection[str], file: str, function: str, lines: Collection[int] = ()
+    ) -> list[str]:
+        """Orders the tests. `lines` are those of the function: every test may reach its first line, and the
+        tests of a branch reach lines that few others reach.
+        """
         here, module = self._noticed[file, function], self._noticed[file, ""]
+        rare: dict[str, float] = defaultdict(float)
+        for line in lines:
+            reached = self._reach.get((file, line), ())
+            for test in reached:
+                rare[test] = max(rare[test], 1 / len(reached))
 
         def worth(test: str) -> float:
-            return (1 + 20 * here[test] + 2 * module[test]) / (self.seconds(test) + 0.02)
+            promise = 1 + 20 * here[test] + 2 * module[test] + 200 * rare[test]
+            return promise / (self.seconds(test) + 0.02)
 
         best = sorted(tests, key=lambda test: (-worth(test), test))
         first, rest = best[:ONE_BY_ONE], best[ONE_BY_ONE:]

@@ -110,6 +110,13 @@ def test_the_tests_of_a_line() -> None:
     assert order.reached_file("m.py") == set(SECONDS)
 
 
+def test_tests_of_a_branch_come_before_tests_that_reach_only_its_condition() -> None:
+    tests = {f"t.py::{number}": 0.01 for number in range(100)}
+    reach = {("m.py", 1): set(tests), ("m.py", 2): {"t.py::70"}}
+    order = Order(reach, tests)
+    assert order.ordered(tests, "m.py", "f", [1, 2])[0] == "t.py::70"
+
+
 def test_fast_tests_and_tests_that_noticed_neighbours_come_first() -> None:
     order = Order(REACH, SECONDS)
     assert order.ordered(SECONDS, "m.py", "f") == ["t.py::fast", "u.py::two", "u.py::one", "t.py::slow"]
