@@ -19,7 +19,10 @@ from gitops_dsf.resolve.rules.selectors import Place
 GENERATOR = "clusterDecisionResource"
 KEEPING_POLICIES = ("create-only", "create-update")
 _NESTING = ("matrix", "merge")
-_PATCHED_PROJECT = re.compile(r"^[ {\t]*[\"']?project[\"']?[ \t]*:[ \t]*(?P<value>[^\n]*\{\{)", re.MULTILINE)
+_PATCHED_PROJECT = re.compile(
+    r"(?:^|[{,])[ \t]*[\"']?project[\"']?[ \t]*:[ \t]*(?P<value>[^\n,}]*\{\{)", re.MULTILINE
+)
+"""A project with a template, also as a field of a flow mapping on one line."""
 
 
 def application_sets_follow_decisions(context: Context) -> Iterator[Diagnostic]:
@@ -67,7 +70,7 @@ def _generator(context: Context, reader: Reader, place: Place) -> None:
     if not reader.is_mapping(*place):
         return
     config = reader.text(*place, "configMapRef")
-    if config is None and "configMapRef" not in reader.mapping(*place):
+    if config is None and reader.mapping(*place).get("configMapRef") is None:
         message = "configMapRef is missing: the generator cannot know where decisions are"
         reader.report(
             codes.GENERATOR, (*place, "configMapRef"), message, f"write configMapRef: {DUCK_TYPE_CONFIGMAP}"

@@ -87,17 +87,17 @@ def _score(
     }
     if any(matches(name, mask.score_name) for name in names):
         return
+    if context.is_uncertain("DynamicScorer") or any(
+        context.waits_for_lock(overlay.scorer) and not overlay.score_name.value
+        for overlay in context.overlays.values()
+    ):
+        return  # the mask may be for a scorer whose score name is not known yet
     position = item.at("spec", "masks", index, "scoreName")
     if is_glob(mask.score_name):
         yield codes.MATCHES_NOTHING.at(
             position, f"{mask.score_name} matches no score", f"scores here: {listed(sorted(names)) or 'none'}"
         )
         return
-    if context.is_uncertain("DynamicScorer") or any(
-        context.waits_for_lock(overlay.scorer) and not overlay.score_name.value
-        for overlay in context.overlays.values()
-    ):
-        return  # it may be the score name of a scorer whose name is not known yet
     overlay = context.overlays.get(mask.score_name)
     hint = did_you_mean(mask.score_name, names) or f"scores here: {listed(sorted(names)) or 'none'}"
     if overlay is not None and overlay.score_name.value:

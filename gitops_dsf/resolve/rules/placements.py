@@ -71,6 +71,8 @@ def _sets(context: Context, reader: Reader) -> None:
 def _predicates(reader: Reader) -> None:
     for place in reader.items("spec", "predicates"):
         where = (*place, "requiredClusterSelector")
+        reader.mapping(*where)
+        reader.mapping(*where, "celSelector")
         reader.selector(*where, "labelSelector")
         reader.selector(*where, "claimSelector")
         for expression_place, text in reader.texts(*where, "celSelector", "celExpressions"):
@@ -148,6 +150,7 @@ def _tolerations(reader: Reader) -> None:
 
 def _groups(reader: Reader) -> None:
     strategy: Place = ("spec", "decisionStrategy", "groupStrategy")
+    reader.mapping(*strategy[:-1])
     reader.mapping(*strategy)
     size_place = (*strategy, "clustersPerDecisionGroup")
     size = value_at(reader.document.data, size_place)
@@ -167,5 +170,6 @@ def _groups(reader: Reader) -> None:
             reader.report(
                 codes.DECISION_GROUPS, (*place, "groupName"), message, "write a name of 2 to 63 characters"
             )
+        reader.mapping(*place, "groupClusterSelector")
         reader.selector(*place, "groupClusterSelector", "labelSelector")
         reader.selector(*place, "groupClusterSelector", "claimSelector")

@@ -94,7 +94,7 @@ def _policy(context: Context, reader: Reader) -> None:
 def _weight(reader: Reader, place: Place) -> int:
     weight = reader.whole(*place, "weight")
     if weight is None:
-        if "weight" not in reader.mapping(*place):
+        if reader.mapping(*place).get("weight") is None:
             reader.report(
                 codes.IMPLICIT_DEFAULT,
                 place,

@@ -86,6 +86,8 @@ class Reader:
     def selector(self, *place: str | int) -> None:
         """Reports what Kubernetes would reject in a label selector."""
         if self.mapping(*place):
+            self.mapping(*place, "matchLabels")
+            self.items(*place, "matchExpressions")
             self.found += invalid(self.document, place, value_at(self.document.data, place))
 
     def report(

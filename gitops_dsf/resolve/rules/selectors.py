@@ -81,7 +81,8 @@ def invalid(document: Document, place: Place, selector: Any) -> Iterator[Diagnos
     for key, value in (labels if isinstance(labels, dict) else {}).items():
         where = (*place, "matchLabels", key)
         if not label_key(key):
-            yield codes.BAD_SELECTOR.at(document.key_at(where), f"{key} is not a label key", KEY_RULE)
+            message = f"{_short(key) or 'an empty key'} is not a label key"
+            yield codes.BAD_SELECTOR.at(document.key_at(where), message, KEY_RULE)
         yield from _value(document, where, value)
     terms = selector.get("matchExpressions")
     for index, term in enumerate(terms if isinstance(terms, list) else []):

@@ -1,0 +1,1468 @@
+# ruff: noqa: E501 - texts of documents
+"""Small repositories for tests/golden/test_findings.py, by name. Each is near the limit of a rule."""
+
+from collections.abc import Iterator, Mapping
+
+from tests.unit.resolve.test_rules import (
+    BASE,
+    CONFIG,
+    LABELS,
+    MANY,
+    application_set,
+    masks,
+    placement,
+    policy,
+)
+from tests.unit.resolve.test_rules_elsewhere import APP, BARE, FULL, LOCK, UPSTREAM, app, asking
+
+Documents = Mapping[str, str]
+SETTINGS = BASE["gitops-dsf.yaml"]
+CLUSTER = BASE["clusters/c.yaml"]
+SCORER = BASE["scorers/s.yaml"]
+SHARED = """\
+apiVersion: gitops-dsf.io/v1alpha1
+kind: ScoredPlacement
+metadata: {name: shared}
+spec: {scores: [{scorer: cpu}], placement: {numberOfClusters: 1}}
+"""
+SET = """\
+apiVersion: cluster.open-cluster-management.io/v1beta2
+kind: ManagedClusterSet
+metadata: {name: edge}
+spec: {clusterSelector: {selectorType: LabelSelector, labelSelector: {matchLabels: {env: prod}}}}
+"""
+
+
+def settings(new: str, text: str = SETTINGS) -> str:
+    return text.replace("spec: {", f"spec: {{{new}, ")
+
+
+def cluster(name: str, labels: str = "env: prod") -> str:
+    return CLUSTER.replace("prod-1", name).replace("env: prod", labels)
+
+
+def both(*texts: str) -> str:
+    return "---\n".join(texts)
+
+
+def second(text: str = SCORER, name: str = "gpu", score: str = "gpu_score") -> str:
+    return text.replace("{name: cpu}", f"{{name: {name}}}").replace("cpu_score", score)
+
+
+def below(spec: str, text: str = SCORER) -> str:
+    """The scorer with one more field of the spec, before `scoring`."""
+    return text.replace("  scoring:", f"  {spec}\n  scoring:")
+
+
+def source(fields: str, text: str = SCORER) -> str:
+    return below(f"source: {{{fields}}}", text)
+
+
+def cel(expression: str) -> str:
+    quoted = expression.replace("'", "''")
+    return placement(
+        f"{{predicates: [{{requiredClusterSelector: {{celSelector: {{celExpressions: ['{quoted}']}}}}}}]}}"
+    )
+
+
+def selector(text: str) -> str:
+    return placement(f"{{predicates: [{{requiredClusterSelector: {{labelSelector: {text}}}}}]}}")
+
+
+def generator(fields: str, rest: str = "syncPolicy: {applicationsSync: create-update}") -> str:
+    return both(placement("{}"), application_set(f"{{clusterDecisionResource: {{{fields}}}}}", rest))
+
+
+def nested(kinds: tuple[str, ...]) -> str:
+    text = f"{{clusterDecisionResource: {{{CONFIG}, name: p-decision-1}}}}"
+    for kind in reversed(kinds):
+        text = f"{{{kind}: {{generators: [{text}, {{clusters: {{}}}}]}}}}"
+    return both(placement("{}"), application_set(text))
+
+
+def named(name: str, template: str, follows: str = "p") -> str:
+    text = application_set(
+        f"{{clusterDecisionResource: {{{CONFIG}, {LABELS.replace(': p}', f': {follows}}}')}}}}}"
+    )
+    return text.replace("{name: a}", f"{{name: {name}}}", 1).replace(
+        "metadata: {name: a}, spec: {project", f"metadata: {{name: '{template}'}}, spec: {{project"
+    )
+
+
+def add_on(resource: str = "cpu-score", item: str = "cpu_score", weight: int = 5) -> str:
+    return (
+        f"{{scoreCoordinate: {{type: AddOn, addOn: {{resourceName: {resource}, scoreName: {item}}}}},"
+        f" weight: {weight}}}"
+    )
+
+
+def ranged(first: int, last: int, text: str = SCORER) -> str:
+    return text.replace("{min: 0, max: 1}", f"{{min: 0, max: 1, outputMin: {first}, outputMax: {last}}}")
+
+
+def weighted(*weights: int, rest: str = "") -> str:
+    scores = ", ".join(
+        f"{{scorer: {name}, weight: {weight}}}" for name, weight in zip(("cpu", "gpu"), weights, strict=False)
+    )
+    return app("scores: [{scorer: cpu}]", f"scores: [{scores}]{rest}")
+
+
+def many_of(count: int) -> str:
+    return "---\n".join(MANY.split("---\n")[:count])
+
+
+def claims(count: int, own: int) -> str:
+    names = [f"c{number:02}" for number in range(own)]
+    names += [f"x{number}.k8s.io" for number in range(count - own)]
+    listed = ", ".join(f"{{name: {name}, value: a}}" for name in names)
+    return f"{CLUSTER}status: {{clusterClaims: [{listed}]}}\n"
+
+
+def _queries() -> Iterator[tuple[str, Documents]]:
+    for word in ("| json", "default 0", "DEFAULT 0", "if up", "ifnot up", "keep_metric_names", "nonsense"):
+        yield f"PromQL: up {word}", {"scorers": asking(f"up {word}")}
+        yield (
+            f"MetricsQL: up {word}",
+            {"scorers": asking(f"up {word}").replace("host:", "dialect: MetricsQL, host:")},
+        )
+    other = asking("up").replace("host:", "dialect: Other, host:")
+    yield "dialect Other", {"scorers": other}
+    yield "dialect Other with source type None", {"scorers": other.replace("host:", "type: None, host:")}
+    yield "dialect Other without a query", {"scorers": other.replace("query: 'up'", "query: ''")}
+    yield (
+        "dialect MetricsQL with two mistakes",
+        {
+            "scorers": asking("up default 0; sum(up); down default 0").replace(
+                "host:", "dialect: MetricsQL, host:"
+            )
+        },
+    )
+    for text in (
+        "sum(up; up up",
+        "sum(up); up up",
+        "up up; down down",
+        "(up; [down; {x",
+        "up; ; down",
+        " ",
+        ";",
+    ):
+        yield f"expressions: {text}", {"scorers": asking(text)}
+    for size in (65_536, 65_537):
+        yield f"query of {size} characters", {"scorers": asking("up" + "_" * (size - 2))}
+    for template in (
+        "${nodes}",
+        "${xyz}",
+        "$node",
+        "${node",
+        "${",
+        "${scoreName}",
+        "a$nodes",
+        "${scoreName}$node.x",
+        "${node}${nod}",
+        "${cluster};${meta}",
+        "${namespace};${pod}",
+    ):
+        yield f"dimension format {template}", {"scorers": below(f"scoreDimensionFormat: '{template}'")}
+        yield (
+            f"dimension format {template} with a query",
+            {"scorers": below(f"scoreDimensionFormat: '{template}'", asking("sum by (pod) (up)"))},
+        )
+        yield (
+            f"dimension format {template} with two queries",
+            {
+                "scorers": below(
+                    f"scoreDimensionFormat: '{template}'", asking("sum by (pod) (up); sum by (node) (up)")
+                )
+            },
+        )
+        yield (
+            f"dimension format {template} without a scoring API",
+            {
+                "scorers": below(f"scoreDimensionFormat: '{template}'", asking("sum by (pod) (up)", span=""))
+                .replace("  configURL: http://api.svc:8000/config\n  configSyncMode: None\n", "")
+                .replace("scoring: {", "scoring: {type: Query, ")
+                .replace(", step: 60", "")
+            },
+        )
+    yield (
+        "a query with a mistake and a placeholder",
+        {"scorers": below("scoreDimensionFormat: '${node}'", asking("sum(up; up"))},
+    )
+
+
+def _durations() -> Iterator[tuple[str, Documents]]:
+    for interval in (0, 1):
+        yield f"interval {interval}", {"scorers": SCORER.replace("interval: 60", f"interval: {interval}")}
+    for span, step in (
+        (0, 60),
+        (60, 0),
+        (60, 1),
+        (10_999, 1),
+        (11_000, 1),
+        (22_000, 2),
+        (21_999, 2),
+        (33_000, 2),
+    ):
+        yield (
+            f"range {span} and step {step}",
+            {"scorers": asking("up", span=f"range: {span}, ").replace("step: 60", f"step: {step}")},
+        )
+    yield "no range", {"scorers": asking("up", span="")}
+    yield (
+        "no range with path query",
+        {
+            "scorers": asking("up", span="").replace(
+                "host: http://prom:9090", "host: http://prom:9090, path: /api/v1/query"
+            )
+        },
+    )
+    yield "no step", {"scorers": asking("up").replace(", step: 60", "")}
+    yield "no source host", {"scorers": asking("up").replace("host: http://prom:9090, ", "")}
+    for fields in (
+        "host: http://prom:9090",
+        "type: None, host: http://prom:9090",
+        "params: {range: 60}",
+        "params: {step: 60}",
+        "type: None, params: {query: up}",
+        "type: None",
+        "type: None, params: {query: up, range: 60}, host: http://prom:9090",
+    ):
+        yield f"source {fields}", {"scorers": source(fields)}
+        yield f"source {fields} and no lock", {"scorers": source(fields, FULL.replace(", interval: 60", ""))}
+    for ttl in (119, 120, 600):
+        yield f"scoreTTLSeconds {ttl}", {"scorers": below(f"scoreTTLSeconds: {ttl}")}
+    yield (
+        "scoreTTLSeconds 300 and interval 200",
+        {"scorers": below("scoreTTLSeconds: 300").replace("interval: 60", "interval: 200")},
+    )
+
+
+def _locks() -> Iterator[tuple[str, Documents]]:
+    def locked(config: str, text: str = FULL, **more: str) -> Documents:
+        return {"scorers": text, "locks": LOCK.replace("config: {}", f"config: {{{config}}}"), **more}
+
+    spec = source("host: http://prom.a:9090, path: /p, params: {query: up, range: 60, step: 60}", FULL)
+    for config in (
+        "source: {type: None}",
+        "source: {path: /q}",
+        "source: {params: {query: down}}",
+        "source: {params: {range: 61}}",
+        "source: {params: {step: 61}}",
+        "source: {params: {query: up, range: 60, step: 60}}",
+        "scoring: {path: /s}",
+        "scoring: {params: {name: other}}",
+        "scoring: {params: {interval: 61}}",
+        "scoring: {params: {interval: 0, name: ''}}",
+    ):
+        yield f"lock {config}", locked(config, spec)
+    empty = source("path: '', params: {query: '', range: 0, step: 0}", FULL)
+    yield (
+        "a lock that fills empty fields",
+        locked(
+            "source: {type: Prometheus, host: 'http://prom.b:9090', path: /q, params: {query: down, range: 60, step: 60}}",
+            empty,
+        ),
+    )
+    for url in (
+        "http://prom.a:9090",
+        "http://PROM.A:9090",
+        "https://prom.a:9090",
+        "http://prom.a:9091",
+        "http://prom.b:9090",
+        "http://[",
+        "prom",
+    ):
+        for auth in (
+            "",
+            "tokenSecretRef: {name: t, key: k}",
+            "serviceAccountToken: true",
+            "caConfigMapRef: {name: t, key: k}",
+        ):
+            text = spec if not auth else spec.replace("path: /p", f"path: /p, auth: {{{auth}}}")
+            yield (
+                f"a lock that moves the source to {url}, auth {auth}",
+                locked(f"source: {{host: '{url}'}}", text),
+            )
+    bare = source("params: {query: up, range: 60, step: 60}, auth: {tokenSecretRef: {name: t, key: k}}", FULL)
+    yield (
+        "a lock that names the source host for a token",
+        locked("source: {host: 'http://prom.b:9090'}", bare),
+    )
+    yield (
+        "a lock that names the source host",
+        locked(
+            "source: {host: 'http://prom.b:9090'}", source("params: {query: up, range: 60, step: 60}", FULL)
+        ),
+    )
+    for url in (
+        "http://api.svc:8000",
+        "http://api.svc:9000",
+        "http://api.b",
+        "http://[::1",
+        "http://a.example.com",
+    ):
+        yield f"a lock that moves scoring to {url}", locked(f"scoring: {{host: '{url}'}}")
+        yield (
+            f"a lock that moves scoring to {url} where hosts are allowed",
+            locked(
+                f"scoring: {{host: '{url}'}}", settings=settings("allowedHosts: ['*.example.com', other]")
+            ),
+        )
+        yield (
+            f"a lock that moves scoring to {url} with a token",
+            locked(
+                f"scoring: {{host: '{url}'}}",
+                FULL.replace("scoring: {", "scoring: {auth: {tokenSecretRef: {name: t, key: k}}, "),
+            ),
+        )
+    yield (
+        "a lock that moves scoring, without settings",
+        locked("scoring: {host: 'http://api.b'}", settings=""),
+    )
+    yield "a lock of nobody", {"locks": LOCK.replace("name: cpu", "name: xyz")}
+    yield "a lock of a scorer with a mistake", locked("", FULL.replace("interval: 60", "interval: x"))
+    yield "a lock of a scorer without sync", locked("", SCORER)
+    yield "no lock", {"scorers": FULL}
+    yield "no lock and no interval", {"scorers": FULL.replace(", interval: 60", "")}
+    yield "a lock that lacks the interval", locked("", FULL.replace(", interval: 60", ""))
+    yield "a lock with a mistake", {"scorers": FULL, "locks": LOCK.replace("config: {}", "config: 3")}
+
+
+def _names() -> Iterator[tuple[str, Documents]]:
+    yield "two score names that are equal", {"scorers": both(SCORER, second(score="cpu_score"))}
+    yield "two score names of one object", {"scorers": both(SCORER, second(score="CPU-score"))}
+    yield (
+        "three score names of one object",
+        {"scorers": both(SCORER, second(score="CPU-score"), second(name="net", score="cpu.score"))},
+    )
+    yield (
+        "two scorers without score names",
+        {
+            "scorers": both(
+                *(
+                    text.replace("{name: cpu_score, ", "{").replace("{name: gpu_score, ", "{")
+                    for text in (FULL, second(FULL))
+                )
+            )
+        },
+    )
+    yield (
+        "a Placement of an application",
+        {"apps": both(APP, placement("{}").replace("name: p", "name: web"))},
+    )
+    yield (
+        "a Placement of an application elsewhere",
+        {
+            "apps": both(
+                APP, placement("{}").replace("name: p, namespace: argocd", "name: web, namespace: web")
+            )
+        },
+    )
+    yield (
+        "a Placement of an application in the default namespace",
+        {"apps": both(APP, placement("{}").replace("name: p, namespace: argocd", "name: web"))},
+    )
+    yield (
+        "an ApplicationSet of an application",
+        {"apps": both(APP, placement("{}"), named("web", "x-{{name}}"))},
+    )
+    yield (
+        "a ScoredPlacement of an application",
+        {"apps": both(APP, SHARED.replace("name: shared", "name: web"))},
+    )
+    yield (
+        "a ScoredPlacement of an application that follows it",
+        {
+            "apps": both(
+                app("{numberOfClusters: 1}\n  scores: [{scorer: cpu}]", "{ref: web}"),
+                SHARED.replace("name: shared", "name: web"),
+            )
+        },
+    )
+    yield "two Placements", {"apps": both(placement("{}"), placement("{}"))}
+    for size in (63, 64):
+        name = "a" * size
+        yield f"an application of {size} characters", {"apps": app("{name: web}", f"{{name: {name}}}")}
+        yield (
+            f"a Placement of {size} characters",
+            {"apps": placement("{}").replace("name: p,", f"name: {name},")},
+        )
+        yield (
+            f"a ScoredPlacement of {size} characters",
+            {"apps": SHARED.replace("name: shared", f"name: {name}")},
+        )
+
+
+def _masks() -> Iterator[tuple[str, Documents]]:
+    for text in (
+        "{clusterName: prod-1, scoreName: cpu_score}, {clusterName: prod-1, scoreName: cpu_score}",
+        "{clusterName: prod-1, scoreName: cpu_score}, {clusterName: prod-1, scoreName: '*'}",
+        "{clusterName: '*', scoreName: cpu_score}, {clusterName: prod-1, scoreName: cpu_score}",
+        "{clusterSelector: {matchLabels: {env: prod}}, scoreName: '*'}, {clusterSelector: {matchLabels: {env: prod}}, scoreName: '*'}",
+        "{clusterSelector: {matchLabels: {env: prod}}, scoreName: '*'}, {clusterSelector: {}, scoreName: '*'}",
+        "{clusterSelector: {matchLabels: {env: 'p d'}}, scoreName: '*'}",
+        "{clusterSelector: {matchLabels: {env: prd}}, scoreName: '*'}",
+        "{clusterName: xyz, scoreName: cpu_score}",
+        "{clusterName: prod1, scoreName: cpu_score}",
+        "{clusterName: 'x*', scoreName: cpu_score}",
+        "{clusterName: prod-1, scoreName: 'x*'}",
+        "{clusterName: prod-1, scoreName: xyz}",
+        "{clusterName: prod-1, scoreName: cpu}",
+        "{clusterName: prod-1, scoreName: cpu_scor}",
+    ):
+        yield f"masks {text}", {"config": masks(text)}
+        yield f"masks {text} of an unknown fleet", {"config": masks(text), "clusters": SET}
+        yield (
+            f"masks {text} beside a broken cluster",
+            {"config": masks(text), "clusters": both(CLUSTER, cluster("xyz", "env: [a]"))},
+        )
+        yield (
+            f"masks {text} beside a broken scorer",
+            {"config": masks(text), "scorers": both(SCORER, second().replace("interval: 60", "interval: x"))},
+        )
+    unnamed = second(FULL).replace("name: gpu_score, ", "")
+    yield (
+        "a mask beside a scorer whose score name is not known",
+        {"config": masks("{clusterName: prod-1, scoreName: xyz}"), "scorers": both(SCORER, unnamed)},
+    )
+    yield (
+        "a mask beside a scorer without a lock",
+        {
+            "config": masks("{clusterName: prod-1, scoreName: xyz}"),
+            "scorers": both(SCORER, second(FULL).replace(", interval: 60", "")),
+        },
+    )
+    yield (
+        "a mask without scores",
+        {
+            "config": masks("{clusterName: prod-1, scoreName: 'x*'}"),
+            "scorers": FULL.replace("name: cpu_score, ", ""),
+        },
+    )
+    yield "a config of another name", {"config": masks("").replace("dynamic-scoring-config", "other")}
+    yield "masks of every cluster", {"config": masks("{clusterName: '*', scoreName: cpu_score}")}
+    yield (
+        "masks of every cluster, suspended",
+        {"config": masks("{clusterName: '*', scoreName: cpu_score}"), "scorers": below("suspend: true")},
+    )
+
+
+def _selectors() -> Iterator[tuple[str, Documents]]:
+    for text in (
+        "{matchLabels: {env: prd}}",
+        "{matchLabels: {zone: a}}",
+        "{matchLabels: {env: prod, zone: a}}",
+        "{matchExpressions: [{key: env, operator: NotIn, values: [prod]}]}",
+        "{matchExpressions: [{key: env, operator: Exists}]}",
+        "{matchExpressions: [{key: env, operator: DoesNotExist}]}",
+        "{matchLabels: {env: 'a b'}}",
+    ):
+        yield f"a scorer for {text}", {"scorers": below(f"clusterSelector: {text}")}
+        yield (
+            f"a scorer for {text} of an unknown fleet",
+            {"scorers": below(f"clusterSelector: {text}"), "clusters": SET},
+        )
+        yield (
+            f"a scorer for {text} beside a broken cluster",
+            {
+                "scorers": below(f"clusterSelector: {text}"),
+                "clusters": both(CLUSTER, cluster("xyz", "env: [a]")),
+            },
+        )
+        yield (
+            f"ServiceMonitors for {text}",
+            {"settings": settings(f"agent: {{serviceMonitor: {{clusterSelector: {text}}}}}")},
+        )
+        yield (
+            f"a cluster set for {text}",
+            {"clusters": both(CLUSTER, SET.replace("{matchLabels: {env: prod}}", text))},
+        )
+        yield (
+            f"an application for {text}",
+            {"apps": app("{numberOfClusters: 1}", f"{{numberOfClusters: 1, clusterSelector: {text}}}")},
+        )
+        yield (
+            f"a decision group for {text}",
+            {
+                "apps": app(
+                    "{numberOfClusters: 1}",
+                    f"{{decisionGroups: {{groups: [{{groupName: first, clusterSelector: {text}}}]}}}}",
+                )
+            },
+        )
+    yield (
+        "labels with many values",
+        {
+            "scorers": below("clusterSelector: {matchLabels: {env: x}}"),
+            "clusters": both(*(cluster(f"c{number}", f"env: v{number}") for number in range(8))),
+        },
+    )
+    for text in (
+        "{matchExpressions: [{operator: Exists}]}",
+        "{matchExpressions: [{key: 3, operator: Exists}]}",
+        f"{{matchExpressions: [{{key: {'k' * 61}!, operator: Exists}}]}}",
+        f"{{matchExpressions: [{{key: {'k' * 59}!, operator: Exists}}]}}",
+        "{matchExpressions: [{key: a}]}",
+        "{matchExpressions: [{key: a, operator: in}]}",
+        "{matchExpressions: [{key: a, operator: In}]}",
+        "{matchExpressions: [{key: a, operator: NotIn}]}",
+        "{matchExpressions: [{key: a, operator: NotIn, values: []}]}",
+        "{matchExpressions: [{key: a, operator: In, values: b}]}",
+        "{matchExpressions: [{key: a, operator: Exists, values: [b]}]}",
+        "{matchExpressions: [{key: a, operator: DoesNotExist, values: [b]}]}",
+        "{matchExpressions: [{key: a, operator: DoesNotExist, values: []}]}",
+        "{matchExpressions: [{key: a, operator: In, values: [true, 1, 1.5, null, ' ', '']}]}",
+        "{matchExpressions: 3}",
+        "{matchLabels: 3}",
+        "{matchLabels: [a]}",
+        "{matchExpressions: [a]}",
+        "{matchExpressions: {key: a, operator: Exists}}",
+        "3",
+        "{matchLabels: {'': a}}",
+        f"{{matchLabels: {{{'d' * 253}/a: b}}}}",
+        f"{{matchLabels: {{{'d' * 254}/a: b}}}}",
+        "{matchLabels: {D/a: b}}",
+    ):
+        yield f"a Placement for {text}", {"apps": selector(text)}
+
+
+def _labels() -> Iterator[tuple[str, Documents]]:
+    for key in (
+        "argocd.argoproj.io/hook",
+        "Argocd.argoproj.io/hook",
+        "argocd.argoproj.io/sync-wave",
+        "example.com/a",
+        "a b",
+        "''",
+    ):
+        for field in ("labels", "annotations"):
+            new = f"{field}: {{{key}: '1'}}"
+            yield f"scorer with {new}", {"scorers": SCORER.replace("{name: cpu}", f"{{name: cpu, {new}}}")}
+            yield f"application with {new}", {"apps": app("{name: web}", f"{{name: web, {new}}}")}
+            yield (
+                f"ScoredPlacement with {new}",
+                {"apps": SHARED.replace("{name: shared}", f"{{name: shared, {new}}}")},
+            )
+            yield (
+                f"Placement with {new}",
+                {"apps": placement("{}").replace("namespace: argocd", f"namespace: argocd, {new}")},
+            )
+            yield (
+                f"ApplicationSet with {new}",
+                {
+                    "apps": both(
+                        placement("{}"),
+                        named("a", "a-{{name}}").replace("{name: a}", f"{{name: a, {new}}}", 1),
+                    )
+                },
+            )
+            yield f"cluster with {new}", {"clusters": CLUSTER.replace("labels: {env: prod}", new)}
+            yield (
+                f"cluster set with {new}",
+                {"clusters": both(CLUSTER, SET.replace("{name: edge}", f"{{name: edge, {new}}}"))},
+            )
+    yield "a label value of 70 characters", {"clusters": CLUSTER.replace("env: prod", f"env: {'a' * 70}")}
+    yield (
+        "annotations that are a list",
+        {"scorers": SCORER.replace("{name: cpu}", "{name: cpu, annotations: [a]}")},
+    )
+    yield "metadata that is a text", {"scorers": SCORER.replace("{name: cpu}", "cpu")}
+
+
+def _rankings() -> Iterator[tuple[str, Documents]]:
+    pair = both(SCORER, second())
+    for weights in ((0, 0), (0, 1), (1, 0), (10, 1), (3, -2), (-1, 1)):
+        yield f"weights {weights}", {"scorers": pair, "apps": weighted(*weights)}
+    for points in (0, 1, 7, 10, 25, 33, 50, 100):
+        for weights in ((1, 1), (3, 4), (10, 7)):
+            yield (
+                f"stickiness {points} with weights {weights}",
+                {"scorers": pair, "apps": weighted(*weights, rest=f"\n  stickiness: {points}")},
+            )
+    for first, last in ((0, 100), (-1, 100), (100, -1), (1, 0), (-100, 0), (-5, -1)):
+        for weight in (1, 0, -1):
+            yield (
+                f"scores from {first} to {last} with weight {weight}",
+                {"scorers": ranged(first, last), "apps": weighted(weight)},
+            )
+            yield (
+                f"scores from {first} to {last} with weight {weight} in a Placement",
+                {"scorers": ranged(first, last), "apps": policy(add_on(weight=weight))},
+            )
+    yield "scores of any value", {"scorers": BARE, "apps": weighted(1)}
+    yield "scores of any value with a negative weight", {"scorers": BARE, "apps": weighted(-1)}
+    yield (
+        "scores of any value with a negative weight in a Placement",
+        {"scorers": BARE, "apps": policy(add_on(weight=-1))},
+    )
+    yield "scores of any value, excluded", {"scorers": BARE, "apps": APP + "  onMissingScore: Exclude\n"}
+    for strategy in ("Replace", "MakeBeforeBreak"):
+        for missing in ("Exclude", "Neutral"):
+            yield (
+                f"moves {strategy} with missing scores {missing}",
+                {"apps": APP + f"  onMissingScore: {missing}\n  moves: {{strategy: {strategy}}}\n"},
+            )
+            yield (
+                f"moves {strategy} with missing scores {missing} of a ScoredPlacement",
+                {
+                    "apps": both(
+                        app("{numberOfClusters: 1}\n  scores: [{scorer: cpu}]", "{ref: shared}")
+                        + f"  moves: {{strategy: {strategy}}}\n",
+                        SHARED.replace("spec: {", f"spec: {{onMissingScore: {missing}, "),
+                    )
+                },
+            )
+    for scores in (
+        "{scorer: cpu}, {scorer: cpu}",
+        "{scorer: cpu}, {scorer: cpu, dimension: cpu_score}",
+        "{scorer: cpu}, {scorer: cpu, dimension: other}",
+        "{scorer: xyz}, {scorer: xyz}",
+    ):
+        yield f"scores {scores}", {"apps": app("{scorer: cpu}", scores)}
+    for template in ("${scoreName}", "${scoreName};${node}", "${cluster}", "x", "${nodes}"):
+        for dimension in ("", ", dimension: x", ", dimension: 'cpu_score;a'", ", dimension: cpu_score"):
+            yield (
+                f"format {template} and score{dimension}",
+                {
+                    "scorers": below(f"scoreDimensionFormat: '{template}'"),
+                    "apps": app("{scorer: cpu}", f"{{scorer: cpu{dimension}}}"),
+                },
+            )
+    yield (
+        "a score of a scorer without a score name",
+        {
+            "scorers": FULL.replace("name: cpu_score, ", ""),
+            "apps": app("{scorer: cpu}", "{scorer: cpu, dimension: x}"),
+        },
+    )
+    for name in ("xyz", "cpuu", "cpu_score"):
+        yield f"scorer {name}", {"apps": app("{scorer: cpu}", f"{{scorer: {name}}}")}
+    yield "scorer xyz of an empty fleet", {"apps": APP, "scorers": ""}
+    yield "a scorer with a mistake", {"apps": APP, "scorers": SCORER.replace("interval: 60", "interval: x")}
+    yield "a scorer that waits for its lock", {"apps": APP, "scorers": FULL.replace(", interval: 60", "")}
+    yield (
+        "a scorer whose score name only upstream knows",
+        {
+            "apps": APP,
+            "settings": UPSTREAM,
+            "scorers": FULL.replace("name: cpu_score, ", "").replace("  scoreRange: {min: 0, max: 1}\n", ""),
+        },
+    )
+    yield (
+        "a scorer that only upstream knows",
+        {
+            "apps": APP,
+            "settings": UPSTREAM,
+            "scorers": FULL.replace(", interval: 60", "").replace("  scoreRange: {min: 0, max: 1}\n", ""),
+        },
+    )
+    follow = app("{numberOfClusters: 1}\n  scores: [{scorer: cpu}]", "{ref: REF}")
+    for ref in ("shared", "shred", "web", "p", "xyz"):
+        yield f"placement.ref {ref}", {"apps": both(follow.replace("REF", ref), SHARED, placement("{}"))}
+    yield (
+        "placement.ref of a ScoredPlacement elsewhere",
+        {
+            "apps": both(
+                follow.replace("REF", "shared"),
+                SHARED.replace("{name: shared}", "{name: shared, namespace: kueue}"),
+            )
+        },
+    )
+    yield (
+        "placement.ref of a ScoredPlacement with a mistake",
+        {
+            "apps": both(
+                follow.replace("REF", "shared"), SHARED.replace("numberOfClusters: 1", "numberOfClusters: x")
+            )
+        },
+    )
+    yield "placement.ref without ScoredPlacements", {"apps": follow.replace("REF", "xyz")}
+    yield (
+        "placement.ref and a ranking",
+        {
+            "apps": both(
+                app("{numberOfClusters: 1}", "{ref: shared, numberOfClusters: 1}")
+                + "  stickiness: 1\n  onMissingScore: Neutral\n",
+                SHARED,
+            )
+        },
+    )
+    yield "no ranking", {"apps": app("  scores: [{scorer: cpu}]\n", "")}
+    yield "no scores", {"apps": app("[{scorer: cpu}]", "")}
+
+
+def _targets() -> Iterator[tuple[str, Documents]]:
+    for text in ("", "delivery: {mode: UpstreamController}"):
+        yield (
+            f"no clusters, {text}",
+            {"settings": settings(text) if text else SETTINGS, "clusters": SET, "scorers": BARE},
+        )
+    yield "no clusters and a broken one", {"clusters": cluster("x", "env: [a]")}
+    for name in (
+        "argocd",
+        "open-cluster-management",
+        "kube-system",
+        "open-cluster-management-hub",
+        "default",
+        "kube",
+        "kueue",
+    ):
+        yield f"cluster {name}", {"clusters": cluster(name)}
+        yield (
+            f"ScoredPlacement in {name}",
+            {
+                "clusters": cluster("kueue"),
+                "apps": SHARED.replace("{name: shared}", f"{{name: shared, namespace: {name}}}"),
+            },
+        )
+    yield (
+        "cluster cd where Argo CD is in cd",
+        {"clusters": cluster("cd"), "settings": settings("argocd: {namespace: cd}")},
+    )
+    for rules in (
+        "clusterSets: [edge]",
+        "clusterSets: [edg]",
+        "clusterSets: [xyz]",
+        "clusterSets: [globl, defalt]",
+        "clusterSets: [global, default]",
+        "clusterSelector: {matchLabels: {env: x}}",
+        "clusterSets: [edge], clusterSelector: {matchLabels: {env: x}}",
+        "clusterSelector: {matchLabels: {env: 'a b'}}",
+    ):
+        text = app("{numberOfClusters: 1}", f"{{numberOfClusters: 1, {rules}}}")
+        yield f"application with {rules}", {"apps": text, "clusters": both(CLUSTER, SET)}
+        yield (
+            f"application with {rules} in a fleet where no cluster is in the set",
+            {"apps": text, "clusters": both(CLUSTER, SET.replace("env: prod", "env: x"))},
+        )
+        yield (
+            f"application with {rules} beside a broken cluster",
+            {"apps": text, "clusters": both(CLUSTER, SET, cluster("x", "env: [a]"))},
+        )
+        yield (
+            f"application with {rules} beside a broken set",
+            {"apps": text, "clusters": both(CLUSTER, SET.replace("spec: {", "spec: {x: 1, "))},
+        )
+    for fields in (
+        "scoreDestination: None",
+        "suspend: true",
+        "clusterSelector: {matchLabels: {env: x}}",
+        "clusterSelector: {matchLabels: {env: edge}}",
+    ):
+        clusters = both(CLUSTER, cluster("edge-1", "env: edge"))
+        chosen = app(
+            "{numberOfClusters: 1}", "{numberOfClusters: 1, clusterSelector: {matchLabels: {env: prod}}}"
+        )
+        for title, text in (
+            ("application", chosen),
+            (
+                "Placement",
+                policy(add_on()).replace(
+                    "spec: {",
+                    "spec: {clusterSets: [global], predicates: [{requiredClusterSelector: {labelSelector: {matchLabels: {env: prod}}}}], ",
+                ),
+            ),
+            (
+                "Placement of all clusters",
+                policy(add_on()).replace("spec: {", "spec: {clusterSets: [global], "),
+            ),
+            (
+                "Placement of claims",
+                policy(add_on()).replace(
+                    "spec: {",
+                    "spec: {clusterSets: [global], predicates: [{requiredClusterSelector: {claimSelector: {matchExpressions: [{key: a, operator: Exists}]}}}], ",
+                ),
+            ),
+        ):
+            yield (
+                f"{title} and scorer with {fields}",
+                {"clusters": clusters, "scorers": below(fields), "apps": text},
+            )
+            yield (
+                f"{title} and scorer with {fields} beside a broken cluster",
+                {
+                    "clusters": both(clusters, cluster("x", "env: [a]")),
+                    "scorers": below(fields),
+                    "apps": text,
+                },
+            )
+    for count in (100, 101):
+        for number in ("", "numberOfClusters: 100", "numberOfClusters: 101", "numberOfClusters: 500"):
+            yield (
+                f"application of {count} clusters with {number or 'all'}",
+                {"clusters": many_of(count), "apps": app("{numberOfClusters: 1}", f"{{{number}}}")},
+            )
+            yield (
+                f"ScoredPlacement of {count} clusters with {number or 'all'}",
+                {"clusters": many_of(count), "apps": SHARED.replace("numberOfClusters: 1", number)},
+            )
+            yield (
+                f"Placement of {count} clusters with {number or 'all'}",
+                {
+                    "clusters": many_of(count),
+                    "apps": placement(f"{{clusterSets: [global]{', ' + number if number else ''}}}"),
+                },
+            )
+    for count, own in ((20, 20), (21, 21), (25, 20), (25, 21), (30, 25)):
+        yield f"{count} claims, {own} of them custom", {"clusters": claims(count, own)}
+
+
+def _placements() -> Iterator[tuple[str, Documents]]:
+    for spec in (
+        "numberOfClusters: -1",
+        "numberOfClusters: 0",
+        "numberOfClusters: 1",
+        "numberOfClusters: true",
+        "numberOfClusters: '3'",
+        "numberOfClusters: 1.5",
+        "clusterSets: [edg]",
+        "clusterSets: [defalt]",
+        "clusterSets: [globl]",
+        "clusterSets: [xyz]",
+        "clusterSets: edge",
+        "clusterSets: [1]",
+        "sortBy: x",
+        "sortBy: null",
+        "scoreRateLimit: 1",
+        "spreadPolicy: {}",
+        "tolerations: [{key: a, operator: exists}]",
+        "tolerations: [{key: a, operator: xyz}]",
+        "tolerations: [{key: a, operator: ''}]",
+        "tolerations: [{operator: Exists}]",
+        "tolerations: [{operator: ''}]",
+        "tolerations: [{}]",
+        "tolerations: [{key: '', operator: Equal}]",
+        "tolerations: [{key: a, operator: Exists, value: b}]",
+        "tolerations: [{key: a, operator: Exists, value: ''}]",
+        "tolerations: [{key: a, effect: ''}]",
+        "tolerations: [{key: a, effect: NoSelct}]",
+        "tolerations: [{key: a, effect: xyz}]",
+        "tolerations: [{key: a, effect: PreferNoSelect}, {key: a, effect: NoSelectIfNew}]",
+        "tolerations: [{key: 1}]",
+        "tolerations: 3",
+        "predicates: [{requiredClusterSelector: 3}]",
+        "predicates: 3",
+        "predicates: [{requiredClusterSelector: {labelSelector: 3, claimSelector: 3, celSelector: 3}}]",
+        "predicates: [{requiredClusterSelector: {celSelector: {celExpressions: 3}}}]",
+        "predicates: [{requiredClusterSelector: {celSelector: {celExpressions: [3]}}}]",
+        "decisionStrategy: {groupStrategy: 3}",
+        "decisionStrategy: {groupStrategy: {decisionGroups: 3}}",
+        "decisionStrategy: {groupStrategy: {decisionGroups: [3, {groupName: ab, groupClusterSelector: 3}]}}",
+        "decisionStrategy: {groupStrategy: {decisionGroups: [{groupName: 3}]}}",
+        "prioritizerPolicy: 3",
+        "prioritizerPolicy: {mode: Exact, configurations: 3}",
+        "prioritizerPolicy: {mode: Exact, configurations: [{weight: 1, scoreCoordinate: 3}]}",
+        "prioritizerPolicy: {mode: Exact, configurations: [{weight: 1, scoreCoordinate: {type: AddOn, addOn: 3}}]}",
+        "prioritizerPolicy: {mode: Exact, configurations: [{weight: 1, scoreCoordinate: {type: BuiltIn, builtIn: 3}}]}",
+        "xyz: 1",
+        "numberofClusters: 1",
+        "decisionStrategy: 3",
+    ):
+        yield f"Placement with {spec}", {"apps": placement(f"{{{spec}}}"), "clusters": both(CLUSTER, SET)}
+    yield (
+        "a Placement of a set with a mistake",
+        {
+            "apps": placement("{clusterSets: [edge]}"),
+            "clusters": both(
+                CLUSTER, SET.replace("spec: {", "spec: {x: 1, ").replace("LabelSelector,", "X,")
+            ),
+        },
+    )
+    for size in (
+        "0",
+        "1",
+        "-1",
+        "true",
+        "null",
+        "'5'",
+        "' 5 '",
+        "0%",
+        "1%",
+        "99%",
+        "100%",
+        "101%",
+        "5 %",
+        "abc",
+        "1.5",
+    ):
+        yield (
+            f"groups of {size}",
+            {
+                "apps": placement(
+                    f"{{decisionStrategy: {{groupStrategy: {{clustersPerDecisionGroup: {size}}}}}}}"
+                )
+            },
+        )
+    for name in ("a", "ab", "a" * 63, "a" * 64):
+        yield (
+            f"a group named {name}",
+            {
+                "apps": placement(
+                    f"{{decisionStrategy: {{groupStrategy: {{decisionGroups: [{{groupName: {name}}}]}}}}}}"
+                )
+            },
+        )
+    bad = "{matchLabels: {a b: c}}"
+    expressions = "{matchExpressions: [{key: a, operator: x}]}"
+    yield (
+        "a group with bad selectors",
+        {
+            "apps": placement(
+                "{decisionStrategy: {groupStrategy: {decisionGroups: [{groupName: ab, groupClusterSelector: {labelSelector:"
+                f" {bad}, claimSelector: {expressions}}}}}]}}}}}}"
+            )
+        },
+    )
+    for expression in (
+        "",
+        "  ",
+        "true",
+        "1",
+        "nobody",
+        "managedCluster.metadata.name == 1",
+        "managedCluster.scores('r').size() > 0",
+        'managedCluster.metadata.labels["env"] == "prod"',
+        '"env" in managedCluster.metadata.labels && managedCluster.metadata.labels["env"] == "prod"',
+        '"zone" in managedCluster.metadata.labels && managedCluster.metadata.labels["env"] == "prod"',
+        'managedCluster.metadata.annotations["a.b/c"] == "x"',
+        "managedCluster.metadata.labels['a'] == managedCluster.metadata.labels['b']",
+        "'a'.find('[') == ''",
+        "'%d'.format([1]) == '1'",
+    ):
+        yield f"CEL {expression!r}", {"apps": cel(expression)}
+
+
+def _prioritizers() -> Iterator[tuple[str, Documents]]:
+    for mode in ("Exact", "Additive", "exact", "xyz", "3", "null"):
+        yield f"mode {mode}", {"apps": policy(add_on(), mode)}
+        yield f"mode {mode} without scores", {"apps": placement(f"{{prioritizerPolicy: {{mode: {mode}}}}}")}
+    yield "an empty policy", {"apps": placement("{prioritizerPolicy: {}}")}
+    steady = "{scoreCoordinate: {type: BuiltIn, builtIn: Steady}, weight: WEIGHT}"
+    for weight in (-1, 0, 1):
+        for mode in ("Exact", "Additive"):
+            yield (
+                f"Steady of weight {weight} with mode {mode}",
+                {
+                    "apps": placement(
+                        f"{{prioritizerPolicy: {{mode: {mode}, configurations: [{add_on()}, {steady.replace('WEIGHT', str(weight))}]}}}}"
+                    )
+                },
+            )
+    for score in (
+        add_on(),
+        add_on(weight=0),
+        "{scoreCoordinate: {type: BuiltIn, builtIn: Balance}, weight: 1}",
+    ):
+        yield (
+            f"no Steady beside {score}",
+            {"apps": placement(f"{{prioritizerPolicy: {{mode: Exact, configurations: [{score}]}}}}")},
+        )
+    for configuration in (
+        "{scoreCoordinate: {type: BuiltIn, builtIn: Balance}, weight: -10}",
+        "{scoreCoordinate: {type: BuiltIn, builtIn: Balance}, weight: -11}",
+        "{scoreCoordinate: {type: BuiltIn, builtIn: Balance}, weight: 10}",
+        "{scoreCoordinate: {type: BuiltIn, builtIn: Balance}, weight: 11}",
+        "{scoreCoordinate: {type: BuiltIn, builtIn: Balance}, weight: '5'}",
+        "{scoreCoordinate: {type: BuiltIn, builtIn: Balance}, weight: null}",
+        "{scoreCoordinate: {type: BuiltIn, builtIn: Balance}}",
+        "{scoreCoordinate: {builtIn: Balance}, weight: 1}",
+        "{weight: 1}",
+        "{scoreCoordinate: {type: BuiltIn, builtIn: balance}, weight: 1}",
+        "{scoreCoordinate: {type: BuiltIn, builtIn: ''}, weight: 1}",
+        "{scoreCoordinate: {addOn: {resourceName: cpu-score, scoreName: cpu_score}, builtIn: Balance}, weight: 1}",
+        "{scoreCoordinate: {type: addon}, weight: 1}",
+        "{scoreCoordinate: {type: xyz}, weight: 1}",
+        "{scoreCoordinate: {type: 3}, weight: 1}",
+        "{scoreCoordinate: {type: AddOn, addOn: {scoreName: a}}, weight: 1}",
+        "{scoreCoordinate: {type: AddOn, addOn: {resourceName: a}}, weight: 1}",
+        "{scoreCoordinate: {type: AddOn, addOn: {resourceName: '', scoreName: ''}}, weight: 1}",
+        f"{add_on()}, {add_on(weight=3)}",
+        f"{add_on()}, {add_on(item='other')}",
+        add_on("cpu-scor"),
+        add_on("xyz"),
+        add_on("xyz", "a", 0),
+        "{scoreCoordinate: {type: BuiltIn, builtIn: x}, weight: 1}, {scoreCoordinate: {type: BuiltIn, builtIn: x}, weight: 1}",
+        "{scoreCoordinate: {type: BuiltIn, builtIn: Balance}, weight: 1}, {scoreCoordinate: {type: BuiltIn, builtIn: Balance}, weight: 1}",
+    ):
+        yield f"prioritizer {configuration}", {"apps": policy(configuration)}
+        yield (
+            f"prioritizer {configuration} beside a broken scorer",
+            {
+                "apps": policy(configuration),
+                "scorers": both(SCORER, second().replace("interval: 60", "interval: x")),
+            },
+        )
+        yield (
+            f"prioritizer {configuration} beside a scorer without a lock",
+            {
+                "apps": policy(configuration),
+                "scorers": both(SCORER, second(FULL).replace(", interval: 60", "")),
+            },
+        )
+
+
+def _application_sets() -> Iterator[tuple[str, Documents]]:
+    label = "cluster.open-cluster-management.io/placement"
+    for fields in (
+        f"{CONFIG}, {LABELS}",
+        LABELS,
+        f"configMapRef: other, {LABELS}",
+        f"configMapRef: null, {LABELS}",
+        f"configMapRef: 3, {LABELS}",
+        CONFIG,
+        f"{CONFIG}, name: p-decision-1",
+        f"{CONFIG}, name: p-decision-1, {LABELS}",
+        f"{CONFIG}, name: 3",
+        f"{CONFIG}, labelSelector: {{}}",
+        f"{CONFIG}, labelSelector: {{matchLabels: {{a: b}}}}",
+        f"{CONFIG}, labelSelector: {{matchLabels: {{{label}: 3}}}}",
+        f"{CONFIG}, labelSelector: {{matchLabels: {{{label}: q}}}}",
+        f"{CONFIG}, labelSelector: {{matchLabels: {{{label}: pp}}}}",
+        f"{CONFIG}, labelSelector: {{matchExpressions: [{{key: {label}, operator: In, values: [p, q]}}]}}",
+        f"{CONFIG}, labelSelector: {{matchExpressions: [{{key: {label}, operator: NotIn, values: [p, q]}}]}}",
+        f"{CONFIG}, labelSelector: {{matchExpressions: [{{key: {label}, operator: Exists}}]}}",
+        f"{CONFIG}, labelSelector: {{matchExpressions: [{{key: a, operator: Exists}}]}}",
+        f"{CONFIG}, labelSelector: {{matchExpressions: [{{key: a, operator: x}}]}}",
+    ):
+        yield f"generator {fields}", {"apps": generator(fields)}
+    for kinds in (
+        (),
+        ("matrix",),
+        ("merge",),
+        ("matrix", "merge"),
+        ("merge", "matrix", "matrix"),
+        ("clusters",),
+    ):
+        yield f"generator in {kinds}", {"apps": nested(kinds)}
+    for rest in (
+        "goTemplate: true",
+        "syncPolicy: {}",
+        "syncPolicy: {applicationsSync: sync}",
+        "syncPolicy: {applicationsSync: create-only}",
+        "syncPolicy: {preserveResourcesOnDeletion: true}",
+        "syncPolicy: {preserveResourcesOnDeletion: false}",
+        "syncPolicy: 3",
+        "syncPolicy: {applicationsSync: 3}",
+        "syncPolicy: {applicationsSync: create-update}, templatePatch: 'spec: {a: {{.x}}}'",
+        "syncPolicy: {applicationsSync: create-update}, templatePatch: 'spec: {project: {{.x}}}'",
+        "syncPolicy: {applicationsSync: create-update}, templatePatch: '{{.score}}'",
+        "syncPolicy: {applicationsSync: create-update}, templatePatch: 'spec: {project: a, x: {{.x}}}'",
+        'syncPolicy: {applicationsSync: create-update}, templatePatch: \'spec: {x: 1, "project": "{{.x}}"}\'',
+        "syncPolicy: {applicationsSync: create-update}, templatePatch: 'spec: {myproject: {{.x}}}'",
+        "syncPolicy: {applicationsSync: create-update}, templatePatch: 3",
+    ):
+        yield f"ApplicationSet with {rest}", {"apps": generator(f"{CONFIG}, {LABELS}", rest)}
+    for old, new in (
+        ("project: a", "project: '{{.x}}'"),
+        ("path: a", "path: 'a/{{.score}}'"),
+        ("path: a", "path: 'a/{{.name}}'"),
+        ("path: a", "path: a.score"),
+        ("path: a", "kustomize: {patches: ['{{.score}}']}"),
+    ):
+        yield f"template with {new}", {"apps": generator(f"{CONFIG}, {LABELS}").replace(old, new)}
+    yield (
+        "a score in a generator",
+        {"apps": generator(f"{CONFIG}, {LABELS}, values: {{a: '{{{{.score}}}}'}}")},
+    )
+    for name in ("p", "web", "shared", "q", "webb", "broken", "xyz"):
+        broken = placement("{}").replace("name: p,", "name: broken,").replace("spec: {}", "spec: 3")
+        texts = (
+            placement("{}"),
+            APP,
+            SHARED,
+            broken,
+            application_set(
+                f"{{clusterDecisionResource: {{{CONFIG}, {LABELS.replace(': p}', f': {name}}}')}}}}}"
+            ),
+        )
+        yield f"an ApplicationSet that follows {name}", {"apps": both(*texts)}
+    for kind, text in (
+        (
+            "ScoredApplication",
+            APP.replace("name: web", "name: q").replace("numberOfClusters: 1", "numberOfClusters: x"),
+        ),
+        (
+            "ScoredPlacement",
+            SHARED.replace("name: shared", "name: q").replace("numberOfClusters: 1", "numberOfClusters: x"),
+        ),
+    ):
+        yield (
+            f"an ApplicationSet that follows a {kind} with a mistake",
+            {"apps": both(generator(f"{CONFIG}, {LABELS.replace(': p}', ': q}')}"), text)},
+        )
+    follows = application_set(
+        f"{{clusterDecisionResource: {{{CONFIG}, {LABELS.replace(': p}', ': shared}')}}}}}"
+    )
+    yield (
+        "an ApplicationSet that follows a ScoredPlacement elsewhere",
+        {"apps": both(SHARED.replace("{name: shared}", "{name: shared, namespace: kueue}"), follows)},
+    )
+    for namespace in ("argocd", "web"):
+        yield (
+            f"an ApplicationSet in {namespace}",
+            {
+                "apps": generator(f"{CONFIG}, {LABELS}").replace(
+                    "metadata: {name: a}", f"metadata: {{name: a, namespace: {namespace}}}", 1
+                )
+            },
+        )
+        yield (
+            f"an application in {namespace}",
+            {"apps": app("{name: web}", f"{{name: web, namespace: {namespace}}}")},
+        )
+
+
+def _application_names() -> Iterator[tuple[str, Documents]]:
+    fleet = both(cluster("'1'"), cluster("eu-1"), cluster("us-1", "env: us"))
+    longer = APP.replace("{name: web}", "{name: web-eu}")
+    yield "web on eu-1 and web-eu on 1", {"clusters": fleet, "apps": both(APP, longer)}
+    yield "web-eu on 1 and web on eu-1", {"clusters": fleet, "apps": both(longer, APP)}
+    yield (
+        "web on us-1 and web-us on 1",
+        {
+            "clusters": fleet,
+            "apps": both(
+                app(
+                    "{numberOfClusters: 1}",
+                    "{numberOfClusters: 1, clusterSelector: {matchLabels: {env: prod}}}",
+                ),
+                APP.replace("{name: web}", "{name: web-us}"),
+            ),
+        },
+    )
+    for template in (
+        "web-{{name}}",
+        "web-{{.name}}",
+        "web-{{ clusterName }}",
+        "web-{{name}}-x",
+        "{{name}}",
+        "web-{{name}}{{name}}",
+        "web",
+        "web-eu-{{name}}",
+    ):
+        for follows in ("p", "web", "q"):
+            yield (
+                f"an ApplicationSet of {template} for {follows}",
+                {
+                    "clusters": fleet,
+                    "apps": both(
+                        APP, placement("{clusterSets: [global]}"), named("other", template, follows)
+                    ),
+                },
+            )
+    sets = (
+        placement("{clusterSets: [global]}"),
+        named("one", "a-{{name}}"),
+        named("two", "a-{{name}}"),
+        named("three", "a-{{name}}"),
+    )
+    yield "three ApplicationSets of one name", {"clusters": fleet, "apps": both(*sets)}
+    yield (
+        "ApplicationSets of different ends",
+        {
+            "clusters": fleet,
+            "apps": both(
+                sets[0],
+                named("one", "a-{{name}}-x"),
+                named("two", "a-{{name}}-y"),
+                named("three", "a-eu-{{name}}-x"),
+            ),
+        },
+    )
+    yield (
+        "ApplicationSets of Placements for different clusters",
+        {
+            "clusters": fleet,
+            "apps": both(
+                placement(
+                    "{clusterSets: [global], predicates: [{requiredClusterSelector: {labelSelector: {matchLabels: {env: us}}}}]}"
+                ),
+                placement(
+                    "{clusterSets: [global], predicates: [{requiredClusterSelector: {labelSelector: {matchLabels: {env: prod}}}}]}"
+                ).replace("name: p,", "name: q,"),
+                named("one", "a-{{name}}"),
+                named("two", "a-{{name}}", "q"),
+            ),
+        },
+    )
+
+
+def _credentials() -> Iterator[tuple[str, Documents]]:
+    for host in (
+        "http://api.svc:8000",
+        "http://api.scoring.svc.cluster.local",
+        "http://api",
+        "http://api.example.com",
+        "https://api.example.com",
+        "https://other.org",
+        "http://169.254.169.254",
+        "http://metadata.google.internal",
+        "http://10.0.0.7",
+        "https://10.0.0.7",
+        "http://[fe80::1]",
+    ):
+        for auth in (
+            "tokenSecretRef: {name: t, key: k}",
+            "serviceAccountToken: true",
+            "caConfigMapRef: {name: t, key: k}",
+        ):
+            scoring = SCORER.replace("scoring: {", f"scoring: {{host: '{host}', auth: {{{auth}}}, ")
+            yield f"scoring {host} with {auth}", {"scorers": scoring}
+            yield (
+                f"scoring {host} with {auth} where hosts are allowed",
+                {"scorers": scoring, "settings": settings("allowedTokenHosts: ['*.example.com', 10.0.0.7]")},
+            )
+            asked = asking("up").replace("host: http://prom:9090", f"host: '{host}', auth: {{{auth}}}")
+            yield f"source {host} with {auth}", {"scorers": asked}
+            yield (
+                f"source {host} with {auth} and type None",
+                {"scorers": asked.replace("host:", "type: None, host:", 1)},
+            )
+        yield f"configURL {host}", {"scorers": SCORER.replace("http://api.svc:8000/config", f"{host}/config")}
+    for secret in (
+        "gitops-dsf-agent-hub-kubeconfig",
+        "bootstrap-hub-kubeconfig",
+        "x-client-cert",
+        "open-cluster-management-pull",
+        "token",
+    ):
+        auth = f"auth: {{tokenSecretRef: {{name: {secret}, key: k}}}}"
+        yield f"Secret {secret}", {"scorers": SCORER.replace("scoring: {", f"scoring: {{{auth}, ")}
+        yield f"Secret {secret} for the source", {"scorers": asking("up").replace("host:", f"{auth}, host:")}
+    auth = "auth: {tokenSecretRef: {name: t, key: k}}"
+    one = SCORER.replace("scoring: {", f"scoring: {{host: 'http://a.svc', {auth}, ")
+    for host in ("http://a.svc", "http://a.svc:9000", "http://b.svc", "https://a.svc"):
+        two = second(one).replace("http://a.svc", host)
+        yield f"one Secret for http://a.svc and {host}", {"scorers": both(one, two)}
+        yield (
+            f"one Secret for http://a.svc and {host} with the upstream controller",
+            {"scorers": both(one, two).replace("  scoreRange: {min: 0, max: 1}\n", ""), "settings": UPSTREAM},
+        )
+    yield (
+        "one Secret for three hosts",
+        {
+            "scorers": both(
+                one,
+                second(one).replace("a.svc", "b.svc"),
+                second(one, "net", "net_score").replace("a.svc", "c.svc"),
+            )
+        },
+    )
+
+
+def _secrets() -> Iterator[tuple[str, Documents]]:
+    for arguments in (
+        "{password: abc}",
+        "{password: abcd}",
+        "{passwords: abcdef}",
+        "{monkey: abcdef}",
+        "{openaiApiKey: abcdef}",
+        "{a: {token: abcdef}}",
+        "{a: [{secret: abcdef}]}",
+        "{header: 'Bearer 1234567'}",
+        "{header: 'Bearer 12345678'}",
+        "{key: AKIAIOSFODNN7EXAMPLE}",
+        "{a: eyJhbGciOiJI1.eyJzdWIiOiIxMj.x}",
+        "{a: ghp_0123456789abcdef}",
+        "{password: 12345}",
+    ):
+        yield (
+            f"arguments {arguments}",
+            {"scorers": SCORER.replace("scoring: {", f"scoring: {{arguments: {arguments}, ")},
+        )
+        yield (
+            f"annotations {arguments}",
+            {"scorers": SCORER.replace("{name: cpu}", f"{{name: cpu, annotations: {arguments}}}")},
+        )
+    token = "ghp_0123456789abcdef"
+    yield (
+        "a token in an application",
+        {"apps": app("path: deploy}", f"path: deploy, helm: {{values: '{token}'}}}}")},
+    )
+    yield (
+        "a token in a ScoredPlacement",
+        {"apps": SHARED.replace("{name: shared}", f"{{name: shared, annotations: {{a: {token}}}}}")},
+    )
+    yield (
+        "a token in an ApplicationSet",
+        {"apps": generator(f"{CONFIG}, {LABELS}").replace("path: a", f"path: {token}")},
+    )
+    yield (
+        "a token in a lock",
+        {"scorers": FULL, "locks": LOCK.replace("config: {}", f"config: {{description: {token}}}")},
+    )
+    yield (
+        "a token in the settings",
+        {"settings": SETTINGS.replace("{name: fleet}", f"{{name: fleet, annotations: {{a: {token}}}}}")},
+    )
+
+
+def _quoted(text: str) -> str:
+    return text if text.startswith("'") else f"'{text}'"
+
+
+def _urls() -> Iterator[tuple[str, Documents]]:
+    for url in (
+        "''",
+        "x",
+        "ftp://a",
+        "http://",
+        "http://a:x",
+        "http://[",
+        "'http://a b'",
+        "http://a/b?c=d",
+        "http://a/b?token=d",
+        "http://a/b?token=",
+        "http://a#b",
+        "http://u@a",
+        "http://u:p@a",
+        "http://a_b",
+        "http://-a",
+        "http://a..b",
+        "http://<IP>",
+        "http://10.0.0.1",
+        "http://[::1]:80",
+        "http://a.",
+        "HTTP://A",
+    ):
+        yield f"configURL {url}", {"scorers": SCORER.replace("http://api.svc:8000/config", url)}
+        yield (
+            f"scoring.host {url}",
+            {"scorers": SCORER.replace("scoring: {", f"scoring: {{host: {_quoted(url)}, ")},
+        )
+        yield f"source.host {url}", {"scorers": asking("up").replace("http://prom:9090", _quoted(url))}
+    for path in ("/a", "a", "/a?b", "/a#b", "'/a b'", "''"):
+        yield f"scoring.path {path}", {"scorers": SCORER.replace("scoring: {", f"scoring: {{path: {path}, ")}
+        yield f"source.path {path}", {"scorers": asking("up").replace("host:", f"path: {path}, host:")}
+    for url in (
+        "https://a/b.git",
+        "https://u@a/b.git",
+        "https://u:p@a/b.git",
+        "ssh://git@a/b.git",
+        "ssh://git:p@a/b.git",
+        "git@a:b.git",
+        "http://[",
+    ):
+        yield f"git.url {url}", {"settings": SETTINGS.replace("https://git.example.com/fleet.git", url)}
+        yield f"repoURL {url}", {"apps": app("https://git.example.com/web.git", url)}
+        yield (
+            f"second repoURL {url}",
+            {
+                "apps": app(
+                    'source: {repoURL: "https://git.example.com/web.git", path: deploy}',
+                    f"sources: [{{repoURL: https://a/b.git, path: a}}, {{repoURL: '{url}', path: b}}]",
+                )
+            },
+        )
+    for text in (
+        "chart: c",
+        "chart: c, targetRevision: '1'",
+        "path: .",
+        "ref: values",
+        "path: '', chart: ''",
+    ):
+        yield f"source with {text}", {"apps": app("path: deploy", text)}
+        yield (
+            f"second source with {text}",
+            {
+                "apps": app("source: {", "sources: [{repoURL: https://a/b.git, path: a}, {").replace(
+                    "path: deploy}", f"{text}}}]"
+                )
+            },
+        )
+
+
+def _upstream() -> Iterator[tuple[str, Documents]]:
+    def upstream(text: str, **more: str) -> Documents:
+        return {"settings": UPSTREAM, "scorers": text.replace("  scoreRange: {min: 0, max: 1}\n", ""), **more}
+
+    for text in (
+        "up",
+        "up;down",
+        "up;",
+        ";up",
+        "up;;down",
+        'sum(a{b=";"})',
+        "up # a;b\\n",
+        "a;sum(b;c);d",
+        " ; ",
+    ):
+        yield f"upstream: {text}", upstream(asking(text))
+    for span in ("", "range: 0, ", "range: 60, "):
+        yield f"upstream: {span or 'no range'}", upstream(asking("up", span=span))
+        yield (
+            f"upstream: {span or 'no range'} and no lock",
+            upstream(asking("up", span=span).replace("configSyncMode: None", "configSyncMode: Full")),
+        )
+        yield f"upstream: {span or 'no range'} and no query", upstream(asking("", span=span))
+    for fields in ("path: /api/v1/query, host: http://prom:9090", "host: http://prom:9090/api/v1/query"):
+        yield f"upstream: {fields}", upstream(asking("up").replace("host: http://prom:9090", fields))
+    for hosts in (
+        "scoring: {host: 'http://api.svc:8000'}",
+        "scoring: {host: 'http://prom:9090'}, source: {host: 'http://prom:9090'}",
+        "scoring: {host: 'http://api.svc:8000'}, source: {host: 'http://prom:9090'}",
+        "source: {host: 'http://prom:9090'}",
+    ):
+        yield (
+            f"upstream: lock {hosts}",
+            upstream(FULL, locks=LOCK.replace("config: {}", f"config: {{{hosts}}}")),
+        )
+    for field in (
+        "suspend: true",
+        "clusterSelector: {matchLabels: {env: prod}}",
+        "scoreAggregation: Mean",
+        "scoreTTLSeconds: 900",
+        "publish: {deadband: 1}",
+        "scoreRange: {min: 0, max: 1}",
+    ):
+        yield f"upstream: {field}", {"settings": UPSTREAM, "scorers": below(field, BARE)}
+    for mask in (
+        "{clusterName: 'prod-*', scoreName: cpu_score}",
+        "{clusterName: prod-1, scoreName: 'cpu*'}",
+        "{clusterSelector: {}, scoreName: cpu_score}",
+        "{clusterName: prod-1, scoreName: cpu_score}",
+    ):
+        yield f"upstream: mask {mask}", upstream(BARE, config=masks(mask))
+
+
+def _others() -> Iterator[tuple[str, Documents]]:
+    yield "no settings", {"settings": ""}
+    yield "settings with a mistake", {"settings": SETTINGS.replace("spec: {", "spec: {x: 1, ")}
+    yield "scorers without fields", {"scorers": SCORER.replace("{name: cpu_score, interval: 60}", "{}")}
+    yield (
+        "a source without a step and a query",
+        {"scorers": source("type: Prometheus, host: http://prom:9090")},
+    )
+    yield (
+        "ten thousand writes a second",
+        {
+            "scorers": below("scoreTTLSeconds: 2").replace("interval: 60", "interval: 1"),
+            "clusters": many_of(202),
+        },
+    )
+
+
+CASES: Mapping[str, Documents] = dict(
+    case
+    for group in (
+        _queries,
+        _durations,
+        _locks,
+        _names,
+        _masks,
+        _selectors,
+        _labels,
+        _rankings,
+        _targets,
+        _placements,
+        _prioritizers,
+        _application_sets,
+        _application_names,
+        _credentials,
+        _secrets,
+        _urls,
+        _upstream,
+        _others,
+    )
+    for case in group()
+)
