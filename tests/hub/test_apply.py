@@ -15,10 +15,42 @@ from tests.hub.controlplane.gitserver import GitServer
 from tests.hub.controlplane.plane import ControlPlane
 from tests.hub.scenario.fleet import Fleet, write_fleet
 from tests.hub.scenario.installation import Installation, installed
+from tests.support.rendering import metric_source
 
 pytestmark = pytest.mark.family("kubernetes", "ocm", "argocd")
 
 CLUSTERS = ("cluster1", "cluster2")
+
+
+SOURCE = metric_source(
+    "platform",
+    {
+        "clusterSelector": {"matchLabels": {"vendor": "OpenShift"}},
+        "host": "https://thanos-querier.openshift-monitoring.svc:9091",
+        "auth": {"serviceAccountToken": True, "caConfigMapRef": {"name": "ca", "key": "ca.crt"}},
+    },
+    {
+        "host": "https://mimir.monitoring.svc:8080",
+        "path": "/prometheus/api/v1/query",
+        "basicAuth": {"secretRef": {"name": "mimir-login"}},
+        "clientCertificate": {"secretRef": {"name": "mimir-client"}},
+        "headers": [
+            {"name": "X-Scope-OrgID", "value": "platform"},
+            {"name": "X-Api-Key", "secretRef": {"name": "mimir-api", "key": "key"}},
+        ],
+    },
+)
+SHARED = {
+    "apiVersion": "dynamic-scoring.open-cluster-management.io/v1alpha1",
+    "kind": "DynamicScorer",
+    "metadata": {"name": "shared"},
+    "spec": {
+        "description": "From whatever a cluster has",
+        "source": {"ref": "platform", "params": {"query": "avg(up)"}},
+        "scoring": {"type": "Query", "params": {"name": "shared", "interval": 60}},
+        "scoreRange": {"min": 0, "max": 1},
+    },
+}
 
 
 @pytest.fixture(scope="module")
@@ -27,6 +59,8 @@ def installation(
 ) -> Iterator[Installation]:
     fleet = Fleet(repository=git_server.create("apply"), name="apply")
     write_fleet(fleet, clusters=list(CLUSTERS), secret="api-token")
+    fleet.write("config/sources.yaml", SOURCE)
+    fleet.write("scorers/shared.yaml", SHARED)
     fleet.render()
     with installed(fleet, control_plane, clusters=CLUSTERS) as installation:
         yield installation

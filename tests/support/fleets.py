@@ -158,9 +158,10 @@ def fleets(draw: st.DrawFn, *, modes: tuple[str, ...] = ("ManifestWork",)) -> Fl
         draw(_scorer(each, upstream=mode == "UpstreamController"))
         for each in draw(st.lists(DNS_LABELS, min_size=1, max_size=5, unique=True))
     ]
+    sources = [] if mode == "UpstreamController" else draw(_sources(scorers))
     free = [item for item in scorers if _can_rank(item)]
     masked = [item for item in scorers if item not in free]
-    documents: list[Object] = [*_sets(), *clusters, *scorers]
+    documents: list[Object] = [*_sets(), *clusters, *scorers, *sources]
     documents += [_lock(item) for item in scorers if item["spec"].get("configSyncMode") == "Full"]
     documents += draw(_masks(names, masked))
     if clusters and free:
@@ -170,6 +171,33 @@ def fleets(draw: st.DrawFn, *, modes: tuple[str, ...] = ("ManifestWork",)) -> Fl
         )
         documents += [draw(_application(each, regions, [name(item) for item in free])) for each in apps]
     return FleetSources(settings=draw(_settings(mode)), documents=tuple(documents))
+
+
+@st.composite
+def _sources(draw: st.DrawFn, scorers: list[Object]) -> list[Object]:
+    """At most one MetricSource, which some scorers name in place of their own source."""
+    asking = [item["spec"]["source"] for item in scorers if item["spec"]["source"]["type"] == "Prometheus"]
+    chosen = [source for source in asking if draw(st.booleans())]
+    for source in chosen:
+        params = source["params"]
+        source.clear()
+        source.update(ref="platform", params=params)
+    variants: list[Object] = [
+        {
+            "clusterSelector": {"matchLabels": {"tier": "dev"}},
+            "host": "https://thanos.monitoring.svc:9090",
+            "basicAuth": {"secretRef": {"name": draw(DNS_LABELS)}},
+            "headers": [{"name": "THANOS-TENANT", "value": draw(st.sampled_from(("a", "b c")))}],
+        },
+        {"host": "http://prometheus.monitoring.svc:9090"},
+    ]
+    item: Object = {
+        "apiVersion": PRODUCT,
+        "kind": "MetricSource",
+        "metadata": {"name": "platform"},
+        "spec": {"variants": variants[draw(st.integers(0, 1)) :]},
+    }
+    return [item] if chosen else []
 
 
 def names_meet(applications: Sequence[str], clusters: Sequence[str]) -> bool:

@@ -22,6 +22,7 @@ from gitops_dsf.cli.main import main
 from gitops_dsf.pipeline import produce
 from tests.integration.sync.conftest import SETTINGS, Repository
 from tests.support.pageserver import Answer, PageServer, says
+from tests.support.rendering import metric_source
 
 QUERY = 'avg(rate(node_cpu_seconds_total{mode="idle"}[5m]))'
 
@@ -401,6 +402,15 @@ def test_a_name_that_masks_refer_to_does_not_vanish(
     assert "DSF202" in out
     assert "config/masks.yaml" in out
     assert cpu.files() == before
+
+
+def test_a_page_may_name_any_host_beside_a_metric_source(cpu: Repository, server: PageServer) -> None:
+    """The MetricSource names the host, and the one of the page has no effect."""
+    cpu.write("config/sources.yaml", metric_source("platform", {"host": "http://prometheus.svc:9090"}))
+    cpu.scorer("cpu", f"{server.url}/config", source={"ref": "platform"})
+    for number in (1, 2):
+        server.pages["/config"] = says(**page(source={"host": f"http://metrics-{number}.example.com:9090"}))
+        assert cpu.sync() == 0
 
 
 def test_a_host_moves_only_when_scorer_or_repository_agree(

@@ -181,3 +181,22 @@ def test_a_host_that_moves_into_a_source_changes_no_score(tmp_path: Path) -> Non
     assert next_scores(before, after, SNAPSHOT).changed == frozenset()
     (change,) = scorer_changes(before, after)
     assert change.rescored == ()
+
+
+def test_another_tenant_makes_the_scores_unknown_and_another_password_does_not(tmp_path: Path) -> None:
+    def asking(org: str, login: str) -> tuple[dict[str, Any], dict[str, Any]]:
+        return from_source(
+            {
+                "host": "http://mimir:8080",
+                "headers": [{"name": "X-Scope-OrgID", "value": org}],
+                "basicAuth": {"secretRef": {"name": login}},
+            }
+        )
+
+    before = fleet(tmp_path / "a", *asking("one", "login"))
+    tenant, login = (
+        fleet(tmp_path / "b", *asking("two", "login")),
+        fleet(tmp_path / "c", *asking("one", "new")),
+    )
+    assert set(next_scores(before, tenant, SNAPSHOT).unknown["cpu"]) == {"eu-1", "eu-2", "us-1"}
+    assert next_scores(before, login, SNAPSHOT).changed == frozenset()
