@@ -200,3 +200,17 @@ def test_another_tenant_makes_the_scores_unknown_and_another_password_does_not(t
     )
     assert set(next_scores(before, tenant, SNAPSHOT).unknown["cpu"]) == {"eu-1", "eu-2", "us-1"}
     assert next_scores(before, login, SNAPSHOT).changed == frozenset()
+
+
+@pytest.mark.parametrize(("default", "low"), [(None, 0), (-40, -40), (50, 0)])
+def test_an_unknown_score_may_be_the_default_score(tmp_path: Path, default: int | None, low: int) -> None:
+    """It need not be in the range of scoreRange."""
+    more = {} if default is None else {"defaultScore": default}
+    scale = {"min": 0, "max": 1, "outputMin": 1, "outputMax": 90}
+    found = next_scores(
+        fleet(tmp_path / "a", scorer("cpu", scoreRange=scale, **more)),
+        fleet(tmp_path / "b", scorer("cpu", scoreRange=scale, scoreAggregation="Max", **more)),
+        SNAPSHOT,
+    )
+    cell = found.unknown["cpu"]["eu-1"]
+    assert (cell.low, cell.high) == (low, 90)
