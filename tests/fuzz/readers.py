@@ -15,6 +15,7 @@ from typing import Any, Final, TypeVar
 from dsf_agent.errors import FetchError, ScoreError
 from dsf_agent.fetch import promjson
 from dsf_agent.fetch.series import Series
+from dsf_agent.scoring import query as scoring_query
 from dsf_agent.scoring import results
 from dsf_agent.scoring.labels import LabelSets
 from dsf_wire import query
@@ -113,6 +114,21 @@ def series(content: bytes) -> None:
     if pieces is not None:
         assert pieces.count == whole.count
         assert b",".join(map(bytes, pieces.parts)) == b",".join(map(bytes, whole.parts))
+    _as_scores(whole)
+
+
+def _as_scores(series: Series) -> None:
+    """The series as the results of a Query scorer: each is kept or counted, and pieces give the same."""
+    found, most = [], scoring_query.PIECE
+    for size in (most, 1):
+        scoring_query.PIECE = size  # type: ignore[misc] # cut small answers, too
+        try:
+            label_sets = LabelSets(template="${node}", cluster="c1", score_name="s")
+            found.append(_driven(scoring_query.QueryScore(label_sets=label_sets)(series)))
+        finally:
+            scoring_query.PIECE = most  # type: ignore[misc]
+    assert found[0].total == series.count
+    assert found[0] == found[1]
 
 
 _FLEET: Final = {

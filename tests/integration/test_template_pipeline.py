@@ -227,7 +227,7 @@ def test_the_branch_of_the_sources_is_never_rendered_onto(fleet: Fleet) -> None:
 
 
 def test_a_repository_with_errors_publishes_nothing(fleet: Fleet) -> None:
-    fleet.edit("scorers/cpu-headroom.yaml", "configSyncMode: None", "configSyncMode: none")
+    fleet.edit("scorers/cpu-headroom.yaml", "type: Query", "type: query")
     fleet.commit("A mistake")
     result = fleet.publish()
     assert result.returncode == 1

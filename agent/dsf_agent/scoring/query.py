@@ -24,7 +24,9 @@ PIECE: Final = 1 << 16
 """Bytes of series that are decoded before other tasks may run: about 500 series."""
 
 _SEAM: Final = re.compile(rb'\}\s{0,64},\s{0,64}(\{)\s{0,64}"metric"\s{0,64}:')
-"""The text between two series. It cannot occur inside a JSON string, where its quotes would be escaped."""
+"""The text between two series. It cannot occur inside a JSON string, where its quotes would be escaped. If it
+separates something nested deeper, the piece before it is not valid JSON.
+"""
 
 
 class _Point(msgspec.Struct, array_like=True, gc=False):
@@ -120,12 +122,25 @@ class QueryScore:
 
 
 def pieces(part: Body) -> Iterator[bytes]:
-    """Cuts series that are joined by commas into JSON arrays of a little more than PIECE bytes."""
+    """Cuts series that are joined by commas into JSON arrays of a little more than PIECE bytes. Series in an
+    unusual formatting stay together.
+    """
     body, start = bytes(part), 0
     while len(body) - start > PIECE:
         seam = _SEAM.search(body, start + PIECE)
         if seam is None:
             break
-        yield b"[%b]" % body[start : seam.start() + 1]
+        piece = b"[%b]" % body[start : seam.start() + 1]
+        if not _is_json(piece):
+            break
+        yield piece
         start = seam.start(1)
     yield b"[%b]" % body[start:]
+
+
+def _is_json(piece: bytes) -> bool:
+    try:
+        _RAW.decode(piece)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return False
+    return True

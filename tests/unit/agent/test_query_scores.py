@@ -190,6 +190,13 @@ def test_pieces_are_the_series_again() -> None:
         assert [row for piece in cut for row in json.loads(piece)] == rows
 
 
+async def test_series_that_cannot_be_cut_are_read_as_a_whole() -> None:
+    """What looks like the end of a series is nested deeper, in a field that is not read."""
+    inner = [{"metric": {}}, {"metric": {}}] * 3000
+    found = await _score(_series({**_row("a", "1"), "odd": inner}, _row("b", "2")))
+    assert (found.scores, found.total) == ([1.0, 2.0], 2)
+
+
 def _compact(value: object) -> bytes:
     return json.dumps(value, separators=(",", ":")).encode()
 
