@@ -1,0 +1,175 @@
+"""Flux's kustomize-controller on the hub, and the artifacts that it applies.
+
+source-controller does not run. The test writes what that would: the status of a GitRepository, whose artifact
+is an archive on an HTTP server of the test.
+"""
+
+import hashlib
+import io
+import tarfile
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+import httpx
+import yaml
+
+from tests.hub.controlplane.api import Client, Object
+from tests.hub.controlplane.binaries import Binaries
+from tests.hub.controlplane.kube import ApiServer
+from tests.hub.controlplane.manifests import established, namespace
+from tests.hub.controlplane.ports import free_port
+from tests.hub.controlplane.processes import Processes
+from tests.hub.controlplane.waiting import wait_for
+
+NAMESPACE: Final = "flux-system"
+CONTROLLER: Final = "kustomize-controller"
+KUSTOMIZATION: Final = "kustomize.toolkit.fluxcd.io/v1/Kustomization"
+GIT_REPOSITORY: Final = "source.toolkit.fluxcd.io/v1/GitRepository"
+
+
+class ArtifactServer:
+    """Archives by digest, on loopback."""
+
+    def __init__(self) -> None:
+        self.archives: dict[str, bytes] = {}
+        archives = self.archives
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                content = archives.get(self.path.strip("/").removesuffix(".tar.gz"))
+                self.send_response(200 if content is not None else 404)
+                self.send_header("Content-Length", str(len(content or b"")))
+                self.end_headers()
+                self.wfile.write(content or b"")
+
+            def log_message(self, *_: object) -> None:
+                return
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self._server.server_port}"
+        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+    def offer(self, root: Path, *folders: str) -> Mapping[str, object]:
+        """Archives these folders below `root`, and returns the artifact of a source's status."""
+        buffer = io.BytesIO()
+        with tarfile.open(fileobj=buffer, mode="w:gz") as archive:
+            for folder in folders:
+                archive.add(root / folder, arcname=folder)
+        content = buffer.getvalue()
+        digest = hashlib.sha256(content).hexdigest()
+        self.archives[digest] = content
+        return {
+            "digest": f"sha256:{digest}",
+            "lastUpdateTime": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+            "path": f"{digest}.tar.gz",
+            "revision": f"main@sha1:{digest[:40]}",
+            "size": len(content),
+            "url": f"{self.url}/{digest}.tar.gz",
+        }
+
+
+@dataclass(kw_only=True)
+class Flux:
+    """A running kustomize-controller with all rights on the hub, as a bootstrap of Flux gives it."""
+
+    binaries: Binaries
+    processes: Processes
+    hub: ApiServer
+    artifacts: ArtifactServer
+    _crds: list[Object] = field(default_factory=list)
+
+    @property
+    def client(self) -> Client:
+        return self.hub.admin
+
+    def start(self) -> None:
+        paths = [
+            *self.binaries.folder("kustomizations").glob("*.yaml"),
+            *self.binaries.folder("sources").glob("*.yaml"),
+        ]
+        self._crds = [yaml.safe_load(path.read_text(encoding="utf-8")) for path in sorted(paths)]
+        for item in [*self._crds, namespace(NAMESPACE)]:
+            self.client.apply(item)
+        wait_for(lambda: established(self.client, self._crds), what="the hub serves Flux's kinds")
+        for kind in (KUSTOMIZATION, GIT_REPOSITORY):
+            wait_for(lambda kind=kind: self.client.path(kind), what=f"the hub lists {kind}")  # type: ignore[misc]
+        metrics, health = free_port(), free_port()
+        process = self.processes.start(
+            CONTROLLER,
+            [
+                self.binaries.path(CONTROLLER),
+                f"--metrics-addr=127.0.0.1:{metrics}",
+                f"--health-addr=127.0.0.1:{health}",
+                "--requeue-dependency=1s",
+                "--log-level=info",
+            ],
+            environment={
+                "KUBECONFIG": str(self.hub.kubeconfig()),
+                "RUNTIME_NAMESPACE": NAMESPACE,
+            },
+        )
+
+        def missing() -> str | None:
+            try:
+                answer = httpx.get(f"http://127.0.0.1:{health}/readyz", timeout=2, trust_env=False)
+            except httpx.TransportError as error:
+                return str(error)
+            return None if answer.status_code == httpx.codes.OK else answer.text
+
+        self.processes.ready(process, missing)
+
+    def stop(self) -> None:
+        """Ends it, and removes its kinds from the hub. The Kustomizations must be gone."""
+        self.processes.stop(CONTROLLER)
+        for item in self._crds:
+            self.client.delete("apiextensions.k8s.io/v1/CustomResourceDefinition", item["metadata"]["name"])
+
+    def publish(self, source: str, root: Path, *folders: str) -> str:
+        """Offers a new artifact of a GitRepository; returns its revision."""
+        artifact = self.artifacts.offer(root, *folders)
+        self.client.patch_status(GIT_REPOSITORY, source, {"artifact": artifact}, namespace=NAMESPACE)
+        return str(artifact["revision"])
+
+    def ready(self, name: str) -> tuple[str, str, str]:
+        """(status, reason, message) of a Kustomization's condition Ready; empty while there is none."""
+        found = self.client.get(KUSTOMIZATION, name, namespace=NAMESPACE)
+        return next(
+            (
+                (one["status"], one["reason"], one["message"])
+                for one in found.get("status", {}).get("conditions", [])
+                if one["type"] == "Ready"
+            ),
+            ("", "", ""),
+        )
+
+    def applied(self, revision: str, *names: str) -> None:
+        """Waits until these Kustomizations have applied a revision."""
+        for name in names:
+            wait_for(
+                lambda name=name: (  # type: ignore[misc]
+                    self.ready(name)[0] == "True"
+                    and self.client.get(KUSTOMIZATION, name, namespace=NAMESPACE)["status"].get(
+                        "lastAppliedRevision"
+                    )
+                    == revision
+                ),
+                what=f"Kustomization {name} is applied",
+                timeout=90,
+                seen=lambda name=name: self.ready(name),  # type: ignore[misc]
+            )

@@ -1,0 +1,303 @@
+"""The rendered tree without Argo CD: by kubectl, and by Flux's kustomize-controller with the objects of
+docs/without-argocd.md.
+
+source-controller does not run; the test offers the artifacts.
+"""
+
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import pytest
+import yaml
+
+from tests.hub.controlplane.api import Client, Object
+from tests.hub.controlplane.binaries import obtain
+from tests.hub.controlplane.flux import GIT_REPOSITORY, KUSTOMIZATION, NAMESPACE, ArtifactServer, Flux
+from tests.hub.controlplane.gitserver import GitServer
+from tests.hub.controlplane.manifests import namespace as namespace_object
+from tests.hub.controlplane.plane import ControlPlane
+from tests.hub.controlplane.ports import free_port
+from tests.hub.controlplane.waiting import wait_for
+from tests.hub.scenario.fleet import Fleet, application, cluster_set, scorer, settings
+from tests.hub.scenario.fleet import cluster as cluster_document
+from tests.hub.scenario.installation import ADDON, CRD, WORK, Installation
+from tests.hub.scenario.placements import PLACEMENT, decided, publish
+from tests.hub.scenario.reconciling import DYNAMIC_SCORER, HUB_NAMESPACE
+
+pytestmark = [pytest.mark.family("kubernetes", "ocm", "flux"), pytest.mark.timeout(300)]
+
+FLEET = "flux"
+CLUSTERS = ("cluster1", "cluster2")
+DOCS = Path(__file__).parents[2] / "docs/without-argocd.md"
+OURS = "gitops-dsf.io/v1alpha1"
+SCORERS_CRD = "dynamicscorers.dynamic-scoring.open-cluster-management.io"
+CRD_KIND = f"apiextensions.k8s.io/v1/{CRD}"
+NAMES = ("gitops-dsf-platform", "gitops-dsf-works-00", "gitops-dsf-delivery")
+
+
+def blocks() -> list[Object]:
+    found = re.findall(r"^```yaml\n(.*?)^```", DOCS.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    return [document for block in found for document in yaml.safe_load_all(block)]
+
+
+def tuning() -> Object:
+    return {
+        "apiVersion": OURS,
+        "kind": "ScoredPlacement",
+        "metadata": {"name": "node-tuning", "namespace": "tuning"},
+        "spec": {
+            "placement": {"numberOfClusters": 1, "clusterSets": [FLEET]},
+            "scores": [{"scorer": "cpu-headroom"}],
+            "stickiness": 10,
+        },
+    }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scene:
+    fleet: Fleet
+    hub: Client
+    plane: ControlPlane
+    flux: Flux
+
+    def publish(self) -> str:
+        return self.flux.publish("fleet", self.fleet.root, "rendered")
+
+    def apply(self) -> None:
+        self.flux.applied(self.publish(), *NAMES)
+
+
+def write(fleet: Fleet) -> None:
+    """A fleet with the settings of the page, of one shard."""
+    [wanted] = [item for item in blocks() if item["kind"] == "FleetRepository"]
+    document = settings(fleet)
+    document["spec"] |= {key: wanted["spec"][key] for key in ("argocd", "reconciler")}
+    document["spec"]["output"] = {"shards": 1}
+    fleet.write("gitops-dsf.yaml", document)
+    fleet.write("scorers/cpu-headroom.yaml", scorer())
+    fleet.write("clusters/set.yaml", cluster_set(FLEET))
+    for name in CLUSTERS:
+        fleet.write(f"clusters/{name}.yaml", cluster_document(name, fleet=FLEET))
+    fleet.write("apps/tuning.yaml", tuning())
+    fleet.render()
+
+
+@pytest.fixture(scope="module")
+def tree(control_plane: ControlPlane, git_server: GitServer, hub: Client) -> Iterator[Installation]:
+    """The rendered tree, and a hub that has nothing of it, not even the CRDs."""
+    fleet = Fleet(repository=git_server.create(FLEET), name=FLEET)
+    write(fleet)
+    found = Installation(fleet=fleet, plane=control_plane, clusters=CLUSTERS)
+    hub.apply(namespace_object("tuning"))
+    found.label_clusters()
+    forget_crds(found, hub)
+    yield found
+    found.remove()
+
+
+def forget_crds(tree: Installation, hub: Client) -> None:
+    names = [item["metadata"]["name"] for _, item in tree.rendered() if item["kind"] == CRD]
+    for name in names:
+        hub.delete(CRD_KIND, name)
+    for name in names:
+        wait_for(lambda name=name: hub.find(CRD_KIND, name) is None, what=f"{name} is gone")  # type: ignore[misc]
+    wait_for(lambda: not lists_group(hub), what="the hub no longer lists their kinds")
+
+
+def lists_group(hub: Client) -> bool:
+    groups = hub.request("GET", "/apis")["groups"]
+    return any(group["name"] == SCORERS_CRD.partition(".")[2] for group in groups)
+
+
+def prefer(hub: Client, best: str) -> None:
+    for cluster in CLUSTERS:
+        publish(hub, cluster, "cpu-headroom", {"cpu_headroom": 90 if cluster == best else 10})
+    wait_for(
+        lambda: decided(hub, "node-tuning", namespace="tuning") == [best],
+        what=f"OCM decides for {best}",
+        seen=lambda: hub.find(PLACEMENT, "node-tuning", namespace="tuning"),
+    )
+
+
+def delivered(plane: ControlPlane, cluster: str) -> bool:
+    """Whether OCM has brought the scoring configuration to the cluster."""
+    spoke = plane.spokes[cluster].admin
+    return spoke.find("v1/ConfigMap", "dynamic-scoring-config", namespace="dynamic-scoring") is not None
+
+
+def test_kubectl_needs_two_runs_and_nothing_else(
+    tree: Installation, control_plane: ControlPlane, hub: Client
+) -> None:
+    commands = re.findall(r"^    kubectl (.*)$", DOCS.read_text(encoding="utf-8"), re.MULTILINE)
+    assert len(commands) == 5
+    root = tree.fleet.root
+    first, *rest = [command.replace("rendered/", f"{root}/rendered/").split() for command in commands]
+    answer = control_plane.hub.kubectl(*first, check=False)
+    assert answer.returncode != 0
+    assert 'no matches for kind "DynamicScorer"' in answer.stderr
+    for command in rest:
+        control_plane.hub.kubectl(*command)
+    prefer(hub, "cluster1")
+    for cluster in CLUSTERS:
+        wait_for(
+            lambda cluster=cluster: delivered(control_plane, cluster),  # type: ignore[misc]
+            what=f"the configuration is on {cluster}",
+            timeout=90,
+            seen=lambda cluster=cluster: hub.find(WORK, "gitops-dsf-config", namespace=cluster),  # type: ignore[misc]
+        )
+    tree.remove()
+    tree.label_clusters()
+    forget_crds(tree, hub)
+
+
+@pytest.fixture(scope="module")
+def scene(tree: Installation, control_plane: ControlPlane, hub: Client) -> Iterator[Scene]:
+    with ArtifactServer() as artifacts:
+        flux = Flux(
+            binaries=obtain("flux"),
+            processes=control_plane.processes,
+            hub=control_plane.hub,
+            artifacts=artifacts,
+        )
+        flux.start()
+        try:
+            for item in blocks():
+                if item["apiVersion"] != OURS:
+                    hub.apply(item)
+            yield Scene(fleet=tree.fleet, hub=hub, plane=control_plane, flux=flux)
+        finally:
+            for name in reversed(NAMES):
+                hub.delete(KUSTOMIZATION, name, namespace=NAMESPACE)
+            wait_for(lambda: not hub.list(KUSTOMIZATION, namespace=NAMESPACE), what="Flux let go")
+            hub.delete(GIT_REPOSITORY, "fleet", namespace=NAMESPACE)
+            flux.stop()
+
+
+def test_flux_applies_crds_before_what_they_define(scene: Scene) -> None:
+    """In one Kustomization, in the first attempt; the others wait for it."""
+    assert scene.hub.find(CRD_KIND, SCORERS_CRD) is None
+    scene.apply()
+    assert scene.hub.find(DYNAMIC_SCORER, "cpu-headroom", namespace=HUB_NAMESPACE) is not None
+    for cluster in CLUSTERS:
+        wait_for(
+            lambda cluster=cluster: delivered(scene.plane, cluster),  # type: ignore[misc]
+            what=f"the configuration is on {cluster}",
+            timeout=90,
+            seen=lambda cluster=cluster: scene.hub.find(WORK, "gitops-dsf-config", namespace=cluster),  # type: ignore[misc]
+        )
+    for best in CLUSTERS:
+        prefer(scene.hub, best)
+
+
+def test_flux_deletes_what_left_the_tree_and_keeps_crds_and_namespaces(scene: Scene) -> None:
+    """They stay by the annotation that the patches of the page add."""
+    (scene.fleet.root / "apps/tuning.yaml").unlink()
+    scene.fleet.render()
+    for name in (f"customresourcedefinition.{SCORERS_CRD}.yaml", f"namespace.{HUB_NAMESPACE}.yaml"):
+        (scene.fleet.rendered / "platform" / name).unlink()
+    scene.apply()
+    wait_for(
+        lambda: scene.hub.find(PLACEMENT, "node-tuning", namespace="tuning") is None,
+        what="the Placement is gone",
+    )
+    for kind, name in ((CRD_KIND, SCORERS_CRD), ("v1/Namespace", HUB_NAMESPACE)):
+        assert "deletionTimestamp" not in scene.hub.get(kind, name)["metadata"]
+    write(scene.fleet)
+    scene.apply()
+
+
+def test_an_emptied_works_directory_deletes_works_only_with_prune(scene: Scene) -> None:
+    """Argo CD refuses an empty directory, Flux does not. So the page says `prune: false` for works."""
+    works = "gitops-dsf-works-00"
+    for path in (scene.fleet.rendered / "works-00").glob("*.yaml"):
+        path.unlink()
+    scene.apply()
+    for cluster in CLUSTERS:
+        for kind, name in ((WORK, "gitops-dsf-config"), (ADDON, "gitops-dsf-agent")):
+            assert "deletionTimestamp" not in scene.hub.get(kind, name, namespace=cluster)["metadata"]
+    write(scene.fleet)
+    scene.apply()
+    page = scene.hub.get(KUSTOMIZATION, works, namespace=NAMESPACE)["spec"]
+    assert page["prune"] is False
+    scene.hub.patch(KUSTOMIZATION, works, {"spec": {"prune": True}}, namespace=NAMESPACE)
+    for path in (scene.fleet.rendered / "works-00").glob("*.yaml"):
+        path.unlink()
+    scene.apply()
+    for cluster in CLUSTERS:
+        wait_for(
+            lambda cluster=cluster: (  # type: ignore[misc]
+                scene.hub.find(WORK, "gitops-dsf-config", namespace=cluster) is None
+            ),
+            what=f"the work of {cluster} is gone",
+            timeout=90,
+        )
+    scene.hub.patch(KUSTOMIZATION, works, {"spec": {"prune": False}}, namespace=NAMESPACE)
+    write(scene.fleet)
+    scene.apply()
+
+
+def test_flux_applies_nothing_of_a_directory_with_a_kind_that_the_hub_lacks(scene: Scene) -> None:
+    """A ScoredApplication on a hub without Argo CD."""
+    scene.fleet.write("apps/guestbook.yaml", application(FLEET))
+    scene.fleet.render()
+    scene.publish()
+    wait_for(
+        lambda: 'no matches for kind "ApplicationSet"' in scene.flux.ready("gitops-dsf-delivery")[2],
+        what="Flux says what is wrong",
+        seen=lambda: scene.flux.ready("gitops-dsf-delivery"),
+    )
+    assert scene.hub.find(PLACEMENT, "guestbook", namespace=HUB_NAMESPACE) is None
+    (scene.fleet.root / "apps/guestbook.yaml").unlink()
+    write(scene.fleet)
+    scene.apply()
+
+
+def test_the_reconciler_does_not_become_ready_without_the_kinds_of_argocd(scene: Scene) -> None:
+    port = free_port()
+    process = scene.plane.processes.start(
+        "lonely-reconciler",
+        [
+            sys.executable,
+            "-m",
+            "gitops_dsf",
+            "reconcile",
+            f"--kubeconfig={scene.plane.hub.kubeconfig()}",
+            f"--metrics-address=127.0.0.1:{port}",
+        ],
+    )
+    url = f"http://127.0.0.1:{port}"
+
+    def get(path: str) -> httpx.Response:
+        return httpx.get(f"{url}{path}", timeout=5, trust_env=False)
+
+    try:
+        wait_for(
+            lambda: "gitops_dsf_reconciler_leader 1.0" in get("/metrics").text,
+            what="it leads",
+            seen=process.tail,
+        )
+        wait_for(
+            lambda: "applicationsets" in get("/readyz").text,
+            what="it says what is missing",
+            seen=process.tail,
+        )
+        assert get("/readyz").status_code == httpx.codes.SERVICE_UNAVAILABLE
+    finally:
+        scene.plane.processes.stop("lonely-reconciler")
+
+
+def test_nothing_is_deleted_with_the_kustomizations(scene: Scene) -> None:
+    """By deletionPolicy: Orphan."""
+    for name in reversed(NAMES):
+        scene.hub.delete(KUSTOMIZATION, name, namespace=NAMESPACE)
+    wait_for(lambda: not scene.hub.list(KUSTOMIZATION, namespace=NAMESPACE), what="Flux let go")
+    for kind, name, namespace in (
+        (DYNAMIC_SCORER, "cpu-headroom", HUB_NAMESPACE),
+        (WORK, "gitops-dsf-config", "cluster1"),
+        (PLACEMENT, "node-tuning", "tuning"),
+    ):
+        assert "deletionTimestamp" not in scene.hub.get(kind, name, namespace=namespace)["metadata"]
