@@ -284,6 +284,17 @@ async def _scrapes(process: AgentProcess, client: httpx.AsyncClient, coding: str
     return spent[2:]
 
 
+async def _longest_step(bench: Bench, volume: ConfigMapVolume) -> float:
+    """CPU seconds of the longest step while an agent runs for a while."""
+    flags = ["run", "--metrics-address", "127.0.0.1:0", "--splay", "0", *map(str, _flags(bench, volume))]
+    python = bench.command.with_name("python")
+    child = await asyncio.create_subprocess_exec(
+        python, HERE / "canary.py", *flags, stdout=asyncio.subprocess.PIPE
+    )
+    out, _ = await child.communicate()
+    return float(json.loads(out.splitlines()[-1])["cpu"])
+
+
 async def blocks(bench: Bench) -> list[Figure]:
     """The longest step of the event loop, at 20 MB of series and at 50,000 results, the file store
     included.
@@ -303,17 +314,34 @@ async def blocks(bench: Bench) -> list[Figure]:
                 scoreDimensionFormat="${pod}",
             )
         )
-        flags = ["run", "--metrics-address", "127.0.0.1:0", "--splay", "0", *map(str, _flags(bench, volume))]
-        python = bench.command.with_name("python")
-        child = await asyncio.create_subprocess_exec(
-            python, HERE / "canary.py", *flags, stdout=asyncio.subprocess.PIPE
-        )
-        out, _ = await child.communicate()
-        worst = json.loads(out.splitlines()[-1])["cpu"]
+        worst = await _longest_step(bench, volume)
         assert len(scoring.seen) >= 3
         return [
             Figure(
                 "longest step of the event loop, 20 MB of series and 50,000 results", worst * 1000, 20, "ms"
+            )
+        ]
+
+
+async def query(bench: Bench) -> list[Figure]:
+    """A Query scorer with 50,000 series: the longest step of the event loop, and the CPU of a cycle."""
+    rows = [
+        {"metric": one["metric"], "value": [1_700_000_000.123, str(one["score"])]}
+        for one in json.loads(results(50_000))["results"]
+    ]
+    data = {"resultType": "vector", "result": rows}
+    body = json.dumps({"status": "success", "data": data}, separators=(",", ":")).encode()
+    async with HttpFake(lambda _seen: Reply(body=body)) as source:
+        volume = ConfigMapVolume(bench.directory / "config")
+        volume.put(
+            entry("query", scoring="", source=source.url, scoringInterval=3, scoreDimensionFormat="${pod}")
+            | {"scoringEndpoint": "", "scoringType": "Query"}
+        )
+        worst = await _longest_step(bench, volume)
+        assert len(source.seen) >= 3
+        return [
+            Figure(
+                "longest step of the event loop, a Query scorer with 50,000 series", worst * 1000, 50, "ms"
             )
         ]
 
@@ -438,6 +466,7 @@ BENCHES: dict[str, Callable[[Bench], Awaitable[list[Figure]]]] = {
     "scrape": scrape,
     "gzip": gzip_levels,
     "blocks": blocks,
+    "query": query,
     "rest": rest,
     "swaps": swaps,
     "many": many,

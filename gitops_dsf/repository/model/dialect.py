@@ -54,9 +54,8 @@ _VALUES: Final[dict[Place, tuple[str, ...]]] = {
     ("spec", "location"): ("Internal", "External"),
     ("spec", "scoreDestination"): ("AddOnPlacementScore", "None"),
     ("spec", "source", "type"): ("Prometheus", "Kubernetes", "OpenTelemetry", "None"),
-    ("spec", "scoring", "type"): ("API", "Query"),
 }
-"""Enumerations that older texts, and people, write in lower case."""
+"""Upstream's enumerations, which older texts write in lower case."""
 
 
 def find_dialects(document: Document) -> list[Dialect]:

@@ -157,10 +157,8 @@ def series_have_items_of_their_own(context: Context) -> Iterator[Diagnostic]:
             if several is False and (index == 0 or names):
                 continue
             message = f"several series can have the item {template}, and the last one of the answer counts"
-            wanted = f"by ({', '.join(names)}) " if names else ""
-            hint = (
-                f"aggregate them, as in avg {wanted}(...), or write scoreAggregation: Mean, Min, Max or Sum"
-            )
+            wanted = f" by ({', '.join(names)}) " if names else ""
+            hint = f"aggregate them, as in avg{wanted}(...), or write scoreAggregation: Mean, Min, Max or Sum"
             severity = Severity.NOTICE if several is None else None
             yield codes.SERIES_SHARE_ITEM.at(
                 overlay.query.inside(part.offset), message, hint, severity=severity

@@ -142,3 +142,28 @@ async def test_what_cannot_be_checked(
     assert (found, out) == (code, "")
     assert text in errors
     assert len(errors.splitlines()) == 1
+
+
+@pytest.mark.real_time
+async def test_a_query_scorer_and_a_default_score(tmp_path: Path) -> None:
+    """No scoring API is needed, and the note says where a score is the default."""
+
+    def source(seen: Seen) -> Reply:
+        rows = [] if seen.query["query"] == "nothing" else [{"metric": {}, "value": [1, "41.5"]}]
+        return Reply.of({"status": "success", "data": {"resultType": "vector", "result": rows}})
+
+    volume = ConfigMapVolume(tmp_path)
+    async with HttpFake(source) as prometheus:
+        by_query = {"scoringEndpoint": "", "scoringType": "Query", "scoreDimensionFormat": "${scoreName}"}
+        volume.put(
+            entry("cpu", scoring="", source=prometheus.url, **by_query),
+            entry(
+                "gpu", scoring="", source=prometheus.url, **by_query, sourceQuery="nothing", defaultScore=-9
+            ),
+        )
+        code, out, errors = await _check("--config-dir", tmp_path)
+    assert (code, errors) == (0, "")
+    assert "cpu: cpu-score: cpu-score=41\n" in out
+    assert "gpu: gpu-score: gpu-score=-9\n" in out
+    assert "gpu: the source has no series, so this is the default score\n" in out
+    assert "cpu: the source has no series" not in out

@@ -114,7 +114,8 @@ def test_a_scoring_api_still_needs_its_page(kind: str) -> None:
 
 def test_a_wrong_type_is_one_finding() -> None:
     found = findings(scorers=changed("type: Query", "type: query"))
-    assert told(found) == [("DSF020", "7:19")]
+    assert told(found) == [("DSF016", "7:19")]
+    assert "write API or Query" in found[0].hint
 
 
 def test_a_missing_host_is_not_taken_from_a_page() -> None:
