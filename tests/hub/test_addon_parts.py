@@ -1,0 +1,134 @@
+"""What the add-on installs on some clusters only: a ServiceMonitor where the Prometheus operator is, and what
+happens where it is not.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from dsf_wire.constants import ADDON_NAME, AGENT_NAMESPACE
+from tests.hub.controlplane.api import Client, Object
+from tests.hub.controlplane.gitserver import GitServer
+from tests.hub.controlplane.plane import ControlPlane
+from tests.hub.controlplane.waiting import wait_for
+from tests.hub.scenario.fleet import Fleet, settings, write_fleet
+from tests.hub.scenario.installation import ADDON, Installation, installed
+from tests.hub.scenario.spokeagent import DEPLOYMENT, wait_for_deployment
+
+pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd"), pytest.mark.timeout(300)]
+
+OPERATED, BARE = "cluster1", "cluster2"
+MONITOR = "monitoring.coreos.com/v1/ServiceMonitor"
+CRD = "apiextensions.k8s.io/v1/CustomResourceDefinition"
+NAME = "servicemonitors.monitoring.coreos.com"
+SELECTED = {"clusterSelector": {"matchLabels": {"monitoring": "operator"}}}
+
+
+@pytest.fixture
+def operator(control_plane: ControlPlane) -> Iterator[None]:
+    """The operator's kind on one of the two clusters."""
+    spoke = control_plane.spokes[OPERATED].admin
+    schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
+    spoke.apply(
+        {
+            "apiVersion": "apiextensions.k8s.io/v1",
+            "kind": "CustomResourceDefinition",
+            "metadata": {"name": NAME},
+            "spec": {
+                "group": "monitoring.coreos.com",
+                "scope": "Namespaced",
+                "names": {
+                    "kind": "ServiceMonitor",
+                    "listKind": "ServiceMonitorList",
+                    "plural": "servicemonitors",
+                    "singular": "servicemonitor",
+                },
+                "versions": [{"name": "v1", "served": True, "storage": True, "schema": schema}],
+            },
+        }
+    )
+    wait_for(lambda: spoke.path(MONITOR), what="the cluster serves ServiceMonitors")
+    yield
+    spoke.delete(CRD, NAME)
+
+
+@pytest.fixture
+def installation(
+    control_plane: ControlPlane, operator: None, argocd: object, git_server: GitServer
+) -> Iterator[Installation]:
+    fleet = Fleet(repository=git_server.create("addon-parts"), name="addonparts")
+    write_fleet(fleet, clusters=[OPERATED, BARE])
+    configure(fleet, SELECTED)
+    path = fleet.root / f"clusters/{OPERATED}.yaml"
+    path.write_text(path.read_text(encoding="utf-8").replace("labels:", "labels:\n    monitoring: operator"))
+    fleet.render()
+    with installed(fleet, control_plane, clusters=(OPERATED, BARE)) as installation:
+        for name in (OPERATED, BARE):
+            wait_for_deployment(control_plane, name)
+        yield installation
+
+
+def configure(fleet: Fleet, monitor: dict[str, Any] | None) -> None:
+    changed = settings(fleet)
+    changed["spec"]["agent"] = {} if monitor is None else {"serviceMonitor": monitor}
+    fleet.write("gitops-dsf.yaml", changed)
+
+
+def test_a_service_monitor_comes_where_the_operator_is_and_goes_again(
+    installation: Installation, hub: Client
+) -> None:
+    spokes = installation.plane.spokes
+    monitor = wait_for(
+        lambda: spokes[OPERATED].admin.find(MONITOR, ADDON_NAME, namespace=AGENT_NAMESPACE),
+        what="the ServiceMonitor is on the cluster with the operator",
+        timeout=60,
+        seen=lambda: hub.find(ADDON, ADDON_NAME, namespace=OPERATED),
+    )
+    assert monitor["spec"]["endpoints"][0]["relabelings"] == [
+        {"targetLabel": "cluster", "replacement": OPERATED}
+    ]
+    wait_for(lambda: applied(hub, BARE) == "True", what="the other cluster lacks nothing", timeout=60)
+
+    # The name of such a template stays, and OCM rolls out its new content.
+    configure(installation.fleet, {**SELECTED, "interval": "1m"})
+    installation.fleet.render()
+    installation.apply()
+    wait_for(
+        lambda: (
+            spokes[OPERATED].admin.get(MONITOR, ADDON_NAME, namespace=AGENT_NAMESPACE)["spec"]["endpoints"][
+                0
+            ]["interval"]
+            == "1m"
+        ),
+        what="the changed template is on the cluster",
+        timeout=60,
+    )
+
+    configure(installation.fleet, {})
+    installation.fleet.render()
+    installation.apply()
+    wait_for(
+        lambda: applied(hub, BARE) == "False",
+        what="the other cluster reports that it has no such kind",
+        timeout=60,
+        seen=lambda: hub.find(ADDON, ADDON_NAME, namespace=BARE),
+    )
+    assert spokes[BARE].admin.find(DEPLOYMENT, ADDON_NAME, namespace=AGENT_NAMESPACE) is not None
+
+    configure(installation.fleet, None)
+    installation.fleet.render()
+    installation.apply()
+    wait_for(
+        lambda: spokes[OPERATED].admin.find(MONITOR, ADDON_NAME, namespace=AGENT_NAMESPACE) is None,
+        what="it is gone",
+        timeout=60,
+    )
+    wait_for(lambda: applied(hub, BARE) == "True", what="all is applied again", timeout=60)
+
+
+def applied(hub: Client, cluster: str) -> str:
+    """The condition ManifestApplied of the add-on."""
+    found: Object = hub.get(ADDON, ADDON_NAME, namespace=cluster)
+    conditions = found.get("status", {}).get("conditions") or []
+    return next((str(one["status"]) for one in conditions if one["type"] == "ManifestApplied"), "")
