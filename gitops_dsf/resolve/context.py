@@ -81,6 +81,14 @@ class Context:
         """
         return (overlay for found in self.variants.values() for overlay in found)
 
+    @property
+    def each_type(self) -> Iterator[Overlay]:
+        """Every well-formed scorer, with each type of source that it asks. Rules about queries read these, so
+        that a query is parsed once for many variants.
+        """
+        for found in self.variants.values():
+            yield from {overlay.source_type.value: overlay for overlay in found}.values()
+
     def waits_for_lock(self, scorer: Item[DynamicScorer]) -> bool:
         """Whether required fields come from the scorer's /config, and no lock has them yet."""
         return any(map(awaits_lock, self.variants[scorer.name]))

@@ -97,4 +97,4 @@ def histories_fit_into_memory(context: Context) -> Iterator[Diagnostic]:
 
 
 def _of_kubernetes(context: Context) -> Iterator[Overlay]:
-    return (overlay for overlay in context.each_variant if overlay.kind_of_source == SOURCE_TYPE)
+    return (overlay for overlay in context.each_type if overlay.kind_of_source == SOURCE_TYPE)

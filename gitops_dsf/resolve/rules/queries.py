@@ -21,7 +21,7 @@ MAX_QUERY = 65_536
 
 def queries_parse(context: Context) -> Iterator[Diagnostic]:
     """Every PromQL expression must parse and return an instant vector or a scalar."""
-    for overlay in context.each_variant:
+    for overlay in context.each_type:
         for part, checked in _parsed(overlay) if _dialect(overlay) == "PromQL" else []:
             for mistake in checked.mistakes:
                 where = overlay.query.inside(part.offset + mistake.offset)
@@ -42,7 +42,7 @@ def unchecked_queries_are_named(context: Context) -> Iterator[Diagnostic]:
     """Reports queries in a language without a parser here: neither their syntax nor their
     labels are checked.
     """
-    for overlay in context.each_variant:
+    for overlay in context.each_type:
         dialect = _dialect(overlay)
         if dialect == "PromQL" or overlay.kind_of_source != "Prometheus" or not overlay.query.value:
             continue
@@ -95,7 +95,7 @@ def placeholders_can_be_filled(context: Context) -> Iterator[Diagnostic]:
     `meta` is always set by the scoring API (docs/contributing/upstream-agent.md#scores), so it is reported
     only if there is none.
     """
-    for overlay in context.each_variant:
+    for overlay in context.each_type:
         scorer = overlay.scorer
         keeps = _labels_of(overlay)
         if keeps is None:
@@ -142,7 +142,7 @@ def series_have_items_of_their_own(context: Context) -> Iterator[Diagnostic]:
     """Of several series with the same item name, scoreAggregation Last takes the last one of the answer. No
     metric source promises an order.
     """
-    for overlay in context.each_variant:
+    for overlay in context.each_type:
         scorer = overlay.scorer
         if not overlay.scored_by_query or scorer.document.has(("spec", "scoreAggregation")):
             continue
