@@ -320,6 +320,14 @@ def _locks() -> Iterator[tuple[str, Documents]]:
         locked("scoring: {host: 'http://api.b'}", settings=""),
     )
     yield "a lock of nobody", {"locks": LOCK.replace("name: cpu", "name: xyz")}
+    yield "a lock of cpuu", {"locks": LOCK.replace("name: cpu", "name: cpuu")}
+    yield (
+        "a lock that fills a null",
+        locked(
+            "source: {params: {query: down}}",
+            source("host: http://prom.a:9090, params: {query: null, range: 60, step: 60}", FULL),
+        ),
+    )
     yield "a lock of a scorer with a mistake", locked("", FULL.replace("interval: 60", "interval: x"))
     yield "a lock of a scorer without sync", locked("", SCORER)
     yield "no lock", {"scorers": FULL}
@@ -433,6 +441,13 @@ def _masks() -> Iterator[tuple[str, Documents]]:
         },
     )
     yield (
+        "a mask beside a scorer without a score name",
+        {
+            "config": masks("{clusterName: prod-1, scoreName: xyz}"),
+            "scorers": both(SCORER, second().replace("name: gpu_score, ", "")),
+        },
+    )
+    yield (
         "a mask without scores",
         {
             "config": masks("{clusterName: prod-1, scoreName: 'x*'}"),
@@ -502,6 +517,7 @@ def _selectors() -> Iterator[tuple[str, Documents]]:
         "{matchExpressions: [{key: 3, operator: Exists}]}",
         f"{{matchExpressions: [{{key: {'k' * 61}!, operator: Exists}}]}}",
         f"{{matchExpressions: [{{key: {'k' * 59}!, operator: Exists}}]}}",
+        f"{{matchExpressions: [{{key: {'k' * 60}!, operator: Exists}}]}}",
         "{matchExpressions: [{key: a}]}",
         "{matchExpressions: [{key: a, operator: in}]}",
         "{matchExpressions: [{key: a, operator: In}]}",
@@ -1061,6 +1077,10 @@ def _application_sets() -> Iterator[tuple[str, Documents]]:
     ):
         yield f"template with {new}", {"apps": generator(f"{CONFIG}, {LABELS}").replace(old, new)}
     yield (
+        "a label of a list",
+        {"apps": generator(f"{CONFIG}, labelSelector: {{matchLabels: {{{label}: [p]}}}}")},
+    )
+    yield (
         "a score in a generator",
         {"apps": generator(f"{CONFIG}, {LABELS}, values: {{a: '{{{{.score}}}}'}}")},
     )
@@ -1372,6 +1392,99 @@ def _urls() -> Iterator[tuple[str, Documents]]:
         )
 
 
+def variants(*texts: str) -> str:
+    return (
+        "apiVersion: gitops-dsf.io/v1alpha1\nkind: MetricSource\n"
+        f"metadata: {{name: platform}}\nspec: {{variants: [{', '.join(f'{{{text}}}' for text in texts)}]}}\n"
+    )
+
+
+def _metric_sources() -> Iterator[tuple[str, Documents]]:
+    uses = source("ref: platform, params: {query: up, range: 60, step: 60}")
+    host, other = "host: 'http://prom.svc:9090'", "host: 'http://thanos.svc'"
+    prod, edge = "clusterSelector: {matchLabels: {env: prod}}", "clusterSelector: {matchLabels: {env: edge}}"
+    fleet = both(CLUSTER, cluster("edge-1", "env: edge"), cluster("edge-2", "env: edge"))
+    for texts in (
+        (host,),
+        (f"{host}, {prod}",),
+        (f"{host}, {edge}",),
+        (f"{host}, {prod}", f"{other}, {edge}"),
+        (f"{host}, {prod}", f"{other}, {prod}", f"{other}, {edge}"),
+        (host, f"{other}, {edge}"),
+        (f"{host}, clusterSelector: {{}}", f"{other}, {edge}"),
+        (f"{host}, clusterSelector: {{matchExpressions: [{{key: env, operator: Exists}}]}}", other),
+        (f"{host}, clusterSelector: {{matchLabels: {{env: 'a b'}}}}",),
+        (f"{host}, {prod}", f"{other}, clusterSelector: {{matchLabels: {{env: 'a b'}}}}"),
+        (
+            f"{host}, auth: {{tokenSecretRef: {{name: t, key: k}}}}",
+            f"{other}, auth: {{tokenSecretRef: {{name: t, key: k}}}}",
+        ),
+        (f"{host}, auth: {{tokenSecretRef: {{name: bootstrap-hub-kubeconfig, key: k}}}}",),
+        ("host: 'https://prom.example.com', auth: {tokenSecretRef: {name: t, key: k}}",),
+        ("host: 'http://prom.example.com', auth: {tokenSecretRef: {name: t, key: k}}",),
+        ("host: 'https://prom.example.com', auth: {serviceAccountToken: true}",),
+        ("host: 'http://169.254.169.254'",),
+        ("host: 'ftp://a'",),
+        (f"{host}, path: '/a?b'",),
+        (f"{host}, headers: [{{name: X-Scope-OrgID, value: a}}]",),
+        (f"{host}, headers: [{{name: X-A, value: a}}, {{name: x-a, value: b}}]",),
+        (f"{host}, headers: [{{name: Authorization, value: a}}]",),
+        (f"{host}, headers: [{{name: Host, value: a}}, {{name: 'a b', value: a}}, {{name: A, value: ä}}]",),
+        (f"{host}, clientCertificate: {{secretRef: {{name: c}}}}",),
+        ("host: 'https://prom.svc', clientCertificate: {secretRef: {name: c}}",),
+    ):
+        documents = {"config": variants(*texts), "clusters": fleet}
+        title = f"MetricSource of {'; '.join(texts)}"
+        yield title, {**documents, "scorers": uses}
+        yield f"{title}, unused", documents
+        yield (
+            f"{title} beside a broken cluster",
+            {**documents, "scorers": uses, "clusters": both(fleet, cluster("x", "env: [a]"))},
+        )
+        yield (
+            f"{title}, for prod",
+            {**documents, "scorers": below("clusterSelector: {matchLabels: {env: prod}}", uses)},
+        )
+        yield f"{title}, suspended", {**documents, "scorers": below("suspend: true", uses)}
+        yield (
+            f"{title}, for a selector with a mistake",
+            {**documents, "scorers": below("clusterSelector: {matchLabels: {env: 'a b'}}", uses)},
+        )
+    for ref in ("platfrm", "xyz"):
+        yield (
+            f"source.ref {ref}",
+            {"config": variants(host), "scorers": uses.replace("ref: platform", f"ref: {ref}")},
+        )
+        yield (
+            f"source.ref {ref} without MetricSources",
+            {"scorers": uses.replace("ref: platform", f"ref: {ref}")},
+        )
+    yield "source.ref of a MetricSource with a mistake", {"config": variants("host: 3"), "scorers": uses}
+    yield (
+        "an unused MetricSource beside a broken scorer",
+        {"config": variants(host), "scorers": SCORER.replace("interval: 60", "interval: x")},
+    )
+    for field in (
+        "type: Prometheus",
+        "host: http://prom:9090",
+        "path: /p",
+        "auth: {serviceAccountToken: true}",
+        "dialect: MetricsQL",
+    ):
+        yield (
+            f"source.ref and {field}",
+            {"config": variants(host), "scorers": uses.replace("ref:", f"{field}, ref:")},
+        )
+    yield (
+        "source.ref with the upstream controller",
+        {
+            "config": variants(host),
+            "settings": UPSTREAM,
+            "scorers": uses.replace("  scoreRange: {min: 0, max: 1}\n", ""),
+        },
+    )
+
+
 def _upstream() -> Iterator[tuple[str, Documents]]:
     def upstream(text: str, **more: str) -> Documents:
         return {"settings": UPSTREAM, "scorers": text.replace("  scoreRange: {min: 0, max: 1}\n", ""), **more}
@@ -1426,6 +1539,17 @@ def _upstream() -> Iterator[tuple[str, Documents]]:
 
 
 def _others() -> Iterator[tuple[str, Documents]]:
+    digests = settings("requireImageDigests: true")
+    yield "images without digests", {"settings": digests}
+    for image in ("r/c:1", f"r/c@sha256:{'0a' * 32}"):
+        yield (
+            f"images without digests and receiver {image}",
+            {
+                "settings": settings(
+                    f"agent: {{openTelemetry: {{image: '{image}', collectorNamespaces: [otel]}}}}", digests
+                )
+            },
+        )
     yield "no settings", {"settings": ""}
     yield "settings with a mistake", {"settings": SETTINGS.replace("spec: {", "spec: {x: 1, ")}
     yield "scorers without fields", {"scorers": SCORER.replace("{name: cpu_score, interval: 60}", "{}")}
@@ -1461,6 +1585,7 @@ CASES: Mapping[str, Documents] = dict(
         _credentials,
         _secrets,
         _urls,
+        _metric_sources,
         _upstream,
         _others,
     )
