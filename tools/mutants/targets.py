@@ -50,6 +50,18 @@ TARGETS: Final[Mapping[str, Target]] = {
             "tests/integration/agent/test_deletion.py",
         ),
     ),
+    "kubernetes": Target(
+        sources=(
+            "agent/dsf_agent/kubernetes/*.py",
+            "agent/dsf_agent/fetch/kubernetes.py",
+            "wire/dsf_wire/measures.py",
+        ),
+        tests=(
+            "tests/unit/agent/kubernetes/test_*.py",
+            "tests/unit/wire/test_measures.py",
+            "tests/integration/agent/test_kubernetes_source.py",
+        ),
+    ),
     "credentials": Target(
         sources=("agent/dsf_agent/endpoints/credentials.py",),
         tests=(

@@ -7,18 +7,29 @@ from dataclasses import dataclass
 from typing import Final
 
 SNAPSHOT_BYTES: Final = 200
-"""What a snapshot needs besides its values."""
+"""What a snapshot needs besides its values and labels."""
 VALUE_BYTES: Final = 8
+KEY_BYTES: Final = 150
+"""What the labels of a series need besides their text. Snapshots with the same series share them."""
 
 Key = bytes
 """The labels of a series as JSON."""
 
 
+class _Places:
+    """Where each series has its value. Snapshots with the same series share it."""
+
+    def __init__(self, keys: Sequence[Key]) -> None:
+        self.index = {key: place for place, key in enumerate(keys)}
+        self.size = sum(KEY_BYTES + len(key) for key in keys)
+        self.users = 0
+        """Number of snapshots."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Snapshot:
     at: float
-    places: dict[Key, int]
-    """Where each series has its value. Snapshots with the same series share it."""
+    places: _Places
     values: "array[float]"
 
     @property
@@ -42,7 +53,7 @@ class History:
 
     @property
     def size(self) -> int:
-        """Bytes of all snapshots, without the labels."""
+        """Bytes of all snapshots and their labels."""
         return self._size
 
     def __len__(self) -> int:
@@ -61,10 +72,8 @@ class History:
             self._size = 0
             last = None
         keys = [key for key, _ in samples]
-        places = last.places if last is not None and list(last.places) == keys else dict(_numbered(keys))
-        snapshot = _Snapshot(at=at, places=places, values=array("d", (value for _, value in samples)))
-        self._snapshots.append(snapshot)
-        self._size += snapshot.size
+        places = last.places if last is not None and list(last.places.index) == keys else _Places(keys)
+        self._add(_Snapshot(at=at, places=places, values=array("d", (value for _, value in samples))))
         while self._snapshots[0].at < at - self.seconds:
             self._drop()
             self.shortened = False
@@ -75,14 +84,20 @@ class History:
     def points(self, key: Key, *, since: float, before: float) -> Iterator[tuple[float, float]]:
         """Times and values of one series, ``since`` included and ``before`` not."""
         for snapshot in self._snapshots:
-            place = snapshot.places.get(key)
+            place = snapshot.places.index.get(key)
             if place is not None and since <= snapshot.at < before:
                 yield snapshot.at, snapshot.values[place]
 
+    def _add(self, snapshot: _Snapshot) -> None:
+        self._snapshots.append(snapshot)
+        self._size += snapshot.size
+        if not snapshot.places.users:
+            self._size += snapshot.places.size
+        snapshot.places.users += 1
+
     def _drop(self) -> None:
-        self._size -= self._snapshots.popleft().size
-
-
-def _numbered(keys: Sequence[Key]) -> Iterator[tuple[Key, int]]:
-    for place, key in enumerate(keys):
-        yield key, place
+        snapshot = self._snapshots.popleft()
+        self._size -= snapshot.size
+        snapshot.places.users -= 1
+        if not snapshot.places.users:
+            self._size -= snapshot.places.size

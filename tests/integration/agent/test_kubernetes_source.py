@@ -162,6 +162,23 @@ async def test_a_range_has_points_at_multiples_of_the_step_and_the_present(scene
         assert {value for _, value in points} == {"2"}
 
 
+async def test_a_long_history_arrives_whole_and_in_order(scene: Scene) -> None:
+    """1,000 points of each of three nodes, which are written in several batches."""
+    scene.volume.put(
+        scene.entry("node_ready", sourceRange=2000, sourceStep=2, scoringInterval=2100, name="long")
+    )
+    async with scene.agent() as agent:
+        await until(lambda: agent.scorer()["state"] == "running", what="scored")
+        await asyncio.sleep(4300)
+        found = scene.sent()
+        assert [one["metric"]["node"] for one in found] == ["a", "b", "c"]
+        for one in found:
+            times = [at for at, _ in one["values"]]
+            assert times == sorted(set(times))
+            assert 1000 <= len(times) <= 1002
+            assert {value for _, value in one["values"]} == {"1"}
+
+
 async def test_a_measure_is_the_score_without_a_scoring_api(scene: Scene) -> None:
     """With scoringType Query. A change of the cluster is published within seconds."""
     scene.volume.put(

@@ -1,6 +1,6 @@
 """The history of a scorer is limited in time and in bytes."""
 
-from dsf_agent.kubernetes.history import SNAPSHOT_BYTES, VALUE_BYTES, History
+from dsf_agent.kubernetes.history import KEY_BYTES, SNAPSHOT_BYTES, VALUE_BYTES, History
 
 
 def points(history: History, key: bytes) -> list[tuple[float, float]]:
@@ -28,15 +28,27 @@ def test_series_come_and_go() -> None:
 
 def test_the_oldest_points_go_when_there_are_too_many_bytes() -> None:
     """The last snapshot always stays, however large it is."""
-    each = SNAPSHOT_BYTES + 2 * VALUE_BYTES
-    history = History(step=1, seconds=3600, most_bytes=3 * each)
+    each, labels = SNAPSHOT_BYTES + 2 * VALUE_BYTES, 2 * (KEY_BYTES + 1)
+    history = History(step=1, seconds=3600, most_bytes=3 * each + labels)
     for at in range(10):
         history.record([(b"a", 0.0), (b"b", 0.0)], at=at)
-    assert (len(history), history.size, history.shortened) == (3, 3 * each, True)
+    assert (len(history), history.size, history.shortened) == (3, 3 * each + labels, True)
     assert [at for at, _ in points(history, b"a")] == [7, 8, 9]
     history.most_bytes = 1
     history.record([(b"a", 0.0)], at=10)
     assert [at for at, _ in points(history, b"a")] == [10]
+
+
+def test_labels_count_as_long_as_a_point_needs_them() -> None:
+    """Nodes that come and go in every step need new labels each time."""
+    history = History(step=1, seconds=3, most_bytes=100_000)
+    for at in range(20):
+        history.record([(b"node-%02d" % at, 1.0)], at=at)
+    each = SNAPSHOT_BYTES + VALUE_BYTES + KEY_BYTES + len(b"node-00")
+    assert (len(history), history.size) == (4, 4 * each)
+    for at in range(20, 30):
+        history.record([(b"node", 1.0)], at=at)
+    assert history.size == 4 * (SNAPSHOT_BYTES + VALUE_BYTES) + KEY_BYTES + len(b"node")
 
 
 def test_a_clock_that_is_set_back_does_not_disturb_the_order() -> None:
