@@ -112,11 +112,6 @@ class Cluster:
         """Stops everything."""
         await self.follow(())
 
-    @property
-    def follows(self) -> bool:
-        """Whether nodes and pods are followed."""
-        return self._task is not None
-
     def history(self, name: str) -> History | None:
         """The history of a scorer, if it has one."""
         recording = self._recordings.get(name)

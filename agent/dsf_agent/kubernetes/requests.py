@@ -84,7 +84,6 @@ def effective(spec: PodSpec, status: PodStatus) -> Requests:
             found = _of_container(container, statuses, infeasible=infeasible)
             _add(total, found)
             _add(sidecars, found)
-            _raise(most, sidecars)
         else:
             during = _read(container.resources)
             _add(during, sidecars)

@@ -188,6 +188,7 @@ async def test_a_measure_is_the_score_without_a_scoring_api(scene: Scene) -> Non
             scoringEndpoint="",
             scoreRange={"min": 0, "max": 1, "outputMin": 0, "outputMax": 100},
             publish={"deadband": 0, "minIntervalSeconds": 0},
+            sourceRange=60,
         )
     )
     async with scene.agent() as agent:
@@ -202,6 +203,8 @@ async def test_a_measure_is_the_score_without_a_scoring_api(scene: Scene) -> Non
         await until(lambda: scene.published()["cpu-scorec"] == 25, what="published again", seconds=15)
         assert scene.published() == {"cpu-score": 75, "cpu-scorea": 75, "cpu-scoreb": 100, "cpu-scorec": 25}
         assert agent.scorer()["state"] == "running"
+        # Its score is the present value, so nothing is recorded, whatever the entry says.
+        assert agent.agent._adapters.cluster.history("cpu") is None
     assert scene.scoring.seen == []
 
 
@@ -282,6 +285,16 @@ async def test_usage_comes_from_the_metrics_api(scene: Scene) -> None:
         assert "needs get and list on nodes of metrics.k8s.io" in agent.scorer()["message"]
 
 
+async def test_a_usage_that_is_none_fails_the_cycle(scene: Scene) -> None:
+    scene.api.usage = {"a": {"cpu": "much", "memory": "1Gi"}}
+    scene.volume.put(scene.entry("cpu_used_cores"))
+    async with scene.agent() as agent:
+        await until(lambda: agent.scorer()["reason"] == "invalid_body", what="it failed")
+        assert "did not answer with a NodeMetricsList: 'much' is not a quantity" in agent.scorer()["message"]
+        scene.api.usage = {"a": {"cpu": "1", "memory": "1Gi"}}
+        await until(lambda: agent.scorer()["state"] == "running", what="it works")
+
+
 async def test_a_missing_right_is_named(scene: Scene) -> None:
     """The cycle fails at once and does not wait for the time-out. It works again soon after the right was
     given.
@@ -333,6 +346,8 @@ async def test_an_api_server_that_is_silent_is_noticed(scene: Scene) -> None:
         scene.api.refused |= {"nodes": 503, "pods": 503}
         scene.api.end_watches()
         await until(lambda: agent.scorer()["reason"] == "server_error", what="noticed")
+        assert agent.scorer()["message"].startswith(("GET /api/v1/", "WATCH /api/v1/"))
+        assert "503" in agent.scorer()["message"]
 
 
 async def test_objects_that_cannot_be_read_do_not_disturb_others(

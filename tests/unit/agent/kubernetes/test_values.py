@@ -151,6 +151,25 @@ def test_sums_depend_only_on_the_pods_that_are_there(changes: list[tuple[str, Po
     assert (changing.pending, changing.unschedulable) == (fresh.pending, fresh.unschedulable)
 
 
+def test_a_node_without_the_resource_has_no_value() -> None:
+    """A node that does not say how much memory it has is left out of measures of memory only."""
+    found = totals(node("a", cpu="4", memory="8Gi"), node("silent", cpu="2"))
+    assert samples(selection("cpu_allocatable_cores"), totals=found, usage={}) == [Sample((), 6.0)]
+    assert samples(selection("memory_available_ratio"), totals=found, usage={}) == [Sample((), 1.0)]
+    per_node = samples(selection("node_memory_allocatable_bytes"), totals=found, usage={})
+    assert per_node == [Sample((("node", "a"),), 8 * 2**30)]
+
+
+def test_nothing_is_kept_of_a_node_without_pods() -> None:
+    """Nodes of an autoscaled cluster come and go under new names."""
+    found = Totals()
+    key, one = objects.pod(raw(pod("one", on="a", cpu="1")))
+    found.pod_changed(key, None, one)
+    assert found.requested("a") == {"cpu": NANOS, "pods": NANOS}
+    found.pod_changed(key, one, None)
+    assert found.requested("a") == {}
+
+
 def test_equal_requests_are_one_object() -> None:
     """30,000 pods of a few Deployments share them."""
     first, second = (objects.pod(raw(pod(name, on="a", cpu="1", memory="1Gi")))[1] for name in "xy")
