@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from dsf_wire.constants import default_ttl_seconds
+from dsf_wire.constants import RUNS_ON_HUB, default_ttl_seconds
 from dsf_wire.scorename import sanitise
 from gitops_dsf.hub.metadata import Condition, Metadata
 from gitops_dsf.hub.objects import LabelSelector
@@ -83,6 +83,7 @@ class ScorerSpec(
     rename={
         "config_url": "configURL",
         "mode": "configSyncMode",
+        "runs_on": "runsOn",
         "destination": "scoreDestination",
         "ttl": "scoreTTLSeconds",
         "selector": "clusterSelector",
@@ -94,6 +95,7 @@ class ScorerSpec(
     description: str = ""
     config_url: str = ""
     mode: str = "None"
+    runs_on: str = "Spokes"
     destination: str = PUBLISHED
     ttl: int = 0
     """0 means the default; see DynamicScorer.ttl."""
@@ -166,6 +168,11 @@ class DynamicScorer(Struct, frozen=True):
         """Whether agents read metrics, on some clusters at least, that OpenTelemetry collectors push."""
         source = self.spec.source
         return PUSHED in (source.type, *(variant.type for variant in source.variants))
+
+    @property
+    def on_hub(self) -> bool:
+        """Whether the hub scorer runs it, and no agent."""
+        return self.spec.runs_on == RUNS_ON_HUB
 
     @property
     def publishes(self) -> bool:

@@ -8,7 +8,7 @@ from typing import Annotated, Final
 
 from msgspec import Meta, Struct
 
-from dsf_wire.constants import AGENT_MANAGER
+from dsf_wire.constants import AGENT_MANAGER, RUNS_ON_HUB, RUNS_ON_LABEL
 from dsf_wire.ownership import STATUS, FieldsOwner
 from gitops_dsf.hub.metadata import Int32, Timestamp
 
@@ -23,8 +23,14 @@ class ScoreStatus(Struct, frozen=True, rename="camel", gc=False):
     valid_until: Timestamp | None = None
 
 
-class ScoreLabels(Struct, frozen=True, gc=False, rename={"managed_by": "app.kubernetes.io/managed-by"}):
+class ScoreLabels(
+    Struct,
+    frozen=True,
+    gc=False,
+    rename={"managed_by": "app.kubernetes.io/managed-by", "runs_on": RUNS_ON_LABEL},
+):
     managed_by: str = ""
+    runs_on: str = ""
 
 
 class ScoreMetadata(Struct, frozen=True, gc=False):
@@ -34,8 +40,13 @@ class ScoreMetadata(Struct, frozen=True, gc=False):
 
     @property
     def ours(self) -> bool:
-        """Whether an agent of gitops-dsf wrote the object."""
+        """Whether an agent of gitops-dsf or the hub scorer wrote the object."""
         return self.labels is not None and self.labels.managed_by == AGENT_MANAGER
+
+    @property
+    def on_hub(self) -> bool:
+        """Whether the hub scorer wrote the object."""
+        return self.labels is not None and self.labels.runs_on == RUNS_ON_HUB
 
 
 class AddOnPlacementScore(Struct, frozen=True, gc=False):

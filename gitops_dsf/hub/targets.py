@@ -57,6 +57,7 @@ class TargetClusters:
             name: max(clusters[name].created, staying.get(name, 0.0))
             for name in (present if addons is None else present & staying.keys())
         }
+        self._joined = {name: clusters[name].created for name in present}
         self._agents = frozenset(self._since)
 
     @property
@@ -69,9 +70,11 @@ class TargetClusters:
         """Whether the hub has the masks."""
         return self.masks is not None
 
-    def since(self, cluster: str) -> float:
-        """Since when both the cluster and its add-on exist, in seconds since 1970."""
-        return self._since.get(cluster, 0.0)
+    def since(self, cluster: str, scorer: DynamicScorer) -> float:
+        """Since when the cluster exists, in seconds since 1970; where an agent runs the scorer, since when
+        its add-on exists, too.
+        """
+        return (self._joined if scorer.on_hub else self._since).get(cluster, 0.0)
 
     def masked(self, score_name: str) -> frozenset[str]:
         """Clusters that masks exclude from a score."""
@@ -80,13 +83,12 @@ class TargetClusters:
         )
 
     def selected(self, scorer: DynamicScorer) -> frozenset[str]:
-        """Clusters with an agent that the scorer's selector matches, masked or not."""
+        """Clusters that the scorer's selector matches, masked or not; where agents run the scorer, only those
+        that have one.
+        """
         selector = scorer.spec.selector
-        return (
-            self._agents
-            if selector is None
-            else self._clusters.select(lenient_selector(selector)) & self._agents
-        )
+        able = self._clusters.everything if scorer.on_hub else self._agents
+        return able if selector is None else self._clusters.select(lenient_selector(selector)) & able
 
     def expected(self, scorer: DynamicScorer) -> frozenset[str]:
         """Clusters where a scorer should publish; none if it is suspended in git or publishes nothing."""

@@ -53,12 +53,15 @@ class Selection:
         return _matches(name, self.claims) or name in CLAIMS
 
     def and_asked_for(self, documents: Iterable[Document]) -> "Selection":
-        """Returns this selection, extended by every label and claim that a selector of the
-        repository names.
+        """Returns this selection, extended by every label and claim that a selector of the repository names,
+        or that a scorer on the hub recognises clusters by.
         """
         labels: set[str] = set()
         claims: set[str] = set()
         for document in documents:
+            if document.kind == "DynamicScorer":
+                for kind, name in _identity(document.data):
+                    (claims if kind == "claim" else labels).add(name)
             if document.kind != "ManagedCluster":
                 for field, selector in _selectors(document.data):
                     (claims if field == "claimSelector" else labels).update(_keys(selector))
@@ -85,6 +88,17 @@ def _selectors(value: Any, field: str = "") -> Iterator[tuple[str, Mapping[str, 
     elif isinstance(value, list):
         for item in value:
             yield from _selectors(item, field)
+
+
+def _identity(scorer: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yields the claim or label in spec.source.clusterLabel."""
+    found: Any = scorer
+    for field in ("spec", "source", "clusterLabel"):
+        found = found.get(field) if isinstance(found, Mapping) else None
+    for kind in ("claim", "label"):
+        name = found.get(kind) if isinstance(found, Mapping) else None
+        if isinstance(name, str):
+            yield kind, name
 
 
 def _keys(selector: Mapping[str, Any]) -> Iterator[str]:

@@ -1,14 +1,24 @@
 """Builds a plan from a resolved repository."""
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
+from dsf_wire.clusters import FleetCluster
 from dsf_wire.summary import Summary
-from gitops_dsf.plan.summaries import summarise
-from gitops_dsf.plan.types import AddOnParts, Binding, ClusterWork, Configuration, Plan, Receiver
+from gitops_dsf.plan.summaries import cluster_label, summarise
+from gitops_dsf.plan.types import (
+    AddOnParts,
+    Binding,
+    ClusterWork,
+    Configuration,
+    HubScoring,
+    Plan,
+    Receiver,
+)
 from gitops_dsf.repository.model.cluster import ManagedCluster
-from gitops_dsf.repository.model.repository import Agent
+from gitops_dsf.repository.model.repository import Agent, Egress
 from gitops_dsf.resolve.credentials import credentials
+from gitops_dsf.resolve.identities import identity_of
 from gitops_dsf.resolve.types import EffectiveScorer, Resolved
 
 
@@ -18,8 +28,9 @@ def build(resolved: Resolved) -> Plan:
     """
     repository = resolved.repository
     works: tuple[ClusterWork, ...] = ()
+    hub_scoring = None
     if repository.spec.delivery.mode == "ManifestWork":
-        works = _works(resolved)
+        works, hub_scoring = _works(resolved), _hub_scoring(resolved)
     return Plan(
         repository=repository,
         scorers=resolved.scorers,
@@ -27,6 +38,7 @@ def build(resolved: Resolved) -> Plan:
         open_scorers=resolved.open_scorers,
         scoring_config=resolved.scoring_config,
         works=works,
+        hub_scoring=hub_scoring,
         bindings=_bindings(resolved),
         placements=resolved.placements,
         applications=resolved.applications,
@@ -60,7 +72,7 @@ def shard_of(cluster: str, shards: int) -> int:
 
 
 def _works(resolved: Resolved) -> tuple[ClusterWork, ...]:
-    scorers = {scorer.name: scorer for scorer in resolved.scorers}
+    scorers = {scorer.name: scorer for scorer in resolved.scorers if not scorer.on_hub}
     summaries = _Summaries()
     sources: dict[tuple[str, ...], tuple[str, ...]] = {}
     configurations: dict[tuple[tuple[str, ...], tuple[int | None, ...]], Configuration] = {}
@@ -68,18 +80,18 @@ def _works(resolved: Resolved) -> tuple[ClusterWork, ...]:
     works = []
     for cluster in resolved.clusters:
         name = cluster.metadata.name
-        names = resolved.targets[name]
+        if name not in resolved.agents:
+            continue
+        names = tuple(scorer for scorer in resolved.targets[name] if scorer in scorers)
         if names not in sources:
             sources[names] = _sources_of([scorers[scorer] for scorer in names])
         key = names, tuple(resolved.source_variants[source].get(name) for source in sources[names])
         configuration = configurations.get(key)
         if configuration is None:
             chosen = [resolved.on_cluster(scorers[scorer], name) for scorer in names]
-            configuration = configurations[key] = Configuration(
-                summaries=tuple(map(summaries.of, chosen)),
-                secrets=_secrets(chosen),
-                config_maps=_config_maps(chosen),
-                egress=egress if egress.mode == "Limited" else None,
+            configuration = configurations[key] = _configuration(
+                [(scorer, summaries.of(scorer)) for scorer in chosen],
+                egress,
                 receiver=_receiver(chosen, resolved.repository.spec.agent),
             )
         shard = shard_of(cluster.metadata.name, resolved.repository.spec.output.shards)
@@ -128,6 +140,49 @@ def _sources_of(scorers: Iterable[EffectiveScorer]) -> tuple[str, ...]:
     """Names of the MetricSources of these scorers."""
     return tuple(
         sorted({item.metric_source.metadata.name for item in scorers if item.metric_source is not None})
+    )
+
+
+def _hub_scoring(resolved: Resolved) -> HubScoring | None:
+    scorers = {scorer.name: scorer for scorer in resolved.scorers if scorer.on_hub}
+    if not scorers:
+        return None
+    running = [scorer for scorer in scorers.values() if not scorer.suspend]
+    identities = {
+        identity
+        for scorer in running
+        if scorer.cluster_label is not None and (identity := cluster_label(scorer.cluster_label).identity)
+    }
+    clusters = tuple(
+        FleetCluster(
+            name=cluster.metadata.name,
+            scorers=tuple(name for name in resolved.targets[cluster.metadata.name] if name in scorers),
+            values={
+                identity: value
+                for identity in sorted(identities)
+                if (value := identity_of(cluster, identity)) is not None
+            },
+        )
+        for cluster in resolved.clusters
+    )
+    return HubScoring(
+        configuration=_configuration(
+            [(scorer, summarise(scorer)) for scorer in running], resolved.repository.spec.hub_scorer.egress
+        ),
+        clusters=clusters,
+    )
+
+
+def _configuration(
+    chosen: Sequence[tuple[EffectiveScorer, Summary]], egress: Egress, *, receiver: Receiver | None = None
+) -> Configuration:
+    scorers = [scorer for scorer, _ in chosen]
+    return Configuration(
+        summaries=tuple(summary for _, summary in chosen),
+        secrets=_secrets(scorers),
+        config_maps=_config_maps(scorers),
+        egress=egress if egress.mode == "Limited" else None,
+        receiver=receiver,
     )
 
 

@@ -2,7 +2,8 @@
 
 import msgspec
 
-from dsf_wire.constants import default_ttl_seconds
+from dsf_wire import summary
+from dsf_wire.constants import DEFAULT_CLUSTERS_PER_REQUEST, RUNS_ON_HUB, default_ttl_seconds
 from dsf_wire.summary import (
     SCORED_BY_API,
     BasicAuth,
@@ -16,7 +17,7 @@ from dsf_wire.summary import (
     Summary,
 )
 from gitops_dsf.repository.model.metric_source import MetricSourceVariant
-from gitops_dsf.repository.model.scorer import Auth, Publish
+from gitops_dsf.repository.model.scorer import Auth, ClusterLabel, Publish
 from gitops_dsf.resolve.types import EffectiveScorer
 
 _DEFAULT_PUBLISH = Publish()
@@ -62,7 +63,19 @@ def summarise(scorer: EffectiveScorer) -> Summary:
         scoring_auth=_extra(scorer.scoring_auth),
         scoring_type=scorer.scoring_type if scorer.scoring_type != SCORED_BY_API else None,
         default_score=scorer.default_score,
+        runs_on=RUNS_ON_HUB if scorer.on_hub else None,
+        cluster_label=cluster_label(scorer.cluster_label)
+        if scorer.on_hub and scorer.cluster_label is not None
+        else None,
+        clusters_per_request=scorer.clusters_per_request
+        if scorer.on_hub and scorer.clusters_per_request != DEFAULT_CLUSTERS_PER_REQUEST
+        else None,
     )
+
+
+def cluster_label(authored: ClusterLabel) -> summary.ClusterLabel:
+    """A cluster label in the wire format."""
+    return summary.ClusterLabel(name=authored.name, claim=authored.claim or "", label=authored.label or "")
 
 
 def _secret(auth: Auth | None) -> tuple[str, str]:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from dsf_wire.clusters import FleetCluster
 from dsf_wire.summary import Summary
 from gitops_dsf.repository.model.repository import Egress, FleetRepository, OpenTelemetry
 from gitops_dsf.repository.model.scoring_config import DynamicScoringConfig
@@ -25,18 +26,18 @@ class Receiver:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Configuration:
-    """What a group of clusters runs. Clusters with the same scorers and the same variants of
-    their MetricSources share one, so that it is rendered once.
+    """What the agents of a group of clusters run, or the hub scorer. Clusters with the same scorers and the
+    same variants of their MetricSources share one, so that it is rendered once.
     """
 
     summaries: tuple[Summary, ...]
     """Sorted by name."""
     secrets: tuple[str, ...]
-    """Secrets on the spoke that the agent must be able to read, sorted."""
+    """Secrets that the process must be able to read, sorted."""
     config_maps: tuple[str, ...]
-    """ConfigMaps on the spoke with private CAs, sorted."""
+    """ConfigMaps with private CAs, sorted."""
     egress: Egress | None = None
-    """How the agent's connections are limited; None: not at all."""
+    """How the connections of the process are limited; None: not at all."""
     receiver: Receiver | None = None
     """The receiver beside the agent; None if no scorer asks it."""
 
@@ -71,6 +72,17 @@ class Binding:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class HubScoring:
+    """What the hub scorer runs."""
+
+    configuration: Configuration
+    clusters: tuple[FleetCluster, ...]
+    """All clusters of the fleet, sorted by name, also those that it does not score: it deletes the scores of
+    a cluster that no scorer selects any more.
+    """
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Plan:
     """Everything that should exist on the hub, sorted by name."""
 
@@ -82,6 +94,8 @@ class Plan:
     scoring_config: DynamicScoringConfig | None
     works: tuple[ClusterWork, ...]
     """Empty with delivery.mode UpstreamController."""
+    hub_scoring: HubScoring | None
+    """None if no scorer runs on the hub."""
     bindings: tuple[Binding, ...]
     """ManagedClusterSetBindings, sorted."""
     placements: tuple[ResolvedPlacement, ...]

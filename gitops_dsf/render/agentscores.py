@@ -18,6 +18,7 @@ from dsf_wire.constants import (
     MANAGED_BY_LABEL,
     MAX_ITEM_NAME,
     MAX_SCORE_ITEMS,
+    RUNS_ON_LABEL,
     SCORE_GROUP,
     SCORE_PLURAL,
 )
@@ -25,7 +26,7 @@ from gitops_dsf.render.admission import Policy, in_force
 from gitops_dsf.render.objects import Object
 
 NAME: Final = f"{ADDON_NAME}-scores"
-_AGENTS: Final = (
+AGENTS: Final = (
     f'"{ADDON_GROUP}" in request.userInfo.?groups.orValue([]) || '
     '(request.userInfo.username.startsWith("system:serviceaccount:") && '
     f'request.userInfo.username.endsWith(":{ADDON_NAME}-agent"))'
@@ -33,20 +34,35 @@ _AGENTS: Final = (
 """An agent as it registers by certificate, and as it registers by token (works._rights)."""
 
 
-def agent_scores(names: Iterable[str]) -> Iterator[Object]:
-    """``names``: of the AddOnPlacementScores that the fleet's scorers write."""
+VARIABLES: Final = (("scores", "object.?status.?scores.orValue([])"),)
+_FEW: Final = f"variables.scores.size() <= {MAX_SCORE_ITEMS}"
+
+
+def sizes(who: str) -> tuple[tuple[str, str], ...]:
+    """Conditions on the size of an object, by VARIABLES."""
+    return (
+        (_FEW, f"an AddOnPlacementScore of {who} has at most {MAX_SCORE_ITEMS} scores"),
+        (
+            f"!({_FEW}) || variables.scores.all(score, score.name.size() <= {MAX_ITEM_NAME})",
+            f"the name of a score has at most {MAX_ITEM_NAME} characters",
+        ),
+    )
+
+
+def agent_scores(names: Iterable[str], *, beside_hub_scorer: bool) -> Iterator[Object]:
+    """``names``: of the AddOnPlacementScores that the fleet's agents write. With ``beside_hub_scorer`` other
+    scores are written on the hub.
+    """
     listed = msgspec.json.encode(sorted(set(names))).decode()
     ours = f'oldObject.metadata.?labels[?"{MANAGED_BY_LABEL}"].orValue("") == "{AGENT_MANAGER}"'
-    few = f"variables.scores.size() <= {MAX_SCORE_ITEMS}"
+    if beside_hub_scorer:
+        ours += f' && oldObject.metadata.?labels[?"{RUNS_ON_LABEL}"].orValue("") == ""'
     policy = Policy(
         name=NAME,
         group=SCORE_GROUP,
         resources=(SCORE_PLURAL, f"{SCORE_PLURAL}/status"),
         operations=("CREATE", "UPDATE"),
-        variables=(
-            ("named", f'object.metadata.?name.orValue("") in {listed}'),
-            ("scores", "object.?status.?scores.orValue([])"),
-        ),
+        variables=(("named", f'object.metadata.?name.orValue("") in {listed}'), *VARIABLES),
         validations=(
             (
                 # An agent whose configuration is older than the policy renews what it wrote.
@@ -56,14 +72,7 @@ def agent_scores(names: Iterable[str]) -> Iterator[Object]:
                     " that was just added is allowed as soon as rendered/platform is applied"
                 ),
             ),
-            (
-                few,
-                f"an AddOnPlacementScore of an agent has at most {MAX_SCORE_ITEMS} scores",
-            ),
-            (
-                f"!({few}) || variables.scores.all(score, score.name.size() <= {MAX_ITEM_NAME})",
-                f"the name of a score has at most {MAX_ITEM_NAME} characters",
-            ),
+            *sizes("an agent"),
         ),
     )
-    yield from in_force(policy, name=NAME, of=("agents", _AGENTS))
+    yield from in_force(policy, name=NAME, of=("agents", AGENTS))

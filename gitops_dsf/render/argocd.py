@@ -18,6 +18,7 @@ from dsf_wire.constants import ADDON_NAME
 from gitops_dsf.hub.names import NAMESPACES_OF_OTHERS, REFRESH_ANNOTATION
 from gitops_dsf.render.agent import HUB_ROLE
 from gitops_dsf.render.agentscores import NAME as AGENT_POLICY
+from gitops_dsf.render.hubscorer.names import NAME as HUB_SCORER
 from gitops_dsf.render.objects import Object, metadata
 from gitops_dsf.render.reconciler.names import NAME
 from gitops_dsf.render.reconciler.rights import HUB_ROLE as RECONCILER_ROLE
@@ -113,6 +114,8 @@ def _cluster_kinds(repository: FleetRepository) -> list[Object]:
         (admission, "ValidatingAdmissionPolicyBinding", f"{NAME}-*"),
         (admission, "ValidatingAdmissionPolicy", AGENT_POLICY),
         (admission, "ValidatingAdmissionPolicyBinding", AGENT_POLICY),
+        (admission, "ValidatingAdmissionPolicy", f"{HUB_SCORER}-*"),
+        (admission, "ValidatingAdmissionPolicyBinding", f"{HUB_SCORER}-*"),
         *(("apiextensions.k8s.io", "CustomResourceDefinition", crd["metadata"]["name"]) for crd in crds()),
         (rbac, "ClusterRole", HUB_ROLE),
         (rbac, "ClusterRole", RECONCILER_ROLE),

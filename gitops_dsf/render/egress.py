@@ -1,4 +1,5 @@
-"""The NetworkPolicy that limits where the agent of a cluster connects to, from the endpoints of its scorers.
+"""The NetworkPolicy that limits where an agent or the hub scorer connects to, from the endpoints of its
+scorers.
 
 A NetworkPolicy knows no host names. So a Service is allowed by its namespace, an address by itself, and any
 other name by its port. Ports of Services do not count, because the policy sees the port of the pod behind.
@@ -24,8 +25,17 @@ _DNS: Final = (53, 5353)
 _SCHEMES: Final = {"http": 80, "https": 443}
 
 
-def egress_policy(summaries: Iterable[Summary], settings: Egress) -> Object:
-    """Allows DNS, API servers, the sources and scoring APIs of these scorers, and what the settings add."""
+def egress_policy(
+    summaries: Iterable[Summary],
+    settings: Egress,
+    *,
+    name: str = NAME,
+    namespace: str = AGENT_NAMESPACE,
+    app: str = ADDON_NAME,
+) -> Object:
+    """Allows DNS, API servers, the sources and scoring APIs of these scorers, and what the settings add. By
+    default it is the policy of an agent; ``app`` is the label of the pods.
+    """
     namespaces, ports = set[str](), set[int]()
     addresses: dict[str, set[int]] = {}
     for summary in summaries:
@@ -34,7 +44,7 @@ def egress_policy(summaries: Iterable[Summary], settings: Egress) -> Object:
             host, port = parts.hostname or "", parts.port or _SCHEMES.get(parts.scheme, 0)
             if not host or host == _LOOPBACK:
                 continue
-            namespaces.update(_namespaces(host))
+            namespaces.update(_namespaces(host, own=namespace))
             block = _block(host)
             if block:
                 addresses.setdefault(block, set()).add(port)
@@ -44,8 +54,8 @@ def egress_policy(summaries: Iterable[Summary], settings: Egress) -> Object:
         {"ports": [{"port": port, "protocol": protocol} for port in _DNS for protocol in ("TCP", "UDP")]},
         {"ports": _tcp({*settings.api_server_ports, *ports})},
         *(
-            {"to": [{"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": name}}}]}
-            for name in sorted(namespaces)
+            {"to": [{"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": found}}}]}
+            for found in sorted(namespaces)
         ),
         *(
             {"to": [{"ipBlock": {"cidr": block}}], "ports": _tcp(found)}
@@ -56,9 +66,9 @@ def egress_policy(summaries: Iterable[Summary], settings: Egress) -> Object:
     return {
         "apiVersion": "networking.k8s.io/v1",
         "kind": "NetworkPolicy",
-        "metadata": metadata(name=NAME, namespace=AGENT_NAMESPACE),
+        "metadata": metadata(name=name, namespace=namespace),
         "spec": {
-            "podSelector": {"matchLabels": {"app.kubernetes.io/name": ADDON_NAME}},
+            "podSelector": {"matchLabels": {"app.kubernetes.io/name": app}},
             "policyTypes": ["Egress"],
             "egress": rules,
         },
@@ -69,15 +79,15 @@ def _tcp(ports: Iterable[int]) -> list[Object]:
     return [{"port": port, "protocol": "TCP"} for port in sorted(ports)]
 
 
-def _namespaces(host: str) -> list[str]:
-    """Namespaces of the cluster in which a name may have its Service: `x`, `x.namespace`, and names with a
-    label `svc` after the namespace, whatever the domain of the cluster is.
+def _namespaces(host: str, *, own: str) -> list[str]:
+    """Namespaces of the cluster in which a name may have its Service, for a pod in ``own``: `x`,
+    `x.namespace`, and names with a label `svc` after the namespace, whatever the domain of the cluster is.
     """
     labels = host.rstrip(".").lower().split(".")
     if _block(host):
         return []
     if len(labels) == 1:
-        return [AGENT_NAMESPACE]
+        return [own]
     if "svc" in labels[2:]:
         return [labels[labels.index("svc", 2) - 1]]
     return [labels[1]] if len(labels) == 2 else []

@@ -8,12 +8,16 @@ import msgspec
 from gitops_dsf.diagnostics import Diagnostic, Position, codes
 from gitops_dsf.plan.build import shard_of
 from gitops_dsf.plan.types import Plan
+from gitops_dsf.render.hubscorer.workload import configuration
 from gitops_dsf.render.works import WorkRenderer, payload_bytes
 from gitops_dsf.repository.load import SETTINGS_FILE
 from gitops_dsf.repository.model.declared import Declared
 
 WORK_LIMIT_BYTES = 512_000
 """Limit of OCM's ManifestWork webhook (docs/contributing/ocm-behaviour.md#manifestwork-size)."""
+
+CONFIGMAP_LIMIT_BYTES = 1_048_576
+"""The API server refuses a ConfigMap whose keys and values are larger together (ValidateConfigMap)."""
 
 SHARD_LIMIT_CLUSTERS = 500
 SHARD_LIMIT_BYTES = 8_000_000
@@ -38,6 +42,7 @@ def check_limits(plan: Plan, declared: Declared) -> Iterator[Diagnostic]:
             else Position(file=SETTINGS_FILE)
         ),
     )
+    yield from _hub_configuration(plan, declared)
 
 
 def _works(plan: Plan, scorers: Mapping[str, Position]) -> Iterator[Diagnostic]:
@@ -57,6 +62,22 @@ def _works(plan: Plan, scorers: Mapping[str, Position]) -> Iterator[Diagnostic]:
                 f" {largest.name} is the largest; OCM refuses more than {WORK_LIMIT_BYTES}",
                 "run fewer scorers there (clusterSelector, masks) or shorten scoring.arguments and queries",
             )
+
+
+def _hub_configuration(plan: Plan, declared: Declared) -> Iterator[Diagnostic]:
+    if plan.hub_scoring is None:
+        return
+    size = sum(len(key) + len(text.encode()) for key, text in configuration(plan.hub_scoring).items())
+    if size > CONFIGMAP_LIMIT_BYTES:
+        position = declared.repository.position if declared.repository else Position(file=SETTINGS_FILE)
+        yield codes.LARGE_HUB_CONFIG.at(
+            position,
+            f"the ConfigMap of the hub scorer would be {size} bytes with {len(plan.hub_scoring.clusters)}"
+            f" clusters and {len(plan.hub_scoring.configuration.summaries)} scorers; Kubernetes refuses more"
+            f" than {CONFIGMAP_LIMIT_BYTES}",
+            "compare with fewer claims and labels (source.clusterLabel), shorten scoring.arguments and"
+            " queries, or split the fleet",
+        )
 
 
 def _shards(plan: Plan, place: Position) -> Iterator[Diagnostic]:

@@ -27,7 +27,10 @@ def platform(plan: Plan) -> Iterator[Object]:
     }
     if ours:
         yield from agent.hub_rights(plan.repository)
-        yield from agent_scores(item.resource_name for item in plan.scorers)
+        yield from agent_scores(
+            (item.resource_name for item in plan.scorers if not item.on_hub),
+            beside_hub_scorer=plan.hub_scoring is not None,
+        )
         yield from agent.addon(plan.repository, (work.addon for work in plan.works))
         yield masks(plan.scoring_config, plan.repository)
     for item in plan.scorers:

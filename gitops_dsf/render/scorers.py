@@ -4,6 +4,7 @@ from typing import Any
 
 import msgspec
 
+from dsf_wire.constants import RUNS_ON_HUB
 from gitops_dsf.canonicalyaml import printable_json
 from gitops_dsf.hub.names import MASKS_CONFIGMAP, MASKS_KEY
 from gitops_dsf.hub.scorers import PUSHED
@@ -151,6 +152,11 @@ def masks(config: DynamicScoringConfig | None, repository: FleetRepository) -> O
 def _extend(spec: Object, item: EffectiveScorer) -> None:
     if item.dialect != "PromQL":
         spec["source"]["dialect"] = item.dialect
+    if item.on_hub:
+        spec["runsOn"] = RUNS_ON_HUB
+        spec["scoring"]["clustersPerRequest"] = item.clusters_per_request
+        if item.cluster_label is not None:
+            spec["source"]["clusterLabel"] = item.cluster_label.model_dump(mode="json", exclude_none=True)
     if item.arguments is not None:
         spec["scoring"]["arguments"] = dict(item.arguments)
     spec["suspend"] = item.suspend

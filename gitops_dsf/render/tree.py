@@ -5,10 +5,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from gitops_dsf.canonicalyaml import emit
+from gitops_dsf.plan.build import shard_of
 from gitops_dsf.plan.types import ClusterWork, Plan
 from gitops_dsf.render.agent import file_stem
 from gitops_dsf.render.argocd import bootstrap
 from gitops_dsf.render.delivery import delivery
+from gitops_dsf.render.hubscorer import cluster_rights, hub_scorer
 from gitops_dsf.render.objects import Object
 from gitops_dsf.render.platform import platform
 from gitops_dsf.render.reconciler import reconciler
@@ -54,6 +56,7 @@ def render(plan: Plan) -> RenderedTree:
         path: (HEADER, emit(item).encode()) for path, item in shared_objects(plan).items()
     }
     _add_works(files, plan)
+    _add_hub_rights(files, plan)
     for directory in _directories(plan):
         # Argo CD rejects an Application whose directory is missing, and git does not keep empty ones.
         files[f"{directory}/README.md"] = (README,)
@@ -71,7 +74,10 @@ def shared_objects(plan: Plan) -> dict[str, Object]:
     for item in delivery(plan):
         _add(found, "delivery", item, home=repository.spec.argocd.namespace)
     if repository.spec.delivery.mode == "ManifestWork":
-        for item in reconciler(repository, placement_namespaces=plan.placement_namespaces):
+        for item in (
+            *reconciler(repository, placement_namespaces=plan.placement_namespaces),
+            *hub_scorer(plan),
+        ):
             _add(found, "reconciler", item, home=repository.spec.hub_namespace)
     further = {
         *(document.data["metadata"].get("namespace") for document in plan.raw_documents),
@@ -89,6 +95,7 @@ def paths(plan: Plan) -> frozenset[str]:
         {
             *shared_objects(plan),
             *works,
+            *(path for path, _ in _hub_rights(plan)),
             *(f"{directory}/README.md" for directory in _directories(plan)),
             INVENTORY,
         }
@@ -134,6 +141,18 @@ def _add_works(files: dict[str, Parts], plan: Plan) -> None:
         files[f"{base}.manifestwork.yaml"] = (HEADER, *renderer.parts(work))
         for kind, text in objects.files(work.cluster, work.addon):
             files[f"{base}.{kind}.yaml"] = (HEADER, text)
+
+
+def _add_hub_rights(files: dict[str, Parts], plan: Plan) -> None:
+    for path, cluster in _hub_rights(plan):
+        files[path] = (HEADER, emit(cluster_rights(cluster, plan.repository)).encode())
+
+
+def _hub_rights(plan: Plan) -> Iterator[tuple[str, str]]:
+    """The file with the hub scorer's rights in the namespace of each cluster, and the cluster."""
+    for cluster in plan.hub_scoring.clusters if plan.hub_scoring is not None else ():
+        shard = shard_of(cluster.name, plan.repository.spec.output.shards)
+        yield f"works-{shard:02d}/{cluster.name}.hubscorer.rolebinding.yaml", cluster.name
 
 
 def _file_name(item: Object, *, home: str | None) -> str:

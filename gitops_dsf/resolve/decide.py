@@ -7,7 +7,7 @@ from gitops_dsf.resolve.effective import awaits_lock, left_open, pending
 from gitops_dsf.resolve.partial import findings_in_valid_parts
 from gitops_dsf.resolve.rankings import resolve_ranking
 from gitops_dsf.resolve.rules.registry import RULES
-from gitops_dsf.resolve.targets import targets
+from gitops_dsf.resolve.targets import clusters_with_agents, targets
 from gitops_dsf.resolve.types import RawDocument, Resolved, ResolvedApplication, ResolvedPlacement
 
 
@@ -57,6 +57,7 @@ def _decide(context: Context) -> Resolved:
         scoring_config=declared.scoring_configs[0].value if declared.scoring_configs else None,
         targets=targets(scorers, context.target_clusters, context.inventory),
         source_variants={name: source.by_cluster() for name, source in context.sources.items()},
+        agents=clusters_with_agents((item.value for item in declared.scorers), context.inventory),
         placements=tuple(
             sorted((found for found in placements if found is not None), key=_namespace_and_name)
         ),

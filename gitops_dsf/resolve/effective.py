@@ -66,6 +66,8 @@ def _effective(overlay: Overlay) -> EffectiveScorer:
         default_score=spec.default_score,
         suspend=spec.suspend,
         selector=spec.cluster_selector,
+        cluster_label=spec.source.cluster_label,
+        clusters_per_request=spec.scoring.clusters_per_request,
     )
 
 

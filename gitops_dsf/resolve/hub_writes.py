@@ -1,4 +1,4 @@
-"""Estimates how often the agents of a fleet write to the hub's API server."""
+"""Estimates how often the agents and the hub scorer write to the hub's API server."""
 
 from collections.abc import Iterable, Mapping
 

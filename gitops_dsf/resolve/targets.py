@@ -3,8 +3,10 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
+from dsf_wire.constants import RUNS_ON_HUB
 from gitops_dsf.hub.glob import is_glob, matches
 from gitops_dsf.hub.masks import masked_clusters as named_by_mask
+from gitops_dsf.repository.model.scorer import DynamicScorer
 from gitops_dsf.repository.model.scoring_config import Mask
 from gitops_dsf.resolve.inventory import ClusterInventory
 from gitops_dsf.resolve.overlay import Overlay
@@ -53,3 +55,14 @@ def targets(
             for cluster in clusters_of[scorer.name]:
                 running[cluster].append(scorer.name)
     return {cluster: tuple(names) for cluster, names in running.items()}
+
+
+def clusters_with_agents(scorers: Iterable[DynamicScorer], inventory: ClusterInventory) -> frozenset[str]:
+    """Every cluster has an agent, except those that only scorers on the hub select. Masks and suspension,
+    which people change often, do not install or remove agents.
+    """
+    on_hub, on_spokes = set[str](), set[str]()
+    for scorer in scorers:
+        chosen = on_hub if scorer.spec.runs_on == RUNS_ON_HUB else on_spokes
+        chosen |= inventory.selected(scorer.spec.cluster_selector)
+    return frozenset(inventory.clusters) - (on_hub - on_spokes)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from dsf_wire.constants import RUNS_ON_HUB
 from gitops_dsf.diagnostics import Position
 from gitops_dsf.repository.model.application import ScoredApplication
 from gitops_dsf.repository.model.base import LabelSelector, Metadata
@@ -11,7 +12,7 @@ from gitops_dsf.repository.model.cluster import ManagedCluster, ManagedClusterSe
 from gitops_dsf.repository.model.metric_source import MetricSource, MetricSourceVariant
 from gitops_dsf.repository.model.ranking import Ranking
 from gitops_dsf.repository.model.repository import FleetRepository
-from gitops_dsf.repository.model.scorer import Auth, DynamicScorer, Publish, ScoreRange
+from gitops_dsf.repository.model.scorer import Auth, ClusterLabel, DynamicScorer, Publish, ScoreRange
 from gitops_dsf.repository.model.scoring_config import DynamicScoringConfig
 
 
@@ -69,6 +70,14 @@ class EffectiveScorer:
     """The scorer with each variant of its MetricSource. Type, host, path, endpoint and auth of its own source
     are empty then.
     """
+    cluster_label: ClusterLabel | None
+    """Of a scorer that runs on the hub."""
+    clusters_per_request: int
+
+    @property
+    def on_hub(self) -> bool:
+        """Whether the hub scorer runs it, and no agent."""
+        return self.declared.spec.runs_on == RUNS_ON_HUB
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -152,9 +161,11 @@ class Resolved:
     cluster_sets: tuple[ManagedClusterSet, ...]
     scoring_config: DynamicScoringConfig | None
     targets: Mapping[str, tuple[str, ...]]
-    """For each cluster, the sorted names of the scorers that run there. Every cluster has an entry; suspended
-    scorers are in none.
+    """For each cluster, the sorted names of the scorers that score it, wherever they run. Every cluster has
+    an entry; suspended scorers are in none.
     """
+    agents: frozenset[str]
+    """Clusters that have an agent."""
     placements: tuple[ResolvedPlacement, ...]
     """Placements by scores, sorted by namespace and name. Copied Placements are raw documents."""
     source_variants: Mapping[str, Mapping[str, int]]

@@ -87,6 +87,12 @@ PLACES: dict[str, str] = {
     "DSF145": "scorers/cpu.yaml:11:21",
     "DSF146": "scorers/cpu.yaml:11:5",
     "DSF147": "scorers/cpu.yaml:11:49",
+    "DSF148": "scorers/cpu.yaml:9:3",
+    "DSF149": "scorers/cpu.yaml:12:14",
+    "DSF150": "scorers/cpu.yaml:12:41",
+    "DSF151": "scorers/cpu.yaml:12:44",
+    "DSF152": "scorers/cpu.yaml:16:5",
+    "DSF153": "gitops-dsf.yaml:4:9",
     "DSF154": "scorers/cpu.yaml:10:11",
     "DSF155": "scorers/cpu.yaml:11:5",
     "DSF157": "gitops-dsf.yaml:10:12",
@@ -193,6 +199,13 @@ def large_work(root: Path) -> None:
     )
 
 
+def large_hub_configuration(root: Path) -> None:
+    entry = next(entry for entry in ENTRIES if entry.code == "DSF152")
+    example = entry.example("good")
+    assert example is not None
+    write(root, f"{example.rstrip()}\n    arguments: {{text: {'x' * 1_050_000}}}\n")
+
+
 def full_shard(root: Path) -> None:
     write(
         root,
@@ -207,6 +220,7 @@ BUILDERS: dict[str, Callable[[Path], None]] = {
     "DSF010": nothing,
     "DSF120": many_writes,
     "DSF320": large_decision,
+    "DSF153": large_hub_configuration,
     "DSF501": large_work,
     "DSF502": full_shard,
 }

@@ -22,6 +22,21 @@ def scorer(name: str, **spec: Any) -> dict[str, Any]:
     return {"apiVersion": DSF, "kind": "DynamicScorer", "metadata": {"name": name}, "spec": base | spec}
 
 
+def on_hub(name: str, **spec: Any) -> dict[str, Any]:
+    """A scorer by query that runs on the hub."""
+    base = {
+        "description": "Idle CPU",
+        "runsOn": "Hub",
+        "source": {
+            "host": "http://thanos.monitoring.svc:9090",
+            "params": {"query": "sum by (cluster) (up)"},
+            "clusterLabel": {"name": "cluster"},
+        },
+        "scoring": {"type": "Query", "params": {"name": name, "interval": 60}},
+    }
+    return {"apiVersion": DSF, "kind": "DynamicScorer", "metadata": {"name": name}, "spec": base | spec}
+
+
 def metric_source(name: str, *variants: dict[str, Any]) -> dict[str, Any]:
     """A MetricSource with these variants."""
     return {

@@ -7,6 +7,11 @@ AGENT_NAMESPACE: Final = "dynamic-scoring"
 
 CONFIGMAP_NAME: Final = "dynamic-scoring-config"
 CONFIGMAP_KEY: Final = "summaries"
+CLUSTERS_KEY: Final = "clusters"
+"""Key of the hub scorer's ConfigMap with the clusters that it scores."""
+
+RUNS_ON_HUB: Final = "Hub"
+"""spec.runsOn of a scorer that runs in the hub scorer, and the value of RUNS_ON_LABEL on its scores."""
 
 SUSPENDED_CONFIGMAP: Final = "gitops-dsf-suspended"
 """ConfigMap in the hub namespace that names suspended scorers."""
@@ -29,6 +34,14 @@ AGENT_MANAGER: Final = "gitops-dsf-agent"
 """Value of MANAGED_BY_LABEL on AddOnPlacementScores that our agent wrote."""
 GENERATOR_MANAGER: Final = "gitops-dsf"
 SCORER_LABEL: Final = "gitops-dsf.io/scorer"
+RUNS_ON_LABEL: Final = "gitops-dsf.io/runs-on"
+"""On AddOnPlacementScores that the hub scorer wrote. Those of agents do not have it."""
+
+HUB_SCORER_WRITES_PER_SECOND: Final = 50
+"""Scores that the hub scorer publishes per second at most. A small hub was measured to peak near 390 writes.
+"""
+DEFAULT_CLUSTERS_PER_REQUEST: Final = 100
+"""Most clusters in one scoring request of the hub scorer."""
 
 SCORE_MIN: Final = -100
 SCORE_MAX: Final = 100

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final
 
 import msgspec
 
-from dsf_wire.constants import SCORE_MAX, SCORE_MIN
+from dsf_wire.constants import RUNS_ON_HUB, SCORE_MAX, SCORE_MIN
 from dsf_wire.headers import name_fault, value_fault
 
 UPSTREAM_KEYS: Final = (
@@ -115,6 +115,23 @@ class ClientCertificate(msgspec.Struct, frozen=True, kw_only=True, rename="camel
     private_key_key: str
 
 
+class ClusterLabel(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The label of series that names their cluster. Its value is the cluster's name, or with ``claim`` or
+    ``label`` the value of that claim or label of the ManagedCluster.
+    """
+
+    name: str
+    claim: str = ""
+    label: str = ""
+
+    @property
+    def identity(self) -> str:
+        """The key of a cluster's value in the file of clusters; empty if the value is the cluster's name."""
+        if self.claim:
+            return f"claim:{self.claim}"
+        return f"label:{self.label}" if self.label else ""
+
+
 class Summary(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """One scorer as one cluster runs it. Ranges, steps and intervals are seconds; endpoints are
     whole URLs.
@@ -152,11 +169,20 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     scoring_auth: EndpointAuth | None = None
     scoring_type: str | None = None
     default_score: Annotated[int, msgspec.Meta(ge=SCORE_MIN, le=SCORE_MAX)] | None = None
+    runs_on: str | None = None
+    """``Hub`` for scorers that run in the hub scorer. No agent runs them."""
+    cluster_label: ClusterLabel | None = None
+    clusters_per_request: Annotated[int, msgspec.Meta(gt=0)] | None = None
 
     @property
     def scored_by_query(self) -> bool:
         """Whether the value of each series is its raw score, and no scoring API is called."""
         return self.scoring_type == SCORED_BY_QUERY
+
+    @property
+    def on_hub(self) -> bool:
+        """Whether the hub scorer runs this entry."""
+        return self.runs_on == RUNS_ON_HUB
 
 
 @dataclass(frozen=True, kw_only=True)

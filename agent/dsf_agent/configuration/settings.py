@@ -9,8 +9,11 @@ from typing import Final
 
 from dsf_agent.endpoints.transport import CallLimits
 from dsf_agent.errors import SettingsError
+from dsf_runtime.access import runs_in_pod
 from dsf_wire.constants import AGENT_NAMESPACE
 
+HUB_SCORER: Final = "hub"
+"""What the hub scorer has in place of a cluster's name, in its own metrics."""
 DEFAULT_HUB_NAMESPACE: Final = "open-cluster-management"
 MAX_CLUSTER_NAME: Final = 253
 _CLUSTER_NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
@@ -33,11 +36,14 @@ class Settings:
     verb: str
     config_dir: Path
     """The mounted ConfigMap directory; the file ``summaries`` in it is read."""
+    clusters_file: Path | None
+    """The clusters of the hub scorer. None for an agent."""
     cluster: str
-    """Name of this managed cluster and of its namespace on the hub."""
+    """Name of this managed cluster and of its namespace on the hub. For the hub scorer HUB_SCORER."""
     publish_dir: Path | None
     """Directory for AddOnPlacementScores as files. None means that they are published to the hub."""
     hub_kubeconfig: Path | None
+    """None if nothing is published to the hub, or if the hub is the cluster of this pod (the hub scorer)."""
     hub_namespace: str
     """Namespace on the hub with the ConfigMap of suspended scorers."""
     spoke_kubeconfig: Path | None
@@ -93,6 +99,12 @@ def _common(verb: argparse.ArgumentParser) -> None:
         help="directory with the file 'summaries' [CONFIG_DIR; /etc/dynamic-scoring]",
     )
     add("--cluster-name", metavar="NAME", help="name of this managed cluster [CLUSTER_NAME]")
+    add(
+        "--clusters",
+        metavar="FILE",
+        help="run scorers with runsOn: Hub for the clusters in this file, in place of --cluster-name"
+        " [CLUSTERS]",
+    )
     add(
         "--spoke-kubeconfig",
         metavar="FILE",
@@ -228,7 +240,8 @@ def read(argv: Sequence[str], environ: Mapping[str, str]) -> tuple[Settings, arg
     """
     flags = parser().parse_args(argv)
     source = _Source(vars(flags), environ)
-    cluster = source.text("cluster-name")
+    clusters_file = source.path("clusters")
+    cluster = source.text("cluster-name", "" if clusters_file is None else HUB_SCORER)
     if not cluster:
         msg = f"{name('cluster-name')} is missing; write the name of this managed cluster"
         raise SettingsError(msg)
@@ -238,10 +251,15 @@ def read(argv: Sequence[str], environ: Mapping[str, str]) -> tuple[Settings, arg
             " letters, digits, '-' and '.'"
         )
         raise SettingsError(msg)
-    publish_dir, hub_kubeconfig = _destination(source) if flags.verb == "run" else (None, None)
+    publish_dir, hub_kubeconfig = (
+        _destination(source, in_pod=clusters_file is not None and runs_in_pod(environ))
+        if flags.verb == "run"
+        else (None, None)
+    )
     settings = Settings(
         verb=flags.verb,
         config_dir=Path(source.text("config-dir", "/etc/dynamic-scoring")),
+        clusters_file=clusters_file,
         cluster=cluster,
         publish_dir=publish_dir,
         hub_kubeconfig=hub_kubeconfig,
@@ -270,7 +288,7 @@ def read(argv: Sequence[str], environ: Mapping[str, str]) -> tuple[Settings, arg
     return settings, flags
 
 
-def _destination(source: _Source) -> tuple[Path | None, Path | None]:
+def _destination(source: _Source, *, in_pod: bool) -> tuple[Path | None, Path | None]:
     text = source.text("publish", "hub")
     if text.startswith("dir:") and len(text) > len("dir:"):
         return Path(text.removeprefix("dir:")), None
@@ -278,7 +296,7 @@ def _destination(source: _Source) -> tuple[Path | None, Path | None]:
         msg = f"{name('publish')} is {text!r}; write 'hub' or 'dir:PATH'"
         raise SettingsError(msg)
     kubeconfig = source.path("hub-kubeconfig")
-    if kubeconfig is None:
+    if kubeconfig is None and not in_pod:
         msg = (
             f"{name('hub-kubeconfig')} is missing; write the kubeconfig file of the hub, or use --publish"
             " dir:PATH"

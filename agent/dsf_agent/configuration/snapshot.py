@@ -4,13 +4,15 @@ Pure.
 
 import hashlib
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 from urllib.parse import urlsplit
 
 from dsf_agent.fetch import sources
 from dsf_runtime.calls import display
 from dsf_wire import dimension, scorename, scorevalue, summary
+from dsf_wire.clusters import ClustersError, FleetCluster
+from dsf_wire.clusters import decode as decode_clusters
 from dsf_wire.constants import SCORE_MAX, SCORE_MIN
 from dsf_wire.summary import SCORED_BY_API, SCORED_BY_QUERY, Problem, SummariesError, Summary
 
@@ -22,7 +24,18 @@ its expiry may not be a valid date.
 DESTINATION_HUB: Final = "AddOnPlacementScore"
 DESTINATIONS: Final = ("", DESTINATION_HUB, "None")
 
-__all__ = ["DESTINATION_HUB", "Problem", "Snapshot", "SummariesError", "Summary", "parse", "publishes"]
+__all__ = [
+    "DESTINATION_HUB",
+    "ClustersError",
+    "Problem",
+    "Snapshot",
+    "SummariesError",
+    "Summary",
+    "key_of",
+    "parse",
+    "parse_fleet",
+    "publishes",
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,6 +45,8 @@ class Snapshot:
     digest: str
     scorers: tuple[Summary, ...]
     problems: tuple[Problem, ...]
+    clusters: tuple[FleetCluster, ...] | None = None
+    """The clusters of the hub scorer; None for an agent, which has one."""
 
     @property
     def complete(self) -> bool:
@@ -47,8 +62,18 @@ class Snapshot:
 
     @property
     def object_names(self) -> frozenset[str]:
-        """Names of the scorers' AddOnPlacementScores."""
-        return frozenset(scorename.sanitise(scorer.score_name) for scorer in self.scorers)
+        """Names of the scorers' AddOnPlacementScores; for the hub scorer with their clusters, see
+        FleetStore.
+        """
+        names = {scorer.name: scorename.sanitise(scorer.score_name) for scorer in self.scorers}
+        if self.clusters is None:
+            return frozenset(names.values())
+        return frozenset(
+            key_of(cluster.name, names[scorer])
+            for cluster in self.clusters
+            for scorer in cluster.scorers
+            if scorer in names
+        )
 
 
 def publishes(scorer: Summary) -> bool:
@@ -56,10 +81,28 @@ def publishes(scorer: Summary) -> bool:
     return scorer.score_destination != "None"
 
 
+def key_of(cluster: str, name: str) -> str:
+    """How an AddOnPlacementScore of a cluster is called beside those of other clusters."""
+    return f"{cluster}/{name}"
+
+
+def parse_fleet(content: bytes, clusters: bytes) -> Snapshot:
+    """Parses the files of the hub scorer. Raises SummariesError or ClustersError if one is invalid as
+    a whole.
+    """
+    found = _parse(content, on_hub=True)
+    digest = hashlib.sha256(f"{found.digest} {hashlib.sha256(clusters).hexdigest()}".encode())
+    return replace(found, digest=digest.hexdigest(), clusters=decode_clusters(clusters))
+
+
 def parse(content: bytes) -> Snapshot:
     """Parses the file. An invalid entry becomes a problem. Raises SummariesError if the whole file is
     invalid.
     """
+    return _parse(content, on_hub=False)
+
+
+def _parse(content: bytes, *, on_hub: bool) -> Snapshot:
     if not content.strip():
         msg = "the file is empty; an agent without scorers has the JSON array []"
         raise SummariesError(msg)
@@ -70,7 +113,7 @@ def parse(content: bytes) -> Snapshot:
     bad = {problem.index for problem in problems}
     readable = (index for index in itertools.count() if index not in bad)
     for index, scorer in zip(readable, decoded.summaries, strict=False):
-        reason = _fault(scorer)
+        reason = _place_fault(scorer, on_hub=on_hub) or _fault(scorer)
         name = scorename.sanitise(scorer.score_name)
         if reason is None and name in owners:
             # In the upstream agent such scorers overwrite each other. Here the first one runs.
@@ -87,6 +130,19 @@ def parse(content: bytes) -> Snapshot:
     return Snapshot(
         digest=hashlib.sha256(content).hexdigest(), scorers=tuple(scorers), problems=tuple(problems)
     )
+
+
+def _place_fault(scorer: Summary, *, on_hub: bool) -> str | None:
+    """Why this process does not run the entry, or None."""
+    if scorer.on_hub and not on_hub:
+        return "runsOn is Hub: the hub scorer runs this entry, and no agent"
+    if not on_hub:
+        return None
+    if not scorer.on_hub:
+        return "runsOn is not Hub: the agents run this entry"
+    if scorer.cluster_label is None or not scorer.cluster_label.name:
+        return "clusterLabel is missing; write the name of the label that names the cluster of a series"
+    return None
 
 
 def _fault(scorer: Summary) -> str | None:

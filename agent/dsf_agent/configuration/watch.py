@@ -11,13 +11,14 @@ import os
 import stat
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 from watchfiles import awatch
 
 from dsf_agent.configuration import snapshot
-from dsf_agent.configuration.snapshot import Snapshot, SummariesError
+from dsf_agent.configuration.snapshot import ClustersError, Snapshot, SummariesError
 from dsf_runtime.clock import happens_within
 from dsf_wire.constants import CONFIGMAP_KEY
 
@@ -46,6 +47,35 @@ Observation = Snapshot | UnusableFile
 
 def observe(path: Path) -> Observation:
     """Reads and parses the file. Blocking."""
+    content = _content(path)
+    if isinstance(content, UnusableFile):
+        return content
+    try:
+        return snapshot.parse(content)
+    except SummariesError as error:
+        return _unusable(path, content, error)
+
+
+def observe_fleet(path: Path, clusters: Path) -> Observation:
+    """Reads and parses the files of the hub scorer. Blocking."""
+    content, listed = _content(path), _content(clusters)
+    if isinstance(content, UnusableFile):
+        return content
+    if isinstance(listed, UnusableFile):
+        return listed
+    try:
+        return snapshot.parse_fleet(content, listed)
+    except SummariesError as error:
+        return _unusable(path, content, error)
+    except ClustersError as error:
+        return _unusable(clusters, listed, error)
+
+
+def _unusable(path: Path, content: bytes, error: ValueError) -> UnusableFile:
+    return UnusableFile(reason="empty" if not content.strip() else "not_json", text=f"{path}: {error}")
+
+
+def _content(path: Path) -> bytes | UnusableFile:
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:
@@ -61,20 +91,28 @@ def observe(path: Path) -> Observation:
         return UnusableFile(reason="unreadable", text=f"{path}: {error.strerror}")
     if len(content) > MAX_BYTES:
         return UnusableFile(reason="too_large", text=f"{path} has more than {MAX_BYTES} bytes")
-    try:
-        return snapshot.parse(content)
-    except SummariesError as error:
-        return UnusableFile(reason="empty" if not content.strip() else "not_json", text=f"{path}: {error}")
+    return content
+
+
+def observer(directory: Path, *, clusters: Path | None) -> Callable[[], Observation]:
+    """A function that reads the configuration: of an agent, or with a file of clusters of the hub scorer."""
+    path = directory / CONFIGMAP_KEY
+    return partial(observe, path) if clusters is None else partial(observe_fleet, path, clusters)
 
 
 class Watcher:
-    """Calls ``emit`` when the state of the file changed."""
+    """Calls ``emit`` when the configuration in a directory changed."""
 
     def __init__(
-        self, *, directory: Path, poll_seconds: float, emit: Callable[[Observation], Awaitable[None]]
+        self,
+        *,
+        directory: Path,
+        read: Callable[[], Observation],
+        poll_seconds: float,
+        emit: Callable[[Observation], Awaitable[None]],
     ) -> None:
         self._directory = directory
-        self._path = directory / CONFIGMAP_KEY
+        self._read = read
         self._poll = poll_seconds
         self._emit = emit
         self._last: Observation | None = None
@@ -101,7 +139,7 @@ class Watcher:
 
     async def check(self) -> None:
         """Reads the file now and calls ``emit`` if its state changed."""
-        found = await asyncio.to_thread(observe, self._path)
+        found = await asyncio.to_thread(self._read)
         if _same(found, self._last):
             return
         self._last = found

@@ -8,11 +8,13 @@ count towards a time-out.
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from typing import Final
+from typing import Final, TypeVar
 
 from dsf_agent.errors import CallError, Reason
+
+T = TypeVar("T")
 
 FREE_BYTES: Final = 1 << 20
 """Answers up to this size are not counted and never wait."""
@@ -103,6 +105,17 @@ class Reservation:
         finally:
             self._size = 0
             self._count(0)
+
+    async def within(self, expected: int | None, work: Callable[[], Awaitable[T]]) -> T:
+        """Runs a cycle with room for its answers. If they do not fit beside the others, the cycle drops them
+        and starts again with more room.
+        """
+        while True:
+            try:
+                async with self.room(expected):
+                    return await work()
+            except BudgetFullError as error:
+                expected = error.wanted
 
     def add(self, size: int) -> None:
         """Counts bytes that are about to be kept. Raises BudgetFullError if they do not fit beside the

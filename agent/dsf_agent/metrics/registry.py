@@ -8,7 +8,9 @@ from contextlib import contextmanager
 from typing import Final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics
+from prometheus_client.metrics_core import GaugeMetricFamily
 from prometheus_client.process_collector import ProcessCollector
+from prometheus_client.registry import Collector
 
 from dsf_agent import __version__
 from dsf_agent.errors import Reason, Stage
@@ -24,6 +26,32 @@ _WIRE_SECONDS: Final = {
     "score": "dynamic_scoring_perform_seconds",
     "publish": "dynamic_scoring_send_seconds",
 }
+
+
+class MissingClusters(Collector):
+    """A series for each cluster that the hub scorer has no score of. Normally there are few or none."""
+
+    def __init__(self) -> None:
+        self._by_scorer: dict[str, tuple[str, ...]] = {}
+
+    def set(self, score_name: str, clusters: tuple[str, ...]) -> None:
+        """Sets the missing clusters of a scorer."""
+        if clusters:
+            self._by_scorer[score_name] = clusters
+        else:
+            self._by_scorer.pop(score_name, None)
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        """The series, for a scrape."""
+        family = GaugeMetricFamily(
+            f"{PREFIX}_cluster_missing",
+            "1 for a cluster of the hub scorer whose series the source does not have.",
+            labels=["score_name", "cluster"],
+        )
+        for score_name, clusters in list(self._by_scorer.items()):
+            for cluster in clusters:
+                family.add_metric([score_name, cluster], 1)
+        yield family
 
 
 class Metrics:
@@ -99,6 +127,14 @@ class Metrics:
             one,
             registry=registry,
         )
+        self.clusters = Gauge(
+            f"{PREFIX}_clusters",
+            "Clusters of the hub scorer by state: scored, missing, or unscored because a request failed.",
+            [*one, "state"],
+            registry=registry,
+        )
+        self.missing = MissingClusters()
+        registry.register(self.missing)
         self.bytes = Counter(
             f"{PREFIX}_fetched_bytes", "Bytes received from the source.", one, registry=registry
         )
@@ -163,6 +199,7 @@ class Metrics:
     def forget(self, score_name: str) -> None:
         """Removes all series of a scorer."""
         self.samples.drop(score_name)
+        self.missing.set(score_name, ())
         for metric in (
             self.requests,
             *self.seconds.values(),
@@ -174,6 +211,7 @@ class Metrics:
             self.results,
             self.series,
             self.defaults,
+            self.clusters,
             self.bytes,
             self.warnings,
             self.publishes,
@@ -223,6 +261,12 @@ class ScorerMetrics:
 
     def default_used(self, *, used: bool) -> None:
         self._all.defaults.labels(self._name).set(used)
+
+    def clusters(self, *, scored: int, unscored: int, missing: tuple[str, ...]) -> None:
+        """What became of the clusters in a cycle of the hub scorer."""
+        for state, count in (("scored", scored), ("missing", len(missing)), ("unscored", unscored)):
+            self._all.clusters.labels(self._name, state).set(count)
+        self._all.missing.set(self._name, missing)
 
     def dropped(self, reason: str, count: int) -> None:
         self._all.dropped.labels(self._name, reason).inc(count)

@@ -9,7 +9,7 @@ import sys
 from dataclasses import dataclass
 
 from dsf_agent.configuration.snapshot import Snapshot, Summary, publishes
-from dsf_agent.configuration.watch import UnusableFile, observe
+from dsf_agent.configuration.watch import UnusableFile, observer
 from dsf_agent.errors import AgentError, FetchError, Reason
 from dsf_agent.process.build import Adapters
 from dsf_wire import scorename
@@ -36,7 +36,8 @@ async def run(adapters: Adapters, *, only: list[str]) -> int:
     """Prints the table. Returns the exit code."""
     try:
         path = adapters.settings.config_dir / CONFIGMAP_KEY
-        found = await asyncio.to_thread(observe, path)
+        read = observer(adapters.settings.config_dir, clusters=adapters.settings.clusters_file)
+        found = await asyncio.to_thread(read)
         if isinstance(found, UnusableFile):
             print(f"gitops-dsf-agent: {found.text}", file=sys.stderr)
             return 1
@@ -52,6 +53,7 @@ async def run(adapters: Adapters, *, only: list[str]) -> int:
                 file=sys.stderr,
             )
             return 2
+        adapters.use_clusters(found)
         rows = await _rows(adapters, found, only=only)
     finally:
         await adapters.close()
@@ -81,7 +83,7 @@ async def _rows(adapters: Adapters, found: Snapshot, *, only: list[str]) -> list
 async def _row(adapters: Adapters, scorer: Summary) -> Row:
     own = _shown(scorer.name)
     try:
-        result = await adapters.cycle(scorer, publication=None).run()
+        result = await adapters.trial(scorer).run()
     except AgentError as error:
         stage = "fetch" if isinstance(error, FetchError) else "score"
         return Row(

@@ -10,7 +10,7 @@ import msgspec
 
 from dsf_agent.configuration.snapshot import Snapshot
 from dsf_agent.configuration.suspension import Suspension
-from dsf_agent.configuration.watch import Observation, UnusableFile, Watcher
+from dsf_agent.configuration.watch import Observation, UnusableFile, Watcher, observer
 from dsf_agent.endpoints import transport
 from dsf_agent.metrics.page import MetricsPage
 from dsf_agent.process import memory
@@ -42,12 +42,15 @@ class Agent:
             splay=settings.splay_seconds,
         )
         self._watcher = Watcher(
-            directory=settings.config_dir, poll_seconds=settings.poll_seconds, emit=self._observed
+            directory=settings.config_dir,
+            read=observer(settings.config_dir, clusters=settings.clusters_file),
+            poll_seconds=settings.poll_seconds,
+            emit=self._observed,
         )
         self._pruner: Pruner | None = None
-        if adapters.store is not None:
+        if adapters.owned is not None:
             self._pruner = Pruner(
-                store=adapters.store,
+                store=adapters.owned,
                 metrics=adapters.metrics,
                 delay_seconds=settings.prune_delay_seconds,
                 rng=adapters.rng,
@@ -97,6 +100,8 @@ class Agent:
         ]
         if self._pruner is not None:
             roots.append(("prune", self._pruner.run()))
+        if adapters.fleet is not None and adapters.fleet.publisher is not None:
+            roots.append(("publish", adapters.fleet.publisher.run()))
         if adapters.hub is not None:
             suspension = Suspension(
                 server=adapters.hub,
@@ -126,6 +131,7 @@ class Agent:
             return
         self._trouble = None
         self._snapshot = observation
+        self._adapters.use_clusters(observation)
         self._metrics.config_timestamp.set(self._adapters.clock.wall())
         log.info("configuration %s: %d scorers", observation.digest[:12], len(observation.scorers))
         for problem in observation.problems:
@@ -173,9 +179,10 @@ class Agent:
             # A scorer that is about to start has no worker yet, and neither has a suspended one.
             state = None if scorer.score_name in self._suspended else states.get(scorer.name, WorkerState())
             scorers.append(_scorer(scorer.name, scorer.score_name, state))
-        hub = self._adapters.hub
+        hub, fleet = self._adapters.hub, self._adapters.fleet
         detail = {
             "cluster": self._adapters.settings.cluster,
+            **({"clusters": len(fleet.fleet.names)} if fleet is not None else {}),
             "configuration": {
                 "seen": snapshot is not None,
                 "digest": snapshot.digest if snapshot else None,

@@ -28,7 +28,8 @@ MAX_STEM: Final = 240
 class DirectoryStore:
     """Files in one directory. The clock is this machine's."""
 
-    def __init__(self, *, directory: Path, cluster: str, clock: Clock) -> None:
+    def __init__(self, *, directory: Path, cluster: str, clock: Clock, hub_scorer: bool = False) -> None:
+        self._hub_scorer = hub_scorer
         self._directory = directory
         self._cluster = cluster
         self._clock = clock
@@ -44,7 +45,7 @@ class DirectoryStore:
         return await asyncio.to_thread(self._read, self._path(name))
 
     async def write(self, name: str, *, scorer: str, values: Mapping[str, int], valid_until: float) -> None:
-        body = store.manifest(name=name, namespace=self._cluster, scorer=scorer)
+        body = store.manifest(name=name, namespace=self._cluster, scorer=scorer, hub_scorer=self._hub_scorer)
         await asyncio.to_thread(
             self._locked, name, lambda: self._write(self._path(name), body, values, valid_until)
         )
@@ -113,7 +114,7 @@ class DirectoryStore:
             raise _failed(self._directory, error) from error
         # Labels and validUntil come before the items, of which there may be tens of thousands.
         found = (self._read(path, before=b"\n  scores:") for path in paths)
-        return [one for one in found if one is not None and one.owned]
+        return [one for one in found if one is not None and one.owned_by(hub_scorer=self._hub_scorer)]
 
     def _delete(self, stored: Stored) -> None:
         path = self._path(stored.name)

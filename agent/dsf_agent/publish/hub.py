@@ -8,7 +8,8 @@ import asyncio
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from functools import partial
+from typing import Any, Final
 from urllib.parse import quote
 
 from dsf_agent.endpoints.apiserver import ApiServer
@@ -16,13 +17,15 @@ from dsf_agent.errors import PublishError, Reason
 from dsf_agent.publish import store
 from dsf_agent.publish.hubobject import HubObject, ObjectList, Table, sole_owner, status_body, stored_bytes
 from dsf_agent.publish.store import Stored
-from dsf_runtime.apiserver import APPLY, JSON_PATCH
+from dsf_runtime.apiserver import APPLY, JSON_PATCH, MERGE
 from dsf_wire import ownership
 from dsf_wire.constants import (
     AGENT_MANAGER,
     MANAGED_BY_LABEL,
     MAX_ITEM_NAME,
     MAX_SCORE_ITEMS,
+    RUNS_ON_HUB,
+    RUNS_ON_LABEL,
     SCORE_GROUP,
     SCORE_PLURAL,
     SCORE_VERSION,
@@ -44,6 +47,8 @@ TABLE: Final = "application/json;as=Table;v=v1;g=meta.k8s.io"
 alone can have hundreds of kB.
 """
 
+FEW_ITEMS: Final = 500
+"""Items that are encoded without a thread: less than a millisecond."""
 MAX_OBJECT_BYTES: Final = 1_500_000
 """Largest object to store, in bytes. etcd refuses requests above 1.5 MiB."""
 
@@ -74,7 +79,13 @@ class HubStore:
         cluster: str,
         limit: int = MAX_OBJECT_BYTES,
         silent_seconds: float = SILENT_SECONDS,
+        hub_scorer: bool = False,
     ) -> None:
+        self._hub_scorer = hub_scorer
+        self._owned = {
+            "labelSelector": f"{MANAGED_BY_LABEL}={AGENT_MANAGER},{RUNS_ON_LABEL}"
+            f"{'=' if hub_scorer else '!='}{RUNS_ON_HUB}"
+        }
         self._server = server
         self._limit = limit
         self._silent = silent_seconds
@@ -86,6 +97,8 @@ class HubStore:
         """Objects that only our agent wrote when they were last read, or that did not exist."""
         self._seen_versions: dict[str, _SeenVersion] = {}
         """Objects that another program wrote, by name."""
+        self._to_claim: set[str] = set()
+        """Objects with the label of the hub scorer, for an agent; those without it, for the hub scorer."""
         self._listed: float | None = None
         self._names: frozenset[str] | None = None
         """Our objects in the last list; None if it could not be read."""
@@ -99,10 +112,9 @@ class HubStore:
 
     async def write(self, name: str, *, scorer: str, values: Mapping[str, int], valid_until: float) -> None:
         _check(values)
-        # In a thread, because it takes long for tens of thousands of items.
-        body = await asyncio.to_thread(
-            status_body, values, name=name, namespace=self._cluster, valid_until=valid_until
-        )
+        encode = partial(status_body, values, name=name, namespace=self._cluster, valid_until=valid_until)
+        # In a thread if there are many items: it takes long for tens of thousands.
+        body = encode() if len(values) <= FEW_ITEMS else await asyncio.to_thread(encode)
         size = stored_bytes(len(body), items=len(values))
         if size > self._limit:
             msg = (
@@ -112,6 +124,8 @@ class HubStore:
             raise PublishError(msg, reason=Reason.TOO_LARGE)
         if name not in self._exclusive:
             await self._take_over(name, scorer=scorer)
+        if name in self._to_claim:
+            await self._claim(name, scorer=scorer)
         try:
             written = await self._apply(name, body, scorer=scorer)
             # Items of another program stay if their names differ from ours.
@@ -128,7 +142,7 @@ class HubStore:
                 await self._take_over(name, scorer=scorer, leftovers=True)
         if not complete:
             written = await self._apply(name, body, scorer=scorer)
-        if not store.labels(scorer).items() <= written.metadata.labels.items():
+        if not store.labels(scorer, hub_scorer=self._hub_scorer).items() <= written.metadata.labels.items():
             await self._label(name, scorer=scorer)
 
     async def deleted_by_others(self, name: str, *, written: float) -> bool:
@@ -145,8 +159,13 @@ class HubStore:
         )
 
     async def list_owned(self) -> list[Stored]:
-        reply = await self._server.call("GET", self._base, params=_OWNED)
-        return [item.stored() for item in reply.read(ObjectList).items]
+        reply = await self._server.call("GET", self._base, params=self._owned)
+        found = reply.read(ObjectList).items
+        # What is not listed was deleted, or another program has taken it over.
+        self._exclusive &= {item.metadata.name for item in found}
+        for item in found:
+            self._note(item.metadata.name, exclusive=item.exclusive)
+        return [item.stored() for item in found]
 
     async def delete(self, stored: Stored) -> None:
         body = {
@@ -171,6 +190,8 @@ class HubStore:
             return None
         found = reply.read(HubObject)
         self._note(name, exclusive=found.exclusive)
+        if found.stored().owned_by(hub_scorer=not self._hub_scorer):
+            self._to_claim.add(name)
         return found
 
     def _note(self, name: str, *, exclusive: bool) -> None:
@@ -181,7 +202,7 @@ class HubStore:
             self._exclusive.discard(name)
 
     async def _list_names(self) -> frozenset[str] | None:
-        params = {**_OWNED, "includeObject": "None", "resourceVersion": "0"}
+        params = {**self._owned, "includeObject": "None", "resourceVersion": "0"}
         try:
             table = (await self._server.call("GET", self._base, params=params, accept=TABLE)).read(Table)
         except PublishError as error:
@@ -190,7 +211,7 @@ class HubStore:
         return frozenset(str(row.cells[0]) for row in table.rows if row.cells)
 
     async def _create(self, name: str, *, scorer: str) -> None:
-        body = store.manifest(name=name, namespace=self._cluster, scorer=scorer)
+        body = self._manifest(name, scorer=scorer)
         try:
             await self._server.call("POST", self._base, params={"fieldManager": AGENT_MANAGER}, body=body)
         except PublishError as error:
@@ -285,9 +306,28 @@ class HubStore:
         """Sets our labels on an object that another program created, or whose scorer was renamed. Without
         them the object would not be deleted with its scorer.
         """
-        body = store.manifest(name=name, namespace=self._cluster, scorer=scorer)
+        body = self._manifest(name, scorer=scorer)
         params = {"fieldManager": AGENT_MANAGER, "force": "true"}
         await self._server.call("PATCH", self._path(name), params=params, body=body, content_type=APPLY)
+
+    async def _claim(self, name: str, *, scorer: str) -> None:
+        """Changes the label that says who writes the object, before the first write of a scorer that moved
+        from the spokes to the hub, or back. From then on the hub's admission policies refuse the other one.
+        """
+        labels = {RUNS_ON_LABEL: None, **store.labels(scorer, hub_scorer=self._hub_scorer)}
+        await self._server.call(
+            "PATCH",
+            self._path(name),
+            params={"fieldManager": AGENT_MANAGER},
+            body={"metadata": {"labels": labels}},
+            content_type=MERGE,
+        )
+        self._to_claim.discard(name)
+        before = "its agent" if self._hub_scorer else "the hub scorer"
+        log.info("took over %s from %s", name, before, extra={"scorer": scorer, "object": name})
+
+    def _manifest(self, name: str, *, scorer: str) -> dict[str, Any]:
+        return store.manifest(name=name, namespace=self._cluster, scorer=scorer, hub_scorer=self._hub_scorer)
 
     def _path(self, name: str) -> str:
         return f"{self._base}/{quote(name, safe='')}"
@@ -305,6 +345,3 @@ def _check(values: Mapping[str, int]) -> None:
     else:
         return
     raise PublishError(f"{words}; use a coarser scoreDimensionFormat", reason=Reason.TOO_LARGE)
-
-
-_OWNED: Final = {"labelSelector": f"{MANAGED_BY_LABEL}={AGENT_MANAGER}"}

@@ -12,12 +12,12 @@ when no Placement counts them any more.
 import asyncio
 import logging
 import random
-from typing import Final
+from typing import Final, Protocol
 
 from dsf_agent.configuration.snapshot import Snapshot
 from dsf_agent.errors import PublishError, Reason
 from dsf_agent.metrics.registry import Metrics
-from dsf_agent.publish.store import ScoreStore, Stored
+from dsf_agent.publish.store import Stored
 from dsf_runtime.backoff import Backoff
 from dsf_runtime.clock import happens_within
 
@@ -28,15 +28,33 @@ EMPTY_FACTOR: Final = 6
 """The file ``[]`` must be unchanged this many times longer than other files: a minute by default."""
 EXPIRED_SLACK_SECONDS: Final = 1.0
 """validUntil and the Date header of an API server are in whole seconds."""
+REFUSED_SECONDS: Final = 300.0
+"""Pause after the hub refused a deletion."""
 RECHECK_SECONDS: Final = (1.0, 3600.0)
 """Shortest and longest pause before objects that have not expired are checked again."""
+
+
+class OwnedScores(Protocol):
+    """The objects of this agent, or of the hub scorer. All methods raise PublishError."""
+
+    def wall(self) -> float:
+        """The store's time."""
+        ...
+
+    async def list_owned(self) -> list[Stored]:
+        """All objects that are labelled as this process writes them."""
+        ...
+
+    async def delete(self, stored: Stored) -> None:
+        """Deletes the object unless it changed since it was read."""
+        ...
 
 
 class Pruner:
     """Deletes objects by the last state of the file."""
 
     def __init__(
-        self, *, store: ScoreStore, metrics: Metrics, delay_seconds: float, rng: random.Random
+        self, *, store: OwnedScores, metrics: Metrics, delay_seconds: float, rng: random.Random
     ) -> None:
         self._store = store
         self._metrics = metrics
@@ -113,7 +131,21 @@ class Pruner:
                 continue
             if self._current is not current:
                 return None
-            await self._store.delete(stored)
+            try:
+                await self._store.delete(stored)
+            except PublishError as error:
+                if error.reason is not Reason.FORBIDDEN:
+                    raise
+                # The scorer moved between spokes and hub, and its new writer has not taken over yet.
+                log.info(
+                    "the hub refuses the deletion of %s, next attempt in %.0f s: %s",
+                    stored.name,
+                    REFUSED_SECONDS,
+                    error,
+                    extra={"object": stored.name, "reason": error.reason.value},
+                )
+                waits.append(REFUSED_SECONDS)
+                continue
             self._named.discard(stored.name)
             self._metrics.deletions.inc()
             log.info(

@@ -98,7 +98,7 @@ class Publication:
             if wanted is None:
                 return None
             now = self._store.wall()
-            if self._published is not None and _too_late(
+            if self._published is not None and too_late(
                 self._published.valid_until, rule=self._rule, now=now
             ):
                 # The hub's clock was set back, or another program set this validUntil. It would delay every
@@ -144,7 +144,7 @@ class Publication:
                 extra={"scorer": self._scorer, "object": self._name},
             )
         stored = await self._store.read(self._name)
-        self._published = _published(stored, rule=self._rule)
+        self._published = published_by(stored, rule=self._rule, hub_scorer=False)
         self._seeded = True
 
     async def _write(self, wanted: Mapping[str, int]) -> None:
@@ -173,16 +173,18 @@ class Publication:
         return delay
 
 
-def _too_late(valid_until: float, *, rule: Rule, now: float) -> bool:
+def too_late(valid_until: float, *, rule: Rule, now: float) -> bool:
     """Whether the expiry is later than this rule would set it now."""
     return valid_until > now + rule.ttl + CLOCK_SLACK_SECONDS
 
 
-def _published(stored: Stored | None, *, rule: Rule) -> Published | None:
-    """The published scores, or None if the object must be written anyway: it has no expiry, or it is not only
-    ours.
+def published_by(stored: Stored | None, *, rule: Rule, hub_scorer: bool) -> Published | None:
+    """The scores that this agent, or the hub scorer, published. None if the object must be written anyway: it
+    has no expiry, or it is not only ours.
     """
-    if stored is None or not stored.owned or stored.shared or stored.valid_until is None:
+    if stored is None or not stored.owned_by(hub_scorer=hub_scorer) or stored.shared:
+        return None
+    if stored.valid_until is None:
         return None
     return Published(
         values=stored.values, written=stored.valid_until - rule.ttl, valid_until=stored.valid_until

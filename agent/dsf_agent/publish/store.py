@@ -5,7 +5,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final, Protocol
 
-from dsf_wire.constants import AGENT_MANAGER, MANAGED_BY_LABEL, SCORE_API_VERSION, SCORER_LABEL
+from dsf_wire.constants import (
+    AGENT_MANAGER,
+    MANAGED_BY_LABEL,
+    RUNS_ON_HUB,
+    RUNS_ON_LABEL,
+    SCORE_API_VERSION,
+    SCORER_LABEL,
+)
 
 KIND: Final = "AddOnPlacementScore"
 
@@ -24,8 +31,12 @@ class Stored:
 
     @property
     def owned(self) -> bool:
-        """Whether the label says that a gitops-dsf agent writes this object."""
+        """Whether the label says that a gitops-dsf agent or the hub scorer writes this object."""
         return self.labels.get(MANAGED_BY_LABEL) == AGENT_MANAGER
+
+    def owned_by(self, *, hub_scorer: bool) -> bool:
+        """Whether the labels say that the hub scorer writes this object, or else an agent."""
+        return self.owned and (self.labels.get(RUNS_ON_LABEL) == RUNS_ON_HUB) is hub_scorer
 
 
 class ScoreStore(Protocol):
@@ -64,9 +75,11 @@ class ScoreStore(Protocol):
         ...
 
 
-def labels(scorer: str) -> dict[str, str]:
+def labels(scorer: str, *, hub_scorer: bool = False) -> dict[str, str]:
     """The labels of our objects. The scorer's name is left out if it is not a valid label value."""
     found = {MANAGED_BY_LABEL: AGENT_MANAGER}
+    if hub_scorer:
+        found[RUNS_ON_LABEL] = RUNS_ON_HUB
     if is_label_value(scorer):
         found[SCORER_LABEL] = scorer
     return found
@@ -83,13 +96,15 @@ def is_label_value(text: str) -> bool:
     )
 
 
-def manifest(*, name: str, namespace: str, scorer: str | None = None) -> dict[str, Any]:
+def manifest(
+    *, name: str, namespace: str, scorer: str | None = None, hub_scorer: bool = False
+) -> dict[str, Any]:
     """The object without its status. Without a scorer it has no labels, as needed to apply the status
     alone.
     """
     metadata: dict[str, Any] = {"name": name, "namespace": namespace}
     if scorer is not None:
-        metadata["labels"] = labels(scorer)
+        metadata["labels"] = labels(scorer, hub_scorer=hub_scorer)
     return {"apiVersion": SCORE_API_VERSION, "kind": KIND, "metadata": metadata}
 
 

@@ -5,7 +5,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from dsf_agent.configuration.snapshot import publishes
-from dsf_agent.endpoints.budget import BudgetFullError, Reservation
+from dsf_agent.endpoints.budget import Reservation
 from dsf_agent.errors import Reason, ScoreError
 from dsf_agent.fetch.series import Series
 from dsf_agent.fetch.stage import Fetch
@@ -70,13 +70,7 @@ class Cycle:
         an object without the item as a score of 0, which is better than every negative score. The published
         scores stay until their validUntil.
         """
-        expected = self._expected
-        while True:
-            try:
-                async with self._reservation.room(expected):
-                    return await self._run()
-            except BudgetFullError as error:
-                expected = error.wanted
+        return await self._reservation.within(self._expected, self._run)
 
     async def _run(self) -> CycleResult:
         with self._metrics.stage("fetch"):

@@ -7,13 +7,12 @@ import logging
 import random
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, Protocol
 
-from dsf_agent.errors import AgentError, FetchError, Reason, Stage
+from dsf_agent.errors import AgentError, FetchError, PublishError, Reason, Stage
 from dsf_agent.kubernetes.changes import Trigger
 from dsf_agent.metrics.registry import ScorerMetrics
-from dsf_agent.publish.publication import Publication
-from dsf_agent.schedule.cycle import Cycle, CycleResult
+from dsf_agent.schedule.cycle import CycleResult
 from dsf_agent.schedule.grid import Grid
 from dsf_runtime.backoff import Backoff
 from dsf_runtime.clock import Clock
@@ -39,6 +38,30 @@ class WorkerState:
     publish_message: str = ""
 
 
+class ScoringCycle(Protocol):
+    """A cycle of one scorer, on one cluster or on all of them."""
+
+    async def run(self) -> CycleResult:
+        """Runs once. Raises FetchError or ScoreError."""
+
+
+class Published(Protocol):
+    """What is published of one scorer."""
+
+    @property
+    def fault(self) -> PublishError | None:
+        """Why the last write failed; None if it succeeded."""
+
+    def withdraw(self) -> None:
+        """A cycle failed: old scores are not written again."""
+
+    async def wait_until_handled(self) -> None:
+        """Waits until the offered scores need no more work now."""
+
+    async def run(self) -> None:
+        """Writes until it is cancelled."""
+
+
 class Worker:
     """Decides when the cycles of one scorer run. ``run`` ends when it is cancelled, or after ``drain``."""
 
@@ -46,8 +69,8 @@ class Worker:
         self,
         *,
         scorer: Summary,
-        cycle: Cycle,
-        publication: Publication | None,
+        cycle: ScoringCycle,
+        publication: Published | None,
         grid: Grid,
         clock: Clock,
         metrics: ScorerMetrics,

@@ -6,7 +6,8 @@ once and found again by the bytes of its JSON. That saves a third of the CPU of 
 
 import operator
 from collections.abc import Callable, Sequence
-from typing import Final
+from functools import cache
+from typing import Any, Final, cast
 
 import msgspec
 
@@ -35,27 +36,54 @@ class Labels(msgspec.Struct, gc=False):
 
 
 class LabelSet(msgspec.Struct, frozen=True, gc=False):
-    """``item`` is empty if the dimension format gives an empty name. ``line`` ends where the value begins."""
+    """``item`` is empty if the dimension format gives an empty name. ``line`` ends where the value begins.
+    ``cluster`` is set by the hub scorer only: the cluster that the result is about.
+    """
 
     item: str
     line: bytes
+    cluster: str = ""
 
 
-_LABELS: Final = msgspec.json.Decoder(list[Labels])
+class Row(msgspec.Struct, gc=False):
+    """One result with its labels."""
+
+    score: float
+    metric: Any
+
+
+@cache
+def row_of(labels: type[msgspec.Struct]) -> type[Row]:
+    """A result whose labels have this shape."""
+    metric = ("metric", labels, msgspec.field(default_factory=labels))
+    return cast("type[Row]", msgspec.defstruct("Result", [metric], bases=(Row,), gc=False))
 
 
 class LabelSets:
     """The label sets of one scorer on one cluster."""
 
+    struct: type[msgspec.Struct] = Labels
+    """The labels of one result. Its fields are the argument of ``of``."""
+    most_results = 50_000
+    """Most results of one answer that are kept. An AddOnPlacementScore can store about 16,000 items. More
+    results are useful for /metrics, and for items that are aggregated from several results.
+    """
+
     def __init__(self, *, template: str, cluster: str, score_name: str) -> None:
         self._item_name = item_namer(template=template, cluster=cluster, score_name=score_name)
         self._prefix = SamplePrefix(cluster=cluster, score_name=score_name)
+        self.row = row_of(self.struct)
+        self._decoder = msgspec.json.Decoder(list[self.struct])  # type: ignore[name-defined]
         self._before: dict[bytes, LabelSet] = {}
         self._now: dict[bytes, LabelSet] = {}
 
     def start_answer(self) -> None:
         """Call this when a new answer begins. Label sets that the last answer did not have are dropped."""
         self._before, self._now = self._now, {}
+
+    def forget(self) -> None:
+        """Works out every label set again."""
+        self._before, self._now = {}, {}
 
     def read(self, metrics: Sequence[bytes]) -> list[LabelSet]:
         """The label sets of these JSON objects. Raises msgspec.DecodeError or UnicodeDecodeError if one of
@@ -80,7 +108,7 @@ class LabelSets:
         if len(present) == len(known):
             return present
         new = [metric for metric, label_set in zip(metrics, known, strict=True) if label_set is None]
-        made = map(self.of, map(msgspec.structs.astuple, _LABELS.decode(b"[%b]" % b",".join(new))))
+        made = map(self.of, map(msgspec.structs.astuple, self._decoder.decode(b"[%b]" % b",".join(new))))
         return [next(made) if label_set is None else label_set for label_set in known]
 
     def of(self, labels: tuple[str, ...]) -> LabelSet:

@@ -69,7 +69,7 @@ class QueryScore:
     async def __call__(self, series: Series) -> Results:
         """The results for these series; there may be none. Raises ScoreError."""
         self._label_sets.start_answer()
-        found = Results()
+        found = Results(most=self._label_sets.most_results)
         for part in series.parts:
             for piece in pieces(part):
                 self._take(piece, found)

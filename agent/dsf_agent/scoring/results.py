@@ -18,7 +18,7 @@ import msgspec
 
 from dsf_agent.errors import Reason, ScoreError
 from dsf_agent.scoring import lenient
-from dsf_agent.scoring.labels import Labels, LabelSet, LabelSets
+from dsf_agent.scoring.labels import LabelSet, LabelSets, Row
 from dsf_runtime.calls import excerpt
 from dsf_wire.scoring import ScoringResponse
 
@@ -27,10 +27,8 @@ BATCH: Final = 2000
 new.
 """
 
-MAX_RESULTS: Final = 50_000
-"""Most results of one answer that are kept. An AddOnPlacementScore can store about 16,000 items. More results
-are useful for /metrics, and for items that are aggregated from several results.
-"""
+MAX_RESULTS: Final = LabelSets.most_results
+"""Most results of one answer of one cluster that are kept."""
 MAX_UNUSUAL: Final = 4 * MAX_RESULTS
 """Most results that are read in a large answer with unusual formatting, which takes ten times as long."""
 RESULT_BYTES: Final = 512
@@ -54,11 +52,6 @@ class _Row(msgspec.Struct, gc=False):
     metric: msgspec.Raw = msgspec.Raw(b"{}")
 
 
-class _Plain(msgspec.Struct, gc=False):
-    score: float
-    metric: Labels = msgspec.field(default_factory=Labels)
-
-
 @dataclass(kw_only=True)
 class Results:
     """The results of one answer, in its order: ``scores`` belong to ``label_sets`` at the same index.
@@ -68,6 +61,8 @@ class Results:
     """
 
     size: int = 0
+    most: int = LabelSets.most_results
+    """Most results that are kept."""
     label_sets: list[LabelSet] = field(default_factory=list)
     scores: list[float] = field(default_factory=list)
     dropped: Counter[str] = field(default_factory=Counter)
@@ -102,14 +97,15 @@ class Results:
 
     async def cut_if_far_over(self) -> None:
         """Call this now and then while results are added. It limits their memory at a small cost."""
-        if len(self.scores) > MAX_RESULTS + MAX_RESULTS // 4:
+        if len(self.scores) > self.most + self.most // 4:
             await self.cut()
 
-    async def cut(self, *, most: int = MAX_RESULTS) -> None:
+    async def cut(self) -> None:
         """Keeps at most ``most`` results: those of the items whose names come first. So the same items are
         kept from answer to answer, whatever their scores and order. An item keeps all its results or none,
         unless it alone has more.
         """
+        most = self.most
         if len(self.scores) <= most:
             return
         names: list[str] = []
@@ -130,7 +126,7 @@ class Results:
 
     def _exceed(self, count: int) -> None:
         if count:
-            self.drop(DROP_EXCESS, f"more than {MAX_RESULTS} results; the first by name of item are kept")
+            self.drop(DROP_EXCESS, f"more than {self.most} results; the first by name of item are kept")
             self.dropped[DROP_EXCESS] += count - 1
 
     def drop(self, reason: str, fault: str) -> None:
@@ -149,7 +145,6 @@ _SEAM: Final = re.compile(rb'\}\s{0,64},\s{0,64}(\{)\s{0,64}"(?:metric|score)"\s
 quotes would be escaped. If it separates something else, the piece is not valid JSON.
 """
 _RESPONSE: Final = msgspec.json.Decoder(ScoringResponse)
-_PLAIN: Final = msgspec.json.Decoder(_Plain)
 _ROWS: Final = msgspec.json.Decoder(list[_Row])
 _RAW: Final = msgspec.json.Decoder(list[msgspec.Raw])
 
@@ -173,7 +168,7 @@ async def read(body: bytearray, *, where: str, label_sets: LabelSets) -> Results
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             found = await _lenient(body, where=where, label_sets=label_sets)
         else:
-            found = Results()
+            found = Results(most=label_sets.most_results)
             await _take_all(raw, found, label_sets=label_sets)
     await found.cut()
     found.size = max(len(body), RESULT_BYTES * len(found.scores))
@@ -185,7 +180,7 @@ async def _in_pieces(body: bytearray, *, label_sets: LabelSets) -> Results | Non
     head = _HEAD.match(body)
     if head is None:
         return None
-    found, start = Results(), head.end()
+    found, start = Results(most=label_sets.most_results), head.end()
     try:
         while len(body) - start > PIECE + WINDOW:
             seam = _SEAM.search(body, start + PIECE, start + PIECE + WINDOW)
@@ -229,7 +224,7 @@ def _decode(batch: Sequence[msgspec.Raw], into: Results, *, first: int, label_se
 
 def _decode_one(raw: msgspec.Raw, into: Results, *, index: int, label_sets: LabelSets) -> None:
     try:
-        row = _PLAIN.decode(raw)
+        row = msgspec.json.decode(raw, type=label_sets.row)
     except msgspec.ValidationError as error:
         # msgspec says "Number out of range" for 1e999. Other errors are about types.
         reason = DROP_NOT_FINITE if "out of range" in str(error) else DROP_INVALID
@@ -240,13 +235,13 @@ def _decode_one(raw: msgspec.Raw, into: Results, *, index: int, label_sets: Labe
         into.add(_labelled(row, label_sets), row.score, where=f"result {index}")
 
 
-def _labelled(row: _Plain, label_sets: LabelSets) -> LabelSet:
+def _labelled(row: Row, label_sets: LabelSets) -> LabelSet:
     return label_sets.of(msgspec.structs.astuple(row.metric))
 
 
 async def _lenient(body: bytearray, *, where: str, label_sets: LabelSets) -> Results:
     """Reads the results with the module ``lenient``. Only those that are not valid are dropped."""
-    found = Results()
+    found = Results(most=label_sets.most_results)
     try:
         for index, plain in enumerate(lenient.elements(body)):
             if index >= MAX_UNUSUAL:
@@ -264,7 +259,7 @@ async def _lenient(body: bytearray, *, where: str, label_sets: LabelSets) -> Res
 
 def _take(plain: Any, into: Results, *, where: str, label_sets: LabelSets) -> None:  # noqa: ANN401 - whatever JSON holds
     try:
-        row = msgspec.convert(plain, _Plain)
+        row = msgspec.convert(plain, label_sets.row)
     except msgspec.ValidationError as error:
         into.drop(DROP_INVALID, f"{where}: {error}")
         return

@@ -87,7 +87,7 @@ def assess(
         unclear=frozenset(unclear),
         until=until,
     )
-    return _with_condition(found)
+    return _with_condition(found, on_hub=scorer.on_hub)
 
 
 def named(clusters: Iterable[str]) -> str:
@@ -97,7 +97,7 @@ def named(clusters: Iterable[str]) -> str:
     return f"{_clusters(len(ordered))} ({names})"
 
 
-def _with_condition(found: Assessment) -> Assessment:
+def _with_condition(found: Assessment, *, on_hub: bool) -> Assessment:
     parts = [
         f"fresh on {_clusters(found.fresh)}"
         + (f", about to expire on {named(found.expiring)}" if found.expiring else "")
@@ -116,10 +116,11 @@ def _with_condition(found: Assessment) -> Assessment:
             " the masks"
         )
     status, reason = _condition(found)
+    able = "" if on_hub else " with the agent's add-on"
     message = (
         "; ".join(parts)
         if reason != "NoCluster"
-        else "no cluster with the agent's add-on fits clusterSelector without being masked"
+        else f"no cluster{able} fits clusterSelector without being masked"
     )
     return replace(found, status=status, reason=reason, message=message)
 

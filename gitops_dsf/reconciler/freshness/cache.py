@@ -65,7 +65,7 @@ class AssessmentCache:
             self._view.scores.of(resource),
             expected=expected,
             since=lambda cluster: max(
-                scorer.created, renamed, targets.since(cluster), since.get(cluster, 0.0)
+                scorer.created, renamed, targets.since(cluster, scorer), since.get(cluster, 0.0)
             ),
             masks_known=targets.masks_known,
             now=now,

@@ -35,6 +35,8 @@ class ScoreSummary(msgspec.Struct, frozen=True, gc=False):
     """Of items."""
     names: frozenset[str] | None = None
     """Of items; None where there are more of them, or longer ones, than are kept."""
+    on_hub: bool = False
+    """Whether the hub scorer wrote it."""
 
     def has(self, dimension: str) -> bool:
         """Whether there is an item of this name, or the names are not known."""
@@ -50,7 +52,10 @@ def score_summary(raw: msgspec.Raw) -> tuple[str, ScoreSummary]:
     names = frozenset([each.name for each in scores]) if few else None
     key = f"{item.metadata.namespace}/{item.metadata.name}"
     return key, ScoreSummary(
-        valid_until=None if until is None else until.timestamp(), count=len(scores), names=names
+        valid_until=None if until is None else until.timestamp(),
+        count=len(scores),
+        names=names,
+        on_hub=item.metadata.on_hub,
     )
 
 
@@ -85,7 +90,7 @@ class ScoreTable(MutableMapping[str, ScoreSummary]):
         self._size += cluster not in column
         names = self._naming(item.names)
         column[sys.intern(cluster)] = (
-            item if names is item.names else ScoreSummary(item.valid_until, item.count, names)
+            item if names is item.names else ScoreSummary(item.valid_until, item.count, names, item.on_hub)
         )
 
     def __delitem__(self, key: str) -> None:

@@ -169,6 +169,7 @@ class ScoreGarbageCollector:
                 addons=view.addons.items,
                 ttl=owner.ttl,
                 now=now,
+                scorer=owner.item,
             )
             if dead:
                 found.append((owner, dead))

@@ -18,6 +18,8 @@ from dsf_wire.constants import (
     ADDON_NAME,
     AGENT_MANAGER,
     MANAGED_BY_LABEL,
+    RUNS_ON_HUB,
+    RUNS_ON_LABEL,
     SCORE_GROUP,
     SCORE_PLURAL,
     SCORE_VERSION,
@@ -90,10 +92,12 @@ async def _delete_if_dead(
         return DeletionResult.KEPT
     if found.metadata.labels.get(MANAGED_BY_LABEL) != AGENT_MANAGER:
         return DeletionResult.FOREIGN
+    if (found.metadata.labels.get(RUNS_ON_LABEL) == RUNS_ON_HUB) != dead.on_hub:
+        return DeletionResult.KEPT
     holder = await _one(api, CLUSTERS_PATH, dead.cluster, lambda raw: cluster(raw)[1])
     agent = await _one(api, _ADDONS.format(dead.cluster), ADDON_NAME, lambda raw: addon(raw)[1])
     until = found.status.valid_until.timestamp() if found.status.valid_until is not None else None
-    why = why_not_renewed(holder, agent)
+    why = why_not_renewed(holder, agent, renewer=dead.renewer)
     # Ask the hub's clock last: the answers above have just updated it.
     if not why or not api.clock.known or not expired_for_long(until, ttl=ttl, now=api.now()):
         return DeletionResult.KEPT

@@ -15,6 +15,7 @@ from gitops_dsf.repository.model.base import (
     PRODUCT_API,
     Authored,
     DnsLabel,
+    DnsName,
     FieldError,
     Labels,
     LabelSelector,
@@ -112,11 +113,11 @@ class Resources(Authored):
 
 
 class Egress(Authored):
-    """Where the agent may connect to."""
+    """Where the agent or the hub scorer may connect to."""
 
     mode: Literal["Open", "Limited"] = "Open"
-    """Open: anywhere. Limited: a NetworkPolicy in each ManifestWork allows DNS, the ports of API servers, and
-    the sources and scoring APIs of the cluster's scorers.
+    """Open: anywhere. Limited: a NetworkPolicy allows DNS, the ports of API servers, and the sources and
+    scoring APIs of the scorers that run there. The agent's is in each ManifestWork.
     """
     api_server_ports: Annotated[list[Annotated[int, Field(ge=1, le=65535)]], Field(min_length=1)] = [
         443,
@@ -212,6 +213,38 @@ class Agent(Authored):
     """Renders a ServiceMonitor into the add-on; none when absent."""
 
 
+class HubResources(Authored):
+    """Requests and limits of the hub scorer's container."""
+
+    requests: dict[str, Quantity] = {"cpu": "100m", "memory": "128Mi"}
+    """What the scheduler sets aside."""
+    limits: dict[str, Quantity] = {"memory": "512Mi"}
+    """What the container may not exceed."""
+
+
+class HubScorer(Authored):
+    """The hub scorer's Deployment, which runs scorers with runsOn: Hub. It is rendered when there is one."""
+
+    image: Annotated[str, Field(pattern=IMAGE)] = DEFAULT_IMAGE
+    """Container image, best pinned by digest. It is the program of the agent."""
+    image_pull_policy: Literal["Always", "IfNotPresent", "Never"] = "IfNotPresent"
+    """Kubernetes image pull policy."""
+    resources: HubResources = HubResources()
+    """Requests and limits."""
+    node_selector: Labels = {"kubernetes.io/os": "linux"}
+    """Nodes that may run it."""
+    tolerations: list[dict[str, Any]] = []
+    """Kubernetes tolerations of its pod."""
+    log_format: Literal["json", "text"] = "json"
+    """Format of its log."""
+    egress: Egress = Egress()
+    """Where it may connect to."""
+    secrets: list[DnsName] = []
+    """Secrets in the hub namespace that scorers with runsOn: Hub may name as tokens. Other Secrets of that
+    namespace may belong to other programs.
+    """
+
+
 class Delivery(Authored):
     """Who brings the scoring configuration to the spokes."""
 
@@ -244,6 +277,8 @@ class FleetRepositorySpec(Authored):
     """Where Argo CD runs on the hub."""
     agent: Agent = Agent()
     """The spoke agent's Deployment."""
+    hub_scorer: HubScorer = HubScorer()
+    """The Deployment on the hub that runs scorers with runsOn: Hub."""
     reconciler: Reconciler = Reconciler()
     """The reconciler's Deployment on the hub."""
     delivery: Delivery = Delivery()

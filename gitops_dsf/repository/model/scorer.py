@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, ModelWrapValidatorHandler, ValidationError, model_validator
 from pydantic_core import InitErrorDetails
 
+from dsf_wire.constants import DEFAULT_CLUSTERS_PER_REQUEST
 from gitops_dsf.repository.model.base import DSF_API, SECRET_KEY, Authored, DnsName, LabelSelector, Metadata
 
 Seconds = Annotated[int, Field(ge=1, le=31_536_000)]
@@ -53,6 +54,24 @@ class SourceParams(Authored):
     """
 
 
+class ClusterLabel(Authored):
+    """The label of a central store's series that names their cluster."""
+
+    name: Annotated[str, Field(pattern=r"^[a-zA-Z_][a-zA-Z0-9_]*$")]
+    """Name of the label. Its value is the name of the ManagedCluster, unless claim or label is given."""
+    claim: Annotated[str, Field(min_length=1, max_length=253)] | None = None
+    """ClusterClaim of the ManagedCluster that has the label's value, such as id.openshift.io."""
+    label: Annotated[str, Field(min_length=1, max_length=317)] | None = None
+    """Label of the ManagedCluster that has the label's value, such as clusterID."""
+
+    @model_validator(mode="after")
+    def _one_identity(self) -> Self:
+        if self.claim is not None and self.label is not None:
+            msg = "claim and label are two identities for one cluster; keep one"
+            raise ValueError(msg)
+        return self
+
+
 class Source(Authored):
     """Where the metrics come from."""
 
@@ -77,6 +96,8 @@ class Source(Authored):
     """Language of the query. PromQL is checked whole, MetricsQL where it is PromQL, too, and any other
     language not at all.
     """
+    cluster_label: ClusterLabel | None = None
+    """With runsOn: Hub, how the series of a cluster are recognised."""
 
 
 class ScoringParams(Authored):
@@ -105,6 +126,8 @@ class Scoring(Authored):
     """How the agent proves who it is to the scoring API."""
     arguments: dict[str, Any] | None = None
     """A JSON object that is sent with every scoring request."""
+    clusters_per_request: Annotated[int, Field(ge=1, le=10_000)] = DEFAULT_CLUSTERS_PER_REQUEST
+    """With runsOn: Hub, how many clusters one scoring request has at most."""
 
 
 class ScoreRange(Authored):
@@ -155,6 +178,10 @@ class DynamicScorerSpec(Authored):
     """
     location: Literal["Internal", "External"] = "Internal"
     """Whether the scoring API runs inside the fleet."""
+    runs_on: Literal["Spokes", "Hub"] = "Spokes"
+    """Spokes: the agent of each cluster asks a source there. Hub: one process on the hub asks one central
+    store for all clusters.
+    """
     source: Source = Source()
     """Where the metrics come from."""
     scoring: Scoring = Scoring()

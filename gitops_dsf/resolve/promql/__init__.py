@@ -5,5 +5,15 @@ it looks back.
 from gitops_dsf.resolve.promql.check import Checked, Mistake, check
 from gitops_dsf.resolve.promql.history import history_seconds
 from gitops_dsf.resolve.promql.labels import can_have, others
+from gitops_dsf.resolve.promql.mixing import Clause, mixing_clauses
 
-__all__ = ["Checked", "Mistake", "can_have", "check", "history_seconds", "others"]
+__all__ = [
+    "Checked",
+    "Clause",
+    "Mistake",
+    "can_have",
+    "check",
+    "history_seconds",
+    "mixing_clauses",
+    "others",
+]

@@ -25,7 +25,7 @@ AGGREGATIONS = frozenset(
         "limit_ratio",
     ]
 )
-_BINARY = frozenset(
+BINARY = frozenset(
     ["+", "-", "*", "/", "%", "^", "==", "!=", "<", ">", "<=", ">=", "and", "or", "unless", "atan2"]
 )
 _SET_OR_MATCH = frozenset({"on", "ignoring"})
@@ -89,7 +89,7 @@ class Recogniser:
     def _expression(self) -> None:
         start = self.index
         self._unary()
-        while self._word() in _BINARY:
+        while self._word() in BINARY:
             self.index += 1
             self._modifiers()
             self._unary()

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+from dsf_wire.constants import RUNS_ON_HUB
 from gitops_dsf.diagnostics import Diagnostic, Position, codes
 from gitops_dsf.hub.glob import matches
 from gitops_dsf.hub.hosts import is_in_cluster, is_metadata
@@ -32,6 +33,8 @@ class _Peer:
     credentials: tuple[Credential, ...]
     document: Document
     path: Path
+    on_hub: bool = False
+    """Whether the hub scorer calls it."""
 
     @property
     def sent(self) -> Iterator[tuple[Credential, Sent]]:
@@ -60,6 +63,7 @@ def _peers(context: Context) -> Iterator[_Peer]:
                 credentials=tuple(credentials(spec.source.auth)),
                 document=document,
                 path=("spec", "source"),
+                on_hub=spec.runs_on == RUNS_ON_HUB,
             )
         yield _Peer(
             owner=overlay.scorer.name,
@@ -69,6 +73,7 @@ def _peers(context: Context) -> Iterator[_Peer]:
             credentials=tuple(credentials(spec.scoring.auth)),
             document=document,
             path=("spec", "scoring"),
+            on_hub=spec.runs_on == RUNS_ON_HUB,
         )
     for source in context.sources.values():
         for variant in source.variants:
@@ -85,7 +90,12 @@ def _peers(context: Context) -> Iterator[_Peer]:
 
 
 def secrets_are_nobody_elses(context: Context) -> Iterator[Diagnostic]:
-    """The agent may read every Secret that a scorer or MetricSource names, and sends its content."""
+    """The agent and the hub scorer may read every Secret that their scorers or MetricSources name, and send
+    its content. The hub's namespace has Secrets of other programs, so there gitops-dsf.yaml lists those that
+    may be used.
+    """
+    repository = context.declared.repository
+    listed = repository.value.spec.hub_scorer.secrets if repository is not None else None
     for peer in _peers(context):
         for item in peer.credentials:
             if is_reserved(item.secret):
@@ -98,6 +108,13 @@ def secrets_are_nobody_elses(context: Context) -> Iterator[Diagnostic]:
                     message,
                     f"make a Secret of its own for the {item.kind}, and name that",
                 )
+            elif peer.on_hub and item.secret and listed is not None and item.secret not in listed:
+                message = (
+                    f"{peer.title_of(item)}: Secret {item.secret} of the hub is not one that scorers may use"
+                    " there"
+                )
+                hint = f"add {item.secret} to spec.hubScorer.secrets in gitops-dsf.yaml"
+                yield codes.RESERVED_SECRET.at(peer.at(*item.path, "name"), message, hint)
 
 
 def tokens_go_where_they_may(context: Context) -> Iterator[Diagnostic]:

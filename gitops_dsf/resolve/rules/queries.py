@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterator
 
+from dsf_wire.constants import RUNS_ON_HUB
 from dsf_wire.dimension import DEFAULT_FORMAT, LABELS, PLACEHOLDERS, label_placeholders, placeholders
 from dsf_wire.measures import SOURCE_TYPE, MeasureError, select
 from dsf_wire.query import Part, split
@@ -10,7 +11,7 @@ from gitops_dsf.diagnostics import Diagnostic, Severity, codes
 from gitops_dsf.repository.model.suggestion import did_you_mean
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.overlay import Overlay
-from gitops_dsf.resolve.promql import Checked, can_have, check, others
+from gitops_dsf.resolve.promql import Checked, can_have, check, mixing_clauses, others
 from gitops_dsf.resolve.promql.tokens import tokens
 
 _CODES = {"syntax": codes.PROMQL, "function": codes.UNKNOWN_FUNCTION, "result": codes.RESULT_TYPE}
@@ -150,19 +151,37 @@ def series_have_items_of_their_own(context: Context) -> Iterator[Diagnostic]:
             continue
         template = scorer.value.spec.score_dimension_format or DEFAULT_FORMAT
         names = [item.name for item in label_placeholders(template)]
+        label = scorer.value.spec.source.cluster_label
+        apart = [label.name] if label is not None and scorer.value.spec.runs_on == RUNS_ON_HUB else []
+        apart += names
         for index, (part, checked) in enumerate(_parsed(overlay)):
             if checked.tree is None:
                 continue
-            several = others(checked.tree, names)
+            several = others(checked.tree, apart)
             if several is False and (index == 0 or names):
                 continue
             message = f"several series can have the item {template}, and the last one of the answer counts"
-            wanted = f" by ({', '.join(names)}) " if names else ""
+            wanted = f" by ({', '.join(apart)}) " if apart else ""
             hint = f"aggregate them, as in avg{wanted}(...), or write scoreAggregation: Mean, Min, Max or Sum"
             severity = Severity.NOTICE if several is None else None
             yield codes.SERIES_SHARE_ITEM.at(
                 overlay.query.inside(part.offset), message, hint, severity=severity
             )
+
+
+def hub_queries_keep_clusters_apart(context: Context) -> Iterator[Diagnostic]:
+    """A query over all clusters gives each cluster a score of its own only if it never mixes their series."""
+    for overlay in context.overlays.values():
+        spec = overlay.scorer.value.spec
+        label = spec.source.cluster_label
+        if spec.runs_on != RUNS_ON_HUB or label is None:
+            continue
+        for part, checked in _parsed(overlay):
+            if checked.tree is None:
+                continue
+            for clause in mixing_clauses(part.text, checked.tree, label.name, most=MAX_QUERY):
+                where = overlay.query.inside(part.offset + clause.offset)
+                yield codes.MIXED_CLUSTERS.at(where, f"PromQL: {clause.message}", clause.hint)
 
 
 _OPERATORS_ELSEWHERE = {

@@ -115,7 +115,7 @@ class _Column:
 
     def absent(self, cluster: str) -> State:
         """The state of a score that is expected and not published."""
-        since = max(self.scorer.created, self.targets.since(cluster))
+        since = max(self.scorer.created, self.targets.since(cluster, self.scorer))
         return state_of_absent(since=since, interval=self.scorer.interval, now=self.now)
 
     def cells(self) -> Iterator[Cell]:

@@ -10,7 +10,7 @@ import copy
 import email.utils
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -83,7 +83,7 @@ class HubFake:
     def _score(self, seen: Seen, *, namespace: str, name: str, sub: str) -> Reply:
         key = (namespace, name)
         if seen.method == "GET" and not name:
-            wanted = dict(item.split("=") for item in seen.query.get("labelSelector", "").split(",") if item)
+            wanted = [item for item in seen.query.get("labelSelector", "").split(",") if item]
             items = [
                 one
                 for (where, _), one in sorted(self.scores.items())
@@ -112,6 +112,8 @@ class HubFake:
                 return self._apply(key, seen)
             case "PATCH", "application/json-patch+json", "":
                 return self._patch(key, seen)
+            case "PATCH", "application/merge-patch+json", "":
+                return self._merge_labels(key, seen)
             case "PUT", _, "status":
                 return self._update_status(key, seen)
             case "DELETE", _, "":
@@ -203,6 +205,14 @@ class HubFake:
         metadata["managedFields"] = change.pop("/metadata/managedFields")
         return self._written("PATCH", key) if not change else failure(415, "unsupported")
 
+    def _merge_labels(self, key: tuple[str, str], seen: Seen) -> Reply:
+        labels = self.scores[key]["metadata"].setdefault("labels", {})
+        for name, value in seen.json()["metadata"]["labels"].items():
+            labels.pop(name, None)
+            if value is not None:
+                labels[name] = value
+        return self._written("PATCH", key)
+
     def _delete(self, key: tuple[str, str], seen: Seen) -> Reply:
         expected = seen.json().get("preconditions", {}).get("resourceVersion")
         if expected != self.scores[key]["metadata"]["resourceVersion"]:
@@ -268,9 +278,17 @@ def _missing(name: str) -> Reply:
     return failure(404, f'addonplacementscores.cluster.open-cluster-management.io "{name}" not found')
 
 
-def _labelled(plain: Mapping[str, Any], wanted: Mapping[str, str]) -> bool:
+def _labelled(plain: Mapping[str, Any], wanted: Sequence[str]) -> bool:
+    """Whether labels fulfil requirements such as ``a=b`` and ``a!=b``."""
     labels = plain["metadata"].get("labels", {})
-    return all(labels.get(name) == value for name, value in wanted.items())
+    for requirement in wanted:
+        name, _, value = requirement.partition("=")
+        if name.endswith("!"):
+            if labels.get(name[:-1]) == value:
+                return False
+        elif labels.get(name) != value:
+            return False
+    return True
 
 
 def kubeconfig(path: Path, *, server: str, token: str = TOKEN, **cluster: Any) -> Path:

@@ -79,7 +79,11 @@ def test_metrics() -> None:
     """Each metric with its labels."""
     rows = {row[0]: row[1] for row in _table("Metrics")}
     known = _metrics()
-    also = {"gitops_dsf_agent_hub_clock_offset_seconds", "gitops_dsf_agent_build_info"}
+    also = {
+        "gitops_dsf_agent_hub_clock_offset_seconds",
+        "gitops_dsf_agent_build_info",
+        "gitops_dsf_agent_cluster_missing",
+    }
     assert set(rows) - also == set(known) - also
     for name, labels in known.items():
         assert all(label in rows[name] for label in labels), name

@@ -48,12 +48,12 @@ async def test_an_item_keeps_all_of_its_results_or_none(given_rows: list[tuple[i
     """Otherwise an aggregate would be computed from a part. Only an item that alone has too many keeps
     the first of them.
     """
-    label_sets, found = _label_sets(), Results()
+    label_sets, found = _label_sets(), Results(most=most)
     for number, (node, pod) in enumerate(given_rows):
         labels = (f"n{node}" if node else "", "", "", "", f"p{pod}", "", "")
         found.add(label_sets.of(labels), float(number), where="")
     whole = list(zip([one.item for one in found.label_sets], found.scores, strict=True))
-    await found.cut(most=most)
+    await found.cut()
     kept = list(zip([one.item for one in found.label_sets], found.scores, strict=True))
     assert len(kept) <= most
     assert len(kept) + found.dropped[DROP_EXCESS] == len(whole)

@@ -109,5 +109,18 @@ def test_both_cluster_and_add_on_must_have_been_there() -> None:
         raw({"metadata": {"name": "x", "namespace": "a", "creationTimestamp": "2026-01-01T00:01:00Z"}})
     )
     targets = TargetClusters(clusters=CLUSTERS, addons={"a": read, "b": HERE}, masks=())
-    assert targets.since("a") == CLUSTERS["a"].created + 60
-    assert targets.since("b") == CLUSTERS["b"].created
+    assert targets.since("a", made()) == CLUSTERS["a"].created + 60
+    assert targets.since("b", made()) == CLUSTERS["b"].created
+
+
+def test_a_scorer_on_the_hub_needs_no_agent() -> None:
+    here = made(runsOn="Hub")
+    assert runs(here) == "abcd"
+    assert runs(made(runsOn="Hub", clusterSelector={"matchLabels": {"zone": "y"}})) == "cd"
+    assert runs(here, Mask(score_name="cpu", cluster_name="d")) == "abc"
+    assert runs(made(runsOn="Hub", suspend=True)) == ""
+    _, read = addon(
+        raw({"metadata": {"name": "x", "namespace": "a", "creationTimestamp": "2026-01-01T00:01:00Z"}})
+    )
+    targets = TargetClusters(clusters=CLUSTERS, addons={"a": read}, masks=())
+    assert targets.since("a", here) == CLUSTERS["a"].created

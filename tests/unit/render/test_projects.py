@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from gitops_dsf.render.tree import paths
-from tests.support.rendering import application, objects, placement, rendered, scorer
+from tests.support.rendering import application, objects, on_hub, placement, rendered, scorer
 
 Object = dict[str, Any]
 EVERYTHING = {"monitoring": {"serviceMonitor": True, "rules": True, "dashboard": True}}
@@ -36,7 +36,10 @@ def allows(project: Object, item: Object) -> bool:
 class Tree:
     def __init__(self, root: Path, **settings: Any) -> None:
         training = placement("training", namespace="kueue-system")
-        self.files = objects(rendered(root, scorer("cpu"), application("web"), training, **settings))
+        documents = [scorer("cpu"), application("web"), training]
+        if settings.get("delivery", {}).get("mode") != "UpstreamController":
+            documents.append(on_hub("headroom"))
+        self.files = objects(rendered(root, *documents, **settings))
         self.projects = {
             item["metadata"]["name"]: item for item in self.files.values() if item["kind"] == "AppProject"
         }

@@ -1,0 +1,359 @@
+"""Writes the scores of many clusters, at a limited rate, by the same rule as an agent.
+
+A task for each score would need too much memory, so one schedule holds the times at which writes are due. A
+few writers take them in this order. What has never been written comes first, in the order in which it was
+offered: the first scorer has scores on all clusters before the second one begins.
+"""
+
+import asyncio
+import heapq
+import itertools
+import logging
+import random
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final
+
+from dsf_agent.errors import PublishError, Reason
+from dsf_agent.metrics.registry import ScorerMetrics
+from dsf_agent.publish.fleetstore import FleetStore
+from dsf_agent.publish.publication import BACKOFF, RETRY_FRACTION, published_by, too_late
+from dsf_runtime.clock import Clock, happens_within
+from dsf_wire import scorename
+from dsf_wire.constants import HUB_SCORER_WRITES_PER_SECOND
+from dsf_wire.publishrule import Published, Rule, decide
+from dsf_wire.spread import stable_fraction
+from dsf_wire.summary import Summary
+
+log = logging.getLogger(__name__)
+
+WRITERS: Final = 8
+"""Requests at one time."""
+AUDIT_SECONDS: Final = 600.0
+"""How often the objects of each cluster are listed, to find those that another program deleted."""
+AUDIT_LAG_SECONDS: Final = 10.0
+"""An object written less than this before a list may be missing in it."""
+_HUB_IS_AWAY: Final = frozenset(
+    {
+        Reason.UNREACHABLE,
+        Reason.TIMEOUT,
+        Reason.TLS,
+        Reason.CONNECTION_LOST,
+        Reason.THROTTLED,
+        Reason.SERVER_ERROR,
+        Reason.UNAUTHORIZED,
+        Reason.BAD_CREDENTIALS,
+    }
+)
+"""Failures that every cluster would have now."""
+
+
+class _Entry:
+    """One score of one cluster."""
+
+    __slots__ = ("busy", "cluster", "due", "failures", "known", "publication", "published", "wanted")
+
+    def __init__(self, publication: "FleetPublication", cluster: str) -> None:
+        self.publication = publication
+        self.cluster = cluster
+        self.wanted: Mapping[str, int] | None = None
+        self.published: Published | None = None
+        self.known = False
+        """Whether ``published`` says what the hub has."""
+        self.due: float | None = None
+        self.busy = False
+        """Whether a writer works on it."""
+        self.failures = 0
+
+
+class FleetPublisher:
+    """Owns the schedule. ``run`` is a root task of the process."""
+
+    def __init__(
+        self,
+        *,
+        store: FleetStore,
+        clock: Clock,
+        rng: random.Random,
+        writes_per_second: float = HUB_SCORER_WRITES_PER_SECOND,
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self._rng = rng
+        self._gap = 1 / writes_per_second
+        self._next_write = 0.0
+        self._schedule: list[tuple[float, int, _Entry]] = []
+        self._numbers = itertools.count()
+        self._news = asyncio.Event()
+        self._by_cluster: dict[str, dict[str, _Entry]] = {}
+        self._reading: dict[str, asyncio.Lock] = {}
+        self._failures = 0
+        self._resume = 0.0
+        """Monotonic time until which nothing is sent, because the hub is away."""
+
+    def publication(self, scorer: Summary, *, rule: Rule, metrics: ScorerMetrics) -> "FleetPublication":
+        """A publication for the scores of one scorer. The jitter of the rule is replaced for each cluster."""
+        return FleetPublication(publisher=self, scorer=scorer, rule=rule, metrics=metrics)
+
+    def wall(self) -> float:
+        """The hub's time."""
+        return self._store.wall()
+
+    async def run(self) -> None:
+        """Writes until it is cancelled."""
+        async with asyncio.TaskGroup() as tasks:
+            for _ in range(WRITERS):
+                tasks.create_task(self._write_what_is_due())
+            tasks.create_task(self._audit())
+
+    def add(self, entry: _Entry) -> None:
+        """Takes a score into the schedule's care."""
+        self._by_cluster.setdefault(entry.cluster, {})[entry.publication.name] = entry
+
+    def remove(self, entry: _Entry) -> None:
+        """Forgets a score. It stays on the hub."""
+        entry.wanted = None
+        entries = self._by_cluster.get(entry.cluster, {})
+        if entries.get(entry.publication.name) is entry:
+            del entries[entry.publication.name]
+            if not entries:
+                del self._by_cluster[entry.cluster]
+
+    def plan(self, entry: _Entry, at: float) -> None:
+        """Plans the next step of a score (Unix seconds of the hub)."""
+        if entry.due == at:
+            return
+        entry.due = at
+        heapq.heappush(self._schedule, (at, next(self._numbers), entry))
+        if self._schedule[0][2] is entry:
+            self._news.set()
+
+    async def _write_what_is_due(self) -> None:
+        while True:
+            entry = await self._next()
+            pause = self._resume - self._clock.monotonic()
+            if pause > 0:
+                await self._clock.sleep(pause)
+            entry.busy = True
+            try:
+                await self._step(entry)
+                self._failures = 0
+            except PublishError as error:
+                self._failed(entry, error)
+            except Exception as error:
+                log.exception(
+                    "publishing failed because of a bug in the agent",
+                    extra={"scorer": entry.publication.scorer, "reason": Reason.INTERNAL.value},
+                )
+                self._failed(entry, PublishError(str(error), reason=Reason.INTERNAL))
+            finally:
+                entry.busy = False
+            if entry.due is None:
+                self.offered(entry)
+
+    async def _next(self) -> _Entry:
+        while True:
+            while self._schedule and self._schedule[0][0] != self._schedule[0][2].due:
+                heapq.heappop(self._schedule)
+            delay = None
+            if self._schedule:
+                delay = self._schedule[0][0] - self._store.wall()
+                if delay <= 0:
+                    entry = heapq.heappop(self._schedule)[2]
+                    entry.due = None
+                    return entry
+            self._news.clear()
+            await happens_within(self._news, seconds=delay)
+
+    async def _step(self, entry: _Entry) -> None:
+        """Writes a score if its write is due, and plans the next step."""
+        if entry.wanted is None:
+            return
+        if not entry.known:
+            await self._read(entry.cluster)
+        publication = entry.publication
+        if entry.wanted is None:
+            return
+        now = self._store.wall()
+        rule = publication.rule_of(entry.cluster)
+        if entry.published is not None and too_late(entry.published.valid_until, rule=rule, now=now):
+            entry.published = None
+        if decide(entry.wanted, entry.published, rule=rule).at > now:
+            return
+        await self._turn()
+        wanted = entry.wanted
+        if wanted is None:
+            return
+        with publication.metrics.stage("publish"):
+            now = self._store.wall()
+            valid_until = now + rule.ttl
+            await self._store.of(entry.cluster).write(
+                publication.name, scorer=publication.scorer, values=wanted, valid_until=valid_until
+            )
+        entry.published = Published(values=wanted, written=now, valid_until=valid_until)
+        publication.metrics.published("written")
+        log.debug(
+            "published %d scores of %s",
+            len(wanted),
+            entry.cluster,
+            extra={"scorer": publication.scorer, "object": publication.name},
+        )
+        if entry.failures:
+            entry.failures = 0
+            publication.recovered(entry.cluster)
+
+    def offered(self, entry: _Entry) -> str:
+        """Plans the write of what an entry wants now. Returns what the rule says about it."""
+        if entry.wanted is None or entry.busy or (entry.failures and entry.due is not None):
+            return "deferred"
+        if not entry.known:
+            self.plan(entry, 0.0)
+            return "deferred"
+        decision = decide(entry.wanted, entry.published, rule=entry.publication.rule_of(entry.cluster))
+        self.plan(entry, decision.at)
+        return "deferred" if decision.changed else "unchanged"
+
+    async def _turn(self) -> None:
+        """Waits for the next write that the limit allows."""
+        now = self._clock.monotonic()
+        at = self._next_write = max(now, self._next_write + self._gap)
+        if at > now:
+            await self._clock.sleep(at - now)
+
+    async def _read(self, cluster: str) -> None:
+        """Reads what the hub has of a cluster, for all its scores at once."""
+        async with self._reading.setdefault(cluster, asyncio.Lock()):
+            entries = self._by_cluster.get(cluster, {})
+            if all(entry.known for entry in entries.values()):
+                return
+            stored = {one.name: one for one in await self._store.of(cluster).list_owned()}
+            for name, entry in entries.items():
+                if not entry.known:
+                    rule = entry.publication.rule_of(cluster)
+                    entry.published = published_by(stored.get(name), rule=rule, hub_scorer=True)
+                    entry.known = True
+        self._reading.pop(cluster, None)
+
+    async def _audit(self) -> None:
+        """Lists the objects of one cluster after another. What another program deleted is written again."""
+        while True:
+            clusters = list(self._by_cluster)
+            if not clusters:
+                await self._clock.sleep(AUDIT_SECONDS)
+            for cluster in clusters:
+                await self._clock.sleep(AUDIT_SECONDS / len(clusters))
+                began = self._store.wall()
+                try:
+                    names = {one.name for one in await self._store.of(cluster).list_owned()}
+                except PublishError as error:
+                    log.debug("the scores of %s cannot be listed: %s", cluster, error)
+                    continue
+                for name, entry in self._by_cluster.get(cluster, {}).items():
+                    written = entry.published.written if entry.published is not None else began
+                    if name not in names and not entry.busy and written + AUDIT_LAG_SECONDS < began:
+                        log.warning(
+                            "%s of %s was deleted by another program",
+                            name,
+                            cluster,
+                            extra={"scorer": entry.publication.scorer, "object": name},
+                        )
+                        entry.published = None
+                        self.plan(entry, 0.0)
+
+    def _failed(self, entry: _Entry, error: PublishError) -> None:
+        publication = entry.publication
+        entry.failures += 1
+        # The object may differ from what was read or written before.
+        entry.known = False
+        delay = max(BACKOFF.delay(entry.failures, rng=self._rng), error.retry_after or 0.0)
+        delay = min(delay, publication.rule_of(entry.cluster).ttl * RETRY_FRACTION)
+        if error.reason in _HUB_IS_AWAY and self._resume <= self._clock.monotonic():
+            self._failures += 1
+            self._resume = self._clock.monotonic() + BACKOFF.delay(self._failures, rng=self._rng)
+        publication.failed(entry.cluster, error)
+        self.plan(entry, self._store.wall() + delay)
+
+
+class FleetPublication:
+    """The scores of one scorer on all its clusters."""
+
+    def __init__(
+        self, *, publisher: FleetPublisher, scorer: Summary, rule: Rule, metrics: ScorerMetrics
+    ) -> None:
+        self._publisher = publisher
+        self.scorer = scorer.name
+        self.name = scorename.sanitise(scorer.score_name)
+        self.metrics = metrics
+        self._score_name = scorer.score_name
+        self._rule = rule
+        self._entries: dict[str, _Entry] = {}
+        self._faults: dict[str, PublishError] = {}
+
+    @property
+    def fault(self) -> PublishError | None:
+        """Why the last write of a cluster failed; None if all succeeded."""
+        if not self._faults:
+            return None
+        cluster, error = next(iter(self._faults.items()))
+        others = f" and {len(self._faults) - 1} more" if len(self._faults) > 1 else ""
+        return PublishError(f"cluster {cluster}{others}: {error}", reason=error.reason)
+
+    def rule_of(self, cluster: str) -> Rule:
+        """When the scores of a cluster are written. The jitter never changes for a cluster and a score."""
+        return replace(self._rule, jitter=stable_fraction(cluster, self._score_name, "refresh"))
+
+    def offer(self, cluster: str, values: Mapping[str, int]) -> None:
+        """Takes the scores of one cluster."""
+        entry = self._entries.get(cluster)
+        if entry is None:
+            entry = self._entries[cluster] = _Entry(self, cluster)
+            self._publisher.add(entry)
+        if entry.published is not None and entry.published.values == values:
+            values = entry.published.values
+        entry.wanted = values
+        self.metrics.published(self._publisher.offered(entry))
+
+    def withhold(self, cluster: str) -> None:
+        """A cluster has no scores now. What is published is not renewed, and expires at its validUntil."""
+        entry = self._entries.get(cluster)
+        if entry is not None:
+            entry.wanted = None
+
+    def keep_only(self, clusters: frozenset[str]) -> None:
+        """Forgets the clusters that the scorer no longer scores."""
+        for gone in self._entries.keys() - clusters:
+            self._publisher.remove(self._entries.pop(gone))
+            self._faults.pop(gone, None)
+
+    def withdraw(self) -> None:
+        """A cycle failed: no score is renewed until one succeeds."""
+        for entry in self._entries.values():
+            entry.wanted = None
+
+    async def wait_until_handled(self) -> None:
+        """Returns at once. At the end of the process, what is not written yet is left to the next one."""
+
+    async def run(self) -> None:
+        """Until it is cancelled, the scores are in the publisher's care."""
+        try:
+            await asyncio.Event().wait()
+        finally:
+            self.keep_only(frozenset())
+
+    def failed(self, cluster: str, error: PublishError) -> None:
+        """Notes that a write failed."""
+        if cluster not in self._faults or self._faults[cluster].reason is not error.reason:
+            log.warning(
+                "the scores of %s are not published: %s",
+                cluster,
+                error,
+                extra={"scorer": self.scorer, "reason": error.reason.value},
+            )
+        self._faults[cluster] = error
+        self.metrics.published("failed")
+        self.metrics.failed("publish", error.reason)
+
+    def recovered(self, cluster: str) -> None:
+        """Notes that a write succeeded after failures."""
+        self._faults.pop(cluster, None)
+        log.info("the scores of %s are published again", cluster, extra={"scorer": self.scorer})

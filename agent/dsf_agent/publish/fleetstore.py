@@ -1,0 +1,78 @@
+"""The AddOnPlacementScores of many clusters: one store per cluster, because each has a namespace of its own
+on the hub.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Final
+
+from dsf_agent.configuration.snapshot import key_of
+from dsf_agent.errors import PublishError, Reason
+from dsf_agent.publish.store import ScoreStore, Stored
+
+log = logging.getLogger(__name__)
+
+LISTS: Final = 4
+"""Namespaces that are listed at one time."""
+_NOT_ALLOWED: Final = frozenset({Reason.FORBIDDEN, Reason.NOT_FOUND})
+"""Answers for one namespace alone: its rights are not applied yet, or the cluster is gone."""
+_NOTHING: Final[dict[str, int]] = {}
+
+
+class FleetStore:
+    """The stores of the fleet's clusters. The names of its objects are those of ``key_of``."""
+
+    def __init__(self, *, store_of: Callable[[str], ScoreStore], wall: Callable[[], float]) -> None:
+        self._store_of = store_of
+        self._wall = wall
+        self._stores: dict[str, ScoreStore] = {}
+        self._names: tuple[str, ...] = ()
+
+    def set(self, clusters: Iterable[str]) -> None:
+        """Takes the clusters of a new file."""
+        self._names = tuple(clusters)
+        for gone in self._stores.keys() - set(self._names):
+            del self._stores[gone]
+
+    def of(self, cluster: str) -> ScoreStore:
+        """The store of one cluster."""
+        store = self._stores.get(cluster)
+        if store is None:
+            store = self._stores[cluster] = self._store_of(cluster)
+        return store
+
+    def wall(self) -> float:
+        """The store's time."""
+        return self._wall()
+
+    async def list_owned(self) -> list[Stored]:
+        """The objects of all clusters, without their values. A cluster whose namespace may not be read is
+        left out.
+        """
+        slots = asyncio.Semaphore(LISTS)
+        found: list[Stored] = []
+
+        async def read(cluster: str) -> None:
+            async with slots:
+                try:
+                    listed = await self.of(cluster).list_owned()
+                except PublishError as error:
+                    if error.reason not in _NOT_ALLOWED:
+                        raise
+                    log.debug("the scores of %s cannot be listed: %s", cluster, error)
+                    return
+            found.extend(
+                replace(one, name=key_of(cluster, one.name), values=_NOTHING, labels={}) for one in listed
+            )
+
+        async with asyncio.TaskGroup() as tasks:
+            for cluster in self._names:
+                tasks.create_task(read(cluster))
+        return found
+
+    async def delete(self, stored: Stored) -> None:
+        """Deletes an object of ``list_owned`` unless it changed since."""
+        cluster, _, name = stored.name.partition("/")
+        await self.of(cluster).delete(replace(stored, name=name))

@@ -1,0 +1,305 @@
+"""One cycle of one scorer of the hub scorer: one query for all clusters -> scores of each cluster -> items ->
+offer to publish.
+"""
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Final
+
+from dsf_agent.configuration.fleet import Fleet, Targets
+from dsf_agent.configuration.snapshot import publishes
+from dsf_agent.endpoints.budget import Reservation
+from dsf_agent.errors import AgentError, Reason, ScoreError
+from dsf_agent.fetch.series import Series
+from dsf_agent.fetch.stage import Fetch
+from dsf_agent.metrics.registry import ScorerMetrics
+from dsf_agent.metrics.samples import SampleText
+from dsf_agent.publish.fleetpublication import FleetPublication
+from dsf_agent.schedule.cycle import CycleResult
+from dsf_agent.scoring.clusterlabels import NO_CLUSTER, OTHER_CLUSTER, ClusterLabelSets
+from dsf_agent.scoring.items import ItemBuilder, Items
+from dsf_agent.scoring.labels import LabelSet
+from dsf_agent.scoring.results import DROP_EXCESS, Results
+from dsf_agent.scoring.split import groups, split
+from dsf_agent.scoring.stage import Scoring
+from dsf_runtime.clock import Clock
+from dsf_wire.constants import DEFAULT_CLUSTERS_PER_REQUEST
+from dsf_wire.summary import Summary
+
+log = logging.getLogger(__name__)
+
+TURN: Final = 100
+"""Clusters that are worked on before other tasks may run: about a millisecond."""
+REQUESTS: Final = 4
+"""Scoring requests of one cycle at one time."""
+NAMED: Final = 5
+"""Clusters that a log message names at most."""
+DROP_NO_CLUSTER: Final = "no_cluster"
+"""The result does not have the cluster label."""
+
+
+@dataclass(kw_only=True)
+class _Found:
+    """What the scoring of one cycle found. ``unscored`` are the clusters of requests that failed."""
+
+    by_cluster: dict[str, tuple[list[LabelSet], list[float]]] = field(default_factory=dict)
+    with_series: set[str] = field(default_factory=set)
+    unscored: set[str] = field(default_factory=set)
+    dropped: Counter[str] = field(default_factory=Counter)
+    first_fault: str = ""
+    size: int = 0
+    count: int = 0
+
+    def add(self, results: Results) -> None:
+        """Adds the results of one answer, by cluster."""
+        self.dropped += results.dropped
+        self.first_fault = self.first_fault or results.first_fault
+        self.size += results.size
+        for label_set, score in zip(results.label_sets, results.scores, strict=True):
+            if label_set is OTHER_CLUSTER:
+                continue
+            if label_set is NO_CLUSTER:
+                self.dropped[DROP_NO_CLUSTER] += 1
+                continue
+            pair = self.by_cluster.get(label_set.cluster)
+            if pair is None:
+                pair = self.by_cluster[label_set.cluster] = ([], [])
+            pair[0].append(label_set)
+            pair[1].append(score)
+            self.count += 1
+
+
+class FleetCycle:
+    """The stages of one scorer for all its clusters. ``score_of`` makes the second stage with its label sets;
+    a scoring API gets several requests, and each has label sets of its own. ``publication`` is None if the
+    scores are not published.
+    """
+
+    def __init__(
+        self,
+        *,
+        scorer: Summary,
+        fleet: Fleet,
+        fetch: Fetch,
+        score_of: Callable[[ClusterLabelSets], Scoring],
+        publication: FleetPublication | None,
+        metrics: ScorerMetrics,
+        clock: Clock,
+        reservation: Reservation,
+    ) -> None:
+        self._scorer = scorer
+        self._label = scorer.cluster_label.name if scorer.cluster_label is not None else ""
+        self._fleet = fleet
+        self._fetch = fetch
+        self._score_of = score_of
+        self._stages: list[tuple[ClusterLabelSets, Scoring]] = []
+        self._publication = publication
+        self._metrics = metrics
+        self._clock = clock
+        self._reservation = reservation
+        self._expected: int | None = None
+        self._missing: frozenset[str] = frozenset()
+
+    async def run(self) -> CycleResult:
+        """Runs one cycle. If it raises FetchError or ScoreError, nothing was published or exported.
+
+        A cluster without a usable result is missing: it is named in a metric and, when that changes, in the
+        log. Its published scores are not renewed. The others are published.
+        """
+        return await self._reservation.within(self._expected, self._run)
+
+    async def _run(self) -> CycleResult:
+        targets = self._fleet.targets(self._scorer)
+        with self._metrics.stage("fetch"):
+            series = await self._fetch(now=self._clock.wall())
+        self._set_size(series.size)
+        self._metrics.fetched(series=series.count, size=series.size, warnings=len(series.warnings))
+        with self._metrics.stage("score"):
+            found = await self._scored(series, targets)
+        self._set_size(series.size + found.size)
+        items = await self._items(found, targets)
+        for reason, count in sorted(found.dropped.items()):
+            self._metrics.dropped(reason, count)
+        if targets.names and not items:
+            raise self._nothing(found, series=series.count)
+        await self._expose(found)
+        await self._publish(items, targets)
+        self._report(found, items, targets)
+        self._metrics.succeeded(at=self._clock.wall(), results=found.count)
+        return CycleResult(
+            series=series.count,
+            size=series.size,
+            warnings=series.warnings,
+            results=found.count,
+            dropped=found.dropped,
+            first_fault=found.first_fault,
+            items=_all(items) if self._publication is None else Items(values={}),
+        )
+
+    def _set_size(self, size: int) -> None:
+        self._expected = size
+        self._reservation.set_size(size)
+
+    async def _scored(self, series: Series, targets: Targets) -> _Found:
+        found = _Found()
+        if self._scorer.scored_by_query:
+            if self._scorer.default_score is not None:
+                found.with_series.update(await self._split(series, targets))
+            await self._score_one(series, targets, found, index=0)
+            return found
+        by_cluster = await self._split(series, targets)
+        found.with_series.update(by_cluster)
+        most = self._scorer.clusters_per_request or DEFAULT_CLUSTERS_PER_REQUEST
+        errors: list[AgentError] = []
+        slots = asyncio.Semaphore(REQUESTS)
+
+        async def one(index: int, clusters: list[str], part: Series) -> None:
+            async with slots:
+                try:
+                    only = clusters[0] if len(clusters) == 1 else ""
+                    await self._score_one(part, targets, found, index=index, only=only)
+                except ScoreError as error:
+                    errors.append(error)
+                    found.unscored.update(clusters)
+
+        async with asyncio.TaskGroup() as tasks:
+            for index, (clusters, part) in enumerate(groups(by_cluster, most=most)):
+                tasks.create_task(one(index, clusters, part))
+        if errors and not found.by_cluster:
+            raise errors[0]
+        for error in errors:
+            self._metrics.failed("score", error.reason)
+        if errors:
+            log.warning(
+                "%d clusters are not scored, because %d scoring requests failed: %s",
+                len(found.unscored),
+                len(errors),
+                errors[0],
+                extra={"scorer": self._scorer.name, "reason": errors[0].reason.value, "stage": "score"},
+            )
+        return found
+
+    async def _split(self, series: Series, targets: Targets) -> dict[str, list[bytes]]:
+        return await split(series, label=self._label, clusters=targets.by_value)
+
+    async def _score_one(
+        self, series: Series, targets: Targets, found: _Found, *, index: int, only: str = ""
+    ) -> None:
+        while len(self._stages) <= index:
+            label_sets = ClusterLabelSets(
+                template=self._scorer.score_dimension_format,
+                score_name=self._scorer.score_name,
+                label=self._label,
+            )
+            self._stages.append((label_sets, self._score_of(label_sets)))
+        label_sets, score = self._stages[index]
+        label_sets.use(targets.by_value, only=only)
+        results = await score(series)
+        if results.dropped[DROP_EXCESS]:
+            msg = f"{results.total} results are more than the {label_sets.most_results} that are kept"
+            raise ScoreError(msg, reason=Reason.TOO_LARGE)
+        found.add(results)
+
+    async def _items(self, found: _Found, targets: Targets) -> dict[str, dict[str, int]]:
+        """The items of each cluster that has some."""
+        made: dict[str, dict[str, int]] = {}
+        default = self._scorer.default_score
+        clamped = 0
+        for number, cluster in enumerate(targets.names):
+            if number % TURN == 0:
+                await asyncio.sleep(0)
+            pair = found.by_cluster.get(cluster)
+            if pair is not None:
+                builder = ItemBuilder(scorer=self._scorer)
+                builder.add(*pair)
+                builder.map(builder.order())
+                items = builder.finish()
+                clamped += items.clamped
+                found.dropped += items.dropped
+                if items.values or not publishes(self._scorer):
+                    made[cluster] = items.values
+            elif default is not None and cluster not in found.with_series | found.unscored:
+                made[cluster] = {self._default_item(cluster): default}
+        if clamped:
+            self._metrics.clamped(clamped)
+        return made
+
+    def _default_item(self, cluster: str) -> str:
+        label_sets = ClusterLabelSets(
+            template=self._scorer.score_dimension_format,
+            score_name=self._scorer.score_name,
+            label=self._label,
+        )
+        return label_sets.default_item(cluster)
+
+    def _nothing(self, found: _Found, *, series: int) -> ScoreError:
+        dropped = ", ".join(f"{count} {reason}" for reason, count in sorted(found.dropped.items()))
+        msg = (
+            f"none of the {series} series gives a score of a cluster: the label {self._label} names no"
+            f" cluster that this scorer scores{f'; dropped: {dropped}' if dropped else ''}"
+            if series
+            else "the query gave no series"
+        )
+        if found.first_fault:
+            msg += f"; the first dropped result: {found.first_fault}"
+        return ScoreError(msg, reason=Reason.NO_RESULTS)
+
+    async def _publish(self, items: dict[str, dict[str, int]], targets: Targets) -> None:
+        publication = self._publication
+        if publication is None:
+            return
+        publication.keep_only(frozenset(targets.names))
+        for number, cluster in enumerate(targets.names):
+            if number % TURN == 0:
+                await asyncio.sleep(0)
+            values = items.get(cluster)
+            if values:
+                publication.offer(cluster, values)
+            else:
+                publication.withhold(cluster)
+
+    def _report(self, found: _Found, items: dict[str, dict[str, int]], targets: Targets) -> None:
+        missing = frozenset(targets.names) - items.keys() - found.unscored
+        self._metrics.clusters(
+            scored=len(items), unscored=len(found.unscored), missing=tuple(sorted(missing))
+        )
+        extra = {"scorer": self._scorer.name}
+        if new := missing - self._missing:
+            log.warning("no series of %s: %s", _number(new), _named(new), extra=extra)
+        if back := self._missing - missing:
+            log.info("series again of %s: %s", _number(back), _named(back), extra=extra)
+        self._missing = missing
+
+    async def _expose(self, found: _Found) -> None:
+        text = SampleText()
+        for number, (label_sets, scores) in enumerate(found.by_cluster.values()):
+            if number % TURN == 0:
+                await asyncio.sleep(0)
+            text.add([label_set.line for label_set in label_sets], scores)
+        pieces: list[bytes] = []
+        for piece in text.pieces():
+            pieces.append(piece)
+            await asyncio.sleep(0)
+        self._metrics.exposed(b"".join(pieces))
+
+
+def _all(items: dict[str, dict[str, int]]) -> Items:
+    """The items of all clusters, for the verb ``check``."""
+    return Items(
+        values={
+            f"{cluster} {name}": value for cluster, values in items.items() for name, value in values.items()
+        }
+    )
+
+
+def _number(clusters: frozenset[str]) -> str:
+    return "1 cluster" if len(clusters) == 1 else f"{len(clusters)} clusters"
+
+
+def _named(clusters: Iterable[str]) -> str:
+    ordered = sorted(clusters)
+    return ", ".join(islice(ordered, NAMED)) + (", ..." if len(ordered) > NAMED else "")

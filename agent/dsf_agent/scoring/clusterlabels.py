@@ -1,0 +1,71 @@
+"""The label sets of the hub scorer: one label of a result says which cluster it is about."""
+
+from collections.abc import Mapping
+from functools import cache
+from types import MappingProxyType
+from typing import Final
+
+import msgspec
+
+from dsf_agent.metrics.samples import SamplePrefix
+from dsf_agent.scoring.labels import LabelSet, LabelSets, item_namer
+from dsf_wire import dimension
+
+OTHER_CLUSTER: Final = LabelSet(item="", line=b"")
+"""A result about a cluster that this scorer does not score. A central store often knows more clusters."""
+NO_CLUSTER: Final = LabelSet(item="", line=b"", cluster="\0")
+"""A result without the label. No cluster has this name."""
+_NO_LABELS: Final = ("",) * len(dimension.LABELS)
+_NONE: Final[Mapping[str, str]] = MappingProxyType({})
+_FIELD: Final = "the_cluster"
+
+
+class ClusterLabelSets(LabelSets):
+    """The label sets of one scorer on all its clusters."""
+
+    most_results = 200_000
+
+    def __init__(self, *, template: str, score_name: str, label: str) -> None:
+        self.struct = _struct(label)
+        super().__init__(template=template, cluster="", score_name=score_name)
+        self._template = template
+        self._score_name = score_name
+        self._place = (*dimension.LABELS, label).index(label)
+        self._clusters = _NONE
+        self._only = ""
+
+    def use(self, clusters: Mapping[str, str], *, only: str = "") -> None:
+        """Sets the clusters by the value of their label. ``only``: the one cluster that was asked about,
+        which results without the label are about.
+        """
+        if clusters is not self._clusters or only != self._only:
+            self._clusters, self._only = clusters, only
+            self.forget()
+
+    def of(self, labels: tuple[str, ...]) -> LabelSet:
+        value = labels[self._place]
+        cluster = self._clusters.get(value, "") if value else self._only
+        if not cluster:
+            return OTHER_CLUSTER if value else NO_CLUSTER
+        labels = labels[: len(dimension.LABELS)]
+        return LabelSet(
+            item=self._name_of(cluster, labels),
+            line=SamplePrefix(cluster=cluster, score_name=self._score_name).of(labels),
+            cluster=cluster,
+        )
+
+    def default_item(self, cluster: str) -> str:
+        """The name of the item of a cluster without labels."""
+        return self._name_of(cluster, _NO_LABELS)
+
+    def _name_of(self, cluster: str, labels: tuple[str, ...]) -> str:
+        return item_namer(template=self._template, cluster=cluster, score_name=self._score_name)(labels)
+
+
+@cache
+def _struct(label: str) -> type[msgspec.Struct]:
+    """Labels with the cluster's label, which may be one of them."""
+    fields = [(name, str, "") for name in dimension.LABELS]
+    if label in dimension.LABELS:
+        return msgspec.defstruct("ClusterLabels", fields, gc=False)
+    return msgspec.defstruct("ClusterLabels", [*fields, (_FIELD, str, "")], gc=False, rename={_FIELD: label})

@@ -1,0 +1,105 @@
+"""Checks scorers that run on the hub: whether each cluster's series can be recognised."""
+
+from collections.abc import Iterator
+
+from dsf_wire.constants import RUNS_ON_HUB
+from gitops_dsf.diagnostics import Diagnostic, codes
+from gitops_dsf.repository.load import Path
+from gitops_dsf.repository.model.declared import Item
+from gitops_dsf.repository.model.scorer import ClusterLabel, DynamicScorer
+from gitops_dsf.resolve.context import Context
+from gitops_dsf.resolve.identities import identity_of
+
+NAMED = 3
+"""Clusters that a finding names at most."""
+_LABEL: Path = ("spec", "source", "clusterLabel")
+_ONLY_ON_HUB: tuple[Path, ...] = (_LABEL, ("spec", "scoring", "clustersPerRequest"))
+
+
+def on_hub(item: Item[DynamicScorer]) -> bool:
+    """Whether a scorer runs on the hub."""
+    return item.value.spec.runs_on == RUNS_ON_HUB
+
+
+def hub_scorers_know_their_clusters(context: Context) -> Iterator[Diagnostic]:
+    """A central store has the series of all clusters, so a label must tell them apart."""
+    for overlay in context.overlays.values():
+        item = overlay.scorer
+        if on_hub(item) and overlay.kind_of_source == "Prometheus" and not item.document.has(_LABEL):
+            message = "a scorer that runs on the hub must say which label of a series names its cluster"
+            hint = "write source.clusterLabel: {name: cluster}, with the label that your store has"
+            yield codes.NO_CLUSTER_LABEL.at(item.document.at(_LABEL), message, hint)
+
+
+def settings_fit_where_it_runs(context: Context) -> Iterator[Diagnostic]:
+    """The hub scorer asks a central store. An agent has the series of one cluster only."""
+    for overlay in context.overlays.values():
+        item = overlay.scorer
+        kind = overlay.kind_of_source
+        if on_hub(item):
+            if item.value.spec.source.ref is not None:
+                message = "a MetricSource is one for each cluster, and the hub scorer asks one store for all"
+                hint = "write the host of the central store in source.host, or runsOn: Spokes"
+                where = item.document.key_at(("spec", "source", "ref"))
+                yield codes.WRONG_PLACE.at(where, message, hint)
+            elif kind != "Prometheus" and not context.waits_for_lock(item):
+                message = (
+                    f"source.type {kind} gives no series of a central store, and this scorer runs on the hub"
+                )
+                hint = "write a query and the host of the central store, or runsOn: Spokes"
+                yield codes.WRONG_PLACE.at(overlay.source_type.position, message, hint)
+            continue
+        for path in _ONLY_ON_HUB:
+            if item.document.has(path):
+                message = f"{path[-1]} has no effect on a scorer that runs on the spokes"
+                hint = f"write runsOn: Hub, or remove {path[-1]}"
+                yield codes.WRONG_PLACE.at(item.document.key_at(path), message, hint)
+
+
+def clusters_have_identities(context: Context) -> Iterator[Diagnostic]:
+    """Each target cluster must have the claim or label that the series are compared with, and no other
+    cluster may have the same value.
+    """
+    for name, clusters in sorted(context.target_clusters.items()):
+        item = context.overlays[name].scorer
+        label = item.value.spec.source.cluster_label
+        if not on_hub(item) or label is None or item.value.spec.suspend:
+            continue
+        if label.claim is None and label.label is None:
+            continue
+        yield from _identities(context, item, label, sorted(clusters))
+
+
+def _identities(
+    context: Context, item: Item[DynamicScorer], label: ClusterLabel, clusters: list[str]
+) -> Iterator[Diagnostic]:
+    kind, key = ("claim", label.claim) if label.claim is not None else ("label", label.label)
+    field = f"{kind}:{key}"
+    without: list[str] = []
+    owners: dict[str, list[str]] = {}
+    for cluster in clusters:
+        value = identity_of(context.inventory.clusters[cluster], field)
+        if value is None:
+            without.append(cluster)
+        else:
+            owners.setdefault(value, []).append(cluster)
+    position = item.at(*_LABEL, kind)
+    if without:
+        message = f"{_named(without)} without the {kind} {key}: {item.name} cannot score {_them(without)}"
+        hint = "run gitops-dsf import again, which takes this claim or label from the hub, or exclude "
+        yield codes.NO_IDENTITY.at(position, message, hint + _them(without) + " with clusterSelector")
+    for value, names in sorted(owners.items()):
+        if len(names) > 1:
+            message = f"{_named(names)} have the same value {value} of the {kind} {key}"
+            hint = "correct the inventory, or compare with a claim or label that differs between clusters"
+            yield codes.SAME_IDENTITY.at(position, message, hint)
+
+
+def _named(clusters: list[str]) -> str:
+    more = len(clusters) - NAMED
+    names = ", ".join(clusters[:NAMED]) + (f" and {more} more" if more > 0 else "")
+    return f"{'cluster' if len(clusters) == 1 else 'clusters'} {names}"
+
+
+def _them(clusters: list[str]) -> str:
+    return "it" if len(clusters) == 1 else "them"

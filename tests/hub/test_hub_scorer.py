@@ -1,0 +1,397 @@
+"""Scoring on the hub, every program real: each cluster's Prometheus writes to a central one, the hub scorer
+asks it about all clusters with the rights that we render, and OCM and Argo CD move the application.
+"""
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from dsf_wire.constants import ADDON_NAME
+from gitops_dsf.render.hubscorer.names import NAME
+from tests.hub.controlplane.api import ApiError, Client, Object
+from tests.hub.controlplane.applications import refresh_set
+from tests.hub.controlplane.argocd import ArgoCD
+from tests.hub.controlplane.binaries import obtain
+from tests.hub.controlplane.exporter import LoadExporter
+from tests.hub.controlplane.gitserver import GitServer
+from tests.hub.controlplane.kubeconfig import Identity
+from tests.hub.controlplane.plane import ControlPlane, addon_identity
+from tests.hub.controlplane.prometheus import start_prometheus
+from tests.hub.controlplane.waiting import hold_for, wait_for
+from tests.hub.scenario.clusterdns import ClusterDns
+from tests.hub.scenario.fleet import (
+    APPLICATION,
+    PROMETHEUS,
+    RESOURCE,
+    SCORE,
+    SCORER,
+    Fleet,
+    scorer,
+    write_fleet,
+)
+from tests.hub.scenario.hubscorer import HUB_NAMESPACE, HubScorer, hub_scorer
+from tests.hub.scenario.installation import ADDON, DECISION, PLACEMENT_LABEL, WORK, Installation, installed
+from tests.hub.scenario.installation import SCORE as SCORES
+from tests.hub.scenario.spokeagent import spoke_agent
+from tests.hub.test_agent_rights import granted
+
+pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd", "prometheus"), pytest.mark.timeout(400)]
+
+CLUSTERS = ("cluster1", "cluster2")
+CENTRAL = "thanos-query.monitoring.svc:9090"
+ON_SPOKES, ON_HUB = "mem-headroom", "disk-headroom"
+APPLICATIONS = "argoproj.io/v1alpha1/Application"
+
+
+@dataclass(kw_only=True)
+class Scene:
+    """A fleet whose score comes from the hub, and another score from the spokes."""
+
+    installation: Installation
+    folder: Path
+    environment: dict[str, str]
+    spoke_environment: dict[str, str]
+    hub: Client
+    load: dict[str, LoadExporter] = field(default_factory=dict)
+
+    @property
+    def plane(self) -> ControlPlane:
+        return self.installation.plane
+
+    def set_load(self, **loads: float) -> None:
+        for cluster, load in loads.items():
+            self.load[cluster].set("cpu_load", {"node": f"{cluster}-n1"}, load)
+
+    def find(self, cluster: str) -> Object | None:
+        return self.hub.find(SCORES, RESOURCE, namespace=cluster)
+
+    def score(self, cluster: str) -> int | None:
+        items = (self.find(cluster) or {}).get("status", {}).get("scores", [])
+        return next((item["value"] for item in items if item["name"] == SCORE), None)
+
+    def decision(self) -> list[str]:
+        pages = self.hub.list(DECISION, namespace="argocd", labels=f"{PLACEMENT_LABEL}={APPLICATION}")
+        return [one["clusterName"] for page in pages for one in page.get("status", {}).get("decisions", [])]
+
+    def applications(self) -> list[str]:
+        items = self.hub.list(
+            APPLICATIONS, namespace="argocd", labels=f"gitops-dsf.io/application={APPLICATION}"
+        )
+        return sorted(item["spec"]["destination"]["name"] for item in items)
+
+    def runs_on(self, place: str) -> None:
+        """Changes the fleet repository and applies it."""
+        fleet = self.installation.fleet
+        fleet.write(f"scorers/{SCORER}.yaml", moved(place))
+        fleet.render()
+        self.installation.apply()
+
+
+def moved(place: str) -> Object:
+    """The scorer on the hub or on the spokes. The score is the headroom times 100, and on the spokes 7."""
+    found = scorer(
+        runsOn=place,
+        source={
+            "host": f"http://{CENTRAL}",
+            "params": {"query": "1 - avg by (cluster) (cpu_load)"},
+            "clusterLabel": {"name": "cluster"},
+        },
+        scoring={"type": "Query", "params": {"name": SCORE, "interval": 1}},
+        scoreRange={"min": 0, "max": 1, "outputMin": 0, "outputMax": 100},
+    )
+    for key in ("configURL", "configSyncMode"):
+        del found["spec"][key]
+    if place == "Spokes":
+        found["spec"]["source"] = {"host": f"http://{PROMETHEUS}", "params": {"query": "vector(0.07)"}}
+    return found
+
+
+def staying(name: str, place: str) -> Object:
+    """A scorer that keeps the agents or the hub scorer installed."""
+    found = moved(place)
+    found["metadata"]["name"] = name
+    found["spec"]["scoring"]["params"]["name"] = name
+    return found
+
+
+@pytest.fixture(scope="module")
+def scene(
+    control_plane: ControlPlane,
+    argocd: ArgoCD,
+    git_server: GitServer,
+    hub: Client,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Scene]:
+    folder = tmp_path_factory.mktemp("hubscoring")
+    fleet = Fleet(repository=git_server.create("hubscoring"), name="hubscoring")
+    write_fleet(fleet, clusters=list(CLUSTERS))
+    fleet.write(f"scorers/{SCORER}.yaml", moved("Hub"))
+    fleet.render()
+    fleet.publish("Score on the hub")
+    processes = control_plane.processes
+    with ExitStack() as stack:
+        for cluster in CLUSTERS:
+            spoke = control_plane.spokes[cluster]
+            argocd.add_cluster_secret(cluster, spoke.url, spoke.kubeconfig())
+            stack.callback(argocd.remove_cluster_secret, cluster)
+        central = start_prometheus(
+            binaries=obtain("prometheus"),
+            processes=processes,
+            folder=folder / "central",
+            name="central",
+            flags=("--web.enable-remote-write-receiver",),
+        )
+        stack.callback(processes.stop, "central")
+        exporters = {}
+        for cluster in CLUSTERS:
+            exporters[cluster] = stack.enter_context(LoadExporter())
+            spoke_prometheus = start_prometheus(
+                binaries=obtain("prometheus"),
+                processes=processes,
+                folder=folder / cluster,
+                name=f"prometheus-{cluster}",
+                exporter=exporters[cluster],
+                configuration={
+                    "global": {"external_labels": {"cluster": cluster}},
+                    "remote_write": [
+                        {
+                            "url": f"{central.url}/api/v1/write",
+                            "queue_config": {"batch_send_deadline": "100ms"},
+                        }
+                    ],
+                },
+            )
+            stack.callback(processes.stop, f"prometheus-{cluster}")
+        names = stack.enter_context(ClusterDns({CENTRAL: central.url}))
+        there = stack.enter_context(ClusterDns({PROMETHEUS: spoke_prometheus.url}))
+        installation = stack.enter_context(installed(fleet, control_plane, clusters=CLUSTERS))
+        wait_for(
+            lambda: granted_to_hub_scorer(control_plane, "cluster1"), what="the hub scorer has its rights"
+        )
+        scene = Scene(
+            installation=installation,
+            folder=folder,
+            environment=names.environment,
+            spoke_environment=there.environment,
+            hub=hub,
+            load=exporters,
+        )
+        scene.set_load(cluster1=0.2, cluster2=0.7)
+        yield scene
+
+
+@pytest.fixture(scope="module")
+def running(scene: Scene) -> Iterator[HubScorer]:
+    with hub_scorer(scene.plane, folder=scene.folder, environment=scene.environment) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def account(scene: Scene) -> Iterator[Client]:
+    """The hub scorer's account."""
+    with Client(scene.plane.hub.service_account_kubeconfig(HUB_NAMESPACE, NAME)) as client:
+        yield client
+
+
+def granted_to_hub_scorer(plane: ControlPlane, namespace: str) -> set[tuple[str, str]]:
+    with (
+        Client(plane.hub.service_account_kubeconfig(HUB_NAMESPACE, NAME)) as client,
+        plane.hub.client(Identity(user="somebody", groups=())) as anybody,
+    ):
+        return granted(client, namespace) - granted(anybody, namespace)
+
+
+def test_it_has_exactly_the_rendered_rights(scene: Scene) -> None:
+    scores = {("addonplacementscores", verb) for verb in ("get", "list", "create", "patch", "delete")}
+    scores |= {("addonplacementscores/status", "patch")}
+    for namespace, wanted in {
+        "cluster1": scores,
+        "cluster2": scores,
+        "argocd": set(),
+        "default": set(),
+        HUB_NAMESPACE: {("configmaps/gitops-dsf-suspended", "get")},
+    }.items():
+        assert granted_to_hub_scorer(scene.plane, namespace) == wanted, namespace
+
+
+@pytest.mark.parametrize(
+    ("kind", "namespace"),
+    [
+        ("v1/Secret", "cluster1"),
+        ("v1/Secret", HUB_NAMESPACE),
+        ("v1/ConfigMap", HUB_NAMESPACE),
+        ("work.open-cluster-management.io/v1/ManifestWork", "cluster1"),
+        ("cluster.open-cluster-management.io/v1/ManagedCluster", None),
+        ("dynamic-scoring.open-cluster-management.io/v1alpha1/DynamicScorer", HUB_NAMESPACE),
+        (SCORES, "default"),
+        (SCORES, None),
+    ],
+)
+def test_everything_else_is_denied(account: Client, kind: str, namespace: str | None) -> None:
+    with pytest.raises(ApiError, match="403 Forbidden"):
+        account.list(kind, namespace=namespace)
+
+
+AGENTS = {"app.kubernetes.io/managed-by": "gitops-dsf-agent"}
+OURS = {**AGENTS, "gitops-dsf.io/runs-on": "Hub"}
+
+
+def score(name: str, labels: dict[str, str]) -> Object:
+    return {
+        "apiVersion": "cluster.open-cluster-management.io/v1alpha1",
+        "kind": "AddOnPlacementScore",
+        "metadata": {"name": name, "namespace": "cluster2", "labels": labels},
+    }
+
+
+@pytest.fixture
+def objects(scene: Scene) -> Iterator[Client]:
+    """The hub's administrator. All scores of cluster2 are deleted afterwards."""
+    yield scene.hub
+    for item in scene.hub.list(SCORES, namespace="cluster2"):
+        scene.hub.delete(SCORES, item["metadata"]["name"], namespace="cluster2")
+
+
+class TestPolicies:
+    """Before the hub scorer runs: what the API server refuses it."""
+
+    @pytest.mark.usefixtures("objects")
+    def test_it_creates_scores_of_its_scorers_with_its_labels_only(self, account: Client) -> None:
+        with pytest.raises(ApiError, match="of scorers with runsOn: Hub and no"):
+            account.create(score("somebody-elses", OURS))
+        with pytest.raises(ApiError, match=r"with the labels .* and no others"):
+            account.create(score(RESOURCE, AGENTS))
+        account.create(score(RESOURCE, OURS))
+        filled = {**score(RESOURCE, {}), "status": {"scores": [{"name": SCORE, "value": 3}]}}
+        del filled["metadata"]["labels"]
+        account.apply_status(filled)
+        with pytest.raises(ApiError, match=r"with the labels .* and no others"):
+            account.patch(SCORES, RESOURCE, {"metadata": {"labels": None}}, namespace="cluster2")
+
+    def test_it_leaves_scores_of_other_programs_alone(self, account: Client, objects: Client) -> None:
+        objects.create(score(RESOURCE, {}))
+        with pytest.raises(ApiError, match="may change AddOnPlacementScores with the label"):
+            account.patch(SCORES, RESOURCE, {"metadata": {"labels": OURS}}, namespace="cluster2")
+        with pytest.raises(ApiError, match="may delete AddOnPlacementScores that it wrote and no others"):
+            account.delete(SCORES, RESOURCE, namespace="cluster2")
+
+    def test_it_takes_over_from_an_agent_and_then_the_agent_may_not_write(
+        self, scene: Scene, account: Client, objects: Client
+    ) -> None:
+        agent_rights = {
+            "apiVersion": "rbac.authorization.k8s.io/v1",
+            "kind": "RoleBinding",
+            "metadata": {"name": "an-agent", "namespace": "cluster2"},
+            "roleRef": {
+                "apiGroup": "rbac.authorization.k8s.io",
+                "kind": "ClusterRole",
+                "name": "gitops-dsf:agent",
+            },
+            "subjects": [
+                {
+                    "apiGroup": "rbac.authorization.k8s.io",
+                    "kind": "Group",
+                    "name": f"system:open-cluster-management:cluster:cluster2:addon:{ADDON_NAME}",
+                }
+            ],
+        }
+        objects.apply(agent_rights)
+        identity = addon_identity(cluster="cluster2", addon=ADDON_NAME)
+        try:
+            with scene.plane.hub.client(identity) as agent:
+                wait_for(
+                    lambda: agent.list(SCORES, namespace="cluster2") is not None or True,
+                    what="the agent has rights",
+                )
+                objects.create(score(RESOURCE, AGENTS))
+                agent.patch(SCORES, RESOURCE, {"metadata": {"annotations": {"a": "b"}}}, namespace="cluster2")
+                with pytest.raises(ApiError, match="the scorer runs on the hub now"):
+                    agent.delete(SCORES, RESOURCE, namespace="cluster2")
+                with pytest.raises(ApiError, match="may delete AddOnPlacementScores that it wrote"):
+                    account.delete(SCORES, RESOURCE, namespace="cluster2")
+                account.patch(SCORES, RESOURCE, {"metadata": {"labels": OURS}}, namespace="cluster2")
+                with pytest.raises(ApiError, match="of the fleet's scorers and no others"):
+                    agent.patch(
+                        SCORES, RESOURCE, {"metadata": {"annotations": {"a": "c"}}}, namespace="cluster2"
+                    )
+                account.delete(SCORES, RESOURCE, namespace="cluster2")
+        finally:
+            objects.delete("rbac.authorization.k8s.io/v1/RoleBinding", "an-agent", namespace="cluster2")
+
+
+def test_no_cluster_has_an_agent(scene: Scene) -> None:
+    for cluster in CLUSTERS:
+        assert scene.hub.find(ADDON, ADDON_NAME, namespace=cluster) is None
+        assert scene.hub.find(WORK, "gitops-dsf-config", namespace=cluster) is None
+
+
+def test_the_application_follows_the_scores_of_the_hub(scene: Scene, running: HubScorer) -> None:
+    for cluster, value in (("cluster1", 80), ("cluster2", 30)):
+        wait_for(
+            lambda cluster=cluster, value=value: scene.score(cluster) == value,  # type: ignore[misc]
+            what=f"the score of {cluster}",
+            seen=lambda: (running.ready(), running.process.tail()),
+        )
+    found = scene.find("cluster1")
+    assert found is not None
+    assert found["metadata"]["labels"] == {**OURS, "gitops-dsf.io/scorer": SCORER}
+    wait_for(lambda: scene.decision() == ["cluster1"], what="OCM decides", seen=scene.decision)
+    refresh_set(scene.hub, APPLICATION, namespace="argocd")
+    wait_for(lambda: "cluster1" in scene.applications(), what="a copy on cluster1", seen=scene.applications)
+    scene.set_load(cluster1=0.9, cluster2=0.1)
+    wait_for(lambda: scene.decision() == ["cluster2"], what="the decision moves", seen=scene.decision)
+    wait_for(lambda: "cluster2" in scene.applications(), what="a copy on cluster2", seen=scene.applications)
+
+
+def test_a_cluster_whose_metrics_stop_is_missing_by_name(scene: Scene, running: HubScorer) -> None:
+    wait_for(lambda: scene.score("cluster2") is not None, what="a score")
+    scene.load["cluster2"].remove("cpu_load", {"node": "cluster2-n1"})
+    line = 'gitops_dsf_agent_cluster_missing{cluster="cluster2",score_name="cpu_headroom"} 1'
+    wait_for(lambda: line in running.metrics(), what="the metric names it", timeout=60, seen=running.ready)
+    before = scene.find("cluster2")
+    hold_for(lambda: scene.find("cluster2") == before, what="its score stays", seconds=3)
+    scene.set_load(cluster2=0.4)
+    wait_for(lambda: scene.score("cluster2") == 60, what="it is scored again", timeout=60)
+
+
+def test_a_scorer_moves_to_the_spokes_and_back_without_a_gap(
+    scene: Scene, running: HubScorer, tmp_path: Path
+) -> None:
+    """Agents and hub scorer have another scorer each, so that they exist before and after the move."""
+    fleet = scene.installation.fleet
+    wait_for(lambda: scene.score("cluster1") is not None, what="a score of the hub")
+    fleet.write(f"scorers/{ON_SPOKES}.yaml", staying(ON_SPOKES, "Spokes"), staying(ON_HUB, "Hub"))
+    scene.runs_on("Hub")
+    with spoke_agent(scene.plane, "cluster1", folder=tmp_path, environment=scene.spoke_environment) as agent:
+        wait_for(
+            lambda: scene.hub.find(SCORES, ON_SPOKES, namespace="cluster1"),
+            what="the agent publishes the other score",
+            seen=agent.process.tail,
+        )
+        missed: list[str] = []
+
+        def taken_over(value: int | None, *, by_hub: bool) -> bool:
+            found = scene.find("cluster1")
+            if found is None or not found.get("status", {}).get("scores"):
+                missed.append("gone")
+                return False
+            labelled = "gitops-dsf.io/runs-on" in found["metadata"]["labels"]
+            return labelled is by_hub and (value is None or scene.score("cluster1") == value)
+
+        scene.runs_on("Spokes")
+        wait_for(
+            lambda: taken_over(7, by_hub=False), what="the agent's score", timeout=60, seen=agent.process.tail
+        )
+        hold_for(lambda: taken_over(7, by_hub=False), what="it stays", seconds=5)
+        scene.runs_on("Hub")
+        wait_for(
+            lambda: taken_over(None, by_hub=True),
+            what="the hub's score",
+            timeout=60,
+            seen=running.process.tail,
+        )
+        hold_for(lambda: taken_over(None, by_hub=True), what="it stays", seconds=5)
+        assert not missed

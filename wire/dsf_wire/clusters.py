@@ -1,0 +1,80 @@
+"""The hub scorer's clusters: a JSON object in the key ``clusters`` of its ConfigMap.
+
+Each cluster has a line of its own, so that the diff of a cluster that joins is one line. Clusters with the
+same scorers share one list of names, so a fleet of thousands of clusters fits into a ConfigMap.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Final
+
+import msgspec
+
+NO_VALUES: Final[Mapping[str, str]] = MappingProxyType({})
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FleetCluster:
+    """A cluster of the fleet. ``scorers`` are the names of the scorers that score it, ``values`` those of its
+    claims and labels that scorers compare with, by ClusterLabel.identity.
+    """
+
+    name: str
+    scorers: tuple[str, ...] = ()
+    values: Mapping[str, str] = field(default_factory=lambda: NO_VALUES)
+
+    def value(self, identity: str) -> str | None:
+        """What the label of a series must say to mean this cluster; None if nothing does."""
+        return self.values.get(identity) if identity else self.name
+
+
+class ClustersError(ValueError):
+    """The text is not a valid list of clusters. Nothing in it can be trusted."""
+
+
+class _Cluster(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    name: str
+    scorers: int | None = None
+    values: dict[str, str] = {}
+
+
+class _Clusters(msgspec.Struct, frozen=True, kw_only=True):
+    scorers: list[list[str]]
+    clusters: list[_Cluster]
+
+
+def encode(clusters: Iterable[FleetCluster]) -> str:
+    """The value of the ConfigMap key, sorted by name."""
+    lists: dict[tuple[str, ...], int] = {}
+    lines = []
+    for cluster in sorted(clusters, key=lambda item: item.name):
+        index = lists.setdefault(cluster.scorers, len(lists)) if cluster.scorers else None
+        entry = _Cluster(name=cluster.name, scorers=index, values=dict(sorted(cluster.values.items())))
+        lines.append(msgspec.json.encode(entry).decode())
+    names = ",\n".join(f"  {msgspec.json.encode(names).decode()}" for names in lists)
+    rows = ",\n".join(f"  {line}" for line in lines)
+    return f'{{\n"scorers": [\n{names}\n],\n"clusters": [\n{rows}\n]\n}}'
+
+
+def decode(text: str | bytes) -> tuple[FleetCluster, ...]:
+    """Reads the ConfigMap key. Raises ClustersError."""
+    try:
+        found = msgspec.json.decode(text, type=_Clusters)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        msg = f"not a valid list of clusters: {error}"
+        raise ClustersError(msg) from error
+    lists = [tuple(names) for names in found.scorers]
+    seen: set[str] = set()
+    clusters = []
+    for item in found.clusters:
+        if not item.name or item.name in seen:
+            msg = f"the cluster {item.name!r} is listed twice" if item.name else "a cluster has no name"
+            raise ClustersError(msg)
+        if item.scorers is not None and not 0 <= item.scorers < len(lists):
+            msg = f"cluster {item.name!r} refers to list {item.scorers} of {len(lists)} lists of scorers"
+            raise ClustersError(msg)
+        seen.add(item.name)
+        names = () if item.scorers is None else lists[item.scorers]
+        clusters.append(FleetCluster(name=item.name, scorers=names, values=item.values or NO_VALUES))
+    return tuple(clusters)
