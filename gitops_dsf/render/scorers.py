@@ -79,9 +79,12 @@ def _source(item: EffectiveScorer) -> Object:
 
 
 def _place(item: EffectiveScorer) -> Object:
+    if item.source_is_pushed:
+        # The receiver is where the agent is, and has no credentials.
+        return {"type": PUSHED}
     return _without_none(
         {
-            "type": PUSHED if item.source_is_pushed else item.source_type,
+            "type": item.source_type,
             "host": item.source_host,
             "path": item.source_path,
             "auth": _auth(item.source_auth),
