@@ -15,6 +15,7 @@ from gitops_dsf.views.preview.concerns import (
     filter_concerns,
     fleet_concerns,
     placement_concerns,
+    receiver_concerns,
     right_concerns,
 )
 from gitops_dsf.views.preview.moves import Move, moves
@@ -88,6 +89,7 @@ def compare(
     concerns = [
         *credential_concerns(base, head),
         *right_concerns(base, head),
+        *receiver_concerns(base, head),
         *fleet_concerns(scorers, head, thresholds),
     ]
     if snapshot is None:

@@ -92,6 +92,27 @@ def _counting(fleet: FleetVersion) -> dict[str, str]:
     return found
 
 
+def receiver_concerns(base: FleetVersion | None, head: FleetVersion) -> Iterator[str]:
+    """Warns if other pods may push OpenTelemetry metrics than before. Clusters that join are left out."""
+    settings = head.plan.repository.spec.agent.open_telemetry
+    if base is None or settings is None:
+        return
+    before = {work.cluster for work in base.plan.works if work.addon.receiver}
+    running = {work.cluster for work in head.plan.works if work.addon.receiver}
+    gained = sorted((running - before) & base.cluster_names)
+    if gained:
+        agents = "1 cluster" if len(gained) == 1 else f"{len(gained)} clusters"
+        pushing = _named(sorted(settings.collector_namespaces))
+        yield (
+            f"the agents of {agents} get a receiver for OpenTelemetry metrics, to which pods of {pushing} may"
+            f" push: {_named(gained)}"
+        )
+    known = base.plan.repository.spec.agent.open_telemetry
+    more = set(settings.collector_namespaces).difference(known.collector_namespaces if known else ())
+    if more and running & before:
+        yield f"pods of {_named(sorted(more))} may push OpenTelemetry metrics for the first time"
+
+
 def placement_concerns(found: Iterable[Pass], thresholds: Thresholds) -> Iterator[str]:
     """Warns about applications without a cluster, with too few, or close to moving."""
     for item in found:
