@@ -28,18 +28,19 @@ from tests.hub.controlplane.processes import Processes
 SUITE = Path(__file__).parent
 LONGEST = (
     "moves",
-    "frozen_leader",
-    "doctor",
     "reconciler",
-    "reconciler_status",
-    "frozen_leader_waits",
+    "frozen_leader",
     "argocd_sync",
+    "frozen_leader_waits",
+    "suspension",
     "proposals",
     "score_gc",
-    "suspension",
+    "reconciler_status",
+    "doctor",
+    "faults",
     "status_verb",
 )
-"""Files of more than a minute and a half. They begin first: at the end no process is left alone with one of
+"""Files of more than half a minute. They begin first: at the end no process is left alone with one of
 them.
 """
 LOG_LINES = 12
