@@ -3,13 +3,15 @@ runs the linters first.
 
 The changes are what git reports since the branch left main, including uncommitted files. A changed test runs.
 For a changed module, the tests run that import it, directly or through one module of tests/support, and those
-that have its name (`cli/render.py`: `test_render*.py` and `tests/*/render/`). For a changed document or data
-file, the tests run that name it. This is a quick heuristic; `make test` runs everything.
+that have its name (`cli/render.py`: `test_render*.py`, and for a verb `tests/*/render/`). For a changed
+document or data file, the tests run that name it, with its folder if other files have this name. This is a
+quick heuristic; `make test` runs everything.
 """
 
 import re
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Final
@@ -23,6 +25,9 @@ SOURCES: Final = {"wire/": "", "scorer/": "", "runtime/": "", "agent/": ""}
 """Folders that are not part of the import name of their packages."""
 MOST: Final = 40
 """With more test files than this the check is not quick, and `make test` is better."""
+FEW: Final = 5
+"""So many test files take less time than two processes need to start."""
+VERBS: Final = PurePosixPath("gitops_dsf/cli")
 
 
 def changed(root: Path, *, base: str = "main") -> frozenset[str]:
@@ -33,8 +38,10 @@ def changed(root: Path, *, base: str = "main") -> frozenset[str]:
     return frozenset((*differing, *new))
 
 
-def concerned(paths: Iterable[str], tests: Mapping[str, str]) -> list[str]:
-    """Returns the test files among `tests` (path to text) that the changed paths affect, sorted. Pure."""
+def concerned(paths: Iterable[str], tests: Mapping[str, str], *, files: Iterable[str] = ()) -> list[str]:
+    """Returns the test files among `tests` (path to text) that the changed paths affect, sorted. `files` are
+    all paths of the repository. Pure.
+    """
     paths = set(paths)
     modules = {name for path in paths if path.endswith(".py") for name in _modules(path)}
     imports = {path: frozenset(_imported(text)) for path, text in tests.items()}
@@ -51,7 +58,9 @@ def concerned(paths: Iterable[str], tests: Mapping[str, str]) -> list[str]:
         "__main__",
         "conftest",
     }
-    names = {PurePosixPath(path).name for path in paths if not path.endswith(".py")}
+    verbs = {PurePosixPath(path).stem for path in paths if PurePosixPath(path).parent == VERBS}
+    often = Counter(PurePosixPath(path).name for path in files)
+    names = [_mention(path, often) for path in sorted(paths) if not path.endswith(".py")]
     return sorted(
         path
         for path, text in tests.items()
@@ -60,17 +69,24 @@ def concerned(paths: Iterable[str], tests: Mapping[str, str]) -> list[str]:
             path in paths
             or imports[path] & modules
             or _named(path, stems)
-            or any(name in text for name in names)
+            or PurePosixPath(path).parent.name in verbs
+            or any(name.search(text) for name in names)
         )
     )
 
 
 def _named(path: str, stems: Collection[str]) -> bool:
     """Whether the test has the name of one of these modules."""
-    folder, test = PurePosixPath(path).parent.name, PurePosixPath(path).stem
-    return folder in stems or any(
-        test == f"test_{stem}" or test.startswith(f"test_{stem}_") for stem in stems
-    )
+    test = PurePosixPath(path).stem
+    return any(test == f"test_{stem}" or test.startswith(f"test_{stem}_") for stem in stems)
+
+
+def _mention(path: str, often: Mapping[str, int]) -> re.Pattern[str]:
+    """How a test names a file: `docs/agent.md`, or `"docs" / "agent.md"`."""
+    file = PurePosixPath(path)
+    if often.get(file.name, 0) <= 1:
+        return re.compile(re.escape(file.name))
+    return re.compile(rf"\b{re.escape(file.parent.name or 'ROOT')}[\"' ]*/[\"' ]*{re.escape(file.name)}")
 
 
 def _is_test(path: str) -> bool:
@@ -104,7 +120,7 @@ def main() -> int:
         for path in sorted((ROOT / "tests").rglob("*.py"))
         if "hub" not in path.relative_to(ROOT / "tests").parts[:1]
     }
-    found = concerned(changed(ROOT), tests)
+    found = concerned(changed(ROOT), tests, files=_git(ROOT, "ls-files"))
     if not found:
         print("no test names or imports what changed; `make test` runs all of them")
         return 0
@@ -113,7 +129,18 @@ def main() -> int:
             f"{len(found)} files of tests are concerned, the first {MOST} run; `make test` runs all of them"
         )
     print("\n".join(found[:MOST]))
-    command = [sys.executable, "-m", "pytest", "-q", "-m", "not soak", *sys.argv[1:], *found[:MOST]]
+    processes = ["-n", "2", "--dist", "loadgroup"] if len(found) > FEW else []
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-m",
+        "not soak",
+        *processes,
+        *sys.argv[1:],
+        *found[:MOST],
+    ]
     return subprocess.run(command, cwd=ROOT, check=False).returncode
 
 

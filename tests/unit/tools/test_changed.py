@@ -14,6 +14,9 @@ TESTS = {
     "tests/integration/test_lease.py": "from tests.support.hub import Hub\n",
     "tests/integration/render/test_kill.py": "import subprocess\n",
     "tests/contract/test_docs.py": 'PAGE = ROOT / "docs" / "agent.md"\n',
+    "tests/contract/test_decisions.py": 'INDEX = ROOT / "docs/decisions" / "README.md"\n',
+    "tests/contract/test_examples.py": 'FIRST = (ROOT / "README.md").read_text()\n',
+    "tests/unit/scorer/test_surface.py": "import dsf_scorer\n",
 }
 
 
@@ -27,11 +30,16 @@ TESTS = {
         ("tests/support/hub.py", ["tests/integration/test_lease.py"]),
         ("gitops_dsf/cli/render.py", ["tests/integration/render/test_kill.py"]),
         ("docs/agent.md", ["tests/contract/test_docs.py"]),
+        ("docs/decisions/README.md", ["tests/contract/test_decisions.py"]),
+        ("README.md", ["tests/contract/test_examples.py"]),
+        ("repo-template/README.md", []),
+        ("gitops_dsf/repository/model/scorer.py", []),
         ("gitops_dsf/nobody.py", []),
     ],
 )
 def test_what_a_change_concerns(path: str, expected: list[str]) -> None:
-    assert concerned([path], TESTS) == expected
+    files = ["README.md", "docs/agent.md", "docs/decisions/README.md", "repo-template/README.md"]
+    assert concerned([path], TESTS, files=files) == expected
 
 
 def test_what_changed_is_committed_or_not(tmp_path: Path) -> None:
