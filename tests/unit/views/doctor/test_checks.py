@@ -998,6 +998,24 @@ def test_only_the_secrets_of_the_variant_that_a_cluster_uses_are_named() -> None
     assert "needs Secret rest-token there" in found.message
 
 
+def test_every_kind_of_credential_of_a_variant_names_its_secret() -> None:
+    variant = {
+        "host": "https://mimir.svc",
+        "basicAuth": {"secretRef": {"name": "login", "usernameKey": "u", "passwordKey": "p"}},
+        "clientCertificate": {"secretRef": {"name": "pair"}},
+        "headers": [
+            {"name": "X-Org", "value": "a"},
+            {"name": "X-Key", "secretRef": {"name": "api", "key": "k"}},
+        ],
+    }
+    hub = [
+        item if item["kind"] != "DynamicScorer" else scorer("cpu", source={"ref": "p", "variants": [variant]})
+        for item in with_token()
+    ]
+    (found,) = run("token-secrets", facts(hub=hub))
+    assert "needs Secret api, login, pair there" in found.message
+
+
 def test_a_cluster_whose_variant_needs_no_secret_is_not_reported() -> None:
     variants = [
         {
