@@ -245,13 +245,18 @@ def _applications(views: Sequence[ApplicationView], *, everything: bool) -> Iter
     ordered = sorted(views, key=lambda item: (item.known and item.settled, item.name))
     shown = ordered if everything else ordered[:ROWS]
     for item in shown:
-        yield f"  {item.name} ({item.strategy}): {_standing(item)}"
+        yield f"  {item.name} ({item.strategy}{_follows(item)}): {_standing(item)}"
         if item.message:
             yield f"    Argo CD: {item.message}"
         if not item.settled:
             yield from (f"    {copy.cluster}: {_copy(copy, item)}" for copy in item.copies)
     if len(shown) < len(ordered):
         yield f"  and {len(ordered) - len(shown)} more; --placement or --all shows them"
+
+
+def _follows(item: ApplicationView) -> str:
+    """The Placements that it follows, unless that is the one of its name."""
+    return "" if item.placements in {(), (item.name,)} else f", follows {_some(item.placements)}"
 
 
 def _standing(item: ApplicationView) -> str:

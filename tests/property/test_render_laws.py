@@ -163,7 +163,8 @@ def test_a_new_cluster_changes_its_own_files_alone(sources: FleetSources, name: 
 def test_a_removed_scorer_changes_the_works_that_carried_it(
     sources: FleetSources, data: st.DataObject
 ) -> None:
-    used = {score["scorer"] for app in sources.of("ScoredApplication") for score in app["spec"]["scores"]}
+    rankings = (*sources.of("ScoredApplication"), *sources.of("ScoredPlacement"))
+    used = {score["scorer"] for item in rankings for score in item["spec"].get("scores", ())}
     unused = sorted(set(sources.names("DynamicScorer")) - used)
     assume(unused)
     gone = data.draw(st.sampled_from(unused))

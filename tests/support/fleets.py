@@ -169,7 +169,11 @@ def fleets(draw: st.DrawFn, *, modes: tuple[str, ...] = ("ManifestWork",)) -> Fl
         apps = draw(
             st.lists(DNS_LABELS, max_size=3, unique=True).filter(lambda apps: not names_meet(apps, names))
         )
-        documents += [draw(_application(each, regions, [name(item) for item in free])) for each in apps]
+        ranking = [name(item) for item in free]
+        shared = draw(st.lists(DNS_LABELS.filter(lambda each: each not in apps), max_size=2, unique=True))
+        documents += [draw(_placement(each, regions, ranking)) for each in shared]
+        followed = [item["metadata"]["name"] for item in documents if _can_be_followed(item)]
+        documents += [draw(_application(each, regions, ranking, followed)) for each in apps]
     return FleetSources(settings=draw(_settings(mode)), documents=tuple(documents))
 
 
@@ -388,7 +392,43 @@ def _masks(draw: st.DrawFn, clusters: list[str], scorers: list[Object]) -> list[
 
 
 @st.composite
-def _application(draw: st.DrawFn, each: str, regions: list[str], scorers: list[str]) -> Object:
+def _ranking(draw: st.DrawFn, regions: list[str], scorers: list[str]) -> Object:
+    return {
+        "placement": {
+            "numberOfClusters": draw(st.integers(1, 3)),
+            "clusterSets": [draw(st.sampled_from(regions))],
+        },
+        "scores": [{"scorer": draw(st.sampled_from(scorers))}],
+        "stickiness": draw(st.sampled_from((0, 10, 20, 50, 100))),
+        "onMissingScore": draw(st.sampled_from(("Neutral", "Exclude"))),
+    }
+
+
+@st.composite
+def _placement(draw: st.DrawFn, each: str, regions: list[str], scorers: list[str]) -> Object:
+    namespace = draw(st.sampled_from(({}, {"namespace": "argocd"}, {"namespace": "consumers"})))
+    return {
+        "apiVersion": PRODUCT,
+        "kind": "ScoredPlacement",
+        "metadata": {"name": each, **namespace},
+        "spec": {
+            **draw(_ranking(regions, scorers)),
+            "bindings": draw(st.sampled_from(("Rendered", "Existing"))),
+        },
+    }
+
+
+def _can_be_followed(item: Object) -> bool:
+    return item["kind"] == "ScoredPlacement" and item["metadata"].get("namespace") in {None, "argocd"}
+
+
+@st.composite
+def _application(
+    draw: st.DrawFn, each: str, regions: list[str], scorers: list[str], followed: list[str]
+) -> Object:
+    ranking = draw(_ranking(regions, scorers))
+    if draw(st.booleans()) and followed:
+        ranking = {"placement": {"ref": draw(st.sampled_from(followed))}}
     return {
         "apiVersion": PRODUCT,
         "kind": "ScoredApplication",
@@ -403,13 +443,7 @@ def _application(draw: st.DrawFn, each: str, regions: list[str], scorers: list[s
                 "destinationNamespace": draw(DNS_LABELS),
                 "delivery": draw(st.sampled_from(("Push", "Pull"))),
             },
-            "placement": {
-                "numberOfClusters": draw(st.integers(1, 3)),
-                "clusterSets": [draw(st.sampled_from(regions))],
-            },
-            "scores": [{"scorer": draw(st.sampled_from(scorers))}],
-            "stickiness": draw(st.sampled_from((0, 10, 20, 50, 100))),
-            "onMissingScore": draw(st.sampled_from(("Neutral", "Exclude"))),
+            **ranking,
             "moves": {"strategy": draw(st.sampled_from(("Keep", "MakeBeforeBreak")))},
         },
     }

@@ -51,10 +51,10 @@ def global_set() -> Object:
     return {"kind": "ManagedClusterSet", "metadata": meta("global"), "spec": spec}
 
 
-def binding() -> Object:
+def binding(namespace: str = ARGOCD) -> Object:
     return {
         "kind": "ManagedClusterSetBinding",
-        "metadata": meta("global", ARGOCD),
+        "metadata": meta("global", namespace),
         "spec": {"clusterSet": "global"},
     }
 
@@ -105,7 +105,7 @@ def score(
     return {"kind": "AddOnPlacementScore", "metadata": meta(name, cluster, labels=labels), "status": status}
 
 
-def placement(name: str, *resources: str, number: int = 1) -> Object:
+def placement(name: str, *resources: str, number: int = 1, namespace: str = ARGOCD) -> Object:
     terms = [
         {"scoreCoordinate": {"type": "AddOn", "addOn": {"resourceName": one, "scoreName": one}}, "weight": 1}
         for one in resources
@@ -116,7 +116,7 @@ def placement(name: str, *resources: str, number: int = 1) -> Object:
         "prioritizerPolicy": {"mode": "Exact", "configurations": terms},
     }
     labels = {"app.kubernetes.io/managed-by": "gitops-dsf"}
-    return {"kind": "Placement", "metadata": meta(name, ARGOCD, labels=labels), "spec": spec}
+    return {"kind": "Placement", "metadata": meta(name, namespace, labels=labels), "spec": spec}
 
 
 def decision(placement: str, *clusters: str, namespace: str = ARGOCD) -> Object:
@@ -129,11 +129,13 @@ def decision(placement: str, *clusters: str, namespace: str = ARGOCD) -> Object:
     }
 
 
-def application_set(name: str, *, strategy: str = "MakeBeforeBreak", error: str = "") -> Object:
+def application_set(
+    name: str, *, strategy: str = "MakeBeforeBreak", error: str = "", follows: str = ""
+) -> Object:
     generator = {
         "clusterDecisionResource": {
             "configMapRef": "x",
-            "labelSelector": {"matchLabels": {f"{CLUSTER}/placement": name}},
+            "labelSelector": {"matchLabels": {f"{CLUSTER}/placement": follows or name}},
         }
     }
     conditions = [{"type": "ErrorOccurred", "status": "True", "message": error}] if error else []

@@ -72,6 +72,30 @@ def test_a_small_fleet_is_shown_score_by_score(serve: Serve, run: Run) -> None:
     assert "not known" not in ran.stdout
 
 
+def test_scored_placements_are_shown_with_who_follows_them(serve: Serve, run: Run) -> None:
+    """Shared by two applications, or in the namespace of another consumer."""
+    shared = [placement("frontends", "cpu"), decision("frontends", "cluster1")]
+    for name in ("shop", "web"):
+        shared += [application_set(name, follows="frontends"), application(name, "cluster1")]
+    training = [
+        placement("training", "cpu", namespace="kueue-system"),
+        decision("training", "cluster2", namespace="kueue-system"),
+        binding("kueue-system"),
+    ]
+    hub = serve([*fleet(now=now()), *shared, *training])
+    out = run(hub, "status").stdout
+    assert "shop (MakeBeforeBreak, follows frontends): running on cluster1" in out
+    assert "web (MakeBeforeBreak, follows frontends): running on cluster1" in out
+    assert "guestbook (MakeBeforeBreak): running on cluster1" in out
+    assert "kueue-system/training: cluster2 of 3 eligible clusters" in out
+    out = run(hub, "status", "--placement", "kueue-system/training").stdout
+    assert "OCM has not reconciled yet (it does within 10 minutes): it would decide cluster1" in out
+    assert "frontends" not in out
+    out = run(hub, "status", "--placement", "frontends").stdout
+    assert "shop" in out
+    assert "guestbook" not in out
+
+
 def test_states_have_names_in_the_matrix(serve: Serve, run: Run) -> None:
     moment = now()
     endless = score("d", "cpu", 7, now=moment)
