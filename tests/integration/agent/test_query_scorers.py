@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.support.agent.apis import last_values, matrix, prometheus_error
 from tests.support.agent.configmap import ConfigMapVolume, entry
 from tests.support.agent.http import HttpFake, Reply, Seen
@@ -87,6 +89,39 @@ async def test_a_query_without_series_publishes_nothing(tmp_path: Path) -> None:
             assert await agent.failures() == {"cpu-score": {"no_results"}}
             assert await agent.stages() == {"score"}
     assert found["message"] == "the query gave no series"
+    assert not (tmp_path / "out" / "cpu-score.yaml").exists()
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (_vector(({"node": "a"}, "NaN"), ({"node": "b"}, "+Inf")), "series 0: score is nan"),
+        (
+            Reply.of(
+                {
+                    "status": "success",
+                    "data": {
+                        "resultType": "vector",
+                        "result": [{"metric": {"node": "a"}, "histogram": [1, {"count": "1", "sum": "1"}]}],
+                    },
+                }
+            ),
+            "native histogram",
+        ),
+        (_vector(({"job": "x"}, "5")), "none of 1 results gives an item to publish: 1 no_name"),
+    ],
+    ids=["not-finite", "histogram", "no-label"],
+)
+async def test_a_query_without_a_usable_value_is_told_and_publishes_nothing(
+    tmp_path: Path, answer: Reply, words: str
+) -> None:
+    volume = ConfigMapVolume(tmp_path / "config")
+    async with HttpFake(lambda _seen: answer) as source:
+        volume.put(_query_entry("cpu", source.url))
+        async with running(*_flags(tmp_path, volume)) as agent:
+            found = await _state(agent, "failing")
+            assert await agent.failures() == {"cpu-score": {"no_results"}}
+    assert words in found["message"]
     assert not (tmp_path / "out" / "cpu-score.yaml").exists()
 
 

@@ -42,12 +42,14 @@ class Peer:
         return self._faults[name][0] if self.failing and name in self._faults else self._healthy
 
 
-async def survives(folder: Path, *, side: Literal["source", "scoring"], faults: Faults) -> None:
-    """Runs one agent with a scorer per fault, one whose peer refuses connections, and a healthy one. All
+async def survives(folder: Path, *, side: Literal["source", "query", "scoring"], faults: Faults) -> None:
+    """``query`` is the source of scorers without a scoring API.
+
+    Runs one agent with a scorer per fault, one whose peer refuses connections, and a healthy one. All
     work, then all fail at once, then all recover. While they fail, the right reason is counted for each,
     their exported samples are gone, their published scores stay, and the healthy scorer keeps its grid.
     """
-    peer = Peer(faults, SOURCE if side == "source" else SCORES)
+    peer = Peer(faults, SCORES if side == "scoring" else SOURCE)
     volume, out = ConfigMapVolume(folder / "config"), folder / "out"
     names = {*faults, REFUSED, WELL}
     everyone = {f"{name}-score" for name in names}
@@ -62,10 +64,11 @@ async def survives(folder: Path, *, side: Literal["source", "scoring"], faults: 
             url = f"{refusing.url if name == REFUSED else faulty.url}/{name}"
             sides = (
                 {"source": url, "scoring": api.url}
-                if side == "source"
+                if side != "scoring"
                 else {"source": source.url, "scoring": url}
             )
-            return entry(name, **sides, scoringInterval=1 if name == WELL else INTERVAL, publish=EAGER)
+            plain = entry(name, **sides, scoringInterval=1 if name == WELL else INTERVAL, publish=EAGER)
+            return plain | ({"scoringType": "Query", "scoringEndpoint": ""} if side == "query" else {})
 
         volume.put(*map(one, sorted(names)))
         async with running("--config-dir", volume.directory, "--publish", f"dir:{out}", *LIMITS) as agent:
@@ -93,7 +96,7 @@ async def survives(folder: Path, *, side: Literal["source", "scoring"], faults: 
             assert counted == expected, {
                 name: (counted.get(name), expected.get(name)) for name in counted | expected
             }
-            assert await agent.stages() == {"fetch" if side == "source" else "score"}
+            assert await agent.stages() == {"score" if side == "scoring" else "fetch"}
             assert await agent.exposed() == {f"{WELL}-score"}
             assert {path.name: path.read_bytes() for path in out.iterdir()} == published
 
