@@ -60,7 +60,7 @@ def check(text: str) -> Checked:
         return Checked(tree=None, mistakes=_mistakes(text, words, str(error)))
     result = _RANGE_RESULTS.get(type(tree).__name__)
     if result is not None:
-        message = f"the query returns {result}, which a range query refuses"
+        message = f"the query returns {result}, and needs to return an instant vector or a number"
         hint = (
             "wrap it in a function such as rate(...) or avg_over_time(...)"
             if result == "a range vector"

@@ -1,7 +1,8 @@
 """Checks PromQL of scorers, each expression of a `;` list on its own, and the labels that dimensions need."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 
 from dsf_wire.constants import RUNS_ON_HUB
 from dsf_wire.dimension import DEFAULT_FORMAT, LABELS, PLACEHOLDERS, label_placeholders, placeholders
@@ -154,19 +155,31 @@ def series_have_items_of_their_own(context: Context) -> Iterator[Diagnostic]:
         label = scorer.value.spec.source.cluster_label
         apart = [label.name] if label is not None and scorer.value.spec.runs_on == RUNS_ON_HUB else []
         apart += names
-        for index, (part, checked) in enumerate(_parsed(overlay)):
-            if checked.tree is None:
-                continue
-            several = others(checked.tree, apart)
+        for index, (offset, several) in enumerate(_differing(overlay, apart)):
             if several is False and (index == 0 or names):
                 continue
             message = f"several series can have the item {template}, and the last one of the answer counts"
-            wanted = f" by ({', '.join(apart)}) " if apart else ""
-            hint = f"aggregate them, as in avg{wanted}(...), or write scoreAggregation: Mean, Min, Max or Sum"
+            hint = "write scoreAggregation: Mean, Min, Max or Sum"
+            if overlay.kind_of_source != SOURCE_TYPE:
+                wanted = f" by ({', '.join(apart)}) " if apart else ""
+                hint = f"aggregate them, as in avg{wanted}(...), or {hint}"
             severity = Severity.NOTICE if several is None else None
-            yield codes.SERIES_SHARE_ITEM.at(
-                overlay.query.inside(part.offset), message, hint, severity=severity
-            )
+            yield codes.SERIES_SHARE_ITEM.at(overlay.query.inside(offset), message, hint, severity=severity)
+
+
+def _differing(overlay: Overlay, names: Sequence[str]) -> Iterator[tuple[int, bool | None]]:
+    """The offset of each expression, and whether its series differ in labels beside these. None if that
+    depends on the labels of a metric.
+    """
+    query = str(overlay.query.value)
+    if overlay.kind_of_source != SOURCE_TYPE:
+        trees = ((part.offset, checked.tree) for part, checked in _parsed(overlay))
+        yield from ((offset, others(tree, names)) for offset, tree in trees if tree is not None)
+        return
+    with suppress(MeasureError):
+        for part, found in zip(split(query), select(query), strict=True):
+            each_resource = found.measure.resource == "extended" and found.resource is None
+            yield part.offset, each_resource or (found.measure.per_node and "node" not in names)
 
 
 def hub_queries_keep_clusters_apart(context: Context) -> Iterator[Diagnostic]:

@@ -170,6 +170,27 @@ def test_several_series_for_one_item(query: str, more: str, severity: Severity |
     assert [(item.code, item.severity) for item in found] == ([("DSF136", severity)] if severity else [])
 
 
+@pytest.mark.parametrize(
+    ("query", "template", "codes"),
+    [
+        ("cpu_available_ratio", "${scoreName}", []),
+        ("node_cpu_available_ratio", "${scoreName}", ["DSF136"]),
+        ("node_cpu_available_ratio", "${node}", []),
+        ("cpu_available_ratio; memory_available_ratio", "${scoreName}", ["DSF136"]),
+        ("extended_available", "${scoreName}", ["DSF136"]),
+        ('extended_available{resource="nvidia.com/gpu"}', "${scoreName}", []),
+    ],
+)
+def test_several_measures_for_one_item(query: str, template: str, codes: list[str]) -> None:
+    text = changed(
+        'host: "http://prom.svc:9090", params: {query: avg(up)}',
+        f"type: Kubernetes, params: {{query: '{query}'}}",
+        more=f"  scoreDimensionFormat: '{template}'\n",
+    )
+    found = findings(scorers=text)
+    assert [item.code for item in found] == codes, found
+
+
 @pytest.mark.parametrize("query", ["up[5m]", '"text"'])
 def test_a_query_without_one_value_per_series(query: str) -> None:
     assert [item.code for item in findings(scorers=changed("query: avg(up)", f"query: '{query}'"))] == [
