@@ -37,7 +37,7 @@ class Trigger:
         self._changes = changes
         self._clock = clock
         self._seen = changes.count
-        self._started = clock.monotonic() - GAP_SECONDS
+        self._started = clock.monotonic()
 
     def started(self) -> None:
         """Call this when a cycle starts. The cycle takes all changes so far into account."""

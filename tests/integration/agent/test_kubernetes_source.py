@@ -162,21 +162,23 @@ async def test_a_range_has_points_at_multiples_of_the_step_and_the_present(scene
         assert {value for _, value in points} == {"2"}
 
 
-async def test_a_long_history_arrives_whole_and_in_order(scene: Scene) -> None:
-    """1,000 points of each of three nodes, which are written in several batches."""
-    scene.volume.put(
-        scene.entry("node_ready", sourceRange=2000, sourceStep=2, scoringInterval=2100, name="long")
-    )
-    async with scene.agent() as agent:
-        await until(lambda: agent.scorer()["state"] == "running", what="scored")
-        await asyncio.sleep(4300)
-        found = scene.sent()
-        assert [one["metric"]["node"] for one in found] == ["a", "b", "c"]
-        for one in found:
-            times = [at for at, _ in one["values"]]
-            assert times == sorted(set(times))
-            assert 1000 <= len(times) <= 1002
-            assert {value for _, value in one["values"]} == {"1"}
+async def test_an_edit_keeps_the_history_unless_it_changes_what_is_recorded(scene: Scene) -> None:
+    def entry(query: str, **more: Any) -> dict[str, Any]:
+        return scene.entry(query, sourceRange=60, sourceStep=10, scoringInterval=30, **more)
+
+    scene.volume.put(entry("cpu_requested_cores"))
+    async with scene.agent():
+        await until(lambda: scene.scoring.seen, what="scored")
+        await asyncio.sleep(65)
+        scene.volume.put(entry("cpu_requested_cores", scoreAggregation="Max"))
+        seen = len(scene.scoring.seen)
+        await until(lambda: len(scene.scoring.seen) > seen, what="scored after the first edit")
+        assert len(scene.sent()[0]["values"]) >= 6
+        scene.volume.put(entry("nodes"))
+        await until(
+            lambda: scene.sent()[0]["metric"] == {"__name__": "nodes"}, what="scored after the second edit"
+        )
+        assert len(scene.sent()[0]["values"]) <= 2
 
 
 async def test_a_measure_is_the_score_without_a_scoring_api(scene: Scene) -> None:
@@ -274,7 +276,9 @@ async def test_usage_comes_from_the_metrics_api(scene: Scene) -> None:
         assert "this cluster does not serve metrics.k8s.io: install metrics-server" in message
         assert len(scene.scoring.seen) == 1
         scene.api.usage = {"a": {"cpu": "500000000n", "memory": "1Gi"}, "b": {"cpu": "1", "memory": "512Mi"}}
+        scene.api.asked.clear()
         await until(lambda: len(scene.scoring.seen) == 3, what="it scored")
+        assert scene.api.asked.count("list usage") == 1
         found = [scene.values(index) for index in (1, 2)]
         assert sorted(found) == [[0.1875, 1.5 * 2**30], [1.5]]
         scene.api.refused["usage"] = 403
@@ -295,18 +299,19 @@ async def test_a_usage_that_is_none_fails_the_cycle(scene: Scene) -> None:
         await until(lambda: agent.scorer()["state"] == "running", what="it works")
 
 
-async def test_a_missing_right_is_named(scene: Scene) -> None:
+@pytest.mark.parametrize("resource", ["nodes", "pods"])
+async def test_a_missing_right_is_named(scene: Scene, resource: str) -> None:
     """The cycle fails at once and does not wait for the time-out. It works again soon after the right was
     given.
     """
-    scene.api.refused["pods"] = 403
+    scene.api.refused[resource] = 403
     scene.volume.put(scene.entry("cpu_available_cores", scoringInterval=30))
     async with scene.agent() as agent:
         await until(lambda: agent.scorer()["reason"] == "forbidden", what="it failed", seconds=5)
         message = agent.scorer()["message"]
-        assert 'cannot list resource "pods"' in message
-        assert "needs get, list and watch on pods of the whole cluster" in message
-        del scene.api.refused["pods"]
+        assert f'cannot list resource "{resource}"' in message
+        assert f"needs get, list and watch on {resource} of the whole cluster" in message
+        del scene.api.refused[resource]
         await until(lambda: agent.scorer()["state"] == "running", what="it works")
         assert scene.values() == [10.0]
 
