@@ -6,8 +6,8 @@ from functools import partial
 from typing import Final
 
 from demo.history import History, Observation
-from demo.report.chart import Band, Chart, Line, Mark, Span
-from demo.report.clock import clock
+from gitops_dsf.views.page.chart import Band, Chart, Line, Mark, Span
+from gitops_dsf.views.page.clock import clock
 
 COLOURS: Final = 6
 MOST_POINTS: Final = 400

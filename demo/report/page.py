@@ -1,22 +1,17 @@
-"""The HTML page. It contains its style and drawings and loads nothing; the Content-Security-Policy ensures
-that.
-"""
+"""The HTML page of the demo."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from html import escape
-from pathlib import Path
 from typing import Final
 
 from demo.history import History
 from demo.report import sections
-from demo.report.chart import NARROW, SMALL, WIDE, Chart, draw
-from demo.report.clock import clock
 from demo.report.figures import Figures
 from gitops_dsf import __version__
-
-STYLE: Final = Path(__file__).with_name("style.css")
-POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'"
+from gitops_dsf.views.page.chart import NARROW, SMALL, WIDE, Chart, draw
+from gitops_dsf.views.page.clock import clock
+from gitops_dsf.views.page.document import document, facts, section
 
 LEAD: Final = (
     "Every cluster is scored by its metrics; Open Cluster Management ranks the clusters by the scores, and"
@@ -46,33 +41,27 @@ def page(history: History, tries: Sequence[str]) -> str:
         f'<div class="top">{_decision(history, figures)}{_moves(figures, moved)}{_inputs(figures)}</div>',
         _preview(history),
         _numbers(history, figures),
-        _section(
+        section(
             "Step by step",
             "Every command, run in the folder <code>fleet</code>, with what it said.",
             "".join(sections.steps(history)),
         ),
-        _section("To try", "The folder stays for exploring.", sections.tries(tries)),
+        section("To try", "The folder stays for exploring.", sections.tries(tries)),
         f"</main><footer><p>Metrics: {escape(history.source)}; {HONEST}</p></footer>",
     ]
-    body = "".join(parts)
-    return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport"'
-        ' content="width=device-width,initial-scale=1">'
-        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}"><title>{title}</title>'
-        f"<style>{STYLE.read_text('utf-8')}</style></head><body>{body}</body></html>\n"
-    )
+    return document(f"Where {history.application} ran, and why it moved", "".join(parts))
 
 
 def _facts(history: History, figures: Figures, moved: int) -> str:
     last = history.observations[-1].chosen if history.observations else ()
     began = datetime.fromtimestamp(history.start, tz=UTC)
-    facts = [
+    pairs = [
         (", ".join(last) or "nowhere", f"runs {history.application} at the end"),
         (f"{moved} move{'' if moved == 1 else 's'}", _for(figures.end)),
         (f"{len(history.clusters)} clusters", f"{len(figures.scores())} scores on each"),
         (f"{began:%H:%M} UTC", f"{began:%d %B %Y}"),
     ]
-    return f'<ul class="facts">{"".join(f"<li><b>{escape(value)}</b><span>{escape(what)}</span></li>" for value, what in facts)}</ul>'  # noqa: E501
+    return facts(pairs)
 
 
 def _decision(history: History, figures: Figures) -> str:
@@ -92,12 +81,12 @@ def _decision(history: History, figures: Figures) -> str:
         f" {stickiness:g} points."
     )
     content = f'<ul class="legend">{legend}{zone}</ul>{draw(chart, WIDE)}{draw(chart, NARROW)}{sections.events(figures)}'  # noqa: E501
-    return _section("Points of each cluster", note, content)
+    return section("Points of each cluster", note, content)
 
 
 def _moves(figures: Figures, moved: int) -> str:
     count = "It never moved." if not moved else f"It moved {_times(moved)}."
-    return _section("Who moved when, and why", count, sections.moves(figures))
+    return section("Who moved when, and why", count, sections.moves(figures))
 
 
 def _inputs(figures: Figures) -> str:
@@ -109,7 +98,7 @@ def _inputs(figures: Figures) -> str:
     )
     load = figure(figures.load(), "What the metrics say.")
     scores = "".join(figure(chart, "Published score; higher is better.") for chart in figures.scores())
-    return _section(
+    return section(
         "What the points are made of",
         "",
         f'<ul class="legend">{names}</ul><div class="halves">{load}{scores}</div>',
@@ -120,7 +109,7 @@ def _preview(history: History) -> str:
     if not history.preview:
         return ""
     note = "The preview that CI writes as a comment, computed from the scores of that moment."
-    return _section(
+    return section(
         "What the pull request said before the merge",
         note,
         f'<pre tabindex="0">{escape(history.preview.rstrip())}</pre>',
@@ -132,13 +121,7 @@ def _numbers(history: History, figures: Figures) -> str:
         f"<details><summary>Decisions</summary>{sections.decisions(figures)}</details>"
         f"<details><summary>Points, scores and CPU use</summary>{sections.numbers(history)}</details>"
     )
-    return _section("Numbers", "The charts as tables. The same as JSON: <code>history.json</code>.", content)
-
-
-def _section(heading: str, note: str, content: str) -> str:
-    """``note`` and ``content`` are HTML."""
-    below = f'<p class="muted">{note}</p>' if note else ""
-    return f"<section><h2>{escape(heading)}</h2>{below}{content}</section>"
+    return section("Numbers", "The charts as tables. The same as JSON: <code>history.json</code>.", content)
 
 
 def _times(count: int) -> str:

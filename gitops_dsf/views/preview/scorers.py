@@ -82,8 +82,22 @@ def effect_of(before: EffectiveScorer, after: EffectiveScorer) -> tuple[Effect, 
     return (Effect.NONE if before.score_range == after.score_range else Effect.RANGE), ()
 
 
+def raw_causes(before: EffectiveScorer, after: EffectiveScorer) -> tuple[str, ...]:
+    """Changed fields that make the raw scores of the past useless for the changed scorer. How raw scores
+    become items is not among them: the past can be computed anew.
+    """
+    return tuple(title for title, old, new in _raw_inputs(before, after) if old != new)
+
+
 def _inputs(before: EffectiveScorer, after: EffectiveScorer) -> Iterator[tuple[str, Any, Any]]:
     """Everything that a raw score or its dimension depends on."""
+    yield from _raw_inputs(before, after)
+    yield "scoreAggregation", before.aggregation, after.aggregation
+    yield "scoreDimensionFormat", before.dimension_format, after.dimension_format
+
+
+def _raw_inputs(before: EffectiveScorer, after: EffectiveScorer) -> Iterator[tuple[str, Any, Any]]:
+    """Everything that a raw score and its labels depend on."""
     if before.metric_source is None and after.metric_source is None:
         yield from _places(before, after)
     yield "query", before.query, after.query
@@ -94,8 +108,6 @@ def _inputs(before: EffectiveScorer, after: EffectiveScorer) -> Iterator[tuple[s
     yield "arguments", before.arguments, after.arguments
     yield "defaultScore", before.default_score, after.default_score
     yield "score name", before.score_name, after.score_name
-    yield "scoreAggregation", before.aggregation, after.aggregation
-    yield "scoreDimensionFormat", before.dimension_format, after.dimension_format
 
 
 def _places(before: EffectiveScorer, after: EffectiveScorer) -> Iterator[tuple[str, Any, Any]]:

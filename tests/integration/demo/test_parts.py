@@ -20,8 +20,8 @@ from demo.kubelet import Volume
 from demo.load import ClusterLoad
 from demo.loopback import Loopback
 from demo.metricsource import metric_source
-from demo.report.clock import clock, ticks
 from demo.report.page import page
+from gitops_dsf.views.page.clock import clock, ticks
 
 CPU = "100 * avg(instance:node_cpu_utilisation:rate5m)"
 CORES = "sum by (label_node_kubernetes_io_instance_type) (cluster:capacity_cpu_cores:sum)"

@@ -2,12 +2,12 @@
 style by class.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Final
 
-from demo.report.clock import clock, ticks
+from gitops_dsf.views.page.clock import clock, ticks
 
 LABEL_GAP: Final = 15
 TOP: Final = 26
@@ -74,6 +74,8 @@ class Chart:
     spans: Sequence[Span] = ()
     bands: Sequence[Band] = ()
     unit: str = ""
+    label: Callable[[float], str] = clock
+    """Text of a time, given its seconds since the start."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,7 +145,7 @@ class _Drawing:
         for moment in ticks(self.end, most=self.size.moments):
             yield (
                 f'<text class="axis" x="{self.x(moment):.1f}" y="{self.size.height - 5}"'
-                f' text-anchor="middle">{clock(moment)}</text>'
+                f' text-anchor="middle">{escape(self.chart.label(moment))}</text>'
             )
 
     def path(self, points: Sequence[tuple[float, float]]) -> str:
@@ -163,7 +165,7 @@ class _Drawing:
             label = max(place, taken + 18)
             taken = label
             yield (
-                f'<g class="mark {mark.kind}"><title>{mark.number}: {escape(clock(mark.seconds))}'
+                f'<g class="mark {mark.kind}"><title>{mark.number}: {escape(self.chart.label(mark.seconds))}'
                 f" {escape(mark.text)}</title>"
             )
             yield (
@@ -196,7 +198,7 @@ class _Drawing:
         top = self.bottom + 8
         for span in self.chart.spans:
             left, right = self.x(span.start), self.x(span.end)
-            said = f"{span.name} from {clock(span.start)} to {clock(span.end)}"
+            said = f"{span.name} from {self.chart.label(span.start)} to {self.chart.label(span.end)}"
             yield f'<g class="span {span.colour}"><title>{escape(said)}</title>'
             yield (
                 f'<rect x="{left:.1f}" y="{top:.1f}" width="{max(right - left - 1.5, 1.0):.1f}" height="18"'

@@ -1,0 +1,171 @@
+"""Advice on stickiness and deadband: every value that OCM can express, tried over the same history.
+
+More stickiness means fewer moves and more regret. Nothing says how many points a move is worth, so the advice
+is a compromise: of the values with the least flapping, the one on the Pareto front of moves and regret that
+is nearest to the best of both, each measured by its range on the front.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from gitops_dsf.backtest.contest import Contest
+from gitops_dsf.backtest.history import Grid
+from gitops_dsf.backtest.lapses import Tracks, lapses
+from gitops_dsf.backtest.vectorised import ScoreColumns, decide
+from gitops_dsf.hub.flapping import returns
+
+DEADBANDS: Final = (0, 1, 2, 3, 5, 8, 12, 20)
+"""Deadbands that are tried beside the written ones."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Stickiness:
+    """A stickiness in score points, and the weights that express it."""
+
+    points: int
+    factor: int
+    """Multiplies the weights of the scores."""
+    steady: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Setting:
+    """What is tried."""
+
+    stickiness: int
+    deadband: int | None
+    """Of all scorers that the Placement ranks by; None for what is written."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Trial:
+    """One setting and what it leads to."""
+
+    setting: Setting
+    moves: int
+    returns: int
+    """Moves back to a cluster that had just been left."""
+    regret: float
+    writes: int
+    """Writes of the scores that the Placement ranks by, on all its candidates."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Advice:
+    """The settings that were tried for one Placement."""
+
+    written: Trial
+    trials: tuple[Trial, ...]
+    """All of them, by deadband and stickiness."""
+    front: tuple[Trial, ...]
+    """Those that no other one beats in moves and regret, by moves."""
+    recommended: Trial
+    reason: str
+
+    @property
+    def changes(self) -> bool:
+        """Whether something else than what is written is recommended."""
+        return self.recommended.setting != self.written.setting
+
+
+def advise(
+    contest: Contest,
+    *,
+    values: Sequence[Stickiness],
+    written: Stickiness,
+    histories: Mapping[int | None, Tracks],
+    grid: Grid,
+    window: float,
+) -> Advice:
+    """Tries all values with all histories. `histories` are the published scores by deadband; None is the key
+    of those with the written deadbands. `written` is the stickiness that the contest's weights express.
+    """
+    plain = replace(
+        contest,
+        terms=tuple(replace(term, weight=term.weight // written.factor) for term in contest.terms),
+        steady=0,
+    )
+    known = {item.points: item for item in (*values, written)}
+    trials = tuple(
+        trial
+        for deadband, tracks in histories.items()
+        for trial in _trials(
+            plain, list(known.values()), deadband=deadband, tracks=tracks, grid=grid, window=window
+        )
+    )
+    now = next(item for item in trials if item.setting == Setting(stickiness=written.points, deadband=None))
+    recommended, reason = _recommended(trials, now)
+    return Advice(written=now, trials=trials, front=_front(trials), recommended=recommended, reason=reason)
+
+
+def _trials(
+    plain: Contest,
+    values: Sequence[Stickiness],
+    *,
+    deadband: int | None,
+    tracks: Tracks,
+    grid: Grid,
+    window: float,
+) -> list[Trial]:
+    columns, found_lapses = ScoreColumns(tracks=tracks, grid=grid), lapses(plain, tracks, grid=grid)
+    writes = sum(
+        len(tracks[resource][name])
+        for resource in {term.resource for term in plain.terms} & set(tracks)
+        for name in plain.names
+        if name in tracks[resource]
+    )
+    found = []
+    for item in sorted(values, key=lambda each: each.points):
+        line = decide(plain, columns=columns, found=found_lapses, multiplier=item.factor, steady=item.steady)
+        changes = tuple(line.changes(grid))
+        found.append(
+            Trial(
+                setting=Setting(stickiness=item.points, deadband=deadband),
+                moves=len(changes),
+                returns=sum(1 for _ in returns(changes, window=window)),
+                regret=line.regret,
+                writes=writes,
+            )
+        )
+    return found
+
+
+def _front(trials: Sequence[Trial]) -> tuple[Trial, ...]:
+    """The Pareto front of moves and regret: fewest moves first. Of equal trials the first one stays."""
+    found: list[Trial] = []
+    for trial in sorted(trials, key=lambda item: (item.moves, item.regret)):
+        if not found or trial.regret < found[-1].regret:
+            found.append(trial)
+    return tuple(found)
+
+
+def _recommended(trials: Sequence[Trial], written: Trial) -> tuple[Trial, str]:
+    # A deadband concerns other Placements, too, so it changes only where stickiness alone does not help.
+    own = [item for item in trials if item.setting.deadband is None]
+    least = min(item.returns for item in own)
+    if least and min(item.returns for item in trials) < least:
+        own, least = list(trials), min(item.returns for item in trials)
+    candidates = [item for item in own if item.returns == least]
+    front = _front(candidates)
+    best = min(front, key=lambda item: (_distance(item, front), item.setting.stickiness))
+    if written in candidates and not (best.moves <= written.moves and best.regret < written.regret - 0.5):
+        return written, "it does not flap, and nothing else has fewer moves with clearly less regret"
+    moves = f"{best.moves} move{'' if best.moves == 1 else 's'} instead of {written.moves}"
+    back = (
+        f"{least} back and forth instead of {written.returns}"
+        if least or written.returns
+        else "none back and forth"
+    )
+    cost = best.regret - written.regret
+    price = f"{abs(cost):.1f} points {'behind' if cost > 0 else 'nearer to'} the best choice on average"
+    return best, f"{moves}, {back}; {price}"
+
+
+def _distance(item: Trial, front: Sequence[Trial]) -> float:
+    moves = [each.moves for each in front]
+    regrets = [each.regret for each in front]
+    wide, deep = max(moves) - min(moves) or 1, max(regrets) - min(regrets) or 1.0
+    return float(
+        (((item.moves - min(moves)) / wide) ** 2 + ((item.regret - min(regrets)) / deep) ** 2) ** 0.5
+    )

@@ -1,0 +1,30 @@
+"""Maps many raw scores at once. The results are those of dsf_wire.scorevalue.map_score, value by value."""
+
+from typing import Final
+
+import numpy as np
+
+from dsf_wire.constants import SCORE_MAX, SCORE_MIN
+from dsf_wire.summary import ScoreRange
+from gitops_dsf.backtest.history import Values
+
+ABSENT: Final = -128
+"""In place of a score where there is none."""
+
+
+def map_all(raw: Values, score_range: ScoreRange | None) -> list[int]:
+    """Published scores of raw ones; ABSENT for what is not finite."""
+    finite = np.isfinite(raw)
+    values = np.where(finite, raw, 0.0)
+    low, high = float(SCORE_MIN), float(SCORE_MAX)
+    mapped = values
+    if score_range is not None:
+        first, last = float(score_range.output_min), float(score_range.output_max)
+        with np.errstate(over="ignore", invalid="ignore"):
+            mapped = first + (values - score_range.min) * (last - first) / (score_range.max - score_range.min)
+        # inf - inf at the limits of the float range: the raw score itself shows which limit it is.
+        mapped = np.where(np.isnan(mapped), np.where(values <= score_range.min, first, last), mapped)
+        low, high = max(low, min(first, last)), min(high, max(first, last))
+    held = np.floor(np.clip(mapped, low, high)).astype(np.int8)
+    found: list[int] = np.where(finite, held, np.int8(ABSENT)).tolist()
+    return found

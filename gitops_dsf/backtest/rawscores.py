@@ -1,0 +1,66 @@
+"""From series of a metric store to the results of a scorer, at the points of a grid."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from dsf_wire.dimension import LABELS
+from gitops_dsf.backtest.history import Grid, Labels, Results, Values
+
+METRIC: Final = "dynamic_score"
+CLUSTER_LABEL: Final = "ds_cluster"
+
+
+class StoredSeries(Protocol):
+    """A series of a metric store."""
+
+    @property
+    def labels(self) -> Mapping[str, str]: ...
+    @property
+    def times(self) -> npt.NDArray[np.float64]: ...
+    @property
+    def values(self) -> npt.NDArray[np.float64]: ...
+
+
+def query_of(score_name: str, *, cluster_label: str = CLUSTER_LABEL) -> str:
+    """PromQL for the raw scores that agents exported under a score name.
+
+    A restarted agent has other labels of its target, so the labels of the score alone make a series.
+    """
+    kept = ", ".join((cluster_label, *(f"ds_{label}" for label in LABELS)))
+    escaped = score_name.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'max by ({kept}) ({METRIC}{{ds_score_name="{escaped}"}})'
+
+
+def exported(cluster_label: str = CLUSTER_LABEL) -> Callable[[Mapping[str, str]], tuple[str, Labels]]:
+    """Reads cluster and labels of a series of dynamic_score."""
+
+    def read(labels: Mapping[str, str]) -> tuple[str, Labels]:
+        return labels.get(cluster_label, ""), tuple(labels.get(f"ds_{name}", "") for name in LABELS)
+
+    return read
+
+
+def results(
+    series: Iterable[StoredSeries],
+    *,
+    read: Callable[[Mapping[str, str]], tuple[str, Labels]],
+    grid: Grid,
+    first: int,
+    count: int,
+) -> Results:
+    """The results at `count` points of the grid from `first` on, by cluster and labels; NaN where there is
+    none. Samples between two points are left out.
+    """
+    found: dict[str, dict[Labels, Values]] = {}
+    start = grid.at(first)
+    for item in series:
+        cluster, labels = read(item.labels)
+        row = found.setdefault(cluster, {}).setdefault(labels, np.full(count, np.nan))
+        places = (item.times - start) / grid.step
+        numbers = np.rint(places).astype(np.int64)
+        on_grid = (np.abs(places - numbers) < 1e-3) & (numbers >= 0) & (numbers < count)
+        row[numbers[on_grid]] = item.values[on_grid]
+    return found

@@ -1,0 +1,62 @@
+"""Runs a backtest: published scores to decisions of all Placements."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from gitops_dsf.backtest.contest import Contest, contest
+from gitops_dsf.backtest.decisions import DecisionLine
+from gitops_dsf.backtest.history import Grid
+from gitops_dsf.backtest.lapses import Tracks, lapses
+from gitops_dsf.backtest.replay import Replay
+from gitops_dsf.backtest.vectorised import ScoreColumns, decide
+from gitops_dsf.hub.objects import Placement
+from gitops_dsf.simulator import HubState
+
+
+@dataclass(frozen=True, kw_only=True)
+class Backtest:
+    """What a fleet would have decided."""
+
+    grid: Grid
+    contests: Mapping[str, Contest]
+    """By namespace/name of the Placement, in order."""
+    lines: Mapping[str, DecisionLine]
+    """The same keys, without Placements for which OCM decides nothing."""
+
+
+def run(
+    placements: Iterable[Placement],
+    *,
+    state: HubState,
+    tracks: Tracks,
+    grid: Grid,
+    current: Mapping[str, Sequence[str]] | None = None,
+) -> Backtest:
+    """Decides all Placements at all points of the grid. `current` are the decisions before the first point.
+
+    Placements whose passes need the whole simulator are decided step by step, together.
+    """
+    contests = {
+        found.key: found for found in (contest(item, state=state, start=grid.start) for item in placements)
+    }
+    at_once = [item for item in contests.values() if not item.special and not item.undecided]
+    stepwise = [item for item in contests.values() if item.special and not item.undecided]
+    lines = {item.key: item for item in _at_once(at_once, tracks=tracks, grid=grid, current=current or {})}
+    if stepwise:
+        replay = Replay(stepwise, state=state, tracks=tracks, grid=grid, current=current)
+        lines |= {item.key: item for item in replay.run()}
+    return Backtest(grid=grid, contests=contests, lines={key: lines[key] for key in contests if key in lines})
+
+
+def _at_once(
+    contests: Sequence[Contest], *, tracks: Tracks, grid: Grid, current: Mapping[str, Sequence[str]]
+) -> Iterable[DecisionLine]:
+    columns = ScoreColumns(tracks=tracks, grid=grid)
+    for item in contests:
+        yield decide(
+            item,
+            columns=columns,
+            found=lapses(item, tracks, grid=grid),
+            steady=item.steady,
+            current=current.get(item.key),
+        )

@@ -1,0 +1,292 @@
+"""Decides a Placement at all points of the grid at once, with numpy.
+
+It covers Placements whose filters do not change, with scores, constant prioritizers and Steady. The decision
+of a point depends on the one before it only through Steady, so whole stretches without a move are compared at
+once. tests/property/test_backtest_vectorised.py compares it with the simulator, point by point.
+"""
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from gitops_dsf.backtest.contest import Contest
+from gitops_dsf.backtest.decisions import Decided, DecisionLine
+from gitops_dsf.backtest.history import Grid
+from gitops_dsf.backtest.lapses import Lapse, Tracks
+from gitops_dsf.backtest.mapping import ABSENT
+from gitops_dsf.simulator.prioritizers import MAX_SCORE
+
+Ints = npt.NDArray[np.int64]
+CELLS: Final = 1_000_000
+"""Points times clusters that are looked at together, which bounds the memory."""
+FIRST_LOOK: Final = 64
+"""Points that are compared after a move. The stretch grows while nothing changes."""
+
+
+class ScoreColumns:
+    """The published scores at the points of a grid, one column for each score and cluster, computed once."""
+
+    def __init__(self, *, tracks: Tracks, grid: Grid) -> None:
+        self._tracks = tracks
+        self._grid = grid
+        self._times = np.arange(grid.count, dtype=np.float64) * grid.step + grid.start
+        self._known: dict[tuple[str, str, str], npt.NDArray[np.int8]] = {}
+
+    @property
+    def times(self) -> npt.NDArray[np.float64]:
+        """The times of the points."""
+        return self._times
+
+    def column(self, resource: str, dimension: str, cluster: str) -> npt.NDArray[np.int8] | None:
+        """The score at each point; 0 where there is none. None if it is never published."""
+        key = (resource, dimension, cluster)
+        if key in self._known:
+            return self._known[key]
+        found = self._written(resource, dimension, cluster)
+        if found is not None:
+            found[found == ABSENT] = 0
+            self._known[key] = found
+        return found
+
+    def present(self, resource: str, dimension: str, cluster: str) -> npt.NDArray[np.bool_] | None:
+        """Whether there is a score at each point, expired or not. None if it is never published."""
+        found = self._written(resource, dimension, cluster)
+        return None if found is None else found != ABSENT
+
+    def _written(self, resource: str, dimension: str, cluster: str) -> npt.NDArray[np.int8] | None:
+        track = self._tracks.get(resource, {}).get(cluster)
+        values = track.values.get(dimension) if track is not None else None
+        if track is None or values is None:
+            return None
+        # The first value stands for the time before the first write.
+        written = np.concatenate((np.array([ABSENT], dtype=np.int8), np.frombuffer(values, dtype=np.int8)))
+        last = np.searchsorted(np.frombuffer(track.at, dtype=np.float64), self._times, side="right")
+        found: npt.NDArray[np.int8] = written[last]
+        return found
+
+
+class SumBlocks:
+    """The weighted sums of the candidates of a Placement, without Steady, block by block."""
+
+    def __init__(
+        self,
+        contest: Contest,
+        columns: ScoreColumns,
+        found: Sequence[Lapse],
+        *,
+        first: int = 0,
+        last: int | None = None,
+    ) -> None:
+        """Covers the points from `first` on, before `last`."""
+        self._contest = contest
+        self._columns = columns
+        self._range = (first, len(columns.times) if last is None else last)
+        places = {name: place for place, name in enumerate(contest.names)}
+        self._lapses = [
+            (
+                *np.searchsorted(columns.times, (lapse.noticed, lapse.renewed), side="left").tolist(),
+                lapse,
+                place,
+            )
+            for lapse in found
+            if (place := places.get(lapse.cluster)) is not None
+        ]
+
+    def __iter__(self) -> Iterator[tuple[int, Ints]]:
+        """The number of the first point of a block, and its sums: a row for each point, a column for each
+        candidate.
+        """
+        width = len(self._contest.candidates)
+        step = max(1, CELLS // max(1, width))
+        start, end = self._range
+        for first in range(start, end, step):
+            yield first, self._block(first, min(first + step, end))
+
+    def _block(self, first: int, last: int) -> Ints:
+        contest, columns = self._contest, self._columns
+        block = np.empty((last - first, len(contest.candidates)), dtype=np.int64)
+        block[:] = np.asarray(contest.constant, dtype=np.int64)
+        for term in contest.terms:
+            for place, name in enumerate(contest.names):
+                column = columns.column(term.resource, term.score, name)
+                if column is not None:
+                    block[:, place] += column[first:last] * np.int64(term.weight)
+        for begin, end, lapse, place in self._lapses:
+            if begin >= last or end <= first:
+                continue
+            for term in contest.terms:
+                column = columns.column(term.resource, term.score, lapse.cluster)
+                if term.resource == lapse.resource and column is not None:
+                    low, high = max(begin, first), min(end, last)
+                    block[low - first : high - first, place] -= column[low:high] * np.int64(term.weight)
+        return block
+
+
+class Fold:
+    """Decides the points of one Placement in order.
+
+    The scores are multiplied by `multiplier`, and clusters of the decision get 100 x `steady`, which must not
+    be negative.
+    """
+
+    def __init__(
+        self, contest: Contest, *, multiplier: int, steady: int, current: Collection[str] | None = None
+    ) -> None:
+        self._contest = contest
+        self._width = len(contest.candidates)
+        self._multiplier = multiplier
+        self._bonus = steady * MAX_SCORE * max(1, self._width)
+        self._chosen: Ints | None = None
+        self._current = frozenset(current) if current is not None else None
+        self._decided: list[Decided] = []
+        self._lost = 0
+        """Sum of the regret of all points, before it is divided by the weights."""
+        # Among equal sums the first name wins.
+        self._order = np.arange(self._width - 1, -1, -1, dtype=np.int64)
+
+    def add(self, first: int, sums: Ints) -> None:
+        """Takes the sums of consecutive points, from number `first` on."""
+        count = self._count
+        if count == 0 or self._width == 0:
+            self._decide(first, np.empty(0, dtype=np.int64))
+            return
+        if count == self._width:
+            self._decide(first, np.arange(self._width))
+            return
+        keys = sums * (self._multiplier * self._width) + self._order
+        row = 0
+        if self._chosen is None:
+            self._decide(first, self._best(keys[0], self._known()))
+        while row < len(keys):
+            moved = self._next_move(keys, row)
+            chosen = self._members()
+            end = len(keys) if moved is None else moved
+            self._lost += self._regret(sums[row:end], chosen)
+            if moved is None:
+                return
+            self._decide(first + moved, self._best(keys[moved], chosen))
+            row = moved
+
+    @property
+    def decided(self) -> Sequence[Decided]:
+        """The decisions up to now."""
+        return self._decided
+
+    @property
+    def lost(self) -> float:
+        """The regret of all points together, in score points."""
+        return self._lost / self._contest.total_weight
+
+    @property
+    def _count(self) -> int:
+        wanted = self._contest.count
+        return self._width if wanted is None else min(wanted, self._width)
+
+    def _members(self) -> Ints:
+        return np.empty(0, dtype=np.int64) if self._chosen is None else self._chosen
+
+    def _known(self) -> Ints:
+        """Places of the decision that was there before the first point."""
+        known = self._current or frozenset()
+        return np.array(
+            [place for place, name in enumerate(self._contest.names) if name in known], dtype=np.int64
+        )
+
+    def _best(self, keys: Ints, members: Ints) -> Ints:
+        ranked = keys.copy()
+        ranked[members] += self._bonus
+        count = self._count
+        return np.sort(np.argpartition(ranked, self._width - count)[self._width - count :])
+
+    def _next_move(self, keys: Ints, row: int) -> int | None:
+        """The first row from `row` on in which another cluster ranks before a member."""
+        members = self._members()
+        stretch = FIRST_LOOK
+        while row < len(keys):
+            part = keys[row : row + stretch]
+            inside = part[:, members].min(axis=1) + self._bonus
+            rest = part.copy() if len(members) > 1 else part
+            if len(members) > 1:
+                rest[:, members] = np.iinfo(np.int64).min
+                outside = rest.max(axis=1)
+            else:
+                # With the bonus of a member at 0 or above, the member itself never ranks before itself.
+                outside = rest.max(axis=1)
+            found = outside > inside
+            if found.any():
+                return row + int(found.argmax())
+            row += stretch
+            stretch *= 4
+        return None
+
+    def _regret(self, sums: Ints, chosen: Ints) -> int:
+        if not len(sums):
+            return 0
+        count = self._count
+        if count == 1:
+            best = sums.max(axis=1)
+        else:
+            best = np.partition(sums, self._width - count, axis=1)[:, self._width - count :].sum(axis=1)
+        return int((best - sums[:, chosen].sum(axis=1)).sum())
+
+    def _decide(self, number: int, chosen: Ints) -> None:
+        if self._chosen is not None and np.array_equal(chosen, self._chosen):
+            return
+        self._chosen = chosen
+        self._decided.append(
+            Decided(number=number, clusters=tuple(self._contest.names[place] for place in chosen))
+        )
+
+
+def decide(
+    contest: Contest,
+    *,
+    columns: ScoreColumns,
+    found: Sequence[Lapse],
+    multiplier: int = 1,
+    steady: int,
+    current: Collection[str] | None = None,
+) -> DecisionLine:
+    """All decisions of one Placement. `current` is the decision before the first point."""
+    decided: list[Decided] = []
+    lost = 0.0
+    for first, last, candidates in stretches(contest, columns):
+        part = replace(
+            contest,
+            candidates=candidates,
+            constant=tuple(contest.constant[contest.candidates.index(each)] for each in candidates),
+        )
+        fold = Fold(
+            part, multiplier=multiplier, steady=steady, current=decided[-1].clusters if decided else current
+        )
+        for number, sums in SumBlocks(part, columns, found, first=first, last=last):
+            fold.add(number, sums)
+        lost += fold.lost
+        decided += [
+            each
+            for each in fold.decided
+            if not decided or each is not fold.decided[0] or each.clusters != decided[-1].clusters
+        ]
+    return DecisionLine(key=contest.key, decided=tuple(decided), regret=lost / len(columns.times))
+
+
+def stretches(contest: Contest, columns: ScoreColumns) -> Iterator[tuple[int, int, tuple[int, ...]]]:
+    """Consecutive points with the same eligible candidates: the first one, the one after the last, and the
+    candidates.
+    """
+    count = len(columns.times)
+    if not contest.required:
+        yield 0, count, contest.candidates
+        return
+    eligible = np.ones((count, len(contest.candidates)), dtype=np.bool_)
+    for place, name in enumerate(contest.names):
+        for resource, dimension in contest.required:
+            present = columns.present(resource, dimension, name)
+            eligible[:, place] &= False if present is None else present
+    edges = [0, *(np.flatnonzero((eligible[1:] != eligible[:-1]).any(axis=1)) + 1).tolist(), count]
+    for first, last in pairwise(edges):
+        yield first, last, tuple(np.asarray(contest.candidates, dtype=np.int64)[eligible[first]].tolist())

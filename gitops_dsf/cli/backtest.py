@@ -1,0 +1,311 @@
+"""gitops-dsf backtest: shows what a fleet repository would have decided over a past span of time."""
+
+import argparse
+import asyncio
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gitops_dsf.cli.arguments import add_fleet_directory
+from gitops_dsf.cli.garbage import kept
+from gitops_dsf.cli.hubdata import add_source_arguments, moment, placement_key, read_fleet, read_hub_data
+from gitops_dsf.errors import GitopsDsfError, UsageError
+
+if TYPE_CHECKING:
+    from gitops_dsf.cli.progress import Progress
+    from gitops_dsf.metricstore.client import MetricStore
+    from gitops_dsf.views.backtest.build import Asked, BacktestBuilder, Result
+    from gitops_dsf.views.preview.version import FleetVersion
+
+DESCRIPTION = """\
+Takes the raw scores of the past (the metric dynamic_score, from any store that has Prometheus' HTTP API, or
+from saved answers of one), applies what agents and OCM do with them, and shows what this repository would
+have decided: moves, time on each cluster, moves back and forth and the score that caused them, and regret,
+the points by which the decision was behind the best one. With --base it compares two revisions."""
+
+EXAMPLES = """\
+examples:
+  gitops-dsf backtest --prometheus https://thanos.example.com              the last 14 days of this repository
+  gitops-dsf backtest --prometheus URL --base origin/main --format markdown     for the pull request
+  gitops-dsf backtest --prometheus URL --days 30 --placement portal --advise    which stickiness would be better
+  gitops-dsf backtest --prometheus URL --advise --fix                      ... and write it into the YAML
+  gitops-dsf backtest --history scores.json --format html > backtest.html  from an answer of /api/v1/query_range
+
+exit codes: 0 fine; 1 when the repository has errors or the history cannot be read
+"""  # noqa: E501
+
+DEFAULT_DAYS = 14.0
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the arguments of backtest."""
+    parser.description = DESCRIPTION
+    parser.epilog = EXAMPLES
+    add_fleet_directory(parser)
+    history = parser.add_argument_group("where the history comes from").add_mutually_exclusive_group(
+        required=True
+    )
+    history.add_argument("--prometheus", metavar="URL", help="a store with Prometheus' HTTP API")
+    history.add_argument(
+        "--history",
+        metavar="PATH",
+        type=Path,
+        help="file or folder with saved answers of /api/v1/query_range",
+    )
+    parser.add_argument(
+        "--token-file", metavar="FILE", type=Path, help="with --prometheus: a bearer token, without quotes"
+    )
+    parser.add_argument(
+        "--header",
+        metavar="NAME:VALUE",
+        action="append",
+        default=[],
+        help="with --prometheus: a header of every request, such as X-Scope-OrgID:team",
+    )
+    parser.add_argument(
+        "--cluster-label",
+        metavar="LABEL",
+        default="ds_cluster",
+        help="label of dynamic_score that names the cluster (ds_cluster)",
+    )
+    span = parser.add_argument_group("which span of time")
+    span.add_argument("--days", metavar="N", type=float, help="up to --to (14)")
+    span.add_argument("--from", dest="start", metavar="TIME", type=moment, help="in place of --days")
+    span.add_argument("--to", dest="end", metavar="TIME", type=moment, help="now by default")
+    parser.add_argument("--base", metavar="REV", help="compare with this revision, as diff does")
+    parser.add_argument(
+        "--placement",
+        metavar="[NS/]NAME",
+        action="append",
+        default=[],
+        help="only this Placement; can be repeated",
+    )
+    parser.add_argument(
+        "--window",
+        metavar="SECONDS",
+        type=float,
+        default=3600.0,
+        help="a cluster chosen again within this time counts as back and forth (3600)",
+    )
+    parser.add_argument("--advise", action="store_true", help="try every stickiness, and several deadbands")
+    parser.add_argument(
+        "--fix", action="store_true", help="with --advise: write the advice into the repository"
+    )
+    parser.add_argument(
+        "--format", choices=("text", "json", "markdown", "html"), default="text", help="text by default"
+    )
+    add_source_arguments(parser)
+
+
+@kept()
+def run(args: argparse.Namespace) -> int:
+    """Returns 0 when the backtest was shown; 1 when the repository has errors or history cannot be read."""
+    if args.fix and not args.advise:
+        msg = "--fix writes what --advise finds: give both"
+        raise UsageError(msg)
+    head = read_fleet(args.directory)
+    if head is None:
+        return 1
+    _require_numpy()
+    from gitops_dsf.cli.progress import Progress
+    from gitops_dsf.views.backtest.build import HistoryError
+
+    start, end = _span(args)
+    with Progress(stream=sys.stderr) as progress:
+        try:
+            builder = _builder(args, head, start=start, end=end)
+            notes = _feed(args, builder, progress)
+            results = builder.results(window=args.window)
+        except HistoryError as error:
+            raise UsageError(str(error)) from error
+    sys.stdout.write(_formatted(results, notes, args.format))
+    if args.fix:
+        _fix(args, results[-1])
+    return 0
+
+
+def _require_numpy() -> None:
+    try:
+        import numpy as np  # noqa: F401 - only whether it is there
+    except ModuleNotFoundError as error:
+        msg = "numpy is not installed; a backtest needs: pip install 'gitops-dsf[backtest]'"
+        raise GitopsDsfError(msg) from error
+
+
+def _span(args: argparse.Namespace) -> tuple[float, float]:
+    end = args.end.timestamp() if args.end is not None else time.time()
+    if args.start is not None and args.days is not None:
+        msg = "--from and --days are two starts; give one of them"
+        raise UsageError(msg)
+    days = DEFAULT_DAYS if args.days is None else args.days
+    start = args.start.timestamp() if args.start is not None else end - days * 86_400
+    if start >= end:
+        msg = "the span ends before it starts; write --from before --to, and --days above 0"
+        raise UsageError(msg)
+    return start, end
+
+
+def _builder(
+    args: argparse.Namespace, head: "FleetVersion", *, start: float, end: float
+) -> "BacktestBuilder":
+    from gitops_dsf.views.backtest.build import BacktestBuilder
+
+    base, title = _base(args)
+    return BacktestBuilder(
+        head=head,
+        base=base,
+        titles=(title, "the working tree"),
+        start=start,
+        end=end,
+        snapshot=read_hub_data(args).snapshot,
+        only=[placement_key(head, name) for name in args.placement] or None,
+        advice=args.advise,
+    )
+
+
+def _base(args: argparse.Namespace) -> "tuple[FleetVersion | None, str]":
+    if args.base is None:
+        return None, ""
+    from gitops_dsf.cli.diff import fleet_at
+    from gitops_dsf.repository.revision import find_base
+
+    base = find_base(args.directory, args.base)
+    fleet = fleet_at(base)
+    if fleet is None:
+        msg = (
+            f"{base.title} has no valid fleet repository in this folder, so there is nothing to compare with"
+        )
+        raise GitopsDsfError(msg)
+    return fleet, base.title
+
+
+def _feed(args: argparse.Namespace, builder: "BacktestBuilder", progress: "Progress") -> list[str]:
+    """Reads the history into the builder. Returns what the store warned of."""
+    try:
+        from gitops_dsf.metricstore.client import MetricStore
+    except ModuleNotFoundError as error:
+        msg = f"{error.name} is not installed; asking a store needs: pip install 'gitops-dsf[live,backtest]'"
+        raise GitopsDsfError(msg) from error
+    if args.history is not None:
+        return _feed_files(args, builder)
+
+    async def read() -> list[str]:
+        async with MetricStore(
+            args.prometheus, token=_token(args.token_file), headers=_headers(args.header)
+        ) as store:
+            notes = [
+                note
+                for asked in builder.asked()
+                for note in await _feed_score(args, builder, store, asked, progress)
+            ]
+        return list(dict.fromkeys(notes))
+
+    return asyncio.run(read())
+
+
+async def _feed_score(
+    args: argparse.Namespace,
+    builder: "BacktestBuilder",
+    store: "MetricStore",
+    asked: "Asked",
+    progress: "Progress",
+) -> list[str]:
+    from gitops_dsf.backtest.history import Page
+    from gitops_dsf.backtest.rawscores import exported, query_of, results
+
+    grid = builder.grid(asked.step)
+    progress.stage(f"reading {asked.score_name}:", grid.count, "points")
+    notes = []
+    read = exported(args.cluster_label)
+    async for page in store.pages(
+        query_of(asked.score_name, cluster_label=args.cluster_label),
+        start=grid.start,
+        step=grid.step,
+        count=grid.count,
+        notify=lambda done, _all: progress.step(done),
+    ):
+        found = results(page.answer.series, read=read, grid=grid, first=page.first, count=page.count)
+        builder.add(asked, Page(first=page.first, count=page.count, results=found))
+        notes += [f"the store warns: {text}" for text in page.answer.warnings]
+    return notes
+
+
+def _feed_files(args: argparse.Namespace, builder: "BacktestBuilder") -> list[str]:
+    from gitops_dsf.backtest.history import Page
+    from gitops_dsf.backtest.rawscores import exported, results
+    from gitops_dsf.metricstore.files import read_path
+
+    answers = read_path(args.history)
+    read = exported(args.cluster_label)
+    for asked in builder.asked():
+        grid = builder.grid(asked.step)
+        series = [
+            item
+            for answer in answers
+            for item in answer.series
+            if item.labels.get("ds_score_name") == asked.score_name
+        ]
+        found = results(series, read=read, grid=grid, first=0, count=grid.count)
+        builder.add(asked, Page(first=0, count=grid.count, results=found))
+    return [f"{args.history} warns: {text}" for answer in answers for text in answer.warnings]
+
+
+def _token(path: Path | None) -> str | None:
+    if path is None:
+        return None
+    try:
+        return path.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        msg = f"cannot read the token from {path}: {error}"
+        raise UsageError(msg) from error
+
+
+def _headers(written: list[str]) -> dict[str, str]:
+    found = {}
+    for text in written:
+        name, colon, value = text.partition(":")
+        if not colon or not name.strip() or not text.isprintable():
+            msg = f"--header {text!r} is not NAME:VALUE, such as X-Scope-OrgID:team"
+            raise UsageError(msg)
+        found[name.strip()] = value.strip()
+    return found
+
+
+def _formatted(results: "tuple[Result, ...]", notes: list[str], style: str) -> str:
+    if style == "json":
+        import msgspec
+
+        from gitops_dsf.views.backtest.data import data
+
+        return msgspec.json.format(msgspec.json.encode(data(results, notes=notes)), indent=2).decode() + "\n"
+    if style == "markdown":
+        from gitops_dsf.views.backtest.markdown import markdown
+
+        return markdown(results, notes=notes)
+    if style == "html":
+        from gitops_dsf.views.backtest.page import page
+
+        return page(results, notes=notes)
+    from gitops_dsf.cli.backtest_text import backtest_text
+
+    return backtest_text(results, notes=notes)
+
+
+def _fix(args: argparse.Namespace, result: "Result") -> None:
+    """Writes the advice into the files that declare Placements and scorers."""
+    from gitops_dsf.repository.write import write_files
+    from gitops_dsf.repository.yamledit import YamlFile
+    from gitops_dsf.views.backtest.edits import edits
+
+    files: dict[str, YamlFile] = {}
+    for edit in edits(result):
+        if edit.file not in files:
+            files[edit.file] = YamlFile((args.directory / edit.file).read_text(encoding="utf-8"))
+        if edit.apply(files[edit.file]):
+            print(f"{edit.file}: {edit.name}: {edit.text}", file=sys.stderr)
+        else:
+            print(f"{edit.file}: {edit.name} was not found; write {edit.text} by hand", file=sys.stderr)
+    write_files(args.directory, {file: each.text for file, each in files.items()})
+    if not files:
+        print("nothing to write: the advice is what is written", file=sys.stderr)

@@ -1,0 +1,70 @@
+"""The text of `gitops-dsf backtest`."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from gitops_dsf.cli.table import table
+
+if TYPE_CHECKING:
+    from gitops_dsf.backtest.advice import Advice
+    from gitops_dsf.views.backtest.build import Result
+
+
+def backtest_text(results: "Sequence[Result]", *, notes: Sequence[str] = ()) -> str:
+    """A table of Placements, then advice, then what is not known."""
+    from gitops_dsf.views.backtest.sentences import LIMITS, comparisons, gaps, moved, short, span, time_on
+
+    head = results[-1]
+    text = f"{span(head)}\n"
+    if len(results) > 1:
+        text += f"{results[0].title} compared with {head.title}\n"
+    rows = []
+    for key, before, after in comparisons(results):
+        if after is None:
+            rows.append([short(key), "not decided after the change", "", "", ""])
+            continue
+        rows.append(
+            [
+                short(key),
+                moved(after, before),
+                f"{after.per_day:.1f}",
+                f"{after.regret:.1f}" + (f" (was {before.regret:.1f})" if before is not None else ""),
+                time_on(after),
+            ]
+        )
+    if rows:
+        text += "\n" + table(["placement", "", "a day", "regret", "most of the time on"], rows, right={2})
+    else:
+        text += "\nno Placement ranks by scores whose past is known\n"
+    if head.advice:
+        text += "\nadvice\n" + "".join(_advice(short(key), item) for key, item in head.advice.items())
+    unknown = [f"{short(key)}: {why}" for key, why in head.unknown.items()]
+    text += "\nwhat is not known\n" + "".join(
+        f"  {line}\n" for line in (*unknown, *notes, *gaps(head), *LIMITS)
+    )
+    return text
+
+
+def _advice(name: str, item: "Advice") -> str:
+    from gitops_dsf.views.backtest.sentences import advised
+
+    text = f"  {name}: {advised(item)}\n"
+    if len(item.front) < 2:
+        return text
+    rows = [
+        [
+            str(each.setting.stickiness),
+            "as written" if each.setting.deadband is None else str(each.setting.deadband),
+            str(each.moves),
+            str(each.returns),
+            f"{each.regret:.1f}",
+            str(each.writes),
+        ]
+        for each in item.front
+    ]
+    return text + table(
+        ["stickiness", "deadband", "moves", "back and forth", "regret", "hub writes"],
+        rows,
+        right={0, 2, 3, 4, 5},
+        indent=6,
+    )

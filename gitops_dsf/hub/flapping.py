@@ -1,0 +1,89 @@
+"""Flapping: a decision that leaves a cluster and returns to it within a window of time."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+WINDOW_SECONDS: Final = 3600.0
+"""A cluster that is chosen again this long after it was left counts as a return. A move costs an application
+a start on another cluster; nobody wants to pay for it twice in an hour.
+"""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Change:
+    """A change of a decision. Clusters are in order of name."""
+
+    at: float
+    """Unix seconds."""
+    left: tuple[str, ...]
+    joined: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Return:
+    """A cluster that was left and chosen again within the window."""
+
+    cluster: str
+    left: Change
+    joined: Change
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Episode:
+    """Returns that follow each other within the window."""
+
+    start: float
+    """When the first of these clusters was left, in Unix seconds."""
+    end: float
+    """When the last one was chosen again."""
+    clusters: tuple[str, ...]
+    """All clusters that were left or joined, in order of name."""
+    returns: tuple[Return, ...]
+
+
+def returns(changes: Sequence[Change], *, window: float = WINDOW_SECONDS) -> Iterator[Return]:
+    """The returns, in order of time. The changes must be in order of time."""
+    left: dict[str, Change] = {}
+    for change in changes:
+        for cluster in change.joined:
+            before = left.pop(cluster, None)
+            if before is not None and change.at - before.at <= window:
+                yield Return(cluster=cluster, left=before, joined=change)
+        left.update(dict.fromkeys(change.left, change))
+
+
+def episodes(changes: Sequence[Change], *, window: float = WINDOW_SECONDS) -> tuple[Episode, ...]:
+    """The episodes, in order of time."""
+    found: list[list[Return]] = []
+    for each in returns(changes, window=window):
+        if found and each.left.at - found[-1][-1].joined.at <= window:
+            found[-1].append(each)
+        else:
+            found.append([each])
+    return tuple(map(_episode, found))
+
+
+def _episode(parts: Sequence[Return]) -> Episode:
+    clusters = {
+        name
+        for each in parts
+        for change in (each.left, each.joined)
+        for name in (*change.left, *change.joined)
+    }
+    return Episode(
+        start=parts[0].left.at,
+        end=parts[-1].joined.at,
+        clusters=tuple(sorted(clusters)),
+        returns=tuple(parts),
+    )
+
+
+def largest_swing(before: Mapping[str, float], after: Mapping[str, float]) -> str | None:
+    """The name whose value changed most, the first of equal ones in order of name; None if none changed.
+
+    The values are a cluster's lead over another one in points, by scorer, at two changes of a decision.
+    """
+    swings = {name: abs(after.get(name, 0.0) - before.get(name, 0.0)) for name in sorted({*before, *after})}
+    best = max(swings, key=swings.__getitem__, default=None)
+    return best if best is not None and swings[best] > 0 else None

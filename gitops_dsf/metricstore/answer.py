@@ -1,0 +1,118 @@
+"""Answers of `/api/v1/query_range`: https://prometheus.io/docs/prometheus/latest/querying/api/."""
+
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from gitops_dsf.errors import GitopsDsfError
+
+MAX_WARNINGS: Final = 10
+
+
+class StoreError(GitopsDsfError):
+    """The store gave no usable answer."""
+
+
+class TooMuchError(StoreError):
+    """The store gives no answer of this size: a smaller question may succeed."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Series:
+    """A series with its samples, in order of time."""
+
+    labels: Mapping[str, str]
+    times: npt.NDArray[np.float64]
+    """Unix seconds."""
+    values: npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """A matrix, and what the store warned of."""
+
+    series: tuple[Series, ...]
+    warnings: tuple[str, ...]
+
+    @property
+    def samples(self) -> int:
+        """The number of samples of all series."""
+        return sum(len(item.times) for item in self.series)
+
+
+class _Row(msgspec.Struct):
+    metric: dict[str, str]
+    values: msgspec.Raw = msgspec.Raw(b"[]")
+    histograms: msgspec.Raw = msgspec.Raw(b"")
+
+
+class _Data(msgspec.Struct, rename="camel"):
+    result_type: str = ""
+    result: list[_Row] = []
+
+
+class _Document(msgspec.Struct, rename="camel"):
+    status: str = ""
+    data: _Data | None = None
+    error_type: str = ""
+    error: str = ""
+    warnings: list[str] | None = None
+    is_partial: Any = False
+
+
+_DOCUMENT: Final = msgspec.json.Decoder(_Document)
+_TOO_MUCH: Final = ("too many samples", "maximum resolution", "timed out", "exceeded", "limit")
+
+
+def read(content: bytes, *, where: str) -> Answer:
+    """Decodes an answer. Raises StoreError, or TooMuchError if a smaller question may succeed."""
+    try:
+        document = _DOCUMENT.decode(content)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        msg = f"{where} did not answer as Prometheus' /api/v1/query_range does: {error}"
+        raise StoreError(msg) from error
+    if document.status != "success" or document.data is None:
+        text = f"{document.error_type}: {document.error}" if document.error else f"status {document.status!r}"
+        msg = f"{where} failed: {text[:400]}"
+        raise (TooMuchError if any(word in text for word in _TOO_MUCH) else StoreError)(msg)
+    if document.data.result_type != "matrix":
+        found = document.data.result_type or "result without a type"
+        msg = f"{where} gave a {found}, where a matrix is expected"
+        raise StoreError(msg)
+    partial = ["the answer is partial (isPartial)"] if document.is_partial is True else []
+    return Answer(
+        series=tuple(_series(document.data.result, where=where)),
+        warnings=tuple([*partial, *(document.warnings or [])][:MAX_WARNINGS]),
+    )
+
+
+def _series(rows: list[_Row], *, where: str) -> Iterator[Series]:
+    for row in rows:
+        if row.histograms:
+            msg = f"{where} gave native histograms, which are no scores: {row.metric}"
+            raise StoreError(msg)
+        numbers = _numbers(bytes(row.values), where=where)
+        yield Series(labels=row.metric, times=numbers[0::2], values=numbers[1::2])
+
+
+def _numbers(text: bytes, *, where: str) -> npt.NDArray[np.float64]:
+    """The pairs `[time,"value"]` of a series as one flat array: ten times as fast as decoding each pair."""
+    flat = text.translate(None, b'[]" \n').decode("ascii", "replace")
+    if not flat:
+        return np.empty(0, dtype=np.float64)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        try:
+            numbers: npt.NDArray[np.float64] = np.fromstring(flat, sep=",", dtype=np.float64)
+        except (DeprecationWarning, ValueError) as error:
+            msg = f"{where} gave samples that are no pairs of time and value"
+            raise StoreError(msg) from error
+    if len(numbers) % 2 or not np.isfinite(numbers[0::2]).all() or not (np.diff(numbers[0::2]) > 0).all():
+        msg = f"{where} gave samples that are no pairs of time and value in order of time"
+        raise StoreError(msg)
+    return numbers

@@ -1,0 +1,160 @@
+"""Asks a store for the past of a query, in pages that are bounded in samples, bytes and time."""
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Final, Self
+
+import httpx
+
+from dsf_runtime import answers
+from dsf_runtime.calls import CallFault, FailureKind, as_call_faults, display, excerpt
+from dsf_runtime.streams import bound
+from dsf_runtime.turns import Turns
+from dsf_wire.constants import MAX_POINTS
+from gitops_dsf import __version__
+from gitops_dsf.metricstore.answer import Answer, StoreError, TooMuchError, read
+
+FIRST_PAGE: Final = 500
+"""Points of the first page of a query, before the number of series is known."""
+SMALLEST_PAGE: Final = 20
+"""A store that does not answer for so few points does not answer at all."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoreLimits:
+    """Bounds of reading. Seconds, bytes and samples."""
+
+    seconds: float = 60.0
+    """For one page."""
+    answer_bytes: int = 64 << 20
+    page_samples: int = 200_000
+    """Samples that a page is expected to have. It becomes smaller when the store refuses."""
+    samples: int = 60_000_000
+    """Of all queries together."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoredPage:
+    """The part of an answer from point `first` on, `count` points long."""
+
+    first: int
+    count: int
+    answer: Answer
+
+
+class MetricStore:
+    """A store with Prometheus' HTTP API: Prometheus, Thanos, Mimir, VictoriaMetrics. An asynchronous context
+    manager.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        token: str | None = None,
+        headers: dict[str, str] | None = None,
+        limits: StoreLimits | None = None,
+        trust: ssl.SSLContext | None = None,
+    ) -> None:
+        self._url = f"{url.rstrip('/')}/api/v1/query_range"
+        self._limits = limits or StoreLimits()
+        self._turns = Turns()
+        self._read = 0
+        sent = {
+            "User-Agent": f"gitops-dsf/{__version__}",
+            "Accept-Encoding": "gzip, identity",
+            **(headers or {}),
+        }
+        if token is not None:
+            sent["Authorization"] = f"Bearer {token}"
+        self._token = token
+        client = httpx.AsyncClient(
+            verify=trust or httpx.create_ssl_context(),
+            timeout=httpx.Timeout(self._limits.seconds, pool=None),
+            follow_redirects=False,
+            headers=sent,
+        )
+        self._client = bound(client, turns=self._turns)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._client.aclose()
+
+    async def pages(
+        self,
+        query: str,
+        *,
+        start: float,
+        step: float,
+        count: int,
+        notify: Callable[[int, int], None] = lambda _done, _all: None,
+    ) -> AsyncIterator[StoredPage]:
+        """The values of a query at `count` points, page by page. `notify` gets points done and all points.
+
+        Raises StoreError.
+        """
+        first, length = 0, min(FIRST_PAGE, MAX_POINTS)
+        while first < count:
+            length = min(length, count - first)
+            try:
+                answer = await self._page(query, start=start + first * step, step=step, count=length)
+            except TooMuchError:
+                if length <= SMALLEST_PAGE:
+                    raise
+                length = max(SMALLEST_PAGE, length // 4)
+                continue
+            self._read += answer.samples
+            if self._read > self._limits.samples:
+                msg = (
+                    f"the history has more than {self._limits.samples:,} samples; ask for a shorter time or"
+                    " for one application"
+                )
+                raise StoreError(msg)
+            yield StoredPage(first=first, count=length, answer=answer)
+            first += length
+            notify(first, count)
+            length = min(
+                MAX_POINTS, max(SMALLEST_PAGE, self._limits.page_samples // max(1, len(answer.series)))
+            )
+
+    async def _page(self, query: str, *, start: float, step: float, count: int) -> Answer:
+        where = display(self._url)
+        form = {
+            "query": query,
+            "start": f"{start:.3f}",
+            "end": f"{start + (count - 1) * step:.3f}",
+            "step": f"{step:g}",
+        }
+        try:
+            with as_call_faults(url=self._url, seconds=self._limits.seconds):
+                async with (
+                    asyncio.timeout(self._limits.seconds),
+                    self._client.stream("POST", self._url, data=form) as response,
+                ):
+                    body = await answers.read(
+                        response, limit=self._limits.answer_bytes, turns=self._turns, compressed=True
+                    )
+        except CallFault as fault:
+            smaller = fault.kind in (FailureKind.TIMEOUT, FailureKind.TOO_LARGE)
+            raise (TooMuchError if smaller else StoreError)(str(fault)) from fault
+        content = bytes(body.content)
+        if response.is_success or content.startswith(b'{"status":"error"'):
+            return read(content, where=where)
+        if response.status_code in (401, 403):
+            hint = (
+                "--token-file names a file with a bearer token"
+                if self._token is None
+                else "is the token right?"
+            )
+            msg = f"{where} answers {response.status_code}; {hint}"
+            raise StoreError(msg)
+        kind = TooMuchError if response.status_code in (413, 422, 502, 503, 504) else StoreError
+        msg = f"{where} answers {response.status_code}: {excerpt(content[:400])}"
+        raise kind(msg)

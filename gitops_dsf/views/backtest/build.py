@@ -1,0 +1,319 @@
+"""Prepares a backtest of one or two revisions of a fleet repository, feeds it with history, and compares."""
+
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import msgspec
+import numpy as np
+
+from dsf_wire.summary import PublishRule
+from gitops_dsf.backtest.advice import DEADBANDS, Advice, Stickiness, advise
+from gitops_dsf.backtest.contest import Contest
+from gitops_dsf.backtest.decisions import DecisionLine
+from gitops_dsf.backtest.figures import Figures, figures
+from gitops_dsf.backtest.history import Grid, Labels, Page, Values
+from gitops_dsf.backtest.lapses import Tracks
+from gitops_dsf.backtest.publication import Publication
+from gitops_dsf.backtest.run import run
+from gitops_dsf.backtest.vectorised import ScoreColumns
+from gitops_dsf.hub.flapping import WINDOW_SECONDS
+from gitops_dsf.hub.placements import ranked_by
+from gitops_dsf.hub.snapshot import Snapshot
+from gitops_dsf.plan.summaries import summarise
+from gitops_dsf.resolve.stickiness import expressible
+from gitops_dsf.resolve.types import EffectiveScorer
+from gitops_dsf.views.preview.hub import hub_state, typed_placements
+from gitops_dsf.views.preview.scorers import raw_causes
+from gitops_dsf.views.preview.version import FleetVersion
+
+SHOWN_GAP: Final = 0.01
+"""Missing points are told from this share on."""
+MOST_POINTS: Final = 1_000_000
+"""Points of a grid: two years of minutes."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """A score whose history is needed."""
+
+    score_name: str
+    step: int
+    """Seconds between two points: the interval of the scorer."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gaps:
+    """Points without a result, of those that a scorer should have had."""
+
+    clusters: Mapping[str, float]
+    """The missing share of each cluster that misses any, in order of name."""
+
+
+@dataclass(kw_only=True)
+class Side:
+    """One revision, while its history is read."""
+
+    title: str
+    fleet: FleetVersion
+    keys: tuple[str, ...]
+    """namespace/name of the Placements."""
+    unknown: dict[str, str]
+    """Placements that cannot be decided, and why."""
+    publications: dict[int | None, dict[str, dict[str, Publication]]]
+    """By deadband that is tried (None: as written), by name of the AddOnPlacementScore, then by cluster."""
+    scorers: dict[str, EffectiveScorer]
+    """By name of the AddOnPlacementScore."""
+    missing: dict[str, dict[str, int]] = field(default_factory=dict)
+    """Points without a result, by name of the AddOnPlacementScore, then by cluster."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    """What one revision would have decided."""
+
+    title: str
+    fleet: FleetVersion
+    grid: Grid
+    contests: Mapping[str, Contest]
+    """By namespace/name of the Placement."""
+    lines: Mapping[str, DecisionLine]
+    """The same keys, without those that are unknown."""
+    figures: Mapping[str, Figures]
+    """The same keys as `lines`."""
+    unknown: Mapping[str, str]
+    """Placements that cannot be decided, and why."""
+    gaps: Mapping[str, Gaps]
+    """By name of the AddOnPlacementScore."""
+    tracks: Tracks
+    columns: ScoreColumns
+    advice: Mapping[str, Advice]
+    """By namespace/name of the Placement; empty if no advice was asked for."""
+
+
+class HistoryError(ValueError):
+    """The asked span of time makes no sense."""
+
+
+class BacktestBuilder:
+    """Takes the history of scores page by page, for one or two revisions at once."""
+
+    def __init__(
+        self,
+        *,
+        head: FleetVersion,
+        base: FleetVersion | None,
+        titles: tuple[str, str],
+        start: float,
+        end: float,
+        snapshot: Snapshot | None = None,
+        only: Collection[str] | None = None,
+        advice: bool = False,
+    ) -> None:
+        self._snapshot = snapshot
+        self._tried: tuple[int | None, ...] = (None, *DEADBANDS) if advice else (None,)
+        self._start, self._end = start, end
+        self._head = head
+        sides = [(base, titles[0]), (head, titles[1])]
+        self._sides = [
+            self._side(fleet, title, before=base if fleet is head else None, only=only)
+            for fleet, title in sides
+            if fleet is not None
+        ]
+
+    def asked(self) -> Sequence[Asked]:
+        """The scores whose history is needed, in order of name."""
+        found = {
+            Asked(score_name=item.score_name, step=item.interval)
+            for side in self._sides
+            for item in side.scorers.values()
+        }
+        return sorted(found, key=lambda each: (each.score_name, each.step))
+
+    def grid(self, step: float) -> Grid:
+        """The points of a scorer: multiples of its interval within the span."""
+        first = math.ceil(self._start / step) * step
+        count = math.floor((self._end - first) / step) + 1
+        if count < 1 or count > MOST_POINTS:
+            msg = (
+                f"between start and end are {max(0, count)} points of {step:g} s; write a span with 1 to"
+                f" {MOST_POINTS:,}"
+            )
+            raise HistoryError(msg)
+        return Grid(start=first, step=step, count=count)
+
+    def add(self, asked: Asked, page: Page) -> None:
+        """Takes a page of the history of a score."""
+        for side in self._sides:
+            for resource, item in side.scorers.items():
+                if item.score_name == asked.score_name and item.interval == asked.step:
+                    _add(side, resource, page)
+
+    def results(self, *, window: float = WINDOW_SECONDS) -> tuple[Result, ...]:
+        """Decides all Placements: those of the base first, if there is one. Only the last one gets advice."""
+        return tuple(self._result(side, window=window) for side in self._sides)
+
+    def _side(
+        self, fleet: FleetVersion, title: str, *, before: FleetVersion | None, only: Collection[str] | None
+    ) -> Side:
+        keys = tuple(key for key in fleet.placements if only is None or key in only)
+        side = Side(title=title, fleet=fleet, keys=keys, unknown={}, publications={}, scorers={})
+        for key, placement in typed_placements(fleet, keys).items():
+            for each in ranked_by(placement):
+                item = fleet.by_resource.get(each.resource)
+                if item is None:
+                    side.unknown.setdefault(key, f"no scorer of this repository publishes {each.resource}")
+                    continue
+                causes = _causes(item, before)
+                if causes:
+                    side.unknown.setdefault(key, f"{item.name}: {causes}")
+                    continue
+                side.scorers[each.resource] = item
+        dimensions = _dimensions(fleet, keys)
+        for deadband in self._tried if fleet is self._head else (None,):
+            side.publications[deadband] = {
+                resource: self._publications(fleet, item, deadband, dimensions[resource])
+                for resource, item in side.scorers.items()
+            }
+        return side
+
+    def _publications(
+        self, fleet: FleetVersion, item: EffectiveScorer, deadband: int | None, keep: Sequence[str]
+    ) -> dict[str, Publication]:
+        summary, grid = summarise(item), self.grid(item.interval)
+        if deadband is not None:
+            rule = PublishRule(deadband=deadband, min_interval_seconds=item.publish.min_interval_seconds)
+            summary = msgspec.structs.replace(summary, publish=rule)
+        return {
+            cluster: Publication(scorer=summary, cluster=cluster, grid=grid, keep=keep)
+            for cluster in sorted(fleet.runs_on[item.name])
+        }
+
+    def _result(self, side: Side, *, window: float) -> Result:
+        histories = {deadband: _tracks(found) for deadband, found in side.publications.items()}
+        tracks = histories[None]
+        grid = _begun(tracks, self.grid(min((item.interval for item in side.scorers.values()), default=60)))
+        known = [key for key in side.keys if key not in side.unknown]
+        state = hub_state(side.fleet, self._snapshot, scores={}, only=known)
+        placements = typed_placements(side.fleet, known).values()
+        found = run(placements, state=state, tracks=tracks, grid=grid)
+        columns = ScoreColumns(tracks=tracks, grid=grid)
+        return Result(
+            title=side.title,
+            fleet=side.fleet,
+            grid=grid,
+            contests=found.contests,
+            lines=found.lines,
+            figures={
+                key: figures(line, contest=found.contests[key], columns=columns, grid=grid, window=window)
+                for key, line in found.lines.items()
+            },
+            unknown=side.unknown
+            | {key: item.undecided for key, item in found.contests.items() if item.undecided},
+            gaps=dict(_gaps(side, self)),
+            tracks=tracks,
+            columns=columns,
+            advice=dict(_advice(side, found.contests, histories, grid, window)) if len(histories) > 1 else {},
+        )
+
+
+def _tracks(publications: Mapping[str, Mapping[str, Publication]]) -> Tracks:
+    for by_cluster in publications.values():
+        for publication in by_cluster.values():
+            publication.finish()
+    return {
+        resource: {cluster: item.track() for cluster, item in by_cluster.items()}
+        for resource, by_cluster in publications.items()
+    }
+
+
+def _begun(tracks: Tracks, grid: Grid) -> Grid:
+    """The grid from the first point on at which all scores have been written. A score that begins later than
+    in the first tenth does not count: it did not exist before.
+    """
+    firsts = [
+        math.ceil((track.at[0] - grid.start) / grid.step)
+        for by_cluster in tracks.values()
+        for track in by_cluster.values()
+        if len(track)
+    ]
+    begin = max((number for number in firsts if number <= grid.count // 10), default=0)
+    return Grid(start=grid.at(begin), step=grid.step, count=grid.count - begin)
+
+
+def _causes(item: EffectiveScorer, before: FleetVersion | None) -> str:
+    """Why the history of a scorer says nothing about its changed definition; empty if it does."""
+    old = before.scorers.get(item.name) if before is not None else None
+    if before is not None and old is None:
+        return "it is new, so it has no history"
+    causes = raw_causes(old, item) if old is not None else ()
+    return (
+        f"{', '.join(causes)} changed, so the raw scores of the past are those of another definition"
+        if causes
+        else ""
+    )
+
+
+def _dimensions(fleet: FleetVersion, keys: Collection[str]) -> Mapping[str, Sequence[str]]:
+    found: dict[str, set[str]] = {}
+    for placement in typed_placements(fleet, keys).values():
+        for each in ranked_by(placement):
+            found.setdefault(each.resource, set()).add(each.dimension)
+    return {resource: sorted(names) for resource, names in found.items()}
+
+
+def _add(side: Side, resource: str, page: Page) -> None:
+    missing = side.missing.setdefault(resource, {})
+    nothing: dict[Labels, Values] = {_NOWHERE: np.full(page.count, np.nan)}
+    for cluster in side.publications[None][resource]:
+        results = page.results.get(cluster, {})
+        for publications in side.publications.values():
+            publications[resource][cluster].add(page.first, results or nothing)
+        points = min((int(np.isnan(values).sum()) for values in results.values()), default=page.count)
+        missing[cluster] = missing.get(cluster, 0) + points
+
+
+_NOWHERE: Final = ("",) * 7
+
+
+def _gaps(side: Side, builder: BacktestBuilder) -> Iterator[tuple[str, Gaps]]:
+    for resource, missing in side.missing.items():
+        count = builder.grid(side.scorers[resource].interval).count
+        shares = {
+            cluster: points / count
+            for cluster, points in sorted(missing.items())
+            if points >= SHOWN_GAP * count
+        }
+        if shares:
+            yield resource, Gaps(clusters=shares)
+
+
+def _advice(
+    side: Side,
+    contests: Mapping[str, Contest],
+    histories: Mapping[int | None, Tracks],
+    grid: Grid,
+    window: float,
+) -> Iterator[tuple[str, Advice]]:
+    for item in side.fleet.resolved.placements:
+        contest = contests.get(f"{item.namespace}/{item.name}")
+        if contest is None or contest.special or contest.undecided:
+            continue
+        values = expressible([score.weight for score in item.scores])
+        yield (
+            contest.key,
+            advise(
+                contest,
+                values=[
+                    Stickiness(points=points, factor=weights.factor, steady=weights.steady)
+                    for points, weights in values.items()
+                ],
+                written=Stickiness(
+                    points=item.ranking.stickiness, factor=item.score_factor, steady=item.steady_weight
+                ),
+                histories=histories,
+                grid=grid,
+                window=window,
+            ),
+        )

@@ -1,0 +1,65 @@
+"""A backtest as a section of a pull-request comment."""
+
+from collections.abc import Sequence
+
+from gitops_dsf.views.backtest.build import Result
+from gitops_dsf.views.backtest.sentences import (
+    LIMITS,
+    advised,
+    comparisons,
+    count,
+    differs,
+    gaps,
+    moved,
+    short,
+    span,
+    time_on,
+)
+
+MOST_ROWS = 20
+
+
+def markdown(results: Sequence[Result], *, notes: Sequence[str] = ()) -> str:
+    """What would have changed, then the figures in a table, then what is not known."""
+    head = results[-1]
+    lines = ["### What this would have done", "", f"{span(head)}.", ""]
+    rows = [
+        (key, before, after)
+        for key, before, after in comparisons(results)
+        if len(results) == 1 or differs(before, after)
+    ]
+    if len(results) > 1:
+        changed = f"{count(len(rows), 'Placement')} would have decided differently"
+        lines += [f"Compared with {code(results[0].title)}, {changed}.", ""]
+    if rows:
+        lines += ["| Placement | moves | most of the time on | regret |", "|---|---|---|---|"]
+    for key, before, after in rows[:MOST_ROWS]:
+        if after is None:
+            lines.append(f"| {code(short(key))} | not decided after the change | | |")
+        else:
+            regret = f"{after.regret:.1f}" + (f" (before {before.regret:.1f})" if before is not None else "")
+            lines.append(
+                f"| {code(short(key))} | {cell(moved(after, before))} | {cell(time_on(after))} | {regret} |"
+            )
+    if len(rows) > MOST_ROWS:
+        lines.append(f"\n{len(rows) - MOST_ROWS} more are in the JSON output.")
+    changing = [(key, item) for key, item in head.advice.items() if item.changes]
+    if changing:
+        lines += ["", "**Advice**", ""]
+        lines += [f"- {code(short(key))}: {cell(advised(item))}" for key, item in changing[:MOST_ROWS]]
+    open_questions = [f"{code(short(key))}: {cell(why)}" for key, why in head.unknown.items()]
+    lines += ["", "<details><summary>What a backtest does not know</summary>", ""]
+    lines += [f"- {cell(text)}" for text in (*open_questions[:MOST_ROWS], *notes, *gaps(head), *LIMITS)]
+    return "\n".join([*lines, "", "</details>", ""])
+
+
+def code(text: str) -> str:
+    """Text that a forge shows as it is."""
+    return f"`{text.replace('`', ' ').replace('|', ' ')}`"
+
+
+def cell(text: str) -> str:
+    """Text in a table or list: nothing in it is markup."""
+    for character in "\\`*_{}[]<>|#@":
+        text = text.replace(character, f"\\{character}")
+    return text

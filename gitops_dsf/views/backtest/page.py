@@ -1,0 +1,155 @@
+"""A backtest as a page: the scores of clusters over time, where each Placement ran, and the advice."""
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from html import escape
+from typing import Final
+
+from gitops_dsf import __version__
+from gitops_dsf.backtest.advice import Advice
+from gitops_dsf.backtest.decisions import DecisionLine
+from gitops_dsf.backtest.figures import Figures
+from gitops_dsf.views.backtest.build import Result
+from gitops_dsf.views.backtest.lines import Lines, lines_of
+from gitops_dsf.views.backtest.sentences import (
+    LIMITS,
+    advised,
+    comparisons,
+    count,
+    differs,
+    gaps,
+    moved,
+    settings,
+    short,
+    span,
+    time_on,
+)
+from gitops_dsf.views.page.chart import NARROW, WIDE, Chart, Line, Span, draw
+from gitops_dsf.views.page.document import document, facts, section
+
+COLOURS: Final = 5
+"""Colours of the style for clusters; others share the last one."""
+MOST_CHARTS: Final = 30
+MOST_SPANS: Final = 400
+"""Stretches of a decision that are drawn. A Placement with more is flapping in any case."""
+
+
+def page(results: Sequence[Result], *, notes: Sequence[str] = ()) -> str:
+    """The whole page."""
+    head = results[-1]
+    rows = list(comparisons(results))
+    title = "What this would have decided" if len(results) > 1 else "What this fleet would have decided"
+    shown = [(key, before, after) for key, before, after in rows if after is not None]
+    shown.sort(key=lambda row: (-row[2].returns, -row[2].moves, row[0]))
+    lead = f"{escape(span(head))}." + (
+        f" {escape(results[0].title)} compared with {escape(head.title)}." if len(results) > 1 else ""
+    )
+    body = [
+        f'<header><p class="eyebrow">gitops-dsf {escape(__version__)} · backtest</p>',
+        f'<h1>{escape(title)}</h1><p class="lead">{lead}</p>',
+        facts(_facts(results, rows)),
+        "</header><main>",
+        *(_placement(results, key, before, after) for key, before, after in shown[:MOST_CHARTS]),
+    ]
+    if len(shown) > MOST_CHARTS:
+        body.append(section(f"{len(shown) - MOST_CHARTS} more", "They are in the JSON output.", ""))
+    unknown = [f"{short(key)}: {why}" for key, why in head.unknown.items()]
+    body.append(
+        section(
+            "What is not known",
+            "",
+            "<ul>"
+            + "".join(f"<li>{escape(text)}</li>" for text in (*unknown, *notes, *gaps(head), *LIMITS))
+            + "</ul>",
+        )
+    )
+    body.append(
+        "</main><footer><p>Decisions are those of gitops-dsf's simulator of OCM's placement controller.</p>"
+        "</footer>"
+    )
+    return document(title, "".join(body))
+
+
+def _facts(
+    results: Sequence[Result], rows: Sequence[tuple[str, Figures | None, Figures | None]]
+) -> list[tuple[str, str]]:
+    after = [item for _, _, item in rows if item is not None]
+    found = [
+        (str(len(after)), "Placements with a known past"),
+        (str(sum(item.moves for item in after)), "moves"),
+        (str(sum(item.returns for item in after)), "of them back and forth"),
+    ]
+    if len(results) > 1:
+        changed = sum(1 for _, before, item in rows if differs(before, item))
+        found.append((str(changed), "would have decided differently"))
+    return found
+
+
+def _placement(results: Sequence[Result], key: str, before: Figures | None, after: Figures | None) -> str:
+    head = results[-1]
+    if after is None:
+        return ""
+    lines = lines_of(head, key)
+    places = f"Most of the time on {escape(time_on(after))}"
+    note = f"{escape(moved(after, before))}. {places}. Regret {after.regret:.1f} points."
+    charts = _charts(head, key, lines, "after" if before is not None else "")
+    if before is not None and differs(before, after):
+        charts += _charts(results[0], key, lines_of(results[0], key), "before")
+    advice = head.advice.get(key)
+    return section(short(key), note, charts + (_advice(advice) if advice is not None else ""))
+
+
+def _charts(result: Result, key: str, lines: Lines, when: str) -> str:
+    colours = {name: f"c{min(place, COLOURS - 1)}" for place, name in enumerate(lines.clusters)}
+    start = result.grid.start
+    heading = {"before": f"{short(key)} as in {result.title}", "after": f"{short(key)} after the change"}.get(
+        when, short(key)
+    )
+    chart = Chart(
+        key=f"p{list(result.contests).index(key)}{when}",
+        heading=heading,
+        title=f"Scores of the clusters of {heading}",
+        description=(
+            f"The weighted mean of the scores of {count(len(lines.clusters), 'cluster')}, and where it ran."
+        ),
+        lines=[Line(name=name, colour=colours[name], points=lines.points[name]) for name in lines.clusters],
+        low=lines.low,
+        high=lines.high,
+        end=result.grid.end - start,
+        spans=list(_spans(result.lines[key], colours, result))[:MOST_SPANS],
+        label=lambda seconds: datetime.fromtimestamp(start + seconds, UTC).strftime("%d %b %H:%M"),
+    )
+    legend = "".join(f'<li class="{colours[name]}"><i></i>{escape(name)}</li>' for name in lines.clusters)
+    caption = f"<h3>{escape(heading)}</h3>" if when else ""
+    return f'{caption}<ul class="legend">{legend}</ul>{draw(chart, WIDE)}{draw(chart, NARROW)}'
+
+
+def _spans(line: DecisionLine, colours: dict[str, str], result: Result) -> Iterator[Span]:
+    """One stretch for each decision. A decision of several clusters has the colour of the first."""
+    ends = [item.number for item in line.decided[1:]] + [result.grid.count - 1]
+    for item, end in zip(line.decided, ends, strict=True):
+        yield Span(
+            start=item.number * result.grid.step,
+            end=end * result.grid.step,
+            name=", ".join(item.clusters) or "nowhere",
+            colour=colours.get(item.clusters[0] if item.clusters else "", f"c{COLOURS - 1}"),
+        )
+
+
+def _advice(advice: Advice) -> str:
+    rows = "".join(
+        f"<tr><td>{escape(settings(each))}</td>"
+        + "".join(
+            f"<td class='n'>{value}</td>"
+            for value in (each.moves, each.returns, f"{each.regret:.1f}", each.writes)
+        )
+        + "</tr>"
+        for each in advice.front
+    )
+    titles = ("moves", "back and forth", "regret", "hub writes")
+    head = "<tr><th>setting</th>" + "".join(f"<th class='n'>{title}</th>" for title in titles) + "</tr>"
+    return (
+        f"<h3>Advice</h3><p>{escape(advised(advice))}</p>"
+        "<details><summary>All settings that no other one beats</summary>"
+        f"<div class='scroll'><table>{head}{rows}</table></div></details>"
+    )

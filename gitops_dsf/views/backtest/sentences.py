@@ -1,0 +1,112 @@
+"""What a backtest found, in sentences."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+
+from gitops_dsf.backtest.advice import Advice, Trial
+from gitops_dsf.backtest.figures import Figures
+from gitops_dsf.views.backtest.build import Result
+
+LIMITS = (
+    "an application that moves takes its load with it; the scores of the past do not know that",
+    "clusters, labels and taints are those of now, and clusters that did not exist have no scores",
+    "several results with equal labels were exported once, so an aggregation over them cannot be repeated",
+)
+"""What no backtest can know."""
+MOST_NAMED = 3
+
+
+def short(key: str) -> str:
+    """The name of a Placement without its namespace."""
+    return key.partition("/")[2]
+
+
+def moved(now: Figures, before: Figures | None = None) -> str:
+    """`19 moves instead of 2, 14 of them back and forth between eu-1 and eu-2 (latency)`."""
+    text = count(now.moves, "move")
+    if before is not None:
+        text += f" instead of {before.moves}" if before.moves != now.moves else ", as before"
+    if now.returns:
+        clusters = sorted({name for item in now.flapping for name in item.episode.clusters})
+        text += f", {now.returns} of them back and forth between {listed(clusters)}"
+        if now.causes:
+            text += f" ({listed(list(now.causes))})"
+    return text
+
+
+def comparisons(results: Sequence[Result]) -> Iterator[tuple[str, Figures | None, Figures | None]]:
+    """Key, figures before and figures after of every Placement that either side decided, in order of key."""
+    after = results[-1].figures
+    before: Mapping[str, Figures] = results[0].figures if len(results) > 1 else {}
+    for key in sorted({*before, *after}):
+        yield key, before.get(key), after.get(key)
+
+
+def differs(before: Figures | None, after: Figures | None) -> bool:
+    """Whether the two sides would have decided differently."""
+    return (
+        before is None or after is None or before.changes != after.changes or before.time_on != after.time_on
+    )
+
+
+def time_on(item: Figures) -> str:
+    """`eu-1 61 %, eu-2 39 %`."""
+    total = sum(item.time_on.values()) or 1.0
+    shares = [f"{name} {100 * seconds / total:.0f} %" for name, seconds in item.time_on.items()]
+    return ", ".join(shares[:MOST_NAMED]) + (
+        f" and {len(shares) - MOST_NAMED} more" if len(shares) > MOST_NAMED else ""
+    )
+
+
+def advised(advice: Advice) -> str:
+    """`stickiness 20 instead of 5: 2 moves instead of 19, ...`; what is written if nothing is better."""
+    if not advice.changes:
+        return f"keep stickiness {advice.written.setting.stickiness}: {advice.reason}"
+    written = advice.written.setting.stickiness
+    before = "" if advice.recommended.setting.stickiness == written else f" instead of {written}"
+    deadband = advice.recommended.setting.deadband
+    calm = "" if deadband is None else f", with a deadband of {deadband}"
+    return f"stickiness {advice.recommended.setting.stickiness}{before}{calm}: {advice.reason}"
+
+
+def settings(trial: Trial) -> str:
+    """`stickiness 20`, or `stickiness 20 and deadband 5`."""
+    deadband = trial.setting.deadband
+    return f"stickiness {trial.setting.stickiness}" + (
+        f" and deadband {deadband}" if deadband is not None else ""
+    )
+
+
+def gaps(result: Result) -> Iterator[str]:
+    """One line for each score with gaps in its history."""
+    for resource, found in result.gaps.items():
+        names = sorted(found.clusters, key=lambda name: (-found.clusters[name], name))
+        worst = ", ".join(f"{name} {100 * found.clusters[name]:.0f} %" for name in names[:MOST_NAMED])
+        more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+        where = count(len(names), "cluster")
+        yield f"{resource} has gaps on {where}: {worst}{more} of the points are missing"
+
+
+def moment(at: float) -> str:
+    """`2026-11-22 16:00` in UTC."""
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M")
+
+
+def span(result: Result) -> str:
+    """`14.0 days from 2026-11-08 16:00 to 2026-11-22 16:00 UTC, a point every 60 s`."""
+    grid = result.grid
+    days = (grid.count - 1) * grid.step / 86_400
+    length = f"{days:.1f} days" if days >= 1 else f"{days * 24:.1f} hours"
+    return f"{length} from {moment(grid.start)} to {moment(grid.end)} UTC, a point every {grid.step:g} s"
+
+
+def count(number: int, noun: str) -> str:
+    """`1 move`, `2 moves`."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def listed(names: Sequence[str]) -> str:
+    """`a`, `a and b`, `a, b, c and 2 more`."""
+    if len(names) > MOST_NAMED:
+        return f"{', '.join(names[:MOST_NAMED])} and {len(names) - MOST_NAMED} more"
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)

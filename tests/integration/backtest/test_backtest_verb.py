@@ -1,0 +1,291 @@
+"""`gitops-dsf backtest`: a fleet of two clusters, a store on loopback, and a month in which one was noisy."""
+
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.support.commandline import gitops_dsf
+from tests.support.metricstore import Store, Value, answer_of, matrix
+
+START = 1_780_272_000  # 2026-06-01T00:00:00Z
+SPAN = ("--from", "2026-06-01T00:00:00Z", "--to", "2026-06-02T00:00:00Z")
+DAY = 86_400
+
+
+def _steady(at: float) -> float:
+    return 50.0
+
+
+def _noisy(at: float) -> float:
+    """Six points above and below the other cluster, in turn, from noon on."""
+    if at < START + DAY / 2:
+        return 40.0
+    return 50.0 + (12 if (at // 600) % 2 else -12)
+
+
+SCORES: dict[tuple[str, str], Value] = {("idle", "eu"): _steady, ("idle", "us"): _noisy}
+
+
+def _fleet(root: Path, *, stickiness: int, query: str = "avg(idle)", on_missing: str = "Neutral") -> Path:
+    """Two clusters, a Query scorer and an application."""
+    dsf, ocm = "dynamic-scoring.open-cluster-management.io/v1alpha1", "cluster.open-cluster-management.io"
+    for folder in ("clusters", "scorers", "apps"):
+        (root / folder).mkdir(parents=True, exist_ok=True)
+    settings = gitops_dsf("init", root / "made", "--git-url", "https://git.example.com/fleet.git")
+    assert settings.returncode == 0, settings.stderr
+    (root / "gitops-dsf.yaml").write_text((root / "made" / "gitops-dsf.yaml").read_text())
+    subprocess.run(["rm", "-r", str(root / "made")], check=True)
+    clusters = [
+        {
+            "apiVersion": f"{ocm}/v1",
+            "kind": "ManagedCluster",
+            "metadata": {"name": name, "labels": {f"{ocm}/clusterset": "all"}},
+            "spec": {"hubAcceptsClient": True},
+        }
+        for name in ("eu", "us")
+    ]
+    members = {"apiVersion": f"{ocm}/v1beta2", "kind": "ManagedClusterSet", "metadata": {"name": "all"}}
+    (root / "clusters" / "all.yaml").write_text(yaml.safe_dump_all([*clusters, members]))
+    scorer = {
+        "apiVersion": dsf,
+        "kind": "DynamicScorer",
+        "metadata": {"name": "idle"},
+        "spec": {
+            "description": "idle CPU in percent",
+            "source": {
+                "type": "Prometheus",
+                "host": "http://prometheus.monitoring.svc:9090",
+                "params": {"query": query},
+            },
+            "scoreRange": {"min": 0, "max": 100},
+            "scoring": {"type": "Query", "params": {"name": "idle", "interval": 60}},
+        },
+    }
+    (root / "scorers" / "idle.yaml").write_text(yaml.safe_dump(scorer))
+    (root / "apps" / "portal.yaml").write_text(
+        "apiVersion: gitops-dsf.io/v1alpha1\n"
+        "kind: ScoredApplication\n"
+        "metadata: {name: portal}\n"
+        "spec:\n"
+        "  placement: {clusterSets: [all], numberOfClusters: 1}\n"
+        "  scores: [{scorer: idle}]\n"
+        f"  stickiness: {stickiness}  # of the weighted mean\n"
+        f"  onMissingScore: {on_missing}\n"
+        "  application:\n"
+        "    source: {repoURL: https://git.example.com/portal.git, path: deploy, targetRevision: main}\n"
+        "    destinationNamespace: portal\n"
+    )
+    checked = gitops_dsf("validate", root)
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+    return root
+
+
+@pytest.fixture
+def store() -> Iterator[Store]:
+    with Store(scores=SCORES) as running:
+        yield running
+
+
+def test_a_noisy_cluster_moves_an_application_back_and_forth(tmp_path: Path, store: Store) -> None:
+    fleet = _fleet(tmp_path / "fleet", stickiness=10)
+    done = gitops_dsf("backtest", fleet, "--prometheus", store.url, *SPAN, "--format", "json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    [figures] = found["head"]["placements"].values()
+    assert figures["moves"] == 72, "one for each ten minutes of the second half"
+    assert figures["returns"] == 71
+    assert {each["cause"] for each in figures["flapping"]} == {"idle"}
+    assert figures["secondsOn"]["eu"] == pytest.approx(DAY * 0.75, rel=0.01)
+    assert found["head"]["gaps"] == {}
+
+
+def test_enough_stickiness_holds_it_and_costs_regret(tmp_path: Path, store: Store) -> None:
+    fleet = _fleet(tmp_path / "fleet", stickiness=20)
+    done = gitops_dsf("backtest", fleet, "--prometheus", store.url, *SPAN, "--format", "json")
+    [figures] = json.loads(done.stdout)["head"]["placements"].values()
+    assert (figures["moves"], figures["returns"]) == (0, 0)
+    assert figures["regret"] == pytest.approx(12 / 4, rel=0.02), "twelve points behind, a quarter of the time"
+
+
+def test_the_advice_and_the_edit_that_follows_it(tmp_path: Path, store: Store) -> None:
+    fleet = _fleet(tmp_path / "fleet", stickiness=10)
+    done = gitops_dsf("backtest", fleet, "--prometheus", store.url, *SPAN, "--advise", "--fix")
+    assert done.returncode == 0, done.stderr
+    assert (
+        "portal: stickiness 20 instead of 10: 0 moves instead of 72, 0 back and forth instead of 71"
+        in done.stdout
+    )
+    assert "apps/portal.yaml: portal: stickiness 10 -> 20" in done.stderr
+    assert "  stickiness: 20  # of the weighted mean\n" in (fleet / "apps" / "portal.yaml").read_text()
+    again = gitops_dsf("backtest", fleet, "--prometheus", store.url, *SPAN, "--advise", "--fix")
+    assert "keep stickiness 20" in again.stdout
+    assert "nothing to write" in again.stderr
+
+
+def _git(root: Path, *words: str) -> None:
+    who = ["-c", "user.name=t", "-c", "user.email=t@example.com"]
+    subprocess.run(["git", *who, *words], cwd=root, check=True, capture_output=True)
+
+
+def test_two_revisions_side_by_side(tmp_path: Path, store: Store) -> None:
+    fleet = _fleet(tmp_path / "fleet", stickiness=20)
+    _git(fleet, "init", "-b", "main")
+    _git(fleet, "add", ".")
+    _git(fleet, "commit", "-m", "fleet")
+    app = fleet / "apps" / "portal.yaml"
+    app.write_text(app.read_text().replace("stickiness: 20", "stickiness: 10"))
+    done = gitops_dsf("backtest", fleet, "--prometheus", store.url, *SPAN, "--base", "main")
+    assert "72 moves instead of 0, 71 of them back and forth between eu and us (idle)" in done.stdout, (
+        done.stderr
+    )
+    comment = gitops_dsf(
+        "backtest", fleet, "--prometheus", store.url, *SPAN, "--base", "main", "--format", "markdown"
+    )
+    assert "1 Placement would have decided differently" in comment.stdout
+    assert "| `portal` | 72 moves instead of 0" in comment.stdout
+    page = gitops_dsf(
+        "backtest", fleet, "--prometheus", store.url, *SPAN, "--base", "main", "--format", "html"
+    )
+    assert page.stdout.startswith("<!doctype html>")
+    assert "portal as in main" in page.stdout
+    assert 'http-equiv="Content-Security-Policy" content="default-src \'none\'' in page.stdout
+
+
+def test_a_changed_query_has_no_past(tmp_path: Path, store: Store) -> None:
+    fleet = _fleet(tmp_path / "fleet", stickiness=20)
+    _git(fleet, "init", "-b", "main")
+    _git(fleet, "add", ".")
+    _git(fleet, "commit", "-m", "fleet")
+    _fleet(fleet, stickiness=20, query="avg(other)")
+    done = gitops_dsf("backtest", fleet, "--prometheus", store.url, *SPAN, "--base", "main")
+    assert "not decided after the change" in done.stdout
+    assert (
+        "portal: idle: query changed, so the raw scores of the past are those of another definition"
+        in done.stdout
+    )
+
+
+def test_gaps_are_told_and_expire_scores(tmp_path: Path) -> None:
+    """The scores of the better cluster stop for two hours: after their TTL they count as 0."""
+    gap = (START + 6 * 3600, START + 8 * 3600)
+    scores: dict[tuple[str, str], Value] = {
+        ("idle", "eu"): lambda at: None if gap[0] <= at < gap[1] else 80.0,
+        ("idle", "us"): lambda _at: 40.0,
+    }
+    fleet = _fleet(tmp_path / "fleet", stickiness=10)
+    with Store(scores=scores) as store:
+        done = gitops_dsf("backtest", fleet, "--prometheus", store.url, *SPAN, "--format", "json")
+    head = json.loads(done.stdout)["head"]
+    [figures] = head["placements"].values()
+    assert [(each["left"], each["joined"]) for each in figures["changes"]] == [
+        (["eu"], ["us"]),
+        (["us"], ["eu"]),
+    ]
+    assert 900 <= figures["changes"][0]["at"] - gap[0] <= 1700, "the TTL, and at most a resync more"
+    assert figures["changes"][1]["at"] == gap[1]
+    assert head["gaps"] == {"idle": {"eu": pytest.approx(1 / 12, rel=0.01)}}
+
+
+def test_a_cluster_without_the_score_is_not_eligible_if_the_application_says_so(tmp_path: Path) -> None:
+    begins = START + DAY / 2
+    scores: dict[tuple[str, str], Value] = {
+        ("idle", "eu"): lambda _at: 10.0,
+        ("idle", "us"): lambda at: 90.0 if at >= begins else None,
+    }
+    fleet = _fleet(tmp_path / "fleet", stickiness=10, on_missing="Exclude")
+    with Store(scores=scores) as store:
+        done = gitops_dsf("backtest", fleet, "--prometheus", store.url, *SPAN, "--format", "json")
+    [figures] = json.loads(done.stdout)["head"]["placements"].values()
+    assert [(each["at"], each["joined"]) for each in figures["changes"]] == [(begins, ["us"])]
+
+
+def test_pages_become_smaller_when_the_store_refuses(tmp_path: Path) -> None:
+    fleet = _fleet(tmp_path / "fleet", stickiness=10)
+    with Store(scores=SCORES, most_samples=100) as store:
+        small = gitops_dsf("backtest", fleet, "--prometheus", store.url, *SPAN, "--format", "json")
+        assert len(store.asked) > 28
+    with Store(scores=SCORES) as store:
+        large = gitops_dsf("backtest", fleet, "--prometheus", store.url, *SPAN, "--format", "json")
+    assert small.returncode == 0, small.stderr
+    assert json.loads(small.stdout) == json.loads(large.stdout)
+
+
+def test_the_token_and_headers_go_to_the_store(tmp_path: Path) -> None:
+    fleet = _fleet(tmp_path / "fleet", stickiness=10)
+    (tmp_path / "token").write_text("s3cret-token\n")
+    with Store(scores=SCORES, token="s3cret-token") as store:
+        given = ("--token-file", tmp_path / "token", "--header", "X-Scope-OrgID: team")
+        done = gitops_dsf("backtest", fleet, "--prometheus", store.url, *SPAN, *given)
+        assert done.returncode == 0, done.stderr
+        assert store.headers[0]["x-scope-orgid"] == "team"
+        refused = gitops_dsf("backtest", fleet, "--prometheus", store.url, *SPAN)
+    assert refused.returncode == 1
+    assert "answers 401; --token-file names a file with a bearer token" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("answer", "status", "told"),
+    [
+        (b"<html>login</html>", 200, "did not answer as Prometheus' /api/v1/query_range does"),
+        (b"no such page", 404, "answers 404: no such page"),
+        (b'{"status":"error","errorType":"bad_data","error":"unknown"}', 400, "failed: bad_data: unknown"),
+        (b"", 503, "answers 503"),
+    ],
+)
+def test_a_store_without_an_answer_is_told(tmp_path: Path, answer: bytes, status: int, told: str) -> None:
+    fleet = _fleet(tmp_path / "fleet", stickiness=10)
+    with Store(scores={}, answer=answer, status=status) as store:
+        done = gitops_dsf("backtest", fleet, "--prometheus", store.url, *SPAN)
+    assert done.returncode == 1
+    assert told in done.stderr
+
+
+def test_a_store_that_is_not_there_is_told(tmp_path: Path) -> None:
+    fleet = _fleet(tmp_path / "fleet", stickiness=10)
+    done = gitops_dsf("backtest", fleet, "--prometheus", "http://127.0.0.1:1", *SPAN)
+    assert done.returncode == 1
+    assert "127.0.0.1:1" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_saved_answers_say_the_same_as_the_store(tmp_path: Path, store: Store) -> None:
+    fleet = _fleet(tmp_path / "fleet", stickiness=10)
+    rows = matrix(SCORES, start=START, end=START + DAY, step=60)
+    (tmp_path / "history.json").write_bytes(answer_of(rows))
+    live = gitops_dsf("backtest", fleet, "--prometheus", store.url, *SPAN, "--format", "json")
+    saved = gitops_dsf("backtest", fleet, "--history", tmp_path / "history.json", *SPAN, "--format", "json")
+    assert saved.returncode == 0, saved.stderr
+    assert json.loads(saved.stdout) == json.loads(live.stdout)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--fix"], "--fix writes what --advise finds"),
+        (["--days", "0"], "the span ends before it starts"),
+        (["--from", "2026-06-01T00:00:00Z", "--days", "3"], "--from and --days are two starts"),
+        (["--from", "2026-06-01", "--to", "2026-06-02T00:00:00Z"], "write RFC 3339"),
+        (["--days", "100000"], "write a span with 1 to 1,000,000"),
+        (["--header", "nonsense"], "is not NAME:VALUE"),
+        (["--token-file", "missing"], "cannot read the token from missing"),
+        (["--placement", "nobody"], "there is no Placement nobody"),
+    ],
+)
+def test_wrong_usage_is_told(tmp_path: Path, store: Store, words: list[str], told: str) -> None:
+    fleet = _fleet(tmp_path / "fleet", stickiness=10)
+    done = gitops_dsf("backtest", fleet, "--prometheus", store.url, *words)
+    assert done.returncode == 2, done.stderr
+    assert told in done.stderr.replace("\n", " ")
+
+
+def test_no_history_decides_nothing_by_scores(tmp_path: Path) -> None:
+    fleet = _fleet(tmp_path / "fleet", stickiness=10)
+    with Store(scores={}) as store:
+        done = gitops_dsf("backtest", fleet, "--prometheus", store.url, *SPAN)
+    assert done.returncode == 0, done.stderr
+    assert "idle has gaps on 2 clusters: eu 100 %, us 100 % of the points are missing" in done.stdout
+    assert "portal" in done.stdout

@@ -1,0 +1,149 @@
+"""The fast paths of a backtest against the agent's functions and the simulator, on random histories."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dsf_wire.scorevalue import map_score
+from dsf_wire.summary import PublishRule, ScoreRange, Summary
+from gitops_dsf.backtest.contest import contest
+from gitops_dsf.backtest.history import Grid, Labels
+from gitops_dsf.backtest.lapses import lapses
+from gitops_dsf.backtest.mapping import ABSENT, map_all
+from gitops_dsf.backtest.publication import Publication, Track
+from gitops_dsf.backtest.replay import Replay
+from gitops_dsf.backtest.vectorised import ScoreColumns, decide
+from gitops_dsf.simulator import HubState, with_defaults
+from tests.support.laws import examples
+from tests.unit.simulator.hub import Object, cel, cluster, exact, hub, placement
+
+NOWHERE: Labels = ("",) * 7
+NAN = math.nan
+
+ranges = st.none() | st.builds(
+    lambda low, span, ends: ScoreRange(min=low, max=low + span, output_min=ends[0], output_max=ends[1]),
+    st.floats(-1e9, 1e9, allow_subnormal=False),
+    st.floats(1e-3, 1e9),
+    st.sampled_from([(1, 100), (100, 1), (-100, 100), (0, 7)]),
+)
+
+
+@examples(300)
+@given(st.lists(st.floats(), max_size=50), ranges)
+def test_many_raw_scores_are_mapped_as_one(raw: list[float], score_range: ScoreRange | None) -> None:
+    one_by_one = [map_score(each, score_range).value if math.isfinite(each) else ABSENT for each in raw]
+    assert map_all(raw, score_range) == one_by_one
+
+
+@st.composite
+def scorers(draw: st.DrawFn) -> Summary:
+    interval = draw(st.sampled_from([10, 60, 300]))
+    rule = PublishRule(
+        deadband=draw(st.integers(0, 5)), min_interval_seconds=draw(st.sampled_from([0, 7, 60, 90, 1000]))
+    )
+    return Summary(
+        name="cpu",
+        score_name="cpu",
+        scoring_interval=interval,
+        publish=rule,
+        score_ttl_seconds=draw(st.sampled_from([None, 60, 900])),
+        score_range=ScoreRange(min=0, max=100, output_min=1, output_max=100),
+    )
+
+
+walks = st.lists(st.sampled_from([NAN, 10.0, 11.0, 12.0, 13.0, 15.0, 60.0]), min_size=1, max_size=80)
+
+
+@examples(300)
+@given(scorers(), walks, st.integers(1, 40))
+def test_an_object_with_one_item_is_written_as_any_other(
+    scorer: Summary, raw: list[float], points: int
+) -> None:
+    """The path for one item, also in pages, against the path that calls the agent's rule at each point."""
+    grid = Grid(start=1_000_000, step=scorer.scoring_interval, count=len(raw))
+    whole = Publication(scorer=scorer, cluster="c1", grid=grid)
+    for number, score in enumerate(raw):
+        items = whole._mapped({} if math.isnan(score) else {"cpu": [score]}, scorer.score_range) or None
+        whole._step(grid.at(number), items)
+    whole.finish()
+    paged = Publication(scorer=scorer, cluster="c1", grid=grid)
+    for first in range(0, len(raw), points):
+        paged.add(first, {NOWHERE: raw[first : first + points]})
+    paged.finish()
+    assert list(paged.track().at) == pytest.approx(list(whole.track().at))
+    assert {name: list(values) for name, values in paged.track().values.items()} == {
+        name: list(values) for name, values in whole.track().values.items()
+    }
+
+
+CLUSTERS = ["c1", "c2", "c3", "c4", "c5"]
+
+
+@st.composite
+def tracks(draw: st.DrawFn, *, grid: Grid) -> Track:
+    """Writes at some points of the grid and between them, some of them further apart than the TTL."""
+    steps = draw(st.lists(st.sampled_from([1.0, 1.0, 2.0, 0.5, 3.25, 16.0, 40.0]), max_size=grid.count))
+    at = array("d")
+    now = grid.start + draw(st.sampled_from([0.0, 60.0, 600.0]))
+    for step in steps:
+        if now > grid.end:
+            break
+        at.append(now)
+        now += step * grid.step
+    values = draw(
+        st.lists(st.sampled_from([-128, -5, 0, 10, 11, 12, 20]), min_size=len(at), max_size=len(at))
+    )
+    return Track(ttl=900.0, at=at, values={"v": array("b", values)})
+
+
+def _exists(name: str) -> str:
+    """What onMissingScore: Exclude renders."""
+    resource, _, item = name.partition("/")
+    return f'managedCluster.scores("{resource}").exists(score, score.name == "{item}")'
+
+
+@st.composite
+def stories(draw: st.DrawFn) -> tuple[list[Object], dict[str, dict[str, Track]], Grid]:
+    grid = Grid(start=1_700_000_000, step=60, count=draw(st.integers(1, 60)))
+    weights = [(f"r{n}/v", draw(st.integers(-10, 10))) for n in range(draw(st.integers(1, 2)))]
+    steady = draw(st.integers(0, 10))
+    spec: dict[str, Any] = {"prioritizerPolicy": exact(*weights, *([("Steady", steady)] if steady else []))}
+    count = draw(st.none() | st.integers(0, 6))
+    if count is not None:
+        spec["numberOfClusters"] = count
+    if draw(st.booleans()):
+        spec["predicates"] = cel(*(_exists(name) for name, weight in weights if weight))
+    objects = hub(
+        *(
+            cluster(name, taints=draw(st.sampled_from([[], [], [], [{"key": "k", "effect": "NoSelect"}]])))
+            for name in CLUSTERS
+        ),
+        *with_defaults([placement(**spec)]),
+    )
+    found = {
+        f"r{n}": {name: draw(tracks(grid=grid)) for name in CLUSTERS if draw(st.integers(0, 5))}
+        for n in range(2)
+    }
+    return objects, found, grid
+
+
+@examples(150)
+@given(stories())
+def test_all_points_at_once_are_decided_as_one_by_one(
+    story: tuple[list[Object], dict[str, dict[str, Track]], Grid],
+) -> None:
+    objects, found, grid = story
+    state = HubState.build(objects)
+    one = contest(state.placement("ns/p"), state=state, start=grid.start)
+    assert not one.special
+    [stepwise] = Replay([one], state=state, tracks=found, grid=grid).run()
+    columns = ScoreColumns(tracks=found, grid=grid)
+    line = decide(one, columns=columns, found=lapses(one, found, grid=grid), steady=one.steady)
+    assert line.decided == stepwise.decided
+    assert line.regret == pytest.approx(stepwise.regret)

@@ -1,0 +1,111 @@
+"""A store with Prometheus' /api/v1/query_range on loopback. Its series are functions of the time."""
+
+import json
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from typing import Any, Self
+from urllib.parse import parse_qs
+
+from dsf_wire.dimension import LABELS
+
+Value = Callable[[float], float | None]
+
+
+@dataclass
+class Store:
+    """A context manager. `scores` gives the raw score of a score name and a cluster at a time."""
+
+    scores: Mapping[tuple[str, str], Value]
+    most_samples: int = 10**9
+    """A larger question is refused, as Prometheus refuses one that loads too many samples."""
+    token: str = ""
+    answer: bytes | None = None
+    """In place of every answer."""
+    status: int = 200
+    asked: list[dict[str, str]] = field(default_factory=list)
+    headers: list[Mapping[str, str]] = field(default_factory=list)
+
+    def __enter__(self) -> Self:
+        store = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                form = parse_qs(self.rfile.read(int(self.headers["Content-Length"])).decode())
+                question = {name: values[0] for name, values in form.items()}
+                store.asked.append(question)
+                store.headers.append({name.lower(): value for name, value in self.headers.items()})
+                status, body = store.reply(question, self.headers.get("Authorization", ""))
+                self.send_response(status)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *args: Any) -> None:
+                """Tests read nothing of it."""
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._server.server_port}"
+
+    def reply(self, question: Mapping[str, str], authorization: str) -> tuple[int, bytes]:
+        if self.token and authorization != f"Bearer {self.token}":
+            return 401, b"who are you?"
+        if self.answer is not None:
+            return self.status, self.answer
+        found = matrix(
+            {
+                pair: value
+                for pair, value in self.scores.items()
+                if f'ds_score_name="{pair[0]}"' in question["query"]
+            },
+            start=float(question["start"]),
+            end=float(question["end"]),
+            step=float(question["step"]),
+        )
+        if sum(len(row["values"]) for row in found) > self.most_samples:
+            error = {
+                "status": "error",
+                "errorType": "execution",
+                "error": "query processing would load too many samples into memory",
+            }
+            return 422, json.dumps(error).encode()
+        return 200, answer_of(found)
+
+
+def matrix(
+    scores: Mapping[tuple[str, str], Value], *, start: float, end: float, step: float
+) -> list[dict[str, Any]]:
+    """The series at the points of a range query."""
+    count = int((end - start) / step + 1e-6) + 1
+    times = [start + number * step for number in range(count)]
+    rows = []
+    for (score, cluster), value in scores.items():
+        found = [(at, value(at)) for at in times]
+        labels = {"ds_cluster": cluster, "ds_score_name": score} | {f"ds_{name}": "" for name in LABELS}
+        rows.append(
+            {"metric": labels, "values": [[at, f"{each:g}"] for at, each in found if each is not None]}
+        )
+    return [row for row in rows if row["values"]]
+
+
+def answer_of(rows: list[dict[str, Any]], **more: Any) -> bytes:
+    """The body of a successful answer."""
+    return json.dumps(
+        {"status": "success", "data": {"resultType": "matrix", "result": rows}, **more}
+    ).encode()

@@ -1,0 +1,73 @@
+"""Advice on a history with two clusters that change places."""
+
+from array import array
+
+from gitops_dsf.backtest.advice import Advice, Stickiness, advise
+from gitops_dsf.backtest.contest import contest
+from gitops_dsf.backtest.history import Grid
+from gitops_dsf.backtest.publication import Track
+from gitops_dsf.resolve.stickiness import expressible
+from gitops_dsf.simulator import HubState, with_defaults
+from tests.unit.simulator.hub import cluster, exact, hub, placement
+
+GRID = Grid(start=1_700_000_000, step=60, count=600)
+
+
+def _track(values: list[int]) -> Track:
+    at = array("d", [GRID.at(number) for number in range(GRID.count)])
+    return Track(ttl=900.0, at=at, values={"v": array("b", values)})
+
+
+def _advise(a: list[int], b: list[int], *, stickiness: int) -> Advice:
+    weights = expressible([1])
+    written = weights[stickiness]
+    terms = [("r/v", written.factor), *([("Steady", written.steady)] if written.steady else [])]
+    spec = placement(numberOfClusters=1, prioritizerPolicy=exact(*terms))
+    state = HubState.build(hub(cluster("a"), cluster("b"), *with_defaults([spec])))
+    return advise(
+        contest(state.placement("ns/p"), state=state, start=GRID.start),
+        values=[
+            Stickiness(points=points, factor=each.factor, steady=each.steady)
+            for points, each in weights.items()
+        ],
+        written=Stickiness(points=stickiness, factor=written.factor, steady=written.steady),
+        histories={None: {"r": {"a": _track(a), "b": _track(b)}}},
+        grid=GRID,
+        window=3600.0,
+    )
+
+
+def test_noise_asks_for_more_stickiness_and_no_more_than_needed() -> None:
+    noisy = [50 + 12 * (number % 2) for number in range(GRID.count)]
+    found = _advise(noisy, [56] * GRID.count, stickiness=0)
+    assert found.written.moves == GRID.count - 1
+    assert found.recommended.setting.stickiness == 10
+    assert (found.recommended.moves, found.recommended.returns) == (0, 0)
+    assert found.reason.startswith("0 moves instead of ")
+    assert found.changes
+
+
+def test_what_does_not_flap_is_kept() -> None:
+    step = [40] * 300 + [60] * 300
+    found = _advise(step, [50] * GRID.count, stickiness=10)
+    assert not found.changes, found
+    assert found.recommended is found.written
+
+
+def test_the_front_has_fewer_moves_for_more_regret() -> None:
+    waves = [50 + 15 * ((number // 30) % 2) + number % 3 for number in range(GRID.count)]
+    found = _advise(waves, [57] * GRID.count, stickiness=0)
+    moves = [trial.moves for trial in found.front]
+    regrets = [trial.regret for trial in found.front]
+    assert moves == sorted(set(moves))
+    assert regrets == sorted(regrets, reverse=True)
+    assert len(found.trials) == len(expressible([1]))
+
+
+def test_a_multiplied_weight_changes_nothing_but_the_weights() -> None:
+    """The written stickiness is tried as the others are."""
+    noisy = [50 + (number * 7) % 40 for number in range(GRID.count)]
+    for points in (0, 10, 25, 50):
+        found = _advise(noisy, [60] * GRID.count, stickiness=points)
+        other = next(trial for trial in found.trials if trial.setting.stickiness == points)
+        assert other == found.written

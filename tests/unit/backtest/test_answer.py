@@ -1,0 +1,76 @@
+"""Answers of a metric store: what is read, and how what is wrong is told."""
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from gitops_dsf.metricstore.answer import StoreError, TooMuchError, read
+from gitops_dsf.metricstore.files import read_path
+from tests.support.metricstore import answer_of
+
+ROW = {"metric": {"ds_cluster": "a"}, "values": [[60, "1.5"], [120, "NaN"], [180.5, "+Inf"]]}
+
+
+def test_a_matrix_becomes_arrays() -> None:
+    [series] = read(answer_of([ROW]), where="store").series
+    assert series.labels == {"ds_cluster": "a"}
+    assert series.times.tolist() == [60, 120, 180.5]
+    assert series.values.tolist()[0] == 1.5
+    assert str(series.values.tolist()[1:]) == "[nan, inf]"
+
+
+def test_an_empty_answer_has_no_series() -> None:
+    assert read(answer_of([]), where="store").series == ()
+    assert read(answer_of([{"metric": {}, "values": []}]), where="store").samples == 0
+
+
+def test_warnings_and_partial_answers_are_told() -> None:
+    found = read(answer_of([ROW], warnings=["a store was down"], isPartial=True), where="store")
+    assert found.warnings == ("the answer is partial (isPartial)", "a store was down")
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b"<html>", "store did not answer as Prometheus' /api/v1/query_range does"),
+        (b"{}", "store failed: status ''"),
+        (b'{"status":"success","data":{"resultType":"vector","result":[]}}', "gave a vector, where a matrix"),
+        (answer_of([{"metric": {}, "values": [[1, "x"]]}]), "samples that are no pairs of time and value"),
+        (answer_of([{"metric": {}, "values": [[1, "2", "3"]]}]), "no pairs of time and value"),
+        (answer_of([{"metric": {}, "values": [[2, "1"], [1, "1"]]}]), "in order of time"),
+        (answer_of([{"metric": {}, "values": [[1, "1"], [1, "1"]]}]), "in order of time"),
+        (answer_of([{"metric": {}, "values": [], "histograms": [[1, {}]]}]), "native histograms"),
+        (b'{"status":"error","errorType":"bad_data","error":"parse error"}', "failed: bad_data: parse error"),
+        (b"[" * 100_000, "store did not answer as"),
+    ],
+)
+def test_what_is_no_answer_is_told(content: bytes, told: str) -> None:
+    with pytest.raises(StoreError, match=told.replace("?", r"\?").replace("(", r"\(")) as caught:
+        read(content, where="store")
+    assert not isinstance(caught.value, TooMuchError)
+
+
+def test_a_question_that_is_too_large_is_told_apart() -> None:
+    error = {"status": "error", "errorType": "execution", "error": "would load too many samples"}
+    with pytest.raises(TooMuchError):
+        read(json.dumps(error).encode(), where="store")
+
+
+def test_files_and_folders_of_answers(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_bytes(answer_of([ROW]))
+    (tmp_path / "b.json.gz").write_bytes(gzip.compress(answer_of([ROW, ROW])))
+    (tmp_path / "notes.txt").write_text("ignored")
+    assert [len(found.series) for found in read_path(tmp_path)] == [1, 2]
+    assert [len(found.series) for found in read_path(tmp_path / "a.json")] == [1]
+
+
+def test_files_that_cannot_be_read_are_told(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="is not a file"):
+        read_path(tmp_path / "nothing.json")
+    with pytest.raises(StoreError, match=r"no file \*.json"):
+        read_path(tmp_path)
+    (tmp_path / "a.json.gz").write_bytes(b"no gzip")
+    with pytest.raises(StoreError, match="cannot read"):
+        read_path(tmp_path)
