@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from dsf_wire.constants import RUNS_ON_HUB
 from gitops_dsf.diagnostics import Diagnostic, codes
+from gitops_dsf.hub.scorers import PUSHED
 from gitops_dsf.repository.load import Path
 from gitops_dsf.repository.model.declared import Item
 from gitops_dsf.repository.model.scorer import ClusterLabel, DynamicScorer
@@ -35,7 +36,7 @@ def settings_fit_where_it_runs(context: Context) -> Iterator[Diagnostic]:
     """The hub scorer asks a central store. An agent has the series of one cluster only."""
     for overlay in context.overlays.values():
         item = overlay.scorer
-        kind = overlay.kind_of_source
+        kind = PUSHED if overlay.is_pushed else overlay.kind_of_source
         if on_hub(item):
             if item.value.spec.source.ref is not None:
                 message = "a MetricSource is one for each cluster, and the hub scorer asks one store for all"

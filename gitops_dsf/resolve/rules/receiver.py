@@ -7,6 +7,7 @@ from gitops_dsf.hub.scorers import PUSHED
 from gitops_dsf.repository.load import Document, Path
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.metric_sources import ADDRESS
+from gitops_dsf.resolve.rules.hub_scoring import on_hub
 
 
 def receivers_are_set_up(context: Context) -> Iterator[Diagnostic]:
@@ -14,7 +15,11 @@ def receivers_are_set_up(context: Context) -> Iterator[Diagnostic]:
     repository = context.declared.repository
     if repository is None or context.is_upstream or repository.value.spec.agent.open_telemetry is not None:
         return
-    places = {overlay.source_type.position for overlay in context.each_variant if overlay.is_pushed}
+    places = {
+        overlay.source_type.position
+        for overlay in context.each_variant
+        if overlay.is_pushed and not on_hub(overlay.scorer)
+    }
     for position in sorted(places):
         message = "no receiver for OpenTelemetry metrics runs beside the agent"
         hint = (

@@ -82,6 +82,15 @@ def test_upstreams_add_on_has_no_receiver() -> None:
     assert message == "upstream's add-on runs no receiver for OpenTelemetry metrics"
 
 
+@pytest.mark.parametrize("settings", [BASE["gitops-dsf.yaml"], RECEIVER])
+def test_the_hub_scorer_has_no_receiver(settings: str) -> None:
+    on_hub = asking().replace("  description: d", "  description: d\n  runsOn: Hub")
+    found = [(code, line, message) for code, line, message, _ in said(settings=settings, scorers=on_hub)]
+    message = "source.type OpenTelemetry gives no series of a central store, and this scorer runs on the hub"
+    assert ("DSF152", 10, message) in found
+    assert "DSF154" not in {code for code, _, _ in found}
+
+
 def test_the_hint_translates_an_opentelemetry_name() -> None:
     ((code, _, _, hint),) = said(settings=RECEIVER, scorers=asking("sum(k8s.pod.cpu.usage)"))
     assert code == "DSF109"
