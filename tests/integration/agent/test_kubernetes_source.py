@@ -14,6 +14,8 @@ import pytest
 from dsf_agent.configuration import settings
 from dsf_agent.kubernetes import cluster
 from dsf_agent.kubernetes.changes import GAP_SECONDS, SETTLE_SECONDS
+from dsf_agent.kubernetes.objects import Pod
+from dsf_agent.kubernetes.totals import Totals
 from dsf_agent.process import build, check
 from tests.support import yamlfast
 from tests.support.agent.apis import last_values
@@ -370,6 +372,30 @@ async def test_objects_that_cannot_be_read_do_not_disturb_others(
         scene.api.put(pod("good", on="a", cpu="1e"), pod("other", on="b", cpu="500m"))
         await until(lambda: len(scene.scoring.seen) == 2, what="scored anew")
         assert scene.values() == [1.5, 2.0]
+
+
+async def test_a_bug_in_following_is_survived(
+    scene: Scene, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is logged, cycles fail meanwhile, and half a minute later everything is read anew."""
+    real, broken = Totals.pod_changed, [True]
+
+    def fails_once(totals: Totals, key: str, before: Pod | None, after: Pod | None) -> None:
+        if broken:
+            broken.clear()
+            msg = "oops"
+            raise RuntimeError(msg)
+        real(totals, key, before, after)
+
+    monkeypatch.setattr(Totals, "pod_changed", fails_once)
+    scene.api.put(pod("one", on="a", cpu="1"))
+    scene.volume.put(scene.entry("cpu_requested_cores; pods_requested"))
+    async with scene.agent() as agent:
+        await until(lambda: agent.scorer()["failures"], what="the cycle failed")
+        assert "following nodes and pods failed because of a bug in the agent" in caplog.text
+        await until(lambda: agent.scorer()["state"] == "running", what="it works again", seconds=200)
+        assert scene.values() == [1.0, 1.0]
+        assert scene.api.watching == ["nodes", "pods"]
 
 
 async def test_an_agent_that_knows_no_api_server_says_so(scene: Scene) -> None:

@@ -39,6 +39,20 @@ def test_the_oldest_points_go_when_there_are_too_many_bytes() -> None:
     assert [at for at, _ in points(history, b"a")] == [10]
 
 
+def test_a_history_that_has_room_again_is_not_shortened_any_more() -> None:
+    """Other scorers may go, and leave their part of the memory."""
+    history = History(step=1, seconds=3, most_bytes=400)
+    for at in range(5):
+        history.record([(b"a", 0.0)], at=at)
+    assert (len(history), history.shortened) == (1, True)
+    history.most_bytes = 10_000
+    for at in range(5, 8):
+        history.record([(b"a", 0.0)], at=at)
+    assert (len(history), history.shortened) == (4, True)
+    history.record([(b"a", 0.0)], at=8)
+    assert (len(history), history.shortened) == (4, False)
+
+
 def test_labels_count_as_long_as_a_point_needs_them() -> None:
     """Nodes that come and go in every step need new labels each time."""
     history = History(step=1, seconds=3, most_bytes=100_000)

@@ -170,6 +170,13 @@ def test_nothing_is_kept_of_a_node_without_pods() -> None:
     assert found.requested("a") == {}
 
 
+def test_a_list_of_usage_may_be_empty() -> None:
+    assert objects.usage(b'{"items": null}') == {}
+    assert objects.usage(b'{"items": [{"metadata": {"name": "a"}, "usage": {"cpu": "5m"}}]}') == {
+        "a": NodeUsage(cpu=NANOS // 200, memory=0)
+    }
+
+
 def test_equal_requests_are_one_object() -> None:
     """30,000 pods of a few Deployments share them."""
     first, second = (objects.pod(raw(pod(name, on="a", cpu="1", memory="1Gi")))[1] for name in "xy")
