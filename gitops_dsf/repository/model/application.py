@@ -1,4 +1,4 @@
-"""ScoredApplication: run this there, where the score is best."""
+"""ScoredApplication: an application that runs on the clusters with the best scores."""
 
 from typing import Annotated, Any, Literal, Self
 
@@ -15,13 +15,13 @@ class ApplicationSource(Authored):
     """
 
     repo_url: Annotated[str, Field(alias="repoURL", min_length=1)]
-    """Git or Helm repository."""
+    """URL of a Git or Helm repository."""
     path: str | None = None
     """Folder inside the repository."""
     target_revision: str | None = None
     """Branch, tag or commit; version range for charts."""
     chart: str | None = None
-    """Helm chart, in place of path."""
+    """Helm chart, instead of path."""
     ref: str | None = None
     """Name by which other sources refer to this one."""
     helm: dict[str, Any] | None = None
@@ -46,12 +46,12 @@ class ApplicationSource(Authored):
 
 
 class Application(Authored):
-    """What runs."""
+    """Where the manifests are, and how they are deployed."""
 
     source: ApplicationSource | None = None
-    """The one source."""
+    """The source of the manifests."""
     sources: list[ApplicationSource] = []
-    """Several sources, in place of source."""
+    """Several sources, instead of source."""
     project: DnsLabel = "default"
     """AppProject of the generated Applications."""
     destination_namespace: DnsLabel
@@ -77,19 +77,19 @@ class Moves(Authored):
     """How the application moves when the decision changes."""
 
     strategy: Literal["MakeBeforeBreak", "Keep", "Replace"] = "MakeBeforeBreak"
-    """MakeBeforeBreak: the new copy comes first; the reconciler deletes the old one once that is healthy.
-    Keep: it stays. Replace: delete and create in one pass.
+    """MakeBeforeBreak: the reconciler deletes the old copy when the new one is healthy. Keep: the old copy
+    stays. Replace: the ApplicationSet controller deletes the old copy when it creates the new one.
     """
     timeout_seconds: Annotated[int, Field(ge=60, le=86_400)] = 1800
-    """Seconds that MakeBeforeBreak gives the new copy to become Healthy and Synced; after that the old copy
-    goes once the new one is no less healthy than it is.
+    """Seconds for which MakeBeforeBreak waits until the new copy is Healthy and Synced. After that, the old
+    copy is deleted as soon as the new one is at least as healthy.
     """
     refresh_seconds: Annotated[int, Field(ge=5, le=3600)] = 60
-    """Seconds between two looks of the ApplicationSet controller at the decision."""
+    """Seconds after which the ApplicationSet controller reads the decision again."""
 
 
 class ApplicationPlacement(PlacementRules):
-    """Which clusters may be chosen, and how many; or the ScoredPlacement that decides it."""
+    """Which clusters may be chosen, and how many; or a ScoredPlacement whose decision is used."""
 
     ref: DnsName | None = None
     """metadata.name of a ScoredPlacement, whose decision the application follows. It replaces the other
@@ -98,12 +98,12 @@ class ApplicationPlacement(PlacementRules):
 
 
 class ScoredApplicationSpec(Ranking):
-    """Run this there, where the score is best."""
+    """What runs, and which scores decide where."""
 
     application: Application
-    """What runs."""
+    """Where the manifests are, and how they are deployed."""
     placement: ApplicationPlacement = ApplicationPlacement()
-    """Which clusters may be chosen, and how many; or the ScoredPlacement that decides it."""
+    """Which clusters may be chosen, and how many; or a ScoredPlacement whose decision is used."""
     scores: Annotated[list[Score], Field(min_length=1)] = []
     """Which scorers rank the clusters; required without placement.ref."""
     moves: Moves = Moves()
@@ -111,7 +111,7 @@ class ScoredApplicationSpec(Ranking):
 
 
 class ScoredApplication(Authored):
-    """An application that follows scores."""
+    """An application that runs on the clusters with the best scores."""
 
     api_version: Literal["gitops-dsf.io/v1alpha1"] = PRODUCT_API
     kind: Literal["ScoredApplication"] = "ScoredApplication"

@@ -38,7 +38,7 @@ class FieldError(ValueError):
 
 
 class Authored(BaseModel):
-    """Base of everything that people write for us: frozen, strict types, unknown fields are mistakes."""
+    """Base of all kinds that people write: frozen, with strict types, and unknown fields are mistakes."""
 
     model_config = ConfigDict(
         frozen=True,
@@ -52,22 +52,22 @@ class Authored(BaseModel):
 
 
 class Foreign(Authored):
-    """Base of OCM's own kinds: only what we read is checked, what we do not read passes."""
+    """Base of OCM's own kinds: only the fields that are read are checked."""
 
     model_config = ConfigDict(extra="ignore")
 
 
 class Metadata(Authored):
-    """Kubernetes object metadata, as far as people write it."""
+    """The fields of Kubernetes object metadata that people write."""
 
     name: DnsName
     """Name of the object."""
     namespace: DnsLabel | None = None
-    """Namespace; by default the one that the kind belongs in."""
+    """Namespace; by default that of the kind."""
     labels: Labels = {}
-    """Labels, kept on the rendered object."""
+    """Labels, also of the rendered object."""
     annotations: Labels = {}
-    """Annotations, kept on the rendered object."""
+    """Annotations, also of the rendered object."""
 
 
 class Requirement(Authored):

@@ -11,7 +11,7 @@ BUILT_IN_SETS = ("default", "global")
 
 
 class ClusterMetadata(Foreign):
-    """What we read of a cluster's metadata."""
+    """The fields of a cluster's metadata that are read."""
 
     name: DnsLabel
     """Name of the cluster, and of its namespace on the hub."""
@@ -19,21 +19,21 @@ class ClusterMetadata(Foreign):
 
 
 class Claim(Foreign):
-    """A ClusterClaim as the cluster reported it."""
+    """A ClusterClaim that the cluster reported."""
 
     name: str
     value: str = ""
 
 
 class ManagedClusterSpec(Foreign):
-    """What we read of a cluster's spec."""
+    """The fields of a cluster's spec that are read."""
 
     hub_accepts_client: bool = True
     taints: list[dict[str, Any]] = []
 
 
 class ManagedClusterStatus(Foreign):
-    """What we read of a cluster's status; `import` writes it from a hub."""
+    """The fields of a cluster's status that are read; `import` copies them from a hub."""
 
     cluster_claims: list[Claim] = []
     allocatable: dict[str, str | int] = {}
@@ -51,20 +51,20 @@ class ManagedCluster(Foreign):
 
 
 class SetSelector(Foreign):
-    """How a set finds its members."""
+    """Which clusters are members of a set."""
 
     selector_type: Literal["ExclusiveClusterSetLabel", "LabelSelector", ""] = "ExclusiveClusterSetLabel"
     label_selector: LabelSelector | None = None
 
 
 class ManagedClusterSetSpec(Foreign):
-    """What we read of a set's spec."""
+    """The fields of a set's spec that are read."""
 
     cluster_selector: SetSelector = SetSelector()
 
 
 class SetMetadata(Foreign):
-    """What we read of a set's metadata."""
+    """The fields of a set's metadata that are read."""
 
     name: Annotated[str, Field(min_length=1, max_length=63)]
 

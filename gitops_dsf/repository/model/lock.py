@@ -1,4 +1,4 @@
-"""locks/*.yaml: what a scorer's /config said when it was last accepted. Machine-owned."""
+"""locks/*.yaml: the accepted /config of a scorer. Programs write it."""
 
 from typing import Annotated, Literal
 
@@ -35,12 +35,12 @@ class LockedConfig(Authored):
 
 
 class ScorerLockSpec(Authored):
-    """What was accepted, and from where."""
+    """The accepted content, and where it was read."""
 
     config_url: Annotated[str, Field(alias="configURL")]
-    """The page that was read."""
+    """URL of the page."""
     config: LockedConfig
-    """What it said."""
+    """Content of the page."""
 
 
 class ScorerLock(Authored):

@@ -36,7 +36,7 @@ class BasicAuth(Authored):
     """A user name and a password."""
 
     secret_ref: BasicAuthSecret
-    """Where they are."""
+    """The Secret that holds them."""
 
 
 class CertificateSecret(Authored):
@@ -54,7 +54,7 @@ class ClientCertificate(Authored):
     """A client certificate for TLS."""
 
     secret_ref: CertificateSecret
-    """Where it is."""
+    """The Secret that holds it."""
 
 
 class Header(Authored):
@@ -91,9 +91,9 @@ class MetricSourceVariant(Authored):
     path: str = ""
     """Path of the query API; /api/v1/query_range when the host carries no path."""
     auth: Auth | None = None
-    """How the agent proves who it is to the metric source."""
+    """How the agent authenticates to the metric source."""
     basic_auth: BasicAuth | None = None
-    """User name and password that the agent sends, in place of a token."""
+    """User name and password that the agent sends, instead of a token."""
     client_certificate: ClientCertificate | None = None
     """Certificate that the agent shows to a source with https."""
     headers: Annotated[list[Header], Field(max_length=MAX_HEADERS)] = []

@@ -1,4 +1,4 @@
-"""Which clusters may be chosen, and which scores rank them: what every scored Placement is made of."""
+"""Which clusters may be chosen, and which scores rank them."""
 
 from typing import Annotated, Literal, Self
 
@@ -47,7 +47,7 @@ class DecisionGroup(Authored):
 
 
 class DecisionGroups(Authored):
-    """How the chosen clusters are cut into groups."""
+    """How the chosen clusters are divided into groups."""
 
     groups: list[DecisionGroup] = []
     """Named groups, in order."""
@@ -61,7 +61,7 @@ class PlacementRules(Authored):
     """Which clusters may be chosen, and how many."""
 
     number_of_clusters: Annotated[int, Field(ge=1)] | None = None
-    """Number of clusters; absent means every eligible one."""
+    """Number of clusters; every eligible one when absent."""
     cluster_sets: list[DnsLabel] = ["global"]
     """ManagedClusterSets to choose from; a binding for each is rendered."""
     cluster_selector: LabelSelector | None = None
@@ -69,7 +69,7 @@ class PlacementRules(Authored):
     tolerations: list[Toleration] = []
     """Taints that are tolerated; OCM taints unreachable clusters."""
     decision_groups: DecisionGroups | None = None
-    """How the chosen clusters are cut into groups."""
+    """How the chosen clusters are divided into groups."""
 
 
 class Score(Authored):
@@ -78,13 +78,13 @@ class Score(Authored):
     scorer: Annotated[str, Field(min_length=1)]
     """metadata.name of a DynamicScorer of this repository."""
     dimension: Annotated[str, Field(min_length=1)] | None = None
-    """Score item; by default the only one that the scorer's format can yield."""
+    """Name of the score item; by default the only one that the scorer can publish."""
     weight: Weight = 1
     """Relative weight; negative when a lower score is better."""
 
 
 class Ranking(Authored):
-    """What every scored Placement has: the eligible clusters, their ranking and its stickiness."""
+    """The eligible clusters, their ranking and its stickiness."""
 
     placement: PlacementRules = PlacementRules()
     """Which clusters may be chosen, and how many."""
@@ -93,4 +93,4 @@ class Ranking(Authored):
     stickiness: Annotated[int, Field(ge=0, le=1000)] = 20
     """Score points by which another cluster must be better before the decision changes."""
     on_missing_score: Literal["Neutral", "Exclude"] = "Neutral"
-    """What a cluster without the score counts as: 0, or not eligible."""
+    """Neutral: a cluster without the score counts as 0. Exclude: it is not eligible."""

@@ -1,6 +1,4 @@
-"""spec.reconciler of gitops-dsf.yaml: the Deployment on the hub that observes what git cannot know, and what
-it may do about it.
-"""
+"""spec.reconciler of gitops-dsf.yaml: the reconciler's Deployment on the hub, and what it may do."""
 
 from string import Formatter
 from typing import Annotated, Any, Literal, Self
@@ -15,26 +13,24 @@ DEFAULT_RECONCILER_IMAGE = f"ghcr.io/gitops-dsf/gitops-dsf-reconciler:{__version
 NonEmpty = Annotated[str, Field(min_length=1)]
 HttpUrl = Annotated[str, Field(pattern=r"^https?://[^\s@]+$")]
 OneLine = Annotated[str, Field(pattern=r"^[^\r\n<>]+$")]
-"""What git takes for a name or an address."""
+"""A name or an address that git accepts."""
 BranchName = Annotated[
     str, Field(pattern=r"^[A-Za-z0-9]([-A-Za-z0-9_]|[./][-A-Za-z0-9_])*/?$", max_length=200)
 ]
-"""Of what git takes, what needs no thought: letters, digits, - and _, with single dots and slashes in
-between.
-"""
+"""A part of the names that git accepts: letters, digits, - and _, with single dots and slashes in between."""
 
 
 class ReconcilerResources(Authored):
     """Requests and limits of the reconciler's container."""
 
     requests: Labels = {"cpu": "50m", "memory": "128Mi"}
-    """What the scheduler sets aside."""
+    """Resources that the scheduler reserves."""
     limits: Labels = {"memory": "512Mi"}
-    """What the container may not exceed."""
+    """Resources that the container cannot exceed."""
 
 
 class Monitoring(Authored):
-    """What Prometheus and Grafana on the hub are given."""
+    """Objects for Prometheus and Grafana on the hub."""
 
     service_monitor: bool = False
     """Renders a ServiceMonitor for the reconciler's metrics; needs the CRDs of the Prometheus operator on the
@@ -49,7 +45,7 @@ class Monitoring(Authored):
 
 
 class Probing(Authored):
-    """How scoring APIs are probed from the hub."""
+    """How the hub probes scoring APIs."""
 
     interval_seconds: Annotated[int, Field(ge=1, le=3600)] = 30
     """Seconds between two rounds of probes."""
@@ -61,14 +57,13 @@ class Suspension(Authored):
     """Whether a scorer that neither the hub nor the agents reach is suspended."""
 
     enabled: bool = False
-    """Suspends: agents stop calling the scorer until it answers again; nothing that was published is deleted.
-    """
+    """If true, agents stop calling such a scorer until it answers again. Published scores are not deleted."""
     quorum_percent: Annotated[int, Field(ge=1, le=100)] = 50
     """Percentage of the scorer's clusters that must have no fresh score before it is suspended."""
 
 
 class CommitAuthor(Authored):
-    """Who the commits are by."""
+    """Author of the commits."""
 
     name: OneLine
     """Name of the author and committer."""
@@ -77,29 +72,30 @@ class CommitAuthor(Authored):
 
 
 class Proposals(Authored):
-    """What the reconciler brings back to git, as commits for people to review."""
+    """Changes that the reconciler proposes as commits, for people to review."""
 
     kinds: list[Literal["Locks", "Inventory"]] = []
     """Locks: a new lock when /config of a scorer drifted. Inventory: clusters that joined, left or changed
     labels. Empty: none.
     """
     interval_seconds: Annotated[int, Field(ge=1, le=86_400)] = 60
-    """Seconds between two looks at what to propose."""
+    """Seconds between two comparisons of hub and repository."""
     max_open: Annotated[int, Field(ge=1, le=100)] = 10
-    """Proposals that wait for people at a time; more are offered when these are done."""
+    """How many proposals may be open at a time."""
     branch_prefix: BranchName = "gitops-dsf/"
-    """Start of the names of the branches; the rest is a digest of what is proposed."""
+    """Prefix of the names of the branches. The rest tells proposals apart."""
     author: CommitAuthor | None = None
-    """Who the commits are by; absent: gitops-dsf."""
+    """Author of the commits; gitops-dsf when absent."""
     message_template: NonEmpty | None = None
-    """Text of the commits; {subject} and {body} are filled in. Absent: the subject, an empty line, the body.
-    """
+    """Commit message; {subject} and {body} are replaced. When absent: subject, empty line, body."""
     forge: Literal["None", "GitHub"] = "None"
-    """GitHub: pull requests are opened, with the token of gitSecret. None: branches alone."""
+    """GitHub: opens pull requests, with the token in gitSecret. None: only pushes branches."""
     forge_url: Annotated[HttpUrl | None, Field(alias="forgeURL")] = None
-    """API of the forge where it is not the public one, such as https://github.example.com/api/v3."""
+    """URL of the forge's API, such as https://github.example.com/api/v3; the public one when absent."""
     direct: bool = False
-    """Commits to git.targetRevision instead of offering branches; the branch must let the reconciler push."""
+    """Commits to git.targetRevision instead of pushing branches. The reconciler must have the right to push
+    there.
+    """
 
     @field_validator("message_template")
     @classmethod
@@ -137,19 +133,19 @@ class StateBranch(Authored):
     """The snapshot of scores, decisions, taints and claims that previews of pull requests read."""
 
     enabled: bool = False
-    """Keeps the snapshot on a branch of the repository."""
+    """Pushes the snapshot to a branch of the repository."""
     branch: BranchName = "gitops-dsf-state"
-    """Branch that the reconciler alone writes; its history is kept short."""
+    """Branch that only the reconciler writes. Its history is kept short."""
     interval_seconds: Annotated[int, Field(ge=10, le=86_400)] = 300
     """Seconds between two snapshots; nothing is pushed when nothing changed."""
     raw_scores_url: Annotated[HttpUrl | None, Field(alias="rawScoresURL")] = None
-    """Prometheus API that has dynamic_score of every cluster, for raw values in the snapshot. Absent:
-    published scores alone.
+    """Prometheus API that has dynamic_score of every cluster, for raw values in the snapshot. When absent,
+    the snapshot has only published scores.
     """
 
 
 class GitSecret(Authored):
-    """A Secret in hubNamespace with credentials for pushing; it is mounted, never read through the API."""
+    """A Secret in hubNamespace with credentials for pushing. It is mounted, and not read through the API."""
 
     name: DnsName
     """Name of the Secret. Its keys: token, or username and password, or ssh-privatekey and known_hosts."""
@@ -159,34 +155,34 @@ class Reconciler(Authored):
     """The reconciler's Deployment on the hub. Rendered with delivery.mode ManifestWork only."""
 
     enabled: bool = True
-    """Renders the reconciler. Without it nothing is reported, moves wait for Argo CD's next poll, and
-    MakeBeforeBreak behaves as Keep.
+    """Renders the reconciler. Without it there is no status, moves wait for Argo CD's next poll, and
+    MakeBeforeBreak behaves like Keep.
     """
     image: NonEmpty = DEFAULT_RECONCILER_IMAGE
-    """Container image, best pinned by digest."""
+    """Container image, preferably pinned by digest."""
     image_pull_policy: Literal["Always", "IfNotPresent", "Never"] = "IfNotPresent"
     """Kubernetes image pull policy."""
     resources: ReconcilerResources = ReconcilerResources()
     """Requests and limits."""
     replicas: Annotated[int, Field(ge=1, le=5)] = 2
-    """Pods; one leads, the others take over within 17 s."""
+    """Number of pods. One leads, and another one takes over within 17 s."""
     node_selector: Labels = {"kubernetes.io/os": "linux"}
     """Nodes that may run the reconciler."""
     tolerations: list[dict[str, Any]] = []
     """Kubernetes tolerations of the reconciler's pods."""
     monitoring: Monitoring = Monitoring()
-    """What Prometheus and Grafana on the hub are given."""
+    """Objects for Prometheus and Grafana on the hub."""
     probe: Probing = Probing()
-    """How scoring APIs are probed from the hub."""
+    """How the hub probes scoring APIs."""
     suspend: Suspension = Suspension()
     """Whether a scorer that neither the hub nor the agents reach is suspended."""
     proposals: Proposals = Proposals()
-    """What the reconciler brings back to git."""
+    """Changes that the reconciler proposes as commits, for people to review."""
     state: StateBranch = StateBranch()
     """The snapshot that previews read."""
     git_secret: GitSecret | None = None
-    """Credentials for pushing proposals and the snapshot. The reconciler starts without the Secret, too, and
-    only reports.
+    """Credentials for pushing proposals and the snapshot. Without the Secret the reconciler
+    starts, too, but pushes nothing.
     """
 
     @property

@@ -57,14 +57,14 @@ def mebibytes(quantity: str) -> int:
 
 
 class DeliveryMode(StrEnum):
-    """Who brings the scoring configuration to the spokes."""
+    """What delivers the scoring configuration to the spokes."""
 
     MANIFEST_WORK = "ManifestWork"
     UPSTREAM_CONTROLLER = "UpstreamController"
 
 
 class OutputMode(StrEnum):
-    """Where the rendered tree is kept."""
+    """Where the rendered tree is stored."""
 
     DIRECTORY = "Directory"
     BRANCH = "Branch"
@@ -107,9 +107,9 @@ class Resources(Authored):
     """Requests and limits of the agent's container."""
 
     requests: dict[str, Quantity] = {"cpu": "20m", "memory": "96Mi"}
-    """What the scheduler sets aside."""
+    """Resources that the scheduler reserves."""
     limits: dict[str, Quantity] = {"memory": "256Mi"}
-    """What the container may not exceed."""
+    """Resources that the container cannot exceed."""
 
 
 class Egress(Authored):
@@ -148,13 +148,13 @@ class OpenTelemetry(Authored):
     """
 
     image: Annotated[str, Field(pattern=IMAGE)]
-    """Image of Prometheus 3.12 or newer, best pinned by digest."""
+    """Image of Prometheus 3.12 or newer, preferably pinned by digest."""
     collector_namespaces: Annotated[list[DnsLabel], Field(min_length=1)]
     """Namespaces whose pods may push, if they have the label gitops-dsf.io/pushes-metrics: "true"."""
     resource_attributes: list[Annotated[str, Field(pattern=r"^[^\s{}]+$")]] = list(RESOURCE_ATTRIBUTES)
     """OpenTelemetry resource attributes that become labels of every series."""
     cpu: Quantity = "50m"
-    """CPU that the scheduler sets aside."""
+    """CPU that the scheduler reserves."""
     memory: Memory = "256Mi"
     """Request and limit. Prometheus collects garbage more often above 60 % of it."""
     storage: Memory = "1Gi"
@@ -194,7 +194,7 @@ class Agent(Authored):
     """The spoke agent's Deployment."""
 
     image: Annotated[str, Field(pattern=IMAGE)] = DEFAULT_IMAGE
-    """Container image, best pinned by digest."""
+    """Container image, preferably pinned by digest."""
     image_pull_policy: Literal["Always", "IfNotPresent", "Never"] = "IfNotPresent"
     """Kubernetes image pull policy."""
     resources: Resources = Resources()
@@ -217,16 +217,16 @@ class HubResources(Authored):
     """Requests and limits of the hub scorer's container."""
 
     requests: dict[str, Quantity] = {"cpu": "100m", "memory": "128Mi"}
-    """What the scheduler sets aside."""
+    """Resources that the scheduler reserves."""
     limits: dict[str, Quantity] = {"memory": "512Mi"}
-    """What the container may not exceed."""
+    """Resources that the container cannot exceed."""
 
 
 class HubScorer(Authored):
     """The hub scorer's Deployment, which runs scorers with runsOn: Hub. It is rendered when there is one."""
 
     image: Annotated[str, Field(pattern=IMAGE)] = DEFAULT_IMAGE
-    """Container image, best pinned by digest. It is the program of the agent."""
+    """Container image, preferably pinned by digest. It runs the same program as the agent."""
     image_pull_policy: Literal["Always", "IfNotPresent", "Never"] = "IfNotPresent"
     """Kubernetes image pull policy."""
     resources: HubResources = HubResources()
@@ -246,20 +246,19 @@ class HubScorer(Authored):
 
 
 class Delivery(Authored):
-    """Who brings the scoring configuration to the spokes."""
+    """What delivers the scoring configuration to the spokes."""
 
     mode: Literal["ManifestWork", "UpstreamController"] = "ManifestWork"
-    """ManifestWork: this product does. UpstreamController: only the custom resources are rendered, for teams
-    that migrate.
+    """ManifestWork: rendered ManifestWorks do. UpstreamController: the upstream controller does, and only the
+    custom resources are rendered, for teams that migrate.
     """
 
 
 class Output(Authored):
-    """Where and how the rendered tree is kept."""
+    """Where the rendered tree is stored, and in how many directories."""
 
     mode: Literal["Directory", "Branch"] = "Directory"
-    """Directory: rendered/ beside the sources. Branch: CI renders after the merge onto a branch of its own.
-    """
+    """Directory: in rendered/ next to the sources. Branch: CI renders to another branch after each merge."""
     branch: Annotated[str, Field(pattern=BRANCH)] = "gitops-dsf-rendered"
     """Branch that CI writes with mode Branch."""
     shards: Annotated[int, Field(ge=1, le=100)] = 1
@@ -282,12 +281,11 @@ class FleetRepositorySpec(Authored):
     reconciler: Reconciler = Reconciler()
     """The reconciler's Deployment on the hub."""
     delivery: Delivery = Delivery()
-    """Who brings the scoring configuration to the spokes."""
+    """What delivers the scoring configuration to the spokes."""
     output: Output = Output()
-    """Where and how the rendered tree is kept."""
+    """Where the rendered tree is stored, and in how many directories."""
     allowed_hosts: list[Annotated[str, Field(pattern=HOST_GLOB)]] = []
-    """Hosts (shell-style globs) that a lock may send metrics to besides those that the scorer itself names.
-    """
+    """Hosts (shell-style globs) to which a lock may send metrics, besides those that the scorer names."""
     allowed_token_hosts: list[Annotated[str, Field(pattern=HOST_GLOB)]] = []
     """Hosts (shell-style globs) outside of the managed clusters that scorers may send tokens to. Services of
     the cluster need no entry.
@@ -297,7 +295,7 @@ class FleetRepositorySpec(Authored):
 
     @model_validator(mode="after")
     def _pushes_go_somewhere(self) -> Self:
-        """What the reconciler would refuse at its start is said here, where somebody sees it."""
+        """Reports what the reconciler would refuse when it starts."""
         settings, git = self.reconciler, self.git
         if self.output.mode == "Branch" and self.output.branch == git.target_revision:
             msg = (

@@ -7,7 +7,7 @@ from gitops_dsf.repository.model.ranking import Ranking
 
 
 class ScoredPlacementSpec(Ranking):
-    """Choose these clusters by score."""
+    """Which clusters are chosen by score."""
 
     bindings: Literal["Rendered", "Existing"] = "Rendered"
     """Rendered: a ManagedClusterSetBinding for each cluster set is rendered into the namespace. Existing: the

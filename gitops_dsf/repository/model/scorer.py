@@ -1,5 +1,6 @@
-"""DynamicScorer: which metrics are read, what makes scores of them, and where the scores go. Upstream's
-fields plus ours.
+"""DynamicScorer: which metrics are read, how scores are computed from them, and where they are published.
+
+It has upstream's fields and ours.
 """
 
 from typing import Annotated, Any, Literal, Self
@@ -23,14 +24,14 @@ class KeyRef(Authored):
 
 
 class Auth(Authored):
-    """How the agent proves who it is, and whom it trusts."""
+    """How the agent authenticates, and which CA it trusts."""
 
     token_secret_ref: KeyRef | None = None
     """Secret on the spoke whose key holds a bearer token."""
     ca_config_map_ref: KeyRef | None = None
     """ConfigMap on the spoke whose key holds the PEM certificates of a private CA."""
     service_account_token: bool = False
-    """Send the agent pod's own token."""
+    """Send the token of the agent's pod."""
 
     @model_validator(mode="after")
     def _one_token(self) -> Self:
@@ -41,12 +42,12 @@ class Auth(Authored):
 
 
 class SourceParams(Authored):
-    """What is asked of the metric source."""
+    """The query, and its period."""
 
     query: str = ""
     """PromQL, or measures of type Kubernetes; several expressions are joined by `;`."""
     range: Annotated[int, Field(ge=0, le=31_536_000)] = 0
-    """Seconds of history; 0 asks for the present value only. At most 604800 with type Kubernetes."""
+    """Seconds of history; 0 for the present value only. At most 604800 with type Kubernetes."""
     step: Annotated[int, Field(ge=0, le=31_536_000)] = 0
     """Seconds between two points of a series. Up to 300 the agent ends the range at a multiple of the step,
     so that a cache in front of the source helps: the last point is up to one step old. With a larger step the
@@ -89,19 +90,19 @@ class Source(Authored):
     agent asks the instant query beside it, /api/v1/query.
     """
     params: SourceParams = SourceParams()
-    """What is asked of the metric source."""
+    """The query, and its period."""
     auth: Auth | None = None
-    """How the agent proves who it is to the metric source."""
+    """How the agent authenticates to the metric source."""
     dialect: Literal["PromQL", "MetricsQL", "Other"] = "PromQL"
-    """Language of the query. PromQL is checked whole, MetricsQL where it is PromQL, too, and any other
-    language not at all.
+    """Language of the query. PromQL is checked completely, MetricsQL as far as it is also PromQL, and other
+    languages not at all.
     """
     cluster_label: ClusterLabel | None = None
     """With runsOn: Hub, how the series of a cluster are recognised."""
 
 
 class ScoringParams(Authored):
-    """How often is scored, and under which name."""
+    """The name of the score, and how often it is computed."""
 
     name: Annotated[str, Field(max_length=253)] = ""
     """Score name: ds_score_name of the metric, and after sanitising the name of the AddOnPlacementScore."""
@@ -110,7 +111,7 @@ class ScoringParams(Authored):
 
 
 class Scoring(Authored):
-    """What makes scores of the series: a scoring API, or the query itself."""
+    """What computes the scores: a scoring API, or the query itself."""
 
     type: Literal["API", "Query"] | None = None
     """API, the default: a scoring API is called. Query: the value of each series is its raw score, and there
@@ -121,9 +122,9 @@ class Scoring(Authored):
     path: str = ""
     """Path of the scoring endpoint; /scoring when the host carries no path."""
     params: ScoringParams = ScoringParams()
-    """How often is scored, and under which name."""
+    """The name of the score, and how often it is computed."""
     auth: Auth | None = None
-    """How the agent proves who it is to the scoring API."""
+    """How the agent authenticates to the scoring API."""
     arguments: dict[str, Any] | None = None
     """A JSON object that is sent with every scoring request."""
     clusters_per_request: Annotated[int, Field(ge=1, le=10_000)] = DEFAULT_CLUSTERS_PER_REQUEST
@@ -131,7 +132,7 @@ class Scoring(Authored):
 
 
 class ScoreRange(Authored):
-    """Linear map of raw scores to published ones."""
+    """A linear mapping from raw scores to published ones."""
 
     min: float
     """Raw score that becomes outputMin."""
@@ -160,21 +161,21 @@ class Publish(Authored):
     """When a changed score is written to the hub."""
 
     deadband: Annotated[int, Field(ge=0, le=200)] = 2
-    """Score points that a value must move by to be published before half of the TTL has passed."""
+    """By how many score points a value must change to be published before half of the TTL has passed."""
     min_interval_seconds: Annotated[int, Field(ge=0, le=86_400)] = 60
     """Seconds between two writes of one scorer on one cluster; the first change is written at once."""
 
 
 class DynamicScorerSpec(Authored):
-    """Which metrics are read, what makes scores of them, and where the scores go."""
+    """Which metrics are read, how scores are computed from them, and where they are published."""
 
     description: str
     """What the score means, for people."""
     config_url: Annotated[str, Field(alias="configURL")] = ""
     """The scoring API's /config page as the hub sees it. Required unless scoring.type is Query."""
     config_sync_mode: Literal["Full", "None"] | None = None
-    """Full: what the scoring API's /config said, as locked in locks/, wins field by field. None: only this
-    file counts. Required unless scoring.type is Query.
+    """Full: each field of the scoring API's /config, as recorded in locks/, overrides this file. None: only
+    this file counts. Required unless scoring.type is Query.
     """
     location: Literal["Internal", "External"] = "Internal"
     """Whether the scoring API runs inside the fleet."""
@@ -185,19 +186,19 @@ class DynamicScorerSpec(Authored):
     source: Source = Source()
     """Where the metrics come from."""
     scoring: Scoring = Scoring()
-    """What makes scores of the series: a scoring API, or the query itself."""
+    """What computes the scores: a scoring API, or the query itself."""
     score_destination: Literal["AddOnPlacementScore", "None"] = "AddOnPlacementScore"
     """None: scores are exported as metrics only."""
     score_dimension_format: str = "${scoreName}"
     """How the labels of a result become the name of a score item, such as ${node};${pod}."""
     suspend: bool = False
-    """Keep the definition, run it nowhere and remove its scores."""
+    """If true, the scorer runs nowhere, and its scores are removed."""
     cluster_selector: LabelSelector | None = None
     """Where it runs, by labels of the clusters in the inventory; everywhere when absent."""
     score_range: ScoreRange | None = None
-    """Linear map of raw scores to published ones; without it raw scores are clamped to -100..100."""
+    """A linear mapping from raw scores to published ones. Without it, raw scores are clamped to -100..100."""
     score_aggregation: Literal["Last", "Mean", "Min", "Max", "Sum"] = "Last"
-    """What becomes of several results that share one dimension."""
+    """How several results with the same dimension are combined."""
     score_ttl_seconds: Annotated[int, Field(ge=60, le=31_536_000)] | None = Field(
         default=None, alias="scoreTTLSeconds"
     )
@@ -251,7 +252,7 @@ def _missing_of_api(data: dict[str, Any]) -> list[str]:
 
 
 class DynamicScorer(Authored):
-    """A scorer: metrics in, scores out, the same on every cluster that it runs on."""
+    """A scorer: it computes scores from metrics, in the same way on every cluster."""
 
     api_version: Literal["dynamic-scoring.open-cluster-management.io/v1alpha1"] = DSF_API
     kind: Literal["DynamicScorer"] = "DynamicScorer"

@@ -1,4 +1,4 @@
-"""DynamicScoringConfig: which scorers do not run where."""
+"""DynamicScoringConfig: excludes scores from clusters."""
 
 from typing import Annotated, Literal, Self
 
@@ -10,12 +10,12 @@ SINGLETON_NAME = "dynamic-scoring-config"
 
 
 class Mask(Authored):
-    """Keeps a score off clusters."""
+    """Excludes a score from clusters."""
 
     cluster_name: Annotated[str, Field(min_length=1)] | None = None
     """Cluster, or a shell-style glob."""
     cluster_selector: LabelSelector | None = None
-    """Clusters by their labels, in place of clusterName."""
+    """Clusters by their labels, instead of clusterName."""
     score_name: Annotated[str, Field(min_length=1)]
     """Score name, or a shell-style glob."""
 
@@ -28,14 +28,14 @@ class Mask(Authored):
 
 
 class DynamicScoringConfigSpec(Authored):
-    """Which scorers do not run where."""
+    """Which scores are excluded from which clusters."""
 
     masks: list[Mask] = []
-    """Each entry keeps a score off clusters."""
+    """Each mask excludes a score from clusters."""
 
 
 class DynamicScoringConfig(Authored):
-    """The one masking configuration of a fleet; its name is dynamic-scoring-config."""
+    """The masks of a fleet. There is one such object, and its name is dynamic-scoring-config."""
 
     api_version: Literal["dynamic-scoring.open-cluster-management.io/v1alpha1"] = DSF_API
     kind: Literal["DynamicScoringConfig"] = "DynamicScoringConfig"
