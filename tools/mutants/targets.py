@@ -68,6 +68,7 @@ TARGETS: Final[Mapping[str, Target]] = {
             "tests/unit/agent/test_kept_credentials.py",
             "tests/integration/agent/test_credentials.py",
             "tests/integration/agent/test_hub_credentials.py",
+            "tests/integration/agent/test_source_credentials.py",
         ),
     ),
     "deletion": Target(sources=("gitops_dsf/reconciler/moves/deletion.py",), tests=_MOVES),

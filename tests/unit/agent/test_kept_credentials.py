@@ -2,6 +2,8 @@
 
 import asyncio
 import base64
+import ssl
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -374,7 +376,56 @@ async def test_a_header_from_a_secret_is_one_line_of_ascii() -> None:
         assert "s3cr" not in str(caught.value)
     sent = await of_source(SecretsByName(s={"k": "s3cret\n"})).sent(Auth(headers=(header,)))
     assert sent.headers == {"X-Key": "s3cret"}
+    assert sent.secrets == ("s3cret",), "it is hidden wherever the source quotes it"
     assert "s3cret" not in repr(sent)
+
+
+async def test_headers_with_and_without_secrets_are_sent_together() -> None:
+    headers = (
+        Header(name="X-Org", value="a"),
+        Header(name="X-Key", secret_ref=SecretRef(name="s", key="k")),
+    )
+    sent = await of_source(SecretsByName(s={"k": "s3cret"})).sent(Auth(headers=headers))
+    assert sent.headers == {"X-Org": "a", "X-Key": "s3cret"}
+    assert sent.secrets == ("s3cret",)
+
+
+async def test_spaces_around_a_token_are_not_sent() -> None:
+    sent = await of_source(SecretsByName(s={"k": " s3cret \n"})).sent(TOKEN)
+    assert sent.headers == {"Authorization": "Bearer s3cret"}
+
+
+async def test_nobody_else_can_read_a_private_key_while_it_is_loaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """OpenSSL reads it from a file. The file is gone afterwards."""
+    crt, key = Authority().pair(tmp_path, name="agent")
+    loaded: list[tuple[Path, int]] = []
+    load = ssl.SSLContext.load_cert_chain
+
+    def seen(context: ssl.SSLContext, path: Path, **fields: Any) -> None:
+        loaded.append((path, path.stat().st_mode & 0o777))
+        load(context, path, **fields)
+
+    monkeypatch.setattr(ssl.SSLContext, "load_cert_chain", seen)
+    await of_source(SecretsByName(pair={"c": crt.read_text(), "k": key.read_text()})).trust(PAIR)
+    [(path, mode)] = loaded
+    assert mode == 0o600
+    assert not path.exists()
+
+
+async def test_a_temporary_directory_that_cannot_be_written_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    crt, key = Authority().pair(tmp_path, name="agent")
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "nowhere"))
+    with pytest.raises(CallError, match="the temporary directory cannot be written: No such file") as caught:
+        await of_source(SecretsByName(pair={"c": crt.read_text(), "k": key.read_text()})).trust(PAIR)
+    assert caught.value.reason is Reason.TOKEN_UNAVAILABLE
+
+
+async def test_without_a_ca_and_a_certificate_there_is_no_context_of_its_own() -> None:
+    assert await of_source(SecretsByName()).trust(Auth()) is None
 
 
 async def test_a_client_certificate_is_read_again_and_kept_while_it_is_the_same(tmp_path: Path) -> None:

@@ -319,3 +319,56 @@ def test_one_that_waits_with_patience_waits_that_long_and_says_once_for_whom(
     with caplog.at_level(logging.INFO):
         virtual_time.run(main())
     assert caplog.messages.count("one leads; waiting") == 1
+
+
+def test_a_replica_gives_back_only_its_own_lease() -> None:
+    """Another one took it meanwhile, and goes on leading."""
+
+    async def main() -> None:
+        store = Store()
+        one = lease(store)
+        await one.acquire()
+        assert store.item is not None
+        store.write({**store.item["spec"], "holderIdentity": "two"})
+        written = len(store.specs)
+        await one.release(clean=True)
+        assert len(store.specs) == written
+        assert store.item["spec"]["holderIdentity"] == "two"
+
+    virtual_time.run(main())
+
+
+@pytest.mark.parametrize("holder", ["", "two"])
+def test_a_short_duration_alone_does_not_mean_that_the_lease_was_given_back(holder: str) -> None:
+    """A holder whose time is over may have sent requests. Only a Lease without one was given back."""
+
+    async def main() -> None:
+        store = Store()
+        store.write({"holderIdentity": holder, "leaseDurationSeconds": 1, "renewTime": "x"})
+        two = lease(store)
+        await two.acquire()
+        assert (two.quiet_left() > 0) is bool(holder)
+
+    virtual_time.run(main())
+
+
+def test_a_lease_that_was_given_back_cleanly_says_one_second() -> None:
+    async def main() -> None:
+        store = Store()
+        one = lease(store)
+        await one.acquire()
+        await asyncio.sleep(1000)
+        await one.release(clean=True)
+        assert store.specs[-1]["leaseDurationSeconds"] == 1
+
+    virtual_time.run(main())
+
+
+def test_the_first_holder_of_an_empty_spec_is_no_transition() -> None:
+    async def main() -> None:
+        store = Store()
+        store.write({})
+        await lease(store).acquire()
+        assert store.specs[-1]["leaseTransitions"] == 0
+
+    virtual_time.run(main())
