@@ -42,3 +42,6 @@ NAMESPACES_OF_OTHERS: Final = ("default", "kube-*", "open-cluster-management*")
 """Globs of hub namespaces that belong to Kubernetes and OCM. A cluster of such a name would use that
 namespace.
 """
+
+HUB_SCORER: Final = "gitops-dsf-hub-scorer"
+"""Deployment and ServiceAccount on the hub of the process that runs scorers with runsOn: Hub."""

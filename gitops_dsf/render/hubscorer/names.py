@@ -2,9 +2,10 @@
 
 from typing import Final
 
+from gitops_dsf.hub.names import HUB_SCORER
 from gitops_dsf.repository.model.repository import FleetRepository
 
-NAME: Final = "gitops-dsf-hub-scorer"
+NAME: Final = HUB_SCORER
 LABELS: Final = {"app.kubernetes.io/name": NAME}
 METRICS_PORT: Final = 8080
 CONFIG_DIR: Final = "/etc/dynamic-scoring"

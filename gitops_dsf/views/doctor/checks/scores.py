@@ -1,10 +1,11 @@
 """Checks scorers and their scores: published, fresh, owned, and written by one program only."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 from dsf_wire.constants import AGENT_NAMESPACE, SCORE_PLURAL
 from gitops_dsf.hub.freshness import DEAD, State
+from gitops_dsf.hub.names import HUB_SCORER
 from gitops_dsf.views.doctor.facts import Facts, counted, some
 from gitops_dsf.views.doctor.finding import Result, error, ok, unknown, warning
 from gitops_dsf.views.status import Part
@@ -64,31 +65,50 @@ def freshness(facts: Facts) -> Iterator[Result]:
     """Are scores there and valid wherever a scorer should run?"""
     stale: dict[str, list[str]] = {}
     missing: dict[str, list[str]] = {}
+    on_hub: list[Result] = []
     expected: Counter[str] = Counter()
+    total = 0
     no_masks = facts.missing(Part.MASKS)
     unclear = 0
     for view in facts.overview.scorers:
         if view.suspended:
             continue
-        expected.update(view.expected)
-        for cluster in (name for state in DEAD for name in view.unusual.get(state, ())):
-            if cluster in view.expected:
-                stale.setdefault(cluster, []).append(view.scorer.name)
+        total += len(view.expected)
+        dead = [name for state in DEAD for name in view.unusual.get(state, ()) if name in view.expected]
         absent = view.unusual.get(State.MISSING, ())
         if no_masks is not None:
             unclear += len(absent)
-        else:
-            for cluster in absent:
-                missing.setdefault(cluster, []).append(view.scorer.name)
-    results = [*_by_cluster(stale, expected, "expired"), *_by_cluster(missing, expected, "missing")]
+            absent = ()
+        if view.scorer.on_hub:
+            on_hub += _on_hub(facts, view.scorer.name, {"expired": dead, "missing": absent})
+            continue
+        expected.update(view.expected)
+        for cluster in dead:
+            stale.setdefault(cluster, []).append(view.scorer.name)
+        for cluster in absent:
+            missing.setdefault(cluster, []).append(view.scorer.name)
+    results = [
+        *_by_cluster(stale, expected, "expired"),
+        *_by_cluster(missing, expected, "missing"),
+        *on_hub,
+    ]
     yield from results
     if unclear:
         yield unknown(f"{counted(unclear, 'score')} missing or masked: {no_masks}")
     if not results and not unclear:
-        yield ok(
-            f"{counted(expected.total(), 'score')} on {counted(len(expected), 'cluster')}, all there and"
-            " valid"
-        )
+        clusters = {name for view in facts.overview.scorers if not view.suspended for name in view.expected}
+        yield ok(f"{counted(total, 'score')} on {counted(len(clusters), 'cluster')}, all there and valid")
+
+
+def _on_hub(facts: Facts, scorer: str, found: Mapping[str, Sequence[str]]) -> Iterator[Result]:
+    """A scorer on the hub: one process and one query for all clusters."""
+    for what, clusters in found.items():
+        if clusters:
+            yield warning(
+                f"{scorer}, which runs on the hub: {what} on {some(sorted(clusters))}, and counts as 0: the"
+                " hub scorer is down, or its source has no series of them",
+                facts.command("-n", facts.hub_namespace, "logs", f"deployment/{HUB_SCORER}"),
+            )
 
 
 def _by_cluster(found: dict[str, list[str]], expected: Counter[str], what: str) -> Iterator[Result]:
@@ -134,10 +154,13 @@ def _unowned(facts: Facts) -> Iterator[Result]:
         orphans |= {
             (cluster, name)
             for cluster in view.published
-            if cluster not in facts.inputs.addons and cluster not in empty
+            if cluster not in (facts.inputs.snapshot.clusters if view.scorer.on_hub else facts.inputs.addons)
+            and cluster not in empty
         }
     for cluster, name in sorted(orphans - _written_by_others(facts)):
         why = "no agent is on that cluster" if name in resources else "no scorer has that name"
+        if name in resources and resources[name].scorer.on_hub:
+            why = "there is no such cluster"
         fix = facts.command("-n", cluster, "delete", SCORE_PLURAL, name)
         yield warning(
             f"AddOnPlacementScore {cluster}/{name} has no owner: {why}; Placements may still rank by it",
@@ -152,7 +175,8 @@ def _unexpected(facts: Facts) -> Iterator[Result]:
         clusters = [
             name
             for name in view.unexpected
-            if name in facts.inputs.addons and (name, view.scorer.resource) not in others
+            if (view.scorer.on_hub or name in facts.inputs.addons)
+            and (name, view.scorer.resource) not in others
         ]
         if clusters:
             commands = [

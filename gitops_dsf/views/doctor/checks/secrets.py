@@ -98,6 +98,17 @@ def tokens(facts: Facts) -> Iterator[Result]:
         absent = sorted(
             name for state in gone for name in view.unusual.get(state, ()) if name in view.expected
         )
+        if view.scorer.on_hub:
+            # Its Secrets are on the hub, but doctor has no right to read Secrets there.
+            if absent:
+                sound = False
+                names = view.scorer.secrets
+                yield warning(
+                    f"{view.scorer.name}, which runs on the hub, has no score on {some(absent)} and needs"
+                    f" Secret {', '.join(names)} in namespace {facts.hub_namespace}",
+                    facts.command("-n", facts.hub_namespace, "get", "secret", *names),
+                )
+            continue
         by_secrets: dict[tuple[str, ...], list[str]] = {}
         for name in absent:
             cluster = facts.inputs.snapshot.clusters.get(name)

@@ -155,6 +155,20 @@ def with_token() -> list[Object]:
     return [*kept, addon("cluster3")]
 
 
+def on_hub(*, token: bool = False) -> Object:
+    """A scorer that runs on the hub."""
+    item = next(one for one in with_token() if one["kind"] == "DynamicScorer") if token else scorer("cpu")
+    item["spec"]["runsOn"] = "Hub"
+    return item
+
+
+def test_a_score_of_the_hub_scorer_needs_no_agent() -> None:
+    found = examine(facts(hub=[cluster("cluster1"), on_hub(), score("cluster1", "cpu", 5)]))
+    assert [
+        item.message for item in found if item.check in {"scores-fresh", "scores-owned"} and item.fix
+    ] == []
+
+
 def crowd(number: int) -> list[Object]:
     names = [f"c{index:02}" for index in range(number)]
     return [
@@ -692,6 +706,26 @@ WRONG: dict[str, tuple[str, str, str, Given]] = {
         "warning",
         "cluster1: missing: cpu",
         lambda: facts(hub=[cluster("cluster1"), addon("cluster1"), scorer("cpu")]),
+    ),
+    "a score of the hub scorer that is missing": (
+        "scores-fresh",
+        "warning",
+        "cpu, which runs on the hub: missing on cluster1, and counts as 0",
+        lambda: facts(hub=[cluster("cluster1"), on_hub()]),
+    ),
+    "a score of the hub scorer on a cluster that is gone": (
+        "scores-owned",
+        "warning",
+        "cluster9/cpu has no owner: there is no such cluster",
+        lambda: facts(
+            hub=[cluster("cluster1"), on_hub(), *(score(one, "cpu", 5) for one in ("cluster1", "cluster9"))]
+        ),
+    ),
+    "a token of the hub scorer": (
+        "token-secrets",
+        "warning",
+        "cpu, which runs on the hub, has no score on cluster1 and needs Secret api-token in namespace",
+        lambda: facts(hub=[cluster("cluster1"), on_hub(token=True)]),
     ),
     "many scores that are missing": (
         "scores-fresh",
