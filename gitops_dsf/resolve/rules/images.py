@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from dsf_wire.constants import RUNS_ON_HUB
 from gitops_dsf.diagnostics import Diagnostic, codes
 from gitops_dsf.resolve.context import Context
 
@@ -22,6 +23,8 @@ def images_have_digests(context: Context) -> Iterator[Diagnostic]:
         images.append((("agent",), spec.agent.image))
         if spec.agent.open_telemetry is not None:
             images.append((("agent", "openTelemetry"), spec.agent.open_telemetry.image))
+    if any(item.value.spec.runs_on == RUNS_ON_HUB for item in context.declared.scorers):
+        images.append((("hubScorer",), spec.hub_scorer.image))
     if spec.reconciler.enabled:
         images.append((("reconciler",), spec.reconciler.image))
     for section, image in images:

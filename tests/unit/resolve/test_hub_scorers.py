@@ -182,3 +182,15 @@ def test_upstreams_controller_does_not_know_it() -> None:
     )
     found = [item.message for item in findings(scorers=SCORER, settings=settings) if item.code == "DSF022"]
     assert "runsOn has no effect with delivery.mode UpstreamController" in found
+
+
+def test_the_image_of_the_hub_scorer_needs_a_digest_where_digests_are_required() -> None:
+    settings = (
+        "apiVersion: gitops-dsf.io/v1alpha1\nkind: FleetRepository\nmetadata: {name: fleet}\n"
+        "spec:\n  git: {url: 'https://git.example.com/fleet.git'}\n  requireImageDigests: true\n"
+        f"  agent: {{image: 'a@sha256:{'0' * 64}'}}\n  reconciler: {{enabled: false}}\n"
+    )
+    (found,) = (item for item in findings(scorers=SCORER, settings=settings) if item.code == "DSF157")
+    assert "hubScorer.image is " in found.message
+    spokes = changed("  runsOn: Hub\n", "").replace("    clusterLabel: {name: cluster}\n", "")
+    assert "DSF157" not in codes(scorers=spokes, settings=settings)
