@@ -130,6 +130,8 @@ async def test_a_change_scores_anew_within_seconds(scene: Scene) -> None:
         scene.api.delete(first)
         await until(lambda: len(scene.scoring.seen) == 3, what="scored again")
         assert scene.values() == [2.5]
+        await asyncio.sleep(60)
+        assert len(scene.scoring.seen) == 3
 
 
 async def test_a_storm_of_changes_does_not_raise_the_rate_of_scoring(scene: Scene) -> None:
@@ -355,6 +357,18 @@ async def test_an_api_server_that_is_silent_is_noticed(scene: Scene) -> None:
         await until(lambda: agent.scorer()["reason"] == "server_error", what="noticed")
         assert agent.scorer()["message"].startswith(("GET /api/v1/", "WATCH /api/v1/"))
         assert "503" in agent.scorer()["message"]
+
+
+async def test_an_api_server_that_went_away_is_noticed(scene: Scene) -> None:
+    """A restart of an API server takes less than two minutes. Until then the last numbers count."""
+    scene.volume.put(scene.entry("nodes", scoringInterval=20))
+    async with scene.agent() as agent:
+        await until(lambda: agent.scorer()["state"] == "running", what="scored")
+        scene.api.go_away()
+        went = asyncio.get_running_loop().time()
+        await until(lambda: agent.scorer()["reason"] == "unreachable", what="noticed", seconds=600)
+        assert 120 < asyncio.get_running_loop().time() - went < 180
+        assert len(scene.scoring.seen) >= 6
 
 
 async def test_objects_that_cannot_be_read_do_not_disturb_others(

@@ -70,6 +70,12 @@ class ClusterFake:
             watch.writer.write(b"0\r\n\r\n")
         self._watches.clear()
 
+    def go_away(self) -> None:
+        """Closes all connections, and accepts no new ones."""
+        self._server.close()
+        for task in self._tasks:
+            task.cancel()
+
     @property
     def watching(self) -> list[str]:
         """The resources with an open watch."""

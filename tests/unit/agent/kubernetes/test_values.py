@@ -115,7 +115,8 @@ def test_nothing_of_nothing_has_no_ratio() -> None:
         if measure.name.endswith("_ratio"):
             assert samples(selection(measure.name), totals=empty, usage={}) == []
     assert samples(selection("nodes"), totals=empty, usage={}) == [Sample((), 0.0)]
-    assert samples(selection("cpu_used_cores"), totals=CLUSTER, usage={}) == []
+    for unknown in ("cpu_used_cores", "memory_used_ratio", "node_cpu_used_ratio"):
+        assert samples(selection(unknown), totals=CLUSTER, usage={}) == []
 
 
 _AMOUNTS = st.tuples(st.sampled_from(["cpu", "memory"]), st.integers(0, 5))
