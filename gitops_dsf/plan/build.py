@@ -147,7 +147,7 @@ def _hub_scoring(resolved: Resolved) -> HubScoring | None:
     scorers = {scorer.name: scorer for scorer in resolved.scorers if scorer.on_hub}
     if not scorers:
         return None
-    running = [scorer for scorer in scorers.values() if not scorer.suspend]
+    running = [scorer.with_only_variant for scorer in scorers.values() if not scorer.suspend]
     identities = {
         identity
         for scorer in running

@@ -49,6 +49,11 @@ class ResolvedSource:
         """metadata.name."""
         return self.item.name
 
+    @property
+    def is_one_for_all(self) -> bool:
+        """Whether every cluster uses the same variant, whatever its labels are."""
+        return len(self.variants) == 1 and self.variants[0].value.cluster_selector is None
+
     def used_on(self, clusters: Collection[str]) -> tuple[Variant, ...]:
         """The variants that these clusters use."""
         return tuple(

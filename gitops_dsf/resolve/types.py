@@ -70,6 +70,12 @@ class EffectiveScorer:
     """The scorer with each variant of its MetricSource. Type, host, path, endpoint and auth of its own source
     are empty then.
     """
+
+    @property
+    def with_only_variant(self) -> "EffectiveScorer":
+        """The scorer with the source that is the same for all clusters, as scorers on the hub have it."""
+        return self.variants[0] if self.variants else self
+
     cluster_label: ClusterLabel | None
     """Of a scorer that runs on the hub."""
     clusters_per_request: int

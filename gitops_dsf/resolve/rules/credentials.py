@@ -75,6 +75,8 @@ def _peers(context: Context) -> Iterator[_Peer]:
             path=("spec", "scoring"),
             on_hub=spec.runs_on == RUNS_ON_HUB,
         )
+    specs = [overlay.scorer.value.spec for overlay in context.overlays.values()]
+    on_hub = {spec.source.ref for spec in specs if spec.runs_on == RUNS_ON_HUB}
     for source in context.sources.values():
         for variant in source.variants:
             yield _Peer(
@@ -86,6 +88,7 @@ def _peers(context: Context) -> Iterator[_Peer]:
                 credentials=tuple(credentials(variant.value.auth, variant.value)),
                 document=source.item.document,
                 path=variant.path,
+                on_hub=source.name in on_hub,
             )
 
 

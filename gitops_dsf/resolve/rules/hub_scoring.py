@@ -36,25 +36,36 @@ def settings_fit_where_it_runs(context: Context) -> Iterator[Diagnostic]:
     """The hub scorer asks a central store. An agent has the series of one cluster only."""
     for overlay in context.overlays.values():
         item = overlay.scorer
-        kind = PUSHED if overlay.is_pushed else overlay.kind_of_source
         if on_hub(item):
-            if item.value.spec.source.ref is not None:
-                message = "a MetricSource is one for each cluster, and the hub scorer asks one store for all"
-                hint = "write the host of the central store in source.host, or runsOn: Spokes"
-                where = item.document.key_at(("spec", "source", "ref"))
-                yield codes.WRONG_PLACE.at(where, message, hint)
-            elif kind != "Prometheus" and not context.waits_for_lock(item):
-                message = (
-                    f"source.type {kind} gives no series of a central store, and this scorer runs on the hub"
-                )
-                hint = "write a query and the host of the central store, or runsOn: Spokes"
-                yield codes.WRONG_PLACE.at(overlay.source_type.position, message, hint)
+            yield from _asks_a_central_store(context, item)
             continue
         for path in _ONLY_ON_HUB:
             if item.document.has(path):
                 message = f"{path[-1]} has no effect on a scorer that runs on the spokes"
                 hint = f"write runsOn: Hub, or remove {path[-1]}"
                 yield codes.WRONG_PLACE.at(item.document.key_at(path), message, hint)
+
+
+def _asks_a_central_store(context: Context, item: Item[DynamicScorer]) -> Iterator[Diagnostic]:
+    ref = item.value.spec.source.ref
+    source = context.sources.get(ref) if ref is not None else None
+    if source is not None and not source.is_one_for_all:
+        message = (
+            f"MetricSource {source.name} depends on the cluster, and the hub scorer asks one store for all"
+            " clusters"
+        )
+        hint = "name a MetricSource with one variant and no clusterSelector, or write runsOn: Spokes"
+        yield codes.WRONG_PLACE.at(item.document.key_at(("spec", "source", "ref")), message, hint)
+        return
+    asked = context.variants[item.name][0]
+    kind = PUSHED if asked.is_pushed else asked.kind_of_source
+    if kind != "Prometheus" and not context.waits_for_lock(item):
+        position = asked.source_type.position
+        if ref is not None:
+            position = item.document.key_at(("spec", "source", "ref"))
+        message = f"source.type {kind} gives no series of a central store, and this scorer runs on the hub"
+        hint = "write a query and the host of the central store, or runsOn: Spokes"
+        yield codes.WRONG_PLACE.at(position, message, hint)
 
 
 def clusters_have_identities(context: Context) -> Iterator[Diagnostic]:

@@ -124,6 +124,20 @@ def sample(cluster: str) -> str:
     return f'dynamic_score{{ds_cluster="{cluster}",{empty}ds_score_name="cpu-score"}}'
 
 
+async def test_a_central_store_gets_the_tenant_header(tmp_path: Path) -> None:
+    hub, store = hub_of("c1"), Store(c1=11)
+    header = {"name": "X-Scope-OrgID", "value": "fleet"}
+    async with HttpFake(hub) as server, HttpFake(store) as source:
+        installation = Installation(tmp_path, source=source.url)
+        installation.put(
+            installation.entry("cpu", sourceRef="central", sourceHeaders=[header]), fleet=fleet("c1")
+        )
+        flags = hub_flags(tmp_path, config_dir=installation.volume.directory, server=server)
+        async with running(*flags, *installation.flags):
+            await until(lambda: value(hub, "c1") == {"cpu-score": 11}, what="the cluster's score")
+    assert {seen.headers.get("x-scope-orgid") for seen in source.seen} == {"fleet"}
+
+
 async def test_a_claim_names_the_cluster(tmp_path: Path) -> None:
     hub, store = hub_of("c1", "c2"), Store(**{"id-1": 11, "id-2": 22, "c1": 99})
     store.label = "clusterID"

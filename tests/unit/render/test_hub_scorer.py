@@ -10,7 +10,7 @@ from dsf_wire import clusters, summary
 from dsf_wire.clusters import FleetCluster
 from gitops_dsf.plan.types import HubScoring
 from tests.support import fleets
-from tests.support.rendering import DSF, objects, on_hub, produced, rendered, scorer
+from tests.support.rendering import DSF, metric_source, objects, on_hub, produced, rendered, scorer
 
 POLICIES = (
     "gitops-dsf-hub-scorer-writes",
@@ -122,6 +122,32 @@ def scoring_of(found: Any) -> HubScoring:
     assert found.plan.hub_scoring is not None
     scoring: HubScoring = found.plan.hub_scoring
     return scoring
+
+
+def test_a_metric_source_gives_host_headers_and_secrets(tmp_path: Path) -> None:
+    variant = {
+        "host": "https://mimir.monitoring.svc:8080",
+        "basicAuth": {"secretRef": {"name": "login"}},
+        "headers": [{"name": "X-Scope-OrgID", "value": "platform"}],
+    }
+    source = {
+        "ref": "central",
+        "params": {"query": "sum by (cluster) (up)"},
+        "clusterLabel": {"name": "cluster"},
+    }
+    scoring = scoring_of(
+        rendered(
+            tmp_path,
+            on_hub("headroom", source=source),
+            metric_source("central", variant),
+            hubScorer={"secrets": ["login"]},
+        )
+    )
+    (entry,) = scoring.configuration.summaries
+    assert entry.source_endpoint == "https://mimir.monitoring.svc:8080/api/v1/query"
+    assert entry.source_headers == (summary.Header(name="X-Scope-OrgID", value="platform"),)
+    assert entry.source_basic_auth is not None
+    assert scoring.configuration.secrets == ("login",)
 
 
 def test_it_reads_the_secrets_that_its_scorers_name_and_no_others(tmp_path: Path) -> None:

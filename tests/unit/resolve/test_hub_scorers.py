@@ -104,13 +104,57 @@ def test_a_scorer_on_the_hub_has_no_findings() -> None:
         ("by (cluster) (up)", "(up)", "DSF149", "9:22"),
         ("by (cluster) (up)", "by (cluster) (up); max(up)", "DSF149", "9:45"),
         ("{name: cluster}", "{name: cluster, claim: id.k8s.io}", "DSF151", "10:42"),
-        ("http://thanos.monitoring.svc:9090", "http://t:1\n    ref: platform", "DSF152", "9:5"),
         ("  runsOn: Hub\n", "", "DSF152", "9:5"),
     ],
 )
 def test_a_mistake_has_a_place(old: str, new: str, code: str, place: str) -> None:
     found = [str(item.position) for item in findings(scorers=changed(old, new)) if item.code == code]
     assert found == [f"scorers/s.yaml:{place}"]
+
+
+SOURCE = """\
+apiVersion: gitops-dsf.io/v1alpha1
+kind: MetricSource
+metadata: {name: platform}
+spec: {variants: [VARIANTS]}
+"""
+DEPENDS = "MetricSource platform depends on the cluster, and the hub scorer asks one store for all clusters"
+BY_REF = changed("host: http://thanos.monitoring.svc:9090", "ref: platform")
+TENANT = "headers: [{name: X-Scope-OrgID, value: a}]"
+
+
+@pytest.mark.parametrize(
+    ("variants", "expected"),
+    [
+        (f"{{host: 'http://mimir.svc', {TENANT}}}", []),
+        (
+            "{clusterSelector: {matchLabels: {env: prod}}, host: 'http://a.svc'}",
+            [DEPENDS],
+        ),
+        (
+            "{clusterSelector: {matchLabels: {env: prod}}, host: 'http://a.svc'}, {host: 'http://b.svc'}",
+            [DEPENDS],
+        ),
+        (
+            "{type: OpenTelemetry}",
+            ["source.type OpenTelemetry gives no series of a central store, and this scorer runs on the hub"],
+        ),
+    ],
+)
+def test_the_hub_scorer_asks_a_metric_source_that_is_one_for_all(variants: str, expected: list[str]) -> None:
+    found = findings(scorers=BY_REF, config=SOURCE.replace("VARIANTS", variants))
+    assert [(item.code, item.message) for item in found if item.code == "DSF152"] == [
+        ("DSF152", message) for message in expected
+    ]
+    if not expected:
+        assert found == []
+
+
+def test_secrets_of_a_metric_source_on_the_hub_are_listed() -> None:
+    variant = "{host: 'http://mimir.svc', basicAuth: {secretRef: {name: login}}}"
+    found = findings(scorers=BY_REF, config=SOURCE.replace("VARIANTS", variant))
+    assert [(item.code, str(item.position)) for item in found] == [("DSF126", "config/x.yaml:4:76")]
+    assert "Secret login of the hub is not one that scorers may use" in found[0].message
 
 
 def test_the_hub_scorer_asks_a_central_store_only() -> None:
