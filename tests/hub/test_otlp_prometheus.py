@@ -7,7 +7,10 @@ from collections.abc import Iterator
 
 import httpx
 import pytest
-from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
+from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
+from opentelemetry.sdk.metrics import Counter, MeterProvider
+from opentelemetry.sdk.metrics.export import AggregationTemporality, PeriodicExportingMetricReader
 
 from gitops_dsf.hub.metadata import Metadata
 from gitops_dsf.hub.scorers import DynamicScorer, Endpoint, Params, ScorerSpec
@@ -15,7 +18,7 @@ from gitops_dsf.hubreader.receivers import read_receivers
 from gitops_dsf.views.doctor.receivers import alternates
 from tests.hub.controlplane.processes import Processes
 from tests.hub.controlplane.waiting import wait_for
-from tests.hub.scenario.receiver import SETTINGS, Running, configured, exporting, start_receiver
+from tests.hub.scenario.receiver import NEVER, SETTINGS, Running, configured, exporting, start_receiver
 
 pytestmark = [pytest.mark.hub, pytest.mark.family("prometheus")]
 
@@ -102,6 +105,45 @@ def test_whoever_may_push_can_neither_stop_it_nor_delete_nor_write_otherwise(
     answer = httpx.request(method, f"{receiver.url}{path}", timeout=10)
     assert answer.status_code >= 400
     assert words in answer.text
+
+
+def gauge(name: str, at: float) -> bytes:
+    """A request with one data point."""
+    request = ExportMetricsServiceRequest()
+    metric = request.resource_metrics.add().scope_metrics.add().metrics.add(name=name)
+    metric.gauge.data_points.add(time_unix_nano=int(at * 1e9), as_double=1)
+    body: bytes = request.SerializeToString()
+    return body
+
+
+def test_samples_may_be_five_minutes_late(receiver: Running) -> None:
+    def push(age: float) -> httpx.Response:
+        return httpx.post(
+            f"{receiver.url}/api/v1/otlp/v1/metrics",
+            content=gauge("late", now - age),
+            headers={"Content-Type": "application/x-protobuf"},
+            timeout=10,
+        )
+
+    now = time.time()
+    assert [push(age).status_code for age in (0, 240, 120)] == [200, 200, 200]
+    too_late = push(360)
+    assert (too_late.status_code, "too old" in too_late.text) == (400, True)
+    (found,) = receiver.ask("count_over_time(late[10m])")
+    assert found["value"][1] == "3"
+
+
+def test_deltas_are_refused(receiver: Running) -> None:
+    exporter = OTLPMetricExporter(
+        endpoint=f"{receiver.url}/api/v1/otlp/v1/metrics",
+        preferred_temporality={Counter: AggregationTemporality.DELTA},
+    )
+    reader = PeriodicExportingMetricReader(exporter, export_interval_millis=NEVER)
+    provider = MeterProvider(metric_readers=[reader], shutdown_on_exit=False)
+    provider.get_meter("test").create_counter("deltas").add(3)
+    provider.force_flush()
+    provider.shutdown()
+    assert receiver.ask("deltas_total") == []
 
 
 def test_doctor_finds_a_series_of_two_collectors(receiver: Running) -> None:

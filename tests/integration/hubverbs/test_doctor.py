@@ -90,6 +90,22 @@ def test_json_says_the_same(bare: ApiServer, run: Run) -> None:
     assert abs(found["hub"]["clockOffsetSeconds"]) < 30
 
 
+def test_a_receiver_that_is_named_is_read(serve: Serve, run: Run) -> None:
+    """Nothing answers as a receiver here; tests/hub reads a real one."""
+    hub = serve()
+    ran = run(hub, "doctor", "--receiver", "cluster1=http://127.0.0.1:9", "--format", "json")
+    (found,) = [item for item in json.loads(ran.stdout)["findings"] if item["check"] == "otlp-receivers"]
+    assert found["state"] == "unknown"
+    assert found["message"].startswith("receiver of cluster1: http://127.0.0.1:9 cannot be read: ")
+
+
+@pytest.mark.parametrize("wrong", ["cluster1", "=http://127.0.0.1:9", "cluster1=127.0.0.1:9"])
+def test_a_receiver_needs_a_cluster_and_a_url(serve: Serve, run: Run, wrong: str) -> None:
+    ran = run(serve(), "doctor", "--receiver", wrong)
+    assert ran.returncode == 2
+    assert f"{wrong} is not CLUSTER=URL, such as cluster1=http://127.0.0.1:19090" in ran.stderr
+
+
 def test_a_clock_that_is_off_is_a_warning_that_strict_takes_seriously(bare: ApiServer, run: Run) -> None:
     bare.ahead = 120
     line = next(line for line in run(bare, "doctor").stdout.splitlines() if " clock " in line)
