@@ -246,4 +246,4 @@ def test_a_lock_wins_and_the_pages_say_so() -> None:
         (DOCS / page).read_text(encoding="utf-8") for page in ("concepts.md", "reference/dynamicscorer.md")
     )
     assert "each field that it sets overrides the scorer's" in concepts
-    assert "as locked in locks/, wins field by field" in reference
+    assert "as recorded in locks/, overrides this file" in reference
