@@ -81,11 +81,13 @@ class MiddleOfRange(random.Random):
 
 
 @asynccontextmanager
-async def publishing(store: Store, metrics: Metrics | None = None) -> AsyncIterator[Publication]:
+async def publishing(
+    store: Store, metrics: Metrics | None = None, *, ttl: float = TTL
+) -> AsyncIterator[Publication]:
     publication = Publication(
         scorer=Summary(name="cpu", score_name="cpu_score"),
         store=store,
-        rule=Rule(deadband=2, min_interval=LEAST, ttl=TTL, jitter=0),
+        rule=Rule(deadband=2, min_interval=LEAST, ttl=ttl, jitter=0),
         metrics=(metrics or Metrics(cluster="c1")).of("cpu-score"),
         rng=MiddleOfRange(),
     )
@@ -173,6 +175,34 @@ async def test_the_hub_is_not_read_before_there_are_scores() -> None:
         publication.offer({"a": 10})
         await publication.wait_until_handled()
         assert (store.reads, len(store.writes)) == (1, 1)
+
+
+async def test_without_scores_nothing_is_waited_for() -> None:
+    async with publishing(Store()) as publication:
+        await asyncio.wait_for(publication.wait_until_handled(), timeout=1)
+
+
+async def test_pauses_grow_to_two_minutes() -> None:
+    """With a TTL that allows longer ones."""
+    store = Store()
+    store.fault = PublishError("away", reason=Reason.UNREACHABLE)
+    async with publishing(store, ttl=86_400) as publication:
+        publication.offer({"a": 10})
+        await asyncio.sleep(3600)
+        before = store.reads
+        await asyncio.sleep(1200)
+        assert store.reads - before == 10
+
+
+async def test_a_pause_that_the_hub_asks_for_is_kept() -> None:
+    store = Store()
+    store.fault = PublishError("not now", reason=Reason.THROTTLED, retry_after=100)
+    async with publishing(store) as publication:
+        publication.offer({"a": 10})
+        await asyncio.sleep(99)
+        assert store.reads == 1
+        await asyncio.sleep(2)
+        assert store.reads == 2
 
 
 async def test_scores_that_were_withdrawn_during_the_first_read_cost_no_second_one() -> None:

@@ -42,6 +42,17 @@ def test_scores_that_expire_sooner_are_written_again_sooner() -> None:
     assert decide({"a": 50}, published, rule=RULE) == Decision(at=1150, changed=False)
 
 
+def test_one_of_several_scores_that_changes_is_enough() -> None:
+    assert changed({"a": 50, "b": 10}, {"a": 60, "b": 10}, deadband=2)
+    assert not changed({"a": 51, "b": 10}, {"a": 50, "b": 11}, deadband=2)
+
+
+def test_the_ttl_of_the_scorer_counts_before_the_default() -> None:
+    scorer = Summary(name="n", score_name="s", scoring_interval=60, score_ttl_seconds=1200)
+    assert Rule.of(scorer, jitter=0.0).ttl == 1200
+    assert Rule.of(Summary(name="n", score_name="s", scoring_interval=60), jitter=0.0).ttl == 900
+
+
 def test_no_scores_are_equal_to_no_scores() -> None:
     assert not changed({}, {}, deadband=0)
 

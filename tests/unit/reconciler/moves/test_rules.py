@@ -163,7 +163,9 @@ def test_the_best_health_counts_from_the_decision_on() -> None:
     assert best.observe("other", 1.0, [copy("a", **BAD)]) == {"uid-a": 1}
     assert best.observe("set", 2.0, [copy("a", **BAD)]) == {"uid-a": 1}, "another decision"
     best.observe("set", 2.0, [copy("a")])
+    best.observe("other", 1.0, [copy("a")])
     best.keep_only({"other"})
+    assert best.observe("other", 1.0, [copy("a", **BAD)]) == {"uid-a": 3}, "kept"
     assert best.observe("set", 2.0, [copy("a", **BAD)]) == {"uid-a": 1}, "forgotten"
 
 
@@ -178,6 +180,30 @@ def test_a_cluster_that_ocm_does_not_see_neither_counts_nor_loses_its_copy() -> 
     (verdict,) = evaluate(state("b", copy("a"), copy("b"), unreachable=frozenset("b"), overdue=True))
     assert verdict.action is Action.WAIT
     assert verdict.message == "the time-out is over, and still web-b is on a cluster that OCM does not reach"
+
+
+def test_a_deletion_relies_on_copies_of_decided_clusters_first() -> None:
+    [verdict] = [
+        found for found in evaluate(state("yz", *map(copy, "abyz"))) if found.action is Action.DELETE
+    ]
+    assert verdict.copy.cluster == "a"
+    assert [item.cluster for item in verdict.relies_on] == ["y", "z", "b"]
+
+
+def test_a_cluster_that_returned_keeps_its_copy() -> None:
+    found = evaluate(state("b", copy("a"), copy("b"), returned=frozenset("a")))
+    assert short(found) == {"a": "wait ClusterReturned"}
+    assert short(evaluate(state("b", copy("a"), copy("b"), returned=frozenset("b")))) == {
+        "a": "delete Healthy"
+    }
+
+
+def test_enough_copies_outside_of_the_decision_are_not_enough() -> None:
+    copies = (copy("a"), copy("b"), copy("c", **BAD))
+    assert short(evaluate(state("c", *copies))) == {
+        "a": "wait NewCopyNotHealthy",
+        "b": "wait NewCopyNotHealthy",
+    }
 
 
 def test_a_failing_copy_is_not_given_up_for_one_on_a_cluster_that_ocm_does_not_reach() -> None:
