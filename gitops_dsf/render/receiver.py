@@ -98,6 +98,8 @@ def container(settings: OpenTelemetry, *, pull_policy: str, log_format: str) -> 
             f"--web.listen-address=:{RECEIVER_PORT}",
             "--web.enable-otlp-receiver",
             "--web.max-connections=64",
+            # Whoever may push could hold all connections; Prometheus' own limit is 5 minutes.
+            "--web.read-timeout=1m",
             # A single query may take about 80 MB.
             "--query.max-samples=5000000",
             "--query.max-concurrency=4",
