@@ -15,6 +15,9 @@ from gitops_dsf.resolve.types import RawDocument
 def delivery(plan: Plan) -> Iterator[Object]:
     """A Placement and its ApplicationSet are in one wave. A later ApplicationSet would only miss its first
     poll.
+
+    Everything in another namespace than Argo CD's is in the last wave. Such a namespace belongs to somebody
+    else and may be missing, and a wave that fails holds back the waves after it.
     """
     namespace = plan.repository.spec.argocd.namespace
     yield from decision_readers(namespace)
@@ -22,7 +25,8 @@ def delivery(plan: Plan) -> Iterator[Object]:
         for name in plan.placement_namespaces:
             yield from decision_rights(plan.repository, namespace=name)
     for item in plan.bindings:
-        yield binding(item.cluster_set, namespace=item.namespace)
+        wave = Wave.BINDINGS if item.namespace == namespace else Wave.DECISIONS
+        yield binding(item.cluster_set, namespace=item.namespace, wave=wave)
     for each in plan.placements:
         yield placement(each)
     for app in plan.applications:

@@ -6,14 +6,14 @@ from gitops_dsf.repository.model.ranking import DecisionGroups, Toleration
 from gitops_dsf.resolve.types import ResolvedPlacement, ResolvedScore
 
 
-def binding(cluster_set: str, *, namespace: str) -> Object:
+def binding(cluster_set: str, *, namespace: str, wave: Wave) -> Object:
     """Allows Placements of a namespace to choose from a set. OCM's webhook requires both names
     to be equal.
     """
     return {
         "apiVersion": "cluster.open-cluster-management.io/v1beta2",
         "kind": "ManagedClusterSetBinding",
-        "metadata": metadata(name=cluster_set, namespace=namespace, wave=Wave.BINDINGS),
+        "metadata": metadata(name=cluster_set, namespace=namespace, wave=wave),
         "spec": {"clusterSet": cluster_set},
     }
 

@@ -39,6 +39,7 @@ from tests.hub.scenario.fleet import (
     write_fleet,
 )
 from tests.hub.scenario.installation import ADDON, SCORE, WORK, Installation
+from tests.hub.scenario.placements import PLACEMENT
 from tests.hub.scenario.spokeagent import DEPLOYMENT
 
 pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd"), pytest.mark.timeout(400)]
@@ -443,6 +444,48 @@ def test_an_empty_decision_deletes_no_application(synced: Synced) -> None:
     finally:
         synced.installation.label_clusters()
     wait_for(synced.decision, what="OCM decides again")
+
+
+def test_a_consumers_namespace_that_is_missing_holds_back_nothing_else(synced: Synced) -> None:
+    """A ScoredPlacement in it waits; what the same commit changes for applications does not."""
+    training = {
+        "apiVersion": "gitops-dsf.io/v1alpha1",
+        "kind": "ScoredPlacement",
+        "metadata": {"name": "training", "namespace": "later"},
+        "spec": {"placement": {"clusterSets": ["synced"]}, "scores": [{"scorer": SCORER}]},
+    }
+    path = synced.fleet.root / f"apps/{GUESTBOOK}.yaml"
+    guestbook = path.read_text(encoding="utf-8")
+    labelled = yaml.safe_load(guestbook)
+    labelled["metadata"]["labels"] = {"round": "two"}
+    synced.fleet.write(f"apps/{GUESTBOOK}.yaml", labelled)
+    synced.fleet.write("apps/training.yaml", training)
+    synced.fleet.render()
+    for _, item in synced.fleet.objects("argocd"):
+        if item["kind"] == "AppProject":
+            synced.hub.apply(item)
+    head = synced.commit("Place the training, too")
+    wait_for(
+        lambda: (
+            synced.hub.get(PLACEMENT, GUESTBOOK, namespace="argocd")["metadata"]["labels"].get("round")
+            == "two"
+        ),
+        what="the application's Placement is as git says",
+        seen=lambda: state(synced.hub, "gitops-dsf-delivery"),
+    )
+    wait_for(
+        lambda: 'namespaces "later" not found' in state(synced.hub, "gitops-dsf-delivery").message,
+        what="Argo CD says what is missing",
+        seen=lambda: state(synced.hub, "gitops-dsf-delivery"),
+    )
+    assert synced.hub.find(PLACEMENT, "training", namespace="later") is None
+    synced.hub.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "later"}})
+    synced.settled(head)
+    assert synced.hub.find(PLACEMENT, "training", namespace="later") is not None
+    path.write_text(guestbook, encoding="utf-8")
+    (synced.fleet.root / "apps/training.yaml").unlink()
+    synced.settled(synced.commit("Place the training no longer"))
+    assert synced.hub.find(PLACEMENT, "training", namespace="later") is None
 
 
 def test_while_git_is_away_nothing_changes(synced: Synced) -> None:

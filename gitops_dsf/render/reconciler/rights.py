@@ -92,7 +92,8 @@ def decision_rights(repository: FleetRepository, *, namespace: str) -> Iterator[
     """Role and binding in the namespace of a ScoredPlacement. They are rendered beside the Placement, because
     a namespace that does not exist must not hold back the reconciler.
     """
-    yield from _role(f"{NAME}-decisions", namespace, [DECISIONS.rule], repository)
+    name = f"{NAME}-decisions"
+    yield from _role(name, namespace, [DECISIONS.rule], repository, wave=Wave.DECISIONS)
 
 
 def _rules(where: Where) -> list[Object]:
@@ -100,19 +101,24 @@ def _rules(where: Where) -> list[Object]:
 
 
 def _role(
-    name: str, namespace: str | None, rules: list[Object], repository: FleetRepository
+    name: str,
+    namespace: str | None,
+    rules: list[Object],
+    repository: FleetRepository,
+    *,
+    wave: Wave = Wave.ADDON,
 ) -> Iterator[Object]:
     kind = "ClusterRole" if namespace is None else "Role"
     yield {
         "apiVersion": f"{RBAC}/v1",
         "kind": kind,
-        "metadata": metadata(name=name, namespace=namespace, wave=Wave.ADDON),
+        "metadata": metadata(name=name, namespace=namespace, wave=wave),
         "rules": rules,
     }
     yield {
         "apiVersion": f"{RBAC}/v1",
         "kind": f"{kind}Binding",
-        "metadata": metadata(name=name, namespace=namespace, wave=Wave.ADDON),
+        "metadata": metadata(name=name, namespace=namespace, wave=wave),
         "roleRef": {"apiGroup": RBAC, "kind": kind, "name": name},
         "subjects": [{"kind": "ServiceAccount", "name": NAME, "namespace": repository.spec.hub_namespace}],
     }

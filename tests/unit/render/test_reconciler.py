@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from gitops_dsf.cli import reconcile
+from gitops_dsf.hub.names import SYNC_WAVE
 from gitops_dsf.reconciler.lease import LEASE
 from gitops_dsf.reconciler.settings import Settings
 from gitops_dsf.render.reconciler import DECISIONS, RIGHTS, Where, rights
@@ -306,6 +307,10 @@ class TestRights:
             f"delivery/role.{NAME}-decisions_in_kueue-system.yaml": [DECISIONS.rule],
             f"delivery/rolebinding.{NAME}-decisions_in_kueue-system.yaml": None,
         }
+        in_its_namespace = [
+            item for item in found.values() if item["metadata"].get("namespace") == "kueue-system"
+        ]
+        assert {item["metadata"]["annotations"][SYNC_WAVE] for item in in_its_namespace} == {"5"}
         deployment = found[f"reconciler/deployment.{NAME}.yaml"]
         args = container({f"Deployment/{NAME}": deployment})["args"]
         assert [arg for arg in args if "namespace=" in arg] == [

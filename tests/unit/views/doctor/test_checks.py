@@ -111,6 +111,10 @@ def misplaced(**states: str) -> list[Object]:
     return without("Placement", item)
 
 
+def elsewhere(**states: str) -> Object:
+    return {**placement("training", "cpu", namespace="kueue-system"), "status": conditions(**states)}
+
+
 def refused() -> list[Object]:
     item = application("guestbook", "cluster1")
     item["status"]["conditions"] = [
@@ -599,6 +603,12 @@ WRONG: dict[str, tuple[str, str, str, Given]] = {
         "warning",
         "too few clusters: Told: told",
         lambda: facts(hub=misplaced(PlacementSatisfied="False")),
+    ),
+    "a Placement in the namespace of another consumer": (
+        "placements",
+        "warning",
+        "Placement kueue-system/training has too few clusters: Told: told",
+        lambda: facts(hub=[*fleet(), elsewhere(PlacementSatisfied="False")]),
     ),
     "an ApplicationSet that fails": (
         "applicationsets",
