@@ -14,10 +14,14 @@ from referencing.jsonschema import DRAFT202012
 
 from dsf_wire.summary import (
     UPSTREAM_KEYS,
+    BasicAuth,
+    ClientCertificate,
     ConfigMapRef,
     EndpointAuth,
+    Header,
     PublishRule,
     ScoreRange,
+    SecretRef,
     Summary,
     decode,
     encode,
@@ -389,6 +393,13 @@ def test_what_is_written_on_the_wire_satisfies_its_schema() -> None:
         score_aggregation="Mean",
         score_ttl_seconds=900,
         publish=PublishRule(deadband=2, min_interval_seconds=60),
+        source_ref="platform",
+        source_headers=(
+            Header(name="X-Scope-OrgID", value="a"),
+            Header(name="X-Api-Key", secret_ref=SecretRef(name="s", key="k")),
+        ),
+        source_basic_auth=BasicAuth(name="s", username_key="u", password_key="p"),
+        source_client_certificate=ClientCertificate(name="s", certificate_key="c", private_key_key="k"),
         source_auth=auth,
         scoring_auth=auth,
     )
