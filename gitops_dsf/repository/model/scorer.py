@@ -174,8 +174,8 @@ class DynamicScorerSpec(Authored):
     config_url: Annotated[str, Field(alias="configURL")] = ""
     """The scoring API's /config page as the hub sees it. Required unless scoring.type is Query."""
     config_sync_mode: Literal["Full", "None"] | None = None
-    """Full: each field of the scoring API's /config, as recorded in locks/, overrides this file. None: only
-    this file counts. Required unless scoring.type is Query.
+    """Full: each field that the scoring API's /config sets, as recorded in locks/, overrides this file. None:
+    only this file counts. Required unless scoring.type is Query.
     """
     location: Literal["Internal", "External"] = "Internal"
     """Whether the scoring API runs inside the fleet."""
