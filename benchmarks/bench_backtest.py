@@ -1,0 +1,179 @@
+"""How long a backtest takes: `python benchmarks/bench_backtest.py`.
+
+Two weeks of 100 clusters, 3 scorers each minute and 50 applications: at most 20 s and 300 MB, read from a
+store on loopback that another process plays. The floor is decoding the same answers and doing nothing with
+them. Exits with 1 when a target is missed.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.parse import parse_qs
+
+import numpy as np
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+
+from benchmarks.measure import HEAD, Row, best  # noqa: E402 - the benchmark also runs as a script
+
+CLUSTERS, SCORERS, APPLICATIONS, DAYS = 100, 3, 50, 14
+END = 1_780_272_000
+STEP = 60
+OCM = "cluster.open-cluster-management.io"
+
+
+def fleet(root: Path) -> Path:
+    """A fleet repository of the size of the benchmark."""
+    for folder in ("clusters", "scorers", "apps"):
+        (root / folder).mkdir(parents=True)
+    init = [
+        sys.executable,
+        "-m",
+        "gitops_dsf",
+        "init",
+        str(root / "made"),
+        "--git-url",
+        "https://git.example.com/f.git",
+    ]
+    subprocess.run(init, check=True, capture_output=True)
+    (root / "gitops-dsf.yaml").write_text((root / "made" / "gitops-dsf.yaml").read_text())
+    clusters = [
+        f"apiVersion: {OCM}/v1\nkind: ManagedCluster\n"
+        f"metadata: {{name: c{number:03}, labels: {{{OCM}/clusterset: all}}}}\n"
+        "spec: {hubAcceptsClient: true}\n"
+        for number in range(CLUSTERS)
+    ]
+    members = f"apiVersion: {OCM}/v1beta2\nkind: ManagedClusterSet\nmetadata: {{name: all}}\n"
+    (root / "clusters" / "all.yaml").write_text("---\n".join([*clusters, members]))
+    for number in range(SCORERS):
+        (root / "scorers" / f"s{number}.yaml").write_text(
+            "apiVersion: dynamic-scoring.open-cluster-management.io/v1alpha1\nkind: DynamicScorer\n"
+            f"metadata: {{name: s{number}}}\nspec:\n  description: x\n"
+            "  source: {type: Prometheus, host: 'http://p.m.svc:9090', params: {query: avg(up)}}\n"
+            f"  scoring: {{type: Query, params: {{name: s{number}, interval: {STEP}}}}}\n"
+            "  scoreRange: {min: 0, max: 100}\n"
+        )
+    for number in range(APPLICATIONS):
+        scores = ", ".join(f"{{scorer: s{each}, weight: 1}}" for each in range(1 + number % SCORERS))
+        (root / "apps" / f"a{number:02}.yaml").write_text(
+            "apiVersion: gitops-dsf.io/v1alpha1\nkind: ScoredApplication\n"
+            f"metadata: {{name: a{number:02}}}\nspec:\n"
+            f"  placement: {{clusterSets: [all], numberOfClusters: {1 + (number % 5 == 0)}}}\n"
+            f"  scores: [{scores}]\n"
+            "  stickiness: 10\n  application:\n"
+            "    source: {repoURL: 'https://git.example.com/a.git', path: d, targetRevision: main}\n"
+            "    destinationNamespace: a\n"
+        )
+    return root
+
+
+class Store(BaseHTTPRequestHandler):
+    """Answers range queries from random walks. Nothing is kept between two questions."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self) -> None:
+        form = parse_qs(self.rfile.read(int(self.headers["Content-Length"])).decode())
+        name = form["query"][0].split('ds_score_name="')[1].split('"')[0]
+        first, last = (float(form[key][0]) for key in ("start", "end"))
+        times = np.arange(round((last - first) / STEP) + 1) * STEP + first
+        rng = np.random.default_rng(int(first) + int(name[1:]))
+        rows = []
+        for number in range(CLUSTERS):
+            wave = 50 + 15 * np.sin(times / 20_000 + number) + rng.normal(0, 3, len(times))
+            values = ",".join(f'[{at:.0f},"{value:.2f}"]' for at, value in zip(times, wave, strict=True))
+            rows.append(f'{{"metric":{{"ds_cluster":"c{number:03}"}},"values":[{values}]}}')
+        body = (
+            '{"status":"success","data":{"resultType":"matrix","result":[' + ",".join(rows) + "]}}"
+        ).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *args: object) -> None:
+        """A benchmark prints only its table."""
+
+
+def decoding(url: str) -> None:
+    """The floor: asks the same questions and decodes the answers."""
+    import asyncio
+
+    from gitops_dsf.backtest.rawscores import query_of
+    from gitops_dsf.metricstore.client import MetricStore
+
+    async def read() -> None:
+        async with MetricStore(url) as store:
+            for number in range(SCORERS):
+                start, count = END - DAYS * 86_400, DAYS * 86_400 // STEP
+                async for _ in store.pages(query_of(f"s{number}"), start=start, step=STEP, count=count):
+                    pass
+
+    asyncio.run(read())
+
+
+def main() -> int:
+    if sys.argv[1:2] == ["serve"]:
+        with ThreadingHTTPServer(("127.0.0.1", 0), Store) as server:
+            print(server.server_port, flush=True)
+            server.serve_forever()
+    if sys.argv[1:2] == ["decode"]:
+        decoding(sys.argv[2])
+        return 0
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        subprocess.Popen([sys.executable, __file__, "serve"], stdout=subprocess.PIPE, text=True) as server,
+    ):
+        try:
+            assert server.stdout is not None
+            url = f"http://127.0.0.1:{int(server.stdout.readline())}"
+            root = fleet(Path(folder) / "fleet")
+            end = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(END))
+            verb = [
+                sys.executable,
+                "-m",
+                "gitops_dsf",
+                "backtest",
+                str(root),
+                "--prometheus",
+                url,
+                "--to",
+                end,
+            ]
+            floor = best([sys.executable, __file__, "decode", url], repeats=1)
+            rows = [
+                Row(what="floor: the answers decoded and nothing done", cost=floor),
+                Row(
+                    what="100 clusters, 3 scorers, 50 applications",
+                    cost=best([*verb, "--format", "json"], repeats=1),
+                    seconds=20,
+                    megabytes=300,
+                ),
+                Row(
+                    what="the same, one application with one scorer",
+                    cost=best([*verb, "--placement", "a00"], repeats=1),
+                ),
+                Row(
+                    what="one application, advice on every stickiness",
+                    cost=best([*verb, "--placement", "a00", "--advise"], repeats=1),
+                ),
+            ]
+        finally:
+            server.terminate()
+    print(HEAD)
+    for row in rows:
+        print(row.line())
+    ratio = rows[1].cost.cpu / floor.cpu
+    print(json.dumps({"cpu of the whole backtest over decoding": round(ratio, 2)}))
+    return int(any(row.missed for row in rows))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
