@@ -1538,6 +1538,75 @@ def _upstream() -> Iterator[tuple[str, Documents]]:
         yield f"upstream: mask {mask}", upstream(BARE, config=masks(mask))
 
 
+def _more() -> Iterator[tuple[str, Documents]]:
+    for text in (
+        "nodes",
+        "cpu_available_ratio",
+        "nodes; cpu_available_ratio",
+        "; ".join(["nodes"] * 100),
+        "; ".join(["nodes"] * 101),
+    ):
+        measured = source(f"type: Kubernetes, params: {{query: '{text}'}}")
+        yield f"measures {text[:40]}, {text.count(';')} semicolons", {"scorers": measured}
+        yield (
+            f"measures {text[:40]}, {text.count(';')} semicolons, by node",
+            {"scorers": below("scoreDimensionFormat: '${node}'", measured)},
+        )
+    for text in ("k8s.pod.cpu", "sum(k8s.pod.cpu)", "up.", "up{a.b='c'}"):
+        yield f"PromQL: {text}", {"scorers": asking(text.replace("'", '"'))}
+    for kind in ("API", "Query"):
+        yield (
+            f"upstream: scoring.type {kind}",
+            {
+                "settings": UPSTREAM,
+                "scorers": BARE.replace("scoring: {", f"scoring: {{type: {kind}, "),
+            },
+        )
+    nameless = second().replace("name: gpu_score, ", "")
+    for name in ("gpu", "gpuu"):
+        yield (
+            f"a mask of {name} beside a scorer without a score name",
+            {
+                "config": masks(f"{{clusterName: prod-1, scoreName: {name}}}"),
+                "scorers": both(SCORER, nameless),
+            },
+        )
+    yield (
+        "a Placement and a scorer whose selector has a mistake",
+        {
+            "scorers": below("clusterSelector: {matchLabels: {env: 'a b'}}"),
+            "apps": policy(add_on()).replace("spec: {", "spec: {clusterSets: [global], "),
+        },
+    )
+    spec = source(
+        "host: 'http://[', auth: {tokenSecretRef: {name: t, key: k}}, params: {query: up, range: 60, step: 60}",
+        FULL,
+    )
+    for url in ("http://[", "http://[a"):
+        yield (
+            f"a lock that moves a source from no URL to {url} with a token",
+            {"scorers": spec, "locks": LOCK.replace("config: {}", f"config: {{source: {{host: '{url}'}}}}")},
+        )
+    yield "scores of any value in a Placement", {"scorers": BARE, "apps": policy(add_on())}
+    for text in (
+        "clusterSets: [{a: b}]",
+        "clusterSets: {a: b}",
+        "numberOfClusters: {a: b}",
+        "tolerations: [{key: {a: b}}]",
+    ):
+        yield f"Placement with {text}", {"apps": placement(f"{{{text}}}")}
+    for new in ("name: ''", "name: null"):
+        yield f"score with {new}", {"scorers": SCORER.replace("name: cpu_score", new)}
+    yield "a Placement for null", {"apps": selector("null"), "clusters": many_of(101)}
+    yield (
+        "a Placement of all clusters for null",
+        {
+            "apps": selector("null").replace("spec: {", "spec: {clusterSets: [global], "),
+            "clusters": many_of(101),
+        },
+    )
+
+
 def _others() -> Iterator[tuple[str, Documents]]:
     digests = settings("requireImageDigests: true")
     yield "images without digests", {"settings": digests}
@@ -1587,6 +1656,7 @@ CASES: Mapping[str, Documents] = dict(
         _urls,
         _metric_sources,
         _upstream,
+        _more,
         _others,
     )
     for case in group()
