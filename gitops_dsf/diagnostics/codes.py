@@ -130,7 +130,7 @@ NO_IDENTITY = _warning("DSF151", "cluster that no series can name")
 WRONG_PLACE = _error("DSF152", "setting that does not fit where the scorer runs")
 LARGE_HUB_CONFIG = _error("DSF153", "configuration of the hub scorer larger than a ConfigMap takes")
 RECEIVER_MISSING = _error("DSF154", "OpenTelemetry source that no receiver serves")
-RECEIVER_ADDRESS = _error("DSF155", "address of the OpenTelemetry receiver")
+RECEIVER_FIELD = _error("DSF155", "field that the OpenTelemetry receiver does not use")
 IMAGE_WITHOUT_DIGEST = _error("DSF157", "image without a digest")
 
 UNKNOWN_CLUSTER = _error("DSF201", "mask for an unknown cluster")

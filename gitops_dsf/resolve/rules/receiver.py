@@ -29,14 +29,21 @@ def receivers_are_set_up(context: Context) -> Iterator[Diagnostic]:
         yield codes.RECEIVER_MISSING.at(position, message, hint)
 
 
-def receivers_have_no_address(context: Context) -> Iterator[Diagnostic]:
-    """The agent asks the receiver over loopback, without credentials."""
+def receivers_need_no_more(context: Context) -> Iterator[Diagnostic]:
+    """The agent asks the receiver over loopback, without credentials, and the receiver is a Prometheus."""
+    for scorer in {item.scorer.name: item.scorer for item in context.each_variant if item.is_pushed}.values():
+        dialect = scorer.value.spec.source.dialect
+        if dialect != "PromQL":
+            message = f"source.dialect is {dialect}, and the receiver is a Prometheus: it reads PromQL only"
+            yield codes.RECEIVER_FIELD.at(
+                scorer.at("spec", "source", "dialect"), message, "write PromQL, and remove dialect"
+            )
     for document, place in _pushed(context):
         for field in ADDRESS:
             path = (*place, field)
             if document.has(path):
                 message = f"{field} has no effect: the agent asks the receiver in its own pod"
-                yield codes.RECEIVER_ADDRESS.at(
+                yield codes.RECEIVER_FIELD.at(
                     document.key_at(path), message, "remove it, or write type: Prometheus"
                 )
 

@@ -85,7 +85,7 @@ RULES: Final[tuple[Rule, ...]] = (
     measures.sources_need_no_address,
     measures.histories_fit_into_memory,
     receiver.receivers_are_set_up,
-    receiver.receivers_have_no_address,
+    receiver.receivers_need_no_more,
     metric_sources.headers_can_be_sent,
     metric_sources.certificates_are_shown,
     hub_scoring.hub_scorers_know_their_clusters,

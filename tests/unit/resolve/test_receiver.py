@@ -75,6 +75,17 @@ def test_a_variant_has_no_address_either() -> None:
     assert [(code, line) for code, line, _, _ in found if code == "DSF155"] == [("DSF155", 9)]
 
 
+@pytest.mark.parametrize("dialect", ["MetricsQL", "Other"])
+def test_the_receiver_reads_promql(dialect: str) -> None:
+    found = said(settings=RECEIVER, scorers=asking(more=f"\n    dialect: {dialect}"))
+    assert [(line, message) for code, line, message, _ in found if code == "DSF155"] == [
+        (11, f"source.dialect is {dialect}, and the receiver is a Prometheus: it reads PromQL only")
+    ]
+    by_reference = referring().replace("params:", f"dialect: {dialect}, params:", 1)
+    codes = [item[0] for item in said(settings=RECEIVER, scorers=by_reference, config=SOURCE)]
+    assert codes.count("DSF155") == 1
+
+
 def test_upstreams_add_on_has_no_receiver() -> None:
     scorers = asking().replace("  scoreRange: {min: 0, max: 1}\n", "")
     ((code, line, message, _),) = said(settings=UPSTREAM, scorers=scorers)
