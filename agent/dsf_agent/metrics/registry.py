@@ -133,6 +133,12 @@ class Metrics:
             [*one, "state"],
             registry=registry,
         )
+        self.sources = Gauge(
+            f"{PREFIX}_source_info",
+            "Always 1: the MetricSource that a scorer names.",
+            [*one, "source"],
+            registry=registry,
+        )
         self.missing = MissingClusters()
         registry.register(self.missing)
         self.bytes = Counter(
@@ -212,6 +218,7 @@ class Metrics:
             self.series,
             self.defaults,
             self.clusters,
+            self.sources,
             self.bytes,
             self.warnings,
             self.publishes,
@@ -227,6 +234,12 @@ class ScorerMetrics:
         self._name = score_name
         for status in ("success", "failure"):
             metrics.requests.labels(score_name, status)
+
+    def names_source(self, source: str | None) -> None:
+        """Shows which MetricSource the scorer names now, if any."""
+        self._all.sources.remove_by_labels({"score_name": self._name})
+        if source:
+            self._all.sources.labels(self._name, source).set(1)
 
     @contextmanager
     def stage(self, stage: Stage) -> Iterator[None]:

@@ -110,6 +110,7 @@ class Scheduler:
         self._running.clear()
 
     def _start(self, scorer: Summary, *, longest: float) -> None:
+        self._metrics.of(scorer.score_name).names_source(scorer.source_ref)
         splay = stable_fraction(self._cluster, scorer.score_name, "splay") * min(
             longest, scorer.scoring_interval
         )

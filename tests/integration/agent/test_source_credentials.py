@@ -4,6 +4,7 @@ agent runs, and never shown.
 
 import base64
 import logging
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from tests.support.agent.certificates import Authority
 from tests.support.agent.configmap import ConfigMapVolume, entry
 from tests.support.agent.http import HttpFake, Reply, Seen
 from tests.support.agent.hub import HubFake, kubeconfig
-from tests.support.agent.running import running
+from tests.support.agent.running import RunningAgent, running
 from tests.support.waiting import until
 
 BASIC = {"name": "login", "usernameKey": "username", "passwordKey": "password"}
@@ -224,3 +225,32 @@ async def test_without_its_certificate_a_source_is_not_asked(tmp_path: Path) -> 
             await until(lambda: agent.scorer()["reason"] in {"tls", "connection_lost"}, what="refused")
     assert source.seen == []
     assert scoring.seen == []
+
+
+async def test_a_metric_names_the_source_that_a_scorer_names_now(tmp_path: Path) -> None:
+    spoke, volume = HubFake(), ConfigMapVolume(tmp_path / "config")
+    async with (
+        HttpFake(spoke) as api_server,
+        HttpFake(prometheus(series(1))) as source,
+        HttpFake(scores(5.0)) as scoring,
+    ):
+        plain = entry("cpu", scoring=scoring.url, source=source.url)
+
+        def shown(name: str) -> str:
+            return f'gitops_dsf_agent_source_info{{score_name="cpu-score",source="{name}"}}'
+
+        volume.put({**plain, "sourceRef": "old"})
+        async with running(*flags(volume, tmp_path / "out", api_server, tmp_path)) as agent:
+            await until(agent_shows(agent, shown("old")), what="the first source")
+            volume.put({**plain, "sourceRef": "new"})
+            await until(agent_shows(agent, shown("new")), what="the second source")
+            assert shown("old") not in await agent.samples()
+            volume.put(plain)
+            await until(agent_shows(agent, shown("new"), absent=True), what="no source")
+
+
+def agent_shows(agent: RunningAgent, sample: str, *, absent: bool = False) -> Callable[[], Awaitable[bool]]:
+    async def look() -> bool:
+        return (sample in await agent.samples()) is not absent
+
+    return look
