@@ -66,11 +66,14 @@ def run(args: argparse.Namespace) -> int:
 
 def _facts(resolved: "Resolved") -> str:
     from gitops_dsf.cli.report import count
+    from gitops_dsf.repository.model.scored_placement import ScoredPlacementSpec
     from gitops_dsf.resolve.hub_writes import writes_per_second
 
     scorers = (*resolved.scorers, *resolved.open_scorers)
+    shared = [item for item in resolved.placements if isinstance(item.ranking, ScoredPlacementSpec)]
     sizes = (("cluster", resolved.clusters), ("scorer", scorers), ("application", resolved.applications))
     holds = ", ".join(count(len(items), noun) for noun, items in sizes)
+    holds += f", {count(len(shared), 'ScoredPlacement')}" if shared else ""
     return f"{holds}; about {writes_per_second(resolved):.3g} score writes per second on the hub"
 
 

@@ -111,7 +111,7 @@ def read_application_set(raw: bytes | msgspec.Raw) -> ApplicationSet:
         name=meta.name,
         namespace=meta.namespace or "",
         uid=meta.uid,
-        placements=frozenset(_followed(item.spec.generators)),
+        placements=frozenset(placements_followed(item.spec.generators)),
         asked=REFRESH_ANNOTATION in (meta.annotations or {}),
         handover=handover,
         obstacle=obstacle,
@@ -169,9 +169,10 @@ def _seconds(text: str) -> float:
     return float(text) if text.isascii() and text.isdigit() and int(text) > 0 else TIMEOUT_SECONDS
 
 
-def _followed(value: Any) -> list[str]:  # noqa: ANN401 - any JSON
+def placements_followed(value: Any) -> list[str]:  # noqa: ANN401 - any JSON
+    """Names of the Placements that generators follow, nested ones (matrix, merge) included."""
     if isinstance(value, list):
-        return [name for each in value for name in _followed(each)]
+        return [name for each in value for name in placements_followed(each)]
     if not isinstance(value, dict):
         return []
     found = []
@@ -183,5 +184,5 @@ def _followed(value: Any) -> list[str]:  # noqa: ANN401 - any JSON
                 if term.get("key") == PLACEMENT_LABEL and term.get("operator") == "In":
                     found += term.get("values") or []
         else:
-            found += _followed(item)
+            found += placements_followed(item)
     return [name for name in found if name]

@@ -37,8 +37,11 @@ def test_it_has_the_size_that_its_readme_says(rendered: Rendered) -> None:
     assert len(list((FLEET / "locks").iterdir())) == 2
 
 
-def test_it_is_valid_with_strict_and_renders_to_a_fresh_tree(tmp_path: Path) -> None:
+def test_it_is_valid_with_strict_and_renders_to_a_fresh_tree(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["validate", str(FLEET), "--strict"]) == 0
+    assert "5 applications, 1 ScoredPlacement; about" in capsys.readouterr().err
     out = ["render", str(FLEET), "--out", str(tmp_path / "tree")]
     assert main(out) == 0
     assert main([*out, "--check"]) == 0

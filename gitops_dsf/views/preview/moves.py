@@ -42,7 +42,7 @@ class Move:
     application: str
     """The Placement, `namespace/name`."""
     followers: tuple[str, ...]
-    """Applications that follow its decision, sorted; empty if other consumers read it."""
+    """ApplicationSets that follow its decision, sorted; empty if only other consumers read it."""
     origin: tuple[str, ...]
     """Clusters that it leaves, sorted; with `unknown`, those that it may leave."""
     target: tuple[str, ...]

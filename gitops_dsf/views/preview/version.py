@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Any
 
 from gitops_dsf.diagnostics import Diagnostic
+from gitops_dsf.hub.applicationsets import placements_followed
 from gitops_dsf.pipeline import Checked
 from gitops_dsf.plan import Plan
 from gitops_dsf.render.delivery import delivery
@@ -36,16 +37,15 @@ class FleetVersion:
 
     @cached_property
     def followers(self) -> Mapping[str, tuple[str, ...]]:
-        """For each Placement, the sorted names of the applications that follow its decision. A Placement that
-        is copied counts as one application of its name.
+        """For each Placement, the sorted names of the ApplicationSets that follow its decision. They look for
+        it in their own namespace.
         """
-        found: dict[str, list[str]] = {key: [] for key in self.placements}
-        home = self.plan.repository.spec.argocd.namespace
-        for application in self.plan.applications:
-            found[f"{home}/{application.placement}"].append(application.name)
-        scored = {f"{item.namespace}/{item.name}" for item in self.plan.placements}
-        for key in found.keys() - scored:
-            found[key].append(key.partition("/")[2])
+        found: dict[str, set[str]] = {key: set() for key in self.placements}
+        for item in self.delivered:
+            if item["kind"] == "ApplicationSet":
+                metadata = item["metadata"]
+                for name in placements_followed(item["spec"].get("generators")):
+                    found.setdefault(f"{metadata['namespace']}/{name}", set()).add(metadata["name"])
         return {key: tuple(sorted(names)) for key, names in found.items()}
 
     @cached_property

@@ -52,6 +52,37 @@ def test_a_shared_decision_moves_every_application_that_follows_it(
     assert "  3 applications move\n" in text
 
 
+def test_a_hand_written_applicationset_follows_one_too(fleet: GitFleet, scores: Path, run: Run) -> None:
+    raw = {
+        "apiVersion": "argoproj.io/v1alpha1",
+        "kind": "ApplicationSet",
+        "metadata": {"name": "raw", "namespace": "argocd"},
+        "spec": {
+            "goTemplate": True,
+            "generators": [
+                {
+                    "clusterDecisionResource": {
+                        "configMapRef": "gitops-dsf-placement-decisions",
+                        "labelSelector": {
+                            "matchLabels": {"cluster.open-cluster-management.io/placement": "frontends"}
+                        },
+                    }
+                }
+            ],
+            "syncPolicy": {"applicationsSync": "create-update"},
+            "template": {
+                "metadata": {"name": "raw-{{.name}}"},
+                "spec": {"project": "default", "destination": {"name": "{{.name}}"}},
+            },
+        },
+    }
+    fleet.write("apps/shared.yaml", placement("frontends"), follower("web", "frontends"), raw)
+    fleet.commit("shared")
+    fleet.write("scorers/cpu.yaml", lower_is_better())
+    text = run("diff", fleet.path, "--base", "main", "--scores", scores)
+    assert "  argocd/frontends (raw, web): eu-1 -> us-1\n" in text
+
+
 def test_a_decision_for_other_consumers_is_no_application(fleet: GitFleet, scores: Path, run: Run) -> None:
     fleet.write("apps/training.yaml", placement("training", namespace="kueue-system"))
     fleet.commit("training")
