@@ -180,6 +180,36 @@ async def test_a_large_answer_is_read_in_small_steps() -> None:
     assert (series.count, len(found.scores)) == (50_000, 50_000)
 
 
+async def test_other_tasks_run_between_the_pieces() -> None:
+    """Otherwise a large answer would hold up /healthz and all other scorers."""
+    rows = [_row(f"n{node:06d}", "1") for node in range(10_000)]
+    series = Series(parts=(b",".join(map(_compact, rows)),), count=len(rows))
+    turns, done = 0, False
+
+    async def others() -> None:
+        nonlocal turns
+        while not done:
+            turns += 1
+            await asyncio.sleep(0)
+
+    task = asyncio.create_task(others())
+    await _score(series)
+    done = True
+    await task
+    assert turns >= len(series.parts[0]) // query.PIECE > 5
+
+
+async def test_labels_that_no_answer_has_any_more_are_forgotten() -> None:
+    """A scorer keeps the label sets of the last answer, so that a cluster whose pods change does not fill the
+    memory.
+    """
+    label_sets = _label_sets()
+    stage = QueryScore(label_sets=label_sets)
+    for node in ("a", "b", "c"):
+        await stage(_series(_row(node, "1")))
+    assert len(label_sets._before) + len(label_sets._now) == 2
+
+
 def test_pieces_are_the_series_again() -> None:
     """Also if a label looks like the end of a series, and with spaces."""
     for separators in ((",", ":"), (" , ", " : ")):

@@ -216,6 +216,15 @@ def test_a_default_score_of_a_scorer_without_a_source() -> None:
     assert [item.code for item in findings(scorers=text)] == ["DSF134"]
 
 
+def test_a_default_score_of_a_scorer_whose_source_is_not_known_yet() -> None:
+    """Its /config may name a query, so only the lock tells whether there is a source."""
+    text = f"{BASE['scorers/s.yaml']}  defaultScore: 1\n".replace(
+        "configSyncMode: None", "configSyncMode: Full"
+    )
+    text = text.replace("interval: 60", "interval: 0").replace(", interval: 0", "")
+    assert [item.code for item in findings(scorers=text)] == ["DSF114"]
+
+
 @pytest.mark.parametrize(("value", "code"), [("101", "DSF016"), ("-101", "DSF016"), ("1.5", "DSF015")])
 def test_a_default_score_is_a_published_one(value: str, code: str) -> None:
     assert [item.code for item in findings(scorers=f"{SCORER}  defaultScore: {value}\n")] == [code]
