@@ -270,7 +270,7 @@ async def test_an_agent_without_such_a_scorer_asks_for_nothing(scene: Scene) -> 
 async def test_usage_comes_from_the_metrics_api(scene: Scene) -> None:
     """Where the cluster does not serve it, only scorers that use it fail. Answers are shared for 15 s."""
     scene.volume.put(
-        scene.entry("cpu_used_ratio; memory_used_bytes", name="used"),
+        scene.entry("cpu_used_ratio; memory_used_bytes; nodes_ready", name="used"),
         scene.entry("cpu_used_cores", name="other"),
         scene.entry("cpu_available_cores", name="free"),
     )
@@ -284,7 +284,7 @@ async def test_usage_comes_from_the_metrics_api(scene: Scene) -> None:
         await until(lambda: len(scene.scoring.seen) == 3, what="it scored")
         assert scene.api.asked.count("list usage") == 1
         found = [scene.values(index) for index in (1, 2)]
-        assert sorted(found) == [[0.1875, 1.5 * 2**30], [1.5]]
+        assert sorted(found) == [[0.1875, 1.5 * 2**30, 3.0], [1.5]]
         scene.api.refused["usage"] = 403
         scene.api.put(pod("one", on="a", cpu="1"))
         await asyncio.sleep(cluster.USAGE_SECONDS)
@@ -357,6 +357,17 @@ async def test_an_api_server_that_is_silent_is_noticed(scene: Scene) -> None:
         await until(lambda: agent.scorer()["reason"] == "server_error", what="noticed")
         assert agent.scorer()["message"].startswith(("GET /api/v1/", "WATCH /api/v1/"))
         assert "503" in agent.scorer()["message"]
+
+
+async def test_an_api_server_that_is_not_there_yet_is_awaited(scene: Scene) -> None:
+    scene.volume.put(scene.entry("nodes"))
+    scene.api.go_away()
+    async with scene.agent() as agent:
+        await until(lambda: agent.scorer()["reason"] == "unreachable", what="it failed", seconds=5)
+        assert "the API server does not answer" in agent.scorer()["message"]
+        await scene.api.come_back()
+        await until(lambda: agent.scorer()["state"] == "running", what="it works")
+        assert scene.values() == [3.0]
 
 
 async def test_an_api_server_that_went_away_is_noticed(scene: Scene) -> None:

@@ -76,6 +76,10 @@ class ClusterFake:
         for task in self._tasks:
             task.cancel()
 
+    async def come_back(self) -> None:
+        """Serves at the same address again."""
+        self._server = await asyncio.start_server(self._accept, "127.0.0.1", int(self.url.rpartition(":")[2]))
+
     @property
     def watching(self) -> list[str]:
         """The resources with an open watch."""

@@ -36,6 +36,12 @@ def test_a_query_names_measures_in_order() -> None:
             "",
         ),
         (
+            'extended_available{node="a"}',
+            19,
+            "extended_available takes no matcher for node; extended resources take resource",
+            "",
+        ),
+        (
             'cpu_available_cores{resource="cpu"}',
             20,
             "cpu_available_cores takes no matcher for resource; extended resources take resource",

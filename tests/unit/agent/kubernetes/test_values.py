@@ -109,6 +109,21 @@ def test_extended_resources_have_a_series_each() -> None:
     assert samples(selection('extended_available{resource="amd.com/gpu"}'), totals=CLUSTER, usage={}) == []
 
 
+def test_a_resource_that_went_away_is_zero_and_has_no_ratio() -> None:
+    """A node whose device plug-in stopped still names the resource. Huge pages are no extended resource."""
+    found = totals(
+        node("a", cpu="0", **{"nvidia.com/gpu": "0", "hugepages-2Mi": "64Mi", "a.com/hugepages-x": "3"})
+    )
+    assert samples(selection("extended_available"), totals=found, usage={}) == [
+        Sample((("resource", "a_com_hugepages_x"),), 3.0),
+        Sample((("resource", "nvidia_com_gpu"),), 0.0),
+    ]
+    gpu = 'extended_available_ratio{resource="nvidia.com/gpu"}'
+    assert samples(selection(gpu), totals=found, usage={}) == []
+    for ratio in ("cpu_available_ratio", "cpu_used_ratio"):
+        assert samples(selection(ratio), totals=found, usage=USAGE) == []
+
+
 def test_nothing_of_nothing_has_no_ratio() -> None:
     empty = Totals()
     for measure in MEASURES.values():
