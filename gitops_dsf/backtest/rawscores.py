@@ -43,6 +43,18 @@ def exported(cluster_label: str = CLUSTER_LABEL) -> Callable[[Mapping[str, str]]
     return read
 
 
+def evaluated(
+    label: str, clusters: Iterable[tuple[str, str]]
+) -> Callable[[Mapping[str, str]], tuple[str, Labels]]:
+    """Reads cluster and labels of a series of a query that was evaluated anew."""
+    names = dict(clusters)
+
+    def read(labels: Mapping[str, str]) -> tuple[str, Labels]:
+        return names.get(labels.get(label, ""), ""), tuple(labels.get(name, "") for name in LABELS)
+
+    return read
+
+
 def results(
     series: Iterable[StoredSeries],
     *,

@@ -161,6 +161,7 @@ def _builder(
         snapshot=read_hub_data(args).snapshot,
         only=[placement_key(head, name) for name in args.placement] or None,
         advice=args.advise,
+        can_query=args.prometheus is not None,
     )
 
 
@@ -212,14 +213,14 @@ async def _feed_score(
     progress: "Progress",
 ) -> list[str]:
     from gitops_dsf.backtest.history import Page
-    from gitops_dsf.backtest.rawscores import exported, query_of, results
+    from gitops_dsf.backtest.rawscores import evaluated, exported, query_of, results
 
     grid = builder.grid(asked.step)
     progress.stage(f"reading {asked.score_name}:", grid.count, "points")
     notes = []
-    read = exported(args.cluster_label)
+    read = evaluated(asked.label, asked.clusters) if asked.query else exported(args.cluster_label)
     async for page in store.pages(
-        query_of(asked.score_name, cluster_label=args.cluster_label),
+        asked.query or query_of(asked.score_name, cluster_label=args.cluster_label),
         start=grid.start,
         step=grid.step,
         count=grid.count,

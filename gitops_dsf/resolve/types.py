@@ -62,6 +62,9 @@ class EffectiveScorer:
     default_score: int | None
     suspend: bool
     selector: LabelSelector | None
+    cluster_label: ClusterLabel | None
+    """Of a scorer that runs on the hub."""
+    clusters_per_request: int
     variant: MetricSourceVariant | None = None
     """The variant of its MetricSource that is applied."""
     metric_source: MetricSource | None = None
@@ -75,10 +78,6 @@ class EffectiveScorer:
     def with_only_variant(self) -> "EffectiveScorer":
         """The scorer with the source that is the same for all clusters, as scorers on the hub have it."""
         return self.variants[0] if self.variants else self
-
-    cluster_label: ClusterLabel | None
-    """Of a scorer that runs on the hub."""
-    clusters_per_request: int
 
     @property
     def on_hub(self) -> bool:

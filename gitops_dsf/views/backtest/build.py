@@ -8,7 +8,8 @@ from typing import Final
 import msgspec
 import numpy as np
 
-from dsf_wire.summary import PublishRule
+from dsf_wire import query
+from dsf_wire.summary import SCORED_BY_API, PublishRule
 from gitops_dsf.backtest.advice import DEADBANDS, Advice, Stickiness, advise
 from gitops_dsf.backtest.contest import Contest
 from gitops_dsf.backtest.decisions import DecisionLine
@@ -21,7 +22,7 @@ from gitops_dsf.backtest.vectorised import ScoreColumns
 from gitops_dsf.hub.flapping import WINDOW_SECONDS
 from gitops_dsf.hub.placements import ranked_by
 from gitops_dsf.hub.snapshot import Snapshot
-from gitops_dsf.plan.summaries import summarise
+from gitops_dsf.plan.summaries import cluster_label, summarise
 from gitops_dsf.resolve.stickiness import expressible
 from gitops_dsf.resolve.types import EffectiveScorer
 from gitops_dsf.views.preview.hub import hub_state, typed_placements
@@ -41,6 +42,12 @@ class Asked:
     score_name: str
     step: int
     """Seconds between two points: the interval of the scorer."""
+    query: str = ""
+    """A query to evaluate anew; empty for the raw scores that agents exported."""
+    label: str = ""
+    """With a query: the label of the series that names the cluster."""
+    clusters: tuple[tuple[str, str], ...] = ()
+    """With a query: values of the label, and the clusters that they mean."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,6 +71,8 @@ class Side:
     publications: dict[int | None, dict[str, dict[str, Publication]]]
     """By deadband that is tried (None: as written), by name of the AddOnPlacementScore, then by cluster."""
     scorers: dict[str, EffectiveScorer]
+    """By name of the AddOnPlacementScore."""
+    asked: dict[str, Asked] = field(default_factory=dict)
     """By name of the AddOnPlacementScore."""
     missing: dict[str, dict[str, int]] = field(default_factory=dict)
     """Points without a result, by name of the AddOnPlacementScore, then by cluster."""
@@ -110,8 +119,11 @@ class BacktestBuilder:
         snapshot: Snapshot | None = None,
         only: Collection[str] | None = None,
         advice: bool = False,
+        can_query: bool = False,
     ) -> None:
+        """`can_query` says that the history comes from a store that evaluates queries."""
         self._snapshot = snapshot
+        self._can_query = can_query
         self._tried: tuple[int | None, ...] = (None, *DEADBANDS) if advice else (None,)
         self._start, self._end = start, end
         self._head = head
@@ -124,12 +136,8 @@ class BacktestBuilder:
 
     def asked(self) -> Sequence[Asked]:
         """The scores whose history is needed, in order of name."""
-        found = {
-            Asked(score_name=item.score_name, step=item.interval)
-            for side in self._sides
-            for item in side.scorers.values()
-        }
-        return sorted(found, key=lambda each: (each.score_name, each.step))
+        found = {asked for side in self._sides for asked in side.asked.values()}
+        return sorted(found, key=lambda each: (each.score_name, each.step, each.query))
 
     def grid(self, step: float) -> Grid:
         """The points of a scorer: multiples of its interval within the span."""
@@ -146,8 +154,8 @@ class BacktestBuilder:
     def add(self, asked: Asked, page: Page) -> None:
         """Takes a page of the history of a score."""
         for side in self._sides:
-            for resource, item in side.scorers.items():
-                if item.score_name == asked.score_name and item.interval == asked.step:
+            for resource, known in side.asked.items():
+                if known == asked:
                     _add(side, resource, page)
 
     def results(self, *, window: float = WINDOW_SECONDS) -> tuple[Result, ...]:
@@ -166,10 +174,12 @@ class BacktestBuilder:
                     side.unknown.setdefault(key, f"no scorer of this repository publishes {each.resource}")
                     continue
                 causes = _causes(item, before)
-                if causes:
+                anew = self._anew(item, fleet) if causes else None
+                if causes and anew is None:
                     side.unknown.setdefault(key, f"{item.name}: {causes}")
                     continue
                 side.scorers[each.resource] = item
+                side.asked[each.resource] = anew or Asked(score_name=item.score_name, step=item.interval)
         dimensions = _dimensions(fleet, keys)
         for deadband in self._tried if fleet is self._head else (None,):
             side.publications[deadband] = {
@@ -177,6 +187,29 @@ class BacktestBuilder:
                 for resource, item in side.scorers.items()
             }
         return side
+
+    def _anew(self, item: EffectiveScorer, fleet: FleetVersion) -> Asked | None:
+        """The question that evaluates a changed query over the past. None if that is not possible: the store
+        has the metrics of all clusters only for scorers on the hub, and a scoring API cannot be asked again.
+        """
+        label = item.cluster_label
+        if not self._can_query or not item.on_hub or item.scoring_type == SCORED_BY_API or label is None:
+            return None
+        hub = fleet.plan.hub_scoring
+        if hub is None or len(query.split(item.query)) != 1:
+            return None
+        identity = cluster_label(label).identity
+        return Asked(
+            score_name=item.score_name,
+            step=item.interval,
+            query=item.query,
+            label=label.name,
+            clusters=tuple(
+                (each.values[identity] if identity else each.name, each.name)
+                for each in hub.clusters
+                if not identity or identity in each.values
+            ),
+        )
 
     def _publications(
         self, fleet: FleetVersion, item: EffectiveScorer, deadband: int | None, keep: Sequence[str]

@@ -4,6 +4,7 @@ import json
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -30,7 +31,14 @@ def _noisy(at: float) -> float:
 SCORES: dict[tuple[str, str], Value] = {("idle", "eu"): _steady, ("idle", "us"): _noisy}
 
 
-def _fleet(root: Path, *, stickiness: int, query: str = "avg(idle)", on_missing: str = "Neutral") -> Path:
+def _fleet(
+    root: Path,
+    *,
+    stickiness: int,
+    query: str = "avg(idle)",
+    on_missing: str = "Neutral",
+    cluster_label: str = "",
+) -> Path:
     """Two clusters, a Query scorer and an application."""
     dsf, ocm = "dynamic-scoring.open-cluster-management.io/v1alpha1", "cluster.open-cluster-management.io"
     for folder in ("clusters", "scorers", "apps"):
@@ -65,6 +73,11 @@ def _fleet(root: Path, *, stickiness: int, query: str = "avg(idle)", on_missing:
             "scoring": {"type": "Query", "params": {"name": "idle", "interval": 60}},
         },
     }
+    if cluster_label:
+        spec: dict[str, Any] = scorer["spec"]  # type: ignore[assignment]
+        spec |= {"runsOn": "Hub"}
+        spec["source"] |= {"clusterLabel": {"name": cluster_label}}
+        spec["source"]["params"]["query"] = query if "by (" in query else f"avg by ({cluster_label}) (idle)"
     (root / "scorers" / "idle.yaml").write_text(yaml.safe_dump(scorer))
     (root / "apps" / "portal.yaml").write_text(
         "apiVersion: gitops-dsf.io/v1alpha1\n"
@@ -167,6 +180,33 @@ def test_a_changed_query_has_no_past(tmp_path: Path, store: Store) -> None:
         "portal: idle: query changed, so the raw scores of the past are those of another definition"
         in done.stdout
     )
+
+
+def test_a_changed_query_on_the_hub_is_evaluated_anew(tmp_path: Path) -> None:
+    """The store has the metrics of all clusters, so it can say what the new query would have given."""
+    fleet = _fleet(tmp_path / "fleet", stickiness=10, cluster_label="region")
+    _git(fleet, "init", "-b", "main")
+    _git(fleet, "add", ".")
+    _git(fleet, "commit", "-m", "fleet")
+    _fleet(fleet, stickiness=10, query="avg by (region) (calm)", cluster_label="region")
+    new: dict[str, dict[str, Value]] = {
+        "avg by (region) (calm)": {
+            "eu": lambda _at: 50.0,
+            "us": lambda _at: 80.0,
+            "elsewhere": lambda _at: 99.0,
+        }
+    }
+    with Store(scores=SCORES, queries=new, label="region") as store:
+        words = ("--prometheus", store.url, *SPAN, "--base", "main", "--format", "json")
+        done = gitops_dsf("backtest", fleet, *words)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    [before] = found["base"]["placements"].values()
+    [after] = found["head"]["placements"].values()
+    assert before["moves"] == 72
+    assert after["moves"] == 0
+    assert list(after["secondsOn"]) == ["us"]
+    assert {question["query"] for question in store.asked} >= {"avg by (region) (calm)"}
 
 
 def test_gaps_are_told_and_expire_scores(tmp_path: Path) -> None:
