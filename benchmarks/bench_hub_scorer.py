@@ -3,7 +3,7 @@
     python benchmarks/bench_hub_scorer.py [--minutes N] [--clusters N]
 
 The metric store and the hub run in this process, the hub scorer in another one. After a first start without
-any score on the hub, it measures some minutes in which a tenth of the scores change by three points with
+any score on the hub, it measures some minutes in which a fiftieth of the scores change by three points with
 each query. Prints a Markdown table; exits with 1 when a figure misses its goal.
 """
 
@@ -27,8 +27,8 @@ from tests.support.agent.process import AgentProcess, agent
 
 SCORERS = 10
 INTERVAL = 60
-CHANGING = 0.1
-"""Part of the scores that change with each query."""
+CHANGING = 0.01
+"""Part of the scores that rise with each query. They fall again with the next one."""
 FIRST_SECONDS, CPU_PERCENT, MEMORY_MB = 60.0, 10.0, 150.0
 
 

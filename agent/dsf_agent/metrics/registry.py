@@ -287,8 +287,8 @@ class ScorerMetrics:
     def clamped(self, count: int) -> None:
         self._all.clamped.labels(self._name).inc(count)
 
-    def published(self, outcome: str) -> None:
-        self._all.publishes.labels(self._name, outcome).inc()
+    def published(self, outcome: str, *, count: int = 1) -> None:
+        self._all.publishes.labels(self._name, outcome).inc(count)
 
     def started(self, *, late: float) -> None:
         self._all.lateness.observe(max(0.0, late))

@@ -10,6 +10,7 @@ import heapq
 import itertools
 import logging
 import random
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
@@ -27,7 +28,7 @@ from dsf_wire.summary import Summary
 
 log = logging.getLogger(__name__)
 
-WRITERS: Final = 8
+WRITERS: Final = 4
 """Requests at one time."""
 AUDIT_SECONDS: Final = 600.0
 """How often the objects of each cluster are listed, to find those that another program deleted."""
@@ -51,11 +52,12 @@ _HUB_IS_AWAY: Final = frozenset(
 class _Entry:
     """One score of one cluster."""
 
-    __slots__ = ("busy", "cluster", "due", "failures", "known", "publication", "published", "wanted")
+    __slots__ = ("busy", "cluster", "due", "failures", "known", "publication", "published", "rule", "wanted")
 
-    def __init__(self, publication: "FleetPublication", cluster: str) -> None:
+    def __init__(self, publication: "FleetPublication", cluster: str, *, rule: Rule) -> None:
         self.publication = publication
         self.cluster = cluster
+        self.rule = rule
         self.wanted: Mapping[str, int] | None = None
         self.published: Published | None = None
         self.known = False
@@ -175,7 +177,7 @@ class FleetPublisher:
         if entry.wanted is None:
             return
         now = self._store.wall()
-        rule = publication.rule_of(entry.cluster)
+        rule = entry.rule
         if entry.published is not None and too_late(entry.published.valid_until, rule=rule, now=now):
             entry.published = None
         if decide(entry.wanted, entry.published, rule=rule).at > now:
@@ -209,7 +211,7 @@ class FleetPublisher:
         if not entry.known:
             self.plan(entry, 0.0)
             return "deferred"
-        decision = decide(entry.wanted, entry.published, rule=entry.publication.rule_of(entry.cluster))
+        decision = decide(entry.wanted, entry.published, rule=entry.rule)
         self.plan(entry, decision.at)
         return "deferred" if decision.changed else "unchanged"
 
@@ -229,8 +231,7 @@ class FleetPublisher:
             stored = {one.name: one for one in await self._store.of(cluster).list_owned()}
             for name, entry in entries.items():
                 if not entry.known:
-                    rule = entry.publication.rule_of(cluster)
-                    entry.published = published_by(stored.get(name), rule=rule, hub_scorer=True)
+                    entry.published = published_by(stored.get(name), rule=entry.rule, hub_scorer=True)
                     entry.known = True
         self._reading.pop(cluster, None)
 
@@ -266,7 +267,7 @@ class FleetPublisher:
         # The object may differ from what was read or written before.
         entry.known = False
         delay = max(BACKOFF.delay(entry.failures, rng=self._rng), error.retry_after or 0.0)
-        delay = min(delay, publication.rule_of(entry.cluster).ttl * RETRY_FRACTION)
+        delay = min(delay, entry.rule.ttl * RETRY_FRACTION)
         if error.reason in _HUB_IS_AWAY and self._resume <= self._clock.monotonic():
             self._failures += 1
             self._resume = self._clock.monotonic() + BACKOFF.delay(self._failures, rng=self._rng)
@@ -288,6 +289,7 @@ class FleetPublication:
         self._rule = rule
         self._entries: dict[str, _Entry] = {}
         self._faults: dict[str, PublishError] = {}
+        self._outcomes: Counter[str] = Counter()
 
     @property
     def fault(self) -> PublishError | None:
@@ -298,20 +300,25 @@ class FleetPublication:
         others = f" and {len(self._faults) - 1} more" if len(self._faults) > 1 else ""
         return PublishError(f"cluster {cluster}{others}: {error}", reason=error.reason)
 
-    def rule_of(self, cluster: str) -> Rule:
-        """When the scores of a cluster are written. The jitter never changes for a cluster and a score."""
-        return replace(self._rule, jitter=stable_fraction(cluster, self._score_name, "refresh"))
-
     def offer(self, cluster: str, values: Mapping[str, int]) -> None:
         """Takes the scores of one cluster."""
         entry = self._entries.get(cluster)
         if entry is None:
-            entry = self._entries[cluster] = _Entry(self, cluster)
+            # The jitter never changes for a cluster and a score.
+            jitter = stable_fraction(cluster, self._score_name, "refresh")
+            entry = _Entry(self, cluster, rule=replace(self._rule, jitter=jitter))
+            self._entries[cluster] = entry
             self._publisher.add(entry)
         if entry.published is not None and entry.published.values == values:
             values = entry.published.values
         entry.wanted = values
-        self.metrics.published(self._publisher.offered(entry))
+        self._outcomes[self._publisher.offered(entry)] += 1
+
+    def offered(self) -> None:
+        """Counts what the rule said about the offers of a cycle."""
+        for outcome, count in self._outcomes.items():
+            self.metrics.published(outcome, count=count)
+        self._outcomes.clear()
 
     def withhold(self, cluster: str) -> None:
         """A cluster has no scores now. What is published is not renewed, and expires at its validUntil."""

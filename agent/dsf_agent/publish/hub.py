@@ -99,6 +99,8 @@ class HubStore:
         """Objects that another program wrote, by name."""
         self._to_claim: set[str] = set()
         """Objects with the label of the hub scorer, for an agent; those without it, for the hub scorer."""
+        self._owned_names: set[str] | None = None
+        """Our objects when they were last listed."""
         self._listed: float | None = None
         self._names: frozenset[str] | None = None
         """Our objects in the last list; None if it could not be read."""
@@ -122,7 +124,7 @@ class HubStore:
                 " coarser scoreDimensionFormat"
             )
             raise PublishError(msg, reason=Reason.TOO_LARGE)
-        if name not in self._exclusive:
+        if name not in self._exclusive and not await self._is_new(name, scorer=scorer):
             await self._take_over(name, scorer=scorer)
         if name in self._to_claim:
             await self._claim(name, scorer=scorer)
@@ -162,7 +164,8 @@ class HubStore:
         reply = await self._server.call("GET", self._base, params=self._owned)
         found = reply.read(ObjectList).items
         # What is not listed was deleted, or another program has taken it over.
-        self._exclusive &= {item.metadata.name for item in found}
+        self._owned_names = {item.metadata.name for item in found}
+        self._exclusive &= self._owned_names
         for item in found:
             self._note(item.metadata.name, exclusive=item.exclusive)
         return [item.stored() for item in found]
@@ -210,14 +213,28 @@ class HubStore:
             return None
         return frozenset(str(row.cells[0]) for row in table.rows if row.cells)
 
-    async def _create(self, name: str, *, scorer: str) -> None:
+    async def _is_new(self, name: str, *, scorer: str) -> bool:
+        """Creates an object that was not in the last list. Returns whether it did not exist. This saves
+        reading what is not there, when the hub scorer writes thousands of objects for the first time.
+        """
+        if self._owned_names is None or name in self._owned_names:
+            return False
+        if not await self._create(name, scorer=scorer):
+            return False
+        self._owned_names.add(name)
+        self._exclusive.add(name)
+        return True
+
+    async def _create(self, name: str, *, scorer: str) -> bool:
+        """Returns False if the object exists: another program created it in the meantime."""
         body = self._manifest(name, scorer=scorer)
         try:
             await self._server.call("POST", self._base, params={"fieldManager": AGENT_MANAGER}, body=body)
         except PublishError as error:
             if error.reason is not Reason.CONFLICT:
                 raise
-            # Another program created it in the meantime.
+            return False
+        return True
 
     async def _take_over(self, name: str, *, scorer: str, leftovers: bool = False) -> bool:
         """Makes our agent the owner of the whole status, so that the next apply removes all other items.

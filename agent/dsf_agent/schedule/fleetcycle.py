@@ -21,7 +21,7 @@ from dsf_agent.metrics.samples import SampleText
 from dsf_agent.publish.fleetpublication import FleetPublication
 from dsf_agent.schedule.cycle import CycleResult
 from dsf_agent.scoring.clusterlabels import NO_CLUSTER, OTHER_CLUSTER, ClusterLabelSets
-from dsf_agent.scoring.items import ItemBuilder, Items
+from dsf_agent.scoring.items import Items, items_of
 from dsf_agent.scoring.labels import LabelSet
 from dsf_agent.scoring.results import DROP_EXCESS, Results
 from dsf_agent.scoring.split import groups, split
@@ -214,10 +214,7 @@ class FleetCycle:
                 await asyncio.sleep(0)
             pair = found.by_cluster.get(cluster)
             if pair is not None:
-                builder = ItemBuilder(scorer=self._scorer)
-                builder.add(*pair)
-                builder.map(builder.order())
-                items = builder.finish()
+                items = items_of(self._scorer, *pair)
                 clamped += items.clamped
                 found.dropped += items.dropped
                 if items.values or not publishes(self._scorer):
@@ -261,6 +258,7 @@ class FleetCycle:
                 publication.offer(cluster, values)
             else:
                 publication.withhold(cluster)
+        publication.offered()
 
     def _report(self, found: _Found, items: dict[str, dict[str, int]], targets: Targets) -> None:
         missing = frozenset(targets.names) - items.keys() - found.unscored

@@ -113,3 +113,14 @@ class ItemBuilder:
 
     def finish(self) -> Items:
         return Items(values=self._values, clamped=self._clamped, dropped=self._dropped)
+
+
+def items_of(scorer: Summary, label_sets: Sequence[LabelSet], scores: Sequence[float]) -> Items:
+    """The items of a few results at once. The hub scorer has mostly one result of a cluster."""
+    if len(scores) == 1 and label_sets[0].item:
+        mapped = scorevalue.map_score(scores[0], scorer.score_range)
+        return Items(values={label_sets[0].item: mapped.value}, clamped=int(mapped.clamped))
+    builder = ItemBuilder(scorer=scorer)
+    builder.add(label_sets, scores)
+    builder.map(builder.order())
+    return builder.finish()
