@@ -2,6 +2,7 @@
 agent runs, and never shown.
 """
 
+import asyncio
 import base64
 import logging
 from collections.abc import Awaitable, Callable
@@ -180,8 +181,16 @@ async def test_a_client_certificate_is_shown_and_replaced(
             await until(lambda: agent.scorer()["reason"] == "token_unavailable", what="no key, no call")
             everything = (await agent.get("/metrics")).text + (await agent.get("/readyz")).text + caplog.text
     await source.stop()
+    await ends_of_connections()
     assert "PRIVATE KEY" not in everything
     assert "s3cret" not in everything
+
+
+async def ends_of_connections() -> None:
+    """Virtual time, longer than asyncio waits for the other side to end TLS. Until then the server has its
+    sockets.
+    """
+    await asyncio.sleep(60)
 
 
 def common_name(seen: Seen) -> str:
@@ -223,6 +232,7 @@ async def test_without_its_certificate_a_source_is_not_asked(tmp_path: Path) -> 
         print("SOURCE", source.port)
         async with running(*flags(volume, out, api_server, tmp_path)) as agent:
             await until(lambda: agent.scorer()["reason"] in {"tls", "connection_lost"}, what="refused")
+    await ends_of_connections()
     assert source.seen == []
     assert scoring.seen == []
 
