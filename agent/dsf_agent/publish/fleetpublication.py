@@ -243,6 +243,8 @@ class FleetPublisher:
                 await self._clock.sleep(AUDIT_SECONDS)
             for cluster in clusters:
                 await self._clock.sleep(AUDIT_SECONDS / len(clusters))
+                if self._failures:
+                    continue
                 began = self._store.wall()
                 try:
                     names = {one.name for one in await self._store.of(cluster).list_owned()}

@@ -1,0 +1,232 @@
+"""What the hub scorer writes over hours, in which order and how fast. In virtual time, with stores in
+memory.
+"""
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+
+from dsf_agent.errors import PublishError, Reason
+from dsf_agent.metrics.registry import Metrics
+from dsf_agent.publish.fleetpublication import AUDIT_SECONDS, FleetPublication, FleetPublisher
+from dsf_agent.publish.fleetstore import FleetStore
+from dsf_agent.publish.store import Stored, labels
+from dsf_wire.constants import HUB_SCORER_WRITES_PER_SECOND
+from dsf_wire.publishrule import Rule
+from dsf_wire.summary import Summary
+from tests.support.virtual_time import LoopClock
+
+TTL, LEAST = 900.0, 60.0
+VALUES = {"a": 10}
+
+
+class Hub:
+    """The objects of all clusters, and every write with the seconds since the start."""
+
+    def __init__(self, *, seconds: float = 0.01) -> None:
+        self._start = asyncio.get_running_loop().time()
+        self._seconds = seconds
+        self.objects: dict[tuple[str, str], Stored] = {}
+        self.writes: list[tuple[float, str, str]] = []
+        self.lists = 0
+        self.faults: dict[str, PublishError] = {}
+
+    @property
+    def elapsed(self) -> float:
+        return asyncio.get_running_loop().time() - self._start
+
+    def wall(self) -> float:
+        return 1_700_000_000.0 + self.elapsed
+
+    def of(self, name: str) -> list[float]:
+        """When the scores of a scorer were written."""
+        return [at for at, _, written in self.writes if written == name]
+
+
+class Store:
+    """The objects of one cluster."""
+
+    def __init__(self, hub: Hub, cluster: str) -> None:
+        self._hub, self._cluster = hub, cluster
+
+    def wall(self) -> float:
+        return self._hub.wall()
+
+    async def read(self, name: str) -> Stored | None:
+        raise AssertionError(name)
+
+    async def write(self, name: str, *, scorer: str, values: Mapping[str, int], valid_until: float) -> None:
+        await asyncio.sleep(self._hub._seconds)
+        fault = self._hub.faults.get(self._cluster)
+        if fault is not None:
+            raise fault
+        self._hub.writes.append((self._hub.elapsed, self._cluster, name))
+        self._hub.objects[self._cluster, name] = Stored(
+            name=name, values=values, valid_until=valid_until, labels=labels(scorer, hub_scorer=True)
+        )
+
+    async def deleted_by_others(self, name: str, *, written: float) -> bool:
+        raise AssertionError(name, written)
+
+    async def list_owned(self) -> list[Stored]:
+        self._hub.lists += 1
+        await asyncio.sleep(self._hub._seconds)
+        return [one for (cluster, _), one in self._hub.objects.items() if cluster == self._cluster]
+
+    async def delete(self, stored: Stored) -> None:
+        raise AssertionError(stored)
+
+
+class Publishing:
+    """A running publisher."""
+
+    def __init__(self, hub: Hub) -> None:
+        self.hub = hub
+        clock = LoopClock()
+        store = FleetStore(store_of=lambda cluster: Store(hub, cluster), wall=hub.wall)
+        self.publisher = FleetPublisher(store=store, clock=clock, rng=random.Random(1))
+        self._metrics = Metrics(cluster="hub")
+
+    def publication(self, name: str) -> FleetPublication:
+        scorer = Summary(name=name, score_name=name, scoring_interval=60)
+        rule = Rule(deadband=2, min_interval=LEAST, ttl=TTL, jitter=0.0)
+        return self.publisher.publication(scorer, rule=rule, metrics=self._metrics.of(name))
+
+
+@asynccontextmanager
+async def publishing(hub: Hub) -> AsyncIterator[Publishing]:
+    found = Publishing(hub)
+    task = asyncio.create_task(found.publisher.run())
+    try:
+        yield found
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+def offer(publication: FleetPublication, clusters: list[str], values: Mapping[str, int] = VALUES) -> None:
+    for cluster in clusters:
+        publication.offer(cluster, dict(values))
+    publication.offered()
+
+
+CLUSTERS = [f"c{index:03}" for index in range(400)]
+
+
+async def test_the_first_scorer_has_scores_everywhere_before_the_second_begins() -> None:
+    """At the rate that the limit allows, not faster."""
+    hub = Hub()
+    async with publishing(hub) as running:
+        for name in ("cpu", "mem"):
+            offer(running.publication(name), CLUSTERS)
+        await asyncio.sleep(60)
+    assert len(hub.writes) == 800
+    assert max(hub.of("cpu")) - 0.1 <= min(hub.of("mem"))
+    assert max(hub.of("cpu")) <= len(CLUSTERS) / HUB_SCORER_WRITES_PER_SECOND + 2
+    times = sorted(at for at, _, _ in hub.writes)
+    busiest = max(sum(start <= at < start + 1 for at in times) for start in times)
+    assert busiest <= HUB_SCORER_WRITES_PER_SECOND + 1
+    assert hub.lists < 1.2 * len(CLUSTERS), "one list for each cluster, and a few of the audit"
+
+
+async def test_unchanged_scores_are_renewed_at_half_of_their_ttl_and_spread() -> None:
+    hub = Hub()
+    async with publishing(hub) as running:
+        cpu = running.publication("cpu")
+        for _ in range(10):
+            offer(cpu, CLUSTERS[:50])
+            await asyncio.sleep(60)
+    first = {cluster: at for at, cluster, _ in hub.writes[:50]}
+    again = {cluster: at - first[cluster] for at, cluster, _ in hub.writes[50:]}
+    assert again.keys() == first.keys()
+    assert all(0.9 * TTL / 2 - 1 <= wait <= TTL / 2 + 1 for wait in again.values())
+    assert max(again.values()) - min(again.values()) > 20
+
+
+async def test_a_change_of_the_deadband_is_written_once_in_the_least_interval() -> None:
+    hub = Hub()
+    async with publishing(hub) as running:
+        cpu = running.publication("cpu")
+        for value in (10, 11, 12, 20, 30, 40):
+            offer(cpu, ["c1"], {"a": value})
+            await asyncio.sleep(15)
+        await asyncio.sleep(60)
+    assert [round(at / 15) for at, _, _ in hub.writes] == [0, 4, 8]
+    assert hub.objects["c1", "cpu"].values == {"a": 40}
+
+
+async def test_what_is_withheld_or_withdrawn_is_not_renewed() -> None:
+    hub = Hub()
+    async with publishing(hub) as running:
+        cpu = running.publication("cpu")
+        offer(cpu, ["c1", "c2", "c3"])
+        await asyncio.sleep(10)
+        cpu.withhold("c1")
+        await asyncio.sleep(TTL)
+        assert [cluster for _, cluster, _ in hub.writes[3:]].count("c1") == 0
+        cpu.withdraw()
+        written = len(hub.writes)
+        await asyncio.sleep(2 * TTL)
+        assert len(hub.writes) == written
+        offer(cpu, ["c1", "c2", "c3"])
+        await asyncio.sleep(10)
+        assert len(hub.writes) == written + 3
+
+
+async def test_a_cluster_that_fails_delays_no_other_and_is_tried_again() -> None:
+    hub = Hub()
+    hub.faults["c1"] = PublishError("no rights", reason=Reason.FORBIDDEN)
+    async with publishing(hub) as running:
+        cpu = running.publication("cpu")
+        offer(cpu, ["c1", "c2"])
+        await asyncio.sleep(1)
+        assert [cluster for _, cluster, _ in hub.writes] == ["c2"]
+        assert cpu.fault is not None
+        assert str(cpu.fault) == "cluster c1: no rights"
+        del hub.faults["c1"]
+        await asyncio.sleep(10)
+        assert [cluster for _, cluster, _ in hub.writes] == ["c2", "c1"]
+        assert cpu.fault is None
+
+
+async def test_while_the_hub_is_away_requests_become_rare() -> None:
+    hub = Hub()
+    hub.faults = {cluster: PublishError("down", reason=Reason.UNREACHABLE) for cluster in CLUSTERS}
+    async with publishing(hub) as running:
+        cpu = running.publication("cpu")
+        offer(cpu, CLUSTERS)
+        await asyncio.sleep(300)
+        assert hub.lists < 150
+        hub.faults = {}
+        await asyncio.sleep(400)
+        assert len({cluster for _, cluster, _ in hub.writes}) == len(CLUSTERS)
+
+
+async def test_a_deleted_object_is_written_again() -> None:
+    hub = Hub()
+    async with publishing(hub) as running:
+        cpu = running.publication("cpu")
+        offer(cpu, ["c1"])
+        await asyncio.sleep(20)
+        hub.objects.clear()
+        await asyncio.sleep(20)
+        assert len(hub.writes) == 1
+        for _ in range(3):
+            # Before half of the TTL is over, the list of the audit is what finds it.
+            cpu._entries["c1"].rule = Rule(deadband=2, min_interval=LEAST, ttl=100 * TTL, jitter=0.0)
+            await asyncio.sleep(AUDIT_SECONDS)
+        assert len(hub.writes) == 2
+
+
+async def test_a_removed_scorer_writes_no_more() -> None:
+    hub = Hub()
+    async with publishing(hub) as running:
+        cpu = running.publication("cpu")
+        task = asyncio.create_task(cpu.run())
+        offer(cpu, ["c1"])
+        await asyncio.sleep(10)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        await asyncio.sleep(2 * TTL)
+    assert len(hub.writes) == 1
