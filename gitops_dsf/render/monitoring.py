@@ -11,12 +11,9 @@ from typing import Any, Final
 from gitops_dsf.packagedata import packaged
 from gitops_dsf.render.objects import OPERATOR_API, Object, metadata
 from gitops_dsf.render.reconciler.names import LABELS, NAME
+from gitops_dsf.render.scraping import OPTIONAL_CRD, service_monitor
 from gitops_dsf.repository.model.repository import FleetRepository
 
-OPTIONAL_CRD: Final = "SkipDryRunOnMissingResource=true"
-"""Without it, Argo CD's dry run rejects the whole sync, the reconciler included, if the operator's CRDs are
-missing.
-"""
 DASHBOARD_NAME: Final = "gitops-dsf-dashboard"
 DASHBOARD_FILE: Final = "gitops-dsf.json"
 RULE_FILES: Final = ("rules.yaml", "agent-rules.yaml")
@@ -26,15 +23,7 @@ def monitoring(repository: FleetRepository) -> Iterator[Object]:
     """The objects that spec.reconciler.monitoring asks for; none by default."""
     namespace, asked = repository.spec.hub_namespace, repository.spec.reconciler.monitoring
     if asked.service_monitor:
-        yield {
-            "apiVersion": OPERATOR_API,
-            "kind": "ServiceMonitor",
-            "metadata": metadata(name=NAME, namespace=namespace, labels=LABELS, sync_options=OPTIONAL_CRD),
-            "spec": {
-                "selector": {"matchLabels": dict(LABELS)},
-                "endpoints": [{"port": "metrics", "interval": "30s"}],
-            },
-        }
+        yield service_monitor(name=NAME, namespace=namespace, labels=LABELS)
     if asked.rules:
         yield {
             "apiVersion": OPERATOR_API,

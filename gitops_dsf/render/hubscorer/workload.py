@@ -10,6 +10,7 @@ from gitops_dsf.render.containers import probes, security_context
 from gitops_dsf.render.egress import egress_policy
 from gitops_dsf.render.hubscorer.names import CONFIG_DIR, LABELS, METRICS_PORT, NAME
 from gitops_dsf.render.objects import Object, Wave, metadata
+from gitops_dsf.render.scraping import service_monitor
 from gitops_dsf.repository.model.repository import FleetRepository
 
 
@@ -49,6 +50,8 @@ def workload(repository: FleetRepository, scoring: HubScoring) -> Iterator[Objec
             "ports": [{"name": "metrics", "port": METRICS_PORT, "targetPort": "metrics"}],
         },
     }
+    if repository.spec.reconciler.monitoring.service_monitor:
+        yield service_monitor(name=NAME, namespace=namespace, labels=LABELS)
     yield _deployment(repository)
 
 

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from dsf_agent.configuration import settings
+from dsf_agent.process import build, check
 from dsf_wire import clusters
 from dsf_wire.clusters import FleetCluster
 from tests.support.agent.apis import last_values, matrix
@@ -16,6 +18,7 @@ from tests.support.agent.faults import EAGER
 from tests.support.agent.http import Fault, HttpFake, Reply, Seen
 from tests.support.agent.hub import HubFake, failure, hub_flags
 from tests.support.agent.running import RunningAgent, running
+from tests.support.virtual_time import LoopClock
 from tests.support.waiting import until
 
 HUB_LABELS = {"app.kubernetes.io/managed-by": "gitops-dsf-agent", "gitops-dsf.io/runs-on": "Hub"}
@@ -136,6 +139,18 @@ async def test_a_central_store_gets_the_tenant_header(tmp_path: Path) -> None:
         async with running(*flags, *installation.flags):
             await until(lambda: value(hub, "c1") == {"cpu-score": 11}, what="the cluster's score")
     assert {seen.headers.get("x-scope-orgid") for seen in source.seen} == {"fleet"}
+
+
+async def test_check_shows_the_scores_of_every_cluster(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with HttpFake(Store(c1=11, c2=22.9, stranger=50)) as source:
+        installation = Installation(tmp_path, source=source.url)
+        installation.put(installation.entry("cpu"), fleet=fleet("c1", "c2"))
+        flags = ["check", "--config-dir", str(installation.volume.directory), *map(str, installation.flags)]
+        read, _ = settings.read(flags, {})
+        assert await check.run(build.adapters(read, clock=LoopClock()), only=[]) == 0
+    assert "cpu: cpu-score: c1 cpu-score=11, c2 cpu-score=22" in capsys.readouterr().out
 
 
 async def test_a_claim_names_the_cluster(tmp_path: Path) -> None:

@@ -118,6 +118,22 @@ def test_what_a_selector_of_the_repository_asks_for_is_taken(fleet: Path) -> Non
     }
 
 
+def test_what_scorers_on_the_hub_recognise_clusters_by_is_taken(fleet: Path) -> None:
+    labels = {"claim": "kubeversion.open-cluster-management.io", "label": "node.example.com/id"}
+    for kind, name in labels.items():
+        (fleet / "scorers" / f"by-{kind}.yaml").write_text(
+            "apiVersion: dynamic-scoring.open-cluster-management.io/v1alpha1\nkind: DynamicScorer\n"
+            f"metadata: {{name: by-{kind}}}\nspec:\n  description: d\n  runsOn: Hub\n  source:\n"
+            f"    host: http://t:1\n    params: {{query: x}}\n    clusterLabel: {{name: c, {kind}: {name}}}\n"
+            f"  scoring: {{type: Query, params: {{name: by-{kind}, interval: 60}}}}\n",
+            encoding="utf-8",
+        )
+    bring(fleet, managed_cluster("ber-1", labels={"node.example.com/id": "7", "node.example.com/other": "x"}))
+    written = document(fleet / "clusters" / "ber-1.yaml")
+    assert written["metadata"]["labels"].keys() == {f"{OCM}/clusterset", "node.example.com/id"}
+    assert labels["claim"] in {claim["name"] for claim in written["status"]["clusterClaims"]}
+
+
 def test_an_edit_keeps_every_other_line(fleet: Path) -> None:
     path = fleet / "clusters" / "fra.yaml"
     path.write_text(WRITTEN_BY_HAND, encoding="utf-8")

@@ -227,6 +227,15 @@ def test_the_deployment_follows_gitops_dsf_yaml(tmp_path: Path) -> None:
     assert re.search(r"'kubernetes.io/metadata.name': 'monitoring'", str(egress["egress"]))
 
 
+def test_a_prometheus_operator_finds_it_where_it_finds_the_reconciler(tmp_path: Path) -> None:
+    path = "reconciler/servicemonitor.gitops-dsf-hub-scorer.yaml"
+    monitored = {"monitoring": {"serviceMonitor": True}}
+    found = objects(rendered(tmp_path / "a", on_hub("headroom"), reconciler=monitored))
+    labels = found["reconciler/service.gitops-dsf-hub-scorer.yaml"]["metadata"]["labels"]
+    assert found[path]["spec"]["selector"]["matchLabels"].items() <= labels.items()
+    assert path not in objects(rendered(tmp_path / "b", on_hub("headroom")))
+
+
 def test_the_resource_on_the_hub_says_where_it_runs(tmp_path: Path) -> None:
     found = objects(rendered(tmp_path, on_hub("headroom"), scorer("cpu")))
     here = found["platform/dynamicscorer.headroom.yaml"]["spec"]

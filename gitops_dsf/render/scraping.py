@@ -1,0 +1,24 @@
+"""ServiceMonitors, by which the Prometheus operator finds our programs on the hub."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from gitops_dsf.render.objects import OPERATOR_API, Object, metadata
+
+OPTIONAL_CRD: Final = "SkipDryRunOnMissingResource=true"
+"""Without it, Argo CD's dry run rejects the whole sync, the reconciler included, if the operator's CRDs are
+missing.
+"""
+
+
+def service_monitor(*, name: str, namespace: str, labels: Mapping[str, str]) -> Object:
+    """The ServiceMonitor of a program on the hub. ``labels`` are those of its Service."""
+    return {
+        "apiVersion": OPERATOR_API,
+        "kind": "ServiceMonitor",
+        "metadata": metadata(name=name, namespace=namespace, labels=labels, sync_options=OPTIONAL_CRD),
+        "spec": {
+            "selector": {"matchLabels": dict(labels)},
+            "endpoints": [{"port": "metrics", "interval": "30s"}],
+        },
+    }
