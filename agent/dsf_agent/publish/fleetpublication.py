@@ -1,8 +1,8 @@
 """Writes the scores of many clusters, at a limited rate, by the same rule as an agent.
 
 A task for each score would need too much memory, so one schedule holds the times at which writes are due. A
-few writers take them in this order. What has never been written comes first, in the order in which it was
-offered: the first scorer has scores on all clusters before the second one begins.
+few writers take them in this order. What has never been written comes first, one scorer after another: the
+first one has scores on all clusters before the second one begins.
 """
 
 import asyncio
@@ -84,7 +84,8 @@ class FleetPublisher:
         self._rng = rng
         self._gap = 1 / writes_per_second
         self._next_write = 0.0
-        self._schedule: list[tuple[float, int, _Entry]] = []
+        self._schedule: list[tuple[float, int, int, _Entry]] = []
+        """When a step is due, the number of its scorer, and a number that tells equal ones apart."""
         self._numbers = itertools.count()
         self._news = asyncio.Event()
         self._by_cluster: dict[str, dict[str, _Entry]] = {}
@@ -95,7 +96,9 @@ class FleetPublisher:
 
     def publication(self, scorer: Summary, *, rule: Rule, metrics: ScorerMetrics) -> "FleetPublication":
         """A publication for the scores of one scorer. The jitter of the rule is replaced for each cluster."""
-        return FleetPublication(publisher=self, scorer=scorer, rule=rule, metrics=metrics)
+        return FleetPublication(
+            publisher=self, scorer=scorer, rule=rule, metrics=metrics, number=next(self._numbers)
+        )
 
     def wall(self) -> float:
         """The hub's time."""
@@ -126,8 +129,8 @@ class FleetPublisher:
         if entry.due == at:
             return
         entry.due = at
-        heapq.heappush(self._schedule, (at, next(self._numbers), entry))
-        if self._schedule[0][2] is entry:
+        heapq.heappush(self._schedule, (at, entry.publication.number, next(self._numbers), entry))
+        if self._schedule[0][3] is entry:
             self._news.set()
 
     async def _write_what_is_due(self) -> None:
@@ -155,13 +158,13 @@ class FleetPublisher:
 
     async def _next(self) -> _Entry:
         while True:
-            while self._schedule and self._schedule[0][0] != self._schedule[0][2].due:
+            while self._schedule and self._schedule[0][0] != self._schedule[0][3].due:
                 heapq.heappop(self._schedule)
             delay = None
             if self._schedule:
                 delay = self._schedule[0][0] - self._store.wall()
                 if delay <= 0:
-                    entry = heapq.heappop(self._schedule)[2]
+                    entry = heapq.heappop(self._schedule)[3]
                     entry.due = None
                     return entry
             self._news.clear()
@@ -281,8 +284,16 @@ class FleetPublication:
     """The scores of one scorer on all its clusters."""
 
     def __init__(
-        self, *, publisher: FleetPublisher, scorer: Summary, rule: Rule, metrics: ScorerMetrics
+        self,
+        *,
+        publisher: FleetPublisher,
+        scorer: Summary,
+        rule: Rule,
+        metrics: ScorerMetrics,
+        number: int,
     ) -> None:
+        self.number = number
+        """Of steps that are due at the same time, those of the scorer with the lowest number come first."""
         self._publisher = publisher
         self.scorer = scorer.name
         self.name = scorename.sanitise(scorer.score_name)

@@ -118,8 +118,11 @@ async def test_the_first_scorer_has_scores_everywhere_before_the_second_begins()
     """At the rate that the limit allows, not faster."""
     hub = Hub()
     async with publishing(hub) as running:
-        for name in ("cpu", "mem"):
-            offer(running.publication(name), CLUSTERS)
+        scorers = [running.publication(name) for name in ("cpu", "mem")]
+        for start in range(0, len(CLUSTERS), 100):
+            # Cycles of several scorers run at the same time.
+            for publication in reversed(scorers):
+                offer(publication, CLUSTERS[start : start + 100])
         await asyncio.sleep(60)
     assert len(hub.writes) == 800
     assert max(hub.of("cpu")) - 0.1 <= min(hub.of("mem"))
