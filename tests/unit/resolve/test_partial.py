@@ -2,8 +2,11 @@
 follows from it.
 """
 
+from pathlib import Path
+
 import pytest
 
+from gitops_dsf.pipeline import check
 from tests.unit.resolve.test_rules import BASE, findings, masks, scorer
 from tests.unit.resolve.test_rules_elsewhere import APP, app, judged
 
@@ -124,3 +127,11 @@ def test_an_application_that_nothing_ranks_is_an_error(stickiness: int) -> None:
         ("DSF016", "every weight is 0: nothing ranks the clusters")
     ]
     assert places == {(found[0].position.line, found[0].position.column)}
+
+
+def test_an_empty_folder_is_one_mistake(tmp_path: Path) -> None:
+    """That the settings are missing there, too, is not said."""
+    assert [item.code for item in check(tmp_path).diagnostics] == ["DSF010"]
+    (tmp_path / "scorers").mkdir()
+    (tmp_path / "scorers" / "cpu.yaml").write_text(BASE["scorers/s.yaml"])
+    assert "DSF023" in [item.code for item in check(tmp_path).diagnostics]
