@@ -133,6 +133,7 @@ def test_a_smaller_decision_costs_no_copy_below_the_number_asked_for() -> None:
         (GOOD, {"sync": "OutOfSync"}, True),
         (GOOD, {"phase": "Failed"}, True),
         (GOOD, {"health": "Suspended"}, True),
+        ({"health": "Suspended"}, {"sync": "OutOfSync"}, True),
         (NEW, NEW, True),
         (NEW, BAD, False),
         (BAD, NEW, True),
