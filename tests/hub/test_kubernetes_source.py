@@ -271,20 +271,31 @@ def test_a_new_pod_changes_the_score_on_the_hub(scene: Scene) -> None:
 
 
 def test_the_agent_has_the_rights_only_while_a_scorer_needs_them(scene: Scene) -> None:
-    """The last test: it takes the scorers away."""
+    """It takes the scorers away, and gives them back to the other tests."""
     assert len(scene.account.list("v1/Node")) == len(NODES)
     with pytest.raises(ApiError, match="403 Forbidden"):
         scene.account.list("v1/Secret")
     with pytest.raises(ApiError, match="403 Forbidden"):
         scene.account.delete("v1/Pod", "two", namespace=NAMESPACE)
     fleet = scene.installation.fleet
+    files = {
+        name: (fleet.root / name).read_text()
+        for name in ("scorers/measures.yaml", "scorers/cpu-headroom.yaml")
+    }
     fleet.write("scorers/measures.yaml", scorer(source={"type": "None"}))
     (fleet.root / "scorers/cpu-headroom.yaml").unlink()
     fleet.render()
     scene.installation.apply()
-    wait_for(
-        lambda: scene.spoke.find("rbac.authorization.k8s.io/v1/ClusterRole", RIGHTS) is None,
-        what="the right is gone with the last such scorer",
-    )
-    with pytest.raises(ApiError, match="403 Forbidden"):
-        scene.account.list("v1/Pod", namespace=NAMESPACE)
+    try:
+        wait_for(
+            lambda: scene.spoke.find("rbac.authorization.k8s.io/v1/ClusterRole", RIGHTS) is None,
+            what="the right is gone with the last such scorer",
+        )
+        with pytest.raises(ApiError, match="403 Forbidden"):
+            scene.account.list("v1/Pod", namespace=NAMESPACE)
+    finally:
+        for name, text in files.items():
+            (fleet.root / name).write_text(text)
+        fleet.render()
+        scene.installation.apply()
+    wait_for(lambda: scene.values("nodes"), what="measures are scored again", seen=scene.agent.ready)
