@@ -111,6 +111,8 @@ TARGETS: Final[Mapping[str, Target]] = {
         sources=("gitops_dsf/simulator/*.py", "gitops_dsf/simulator/cel/*.py"),
         tests=(
             "tests/unit/simulator/test_*.py",
+            "tests/golden/test_explanations.py",
+            "tests/contract/test_python_api.py",
             "tests/property/test_simulator.py",
             "tests/unit/resolve/test_cel.py",
             "tests/unit/views/preview/test_*.py",
