@@ -29,6 +29,7 @@ from gitops_dsf.simulator.cel.function import CelUnsupported
 from gitops_dsf.simulator.cel.scores import DEEPEST_JSON, parse_json
 from gitops_dsf.simulator.documents import describe
 from gitops_dsf.simulator.groups import Group
+from gitops_dsf.simulator.membership import Membership
 from gitops_dsf.simulator.predicate import Filtered
 from gitops_dsf.simulator.prioritizers import PrioritizerResult, go_int64
 from gitops_dsf.simulator.quantity import parse
@@ -62,6 +63,8 @@ def answer(expression: str, *objects: dict[str, Any], **fields: Any) -> bool | s
         "1.0 / [0.0, -0.0].max() > 0.0",
         "1.0 / [0.0, -0.0].min() > 0.0",
         "!quantity('16Ei').isInteger()",
+        "[-200].sum() == -200",
+        "[-9223372036854775807, -1].sum() == -9223372036854775807 - 1",
         f"[{ELEMENTS}] != []",
     ],
 )
@@ -73,6 +76,7 @@ def test_what_is_true(expression: str) -> None:
     ("expression", "words"),
     [
         ("[quantity('1'), semver('1.0.0')][1].isInteger()", "no such overload"),
+        ("[-9223372036854775807, -2].sum() == 0", "integer overflow"),
         ("'a'.startsWith(1)", "found no matching overload for 'startsWith'"),
         ("[quantity('1')]", "the result is not a bool but LIST"),
         ("type(1)", "the result is not a bool but TYPE"),
@@ -84,6 +88,46 @@ def test_what_is_no_answer(expression: str, words: str) -> None:
     found = answer(expression)
     assert isinstance(found, str)
     assert words in found
+
+
+@pytest.mark.parametrize("reflection", ["type", "dyn", "string"])
+@pytest.mark.parametrize(
+    "value", ["quantity('1')", "url('https://h')", "ip('::1')", "cidr('::/1')", "semver('1.0.0')"]
+)
+def test_what_would_show_that_values_are_maps(value: str, reflection: str) -> None:
+    found = answer(f"{reflection}({value}) == {reflection}({value})")
+    assert isinstance(found, Unsupported)
+    assert found.reason == f"{reflection} (together with quantities, URLs, addresses or versions)"
+
+
+@pytest.mark.parametrize(
+    ("expression", "reason"),
+    [
+        ("int(' 7') == 7", "a number from the text ' 7'"),
+        ("uint(' 7') == 7u", "a number from the text ' 7'"),
+        ("double(' 7') == 7.0", "a number from the text ' 7'"),
+        ("[duration('1s')].isSorted()", "isSorted (for these types)"),
+        ("[duration('1s')].sum() == 1", "sum (for these types)"),
+        ("[duration('1s')].min() == 1", "min (for these types)"),
+        ("[duration('1s')].max() == 1", "max (for these types)"),
+        ("string(duration('1s')) == '1s'", "string (together with durations and timestamps)"),
+        (
+            "string(timestamp('2026-06-01T00:00:00Z')) == ''",
+            "string (together with durations and timestamps)",
+        ),
+    ],
+)
+def test_texts_that_are_read_or_written_differently(expression: str, reason: str) -> None:
+    found = answer(expression)
+    assert isinstance(found, Unsupported)
+    assert found.reason == reason
+
+
+@pytest.mark.parametrize(("name", "where"), [("c1", " on cluster c1"), (None, "")])
+def test_the_text_of_a_missing_answer(name: str | None, where: str) -> None:
+    assert str(Unsupported("x", "y", name)) == (
+        f"CEL expression 'x'{where} uses what the simulator does not support: y"
+    )
 
 
 def test_a_cluster_does_not_see_the_evaluation_of_another() -> None:
@@ -155,7 +199,14 @@ def test_how_deep_comprehensions_are_nested(expression: str, depth: int) -> None
 
 @pytest.mark.parametrize(
     ("length", "commas", "largest", "refused"),
-    [(1000, 999, 1, False), (1000, 1000, 1, True), (1000, 0, 1000, False), (1000, 0, 1001, True)],
+    [
+        (1000, 999, 1, False),
+        (1000, 1000, 1, True),
+        (1000, 0, 1000, False),
+        (1000, 0, 1001, True),
+        (1, 0, 1_000_000, False),
+        (1, 0, 1_000_001, True),
+    ],
 )
 def test_the_limit_of_cost(length: int, commas: int, largest: int, refused: bool) -> None:
     expression = "," * commas + " " * (length - commas)
@@ -384,6 +435,13 @@ def test_a_set_without_a_selector_is_that_of_the_label(spec: dict[str, Any] | No
     assert simulate(objects, "ns/p", NOW).candidates == ("c1",)
 
 
+def test_a_pass_that_failed_has_no_sets() -> None:
+    objects = hub(cluster("c1"), placement())
+    objects[0]["spec"] = {"clusterSelector": {"selectorType": "X"}}
+    verdict = simulate(objects, "ns/p", NOW)
+    assert (verdict.outcome, verdict.membership) == (Outcome.FAILED, Membership(0, (), ()))
+
+
 def test_the_first_of_several_tolerations_of_one_cluster() -> None:
     taints = [{"key": key, "effect": "NoSelect", "timeAdded": NOW} for key in ("late", "early")]
     tolerations = [
@@ -393,6 +451,15 @@ def test_the_first_of_several_tolerations_of_one_cluster() -> None:
     verdict = run(cluster("c1", taints=taints), decision("c1"), placement(tolerations=tolerations))
     assert verdict.requeue_at is not None
     assert timestamp(verdict.requeue_at) == "2026-06-01T00:05:00Z"
+
+
+def test_a_toleration_that_ended_before_the_first_year() -> None:
+    taint = {"key": "k", "effect": "NoSelect", "timeAdded": "0001-01-02T00:00:00Z"}
+    toleration = {"key": "k", "operator": "Exists", "tolerationSeconds": -200_000}
+    verdict = run(cluster("c1", taints=[taint]), placement(tolerations=[toleration]))
+    assert verdict.dropped["c1"].reason == (
+        "taint k:NoSelect is not tolerated since 0001-01-01T00:00:00+00:00 (tolerationSeconds -200000)"
+    )
 
 
 @pytest.mark.parametrize(
@@ -562,7 +629,7 @@ def decisions(*found: tuple[str, str]) -> list[PlacementDecision]:
 
 
 def test_a_hub_of_typed_objects() -> None:
-    state = typed(cluster("c2"), cluster("c1"))
+    state = typed(cluster("c2", status={"capacity": {"cpu": "1"}}), cluster("c1"))
     assert state.names == ("c1", "c2")
     assert len(state.documents) == 2
     assert [found["metadata"]["name"] for found in state.documents] == ["c1", "c2"]
