@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.golden.findings_cases import CASES
+from tests.golden import findings_cases, findings_sources
 from tests.unit.resolve.test_rules import findings
 
+CASES = {**findings_cases.CASES, **findings_sources.CASES}
 GOLDEN = Path(__file__).parent / "findings.txt"
 
 

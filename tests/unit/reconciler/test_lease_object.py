@@ -4,13 +4,14 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from itertools import pairwise
 from typing import Any
 
 import msgspec
 import pytest
 
 from dsf_runtime.apiserver import ApiError
-from gitops_dsf.reconciler.lease import Leadership, LeaseLost
+from gitops_dsf.reconciler.lease import RELEASED_SECONDS, Leadership, LeaseLost
 from tests.support import virtual_time
 
 DURATION, DEADLINE, RENEW = 15, 12.0, 2.0
@@ -169,7 +170,38 @@ def test_a_claim_that_is_nearly_over_when_the_hub_answers_is_renewed_first() -> 
         store.seconds = [0.0, DEADLINE * 0.75]
         await one.acquire()
         assert len(store.specs) == 2
+        assert store.times[1] == store.times[0], "without a pause"
         assert one.left() == pytest.approx(DEADLINE, abs=0.01)
+
+    virtual_time.run(main())
+
+
+def test_a_hub_that_takes_nearly_the_whole_pause_to_answer_is_asked_again_at_once() -> None:
+    async def main() -> None:
+        store = Store()
+        one = lease(store)
+        await one.acquire()
+        async with kept(one):
+            store.seconds = [RENEW - 0.05] * 5
+            await asyncio.sleep(15)
+            pauses = [after - before for before, after in pairwise(store.times[1:6])]
+            assert pauses == pytest.approx([RENEW + 0.05] * 4, abs=0.01)
+
+    virtual_time.run(main())
+
+
+@pytest.mark.parametrize(("after", "says"), [(-0.5, DURATION), (0.5, RELEASED_SECONDS)])
+def test_a_leader_passes_on_what_is_left_of_the_quiet_time(after: float, says: int) -> None:
+    """Also less than a second of it: requests of the leader before may still take effect."""
+
+    async def main() -> None:
+        store = Store()
+        one = lease(store)
+        store.write({"holderIdentity": "", "leaseDurationSeconds": DURATION, "renewTime": "then"})
+        await one.acquire()
+        await asyncio.sleep(one.quiet_left() + after)
+        await one.release(clean=True)
+        assert store.specs[-1]["leaseDurationSeconds"] == says
 
     virtual_time.run(main())
 

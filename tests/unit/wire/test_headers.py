@@ -65,3 +65,9 @@ def test_a_header_has_a_value_or_a_secret() -> None:
         Header(name="X-A", value="")
     with pytest.raises(ValueError, match="the agent sets the header Host itself"):
         Header(name="Host", secret_ref=ref)
+
+
+@pytest.mark.parametrize("more", [{"value": "ä"}, {}])
+def test_the_mistake_of_the_name_is_told_first(more: dict[str, str]) -> None:
+    with pytest.raises(ValueError, match="is not the name of a header"):
+        Header(name="a b", **more)

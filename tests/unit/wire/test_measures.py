@@ -53,6 +53,18 @@ def test_a_query_names_measures_in_order() -> None:
             'extended_available is followed by {resource=~"nvidia.*"}; only {resource="..."} may follow',
             "",
         ),
+        (
+            f"nodes / {'1' * 38}",
+            6,
+            f'nodes is followed by / {"1" * 38}; only {{resource="..."}} may follow',
+            "",
+        ),
+        (
+            f"nodes / {'1' * 39}",
+            6,
+            f'nodes is followed by / {"1" * 38}…; only {{resource="..."}} may follow',
+            "",
+        ),
         ("nodes[5m]", 5, 'nodes is followed by [5m]; only {resource="..."} may follow', ""),
     ],
 )

@@ -9,7 +9,15 @@ from hypothesis import strategies as st
 
 from dsf_wire import summary
 from dsf_wire.constants import default_ttl_seconds
-from dsf_wire.summary import ConfigMapRef, EndpointAuth, PublishRule, ScoreRange, SummariesError, Summary
+from dsf_wire.summary import (
+    ClusterLabel,
+    ConfigMapRef,
+    EndpointAuth,
+    PublishRule,
+    ScoreRange,
+    SummariesError,
+    Summary,
+)
 
 FULL = Summary(
     name="n",
@@ -42,6 +50,28 @@ def test_upstreams_keys_come_first_and_in_its_order() -> None:
         "scoringType",
         "defaultScore",
     ]
+
+
+@pytest.mark.parametrize(
+    ("label", "key"),
+    [
+        (ClusterLabel(name="cluster"), ""),
+        (ClusterLabel(name="cluster", claim="id.k8s.io"), "claim:id.k8s.io"),
+        (ClusterLabel(name="cluster", label="zone"), "label:zone"),
+    ],
+)
+def test_the_key_of_a_clusters_value(label: ClusterLabel, key: str) -> None:
+    assert label.identity == key
+
+
+def test_what_runs_a_scorer_and_what_scores() -> None:
+    assert Summary(name="n", score_name="s", scoring_type="Query").scored_by_query
+    assert Summary(name="n", score_name="s", runs_on="Hub").on_hub
+    for other in (
+        Summary(name="n", score_name="s"),
+        Summary(name="n", score_name="s", scoring_type="API", runs_on="Spokes"),
+    ):
+        assert (other.scored_by_query, other.on_hub) == (False, False)
 
 
 def test_the_text_of_a_summary_without_optional_fields() -> None:

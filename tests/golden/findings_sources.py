@@ -1,0 +1,805 @@
+# ruff: noqa: E501 - texts of documents
+"""Small repositories for tests/golden/test_findings.py: where scorers run, what they ask, and mistakes beside
+each other.
+"""
+
+from collections.abc import Iterator, Mapping
+
+from tests.golden.findings_cases import (
+    CLUSTER,
+    SCORER,
+    SET,
+    SETTINGS,
+    SHARED,
+    Documents,
+    add_on,
+    below,
+    both,
+    cluster,
+    generator,
+    many_of,
+    second,
+    selector,
+    settings,
+    source,
+    variants,
+)
+from tests.unit.resolve.test_rules import CONFIG, LABELS, masks, placement, policy
+from tests.unit.resolve.test_rules_elsewhere import APP, FULL, LOCK, UPSTREAM, app, asking
+
+HUB = """\
+apiVersion: dynamic-scoring.open-cluster-management.io/v1alpha1
+kind: DynamicScorer
+metadata: {name: cpu}
+spec:
+  description: d
+  runsOn: Hub
+  source: {host: 'http://thanos.svc', params: {query: 'sum by (cluster) (up)'}, clusterLabel: {name: cluster}}
+  scoring: {type: Query, params: {name: cpu_score, interval: 60}}
+  scoreRange: {min: 0, max: 1}
+"""
+HUB_API = HUB.replace(
+    "  scoring: {type: Query, ",
+    "  configURL: http://api.svc:8000/config\n  configSyncMode: None\n  scoring: {",
+)
+QUERY = """\
+apiVersion: dynamic-scoring.open-cluster-management.io/v1alpha1
+kind: DynamicScorer
+metadata: {name: cpu}
+spec:
+  description: d
+  source: {host: 'http://prom.svc', params: {query: 'avg(up)'}}
+  scoring: {type: Query, params: {name: cpu_score, interval: 60}}
+  scoreRange: {min: 0, max: 1}
+"""
+LABEL = "clusterLabel: {name: cluster}"
+BROKEN_SCORER = second().replace("interval: 60", "interval: x")
+BROKEN_CLUSTER = cluster("xyz", "env: [a]")
+AMBIGUOUS = "metadata: {name: cpu, annotations: {a: yes}}"
+
+
+def asked(query: str, text: str = QUERY) -> str:
+    return text.replace("'avg(up)'", f"'{query}'").replace("'sum by (cluster) (up)'", f"'{query}'")
+
+
+def edge(count: int, labels: str = "env: prod") -> str:
+    return both(CLUSTER, *(cluster(f"edge-{number}", labels) for number in range(count)))
+
+
+def _on_the_hub() -> Iterator[tuple[str, Documents]]:
+    yield "on the hub", {"scorers": HUB}
+    yield "on the hub, without a label", {"scorers": HUB.replace(f", {LABEL}", "")}
+    for kind in ("None", "Kubernetes", "OpenTelemetry", "Prometheus"):
+        yield f"on the hub, type {kind}", {"scorers": HUB.replace("{host:", f"{{type: {kind}, host:")}
+        yield (
+            f"on the hub, type {kind} of a MetricSource",
+            {
+                "config": variants(f"type: {kind}, host: 'http://thanos.svc'"),
+                "scorers": HUB.replace("host: 'http://thanos.svc'", "ref: platform"),
+            },
+        )
+        yield (
+            f"on the hub, type {kind} of a lock",
+            {
+                "scorers": FULL.replace(
+                    "  scoring:",
+                    f"  runsOn: Hub\n  source: {{type: {kind}, host: 'http://thanos.svc', {LABEL}}}\n  scoring:",
+                )
+            },
+        )
+    yield (
+        "on the hub, without a lock and an interval",
+        {
+            "scorers": FULL.replace(
+                "  scoring:", f"  runsOn: Hub\n  source: {{type: None, {LABEL}}}\n  scoring:"
+            ).replace(", interval: 60", "")
+        },
+    )
+    for texts in (
+        ("host: 'http://a.svc'", "host: 'http://b.svc'"),
+        ("host: 'http://a.svc', clusterSelector: {matchLabels: {env: prod}}",),
+    ):
+        yield (
+            f"on the hub, MetricSource of {'; '.join(texts)}",
+            {
+                "config": variants(*texts),
+                "scorers": HUB.replace("host: 'http://thanos.svc'", "ref: platform"),
+            },
+        )
+    for field in (LABEL, "clusterLabel: {name: cluster, claim: id.k8s.io}"):
+        yield f"on the spokes, {field}", {"scorers": source(f"host: 'http://prom.svc', {field}")}
+    yield (
+        "on the spokes, clustersPerRequest",
+        {"scorers": SCORER.replace("scoring: {", "scoring: {clustersPerRequest: 3, ")},
+    )
+    for field in ("label: zone", "claim: id.k8s.io"):
+        text = HUB.replace(LABEL, f"clusterLabel: {{name: cluster, {field}}}")
+        for count in range(5):
+            for labels in ("zone: a", "env: b"):
+                yield (
+                    f"on the hub, {field} of {count} clusters with {labels}",
+                    {"scorers": text, "clusters": edge(count, labels)},
+                )
+        yield (
+            f"on the hub, {field}, suspended",
+            {"scorers": below("suspend: true", text), "clusters": edge(2, "zone: a")},
+        )
+    claims = "status: {clusterClaims: [{name: id.k8s.io, value: x}]}\n"
+    yield (
+        "on the hub, clusters with one claim",
+        {
+            "scorers": HUB.replace(LABEL, "clusterLabel: {name: cluster, claim: id.k8s.io}"),
+            "clusters": both(CLUSTER + claims, cluster("edge") + claims),
+        },
+    )
+    yield (
+        "one scorer on the hub with a label, one on the spokes without",
+        {
+            "scorers": both(second(QUERY), HUB.replace(LABEL, "clusterLabel: {name: cluster, label: zone}")),
+            "clusters": edge(2, "zone: a"),
+        },
+    )
+    for query in (
+        "sum(up)",
+        "up; sum(up)",
+        "sum(up; sum(down",
+        "sum by (cluster) (up); avg(up)",
+        "sum by (cluster, pod) (up)",
+        "up",
+        "sum(; sum(up)",
+        "up up; sum(up)",
+    ):
+        yield f"on the hub: {query}", {"scorers": asked(query, HUB)}
+        yield (
+            f"on the hub: {query}, by pod",
+            {"scorers": below("scoreDimensionFormat: '${pod}'", asked(query, HUB))},
+        )
+        yield (
+            f"on the spokes with a label: {query}",
+            {"scorers": asked(query, HUB).replace("  runsOn: Hub\n", "")},
+        )
+        yield (
+            f"on the hub without a label: {query}",
+            {"scorers": asked(query, HUB).replace(f", {LABEL}", "")},
+        )
+    for secret, listed in (
+        ("a", ""),
+        ("a", "secrets: [a]"),
+        ("a", "secrets: [b]"),
+        ("bootstrap-hub-kubeconfig", ""),
+    ):
+        for auth in (f"tokenSecretRef: {{name: {secret}, key: k}}", "serviceAccountToken: true"):
+            for where, text in (
+                ("source", HUB.replace("{host:", f"{{auth: {{{auth}}}, host:")),
+                ("scoring", HUB_API.replace("scoring: {", f"scoring: {{auth: {{{auth}}}, ")),
+            ):
+                yield (
+                    f"on the hub, {where} with {auth}, {listed or 'no list'}",
+                    {
+                        "scorers": text,
+                        "settings": settings(f"hubScorer: {{{listed}}}") if listed else SETTINGS,
+                    },
+                )
+                yield (
+                    f"on the hub, {where} with {auth}, {listed} without settings",
+                    {"scorers": text, "settings": ""},
+                )
+    yield (
+        "on the hub, a MetricSource with a Secret",
+        {
+            "config": variants("host: 'http://thanos.svc', auth: {tokenSecretRef: {name: a, key: k}}"),
+            "scorers": HUB.replace("host: 'http://thanos.svc'", "ref: platform"),
+        },
+    )
+    yield (
+        "on the spokes, a MetricSource with a Secret",
+        {
+            "config": variants("host: 'http://thanos.svc', auth: {tokenSecretRef: {name: a, key: k}}"),
+            "scorers": source("ref: platform, params: {query: up, range: 60, step: 60}"),
+        },
+    )
+    yield (
+        "on the hub, images without digests",
+        {"scorers": HUB, "settings": settings("requireImageDigests: true")},
+    )
+    yield "on the hub with the upstream controller", {"scorers": HUB, "settings": UPSTREAM}
+    yield (
+        "one scorer on the hub, one on the spokes, images without digests",
+        {"scorers": both(HUB, second()), "settings": settings("requireImageDigests: true")},
+    )
+    for count in (100, 101):
+        for title, text, number in (("on the hub", HUB, 15), ("on the spokes", SCORER, 60)):
+            quick = below("scoreTTLSeconds: 60", text).replace("interval: 60", "interval: 30")
+            scorers = both(*(second(quick, f"s{index}", f"s{index}") for index in range(number)))
+            fleet = {"clusters": many_of(count), "scorers": scorers}
+            yield f"{number} scorers {title} for {count} clusters", fleet
+            yield f"{number} scorers {title} for {count} clusters, no settings", {**fleet, "settings": ""}
+
+
+def _pushed() -> Iterator[tuple[str, Documents]]:
+    receiver = settings("agent: {openTelemetry: {image: 'prom:3', collectorNamespaces: [otel]}}")
+    text = source("type: OpenTelemetry, params: {query: 'up', range: 60, step: 60}")
+    for title, given in (
+        ("with", receiver),
+        ("without", SETTINGS),
+        ("no settings,", ""),
+        ("upstream,", UPSTREAM),
+    ):
+        yield f"{title} a receiver", {"settings": given, "scorers": text}
+        yield (
+            f"{title} a receiver, on the hub",
+            {"settings": given, "scorers": HUB.replace("{host:", "{type: OpenTelemetry, host:")},
+        )
+        yield f"{title} a receiver, no range", {"settings": given, "scorers": text.replace("range: 60, ", "")}
+        yield (
+            f"{title} a receiver, no query",
+            {"settings": given, "scorers": text.replace("query: 'up', ", "")},
+        )
+        for query in (
+            "k8s.pod.cpu",
+            "sum(k8s.pod.cpu)",
+            "up up",
+            "a.b + up up",
+            "up ?",
+            ".a",
+            "a.b.c",
+            "a;b.c",
+            "'x'.a",
+            "k8s.pod up",
+        ):
+            quoted = query.replace("'", "''")
+            yield (
+                f"{title} a receiver: {query}",
+                {"settings": given, "scorers": text.replace("'up'", f"'{quoted}'")},
+            )
+        for field in (
+            "host: 'http://prom.svc'",
+            "path: /p",
+            "auth: {serviceAccountToken: true}",
+            "dialect: MetricsQL",
+            "dialect: Other",
+        ):
+            yield (
+                f"{title} a receiver, {field}",
+                {"settings": given, "scorers": text.replace("params:", f"{field}, params:", 1)},
+            )
+        yield (
+            f"{title} a receiver, a MetricSource",
+            {
+                "settings": given,
+                "config": variants(
+                    "type: OpenTelemetry, host: 'http://prom.svc'", "host: 'http://thanos.svc'"
+                ),
+                "scorers": text.replace("type: OpenTelemetry", "ref: platform"),
+            },
+        )
+
+
+def _measured() -> Iterator[tuple[str, Documents]]:
+    text = source("type: Kubernetes, params: {query: 'nodes', range: 60, step: 60}")
+    for field in (
+        "host: 'http://prom.svc'",
+        "host: ''",
+        "path: /p",
+        "auth: {serviceAccountToken: true}",
+        "dialect: MetricsQL",
+        "dialect: Other",
+    ):
+        yield f"measures with {field}", {"scorers": text.replace("params:", f"{field}, params:", 1)}
+    for field in (
+        "host: 'http://prom.svc'",
+        "path: /p",
+        "auth: {serviceAccountToken: true}",
+        "basicAuth: {secretRef: {name: a}}",
+        "clientCertificate: {secretRef: {name: a}}",
+        "headers: [{name: A, value: b}]",
+    ):
+        yield (
+            f"measures of a MetricSource with {field}",
+            {
+                "config": variants(f"type: Kubernetes, {field}", "host: 'http://prom.svc', path: /p"),
+                "scorers": text.replace("type: Kubernetes", "ref: platform"),
+            },
+        )
+    for query in (
+        "",
+        " ; ",
+        "nodez",
+        "xyz",
+        "sum(nodes)",
+        "nodes; gpu; xyz",
+        "nodes[5m]",
+        "1",
+        "node_ready; nodes",
+        "node_ready",
+        "nodes",
+        "extended_available",
+        "nodes; extended_available",
+        'extended_available{resource="a"}',
+        "node_ready; nodez",
+        "nodes/" + "x" * 39,
+        "nodes/" + "x" * 40,
+        "nodes/" + "x" * 41,
+    ):
+        for kind, given in (
+            ("API", text.replace("'nodes'", f"'{query}'")),
+            ("Query", asked(query).replace("{host: 'http://prom.svc'", "{type: Kubernetes")),
+        ):
+            yield f"measures: {query}, type {kind}", {"scorers": given}
+            for template in ("${node}", "${pod}", "${scoreName}"):
+                yield (
+                    f"measures: {query}, type {kind}, {template}",
+                    {"scorers": below(f"scoreDimensionFormat: '{template}'", given)},
+                )
+            yield (
+                f"measures: {query}, type {kind}, averaged",
+                {"scorers": below("scoreAggregation: Mean", given)},
+            )
+    for span in (604_800, 604_801):
+        yield f"measures of {span} seconds", {"scorers": text.replace("range: 60", f"range: {span}")}
+    for count in (100, 101):
+        yield (
+            f"{count} measures",
+            {"scorers": text.replace("'nodes'", f"'{'; '.join(['node_ready'] * count)}'")},
+        )
+        yield (
+            f"{count} measures and a mistake",
+            {"scorers": text.replace("'nodes'", f"'{'; '.join(['nodez', *['nodes'] * (count - 1)])}'")},
+        )
+    yield "measures with the upstream controller", {"scorers": text, "settings": UPSTREAM}
+    yield "dialect Other of measures", {"scorers": text.replace("type:", "dialect: Other, type:")}
+    yield (
+        "dialect MetricsQL of measures with a mistake",
+        {"scorers": text.replace("type:", "dialect: MetricsQL, type:").replace("'nodes'", "'up default 0'")},
+    )
+    yield (
+        "a measure before much space",
+        {"scorers": text.replace("'nodes'", f"'nodes{' ' * 65_537}'")},
+    )
+
+
+def _without_an_api() -> Iterator[tuple[str, Documents]]:
+    for field in (
+        "configURL: http://api.svc:8000/config",
+        "configURL: ''",
+        "configSyncMode: Full",
+        "configSyncMode: None",
+        "configURL: x",
+    ):
+        yield f"no API and {field}", {"scorers": below(field, QUERY)}
+    for field in (
+        "host: 'http://api.svc'",
+        "path: /p",
+        "auth: {serviceAccountToken: true}",
+        "arguments: {a: b}",
+    ):
+        yield (
+            f"no API and scoring.{field}",
+            {"scorers": QUERY.replace("type: Query", f"type: Query, {field}")},
+        )
+    for field in ("range: 60", "step: 60", "range: 0", "range: 60, step: 60"):
+        yield f"no API and params.{field}", {"scorers": QUERY.replace("{query:", f"{{{field}, query:")}
+    for kind in ("None", "Prometheus", "Kubernetes"):
+        yield f"no API and type {kind}", {"scorers": QUERY.replace("{host:", f"{{type: {kind}, host:")}
+        yield (
+            f"no API and type {kind} without a query",
+            {"scorers": QUERY.replace("{host:", f"{{type: {kind}, host:").replace("query: 'avg(up)'", "")},
+        )
+        for score in (
+            "defaultScore: 50",
+            "defaultScore: 50\n  scoreDimensionFormat: '${node}'",
+            "defaultScore: 50\n  scoreDestination: None",
+        ):
+            title = score.replace("\n ", ",")
+            yield (
+                f"no API and type {kind} with {title}",
+                {"scorers": below(score, QUERY.replace("{host:", f"{{type: {kind}, host:"))},
+            )
+            yield (
+                f"an API and type {kind} with {title}",
+                {"scorers": below(score, asking("up").replace("{host:", f"{{type: {kind}, host:"))},
+            )
+            yield (
+                f"an API without a lock and type {kind} with {title}",
+                {
+                    "scorers": below(score, source(f"type: {kind}", FULL)).replace(", interval: 60", ""),
+                },
+            )
+    yield "no API and no host", {"scorers": QUERY.replace("host: 'http://prom.svc', ", "")}
+    yield "no API and no interval", {"scorers": QUERY.replace(", interval: 60", "")}
+    yield "no API and no name", {"scorers": QUERY.replace("name: cpu_score, ", "")}
+    for query in (
+        "up",
+        "avg(up)",
+        "up; avg(up)",
+        "avg(up); up",
+        "sum by (pod) (up)",
+        "up up",
+        "up up; avg(up)",
+        "a * b",
+        "avg(a) + avg(b)",
+        "label_replace(avg(a), 'x', 'y', 'z', '')",
+    ):
+        quoted = query.replace("'", "''")
+        for more in (
+            "",
+            "scoreAggregation: Last",
+            "scoreAggregation: Mean",
+            "scoreDestination: None",
+            "scoreDimensionFormat: '${pod}'",
+            "scoreDimensionFormat: ''",
+            "scoreDimensionFormat: '${meta}'",
+            "scoreDimensionFormat: '${pod};${node}'",
+        ):
+            yield (
+                f"no API: {query}, {more or 'as it is'}",
+                {"scorers": below(more, asked(quoted)) if more else asked(quoted)},
+            )
+        yield (
+            f"an API: {query}",
+            {"scorers": below("scoreDimensionFormat: '${pod}'", asking("up").replace("'up'", f"'{quoted}'"))},
+        )
+        yield (
+            f"an API: {query}, in MetricsQL",
+            {
+                "scorers": below(
+                    "scoreDimensionFormat: '${pod}'",
+                    asking("up").replace("'up'", f"'{quoted}'").replace("host:", "dialect: MetricsQL, host:"),
+                )
+            },
+        )
+    yield "no API, with a lock", {"scorers": QUERY, "locks": LOCK}
+    for name in ("X-A", "host", "authorization"):
+        yield (
+            f"a MetricSource whose header {name} has no Secret",
+            {
+                "config": variants(
+                    f"host: 'http://prom.svc', headers: [{{name: {name}, value: 'a b'}}, {{name: {name}, value: 'Bearer abcdefgh'}}]"
+                ),
+                "scorers": QUERY.replace("host: 'http://prom.svc'", "ref: platform"),
+            },
+        )
+
+
+def _beside_mistakes() -> Iterator[tuple[str, Documents]]:
+    """One finding beside a mistake that makes it uncertain, or not."""
+    empty = {"clusters": SET}
+    for title, text in (
+        ("nobody", "{matchLabels: {env: x}}"),
+        ("a mistake", "{matchLabels: {env: 'a b'}}"),
+        ("null", "null"),
+        ("everybody", "{}"),
+    ):
+        chosen = app("{numberOfClusters: 1}", f"{{numberOfClusters: 1, clusterSelector: {text}}}")
+        monitor = settings(f"agent: {{serviceMonitor: {{clusterSelector: {text}}}}}")
+        scorer = below(f"clusterSelector: {text}")
+        for place, more in (
+            ("alone", {}),
+            ("without clusters", empty),
+            ("beside a broken cluster", {"clusters": both(CLUSTER, BROKEN_CLUSTER)}),
+            ("with only a broken cluster", {"clusters": BROKEN_CLUSTER}),
+            ("beside a broken set", {"clusters": both(CLUSTER, SET.replace("spec: {", "spec: {x: 1, "))}),
+            ("beside a broken mask", {"config": masks("{clusterName: 3, scoreName: [a]}")}),
+        ):
+            yield f"an application for {title}, {place}", {**more, "apps": chosen}
+            yield f"ServiceMonitors for {title}, {place}", {**more, "settings": monitor}
+            yield f"a scorer for {title}, {place}", {**more, "scorers": scorer}
+            yield (
+                f"an application and a scorer for {title}, {place}",
+                {**more, "scorers": scorer, "apps": APP},
+            )
+            yield (
+                f"a Placement and a scorer for {title}, {place}",
+                {
+                    **more,
+                    "scorers": scorer,
+                    "apps": policy(add_on()).replace("spec: {", "spec: {clusterSets: [global], "),
+                },
+            )
+            yield (
+                f"a Placement for {title}, {place}",
+                {**more, "apps": selector(text).replace("spec: {", "spec: {clusterSets: [global], ")},
+            )
+            yield (
+                f"a MetricSource and a scorer for {title}, {place}",
+                {
+                    **more,
+                    "config": both(
+                        variants("host: 'http://prom.svc', clusterSelector: {matchLabels: {env: edge}}"),
+                        *([more["config"]] if "config" in more else []),
+                    ),
+                    "scorers": below(
+                        f"clusterSelector: {text}",
+                        source("ref: platform, params: {query: up, range: 60, step: 60}"),
+                    ),
+                },
+            )
+        yield (
+            f"an ambiguous scorer for {title}",
+            {"scorers": scorer.replace("metadata: {name: cpu}", AMBIGUOUS)},
+        )
+        yield (
+            f"an ambiguous scorer for {title} and an application",
+            {"scorers": scorer.replace("metadata: {name: cpu}", AMBIGUOUS), "apps": APP},
+        )
+        yield (
+            f"an ambiguous Placement for {title}",
+            {
+                "apps": policy(add_on())
+                .replace("spec: {", "spec: {clusterSets: [global], ")
+                .replace("metadata: {", "metadata: {annotations: {a: yes}, "),
+                "scorers": scorer,
+            },
+        )
+        yield f"ServiceMonitors for {title}, no settings else", {"settings": monitor, **empty}
+    for name in ("gpu", "gpuu", "cpu"):
+        text = app("{scorer: cpu}", f"{{scorer: {name}}}")
+        yield (
+            f"score of {name} beside a broken scorer",
+            {"apps": text, "scorers": both(SCORER, BROKEN_SCORER)},
+        )
+        yield f"score of {name}, all broken", {"apps": text, "scorers": BROKEN_SCORER}
+    for strategy in ("Replace", "Keep"):
+        for ref in ("xyz", "shared"):
+            yield (
+                f"moves {strategy} with placement.ref {ref}",
+                {
+                    "apps": both(
+                        app("{numberOfClusters: 1}\n  scores: [{scorer: cpu}]", f"{{ref: {ref}}}")
+                        + f"  moves: {{strategy: {strategy}}}\n",
+                        SHARED.replace("spec: {", "spec: {onMissingScore: Exclude, "),
+                    ),
+                    "clusters": both(cluster("eu-1"), cluster("'1'")),
+                },
+            )
+    for policy_text in (
+        "{automated: {prune: true}}",
+        "{automatd: {}}",
+        "{automated: {prun: true}}",
+        "{xyz: 1}",
+    ):
+        yield (
+            f"syncPolicy {policy_text}",
+            {"apps": app("path: deploy}", f"path: deploy}}, syncPolicy: {policy_text}")},
+        )
+    for dimension in ("a", "cpu_score"):
+        for other in ("", ", dimension: b", ", dimension: a", ", dimension: cpu_score"):
+            yield (
+                f"a score of {dimension} and one{other}",
+                {
+                    "apps": app(
+                        "{scorer: cpu}", f"{{scorer: cpu, dimension: {dimension}}}, {{scorer: cpu{other}}}"
+                    )
+                },
+            )
+    for sets in ("[]", "3", "global", "[global, 3]", "[[a]]", "{a: b}", "null"):
+        for predicates in (
+            "",
+            ", predicates: 3",
+            ", predicates: []",
+            ", predicates: [3]",
+            ", predicates: [{}]",
+            ", predicates: [{requiredClusterSelector: {labelSelector: null}}]",
+        ):
+            yield (
+                f"a Placement of {sets}{predicates}",
+                {
+                    "apps": policy(add_on()).replace("spec: {", f"spec: {{clusterSets: {sets}{predicates}, "),
+                    "clusters": many_of(101),
+                },
+            )
+    for url in (
+        "http://[",
+        "http://",
+        "x",
+        "''",
+        "http://169.254.169.254",
+        "http://a.svc?b=c",
+        "http://a.svc?token=",
+        "http://a.svc?token=b",
+        "https://169.254.169.254?token=b",
+    ):
+        yield (
+            f"a MetricSource at {url}",
+            {
+                "config": variants(f"host: '{url.strip(chr(39))}'"),
+                "scorers": source("ref: platform, params: {query: up, range: 60, step: 60}"),
+            },
+        )
+        yield (
+            f"no API, source at {url}",
+            {"scorers": QUERY.replace("'http://prom.svc'", f"'{url.strip(chr(39))}'")},
+        )
+    yield "no API and no configURL", {"scorers": QUERY}
+    yield (
+        "an API and no configURL",
+        {"scorers": SCORER.replace("  configURL: http://api.svc:8000/config\n", "")},
+    )
+    for name in ("a-{{name}}", "3", "[a]", "{a: b}", "null", "a", "a-{{x}}"):
+        text = generator(f"{CONFIG}, {LABELS}")
+        yield (
+            f"a template named {name}",
+            {
+                "apps": both(
+                    text.replace(
+                        "metadata: {name: a}, spec: {project",
+                        f"metadata: {{name: {name if name[0] in '3[n' or name[:2] == '{a' else chr(39) + name + chr(39)}}}, spec: {{project",
+                    ),
+                    APP,
+                )
+            },
+        )
+    yield (
+        "an application of an incomplete scorer",
+        {"apps": APP, "scorers": SCORER.replace("name: cpu_score, ", "")},
+    )
+    for text in (
+        "(up;xx yy; (zz",
+        "(up;  xx yy",
+        "unknown1(up) + unknown2(up)",
+        "(up;{b=';'};xx yy",
+        "[;]",
+        "(';'; xx yy",
+    ):
+        quoted = text.replace("'", "''")
+        yield f"PromQL: {text}", {"scorers": asking("up").replace("'up'", f"'{quoted}'")}
+        yield (
+            f"MetricsQL: {text}",
+            {
+                "scorers": asking("up")
+                .replace("'up'", f"'{quoted}'")
+                .replace("host:", "dialect: MetricsQL, host:")
+            },
+        )
+    for kind in ("Kubernetes", "None", "Prometheus"):
+        yield (
+            f"sixty thousand points of type {kind}",
+            {
+                "scorers": source(
+                    f"type: {kind}, host: 'http://prom.svc', params: {{query: nodes, range: 60000, step: 1}}"
+                )
+            },
+        )
+    host = "host: 'http://prom.svc'"
+    same = f"{host}, clusterSelector: {{matchLabels: {{env: prod}}}}"
+    for title, texts in (
+        ("the rest", (host, host, host)),
+        ("the same", (same, same, same)),
+        ("both", (same, host, same, host)),
+    ):
+        yield (
+            f"variants of {title}",
+            {
+                "config": variants(*texts),
+                "scorers": source("ref: platform, params: {query: up, range: 60, step: 60}"),
+            },
+        )
+    yield (
+        "an ApplicationSet that follows a ScoredPlacement elsewhere and another of the same name",
+        {
+            "apps": both(
+                SHARED.replace("{name: shared}", "{name: p, namespace: kueue}"),
+                generator(f"{CONFIG}, {LABELS}"),
+                APP,
+            )
+        },
+    )
+    yield (
+        "a source without a host, and no configURL",
+        {
+            "scorers": asking("up")
+            .replace("host: http://prom:9090, ", "")
+            .replace("http://api.svc:8000/config", "''")
+        },
+    )
+    for query in ('nodes; nodes{a="b"}', 'nodes; extended_available{x="b"}'):
+        yield (
+            f"measures: {query}",
+            {"scorers": source(f"type: Kubernetes, params: {{query: '{query}', range: 60, step: 60}}")},
+        )
+    for new in ("metadata: [a]", "metadata: {name: cpu, labels: [a], annotations: 3}", "metadata: a"):
+        yield f"a scorer with {new}", {"scorers": SCORER.replace("metadata: {name: cpu}", new)}
+    for span in ("", "path: /api/v1/query, "):
+        yield (
+            f"many points at {span or 'no path'}",
+            {
+                "scorers": source(
+                    f"{span}host: 'http://prom.svc', params: {{query: up, range: 60000, step: 1}}"
+                )
+            },
+        )
+    yield "a token in a MetricSource", {"config": variants(f"{host}, path: /ghp_0123456789abcdef")}
+    yield "an empty document", {"settings": "", "apps": ""}
+    yield "only comments", {"settings": "# nothing\n"}
+    yield "an empty repository", {"settings": "", "apps": "", "clusters": "", "scorers": ""}
+    for field in ("namespace: null", "namespace: ''", "namespace: argocd"):
+        yield (
+            f"two Placements of {field}",
+            {
+                "apps": both(
+                    placement("{}"),
+                    placement("{}").replace("name: p, namespace: argocd", f"name: p, {field}"),
+                )
+            },
+        )
+    for key in ("A.b/c", "a.b/c", "A_b", "a b"):
+        yield (
+            f"labels and annotations {key}",
+            {
+                "scorers": SCORER.replace(
+                    "{name: cpu}", f"{{name: cpu, labels: {{{key}: x}}, annotations: {{{key}: 'x y'}}}}"
+                )
+            },
+        )
+    yield (
+        "a label that is a list",
+        {"apps": placement("{}").replace("name: p,", "name: p, labels: {a: [b]},")},
+    )
+
+
+SYNC = (
+    "{automated: {allowEmpty: false, enabled: true, prune: true, selfHeal: true},"
+    " managedNamespaceMetadata: {annotations: {a: b}, labels: {a: b}},"
+    " retry: {backoff: {duration: 5s, factor: 2, maxDuration: 3m}, limit: 5, refresh: true},"
+    " syncOptions: [CreateNamespace=true]}"
+)
+TEMPLATE = (
+    "{metadata: {annotations: {a: b}, finalizers: [f], labels: {a: b}, name: 'a-{{name}}', namespace: argocd},"
+    " spec: {destination: {name: a, namespace: b, server: c}, ignoreDifferences: [], info: [], project: a,"
+    " revisionHistoryLimit: 1, source: {repoURL: 'https://a/b', path: a}, sourceHydrator: {a: b}, sources: [],"
+    f" syncPolicy: {SYNC}}}}}"
+)
+TERMS = "matchExpressions: [{key: a, operator: In, values: [b]}]"
+CLUSTERS = f"{{labelSelector: {{matchLabels: {{a: b}}, {TERMS}}}, claimSelector: {{{TERMS}}}, celSelector: {{celExpressions: ['true']}}}}"
+DECISIONS = (
+    f"{{clusterDecisionResource: {{{CONFIG}, labelSelector: {{matchLabels: {{cluster.open-cluster-management.io/placement: p}}, {TERMS}}},"
+    f" requeueAfterSeconds: 60, template: {TEMPLATE}, values: {{a: b}}}}}}"
+)
+NAMED = f"{{clusterDecisionResource: {{{CONFIG}, name: p-decision-1}}}}"
+
+
+def _every_field() -> Iterator[tuple[str, Documents]]:
+    """Nothing is found about a field that the API server knows."""
+    placement_spec = (
+        "{clusterSets: [global], decisionStrategy: {groupStrategy: {clustersPerDecisionGroup: 1, decisionGroups:"
+        f" [{{groupName: ab, groupClusterSelector: {CLUSTERS}}}]}}}}, numberOfClusters: 1,"
+        f" predicates: [{{requiredClusterSelector: {CLUSTERS}}}],"
+        " prioritizerPolicy: {mode: Exact, configurations: [{scoreCoordinate: {type: BuiltIn, builtIn: Steady}, weight: 1},"
+        f" {add_on()}]}}, scoreRateLimit: 1, sortBy: a,"
+        " spreadPolicy: {spreadConstraints: [{maxSkew: 1, topologyKey: a, topologyKeyType: Label, whenUnsatisfiable: DoNotSchedule}]},"
+        " tolerations: [{key: a, operator: Equal, value: b, effect: NoSelect, tolerationSeconds: 1}]}"
+    )
+    yield "a Placement with every field", {"apps": placement(placement_spec)}
+    yield (
+        "an application with every field of a syncPolicy",
+        {"apps": app("path: deploy}", f"path: deploy}}, syncPolicy: {SYNC}")},
+    )
+    for title, generators in (
+        ("", f"[{DECISIONS}]"),
+        (" and a name", f"[{NAMED}]"),
+        (
+            " and every generator",
+            (
+                f"[{{clusters: {{}}}}, {{git: {{}}}}, {{list: {{}}}}, {{matrix: {{generators: [{DECISIONS}], template: {TEMPLATE}}}}},"
+                f" {{merge: {{generators: [{DECISIONS}], mergeKeys: [a], template: {TEMPLATE}}}}}, {{plugin: {{}}}},"
+                f" {{pullRequest: {{}}}}, {{scmProvider: {{}}, selector: {{matchLabels: {{a: b}}, {TERMS}}}}}]"
+            ),
+        ),
+    ):
+        spec = (
+            f"{{applyNestedSelectors: true, generators: {generators}, goTemplate: false, goTemplateOptions: [],"
+            " ignoreApplicationDifferences: [], preservedFields: {}, strategy: {},"
+            " syncPolicy: {applicationsSync: create-update, preserveResourcesOnDeletion: true},"
+            f" template: {TEMPLATE}, templatePatch: 'spec: {{a: b}}'}}"
+        )
+        text = (
+            f"apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {{name: a}}\nspec: {spec}\n"
+        )
+        yield f"an ApplicationSet with every field{title}", {"apps": both(placement("{}"), text)}
+
+
+CASES: Mapping[str, Documents] = dict(
+    case
+    for group in (_on_the_hub, _pushed, _measured, _without_an_api, _beside_mistakes, _every_field)
+    for case in group()
+)
