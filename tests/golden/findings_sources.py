@@ -24,7 +24,7 @@ from tests.golden.findings_cases import (
     source,
     variants,
 )
-from tests.unit.resolve.test_rules import CONFIG, LABELS, masks, placement, policy
+from tests.unit.resolve.test_rules import CONFIG, LABELS, application_set, masks, placement, policy
 from tests.unit.resolve.test_rules_elsewhere import APP, FULL, LOCK, UPSTREAM, app, asking
 
 HUB = """\
@@ -208,8 +208,8 @@ def _on_the_hub() -> Iterator[tuple[str, Documents]]:
         {"scorers": both(HUB, second()), "settings": settings("requireImageDigests: true")},
     )
     for count in (100, 101):
-        for title, text, number in (("on the hub", HUB, 15), ("on the spokes", SCORER, 60)):
-            quick = below("scoreTTLSeconds: 60", text).replace("interval: 60", "interval: 30")
+        for title, text, number in (("on the hub", HUB, 20), ("on the spokes", SCORER, 80)):
+            quick = below("scoreTTLSeconds: 80", text).replace("interval: 60", "interval: 30")
             scorers = both(*(second(quick, f"s{index}", f"s{index}") for index in range(number)))
             fleet = {"clusters": many_of(count), "scorers": scorers}
             yield f"{number} scorers {title} for {count} clusters", fleet
@@ -246,6 +246,10 @@ def _pushed() -> Iterator[tuple[str, Documents]]:
             "a;b.c",
             "'x'.a",
             "k8s.pod up",
+            "up a.b",
+            "sum(up",
+            "a.b.",
+            "up .",
         ):
             quoted = query.replace("'", "''")
             yield (
@@ -708,6 +712,133 @@ def _beside_mistakes() -> Iterator[tuple[str, Documents]]:
                 )
             },
         )
+    fleet = both(cluster("'1'"), cluster("eu-1"))
+    longer = APP.replace("{name: web}", "{name: web-eu}")
+    follows = f"{{clusterDecisionResource: {{{CONFIG}, {LABELS}}}}}"
+    for title, generators in (
+        ("one generator", follows),
+        ("two generators", f"{follows}, {{clusters: {{}}}}"),
+        ("a list of labels", follows.replace(": p}", ": [p]}")),
+        ("a mapping of labels", follows.replace(": p}", ": {p: q}}")),
+    ):
+        for name in ("web-{{name}}", "web-eu-{{name}}"):
+            text = application_set(generators).replace(
+                "metadata: {name: a}, spec: {project", f"metadata: {{name: '{name}'}}, spec: {{project"
+            )
+            yield (
+                f"an ApplicationSet of {name} with {title}",
+                {"clusters": fleet, "apps": both(APP, longer, placement("{clusterSets: [global]}"), text)},
+            )
+    for resource in ("[a]", "{a: b}", "3", "null"):
+        yield (
+            f"a Placement that ranks by {resource}",
+            {"apps": policy(add_on(resource).replace("type: AddOn, ", ""))},
+        )
+        yield f"a Placement that ranks by {resource}, of type AddOn", {"apps": policy(add_on(resource))}
+    for config in (
+        "source: {type: None, params: {query: up}}",
+        "source: {type: None, host: 'http://a.svc'}",
+        "source: {type: None, params: {range: 60}}",
+    ):
+        yield (
+            f"a lock that alone says {config}",
+            {"scorers": FULL, "locks": LOCK.replace("config: {}", f"config: {{{config}}}")},
+        )
+    yield (
+        "a step of two seconds",
+        {"scorers": source("host: 'http://prom.svc', params: {query: up, range: 21998, step: 1}")},
+    )
+    for query in ("up; ", "up;", " ;up", ";", "up;  ;down"):
+        yield (
+            f"upstream: '{query}' with a blank",
+            {"settings": UPSTREAM, "scorers": asking(query).replace("  scoreRange: {min: 0, max: 1}\n", "")},
+        )
+    yield (
+        "upstream: type Prometheus without a query",
+        {"settings": UPSTREAM, "scorers": source("type: Prometheus, host: 'http://prom.svc'")},
+    )
+    yield (
+        "a Placement that ranks by a score without type",
+        {"apps": policy(add_on().replace("type: AddOn, ", ""))},
+    )
+    for spec in (
+        "prioritizerPolicy: [a]",
+        "prioritizerPolicy: [{configurations: [a]}]",
+        "decisionStrategy: [a]",
+    ):
+        yield f"Placement with {spec}", {"apps": placement(f"{{{spec}}}")}
+    for length in (252, 253, 254):
+        key = ("a." * 127)[: length - 1] + "a/x"
+        yield (
+            f"a label with a domain of {length} characters",
+            {"scorers": SCORER.replace("{name: cpu}", f"{{name: cpu, labels: {{{key}: x}}}}")},
+        )
+    yield (
+        "Placement of 101 clusters with numberOfClusters: true",
+        {"clusters": many_of(101), "apps": placement("{clusterSets: [global], numberOfClusters: true}")},
+    )
+    for url in ("http://u@a/b.git", "ftp://u@a/b.git"):
+        yield f"settings with {url}", {"settings": SETTINGS.replace("https://git.example.com/fleet.git", url)}
+    yield (
+        "an ApplicationSet for a ScoredPlacement elsewhere whose names collide",
+        {
+            "clusters": fleet,
+            "apps": both(
+                APP,
+                SHARED.replace("{name: shared}", "{name: p, namespace: kueue}"),
+                application_set(follows).replace(
+                    "metadata: {name: a}, spec: {project", "metadata: {name: 'web-{{name}}'}, spec: {project"
+                ),
+            ),
+        },
+    )
+    yield (
+        "two hosts that get the token of the pod",
+        {
+            "scorers": asking("up")
+            .replace("host:", "auth: {serviceAccountToken: true}, host:")
+            .replace("scoring: {", "scoring: {host: 'http://api.svc', auth: {serviceAccountToken: true}, ")
+        },
+    )
+    yield (
+        "a query without a host and a lock",
+        {"scorers": source("params: {query: up, range: 60, step: 60}", FULL)},
+    )
+    yield "PromQL: a blank expression", {"scorers": asking("(up; ; (down")}
+    yield (
+        "masks in two configs",
+        {
+            "config": both(
+                masks("{clusterName: '*', scoreName: cpu_score}"),
+                masks("{clusterName: xyz, scoreName: abc}").replace("dynamic-scoring-config", "other"),
+            )
+        },
+    )
+    uses = source("ref: platform, params: {query: up, range: 60, step: 60}")
+    lacking = variants(f"{host}, clusterSelector: {{matchLabels: {{env: edge}}}}")
+    yield (
+        "a MetricSource and an ambiguous scorer",
+        {"config": lacking, "scorers": uses.replace("metadata: {name: cpu}", AMBIGUOUS)},
+    )
+    yield (
+        "source.ref and a Secret of the agent",
+        {
+            "config": variants(host),
+            "scorers": uses.replace(
+                "ref:", "auth: {tokenSecretRef: {name: bootstrap-hub-kubeconfig, key: k}}, ref:"
+            ),
+        },
+    )
+    for kind in ("Kubernetes", "None"):
+        yield (
+            f"on the hub without a label, type {kind}",
+            {"scorers": HUB.replace(f", {LABEL}", "").replace("{host:", f"{{type: {kind}, host:")},
+        )
+    yield "PromQL: a mistake in a query of 65536 characters", {"scorers": asking("up up" + "_" * 65_531)}
+    yield (
+        "dialect Other, type Prometheus and no query",
+        {"scorers": source("type: Prometheus, dialect: Other, host: 'http://prom.svc'")},
+    )
     yield "a token in a MetricSource", {"config": variants(f"{host}, path: /ghp_0123456789abcdef")}
     yield "an empty document", {"settings": "", "apps": ""}
     yield "only comments", {"settings": "# nothing\n"}
