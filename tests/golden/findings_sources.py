@@ -576,7 +576,7 @@ def _beside_mistakes() -> Iterator[tuple[str, Documents]]:
                     )
                 },
             )
-    for sets in ("[]", "3", "global", "[global, 3]", "[[a]]", "{a: b}", "null"):
+    for sets in ("[global]", "[]", "3", "global", "[global, 3]", "[[a]]", "{a: b}", "null"):
         for predicates in (
             "",
             ", predicates: 3",
@@ -834,10 +834,17 @@ def _beside_mistakes() -> Iterator[tuple[str, Documents]]:
             f"on the hub without a label, type {kind}",
             {"scorers": HUB.replace(f", {LABEL}", "").replace("{host:", f"{{type: {kind}, host:")},
         )
-    yield "PromQL: a mistake in a query of 65536 characters", {"scorers": asking("up up" + "_" * 65_531)}
+    yield "PromQL: a mistake in a query of 65536 characters", {"scorers": asking("up up" + " " * 65_531)}
     yield (
         "dialect Other, type Prometheus and no query",
         {"scorers": source("type: Prometheus, dialect: Other, host: 'http://prom.svc'")},
+    )
+    yield (
+        "an application of a set with a mistake",
+        {
+            "apps": app("{numberOfClusters: 1}", "{numberOfClusters: 1, clusterSets: [edge]}"),
+            "clusters": both(CLUSTER, SET.replace("LabelSelector,", "X,")),
+        },
     )
     yield "a token in a MetricSource", {"config": variants(f"{host}, path: /ghp_0123456789abcdef")}
     yield "an empty document", {"settings": "", "apps": ""}

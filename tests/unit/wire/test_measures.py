@@ -90,3 +90,12 @@ def test_names_follow_the_conventions_of_prometheus() -> None:
         assert measure.name.endswith("_ratio") == (measure.unit == "ratio")
         assert measure.name.endswith("_cores") == (measure.unit == "cores")
         assert measure.name.endswith("_bytes") == (measure.unit == "bytes")
+
+
+def test_measures_of_usage_need_metrics_server() -> None:
+    needing = {measure.name for measure in MEASURES.values() if measure.needs_usage}
+    assert needing == {
+        f"{prefix}{name}"
+        for prefix in ("", "node_")
+        for name in ("cpu_used_cores", "cpu_used_ratio", "memory_used_bytes", "memory_used_ratio")
+    }
