@@ -1,6 +1,6 @@
 """Raw scores of the past, on a grid of equal steps."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -46,16 +46,3 @@ class Page:
     count: int
     """How many points."""
     results: Results
-
-
-def pages(grid: Grid, results: Results, *, points: int) -> Iterator[Page]:
-    """Cuts results that cover a whole grid into pages of so many points."""
-    for first in range(0, grid.count, points):
-        yield Page(
-            first=first,
-            count=min(points, grid.count - first),
-            results={
-                cluster: {labels: values[first : first + points] for labels, values in by_labels.items()}
-                for cluster, by_labels in results.items()
-            },
-        )

@@ -22,6 +22,8 @@ class Backtest:
     """By namespace/name of the Placement, in order."""
     lines: Mapping[str, DecisionLine]
     """The same keys, without Placements for which OCM decides nothing."""
+    columns: ScoreColumns
+    """The published scores."""
 
 
 def run(
@@ -41,22 +43,23 @@ def run(
     }
     at_once = [item for item in contests.values() if not item.special and not item.undecided]
     stepwise = [item for item in contests.values() if item.special and not item.undecided]
-    lines = {item.key: item for item in _at_once(at_once, tracks=tracks, grid=grid, current=current or {})}
-    if stepwise:
-        replay = Replay(stepwise, state=state, tracks=tracks, grid=grid, current=current)
-        lines |= {item.key: item for item in replay.run()}
-    return Backtest(grid=grid, contests=contests, lines={key: lines[key] for key in contests if key in lines})
-
-
-def _at_once(
-    contests: Sequence[Contest], *, tracks: Tracks, grid: Grid, current: Mapping[str, Sequence[str]]
-) -> Iterable[DecisionLine]:
     columns = ScoreColumns(tracks=tracks, grid=grid)
-    for item in contests:
-        yield decide(
+    lines = {
+        item.key: decide(
             item,
             columns=columns,
             found=lapses(item, tracks, grid=grid),
             steady=item.steady,
-            current=current.get(item.key),
+            current=(current or {}).get(item.key),
         )
+        for item in at_once
+    }
+    if stepwise:
+        replay = Replay(stepwise, state=state, tracks=tracks, grid=grid, current=current)
+        lines |= {item.key: item for item in replay.run()}
+    return Backtest(
+        grid=grid,
+        contests=contests,
+        lines={key: lines[key] for key in contests if key in lines},
+        columns=columns,
+    )

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 from gitops_dsf.cli.arguments import add_fleet_directory
 from gitops_dsf.cli.garbage import kept
 from gitops_dsf.cli.hubdata import add_source_arguments, moment, placement_key, read_fleet, read_hub_data
+from gitops_dsf.cli.jsontext import json_text
 from gitops_dsf.errors import GitopsDsfError, UsageError
+from gitops_dsf.hub.flapping import WINDOW_SECONDS
 
 if TYPE_CHECKING:
     from gitops_dsf.cli.progress import Progress
@@ -85,8 +87,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--window",
         metavar="SECONDS",
         type=float,
-        default=3600.0,
-        help="a cluster chosen again within this time counts as back and forth (3600)",
+        default=WINDOW_SECONDS,
+        help="a cluster chosen again within this time counts as back and forth (%(default)g)",
     )
     parser.add_argument("--advise", action="store_true", help="try every stickiness, and several deadbands")
     parser.add_argument(
@@ -275,11 +277,9 @@ def _headers(written: list[str]) -> dict[str, str]:
 
 def _formatted(results: "tuple[Result, ...]", notes: list[str], style: str) -> str:
     if style == "json":
-        import msgspec
-
         from gitops_dsf.views.backtest.data import data
 
-        return msgspec.json.format(msgspec.json.encode(data(results, notes=notes)), indent=2).decode() + "\n"
+        return json_text(data(results, notes=notes))
     if style == "markdown":
         from gitops_dsf.views.backtest.markdown import markdown
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from gitops_dsf.cli.arguments import add_fleet_directory
 from gitops_dsf.cli.garbage import kept
 from gitops_dsf.cli.hubdata import add_source_arguments, read_hub_data
+from gitops_dsf.cli.jsontext import json_text
 from gitops_dsf.cli.render import RENDERED
 from gitops_dsf.errors import RepositoryError, UsageError
 
@@ -215,11 +216,9 @@ def _side(checked: "Checked", *, files: tuple[tuple[str, bool], ...]) -> _Side:
 
 def _formatted(preview: "Preview", style: str) -> str:
     if style == "json":
-        import msgspec
-
         from gitops_dsf.views.preview.data import data
 
-        return msgspec.json.format(msgspec.json.encode(data(preview)), indent=2).decode() + "\n"
+        return json_text(data(preview))
     if style == "markdown":
         from gitops_dsf.views.preview.markdown import markdown
 

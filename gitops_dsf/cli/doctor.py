@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from gitops_dsf.cli.arguments import add_hub_arguments
 from gitops_dsf.cli.garbage import kept
+from gitops_dsf.cli.jsontext import json_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -104,8 +105,6 @@ def _summary(findings: "Sequence[Finding]") -> str:
 
 
 def _json(facts: "Facts", findings: "Sequence[Finding]") -> str:
-    import msgspec
-
     from gitops_dsf.hub.timestamp import timestamp
     from gitops_dsf.views.doctor import State
 
@@ -119,4 +118,4 @@ def _json(facts: "Facts", findings: "Sequence[Finding]") -> str:
         "findings": [finding.to_dict() for finding in findings],
         "summary": {str(state): states[state] for state in State},
     }
-    return msgspec.json.format(msgspec.json.encode(content), indent=2).decode() + "\n"
+    return json_text(content)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from gitops_dsf.cli.arguments import add_fleet_directory
 from gitops_dsf.cli.garbage import kept
 from gitops_dsf.cli.hubdata import add_source_arguments, placement_key, read_fleet, read_hub_data
+from gitops_dsf.cli.jsontext import json_text
 from gitops_dsf.errors import UsageError
 
 if TYPE_CHECKING:
@@ -72,13 +73,11 @@ def _like(name: str, names: tuple[str, ...]) -> str:
 
 
 def _json(explanation: "Explanation", data: "HubData") -> str:
-    import msgspec
-
     content = {"hub": data.to_dict(), "filtersOnly": data.snapshot is None, **explanation.to_dict()}
     if data.snapshot is None and explanation.rank is not None:
         content |= dict.fromkeys(("selected", "rank", "points", "rival", "rivalPoints", "margin"))
         content |= {"reason": _UNRANKED, "contributions": [], "flips": []}
-    return msgspec.json.format(msgspec.json.encode(content), indent=2).decode() + "\n"
+    return json_text(content)
 
 
 _UNRANKED = "it passes the filters; without scores its rank is unknown"

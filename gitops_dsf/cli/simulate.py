@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from gitops_dsf.cli.arguments import add_fleet_directory
 from gitops_dsf.cli.garbage import kept
 from gitops_dsf.cli.hubdata import add_source_arguments, placement_key, read_fleet, read_hub_data
+from gitops_dsf.cli.jsontext import json_text
 
 if TYPE_CHECKING:
     from gitops_dsf.cli.hubdata import HubData
@@ -78,11 +79,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _json(verdicts: "list[Verdict]", data: "HubData") -> str:
-    import msgspec
-
     content = {
         "hub": data.to_dict(),
         "filtersOnly": data.snapshot is None,
         "placements": [verdict.to_dict() for verdict in verdicts],
     }
-    return msgspec.json.format(msgspec.json.encode(content), indent=2).decode() + "\n"
+    return json_text(content)

@@ -231,7 +231,7 @@ class BacktestBuilder:
         state = hub_state(side.fleet, self._snapshot, scores={}, only=known)
         placements = typed_placements(side.fleet, known).values()
         found = run(placements, state=state, tracks=tracks, grid=grid)
-        columns = ScoreColumns(tracks=tracks, grid=grid)
+        columns = found.columns
         return Result(
             title=side.title,
             fleet=side.fleet,

@@ -7,7 +7,6 @@ from gitops_dsf.views.backtest.sentences import (
     LIMITS,
     advised,
     comparisons,
-    count,
     differs,
     gaps,
     moved,
@@ -15,6 +14,8 @@ from gitops_dsf.views.backtest.sentences import (
     span,
     time_on,
 )
+from gitops_dsf.views.markdown import code, escaped
+from gitops_dsf.views.preview.wording import plural
 
 MOST_ROWS = 20
 
@@ -29,7 +30,7 @@ def markdown(results: Sequence[Result], *, notes: Sequence[str] = ()) -> str:
         if len(results) == 1 or differs(before, after)
     ]
     if len(results) > 1:
-        changed = f"{count(len(rows), 'Placement')} would have decided differently"
+        changed = f"{plural(len(rows), 'Placement')} would have decided differently"
         lines += [f"Compared with {code(results[0].title)}, {changed}.", ""]
     if rows:
         lines += ["| Placement | moves | most of the time on | regret |", "|---|---|---|---|"]
@@ -38,28 +39,16 @@ def markdown(results: Sequence[Result], *, notes: Sequence[str] = ()) -> str:
             lines.append(f"| {code(short(key))} | not decided after the change | | |")
         else:
             regret = f"{after.regret:.1f}" + (f" (before {before.regret:.1f})" if before is not None else "")
-            lines.append(
-                f"| {code(short(key))} | {cell(moved(after, before))} | {cell(time_on(after))} | {regret} |"
-            )
+            moves, most = escaped(moved(after, before)), escaped(time_on(after))
+            lines.append(f"| {code(short(key))} | {moves} | {most} | {regret} |")
     if len(rows) > MOST_ROWS:
         lines.append(f"\n{len(rows) - MOST_ROWS} more are in the JSON output.")
     changing = [(key, item) for key, item in head.advice.items() if item.changes]
     if changing:
         lines += ["", "**Advice**", ""]
-        lines += [f"- {code(short(key))}: {cell(advised(item))}" for key, item in changing[:MOST_ROWS]]
-    open_questions = [f"{code(short(key))}: {cell(why)}" for key, why in head.unknown.items()]
+        lines += [f"- {code(short(key))}: {escaped(advised(item))}" for key, item in changing[:MOST_ROWS]]
+    open_questions = [f"{code(short(key))}: {escaped(why)}" for key, why in head.unknown.items()]
     lines += ["", "<details><summary>What a backtest does not know</summary>", ""]
-    lines += [f"- {cell(text)}" for text in (*open_questions[:MOST_ROWS], *notes, *gaps(head), *LIMITS)]
+    lines += [f"- {text}" for text in open_questions[:MOST_ROWS]]
+    lines += [f"- {escaped(text)}" for text in (*notes, *gaps(head), *LIMITS)]
     return "\n".join([*lines, "", "</details>", ""])
-
-
-def code(text: str) -> str:
-    """Text that a forge shows as it is."""
-    return f"`{text.replace('`', ' ').replace('|', ' ')}`"
-
-
-def cell(text: str) -> str:
-    """Text in a table or list: nothing in it is markup."""
-    for character in "\\`*_{}[]<>|#@":
-        text = text.replace(character, f"\\{character}")
-    return text

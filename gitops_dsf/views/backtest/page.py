@@ -15,7 +15,6 @@ from gitops_dsf.views.backtest.sentences import (
     LIMITS,
     advised,
     comparisons,
-    count,
     differs,
     gaps,
     moved,
@@ -26,6 +25,7 @@ from gitops_dsf.views.backtest.sentences import (
 )
 from gitops_dsf.views.page.chart import NARROW, WIDE, Chart, Line, Span, draw
 from gitops_dsf.views.page.document import document, facts, section
+from gitops_dsf.views.preview.wording import plural
 
 COLOURS: Final = 5
 """Colours of the style for clusters; others share the last one."""
@@ -110,7 +110,7 @@ def _charts(result: Result, key: str, lines: Lines, when: str) -> str:
         heading=heading,
         title=f"Scores of the clusters of {heading}",
         description=(
-            f"The weighted mean of the scores of {count(len(lines.clusters), 'cluster')}, and where it ran."
+            f"The weighted mean of the scores of {plural(len(lines.clusters), 'cluster')}, and where it ran."
         ),
         lines=[Line(name=name, colour=colours[name], points=lines.points[name]) for name in lines.clusters],
         low=lines.low,

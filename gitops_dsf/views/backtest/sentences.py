@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from gitops_dsf.backtest.advice import Advice, Trial
 from gitops_dsf.backtest.figures import Figures
 from gitops_dsf.views.backtest.build import Result
+from gitops_dsf.views.preview.wording import plural
 
 LIMITS = (
     "an application that moves takes its load with it; the scores of the past do not know that",
@@ -23,7 +24,7 @@ def short(key: str) -> str:
 
 def moved(now: Figures, before: Figures | None = None) -> str:
     """`19 moves instead of 2, 14 of them back and forth between eu-1 and eu-2 (latency)`."""
-    text = count(now.moves, "move")
+    text = plural(now.moves, "move")
     if before is not None:
         text += f" instead of {before.moves}" if before.moves != now.moves else ", as before"
     if now.returns:
@@ -83,7 +84,7 @@ def gaps(result: Result) -> Iterator[str]:
         names = sorted(found.clusters, key=lambda name: (-found.clusters[name], name))
         worst = ", ".join(f"{name} {100 * found.clusters[name]:.0f} %" for name in names[:MOST_NAMED])
         more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-        where = count(len(names), "cluster")
+        where = plural(len(names), "cluster")
         yield f"{resource} has gaps on {where}: {worst}{more} of the points are missing"
 
 
@@ -98,11 +99,6 @@ def span(result: Result) -> str:
     days = (grid.count - 1) * grid.step / 86_400
     length = f"{days:.1f} days" if days >= 1 else f"{days * 24:.1f} hours"
     return f"{length} from {moment(grid.start)} to {moment(grid.end)} UTC, a point every {grid.step:g} s"
-
-
-def count(number: int, noun: str) -> str:
-    """`1 move`, `2 moves`."""
-    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def listed(names: Sequence[str]) -> str:

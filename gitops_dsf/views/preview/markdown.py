@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from gitops_dsf.diagnostics import Diagnostic
+from gitops_dsf.views.markdown import code, escaped
 from gitops_dsf.views.preview.build import Comparison, Preview
 from gitops_dsf.views.preview.fields import FieldChange
 from gitops_dsf.views.preview.moves import Move
@@ -36,8 +37,6 @@ MAX_CHARACTERS = 65_536
 """Maximum length of a comment on GitHub."""
 _TARGET = 65_000
 """The length to stay below; a pipeline may add a few words."""
-
-_SPECIAL = re.compile(r"([\\`*_{}\[\]<>|#~])")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -73,13 +72,13 @@ def _lines(preview: Preview, limit: _Limit) -> Iterator[str]:
     yield MARKER
     yield "### gitops-dsf preview"
     yield ""
-    yield f"{_escaped(preview.head)} compared with {_code(preview.base)}"
-    yield from (f"\n> {_escaped(note)}" for note in preview.notes)
+    yield f"{escaped(preview.head)} compared with {code(preview.base)}"
+    yield from (f"\n> {escaped(note)}" for note in preview.notes)
     if preview.foreign:
         yield ""
         yield f":rotating_light: **Foreign files**: {foreign_line(len(preview.foreign))}"
         yield ""
-        yield from (f"- {_code(f'rendered/{path}'[: limit.width])}" for path in preview.foreign[: limit.rows])
+        yield from (f"- {code(f'rendered/{path}'[: limit.width])}" for path in preview.foreign[: limit.rows])
         yield from _left_out(len(preview.foreign) - limit.rows, "file", prefix="- ")
     for side, errors in (("base", preview.base_errors), ("head", preview.head_errors)):
         yield from _errors(side, errors, limit)
@@ -100,7 +99,7 @@ def _lines(preview: Preview, limit: _Limit) -> Iterator[str]:
         yield "#### Warnings"
         yield ""
         yield from (
-            f"- :warning: {_escaped(concern[: 4 * limit.width])}" for concern in found.concerns[: limit.rows]
+            f"- :warning: {escaped(concern[: 4 * limit.width])}" for concern in found.concerns[: limit.rows]
         )
         yield from _left_out(len(found.concerns) - limit.rows, "warning", prefix="- ")
 
@@ -115,7 +114,7 @@ def _errors(side: str, errors: Sequence[Diagnostic], limit: _Limit) -> Iterator[
         yield ""
         rows = min(20, limit.rows)
         yield from (
-            f"- {_code(str(item.position))} {item.code}: {_escaped(item.message[: 2 * limit.width])}"
+            f"- {code(str(item.position))} {item.code}: {escaped(item.message[: 2 * limit.width])}"
             for item in errors[:rows]
         )
         yield from _left_out(len(errors) - rows, "error", prefix="- ")
@@ -127,7 +126,7 @@ def _summary(preview: Preview, found: Comparison, limit: _Limit) -> Iterator[str
     for title, count in count_rows(found.summary):
         yield f"| {title} | {count.added} | {count.removed} | {count.changed} | {count.total} |"
     yield ""
-    yield f"- **{_escaped(moves_line(preview))}**"
+    yield f"- **{escaped(moves_line(preview))}**"
     yield from (
         f"- {line}" for line in (*inventory_lines(found.summary, limit.names), *cluster_lines(found.summary))
     )
@@ -160,19 +159,19 @@ def _left_out(count: int, what: str, *, prefix: str = "") -> Iterator[str]:
 
 
 def _scorer(change: ScorerChange, limit: _Limit) -> Iterator[str]:
-    yield f"**{_code(change.name)}** {change.change}"
+    yield f"**{code(change.name)}** {change.change}"
     yield ""
-    yield from (f"- :key: sends {_escaped(str(item))} ({item.section})" for item in change.credentials)
+    yield from (f"- :key: sends {escaped(str(item))} ({item.section})" for item in change.credentials)
     yield from _fields(change.fields, limit)
     for clusters, words in ((change.gained, "runs now also on"), (change.lost, "no longer runs on")):
         if clusters:
             yield (
-                f"- {words} {plural(len(clusters), 'cluster')}: {_escaped(names_text(clusters, limit.names))}"
+                f"- {words} {plural(len(clusters), 'cluster')}: {escaped(names_text(clusters, limit.names))}"
             )
     if change.kept and change.effect is Effect.UNKNOWN:
         yield (
             f"- new scores are **unknown** on {plural(len(change.kept), 'cluster')}:"
-            f" {_escaped(', '.join(change.causes))} changed"
+            f" {escaped(', '.join(change.causes))} changed"
         )
     if change.asks_elsewhere and change.effect is not Effect.UNKNOWN:
         yield (
@@ -183,7 +182,7 @@ def _scorer(change: ScorerChange, limit: _Limit) -> Iterator[str]:
 
 
 def _placement(change: PlacementChange, limit: _Limit) -> Iterator[str]:
-    yield f"**{_code(change.placement)}** {change.change}"
+    yield f"**{code(change.placement)}** {change.change}"
     yield ""
     yield from _fields(change.fields, limit)
 
@@ -192,12 +191,12 @@ def _fields(fields: Sequence[FieldChange], limit: _Limit) -> Iterator[str]:
     for field in fields[: limit.rows]:
         before, after = value_text(field.before, limit.width), value_text(field.after, limit.width)
         if is_long(field.before, field.after):
-            yield f"- {_code(field.path)}"
+            yield f"- {code(field.path)}"
             yield ""
             yield from _diff(before, after)
             yield ""
         else:
-            yield f"- {_code(field.path)}: {_code(before)} → {_code(after)}"
+            yield f"- {code(field.path)}: {code(before)} → {code(after)}"
     yield from _left_out(len(fields) - limit.rows, "field", prefix="- ")
 
 
@@ -209,28 +208,14 @@ def _diff(before: str, after: str) -> Iterator[str]:
     yield fence
 
 
-def _escaped(text: str) -> str:
-    """Escapes text so that no Markdown parser reads markup, a mention or a second line in it."""
-    return _SPECIAL.sub(r"\\\1", " ".join(text.replace("->", "→").split())).replace("@", "@\u200b")
-
-
-def _code(text: str) -> str:
-    """A code span for any text."""
-    line = " ".join(text.split())
-    if "`" not in line:
-        return f"`{line}`"
-    fence = "`" * (1 + max(len(run) for run in re.findall(r"`+", line)))
-    return f"{fence} {line} {fence}"
-
-
 def _moves(preview: Preview, found: Comparison, limit: _Limit) -> Iterator[str]:
     yield ""
     yield "#### Moves"
     yield ""
     if found.moves is None:
-        yield _escaped(evidence_line(preview.evidence))
+        yield escaped(evidence_line(preview.evidence))
         return
-    yield f"Data: {_escaped(evidence_line(preview.evidence))}."
+    yield f"Data: {escaped(evidence_line(preview.evidence))}."
     yield ""
     if not found.moves:
         yield "No application moves."
@@ -243,21 +228,21 @@ def _moves(preview: Preview, found: Comparison, limit: _Limit) -> Iterator[str]:
         yield "<details><summary>Scores before and after</summary>"
         yield ""
         for move in found.moves[: limit.rows]:
-            yield f"- {_code(move.application)}"
+            yield f"- {code(move.application)}"
             yield from (
-                f"  - {_escaped(standing_text(standing))}" for standing in move.standings[: 2 * limit.names]
+                f"  - {escaped(standing_text(standing))}" for standing in move.standings[: 2 * limit.names]
             )
         yield ""
         yield "</details>"
     if found.pending:
         yield ""
-        yield f"Would move without this change too: {_escaped(names_text(found.pending, limit.names))}"
+        yield f"Would move without this change too: {escaped(names_text(found.pending, limit.names))}"
 
 
 def _move(move: Move, limit: _Limit) -> str:
     origin = names_text(move.origin, limit.names) or NOWHERE
     reason = move.reason[: 2 * limit.width]
     return (
-        f"| {_code(move_title(move, limit.names))} | {_escaped(origin)} |"
-        f" {_escaped(target_text(move, limit.names))} | {_escaped(reason)} |"
+        f"| {code(move_title(move, limit.names))} | {escaped(origin)} |"
+        f" {escaped(target_text(move, limit.names))} | {escaped(reason)} |"
     )

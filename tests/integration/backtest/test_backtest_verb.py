@@ -180,6 +180,10 @@ def test_a_changed_query_has_no_past(tmp_path: Path, store: Store) -> None:
         "portal: idle: query changed, so the raw scores of the past are those of another definition"
         in done.stdout
     )
+    comment = gitops_dsf(
+        "backtest", fleet, "--prometheus", store.url, *SPAN, "--base", "main", "--format", "markdown"
+    )
+    assert "- `portal`: idle: query changed" in comment.stdout
 
 
 def test_a_changed_query_on_the_hub_is_evaluated_anew(tmp_path: Path) -> None:
