@@ -81,7 +81,21 @@ def rights(control_plane: ControlPlane, argocd: object, git_server: GitServer) -
             lambda: agent.find("v1/ConfigMap", SUSPENDED_CONFIGMAP, namespace=HUB_NAMESPACE) is None,
             what="the agent may ask what is suspended",
         )
+        wait_for(
+            lambda: policy_holds(agent),
+            what="the hub's admission policies hold",
+        )
         yield Rights(installation=installation, identity=identity, agent=agent, account=account)
+
+
+def policy_holds(agent: Client) -> bool:
+    """Whether the hub refuses an agent's score that is none of the fleet's."""
+    try:
+        agent.create(score("no-scorer-has-this-name"))
+    except ApiError as error:
+        return "of the fleet's scorers and no others" in str(error)
+    agent.delete(SCORE, "no-scorer-has-this-name", namespace="cluster1")
+    return False
 
 
 def test_on_the_hub_it_has_exactly_the_rendered_rights(rights: Rights) -> None:
@@ -134,7 +148,7 @@ def filled(name: str, items: Mapping[str, int]) -> Object:
     return {**score(name), "status": {"scores": scores}}
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def objects(rights: Rights) -> Iterator[Client]:
     """The hub's administrator, for objects of another team. All scores of cluster1 are deleted afterwards."""
     yield rights.installation.hub

@@ -179,6 +179,14 @@ class Scene:
     """The agent's ServiceAccount on the spoke."""
     agent: SpokeAgent
 
+    def expect(self, query: str, values: dict[str, float]) -> None:
+        """Waits until a measure has these values. Another test may just have changed the cluster."""
+        wait_for(
+            lambda: self.values(query) == pytest.approx(values),
+            what=f"{query} is {values}",
+            seen=lambda: (self.values(query), self.agent.ready()),
+        )
+
     def values(self, query: str) -> dict[str, float]:
         """The raw scores of a measure by node; the key is empty for a measure of the cluster."""
         name = measure(query)["metadata"]["name"]
@@ -240,14 +248,12 @@ def remove(spoke: Client, name: str) -> None:
 
 @pytest.mark.parametrize("query", CLUSTER_VALUES)
 def test_a_measure_of_the_cluster_equals_a_calculation_by_hand(scene: Scene, query: str) -> None:
-    wait_for(lambda: scene.values(query), what=f"{query} is scored", seen=scene.agent.ready)
-    assert scene.values(query) == pytest.approx({"": CLUSTER_VALUES[query]})
+    scene.expect(query, {"": CLUSTER_VALUES[query]})
 
 
 @pytest.mark.parametrize("query", NODE_VALUES)
 def test_a_measure_of_nodes_equals_a_calculation_by_hand(scene: Scene, query: str) -> None:
-    wait_for(lambda: scene.values(query), what=f"{query} is scored", seen=scene.agent.ready)
-    assert scene.values(query) == pytest.approx(NODE_VALUES[query])
+    scene.expect(query, NODE_VALUES[query])
 
 
 def test_a_new_pod_changes_the_score_on_the_hub(scene: Scene) -> None:

@@ -58,7 +58,6 @@ def central(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Central]:
         token = folder / "token"
         token.write_text("t", encoding="utf-8")
         write["authorization"]["credentials_file"] = str(token)
-        exporter.set("dynamic_score", LABELS, 41.5)
         exporter.set("node_load1", {"node": "n1"}, 3.0)
         start_prometheus(
             binaries=obtain("prometheus"),
@@ -72,6 +71,7 @@ def central(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Central]:
 
 
 def test_the_hub_has_the_raw_scores_by_cluster_and_nothing_else(central: Central) -> None:
+    central.spoke.set("dynamic_score", LABELS, 41.5)
     wait_for(lambda: central.scores() == {"cluster1": 41.5}, what="the score is on the hub")
     assert [
         one["metric"]["__name__"] for one in central.hub.query('{__name__=~".+",cluster="cluster1"}')

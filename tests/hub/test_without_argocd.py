@@ -24,7 +24,7 @@ from tests.hub.controlplane.ports import free_port
 from tests.hub.controlplane.waiting import wait_for
 from tests.hub.scenario.fleet import Fleet, application, cluster_set, scorer, settings
 from tests.hub.scenario.fleet import cluster as cluster_document
-from tests.hub.scenario.installation import ADDON, CRD, WORK, Installation
+from tests.hub.scenario.installation import ADDON, CRD, WORK, Installation, installed
 from tests.hub.scenario.placements import PLACEMENT, decided, publish
 from tests.hub.scenario.reconciling import DYNAMIC_SCORER, HUB_NAMESPACE
 
@@ -64,6 +64,19 @@ class Scene:
     plane: ControlPlane
     flux: Flux
 
+    def bring(self) -> None:
+        """Applies the objects of the page that tell Flux what to apply."""
+        for item in blocks():
+            if item["apiVersion"] != OURS:
+                self.hub.apply(item)
+
+    def let_go(self) -> None:
+        """Deletes them. What Flux applied stays, by deletionPolicy: Orphan."""
+        for name in reversed(NAMES):
+            self.hub.delete(KUSTOMIZATION, name, namespace=NAMESPACE)
+        wait_for(lambda: not self.hub.list(KUSTOMIZATION, namespace=NAMESPACE), what="Flux let go")
+        self.hub.delete(GIT_REPOSITORY, "fleet", namespace=NAMESPACE)
+
     def publish(self) -> str:
         return self.flux.publish("fleet", self.fleet.root, "rendered")
 
@@ -88,18 +101,18 @@ def write(fleet: Fleet) -> None:
 
 @pytest.fixture(scope="module")
 def tree(control_plane: ControlPlane, git_server: GitServer, hub: Client) -> Iterator[Installation]:
-    """The rendered tree, and a hub that has nothing of it, not even the CRDs."""
+    """The rendered tree, on the hub."""
     fleet = Fleet(repository=git_server.create(FLEET), name=FLEET)
     write(fleet)
-    found = Installation(fleet=fleet, plane=control_plane, clusters=CLUSTERS)
     hub.apply(namespace_object("tuning"))
-    found.label_clusters()
-    forget_crds(found, hub)
-    yield found
-    found.remove()
+    with installed(fleet, control_plane, clusters=CLUSTERS) as found:
+        yield found
 
 
-def forget_crds(tree: Installation, hub: Client) -> None:
+def take_away(tree: Installation, hub: Client) -> None:
+    """Leaves nothing of the tree on the hub, not even the CRDs."""
+    tree.remove()
+    tree.label_clusters()
     names = [item["metadata"]["name"] for _, item in tree.rendered() if item["kind"] == CRD]
     for name in names:
         hub.delete(CRD_KIND, name)
@@ -135,6 +148,7 @@ def test_kubectl_needs_two_runs_and_nothing_else(
     commands = re.findall(r"^    kubectl (.*)$", DOCS.read_text(encoding="utf-8"), re.MULTILINE)
     assert len(commands) == 5
     root = tree.fleet.root
+    take_away(tree, hub)
     first, *rest = [command.replace("rendered/", f"{root}/rendered/").split() for command in commands]
     # What kubectl remembers of a hub that served these kinds before would hide the failure.
     cache = ("--cache-dir", str(tmp_path))
@@ -151,37 +165,47 @@ def test_kubectl_needs_two_runs_and_nothing_else(
             timeout=90,
             seen=lambda cluster=cluster: hub.find(WORK, "gitops-dsf-config", namespace=cluster),  # type: ignore[misc]
         )
-    tree.remove()
-    tree.label_clusters()
-    forget_crds(tree, hub)
 
 
 @pytest.fixture(scope="module")
-def scene(tree: Installation, control_plane: ControlPlane, hub: Client) -> Iterator[Scene]:
+def flux(control_plane: ControlPlane) -> Iterator[Flux]:
     with ArtifactServer() as artifacts:
-        flux = Flux(
+        found = Flux(
             binaries=obtain("flux"),
             processes=control_plane.processes,
             hub=control_plane.hub,
             artifacts=artifacts,
         )
-        flux.start()
+        found.start()
         try:
-            for item in blocks():
-                if item["apiVersion"] != OURS:
-                    hub.apply(item)
-            yield Scene(fleet=tree.fleet, hub=hub, plane=control_plane, flux=flux)
+            yield found
         finally:
-            for name in reversed(NAMES):
-                hub.delete(KUSTOMIZATION, name, namespace=NAMESPACE)
-            wait_for(lambda: not hub.list(KUSTOMIZATION, namespace=NAMESPACE), what="Flux let go")
-            hub.delete(GIT_REPOSITORY, "fleet", namespace=NAMESPACE)
-            flux.stop()
+            found.stop()
 
 
-def test_flux_applies_crds_before_what_they_define(scene: Scene) -> None:
+@pytest.fixture
+def scene(tree: Installation, flux: Flux, control_plane: ControlPlane, hub: Client) -> Iterator[Scene]:
+    found = Scene(fleet=tree.fleet, hub=hub, plane=control_plane, flux=flux)
+    found.bring()
+    try:
+        yield found
+    finally:
+        found.let_go()
+
+
+@pytest.fixture
+def no_argocd(hub: Client) -> None:
+    """Skips where another module of the same run has brought Argo CD to the hub."""
+    if any(group["name"] == "argoproj.io" for group in hub.request("GET", "/apis")["groups"]):
+        pytest.skip("the hub serves Argo CD's kinds: run with FAMILY=kubernetes,ocm,flux")
+
+
+def test_flux_applies_crds_before_what_they_define(scene: Scene, tree: Installation) -> None:
     """In one Kustomization, in the first attempt; the others wait for it."""
+    scene.let_go()
+    take_away(tree, scene.hub)
     assert scene.hub.find(CRD_KIND, SCORERS_CRD) is None
+    scene.bring()
     scene.apply()
     assert scene.hub.find(DYNAMIC_SCORER, "cpu-headroom", namespace=HUB_NAMESPACE) is not None
     for cluster in CLUSTERS:
@@ -197,6 +221,7 @@ def test_flux_applies_crds_before_what_they_define(scene: Scene) -> None:
 
 def test_flux_deletes_what_left_the_tree_and_keeps_crds_and_namespaces(scene: Scene) -> None:
     """They stay by the annotation that the patches of the page add."""
+    scene.apply()
     (scene.fleet.root / "apps/tuning.yaml").unlink()
     scene.fleet.render()
     for name in (f"customresourcedefinition.{SCORERS_CRD}.yaml", f"namespace.{HUB_NAMESPACE}.yaml"):
@@ -214,6 +239,7 @@ def test_flux_deletes_what_left_the_tree_and_keeps_crds_and_namespaces(scene: Sc
 
 def test_an_emptied_works_directory_deletes_works_only_with_prune(scene: Scene) -> None:
     """Argo CD refuses an empty directory, Flux does not. So the page says `prune: false` for works."""
+    scene.apply()
     works = "gitops-dsf-works-00"
     for path in (scene.fleet.rendered / "works-00").glob("*.yaml"):
         path.unlink()
@@ -242,8 +268,10 @@ def test_an_emptied_works_directory_deletes_works_only_with_prune(scene: Scene) 
     scene.apply()
 
 
+@pytest.mark.usefixtures("no_argocd")
 def test_flux_applies_nothing_of_a_directory_with_a_kind_that_the_hub_lacks(scene: Scene) -> None:
     """A ScoredApplication on a hub without Argo CD."""
+    scene.apply()
     scene.fleet.write("apps/guestbook.yaml", application(FLEET))
     scene.fleet.render()
     scene.publish()
@@ -258,6 +286,7 @@ def test_flux_applies_nothing_of_a_directory_with_a_kind_that_the_hub_lacks(scen
     scene.apply()
 
 
+@pytest.mark.usefixtures("no_argocd")
 def test_the_reconciler_does_not_become_ready_without_the_kinds_of_argocd(scene: Scene) -> None:
     port = free_port()
     process = scene.plane.processes.start(
@@ -294,9 +323,8 @@ def test_the_reconciler_does_not_become_ready_without_the_kinds_of_argocd(scene:
 
 def test_nothing_is_deleted_with_the_kustomizations(scene: Scene) -> None:
     """By deletionPolicy: Orphan."""
-    for name in reversed(NAMES):
-        scene.hub.delete(KUSTOMIZATION, name, namespace=NAMESPACE)
-    wait_for(lambda: not scene.hub.list(KUSTOMIZATION, namespace=NAMESPACE), what="Flux let go")
+    scene.apply()
+    scene.let_go()
     for kind, name, namespace in (
         (DYNAMIC_SCORER, "cpu-headroom", HUB_NAMESPACE),
         (WORK, "gitops-dsf-config", "cluster1"),
