@@ -19,7 +19,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-NAMES: Final = ("repository", "expression", "scores", "series", "hub")
+NAMES: Final = (
+    "repository", "fleet", "expression", "scores", "series", "kubernetes", "history", "hub",
+)  # fmt: skip
 CORPUS: Final = Path(__file__).parent / "corpus"
 INSTRUMENTED: Final = ("gitops_dsf", "dsf_agent", "dsf_wire", "yaml")
 LONGEST: Final = 2048

@@ -5,6 +5,8 @@ fuzzer for each input.
 """
 
 import json
+import math
+import re
 import tempfile
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
@@ -12,23 +14,37 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
+import msgspec
+import numpy as np
+
 from dsf_agent.errors import FetchError, ScoreError
 from dsf_agent.fetch import promjson
 from dsf_agent.fetch.series import Series
+from dsf_agent.kubernetes import objects
+from dsf_agent.kubernetes.totals import Totals
+from dsf_agent.kubernetes.values import samples
 from dsf_agent.scoring import query as scoring_query
 from dsf_agent.scoring import results
+from dsf_agent.scoring.clusterlabels import ClusterLabelSets
 from dsf_agent.scoring.labels import LabelSets
-from dsf_wire import query
+from dsf_agent.scoring.split import split
+from dsf_wire import measures, query
 from gitops_dsf.canonicalyaml import emit
 from gitops_dsf.diagnostics import Severity
 from gitops_dsf.errors import GitopsDsfError
 from gitops_dsf.hubreader.documents import documents
 from gitops_dsf.importer import Selection, take
+from gitops_dsf.metricstore.answer import Series as Samples
+from gitops_dsf.metricstore.answer import StoreError
+from gitops_dsf.metricstore.files import read_path
 from gitops_dsf.repository.load import load_contents, load_text
+from gitops_dsf.repository.model.validate import declare
 from gitops_dsf.repository.write import write_files
-from gitops_dsf.resolve import promql
+from gitops_dsf.resolve import promql, resolve
 
 T = TypeVar("T")
+LONGEST: Final = 2048
+"""Bytes of an input."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,6 +77,19 @@ def repository(content: bytes) -> None:
         assert read == [document.data], (text, again.diagnostics)
 
 
+def fleet(content: bytes) -> None:
+    """Objects of a fleet repository, checked by all rules. Each finding has a place in the text."""
+    loaded = load_contents([*_REST, ("scorers/all.yaml", content)])
+    if loaded is None:
+        return
+    _, findings = resolve(declare(loaded))
+    lines = content.count(b"\n") + content.count(b"\r") + 1
+    for finding in findings:
+        assert finding.message, finding
+        if finding.position.file == "scorers/all.yaml":
+            assert 1 <= finding.position.line <= lines, finding
+
+
 def expression(content: bytes) -> None:
     """A query of a scorer: each expression of it, with mistakes that point into the text."""
     text = content.decode(errors="replace")
@@ -73,16 +102,26 @@ def expression(content: bytes) -> None:
             assert mistake.message
         if checked.tree is not None:
             promql.can_have(checked.tree, "node")
+            promql.others(checked.tree, ["node"])
+            for clause in promql.mixing_clauses(part.text, checked.tree, "cluster", most=LONGEST):
+                assert 0 <= clause.offset <= len(part.text), clause
+    with suppress(measures.MeasureError):
+        measures.select(text)
 
 
 def scores(content: bytes) -> None:
-    """The answer of a scoring API. Each result is kept or counted, as the standard library counts them."""
+    """The answer of a scoring API. Each result is kept or counted, as the standard library counts them, also
+    by the hub scorer.
+    """
     body = bytearray(content)
     label_sets = LabelSets(template="${node}", cluster="c1", score_name="s")
+    of_clusters = ClusterLabelSets(template="${node}", score_name="s", label="cluster")
+    of_clusters.use(_CLUSTERS)
     try:
         found = _driven(results.read(body, where="the API", label_sets=label_sets))
     except ScoreError:
         return
+    assert _driven(results.read(body, where="the API", label_sets=of_clusters)).total == found.total
     assert body == content
     assert len(found.label_sets) == len(found.scores)
     assert all(abs(score) <= 1.8e308 for score in found.scores)
@@ -115,6 +154,14 @@ def series(content: bytes) -> None:
         assert pieces.count == whole.count
         assert b",".join(map(bytes, pieces.parts)) == b",".join(map(bytes, whole.parts))
     _as_scores(whole)
+    try:
+        parts = _driven(split(whole, label="cluster", clusters=_CLUSTERS))
+    except FetchError:
+        return
+    rows = json.loads(joined)
+    for name, of_cluster in parts.items():
+        wanted = [row for row in rows if _CLUSTERS.get(row["metric"].get("cluster", "")) == name]
+        assert [json.loads(one) for one in of_cluster] == wanted
 
 
 def _as_scores(series: Series) -> None:
@@ -131,6 +178,70 @@ def _as_scores(series: Series) -> None:
     assert found[0] == found[1]
 
 
+def kubernetes(content: bytes) -> None:
+    """Objects of an API server, one on each line. Every measure is a number, and nothing is left of objects
+    that are gone.
+    """
+    totals, pods = Totals(), dict[str, objects.Pod]()
+    usage: Mapping[str, objects.NodeUsage] = {}
+    for line in content.split(b"\n"):
+        with suppress(msgspec.MsgspecError, ValueError):
+            name, node = objects.node(msgspec.Raw(line))
+            totals.node_changed(name, totals.nodes.get(name), node)
+        with suppress(msgspec.MsgspecError, ValueError):
+            key, pod = objects.pod(msgspec.Raw(line))
+            totals.pod_changed(key, pods.get(key), pod)
+            pods[key] = pod
+        with suppress(msgspec.MsgspecError, ValueError):
+            usage = objects.usage(line)
+    for measure in measures.MEASURES.values():
+        for sample in samples(measures.Selection(measure=measure), totals=totals, usage=usage):
+            assert math.isfinite(sample.value), (measure.name, sample)
+    names = {*totals.nodes, *(pod.node for pod in pods.values())}
+    for key, pod in pods.items():
+        totals.pod_changed(key, pod, None)
+    assert (totals.pending, totals.unschedulable) == (0, 0)
+    assert not any(totals.requested(name) for name in names)
+
+
+def history(content: bytes) -> None:
+    """A saved answer of a metric store, packed or not. Samples are in order of time, and equal to those that
+    the standard library finds.
+    """
+    packed = content.startswith(b"\x1f\x8b")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / ("answer.json.gz" if packed else "answer.json")
+        path.write_bytes(content)
+        try:
+            [answer] = read_path(path)
+        except StoreError:
+            return
+    for one in answer.series:
+        assert len(one.times) == len(one.values)
+        assert bool(np.isfinite(one.times).all())
+        assert bool((np.diff(one.times) > 0).all())
+    with suppress(RecursionError):
+        plain = None if packed else json.loads(content)
+        for row, one in zip(
+            plain["data"]["result"] if plain else (), answer.series, strict=plain is not None
+        ):
+            assert row["metric"] == one.labels
+            _as_pairs(row.get("values", []), one)
+
+
+def _as_pairs(values: object, found: Samples) -> None:
+    """Compares samples that are as Prometheus writes them."""
+    try:
+        pairs = [(float(time), float(value)) for time, value in values]  # type: ignore[attr-defined]
+    except (TypeError, ValueError):
+        return
+    if all(isinstance(value, str) and _NUMBER.fullmatch(value) for _, value in values):  # type: ignore[attr-defined]
+        assert [time for time, _ in pairs] == list(found.times)
+        assert np.array_equal([value for _, value in pairs], found.values, equal_nan=True)
+
+
+_NUMBER: Final = re.compile(r"[+-]?(Inf|NaN|[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?)")
+_CLUSTERS: Final = {"a": "c1", "b": "c2"}
 _FLEET: Final = {
     "gitops-dsf.yaml": (
         "apiVersion: gitops-dsf.io/v1alpha1\nkind: FleetRepository\nmetadata: {name: fleet}\n"
@@ -141,6 +252,8 @@ _FLEET: Final = {
         "metadata:\n  name: a  # fixed\n  labels: {env: prod}\nspec: {taints: [{key: k, effect: NoSelect}]}\n"
     ),
 }
+
+_REST: Final = [(file, text.encode()) for file, text in _FLEET.items()]
 
 
 def hub(content: bytes) -> None:
@@ -193,6 +306,23 @@ READERS: Final[Mapping[str, Reader]] = {
             ".inf", ".nan", "1_0", "12:30",
         ),
     ),
+    "fleet": Reader(
+        read=fleet,
+        words=(
+            "apiVersion: dynamic-scoring.open-cluster-management.io/v1alpha1\nkind: DynamicScorer\n",
+            "apiVersion: gitops-dsf.io/v1alpha1\nkind: MetricSource\n",
+            "apiVersion: gitops-dsf.io/v1alpha1\nkind: ScoredApplication\n",
+            "apiVersion: gitops-dsf.io/v1alpha1\nkind: ScoredPlacement\n",
+            "apiVersion: cluster.open-cluster-management.io/v1beta1\nkind: Placement\n",
+            "apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\n",
+            "---\n", "metadata: {name: ", "labels: {", "spec: {", "source: {", "type: Kubernetes",
+            "type: OpenTelemetry", "ref: a", "variants: [", "clusterSelector: {matchLabels: {",
+            "matchExpressions: [{key: a, operator: In, values: [", "host: 'http://a.svc'", "auth: {",
+            "tokenSecretRef: {name: a, key: b}", "headers: [", "params: {query: ", "scoring: {type: Query",
+            "runsOn: Hub", "clusterLabel: {name: ", "predicates: [", "prioritizerPolicy: {",
+            "generators: [", "{}", "[]", "null", "yes", "1", "}", "]", ", ", ": ", "'",
+        ),
+    ),
     "expression": Reader(
         read=expression,
         words=(
@@ -219,6 +349,26 @@ READERS: Final[Mapping[str, Reader]] = {
             '"isPartial":true', "null", "\\u", "[", "]", '"',
         ),
     ),
+    "kubernetes": Reader(
+        read=kubernetes,
+        words=(
+            '{"metadata":{"name":"', '"namespace":"', '"spec":{', '"status":{', '"nodeName":"',
+            '"unschedulable":true', '"taints":[{"key":"', '"effect":"NoSchedule"', '"allocatable":{',
+            '"conditions":[{"type":"Ready","status":"True"}]', '"containers":[{"name":"', '"resources":{',
+            '"requests":{"cpu":"', '"memory":"', '"initContainers":[', '"restartPolicy":"Always"',
+            '"overhead":{', '"phase":"Pending"', '"allocatedResources":{', '"items":[', '"usage":{',
+            '"cpu":"1e999"', "100m", "8Gi", "1e-9", "nvidia.com/gpu", "null", "}", "]", ",", "\n",
+        ),
+    ),
+    "history": Reader(
+        read=history,
+        words=(
+            '{"status":"success","data":{"resultType":"matrix","result":[', '{"metric":{', '"values":[',
+            '[1700000000,"1"]', '[1700000060.5,"NaN"]', '"+Inf"', '"histograms":[', "]]}", "]}}",
+            '"warnings":["', '"isPartial":true', '"status":"error","errorType":"', '"error":"',
+            "null", "\\u", "[", "]", '"', ",", "1e999",
+        ),
+    ),
     "hub": Reader(
         read=hub,
         words=(
@@ -232,4 +382,6 @@ READERS: Final[Mapping[str, Reader]] = {
         ),
     ),
 }  # fmt: skip
-"""By name: the loader, the PromQL locator, the reader of results, the reader of sources, and import."""
+"""By name: the loader, the rules, the readers of queries, results, sources, nodes and pods, saved answers of
+metric stores, and import.
+"""

@@ -103,18 +103,18 @@ class Mutant:
 
     @property
     def lines(self) -> set[int]:
-        """Lines of the module that behave differently. Of a constant those that name it."""
+        """Lines of the module that behave differently. Of a constant those that use it."""
         if self.function:
             return set(range(self.mutation.line, self.mutation.last_line + 1))
         return {
             node.lineno
             for node in ast.walk(self.tree)
-            if isinstance(node, ast.Name) and node.id in self.names
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in self.names
         }
 
     @property
     def around(self) -> set[int]:
-        """The lines of the function that contains it; of a constant those that name it."""
+        """The lines of the function that contains it; of a constant those that use it."""
         place = self.place
         if isinstance(place, ast.FunctionDef | ast.AsyncFunctionDef):
             return set(range(place.lineno, (place.end_lineno or place.lineno) + 1))
@@ -302,13 +302,18 @@ class Examination:
 
     def _others(self, mutant: Mutant) -> set[str]:
         """Tests that may notice a change that takes effect on import."""
-        return self._order.every() if mutant.is_used_elsewhere else self._order.reached_file(mutant.file)
+        return self._order.others(mutant.file, mutant.lines, used_elsewhere=mutant.is_used_elsewhere)
 
     def _import(self, mutant: Mutant, files: Collection[str], tests: Sequence[str]) -> int:
         mutant.mutation.apply()
         sys.meta_path.insert(0, _Finder(mutant))
         limit_time(IMPORT_SECONDS)
-        session = Session(self._folder, lambda one: one.run_until_failure(tests, self._order.seconds))
+
+        def work(session: Session) -> None:
+            chosen = [*tests, *self._order.new(session.tests)]
+            session.run_until_failure(chosen, self._order.seconds)
+
+        session = Session(self._folder, work)
         return int(pytest.main([*PYTEST, *sorted(files)], plugins=[session])) if files else 0
 
     def _forked(self, run: Callable[[], int], mutant: Mutant) -> int:

@@ -1,7 +1,7 @@
 """The order in which the tests run against a mutant. Pure."""
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
 
 from tools.mutants.reach import IMPORT, Reach
@@ -35,17 +35,30 @@ class Order:
         found = {test for line in lines for test in self._reach.get((file, line), ())}
         return self._items(found), IMPORT in found
 
-    def every(self) -> set[str]:
-        """Returns all tests."""
-        return set(self._seconds)
+    def others(self, file: str, lines: Collection[int], *, used_elsewhere: bool) -> set[str]:
+        """Returns the tests that may notice a change of these lines although they run none of them, because
+        they use what the import has made.
 
-    def reached_file(self, file: str) -> set[str]:
-        """Returns the tests that run any line of a file; all tests if none does."""
+        These are all tests if the lines run on import, or if other modules use the result. Otherwise they are
+        the tests that run any line of the file, or all tests if none does.
+        """
+        if used_elsewhere or self.reached(file, lines)[1]:
+            return set(self._seconds)
         found = {test for (path, _), tests in self._reach.items() if path == file for test in tests}
         return self._items(found) or set(self._seconds)
 
+    def new(self, tests: Iterable[str]) -> list[str]:
+        """Returns the tests that were not collected without a mutant. A mutant that changes the parameters of
+        a test changes its ID.
+        """
+        return [test for test in tests if test not in self._seconds]
+
     def seconds(self, test: str) -> float:
-        return self._seconds.get(test, 0.0)
+        """Returns the duration of a test; of a new one that of the slowest test of its file."""
+        found = self._seconds.get(test)
+        if found is None:
+            found = max((self._seconds[one] for one in self._by_file.get(_file(test), ())), default=0.0)
+        return found
 
     def ordered(
         self, tests: Collection[str], file: str, function: str, lines: Collection[int] = ()

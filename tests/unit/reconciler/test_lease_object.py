@@ -265,6 +265,25 @@ def test_a_renewal_that_is_refused_in_the_last_second_is_tried_once_more() -> No
     virtual_time.run(main())
 
 
+def test_the_last_renewal_is_given_up_when_the_claim_is_over() -> None:
+    """Half a second of the claim is left when the renewal begins, and the hub does not answer it."""
+
+    async def main() -> None:
+        store = Store()
+        one = lease(store)
+        await one.acquire()
+        async with kept(one) as task:
+            until = asyncio.get_running_loop().time() + one.left()
+            store.seconds, store.faults = [DEADLINE - 2 * RENEW - 0.5, 100], [500]
+            await asyncio.gather(task, return_exceptions=True)
+            assert asyncio.get_running_loop().time() == pytest.approx(until, abs=0.1)
+            with pytest.raises(LeaseLost, match="not renewed for 12 s"):
+                task.result()
+            assert one.left() == 0
+
+    virtual_time.run(main())
+
+
 def test_a_leader_whose_lease_was_deleted_creates_it_with_the_next_renewal() -> None:
     async def main() -> None:
         store = Store()

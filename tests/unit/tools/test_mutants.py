@@ -9,6 +9,7 @@ from types import ModuleType
 
 import pytest
 
+from tools.mutants.__main__ import Mutant
 from tools.mutants.mutations import mutations
 from tools.mutants.order import Order
 from tools.mutants.patch import Live, NotPatchableError
@@ -107,7 +108,39 @@ def test_the_tests_of_a_line() -> None:
     assert order.reached("m.py", [1]) == (set(), True)
     assert order.reached("m.py", [5]) == ({"t.py::fast", "t.py::slow"}, False)
     assert order.reached("m.py", [6]) == ({"u.py::one", "u.py::two"}, True), "a fixture runs it"
-    assert order.reached_file("m.py") == set(SECONDS)
+
+
+def test_what_runs_on_import_may_be_noticed_by_every_test() -> None:
+    """A table that a function fills on import is read by tests that run no line of its module."""
+    seconds = {**SECONDS, "v.py::reads_the_table": 0.1}
+    order = Order({**REACH, ("n.py", 1): {"t.py::fast"}}, seconds)
+    assert order.others("m.py", [1], used_elsewhere=False) == set(seconds)
+    assert order.others("m.py", [5], used_elsewhere=False) == set(SECONDS)
+    assert order.others("m.py", [5], used_elsewhere=True) == set(seconds)
+    assert order.others("n.py", [2], used_elsewhere=False) == {"t.py::fast"}
+    assert order.others("o.py", [1], used_elsewhere=False) == set(seconds), "no test runs the file"
+
+
+def test_a_test_whose_parameters_changed_is_new() -> None:
+    order = Order(REACH, SECONDS)
+    assert order.new(["t.py::fast", "t.py::fast[2]"]) == ["t.py::fast[2]"]
+    assert order.seconds("t.py::fast[2]") == 2.0
+    assert order.seconds("w.py::one") == 0.0
+
+
+@pytest.mark.parametrize(
+    ("wanted", "lines"),
+    [
+        ("line 3: 1 -> 2", {5, 10}),
+        ("line 10: value > LIMIT -> value >= LIMIT", {10}),
+        ("line 14: 5 -> 6", set()),
+    ],
+)
+def test_the_lines_that_behave_differently(wanted: str, lines: set[int]) -> None:
+    """The assignment of a constant is not among them: it always runs on import."""
+    tree = ast.parse(SOURCE)
+    [found] = [mutation for mutation in mutations(tree) if str(mutation) == wanted]
+    assert Mutant(path=Path("m.py"), tree=tree, mutation=found).lines == lines
 
 
 def test_tests_of_a_branch_come_before_tests_that_reach_only_its_condition() -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dsf_agent.kubernetes.quantity import NANOS, nanos
+from dsf_agent.kubernetes.quantity import MOST, NANOS, nanos
 from dsf_agent.kubernetes.requests import PodSpec, PodStatus, effective
 from gitops_dsf.simulator import quantity
 
@@ -50,6 +50,11 @@ def test_pods_request_what_kubernetes_says() -> None:
         ("0.1n", 1),
         ("-0.1n", -1),
         ("+7", 7 * NANOS),
+        ("9223372036854775807", MOST),
+        ("9223372036854775808", MOST),
+        ("8Ei", MOST),
+        ("1e999", MOST),
+        ("-1e999", -MOST),
     ],
 )
 def test_quantities_are_read_exactly(text: str, amount: int) -> None:

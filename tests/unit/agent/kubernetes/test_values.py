@@ -1,6 +1,8 @@
 """The values of measures, from the objects of the API."""
 
 import json
+import math
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -122,6 +124,20 @@ def test_a_resource_that_went_away_is_zero_and_has_no_ratio() -> None:
     assert samples(selection(gpu), totals=found, usage={}) == []
     for ratio in ("cpu_available_ratio", "cpu_used_ratio"):
         assert samples(selection(ratio), totals=found, usage=USAGE) == []
+
+
+def test_a_pod_that_requests_more_than_a_float_holds_has_a_value() -> None:
+    """The API server accepts the quantity, from everybody who may create pods."""
+    found = totals(node("a", cpu="1e999"), *(pod(name, on="a", cpu="1e999") for name in "xyz"))
+    for measure in MEASURES.values():
+        for sample in samples(selection(measure.name), totals=found, usage=USAGE):
+            assert math.isfinite(sample.value), measure.name
+
+
+@pytest.mark.parametrize("read", [objects.node, objects.pod, objects.usage])
+def test_an_object_that_is_nested_too_deeply_is_unreadable(read: Callable[[bytes], object]) -> None:
+    with pytest.raises(ValueError, match="nested too deeply"):
+        read(b'{"x":' + b"[" * 5000 + b"]" * 5000 + b"}")
 
 
 def test_nothing_of_nothing_has_no_ratio() -> None:
