@@ -71,6 +71,26 @@ TARGETS: Final[Mapping[str, Target]] = {
             "tests/integration/agent/test_source_credentials.py",
         ),
     ),
+    "query": Target(
+        sources=("agent/dsf_agent/scoring/query.py",),
+        tests=(
+            "tests/unit/agent/test_query_scores.py",
+            "tests/unit/agent/test_series.py",
+            "tests/integration/agent/test_query_scorers.py",
+        ),
+    ),
+    "clusters": Target(
+        sources=(
+            "agent/dsf_agent/scoring/clusterlabels.py",
+            "agent/dsf_agent/scoring/split.py",
+            "agent/dsf_agent/configuration/fleet.py",
+        ),
+        tests=(
+            "tests/unit/agent/test_fleet_*.py",
+            "tests/unit/agent/test_many_results.py",
+            "tests/integration/agent/test_hub_scorer.py",
+        ),
+    ),
     "deletion": Target(sources=("gitops_dsf/reconciler/moves/deletion.py",), tests=_MOVES),
     "moves": Target(sources=("gitops_dsf/reconciler/moves/rules.py",), tests=_MOVES),
     "scoregc": Target(
@@ -84,6 +104,10 @@ TARGETS: Final[Mapping[str, Target]] = {
     "lease": Target(
         sources=("gitops_dsf/reconciler/lease.py",),
         tests=("tests/unit/reconciler/test_lease*.py", "tests/integration/reconciler/test_fence.py"),
+    ),
+    "fence": Target(
+        sources=("gitops_dsf/reconciler/hub/fence.py",),
+        tests=("tests/unit/reconciler/hub/test_fence.py", "tests/integration/reconciler/test_fence.py"),
     ),
     "rules": Target(
         sources=("gitops_dsf/resolve/rules/*.py",),

@@ -165,6 +165,24 @@ async def test_more_series_than_an_agent_keeps() -> None:
     assert found.size == results.RESULT_BYTES * MAX_RESULTS
 
 
+async def test_excess_series_do_not_add_up_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are dropped while the answer is read, and not only at its end."""
+    monkeypatch.setattr(LabelSets, "most_results", 1000)
+    held: list[int] = []
+    cut = Results.cut
+
+    async def recorded(self: Results) -> None:
+        held.append(len(self.scores))
+        await cut(self)
+
+    monkeypatch.setattr(Results, "cut", recorded)
+    rows = [_compact(_row(f"n{node:06d}", "1")) for node in range(10_000)]
+    found = await _score(Series(parts=(b",".join(rows),), count=len(rows)))
+    assert (len(found.scores), found.total) == (1000, 10_000)
+    in_a_piece = query.PIECE // len(rows[0]) + 1
+    assert max(held) <= 1000 + 1000 // 4 + in_a_piece
+
+
 async def test_a_large_answer_is_read_in_small_steps() -> None:
     """A vector of 50,000 series is never decoded as a whole: each step has a bounded number of bytes."""
     rows = [

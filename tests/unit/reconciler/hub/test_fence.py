@@ -19,6 +19,7 @@ def reason(fence: Fence) -> str:
         (12, "", ""),
         (ENOUGH, "", ""),
         (ENOUGH - 0.01, "", "LeaseNotHeld"),
+        (0.01, "", "LeaseNotHeld"),
         (0, "LeaseNotHeld", "LeaseNotHeld"),
         (-60, *["LeaseNotHeld"] * 2),
     ],
@@ -46,6 +47,34 @@ def test_a_deletion_without_an_answer_is_waited_out() -> None:
     assert (reason(fence), fence.clean) == ("DeletionUnanswered", False)
     assert fence.write() is None
     now += QUIET_SECONDS - 0.01
-    assert reason(fence) == "DeletionUnanswered"
+    assert (reason(fence), fence.clean) == ("DeletionUnanswered", False)
     now += 0.01
     assert (reason(fence), fence.clean) == ("", True)
+
+
+def test_a_refusal_says_how_long_it_holds() -> None:
+    """In the words and with the durations of docs/reconciler.md."""
+    fence = Fence(claim=FixedClaim(seconds=1, quiet=10), clock=lambda: 100.0)
+    refusals = [fence.deletion()]
+    fence.claim = FixedClaim(quiet=10)
+    refusals.append(fence.deletion())
+    fence.claim = FixedClaim()
+    fence.unanswered()
+    refusals.append(fence.deletion())
+    assert [(one.message, one.seconds) for one in refusals if one is not None] == [
+        (
+            (
+                "too little is left of this replica's claim on the Lease: another replica may lead before the"
+                " hub answers"
+            ),
+            1.0,
+        ),
+        (
+            "this replica leads for less than 30 s, and deletions of the one before it may still take effect",
+            10,
+        ),
+        (
+            "the hub did not answer a deletion within the last 30 s, and it may still take effect",
+            30.0,
+        ),
+    ]
