@@ -84,6 +84,7 @@ TARGETS: Final[Mapping[str, Target]] = {
             "agent/dsf_agent/scoring/clusterlabels.py",
             "agent/dsf_agent/scoring/split.py",
             "agent/dsf_agent/configuration/fleet.py",
+            "agent/dsf_agent/publish/fleetstore.py",
         ),
         tests=(
             "tests/unit/agent/test_fleet_*.py",

@@ -49,18 +49,22 @@ class FleetStore:
 
     async def list_owned(self) -> list[Stored]:
         """The objects of all clusters, without their values. A cluster whose namespace may not be read is
-        left out.
+        left out. Raises PublishError if the hub fails.
         """
         slots = asyncio.Semaphore(LISTS)
         found: list[Stored] = []
+        failures: list[PublishError] = []
 
         async def read(cluster: str) -> None:
             async with slots:
+                if failures:
+                    return
                 try:
                     listed = await self.of(cluster).list_owned()
                 except PublishError as error:
                     if error.reason not in _NOT_ALLOWED:
-                        raise
+                        # Raised below: a task group would raise it inside of an ExceptionGroup.
+                        failures.append(error)
                     log.debug("the scores of %s cannot be listed: %s", cluster, error)
                     return
             found.extend(
@@ -70,6 +74,8 @@ class FleetStore:
         async with asyncio.TaskGroup() as tasks:
             for cluster in self._names:
                 tasks.create_task(read(cluster))
+        if failures:
+            raise failures[0]
         return found
 
     async def delete(self, stored: Stored) -> None:

@@ -1,0 +1,241 @@
+"""Which cluster a series or a result of the hub scorer is about, and which clusters a scorer scores."""
+
+import asyncio
+import json
+from collections.abc import Mapping
+
+import pytest
+
+from dsf_agent.configuration.fleet import Fleet, Targets
+from dsf_agent.errors import FetchError, PublishError, Reason
+from dsf_agent.fetch.series import Series
+from dsf_agent.publish.fleetstore import LISTS, FleetStore
+from dsf_agent.publish.store import Stored
+from dsf_agent.scoring import query
+from dsf_agent.scoring.clusterlabels import NO_CLUSTER, OTHER_CLUSTER, ClusterLabelSets
+from dsf_agent.scoring.labels import LabelSet
+from dsf_agent.scoring.split import groups, split
+from dsf_wire.clusters import FleetCluster
+from dsf_wire.summary import ClusterLabel, Summary
+
+CLUSTERS = {"eu": "cluster-1", "us": "cluster-2"}
+
+
+def scorer(name: str, label: ClusterLabel | None = None) -> Summary:
+    return Summary(name=name, score_name=name, cluster_label=label)
+
+
+def test_a_scorer_scores_the_clusters_that_name_it() -> None:
+    fleet = Fleet()
+    assert fleet.targets(scorer("cpu")) == Targets(names=(), by_value={})
+    fleet.set(
+        [
+            FleetCluster(name="a", scorers=("cpu", "gpu"), values={"claim:id": "1", "label:zone": "x"}),
+            FleetCluster(name="b", scorers=("cpu",), values={"claim:id": "2"}),
+            FleetCluster(name="c", scorers=("gpu",), values={"claim:id": "1"}),
+            FleetCluster(name="d"),
+        ]
+    )
+    assert fleet.names == ("a", "b", "c", "d")
+    cpu = fleet.targets(scorer("cpu", ClusterLabel(name="cluster")))
+    assert cpu == Targets(names=("a", "b"), by_value={"a": "a", "b": "b"})
+    assert fleet.targets(scorer("cpu")) is cpu, "it is worked out once for each file"
+    by_claim = scorer("cpu", ClusterLabel(name="cluster", claim="id"))
+    assert fleet.targets(by_claim) == Targets(names=("a", "b"), by_value={"1": "a", "2": "b"})
+    by_label = scorer("cpu", ClusterLabel(name="cluster", label="zone"))
+    assert fleet.targets(by_label) == Targets(names=("a", "b"), by_value={"x": "a"})
+    gpu = scorer("gpu", ClusterLabel(name="cluster", claim="id"))
+    assert fleet.targets(gpu) == Targets(names=("a", "c"), by_value={}), "1 could mean either cluster"
+    fleet.set([FleetCluster(name="e", scorers=("cpu",))])
+    assert fleet.targets(scorer("cpu")) == Targets(names=("e",), by_value={"e": "e"})
+
+
+def label_sets(label: str = "cluster", template: str = "${node}") -> ClusterLabelSets:
+    return ClusterLabelSets(template=template, score_name="cpu", label=label)
+
+
+def read(found: ClusterLabelSets, *metrics: Mapping[str, str]) -> list[LabelSet]:
+    found.start_answer()
+    return found.read([json.dumps(metric).encode() for metric in metrics])
+
+
+def test_a_label_says_which_cluster_a_result_is_about() -> None:
+    found = label_sets()
+    found.use(CLUSTERS)
+    one, other, none = read(
+        found, {"cluster": "eu", "node": "n1", "job": "x"}, {"cluster": "asia", "node": "n1"}, {"node": "n1"}
+    )
+    assert (one.cluster, one.item) == ("cluster-1", "n1")
+    assert one.line.startswith(b'dynamic_score{ds_cluster="cluster-1",ds_node="n1",')
+    assert b'ds_score_name="cpu"' in one.line
+    assert (other, none) == (OTHER_CLUSTER, NO_CLUSTER)
+    assert not OTHER_CLUSTER.cluster
+    assert NO_CLUSTER.cluster
+
+
+def test_a_result_without_the_label_is_about_the_only_cluster_that_was_asked_about() -> None:
+    found = label_sets()
+    found.use(CLUSTERS, only="cluster-2")
+    assert [one.cluster for one in read(found, {}, {"cluster": "eu"}, {"cluster": "asia"})] == [
+        "cluster-2",
+        "cluster-1",
+        "",
+    ]
+
+
+def test_the_label_of_the_cluster_may_be_part_of_the_item() -> None:
+    found = label_sets(label="namespace", template="${cluster}/${namespace}/${scoreName}")
+    found.use(CLUSTERS)
+    [one] = read(found, {"namespace": "eu"})
+    assert (one.cluster, one.item) == ("cluster-1", "cluster-1/eu/cpu")
+    assert b'ds_namespace="eu"' in one.line
+    assert found.default_item("cluster-2") == "cluster-2//cpu"
+
+
+def test_other_clusters_change_what_known_labels_mean() -> None:
+    """Label sets are kept by their JSON, from answer to answer."""
+    found = label_sets()
+    metric = {"cluster": "eu", "node": "n"}
+    found.use(CLUSTERS)
+    [first] = read(found, metric)
+    found.use(CLUSTERS)
+    [second] = read(found, metric)
+    assert second is first
+    others = {"eu": "cluster-3"}
+    found.use(others)
+    assert [one.cluster for one in read(found, metric)] == ["cluster-3"]
+    assert [one.cluster for one in read(found, {"node": "n"})] == ["\0"]
+    found.use(others, only="cluster-3")
+    assert [one.cluster for one in read(found, {"node": "n"})] == ["cluster-3"]
+
+
+def series(*metrics: Mapping[str, str]) -> Series:
+    rows = [
+        json.dumps({"metric": metric, "values": [[1, str(at)]]}, separators=(",", ":")).encode()
+        for at, metric in enumerate(metrics)
+    ]
+    return Series(parts=(b",".join(rows),), count=len(rows), size=sum(map(len, rows)))
+
+
+async def test_series_are_split_by_cluster_in_their_order() -> None:
+    found = await split(
+        series({"cluster": "us"}, {"cluster": "eu"}, {"cluster": "asia"}, {}, {"cluster": "us", "a": "b"}),
+        label="cluster",
+        clusters=CLUSTERS,
+    )
+    assert {name: [json.loads(one)["values"] for one in rows] for name, rows in found.items()} == {
+        "cluster-2": [[[1, "0"]], [[1, "4"]]],
+        "cluster-1": [[[1, "1"]]],
+    }
+
+
+@pytest.mark.parametrize("text", [b'{"metric":{}', b'{"metric":{"cluster":3}}', b'{"value":"\xff"}', b"3"])
+async def test_series_that_cannot_be_split_fail_the_cycle(text: bytes) -> None:
+    with pytest.raises(FetchError, match="the series of the source cannot be read") as caught:
+        await split(Series(parts=(text,), count=1), label="cluster", clusters=CLUSTERS)
+    assert caught.value.reason is Reason.INVALID_BODY
+
+
+async def test_other_tasks_run_while_a_large_answer_is_split() -> None:
+    whole = series(*({"cluster": "eu", "node": f"n{number:06d}"} for number in range(10_000)))
+    turns, done = 0, False
+
+    async def others() -> None:
+        nonlocal turns
+        while not done:
+            turns += 1
+            await asyncio.sleep(0)
+
+    task = asyncio.create_task(others())
+    found = await split(whole, label="cluster", clusters=CLUSTERS)
+    done = True
+    await task
+    assert len(found["cluster-1"]) == 10_000
+    assert turns >= whole.size // query.PIECE > 5
+
+
+def test_a_request_has_at_most_so_many_clusters() -> None:
+    by_cluster = {name: [name.encode(), b"2"] for name in ("c", "a", "b")}
+    found = list(groups(by_cluster, most=2))
+    assert [names for names, _ in found] == [["a", "b"], ["c"]]
+    assert [(one.parts, one.count, one.size) for _, one in found] == [
+        ((b"a,2,b,2",), 4, 4),
+        ((b"c,2",), 2, 2),
+    ]
+
+
+class Lists:
+    """The lists that run at one time, and all of them."""
+
+    running = most = total = 0
+
+
+class Store:
+    """A store with two objects."""
+
+    def __init__(self, lists: Lists, fault: Reason | None = None) -> None:
+        self.deleted: list[str] = []
+        self._lists, self._fault = lists, fault
+
+    async def list_owned(self) -> list[Stored]:
+        self._lists.running += 1
+        self._lists.total += 1
+        self._lists.most = max(self._lists.most, self._lists.running)
+        await asyncio.sleep(0)
+        self._lists.running -= 1
+        if self._fault is not None:
+            raise PublishError("no", reason=self._fault)
+        return [Stored(name=name, values={"a": 1}, valid_until=5.0, labels={"x": "y"}) for name in ("p", "q")]
+
+    async def delete(self, stored: Stored) -> None:
+        self.deleted.append(stored.name)
+
+
+async def test_the_objects_of_all_clusters_are_listed_a_few_namespaces_at_a_time() -> None:
+    stores: dict[str, Store] = {}
+    lists = Lists()
+
+    def store_of(cluster: str) -> Store:
+        assert cluster not in stores
+        return stores.setdefault(cluster, Store(lists))
+
+    fleet = FleetStore(store_of=store_of, wall=lambda: 7.0)  # type: ignore[arg-type]
+    names = [f"c{number}" for number in range(3 * LISTS)]
+    fleet.set(names)
+    found = await fleet.list_owned()
+    assert sorted(one.name for one in found) == sorted(f"{name}/{one}" for name in names for one in "pq")
+    assert all((one.values, one.labels, one.valid_until) == ({}, {}, 5.0) for one in found)
+    assert (lists.most, lists.total) == (LISTS, len(names))
+    assert fleet.wall() == 7.0
+    await fleet.delete(next(one for one in found if one.name == "c1/q"))
+    assert stores["c1"].deleted == ["q"]
+    fleet.set(["c1"])
+    assert fleet.of("c1") is stores["c1"]  # type: ignore[comparison-overlap]
+    del stores["c0"]
+    fleet.of("c0")
+    assert "c0" in stores, "a cluster that was gone gets a new store"
+
+
+@pytest.mark.parametrize("reason", [Reason.FORBIDDEN, Reason.NOT_FOUND])
+async def test_a_cluster_whose_namespace_may_not_be_listed_is_left_out(reason: Reason) -> None:
+    """Its rights may not be applied yet, or it has left the fleet."""
+    fleet = FleetStore(
+        store_of=lambda cluster: Store(Lists(), reason if cluster == "a" else None),  # type: ignore[arg-type, return-value]
+        wall=lambda: 0.0,
+    )
+    fleet.set(["a", "b"])
+    assert sorted(one.name for one in await fleet.list_owned()) == ["b/p", "b/q"]
+
+
+async def test_a_hub_that_fails_is_not_asked_for_every_cluster() -> None:
+    """The failure is one that callers expect."""
+    lists = Lists()
+    fleet = FleetStore(
+        store_of=lambda cluster: Store(lists, Reason.SERVER_ERROR if cluster == "c0" else None),  # type: ignore[arg-type, return-value]
+        wall=lambda: 0.0,
+    )
+    fleet.set(f"c{number}" for number in range(3 * LISTS))
+    with pytest.raises(PublishError) as caught:
+        await fleet.list_owned()
+    assert caught.value.reason is Reason.SERVER_ERROR
+    assert lists.total < 3 * LISTS
