@@ -3,6 +3,7 @@
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
 from dsf_wire.constants import SCORE_MAX, SCORE_MIN
 from dsf_wire.summary import ScoreRange
@@ -12,7 +13,7 @@ ABSENT: Final = -128
 """In place of a score where there is none."""
 
 
-def map_all(raw: Values, score_range: ScoreRange | None) -> list[int]:
+def map_all(raw: Values, score_range: ScoreRange | None) -> npt.NDArray[np.int8]:
     """Published scores of raw ones; ABSENT for what is not finite."""
     finite = np.isfinite(raw)
     values = np.where(finite, raw, 0.0)
@@ -26,5 +27,4 @@ def map_all(raw: Values, score_range: ScoreRange | None) -> list[int]:
         mapped = np.where(np.isnan(mapped), np.where(values <= score_range.min, first, last), mapped)
         low, high = max(low, min(first, last)), min(high, max(first, last))
     held = np.floor(np.clip(mapped, low, high)).astype(np.int8)
-    found: list[int] = np.where(finite, held, np.int8(ABSENT)).tolist()
-    return found
+    return np.where(finite, held, np.int8(ABSENT))

@@ -9,7 +9,8 @@ from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Final
+
+import numpy as np
 
 from dsf_wire import dimension, scorevalue
 from dsf_wire.publishrule import Published, Rule, decide
@@ -18,8 +19,7 @@ from dsf_wire.spread import stable_fraction
 from dsf_wire.summary import ScoreRange, Summary
 from gitops_dsf.backtest.history import Grid, Labels, Values
 from gitops_dsf.backtest.mapping import ABSENT, map_all
-
-NEVER: Final = math.inf
+from gitops_dsf.backtest.singleitem import NEVER, Scores, SingleItem
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,14 +40,12 @@ class Track:
         """The validUntil of each write that expires before the next one, and the time of the next one;
         infinity if there is none.
         """
-        found = [
-            (written + self.ttl, following)
-            for written, following in zip(self.at, self.at[1:], strict=False)
-            if following - written > self.ttl
-        ]
-        if self.at:
-            found.append((self.at[-1] + self.ttl, NEVER))
-        return tuple(found)
+        if not self.at:
+            return ()
+        times = np.frombuffer(self.at, dtype=np.float64)
+        late = np.flatnonzero(np.diff(times) > self.ttl)
+        found = zip((times[late] + self.ttl).tolist(), times[late + 1].tolist(), strict=True)
+        return (*found, (self.at[-1] + self.ttl, NEVER))
 
 
 @dataclass(kw_only=True)
@@ -165,48 +163,25 @@ class Publication:
         self._published = Published(values=items, written=now, valid_until=now + self._rule.ttl)
         self._due = decide(items, self._published, rule=self._rule).at
 
-    def _add_single(self, first: int, name: str, values: Sequence[int]) -> None:
-        """The same as `_step` for an object with one item, without a call for each point.
-
-        tests/property/test_backtest_publication.py compares both.
-        """
-        deadband, step, start = max(1, self._rule.deadband), self._grid.step, self._grid.start
-        refresh, min_interval = self._rule.refresh, self._rule.min_interval
-        published = self._published
-        last = published.values.get(name, ABSENT) if published else ABSENT
-        written = published.written if published else -NEVER
-        wanted = (self._wanted or {}).get(name, ABSENT)
-        due = self._due
-        times, column = array("d"), array("b")
-        for number, value in enumerate(values, first):
-            now = start + number * step
-            while due < now:
-                written, last = due, wanted
-                times.append(written)
-                column.append(last)
-                due = written + refresh
-            wanted = value
-            if value == ABSENT:
-                due = NEVER
-                continue
-            if last == ABSENT:
-                due = now
-            else:
-                due = written + refresh
-                if (value - last >= deadband or last - value >= deadband) and min_interval < refresh:
-                    due = written + min_interval
-            if due <= now:
-                written, last = now, value
-                times.append(now)
-                column.append(value)
-                due = now + refresh
-        self._keep_single(name, times, column)
-        if last != ABSENT:
+    def _add_single(self, first: int, name: str, scores: Scores) -> None:
+        """The same as `_step` for an object with one item, without a call for each point."""
+        published, wanted = self._published, self._wanted
+        item = SingleItem(
+            rule=self._rule,
+            grid=self._grid,
+            last=published.values.get(name, ABSENT) if published else ABSENT,
+            written=published.written if published else -NEVER,
+            wanted=wanted.get(name, ABSENT) if wanted else ABSENT,
+            due=self._due,
+        )
+        item.add(first, scores)
+        self._keep_single(name, item.times, item.column)
+        if item.last != ABSENT:
             self._published = Published(
-                values={name: last}, written=written, valid_until=written + self._rule.ttl
+                values={name: item.last}, written=item.written, valid_until=item.written + self._rule.ttl
             )
-        self._wanted = None if wanted == ABSENT else {name: wanted}
-        self._due = due
+        self._wanted = None if item.wanted == ABSENT else {name: item.wanted}
+        self._due = item.due
 
     def _keep_single(self, name: str, times: "array[float]", column: "array[int]") -> None:
         writes = self._writes

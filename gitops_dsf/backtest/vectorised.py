@@ -23,7 +23,7 @@ from gitops_dsf.simulator.prioritizers import MAX_SCORE
 Ints = npt.NDArray[np.int64]
 CELLS: Final = 1_000_000
 """Points times clusters that are looked at together, which bounds the memory."""
-FIRST_LOOK: Final = 64
+FIRST_LOOK: Final = 16
 """Points that are compared after a move. The stretch grows while nothing changes."""
 
 
@@ -126,6 +126,25 @@ class SumBlocks:
         return block
 
 
+class _Ranks:
+    """How the candidates rank at consecutive points, without the bonus of Steady."""
+
+    def __init__(self, sums: Ints, multiplier: int, count: int) -> None:
+        """`count` clusters are chosen, which must be fewer than there are candidates."""
+        width = sums.shape[1]
+        # Among equal sums the first name wins.
+        self.keys: Ints = sums * (multiplier * width) + np.arange(width - 1, -1, -1, dtype=np.int64)
+        first = width - count - 1
+        places = np.argpartition(self.keys, first, axis=1)[:, first:]
+        order = np.argsort(-np.take_along_axis(self.keys, places, axis=1), axis=1)
+        self.leaders: Ints = np.take_along_axis(places, order, axis=1)
+        """The best candidates of each point, one more than are chosen, the best first."""
+        self.leading: Ints = np.take_along_axis(self.keys, self.leaders, axis=1)
+        """Their keys."""
+        self.best: Ints = np.take_along_axis(sums, self.leaders[:, :count], axis=1).sum(axis=1)
+        """The sum of the best clusters of each point."""
+
+
 class Fold:
     """Decides the points of one Placement in order.
 
@@ -145,8 +164,6 @@ class Fold:
         self._decided: list[Decided] = []
         self._lost = 0
         """Sum of the regret of all points, before it is divided by the weights."""
-        # Among equal sums the first name wins.
-        self._order = np.arange(self._width - 1, -1, -1, dtype=np.int64)
 
     def add(self, first: int, sums: Ints) -> None:
         """Takes the sums of consecutive points, from number `first` on."""
@@ -157,18 +174,18 @@ class Fold:
         if count == self._width:
             self._decide(first, np.arange(self._width))
             return
-        keys = sums * (self._multiplier * self._width) + self._order
+        ranks = _Ranks(sums, self._multiplier, count)
         row = 0
         if self._chosen is None:
-            self._decide(first, self._best(keys[0], self._known()))
-        while row < len(keys):
-            moved = self._next_move(keys, row)
+            self._decide(first, self._best(ranks.keys[0], self._known()))
+        while row < len(sums):
+            moved = self._next_move(ranks, row)
             chosen = self._members()
-            end = len(keys) if moved is None else moved
-            self._lost += self._regret(sums[row:end], chosen)
+            end = len(sums) if moved is None else moved
+            self._lost += int(ranks.best[row:end].sum() - sums[row:end, chosen].sum())
             if moved is None:
                 return
-            self._decide(first + moved, self._best(keys[moved], chosen))
+            self._decide(first + moved, self._best(ranks.keys[moved], chosen))
             row = moved
 
     @property
@@ -202,36 +219,24 @@ class Fold:
         count = self._count
         return np.sort(np.argpartition(ranked, self._width - count)[self._width - count :])
 
-    def _next_move(self, keys: Ints, row: int) -> int | None:
+    def _next_move(self, ranks: "_Ranks", row: int) -> int | None:
         """The first row from `row` on in which another cluster ranks before a member."""
         members = self._members()
+        is_member = np.zeros(self._width, dtype=np.bool_)
+        is_member[members] = True
         stretch = FIRST_LOOK
-        while row < len(keys):
-            part = keys[row : row + stretch]
-            inside = part[:, members].min(axis=1) + self._bonus
-            rest = part.copy() if len(members) > 1 else part
-            if len(members) > 1:
-                rest[:, members] = np.iinfo(np.int64).min
-                outside = rest.max(axis=1)
-            else:
-                # With the bonus of a member at 0 or above, the member itself never ranks before itself.
-                outside = rest.max(axis=1)
+        while row < len(ranks.keys):
+            look = slice(row, row + stretch)
+            inside = ranks.keys[look, members].min(axis=1) + self._bonus
+            # There is one leader more than there are members, so one of them is no member.
+            place = is_member[ranks.leaders[look]].argmin(axis=1)
+            outside = ranks.leading[look][np.arange(len(place)), place]
             found = outside > inside
             if found.any():
                 return row + int(found.argmax())
             row += stretch
             stretch *= 4
         return None
-
-    def _regret(self, sums: Ints, chosen: Ints) -> int:
-        if not len(sums):
-            return 0
-        count = self._count
-        if count == 1:
-            best = sums.max(axis=1)
-        else:
-            best = np.partition(sums, self._width - count, axis=1)[:, self._width - count :].sum(axis=1)
-        return int((best - sums[:, chosen].sum(axis=1)).sum())
 
     def _decide(self, number: int, chosen: Ints) -> None:
         if self._chosen is not None and np.array_equal(chosen, self._chosen):

@@ -66,6 +66,7 @@ class _Document(msgspec.Struct, rename="camel"):
 
 
 _DOCUMENT: Final = msgspec.json.Decoder(_Document)
+_NUMBERS: Final = msgspec.json.Decoder(list[float])
 _TOO_MUCH: Final = ("too many samples", "maximum resolution", "timed out", "exceeded", "limit")
 
 
@@ -101,18 +102,25 @@ def _series(rows: list[_Row], *, where: str) -> Iterator[Series]:
 
 
 def _numbers(text: bytes, *, where: str) -> npt.NDArray[np.float64]:
-    """The pairs `[time,"value"]` of a series as one flat array: ten times as fast as decoding each pair."""
-    flat = text.translate(None, b'[]" \n').decode("ascii", "replace")
-    if not flat:
-        return np.empty(0, dtype=np.float64)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        try:
-            numbers: npt.NDArray[np.float64] = np.fromstring(flat, sep=",", dtype=np.float64)
-        except (DeprecationWarning, ValueError) as error:
-            msg = f"{where} gave samples that are no pairs of time and value"
-            raise StoreError(msg) from error
+    """The pairs `[time,"value"]` of a series as one flat array."""
+    flat = text.translate(None, b'[]" \n')
+    try:
+        # Four times as fast as numpy, and ten times as fast as decoding each pair.
+        numbers = np.array(_NUMBERS.decode(b"[%b]" % flat), dtype=np.float64)
+    except msgspec.DecodeError:
+        numbers = _special(flat, where=where)
     if len(numbers) % 2 or not np.isfinite(numbers[0::2]).all() or not (np.diff(numbers[0::2]) > 0).all():
         msg = f"{where} gave samples that are no pairs of time and value in order of time"
         raise StoreError(msg)
     return numbers
+
+
+def _special(flat: bytes, *, where: str) -> npt.NDArray[np.float64]:
+    """Reads numbers of which some are NaN or Inf, which JSON does not know."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        try:
+            return np.fromstring(flat.decode("ascii", "replace"), sep=",", dtype=np.float64)
+        except (DeprecationWarning, ValueError) as error:
+            msg = f"{where} gave samples that are no pairs of time and value"
+            raise StoreError(msg) from error

@@ -6,6 +6,7 @@ import math
 from array import array
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -38,7 +39,7 @@ ranges = st.none() | st.builds(
 @given(st.lists(st.floats(), max_size=50), ranges)
 def test_many_raw_scores_are_mapped_as_one(raw: list[float], score_range: ScoreRange | None) -> None:
     one_by_one = [map_score(each, score_range).value if math.isfinite(each) else ABSENT for each in raw]
-    assert map_all(raw, score_range) == one_by_one
+    assert map_all(np.array(raw), score_range).tolist() == one_by_one
 
 
 @st.composite
@@ -74,7 +75,7 @@ def test_an_object_with_one_item_is_written_as_any_other(
     whole.finish()
     paged = Publication(scorer=scorer, cluster="c1", grid=grid)
     for first in range(0, len(raw), points):
-        paged.add(first, {NOWHERE: raw[first : first + points]})
+        paged.add(first, {NOWHERE: np.array(raw[first : first + points])})
     paged.finish()
     assert list(paged.track().at) == pytest.approx(list(whole.track().at))
     assert {name: list(values) for name, values in paged.track().values.items()} == {

@@ -2,12 +2,16 @@
 
 import gzip
 import json
+import math
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gitops_dsf.metricstore.answer import StoreError, TooMuchError, read
 from gitops_dsf.metricstore.files import read_path
+from tests.support.laws import examples
 from tests.support.metricstore import answer_of
 
 ROW = {"metric": {"ds_cluster": "a"}, "values": [[60, "1.5"], [120, "NaN"], [180.5, "+Inf"]]}
@@ -19,6 +23,17 @@ def test_a_matrix_becomes_arrays() -> None:
     assert series.times.tolist() == [60, 120, 180.5]
     assert series.values.tolist()[0] == 1.5
     assert str(series.values.tolist()[1:]) == "[nan, inf]"
+
+
+@examples(300)
+@given(st.lists(st.floats(), max_size=20))
+def test_values_are_those_that_were_written(values: list[float]) -> None:
+    """Prometheus writes the shortest text of a number, and NaN and Inf as words."""
+    texts = ["NaN" if math.isnan(value) else repr(value).replace("inf", "Inf") for value in values]
+    row = {"metric": {}, "values": [[number, text] for number, text in enumerate(texts)]}
+    [series] = read(answer_of([row]), where="store").series
+    assert series.times.tolist() == list(range(len(values)))
+    assert [repr(value) for value in series.values.tolist()] == [repr(value) for value in values]
 
 
 def test_an_empty_answer_has_no_series() -> None:
