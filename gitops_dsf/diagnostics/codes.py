@@ -132,6 +132,10 @@ LARGE_HUB_CONFIG = _error("DSF153", "configuration of the hub scorer larger than
 RECEIVER_MISSING = _error("DSF154", "OpenTelemetry source that no receiver serves")
 RECEIVER_FIELD = _error("DSF155", "field that the OpenTelemetry receiver does not use")
 IMAGE_WITHOUT_DIGEST = _error("DSF157", "image without a digest")
+UNKNOWN_LIVE = _error("DSF158", "shadow of a scorer that does not exist")
+SHADOW_OF_SHADOW = _error("DSF159", "shadow of a shadow")
+SHADOW_ELSEWHERE = _error("DSF160", "shadow that cannot be compared with its live scorer")
+SHADOW_LOCK = _warning("DSF161", "lock of a shadow that would rename the live score")
 
 UNKNOWN_CLUSTER = _error("DSF201", "mask for an unknown cluster")
 UNKNOWN_SCORE = _error("DSF202", "mask for an unknown score")
@@ -172,6 +176,7 @@ UNREAD_FIELD = _warning("DSF325", "field that OCM takes and does not read")
 UNKNOWN_SCORED_PLACEMENT = _error("DSF326", "unknown ScoredPlacement")
 REFERENCE_AND_RANKING = _error("DSF327", "ranking beside a reference to a ScoredPlacement")
 PLACEMENT_NAMESPACE = _error("DSF328", "ScoredPlacement in the namespace of a cluster")
+RANKED_BY_SHADOW = _error("DSF329", "Placement that reads the scores of a shadow")
 
 WRONG_NAMESPACE = _error("DSF401", "object outside of the Argo CD namespace")
 GENERATOR = _error("DSF402", "clusterDecisionResource generator that cannot work")

@@ -153,12 +153,16 @@ def resources_read(item: Placement) -> frozenset[str] | None:
     """
     found = {each.resource for each in ranked_by(item)}
     for text in expressions(item):
-        calls = text.count(".scores(")
-        names = [double or single for double, single in _NAMED.findall(text)]
-        if calls != len(names):
+        names = scores_named(text)
+        if text.count(".scores(") != len(names):
             return None
         found.update(names)
     return frozenset(found)
+
+
+def scores_named(expression: str) -> list[str]:
+    """Names of the AddOnPlacementScores that a CEL expression writes as string literals."""
+    return [double or single for double, single in _NAMED.findall(expression)]
 
 
 def _lenient_predicates(item: Placement) -> Iterator[Predicate]:

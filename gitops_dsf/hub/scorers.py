@@ -90,6 +90,7 @@ class ScorerSpec(
         "dimension": "scoreDimensionFormat",
         "aggregation": "scoreAggregation",
         "default_score": "defaultScore",
+        "shadow_of": "shadowOf",
     },
 ):
     description: str = ""
@@ -106,6 +107,8 @@ class ScorerSpec(
     aggregation: str = "Last"
     default_score: int | None = None
     """Published where the metric source answers without series; if None, nothing is."""
+    shadow_of: str = ""
+    """Name of the scorer that it runs beside; empty if it is no shadow."""
     source: Endpoint = Endpoint()
     scoring: Endpoint = Endpoint()
 

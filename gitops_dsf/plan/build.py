@@ -37,6 +37,7 @@ def build(resolved: Resolved) -> Plan:
         pending=resolved.pending,
         open_scorers=resolved.open_scorers,
         scoring_config=resolved.scoring_config,
+        masks=resolved.masks,
         works=works,
         hub_scoring=hub_scoring,
         bindings=_bindings(resolved),

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from dsf_wire.clusters import FleetCluster
 from dsf_wire.summary import Summary
 from gitops_dsf.repository.model.repository import Egress, FleetRepository, OpenTelemetry
-from gitops_dsf.repository.model.scoring_config import DynamicScoringConfig
+from gitops_dsf.repository.model.scoring_config import DynamicScoringConfig, Mask
 from gitops_dsf.resolve.types import (
     EffectiveScorer,
     PendingScorer,
@@ -92,6 +92,8 @@ class Plan:
     open_scorers: tuple[EffectiveScorer, ...]
     """Scorers that the upstream controller completes from their /config."""
     scoring_config: DynamicScoringConfig | None
+    masks: tuple[Mask, ...]
+    """With those of shadows, see Resolved.masks."""
     works: tuple[ClusterWork, ...]
     """Empty with delivery.mode UpstreamController."""
     hub_scoring: HubScoring | None

@@ -32,7 +32,7 @@ def platform(plan: Plan) -> Iterator[Object]:
             beside_hub_scorer=plan.hub_scoring is not None,
         )
         yield from agent.addon(plan.repository, (work.addon for work in plan.works))
-        yield masks(plan.scoring_config, plan.repository)
+        yield masks(plan.masks, plan.repository)
     for item in plan.scorers:
         yield scorer(item, plan.repository)
     for item in plan.open_scorers:

@@ -1,5 +1,6 @@
 """DynamicScorer and DynamicScoringConfig for the hub: effective values with every default written out."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -13,7 +14,7 @@ from gitops_dsf.repository.model.base import DSF_API
 from gitops_dsf.repository.model.metric_source import MetricSourceVariant
 from gitops_dsf.repository.model.repository import FleetRepository
 from gitops_dsf.repository.model.scorer import Auth
-from gitops_dsf.repository.model.scoring_config import SINGLETON_NAME, DynamicScoringConfig
+from gitops_dsf.repository.model.scoring_config import SINGLETON_NAME, DynamicScoringConfig, Mask
 from gitops_dsf.resolve.types import EffectiveScorer
 
 
@@ -132,15 +133,11 @@ def scoring_config(config: DynamicScoringConfig, repository: FleetRepository) ->
     }
 
 
-def masks(config: DynamicScoringConfig | None, repository: FleetRepository) -> Object:
+def masks(written: Sequence[Mask], repository: FleetRepository) -> Object:
     """The masks for the reconciler, which may have no access to git. It computes the clusters itself, so this
-    object changes only when a mask is edited.
+    object changes only when a mask is edited, or a shadow of a masked scorer.
     """
-    authored = (
-        [mask.model_dump(mode="json", exclude_unset=True, exclude_none=True) for mask in config.spec.masks]
-        if config
-        else []
-    )
+    authored = [mask.model_dump(mode="json", exclude_unset=True, exclude_none=True) for mask in written]
     text = msgspec.json.format(msgspec.json.encode(authored), indent=2).decode()
     return {
         "apiVersion": "v1",
@@ -163,6 +160,8 @@ def _extend(spec: Object, item: EffectiveScorer) -> None:
     if item.arguments is not None:
         spec["scoring"]["arguments"] = dict(item.arguments)
     spec["suspend"] = item.suspend
+    if item.shadow_of is not None:
+        spec["shadowOf"] = item.shadow_of
     if item.selector is not None:
         spec["clusterSelector"] = item.selector.model_dump(mode="json")
     if item.score_range is not None:

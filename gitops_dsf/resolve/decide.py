@@ -55,9 +55,10 @@ def _decide(context: Context) -> Resolved:
         clusters=tuple(item.value for item in declared.clusters),
         cluster_sets=tuple(item.value for item in declared.cluster_sets),
         scoring_config=declared.scoring_configs[0].value if declared.scoring_configs else None,
+        masks=context.masks,
         targets=targets(scorers, context.target_clusters, context.inventory),
         source_variants={name: source.by_cluster() for name, source in context.sources.items()},
-        agents=clusters_with_agents((item.value for item in declared.scorers), context.inventory),
+        agents=clusters_with_agents(context.overlays.values(), context.inventory),
         placements=tuple(
             sorted((found for found in placements if found is not None), key=_namespace_and_name)
         ),

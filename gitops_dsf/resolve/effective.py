@@ -65,7 +65,7 @@ def _effective(overlay: Overlay) -> EffectiveScorer:
         publish=spec.publish,
         default_score=spec.default_score,
         suspend=spec.suspend,
-        selector=spec.cluster_selector,
+        selector=overlay.selector,
         cluster_label=spec.source.cluster_label,
         clusters_per_request=spec.scoring.clusters_per_request,
     )

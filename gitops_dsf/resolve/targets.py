@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dsf_wire.constants import RUNS_ON_HUB
 from gitops_dsf.hub.glob import is_glob, matches
 from gitops_dsf.hub.masks import masked_clusters as named_by_mask
-from gitops_dsf.repository.model.scorer import DynamicScorer
 from gitops_dsf.repository.model.scoring_config import Mask
 from gitops_dsf.resolve.inventory import ClusterInventory
 from gitops_dsf.resolve.overlay import Overlay
@@ -34,12 +33,9 @@ def target_clusters(
         for score in names if is_glob(mask.score_name) else {mask.score_name} & names:
             if matches(score, mask.score_name):
                 off[score] |= clusters
-    everywhere = frozenset(inventory.clusters)
     found = {}
     for name, scorer in named.items():
-        selector = scorer.scorer.value.spec.cluster_selector
-        chosen = everywhere if selector is None else inventory.selected(selector)
-        found[name] = chosen - off.get(scores[name], set())
+        found[name] = inventory.selected(scorer.selector) - off.get(scores[name], set())
     return found
 
 
@@ -57,12 +53,12 @@ def targets(
     return {cluster: tuple(names) for cluster, names in running.items()}
 
 
-def clusters_with_agents(scorers: Iterable[DynamicScorer], inventory: ClusterInventory) -> frozenset[str]:
+def clusters_with_agents(scorers: Iterable[Overlay], inventory: ClusterInventory) -> frozenset[str]:
     """Every cluster has an agent, except those that only scorers on the hub select. Masks and suspension,
     which people change often, do not install or remove agents.
     """
     on_hub, on_spokes = set[str](), set[str]()
     for scorer in scorers:
-        chosen = on_hub if scorer.spec.runs_on == RUNS_ON_HUB else on_spokes
-        chosen |= inventory.selected(scorer.spec.cluster_selector)
+        chosen = on_hub if scorer.scorer.value.spec.runs_on == RUNS_ON_HUB else on_spokes
+        chosen |= inventory.selected(scorer.selector)
     return frozenset(inventory.clusters) - (on_hub - on_spokes)

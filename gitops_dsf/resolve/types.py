@@ -13,7 +13,7 @@ from gitops_dsf.repository.model.metric_source import MetricSource, MetricSource
 from gitops_dsf.repository.model.ranking import Ranking
 from gitops_dsf.repository.model.repository import FleetRepository
 from gitops_dsf.repository.model.scorer import Auth, ClusterLabel, DynamicScorer, Publish, ScoreRange
-from gitops_dsf.repository.model.scoring_config import DynamicScoringConfig
+from gitops_dsf.repository.model.scoring_config import DynamicScoringConfig, Mask
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -83,6 +83,11 @@ class EffectiveScorer:
     def on_hub(self) -> bool:
         """Whether the hub scorer runs it, and no agent."""
         return self.declared.spec.runs_on == RUNS_ON_HUB
+
+    @property
+    def shadow_of(self) -> str | None:
+        """Name of the scorer that it runs beside; None if it is no shadow."""
+        return self.declared.spec.shadow_of
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -165,6 +170,8 @@ class Resolved:
     clusters: tuple[ManagedCluster, ...]
     cluster_sets: tuple[ManagedClusterSet, ...]
     scoring_config: DynamicScoringConfig | None
+    masks: tuple[Mask, ...]
+    """The masks of the configuration, and for shadows those of the scorers that they run beside."""
     targets: Mapping[str, tuple[str, ...]]
     """For each cluster, the sorted names of the scorers that score it, wherever they run. Every cluster has
     an entry; suspended scorers are in none.

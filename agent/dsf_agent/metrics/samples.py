@@ -44,11 +44,14 @@ def escape(value: str) -> str:
 
 
 class SamplePrefix:
-    """The text of a sample up to its value, for one scorer on one cluster."""
+    """The text of a sample up to its value, for one scorer on one cluster. Only samples of shadows have the
+    label ``ds_shadow_of``.
+    """
 
-    def __init__(self, *, cluster: str, score_name: str) -> None:
+    def __init__(self, *, cluster: str, score_name: str, shadow_of: str | None = None) -> None:
         self._head = f'{NAME}{{ds_cluster="{escape(cluster)}",ds_node="'
-        self._tail = f'",ds_score_name="{escape(score_name)}"}} '
+        shadow = f',ds_shadow_of="{escape(shadow_of)}"' if shadow_of else ""
+        self._tail = f'",ds_score_name="{escape(score_name)}"{shadow}}} '
 
     def of(self, labels: tuple[str, ...]) -> bytes:
         """The prefix for these labels, in the order of dsf_wire.dimension.LABELS."""

@@ -44,8 +44,17 @@ class DirectoryStore:
     async def read(self, name: str) -> Stored | None:
         return await asyncio.to_thread(self._read, self._path(name))
 
-    async def write(self, name: str, *, scorer: str, values: Mapping[str, int], valid_until: float) -> None:
-        body = store.manifest(name=name, namespace=self._cluster, scorer=scorer, hub_scorer=self._hub_scorer)
+    async def write(
+        self,
+        name: str,
+        *,
+        scorer: str,
+        values: Mapping[str, int],
+        valid_until: float,
+        shadow_of: str | None = None,
+    ) -> None:
+        labels = store.labels(scorer, hub_scorer=self._hub_scorer, shadow_of=shadow_of)
+        body = store.manifest(name=name, namespace=self._cluster, labels=labels)
         await asyncio.to_thread(
             self._locked, name, lambda: self._write(self._path(name), body, values, valid_until)
         )

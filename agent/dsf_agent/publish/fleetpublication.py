@@ -193,7 +193,11 @@ class FleetPublisher:
             now = self._store.wall()
             valid_until = now + rule.ttl
             await self._store.of(entry.cluster).write(
-                publication.name, scorer=publication.scorer, values=wanted, valid_until=valid_until
+                publication.name,
+                scorer=publication.scorer,
+                values=wanted,
+                valid_until=valid_until,
+                shadow_of=publication.shadow_of,
             )
         entry.published = Published(values=wanted, written=now, valid_until=valid_until)
         publication.metrics.published("written")
@@ -296,6 +300,7 @@ class FleetPublication:
         """Of steps that are due at the same time, those of the scorer with the lowest number come first."""
         self._publisher = publisher
         self.scorer = scorer.name
+        self.shadow_of = scorer.shadow_of
         self.name = scorename.sanitise(scorer.score_name)
         self.metrics = metrics
         self._score_name = scorer.score_name

@@ -9,7 +9,7 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final
+from typing import Final
 from urllib.parse import quote
 
 from dsf_agent.endpoints.apiserver import ApiServer
@@ -29,6 +29,7 @@ from dsf_wire.constants import (
     SCORE_GROUP,
     SCORE_PLURAL,
     SCORE_VERSION,
+    SHADOW_OF_LABEL,
 )
 from dsf_wire.ownership import Writer
 
@@ -112,8 +113,17 @@ class HubStore:
         found = await self._get(name)
         return None if found is None else found.stored()
 
-    async def write(self, name: str, *, scorer: str, values: Mapping[str, int], valid_until: float) -> None:
+    async def write(
+        self,
+        name: str,
+        *,
+        scorer: str,
+        values: Mapping[str, int],
+        valid_until: float,
+        shadow_of: str | None = None,
+    ) -> None:
         _check(values)
+        labels = store.labels(scorer, hub_scorer=self._hub_scorer, shadow_of=shadow_of)
         encode = partial(status_body, values, name=name, namespace=self._cluster, valid_until=valid_until)
         # In a thread if there are many items: it takes long for tens of thousands.
         body = encode() if len(values) <= FEW_ITEMS else await asyncio.to_thread(encode)
@@ -124,12 +134,12 @@ class HubStore:
                 " coarser scoreDimensionFormat"
             )
             raise PublishError(msg, reason=Reason.TOO_LARGE)
-        if name not in self._exclusive and not await self._is_new(name, scorer=scorer):
+        if name not in self._exclusive and not await self._is_new(name, labels=labels):
             await self._take_over(name, scorer=scorer)
         if name in self._to_claim:
-            await self._claim(name, scorer=scorer)
+            await self._claim(name, scorer=scorer, labels=labels)
         try:
-            written = await self._apply(name, body, scorer=scorer)
+            written = await self._apply(name, body, labels=labels)
             # Items of another program stay if their names differ from ours.
             complete = written.exclusive and len(written.status.scores) == len(values)
         except PublishError as error:
@@ -143,9 +153,12 @@ class HubStore:
             if not complete:
                 await self._take_over(name, scorer=scorer, leftovers=True)
         if not complete:
-            written = await self._apply(name, body, scorer=scorer)
-        if not store.labels(scorer, hub_scorer=self._hub_scorer).items() <= written.metadata.labels.items():
-            await self._label(name, scorer=scorer)
+            written = await self._apply(name, body, labels=labels)
+        found = written.metadata.labels
+        if SHADOW_OF_LABEL in found and SHADOW_OF_LABEL not in labels:
+            await self._relabel(name, {SHADOW_OF_LABEL: None, **labels})
+        elif not labels.items() <= found.items():
+            await self._label(name, labels=labels)
 
     async def deleted_by_others(self, name: str, *, written: float) -> bool:
         now = self.wall()
@@ -213,21 +226,21 @@ class HubStore:
             return None
         return frozenset(str(row.cells[0]) for row in table.rows if row.cells)
 
-    async def _is_new(self, name: str, *, scorer: str) -> bool:
+    async def _is_new(self, name: str, *, labels: Mapping[str, str]) -> bool:
         """Creates an object that was not in the last list. Returns whether it did not exist. This saves
         reading what is not there, when the hub scorer writes thousands of objects for the first time.
         """
         if self._owned_names is None or name in self._owned_names:
             return False
-        if not await self._create(name, scorer=scorer):
+        if not await self._create(name, labels=labels):
             return False
         self._owned_names.add(name)
         self._exclusive.add(name)
         return True
 
-    async def _create(self, name: str, *, scorer: str) -> bool:
+    async def _create(self, name: str, *, labels: Mapping[str, str]) -> bool:
         """Returns False if the object exists: another program created it in the meantime."""
-        body = self._manifest(name, scorer=scorer)
+        body = store.manifest(name=name, namespace=self._cluster, labels=labels)
         try:
             await self._server.call("POST", self._base, params={"fieldManager": AGENT_MANAGER}, body=body)
         except PublishError as error:
@@ -302,14 +315,14 @@ class HubStore:
         )
         raise PublishError(msg, reason=Reason.CONFLICT)
 
-    async def _apply(self, name: str, body: bytes, *, scorer: str) -> HubObject:
+    async def _apply(self, name: str, body: bytes, *, labels: Mapping[str, str]) -> HubObject:
         """Applies the status. Creates the object if it does not exist."""
         try:
             return await self._apply_status(name, body)
         except PublishError as error:
             if error.reason is not Reason.NOT_FOUND:
                 raise
-        await self._create(name, scorer=scorer)
+        await self._create(name, labels=labels)
         return await self._apply_status(name, body)
 
     async def _apply_status(self, name: str, body: bytes) -> HubObject:
@@ -319,32 +332,32 @@ class HubStore:
         )
         return reply.read(HubObject)
 
-    async def _label(self, name: str, *, scorer: str) -> None:
+    async def _label(self, name: str, *, labels: Mapping[str, str]) -> None:
         """Sets our labels on an object that another program created, or whose scorer was renamed. Without
         them the object would not be deleted with its scorer.
         """
-        body = self._manifest(name, scorer=scorer)
+        body = store.manifest(name=name, namespace=self._cluster, labels=labels)
         params = {"fieldManager": AGENT_MANAGER, "force": "true"}
         await self._server.call("PATCH", self._path(name), params=params, body=body, content_type=APPLY)
 
-    async def _claim(self, name: str, *, scorer: str) -> None:
+    async def _claim(self, name: str, *, scorer: str, labels: Mapping[str, str]) -> None:
         """Changes the label that says who writes the object, before the first write of a scorer that moved
         from the spokes to the hub, or back. From then on the hub's admission policies refuse the other one.
         """
-        labels = {RUNS_ON_LABEL: None, **store.labels(scorer, hub_scorer=self._hub_scorer)}
-        await self._server.call(
-            "PATCH",
-            self._path(name),
-            params={"fieldManager": AGENT_MANAGER},
-            body={"metadata": {"labels": labels}},
-            content_type=MERGE,
-        )
+        await self._relabel(name, {RUNS_ON_LABEL: None, **labels})
         self._to_claim.discard(name)
         before = "its agent" if self._hub_scorer else "the hub scorer"
         log.info("took over %s from %s", name, before, extra={"scorer": scorer, "object": name})
 
-    def _manifest(self, name: str, *, scorer: str) -> dict[str, Any]:
-        return store.manifest(name=name, namespace=self._cluster, scorer=scorer, hub_scorer=self._hub_scorer)
+    async def _relabel(self, name: str, labels: Mapping[str, str | None]) -> None:
+        """Sets these labels, and removes those that are None."""
+        await self._server.call(
+            "PATCH",
+            self._path(name),
+            params={"fieldManager": AGENT_MANAGER},
+            body={"metadata": {"labels": dict(labels)}},
+            content_type=MERGE,
+        )
 
     def _path(self, name: str) -> str:
         return f"{self._base}/{quote(name, safe='')}"

@@ -40,6 +40,7 @@ class Publication:
         self, *, scorer: Summary, store: ScoreStore, rule: Rule, metrics: ScorerMetrics, rng: random.Random
     ) -> None:
         self._scorer = scorer.name
+        self._shadow_of = scorer.shadow_of
         self._name = scorename.sanitise(scorer.score_name)
         self._store = store
         self._rule = rule
@@ -151,7 +152,13 @@ class Publication:
         with self._metrics.stage("publish"):
             now = self._store.wall()
             valid_until = now + self._rule.ttl
-            await self._store.write(self._name, scorer=self._scorer, values=wanted, valid_until=valid_until)
+            await self._store.write(
+                self._name,
+                scorer=self._scorer,
+                values=wanted,
+                valid_until=valid_until,
+                shadow_of=self._shadow_of,
+            )
         self._published = Published(values=wanted, written=now, valid_until=valid_until)
         self._metrics.published("written")
         log.info("published %d scores", len(wanted), extra={"scorer": self._scorer, "object": self._name})

@@ -12,6 +12,7 @@ from dsf_wire.constants import (
     RUNS_ON_LABEL,
     SCORE_API_VERSION,
     SCORER_LABEL,
+    SHADOW_OF_LABEL,
 )
 
 KIND: Final = "AddOnPlacementScore"
@@ -50,9 +51,17 @@ class ScoreStore(Protocol):
         """The object with this name, or None."""
         ...
 
-    async def write(self, name: str, *, scorer: str, values: Mapping[str, int], valid_until: float) -> None:
-        """Makes the object contain exactly these items. Raises PublishError with CONFLICT while another
-        program writes it.
+    async def write(
+        self,
+        name: str,
+        *,
+        scorer: str,
+        values: Mapping[str, int],
+        valid_until: float,
+        shadow_of: str | None = None,
+    ) -> None:
+        """Makes the object contain exactly these items. ``shadow_of`` is set for the scores of a shadow.
+        Raises PublishError with CONFLICT while another program writes it.
         """
         ...
 
@@ -75,13 +84,15 @@ class ScoreStore(Protocol):
         ...
 
 
-def labels(scorer: str, *, hub_scorer: bool = False) -> dict[str, str]:
-    """The labels of our objects. The scorer's name is left out if it is not a valid label value."""
+def labels(scorer: str, *, hub_scorer: bool = False, shadow_of: str | None = None) -> dict[str, str]:
+    """The labels of our objects. Names that are not valid label values are left out."""
     found = {MANAGED_BY_LABEL: AGENT_MANAGER}
     if hub_scorer:
         found[RUNS_ON_LABEL] = RUNS_ON_HUB
     if is_label_value(scorer):
         found[SCORER_LABEL] = scorer
+    if shadow_of is not None and is_label_value(shadow_of):
+        found[SHADOW_OF_LABEL] = shadow_of
     return found
 
 
@@ -96,15 +107,11 @@ def is_label_value(text: str) -> bool:
     )
 
 
-def manifest(
-    *, name: str, namespace: str, scorer: str | None = None, hub_scorer: bool = False
-) -> dict[str, Any]:
-    """The object without its status. Without a scorer it has no labels, as needed to apply the status
-    alone.
-    """
+def manifest(*, name: str, namespace: str, labels: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """The object without its status. It is sent without labels to apply the status alone."""
     metadata: dict[str, Any] = {"name": name, "namespace": namespace}
-    if scorer is not None:
-        metadata["labels"] = labels(scorer, hub_scorer=hub_scorer)
+    if labels is not None:
+        metadata["labels"] = dict(labels)
     return {"apiVersion": SCORE_API_VERSION, "kind": KIND, "metadata": metadata}
 
 

@@ -34,8 +34,16 @@ class EmptyStore:
         del name
         return None
 
-    async def write(self, name: str, *, scorer: str, values: Mapping[str, int], valid_until: float) -> None:
-        del name, scorer, values, valid_until
+    async def write(
+        self,
+        name: str,
+        *,
+        scorer: str,
+        values: Mapping[str, int],
+        valid_until: float,
+        shadow_of: str | None = None,
+    ) -> None:
+        del name, scorer, values, valid_until, shadow_of
         self.writes += 1
 
     async def list_owned(self) -> list[Stored]:

@@ -56,14 +56,25 @@ class Store:
     async def read(self, name: str) -> Stored | None:
         raise AssertionError(name)
 
-    async def write(self, name: str, *, scorer: str, values: Mapping[str, int], valid_until: float) -> None:
+    async def write(
+        self,
+        name: str,
+        *,
+        scorer: str,
+        values: Mapping[str, int],
+        valid_until: float,
+        shadow_of: str | None = None,
+    ) -> None:
         await asyncio.sleep(self._hub._seconds)
         fault = self._hub.faults.get(self._cluster)
         if fault is not None:
             raise fault
         self._hub.writes.append((self._hub.elapsed, self._cluster, name))
         self._hub.objects[self._cluster, name] = Stored(
-            name=name, values=values, valid_until=valid_until, labels=labels(scorer, hub_scorer=True)
+            name=name,
+            values=values,
+            valid_until=valid_until,
+            labels=labels(scorer, hub_scorer=True, shadow_of=shadow_of),
         )
 
     async def deleted_by_others(self, name: str, *, written: float) -> bool:

@@ -55,8 +55,16 @@ class Store:
     async def read(self, name: str) -> Stored | None:
         raise AssertionError(name)
 
-    async def write(self, name: str, *, scorer: str, values: Mapping[str, int], valid_until: float) -> None:
-        del scorer, values, valid_until
+    async def write(
+        self,
+        name: str,
+        *,
+        scorer: str,
+        values: Mapping[str, int],
+        valid_until: float,
+        shadow_of: str | None = None,
+    ) -> None:
+        del scorer, values, valid_until, shadow_of
         raise AssertionError(name)
 
     async def deleted_by_others(self, name: str, *, written: float) -> bool:

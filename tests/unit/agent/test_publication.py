@@ -32,8 +32,16 @@ class SlowStore:
         await self.answer.wait()
         return None
 
-    async def write(self, name: str, *, scorer: str, values: Mapping[str, int], valid_until: float) -> None:
-        del name, scorer, valid_until
+    async def write(
+        self,
+        name: str,
+        *,
+        scorer: str,
+        values: Mapping[str, int],
+        valid_until: float,
+        shadow_of: str | None = None,
+    ) -> None:
+        del name, scorer, valid_until, shadow_of
         self.writes.append(values)
 
     async def list_owned(self) -> list[Stored]:
@@ -84,11 +92,19 @@ class ThrottlingStore(SlowStore):
         self.answer.set()
         self.tried: list[float] = []
 
-    async def write(self, name: str, *, scorer: str, values: Mapping[str, int], valid_until: float) -> None:
+    async def write(
+        self,
+        name: str,
+        *,
+        scorer: str,
+        values: Mapping[str, int],
+        valid_until: float,
+        shadow_of: str | None = None,
+    ) -> None:
         self.tried.append(asyncio.get_running_loop().time())
         if len(self.tried) == 1:
             raise PublishError("not now", reason=Reason.THROTTLED, retry_after=3600.0)
-        await super().write(name, scorer=scorer, values=values, valid_until=valid_until)
+        await super().write(name, scorer=scorer, values=values, valid_until=valid_until, shadow_of=shadow_of)
 
 
 @pytest.mark.parametrize("ttl", [60.0, 900.0])

@@ -51,12 +51,22 @@ class Store:
             raise self.fault
         return self.stored
 
-    async def write(self, name: str, *, scorer: str, values: Mapping[str, int], valid_until: float) -> None:
+    async def write(
+        self,
+        name: str,
+        *,
+        scorer: str,
+        values: Mapping[str, int],
+        valid_until: float,
+        shadow_of: str | None = None,
+    ) -> None:
         if self.fault is not None:
             raise self.fault
         await asyncio.sleep(self.seconds)
         self.writes.append((self.elapsed, values))
-        self.stored = Stored(name=name, values=values, valid_until=valid_until, labels=labels(scorer))
+        self.stored = Stored(
+            name=name, values=values, valid_until=valid_until, labels=labels(scorer, shadow_of=shadow_of)
+        )
 
     async def deleted_by_others(self, name: str, *, written: float) -> bool:
         del name, written
