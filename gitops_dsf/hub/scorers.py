@@ -11,6 +11,7 @@ from dsf_wire.scorename import sanitise
 from gitops_dsf.hub.metadata import Condition, Metadata
 from gitops_dsf.hub.objects import LabelSelector
 from gitops_dsf.hub.selectors import lenient_selector
+from gitops_dsf.hub.shadows import Shadow
 
 PUBLISHED = "AddOnPlacementScore"
 """The scoreDestination of a scorer that publishes AddOnPlacementScores."""
@@ -176,6 +177,23 @@ class DynamicScorer(Struct, frozen=True):
     def on_hub(self) -> bool:
         """Whether the hub scorer runs it, and no agent."""
         return self.spec.runs_on == RUNS_ON_HUB
+
+    def shadow_among(self, scorers: Mapping[str, "DynamicScorer"]) -> Shadow | None:
+        """This shadow and its live scorer, if it is one. None if the live scorer does not exist, or if one
+        of them publishes no scores.
+        """
+        live = scorers.get(self.spec.shadow_of)
+        if live is None or live.spec.shadow_of or not (self.publishes and live.publishes):
+            return None
+        return Shadow(
+            name=self.name,
+            live=live.name,
+            resource=self.resource,
+            live_resource=live.resource,
+            score_name=self.score_name,
+            live_score_name=live.score_name,
+            dimension_format=self.spec.dimension,
+        )
 
     @property
     def publishes(self) -> bool:

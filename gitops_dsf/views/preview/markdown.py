@@ -30,6 +30,8 @@ from gitops_dsf.views.preview.wording import (
     target_text,
     value_text,
 )
+from gitops_dsf.views.shadows.build import ShadowView
+from gitops_dsf.views.shadows.sentences import details, headline
 
 MARKER = "<!-- gitops-dsf-preview -->"
 """First line of every comment, by which a bot finds the comment that it edits."""
@@ -94,6 +96,10 @@ def _lines(preview: Preview, limit: _Limit) -> Iterator[str]:
     blocks = (_placement(item, limit) for item in placements)
     yield from _collapsed(f"Placements ({len(placements)})", blocks, len(placements), "Placement", limit)
     yield from _moves(preview, found, limit)
+    shadows = found.shadows or ()
+    yield from _collapsed(
+        f"Shadows ({len(shadows)})", (_shadow(view, limit) for view in shadows), len(shadows), "shadow", limit
+    )
     if found.concerns:
         yield ""
         yield "#### Warnings"
@@ -177,8 +183,19 @@ def _scorer(change: ScorerChange, limit: _Limit) -> Iterator[str]:
         yield (
             f"- new scores are **unknown** on {plural(len(change.asks_elsewhere), 'cluster')}: source changed"
         )
+    if change.kept and change.effect is Effect.SHADOW:
+        kept = plural(len(change.kept), "cluster")
+        yield f"- takes the scores of its shadow {_code(change.shadow)} on {kept}"
     if change.kept and change.effect is Effect.RANGE:
         yield f"- scores are mapped anew on {plural(len(change.kept), 'cluster')}"
+
+
+def _shadow(view: ShadowView, limit: _Limit) -> Iterator[str]:
+    yield f"**{_escaped(headline(view))}**"
+    yield ""
+    for line in details(view, most=limit.names):
+        indent = " " * (len(line) - len(line.lstrip()))
+        yield f"{indent}- {_escaped(line)}"
 
 
 def _placement(change: PlacementChange, limit: _Limit) -> Iterator[str]:

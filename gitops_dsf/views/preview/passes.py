@@ -8,11 +8,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from gitops_dsf.hub.decisions import decision_of
-from gitops_dsf.hub.objects import Placement, PlacementDecision
+from gitops_dsf.hub.objects import Placement
 from gitops_dsf.hub.placements import asks_for_scores
 from gitops_dsf.hub.snapshot import Snapshot
 from gitops_dsf.simulator import HubState, Outcome, Verdict, simulate
+from gitops_dsf.simulator.settle import settle
 from gitops_dsf.views.preview.bounds import Certainty, certainty, touches
 from gitops_dsf.views.preview.hub import hub_state
 from gitops_dsf.views.preview.nextscores import NextScores, Unknown, next_scores
@@ -42,10 +42,10 @@ def passes(
     """Simulates every Placement of both sides, in order of name."""
     future = next_scores(base, head, snapshot)
     first = hub_state(base, snapshot, decisions=snapshot.decisions) if base else None
-    before = {key: simulate(first, key, now) for key in base.placements} if base and first else {}
-    decisions = _decided(before, snapshot)
-    if first is not None:
-        before |= _settled(before, first.deciding(decisions), now)
+    before: dict[str, Verdict] = {}
+    decisions = tuple(snapshot.decisions)
+    if base is not None and first is not None:
+        before, decisions = settle(first, base.placements, now)
     second = hub_state(head, snapshot, scores=future.scores, decisions=decisions)
     surroundings = first is None or not _same_surroundings(first, second)
     placements = {f"{namespace}/{name}": item for (namespace, name), item in second.placements.items()}
@@ -57,12 +57,6 @@ def passes(
             yield Pass(placement=key, before=old, after=old, touched=False, unknown={}, certainty=None)
         else:
             yield _second(key, old, simulate(second, key, now), placement, future)
-
-
-def _settled(before: Mapping[str, Verdict], state: HubState, now: datetime) -> dict[str, Verdict]:
-    """Simulates those that moved once more, so that the state before is the stable decision of the base."""
-    moved = (key for key, verdict in before.items() if verdict.chosen != verdict.current)
-    return {key: simulate(state, key, now) for key in moved}
 
 
 def _second(
@@ -96,24 +90,6 @@ def _existence_unknown(verdict: Verdict, unknown: Mapping[str, Mapping[str, Unkn
         for name in used
         for cluster, cell in unknown.get(name, {}).items()
     )
-
-
-def _decided(before: Mapping[str, Verdict], snapshot: Snapshot) -> tuple[PlacementDecision, ...]:
-    """The PlacementDecisions that the first pass leaves on the hub. OCM writes them by name, even over a
-    decision of another Placement.
-    """
-    scheduled = {key for key, verdict in before.items() if verdict.outcome is Outcome.SCHEDULED}
-    left = (
-        item for item in snapshot.decisions if f"{item.metadata.namespace}/{item.placement}" not in scheduled
-    )
-    found = {(item.metadata.namespace or "", item.metadata.name): item for item in left}
-    for key in sorted(scheduled):
-        namespace, _, name = key.partition("/")
-        for page in before[key].decisions:
-            found[namespace, page.name] = decision_of(
-                namespace=namespace, name=page.name, placement=name, clusters=page.clusters
-            )
-    return tuple(found.values())
 
 
 def _same_surroundings(first: HubState, second: HubState) -> bool:

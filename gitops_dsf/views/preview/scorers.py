@@ -3,10 +3,11 @@ scores are known.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
+from gitops_dsf.hub.shadows import Shadow
 from gitops_dsf.render.scorers import scorer as rendered
 from gitops_dsf.resolve.credentials import Sent, credentials, sent
 from gitops_dsf.resolve.types import EffectiveScorer
@@ -28,6 +29,8 @@ class Effect(StrEnum):
     NONE = "none"
     RANGE = "range"
     """Only the mapping from raw to published scores changes. The result is known if the raw scores are."""
+    SHADOW = "shadow"
+    """It takes the definition of one of its shadows, whose scores are known."""
     UNKNOWN = "unknown"
     """The raw scores change. They are unknown until the scorer has run."""
 
@@ -54,6 +57,8 @@ class ScorerChange:
     """
     credentials: tuple[Sent, ...] = ()
     """Credentials that it did not send before."""
+    shadow: str = ""
+    """The shadow whose scores it has after the change; empty if there is none."""
 
     @property
     def rescored(self) -> tuple[str, ...]:
@@ -80,6 +85,45 @@ def effect_of(before: EffectiveScorer, after: EffectiveScorer) -> tuple[Effect, 
     if causes:
         return Effect.UNKNOWN, causes
     return (Effect.NONE if before.score_range == after.score_range else Effect.RANGE), ()
+
+
+def promoted_shadow(
+    before: EffectiveScorer, after: EffectiveScorer, base: FleetVersion, head: FleetVersion
+) -> EffectiveScorer | None:
+    """A shadow of the base whose definition the scorer has after the change, so that its scores are known.
+    None if the change leaves the scores as they are.
+    """
+    if effect_of(before, after)[0] is Effect.NONE:
+        return None
+    for item in base.resolved.scorers:
+        if item.shadow_of == before.name and not item.suspend and shadow_in(base, item) is not None:
+            renamed = replace(item, score_name=after.score_name)
+            ran = base.runs_on[item.name] & head.runs_on[after.name]
+            if effect_of(renamed, after)[0] is Effect.NONE and not asks_elsewhere(
+                renamed, after, base, head, ran
+            ):
+                return item
+    return None
+
+
+def shadow_in(fleet: FleetVersion, item: EffectiveScorer) -> Shadow | None:
+    """A scorer and its live scorer; None unless it is a shadow, and both publish."""
+    live = fleet.scorers.get(item.shadow_of or "")
+    if (
+        live is None
+        or live.resource_name not in fleet.by_resource
+        or item.resource_name not in fleet.by_resource
+    ):
+        return None
+    return Shadow(
+        name=item.name,
+        live=live.name,
+        resource=item.resource_name,
+        live_resource=live.resource_name,
+        score_name=item.score_name,
+        live_score_name=live.score_name,
+        dimension_format=item.dimension_format,
+    )
 
 
 def raw_causes(before: EffectiveScorer, after: EffectiveScorer) -> tuple[str, ...]:
@@ -163,6 +207,9 @@ def _changes(name: str, base: FleetVersion | None, head: FleetVersion) -> Iterat
     if not fields and before and after and not elsewhere and not (ran ^ runs) & common:
         return
     effect, causes = effect_of(before, after) if before and after else (Effect.NONE, ())
+    shadow = promoted_shadow(before, after, base, head) if base and before and after else None
+    if shadow is not None:
+        effect, causes, elsewhere = Effect.SHADOW, (), frozenset()
     yield ScorerChange(
         name=name,
         change=Change.ADDED if before is None else Change.REMOVED if after is None else Change.CHANGED,
@@ -176,6 +223,7 @@ def _changes(name: str, base: FleetVersion | None, head: FleetVersion) -> Iterat
         credentials=tuple(
             item for item in sorted(credentials_of(after)) if item not in set(credentials_of(before))
         ),
+        shadow=shadow.name if shadow is not None else "",
     )
 
 

@@ -22,29 +22,35 @@ NEEDED = (Part.CLUSTERS, Part.SETS, Part.BINDINGS, Part.SCORES, Part.DECISIONS)
 _NONE: frozenset[str] = frozenset()
 
 
-def placement_views(
-    placements: Iterable[Placement], inputs: Inputs, *, cluster: str | None
-) -> tuple[PlacementView, ...]:
-    """Returns one view per Placement, in the given order. With a cluster: what would bring it in or out, and
-    only Placements where it is eligible.
-    """
-    chosen = list(placements)
-    snapshot = inputs.snapshot
-    clusters = decided(snapshot.decisions) if inputs.knows(Part.DECISIONS) else None
+def state_of(placements: Iterable[Placement], inputs: Inputs) -> HubState | str:
+    """Returns what OCM decides these Placements by; if it is not known, why."""
     missing = [inputs.unread[part] for part in NEEDED if part in inputs.unread]
     if missing:
-        return tuple(_unknown(item, clusters, str(missing[0])) for item in chosen)
+        return str(missing[0])
+    snapshot = inputs.snapshot
     try:
-        state = HubState.of(
+        return HubState.of(
             clusters=snapshot.clusters.values(),
             sets=snapshot.sets.values(),
             bindings=snapshot.bindings,
-            placements=chosen,
+            placements=placements,
             decisions=snapshot.decisions,
             scores=snapshot.scores,
         )
     except SimulatorInputError as error:
-        return tuple(_unknown(item, clusters, str(error)) for item in chosen)
+        return str(error)
+
+
+def placement_views(
+    placements: Iterable[Placement], inputs: Inputs, state: HubState | str, *, cluster: str | None
+) -> tuple[PlacementView, ...]:
+    """Returns one view per Placement, in the given order. `state` is that of `state_of`. With a cluster: what
+    would bring it in or out, and only Placements where it is eligible.
+    """
+    chosen = list(placements)
+    clusters = decided(inputs.snapshot.decisions) if inputs.knows(Part.DECISIONS) else None
+    if isinstance(state, str):
+        return tuple(_unknown(item, clusters, state) for item in chosen)
     simulations = _Simulations(state, clusters, inputs.now, cluster)
     views = (simulations.view(item) for item in chosen)
     return tuple(view for view in views if view is not None)
