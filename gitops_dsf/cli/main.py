@@ -68,6 +68,7 @@ VERBS: Final[dict[str, Verb]] = {
     "import": Verb("gitops_dsf.cli.import_", "write what a hub knows into clusters/, scorers/ and config/"),
     "init": Verb("gitops_dsf.cli.init", "create a fleet repository that is valid"),
     "migrate": Verb("gitops_dsf.cli.migrate", "rewrite older spellings of scorers and masks in place"),
+    "promote": Verb("gitops_dsf.cli.promote", "make a shadow live: the live scorer takes its definition"),
     "reconcile": Verb("gitops_dsf.cli.reconcile", "run the reconciler on the hub"),
     "render": Verb("gitops_dsf.cli.render", "write the tree that Argo CD applies"),
     "schema": Verb("gitops_dsf.cli.schema", "write JSON Schemas and CRDs of everything that people write"),

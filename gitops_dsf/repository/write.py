@@ -3,7 +3,7 @@
 import contextlib
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -25,6 +25,19 @@ def write_files(root: Path, files: Mapping[str, str]) -> None:
             msg = f"{file} leads out of the repository; replace the symbolic link"
             raise RepositoryError(msg)
         write_file(path, text)
+
+
+def remove_files(root: Path, files: Iterable[str]) -> None:
+    """Removes files by path relative to the repository. One that is gone already is no error.
+
+    Raises RepositoryError when a file cannot be removed.
+    """
+    for file in sorted(files):
+        try:
+            (root / file).unlink(missing_ok=True)
+        except OSError as error:
+            msg = f"{file} cannot be removed: {error.strerror or error}"
+            raise RepositoryError(msg) from error
 
 
 def write_file(path: Path, text: str) -> None:

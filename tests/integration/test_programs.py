@@ -27,6 +27,7 @@ RUNS: dict[str, tuple[list[str], int, str]] = {
     "import": (["--from", "-", "--dry-run"], 0, "1 would be added"),
     "init": (["another"], 0, "cd another"),
     "migrate": (["scorers/cpu-headroom.yaml"], 0, ""),
+    "promote": (["cpu-headroom-next"], 1, "there is no shadow cpu-headroom-next"),
     "reconcile": (["--once", "--kubeconfig", "missing"], 1, "kubeconfig missing"),
     "render": (["--check"], 1, "run `gitops-dsf render`"),
     "schema": (["--out", "schemas"], 0, " written"),

@@ -39,6 +39,22 @@ class YamlFile:
         self._documents = [document for document in self._documents if document is not found]
         return found is not None
 
+    def spec_text(self, kind: str, name: str) -> str:
+        """The text of an object from its field `spec` on, as it was read. Empty if there is no such object,
+        or the field does not begin a line.
+        """
+        found = self._find(kind, name)
+        text = "" if found is None else f"\n{found.source.body}".replace("\r\n", "\n")
+        return "".join(text.partition("\nspec:")[1:]).removeprefix("\n")
+
+    def adopt_comments(self, kind: str, name: str, text: str) -> None:
+        """Gives the edited document of an object the comment lines of another text. They stay where they are
+        in relation to the lines that both have.
+        """
+        found = self._find(kind, name)
+        if found is not None:
+            found.adopted.append(text)
+
     @property
     def holds_nothing(self) -> bool:
         """Whether no document is left."""
@@ -74,6 +90,8 @@ class _Document:
     def __init__(self, source: Source) -> None:
         self.source = source
         self._newline = "\r\n" if "\r\n" in source.body else "\n"
+        self.adopted: list[str] = []
+        """Texts whose comments this document gets, if it is edited."""
 
     @cached_property
     def _read(self) -> _Read:
@@ -91,7 +109,10 @@ class _Document:
             "_read" in self.__dict__
             and (new := _written(self._read.yaml, self._read.content)) != self._read.written
         ):
-            body = with_comments_of(body.replace("\r\n", "\n"), new).replace("\n", self._newline)
+            new = with_comments_of(body.replace("\r\n", "\n"), new)
+            for text in self.adopted:
+                new = with_comments_of(text, new)
+            body = new.replace("\n", self._newline)
         return f"{source.marker}{body}{source.end}"
 
 

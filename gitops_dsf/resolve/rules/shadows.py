@@ -152,7 +152,7 @@ def _words(overlay: Overlay, reader: str) -> tuple[str, str]:
     name = overlay.scorer.name
     return (
         f"{name} is a shadow of {live}, and its scores must not decide where {reader} runs",
-        f"name {live}, whose scores decide",
+        f"name {live}; gitops-dsf promote {name} gives it the definition of this shadow",
     )
 
 
