@@ -115,8 +115,10 @@ def agreement(live: Mapping[str, Score], promoted: Mapping[str, Score], *, now: 
 
 def rank_correlation(first: Sequence[float], second: Sequence[float]) -> float | None:
     """Spearman's rank correlation: Pearson's correlation of the ranks, where equal values have the mean of
-    their ranks (M. G. Kendall, Rank Correlation Methods, chapter 3; scipy.stats.spearmanr). None if it is not
-    defined.
+    their ranks. None if it is not defined.
+
+    Source: C. Spearman, The proof and measurement of association between two things, 1904; equal values as in
+    M. G. Kendall, Rank Correlation Methods, and scipy.stats.spearmanr.
     """
     ranks, others = _mean_ranks(first), _mean_ranks(second)
     count = len(ranks)

@@ -185,17 +185,17 @@ def _scorer(change: ScorerChange, limit: _Limit) -> Iterator[str]:
         )
     if change.kept and change.effect is Effect.SHADOW:
         kept = plural(len(change.kept), "cluster")
-        yield f"- takes the scores of its shadow {_code(change.shadow)} on {kept}"
+        yield f"- takes the scores of its shadow {code(change.shadow)} on {kept}"
     if change.kept and change.effect is Effect.RANGE:
         yield f"- scores are mapped anew on {plural(len(change.kept), 'cluster')}"
 
 
 def _shadow(view: ShadowView, limit: _Limit) -> Iterator[str]:
-    yield f"**{_escaped(headline(view))}**"
+    yield f"**{escaped(headline(view))}**"
     yield ""
     for line in details(view, most=limit.names):
         indent = " " * (len(line) - len(line.lstrip()))
-        yield f"{indent}- {_escaped(line)}"
+        yield f"{indent}- {escaped(line)}"
 
 
 def _placement(change: PlacementChange, limit: _Limit) -> Iterator[str]:
