@@ -288,7 +288,8 @@ async def test_scores_move_between_agents_and_the_hub_scorer(tmp_path: Path) -> 
     hub, store = hub_of("c1"), Store(c1=11)
     async with HttpFake(hub) as server, HttpFake(store) as source:
         installation = Installation(tmp_path / "hub", source=source.url)
-        there = {**installation.entry("cpu"), "runsOn": None, "clusterLabel": None}
+        cpu = installation.entry("cpu", scoringInterval=20)
+        there = {**cpu, "runsOn": None, "clusterLabel": None}
         volume = ConfigMapVolume(tmp_path / "agent" / "config")
         volume.put(there)
         agent_flags = hub_flags(tmp_path / "agent", config_dir=volume.directory, server=server)
@@ -303,16 +304,16 @@ async def test_scores_move_between_agents_and_the_hub_scorer(tmp_path: Path) -> 
             )
             assert value(hub, "c1") == {"cpu-score": 11}
             store.values["c1"] = 50
-            installation.put(installation.entry("cpu"), fleet=fleet("c1"))
+            installation.put(cpu, fleet=fleet("c1"))
             flags = hub_flags(tmp_path / "hub", config_dir=installation.volume.directory, server=server)
             async with running(*flags, *installation.flags) as scorer:
                 await until(lambda: value(hub, "c1") == {"cpu-score": 50}, what="the hub scorer's score")
                 labels = hub.scores["c1", "cpu-score"]["metadata"]["labels"]
                 assert labels["gitops-dsf.io/runs-on"] == "Hub"
                 # The agent tries again after five minutes.
-                await asyncio.sleep(700)
+                await asyncio.sleep(320)
                 assert value(hub, "c1") == {"cpu-score": 50}
-                disk = installation.entry("disk")
+                disk = installation.entry("disk", scoringInterval=20)
                 installation.put(disk, fleet=fleet("c1", scorers=("disk",)))
                 await until(lambda: names(scorer) == ["disk"], what="the hub scorer reads its file first")
                 volume.put(there, other)
@@ -324,7 +325,7 @@ async def test_scores_move_between_agents_and_the_hub_scorer(tmp_path: Path) -> 
                 volume.put(other)
                 await until(lambda: names(agent) == ["other"], what="the agent reads its file first")
                 seen = len(server.seen)
-                installation.put(installation.entry("cpu"), disk, fleet=fleet("c1", scorers=("cpu", "disk")))
+                installation.put(cpu, disk, fleet=fleet("c1", scorers=("cpu", "disk")))
                 hub.before = lambda seen: failure(403, "taken over") if seen.method == "DELETE" else None
                 await until(lambda: on_hub(hub), what="the same process takes over a second time")
                 patches = [one.path for one in server.seen[seen:] if one.method == "PATCH"]
