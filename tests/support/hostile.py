@@ -2,6 +2,7 @@
 
 import asyncio
 import gzip
+import struct
 import zlib
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import suppress
@@ -33,9 +34,14 @@ def _forever(head: bytes, repeated: bytes) -> Kind:
 @cache
 def bomb(size: int) -> bytes:
     """gzip of this number of spaces, which has a thousandth of the size."""
-    engine = zlib.compressobj(level=9, wbits=31)
-    block = b" " * (1 << 20)
-    return b"".join([*(engine.compress(block) for _ in range(size >> 20)), engine.flush()])
+    engine, block, count = zlib.compressobj(level=9, wbits=-15), b" " * (1 << 20), size >> 20
+    # After a full flush each block becomes the same bytes again, so that one is compressed.
+    first = engine.compress(block) + engine.flush(zlib.Z_FULL_FLUSH)
+    checksum = 0
+    for _ in range(count):
+        checksum = zlib.crc32(block, checksum)
+    head = b"\x1f\x8b\x08" + bytes(7)  # RFC 1952: gzip, deflate, no flags
+    return head + first * count + engine.flush() + struct.pack("<II", checksum, count << 20)
 
 
 async def _bomb() -> AsyncIterator[bytes]:
