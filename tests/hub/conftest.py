@@ -43,8 +43,6 @@ LONGEST = (
 """Files of more than half a minute. They begin first: at the end no process is left alone with one of
 them.
 """
-IN_ORDER = ("hub_scorer",)
-"""Files whose tests tell one story: they run in the order in which they are written."""
 LOG_LINES = 12
 
 _plane = pytest.StashKey[ControlPlane]()
@@ -73,12 +71,6 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     first = {SUITE / f"test_{name}.py": place for place, name in enumerate(LONGEST)}
     items.sort(key=lambda item: first.get(item.path, len(first)))
-    for name in IN_ORDER:
-        path = SUITE / f"test_{name}.py"
-        places = [place for place, item in enumerate(items) if item.path == path]
-        story = sorted((items[place] for place in places), key=lambda item: item.reportinfo()[1] or 0)
-        for place, item in zip(places, story, strict=True):
-            items[place] = item
     chosen = chosen_families()
     for item in items:
         if SUITE not in item.path.parents:

@@ -44,6 +44,8 @@ CLUSTERS = ("cluster1", "cluster2")
 CENTRAL = "thanos-query.monitoring.svc:9090"
 ON_SPOKES, ON_HUB = "mem-headroom", "disk-headroom"
 APPLICATIONS = "argoproj.io/v1alpha1/Application"
+AGENTS = {"app.kubernetes.io/managed-by": "gitops-dsf-agent"}
+OURS = {**AGENTS, "gitops-dsf.io/runs-on": "Hub"}
 
 
 @dataclass(kw_only=True)
@@ -51,7 +53,6 @@ class Scene:
     """A fleet whose score comes from the hub, and another score from the spokes."""
 
     installation: Installation
-    folder: Path
     environment: dict[str, str]
     spoke_environment: dict[str, str]
     hub: Client
@@ -83,11 +84,14 @@ class Scene:
         return sorted(item["spec"]["destination"]["name"] for item in items)
 
     def runs_on(self, place: str) -> None:
-        """Changes the fleet repository and applies it."""
-        fleet = self.installation.fleet
-        fleet.write(f"scorers/{SCORER}.yaml", moved(place))
-        fleet.render()
-        self.installation.apply()
+        """Changes the fleet repository and brings the hub to it."""
+        self.installation.fleet.write(f"scorers/{SCORER}.yaml", moved(place))
+        self.installation.sync()
+
+    def delete_scores(self) -> None:
+        for cluster in CLUSTERS:
+            for item in self.hub.list(SCORES, namespace=cluster):
+                self.hub.delete(SCORES, item["metadata"]["name"], namespace=cluster)
 
 
 def moved(place: str) -> Object:
@@ -115,6 +119,25 @@ def staying(name: str, place: str) -> Object:
     found["metadata"]["name"] = name
     found["spec"]["scoring"]["params"]["name"] = name
     return found
+
+
+def score(name: str, labels: dict[str, str]) -> Object:
+    return {
+        "apiVersion": "cluster.open-cluster-management.io/v1alpha1",
+        "kind": "AddOnPlacementScore",
+        "metadata": {"name": name, "namespace": "cluster2", "labels": labels},
+    }
+
+
+def refused(client: Client, *, because: str) -> bool:
+    """Whether a policy refuses a score of another name. Nothing is created."""
+    item = score("somebody-elses", {})
+    path = client.path(SCORES, namespace=item["metadata"]["namespace"])
+    try:
+        client.request("POST", path, body=item, parameters={"dryRun": "All"})
+    except ApiError as error:
+        return because in str(error)
+    return False
 
 
 @pytest.fixture(scope="module")
@@ -171,22 +194,46 @@ def scene(
         wait_for(
             lambda: granted_to_hub_scorer(control_plane, "cluster1"), what="the hub scorer has its rights"
         )
-        scene = Scene(
+        with Client(control_plane.hub.service_account_kubeconfig(HUB_NAMESPACE, NAME)) as account:
+            wait_for(
+                lambda: refused(account, because="of scorers with runsOn: Hub and no"),
+                what="the hub scorer's policy is in force",
+            )
+        yield Scene(
             installation=installation,
-            folder=folder,
             environment=names.environment,
             spoke_environment=there.environment,
             hub=hub,
             load=exporters,
         )
-        scene.set_load(cluster1=0.2, cluster2=0.7)
-        yield scene
 
 
-@pytest.fixture(scope="module")
-def running(scene: Scene) -> Iterator[HubScorer]:
-    with hub_scorer(scene.plane, folder=scene.folder, environment=scene.environment) as found:
+@pytest.fixture(autouse=True)
+def _beginning(scene: Scene) -> Iterator[None]:
+    """Every test begins with the same load and without scores."""
+    scene.set_load(cluster1=0.2, cluster2=0.7)
+    yield
+    scene.delete_scores()
+
+
+@pytest.fixture
+def running(scene: Scene, tmp_path: Path) -> Iterator[HubScorer]:
+    with hub_scorer(scene.plane, folder=tmp_path, environment=scene.environment) as found:
         yield found
+
+
+@pytest.fixture
+def scorers_in_both_places(scene: Scene) -> Iterator[None]:
+    """One more scorer on the spokes and one on the hub. So the agents and the hub scorer stay installed
+    wherever the scorer of the test runs.
+    """
+    fleet = scene.installation.fleet
+    fleet.write(f"scorers/{ON_SPOKES}.yaml", staying(ON_SPOKES, "Spokes"), staying(ON_HUB, "Hub"))
+    scene.installation.sync()
+    yield
+    (fleet.root / f"scorers/{ON_SPOKES}.yaml").unlink()
+    scene.runs_on("Hub")
+    scene.installation.wait_for_no_agents()
 
 
 @pytest.fixture(scope="module")
@@ -235,30 +282,9 @@ def test_everything_else_is_denied(account: Client, kind: str, namespace: str | 
         account.list(kind, namespace=namespace)
 
 
-AGENTS = {"app.kubernetes.io/managed-by": "gitops-dsf-agent"}
-OURS = {**AGENTS, "gitops-dsf.io/runs-on": "Hub"}
-
-
-def score(name: str, labels: dict[str, str]) -> Object:
-    return {
-        "apiVersion": "cluster.open-cluster-management.io/v1alpha1",
-        "kind": "AddOnPlacementScore",
-        "metadata": {"name": name, "namespace": "cluster2", "labels": labels},
-    }
-
-
-@pytest.fixture
-def objects(scene: Scene) -> Iterator[Client]:
-    """The hub's administrator. All scores of cluster2 are deleted afterwards."""
-    yield scene.hub
-    for item in scene.hub.list(SCORES, namespace="cluster2"):
-        scene.hub.delete(SCORES, item["metadata"]["name"], namespace="cluster2")
-
-
 class TestPolicies:
-    """Before the hub scorer runs: what the API server refuses it."""
+    """What the API server refuses to the hub scorer's account. The program itself does not run."""
 
-    @pytest.mark.usefixtures("objects")
     def test_it_creates_scores_of_its_scorers_with_its_labels_only(self, account: Client) -> None:
         with pytest.raises(ApiError, match="of scorers with runsOn: Hub and no"):
             account.create(score("somebody-elses", OURS))
@@ -271,15 +297,15 @@ class TestPolicies:
         with pytest.raises(ApiError, match=r"with the labels .* and no others"):
             account.patch(SCORES, RESOURCE, {"metadata": {"labels": None}}, namespace="cluster2")
 
-    def test_it_leaves_scores_of_other_programs_alone(self, account: Client, objects: Client) -> None:
-        objects.create(score(RESOURCE, {}))
+    def test_it_leaves_scores_of_other_programs_alone(self, account: Client, hub: Client) -> None:
+        hub.create(score(RESOURCE, {}))
         with pytest.raises(ApiError, match="may change AddOnPlacementScores with the label"):
             account.patch(SCORES, RESOURCE, {"metadata": {"labels": OURS}}, namespace="cluster2")
         with pytest.raises(ApiError, match="may delete AddOnPlacementScores that it wrote and no others"):
             account.delete(SCORES, RESOURCE, namespace="cluster2")
 
     def test_it_takes_over_from_an_agent_and_then_the_agent_may_not_write(
-        self, scene: Scene, account: Client, objects: Client
+        self, scene: Scene, account: Client, hub: Client
     ) -> None:
         agent_rights = {
             "apiVersion": "rbac.authorization.k8s.io/v1",
@@ -298,15 +324,19 @@ class TestPolicies:
                 }
             ],
         }
-        objects.apply(agent_rights)
+        hub.apply(agent_rights)
         identity = addon_identity(cluster="cluster2", addon=ADDON_NAME)
         try:
             with scene.plane.hub.client(identity) as agent:
                 wait_for(
-                    lambda: agent.list(SCORES, namespace="cluster2") is not None or True,
+                    lambda: ("addonplacementscores", "create") in granted(agent, "cluster2"),
                     what="the agent has rights",
                 )
-                objects.create(score(RESOURCE, AGENTS))
+                wait_for(
+                    lambda: refused(agent, because="of the fleet's scorers and no others"),
+                    what="the agents' policy is in force",
+                )
+                hub.create(score(RESOURCE, AGENTS))
                 agent.patch(SCORES, RESOURCE, {"metadata": {"annotations": {"a": "b"}}}, namespace="cluster2")
                 with pytest.raises(ApiError, match="the scorer runs on the hub now"):
                     agent.delete(SCORES, RESOURCE, namespace="cluster2")
@@ -319,7 +349,7 @@ class TestPolicies:
                     )
                 account.delete(SCORES, RESOURCE, namespace="cluster2")
         finally:
-            objects.delete("rbac.authorization.k8s.io/v1/RoleBinding", "an-agent", namespace="cluster2")
+            hub.delete("rbac.authorization.k8s.io/v1/RoleBinding", "an-agent", namespace="cluster2")
 
 
 def test_no_cluster_has_an_agent(scene: Scene) -> None:
@@ -357,14 +387,16 @@ def test_a_cluster_whose_metrics_stop_is_missing_by_name(scene: Scene, running: 
     wait_for(lambda: scene.score("cluster2") == 60, what="it is scored again", timeout=60)
 
 
+@pytest.mark.usefixtures("scorers_in_both_places")
 def test_a_scorer_moves_to_the_spokes_and_back_without_a_gap(
     scene: Scene, running: HubScorer, tmp_path: Path
 ) -> None:
-    """Agents and hub scorer have another scorer each, so that they exist before and after the move."""
-    fleet = scene.installation.fleet
-    wait_for(lambda: scene.score("cluster1") is not None, what="a score of the hub")
-    fleet.write(f"scorers/{ON_SPOKES}.yaml", staying(ON_SPOKES, "Spokes"), staying(ON_HUB, "Hub"))
-    scene.runs_on("Hub")
+    wait_for(
+        lambda: scene.score("cluster1") is not None,
+        what="a score of the hub",
+        timeout=60,
+        seen=running.process.tail,
+    )
     with spoke_agent(scene.plane, "cluster1", folder=tmp_path, environment=scene.spoke_environment) as agent:
         wait_for(
             lambda: scene.hub.find(SCORES, ON_SPOKES, namespace="cluster1"),

@@ -55,6 +55,16 @@ class Installation:
                 self._established(item["metadata"]["name"])
         return answers
 
+    def sync(self) -> None:
+        """Renders the repository, applies the tree, and deletes what is no longer rendered, as Argo CD's
+        pruning does.
+        """
+        before = self.rendered()
+        self.fleet.render()
+        self.apply()
+        now = {_identity(item) for _, item in self.rendered()}
+        self._delete([item for _, item in before if _identity(item) not in now])
+
     def label_clusters(self) -> None:
         """Puts the clusters into the fleet's ManagedClusterSet."""
         self.hub.apply(cluster_set(self.fleet.name))
@@ -69,10 +79,7 @@ class Installation:
         """Deletes what was applied except namespaces and CRDs, and waits until Argo CD and OCM have cleaned
         up the spokes.
         """
-        for _, item in reversed(self.rendered()):
-            if item["kind"] not in KEPT:
-                kind = f"{item['apiVersion']}/{item['kind']}"
-                self.hub.delete(kind, item["metadata"]["name"], namespace=item["metadata"].get("namespace"))
+        self._delete([item for _, item in self.rendered()])
         wait_for(
             self._no_applications,
             what="the ApplicationSets' Applications are gone, before another fleet takes them for its own",
@@ -88,6 +95,14 @@ class Installation:
             timeout=90,
             seen=self._decisions,
         )
+        self.wait_for_no_agents()
+        for name in self.clusters:
+            for score in self.hub.list(SCORE, namespace=name):
+                self.hub.delete(SCORE, score["metadata"]["name"], namespace=name)
+        self.hub.delete(CLUSTER_SET, self.fleet.name)
+
+    def wait_for_no_agents(self) -> None:
+        """Waits until OCM has removed the add-on and its works. They must not be rendered any more."""
         for name in self.clusters:
             for kind, what in (
                 (WORK, "gitops-dsf-config"),
@@ -99,9 +114,13 @@ class Installation:
                     what=f"{what} of {name} is gone",
                     timeout=90,
                 )
-            for score in self.hub.list(SCORE, namespace=name):
-                self.hub.delete(SCORE, score["metadata"]["name"], namespace=name)
-        self.hub.delete(CLUSTER_SET, self.fleet.name)
+
+    def _delete(self, items: list[Object]) -> None:
+        """Deletes them, the last applied first, except namespaces and CRDs."""
+        for item in reversed(items):
+            if item["kind"] not in KEPT:
+                kind, namespace, name = _identity(item)
+                self.hub.delete(kind, name, namespace=namespace)
 
     def _no_applications(self) -> bool:
         """Deletes them: an ApplicationSet that is being deleted may have made one more."""
@@ -144,6 +163,12 @@ class Installation:
         spec = self.hub.get(f"apiextensions.k8s.io/v1/{CRD}", name)["spec"]
         kind = f"{spec['group']}/{spec['versions'][0]['name']}/{spec['names']['kind']}"
         wait_for(lambda: self.hub.path(kind), what=f"the hub lists {kind}")  # discovery comes a moment later
+
+
+def _identity(item: Object) -> tuple[str, str | None, str]:
+    """Kind, namespace and name."""
+    metadata = item["metadata"]
+    return f"{item['apiVersion']}/{item['kind']}", metadata.get("namespace"), metadata["name"]
 
 
 @contextmanager
