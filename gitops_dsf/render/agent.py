@@ -22,14 +22,14 @@ from dsf_wire.constants import (
 )
 from gitops_dsf.plan.types import AddOnParts
 from gitops_dsf.render import receiver
-from gitops_dsf.render.containers import probes, security_context
+from gitops_dsf.render.containers import agent_container, agent_volumes, pod_security
 from gitops_dsf.render.objects import OPERATOR_API, Object, Wave, metadata
+from gitops_dsf.render.scraping import metrics_ingress, metrics_service
 from gitops_dsf.repository.model.repository import AgentServiceMonitor, FleetRepository, OpenTelemetry
 
 HUB_ROLE = "gitops-dsf:agent"
 SUSPENDED_ROLE = "gitops-dsf-suspended-reader"
-METRICS_PORT = 8080
-CONFIG_DIR = "/etc/dynamic-scoring"
+LABELS = {"app.kubernetes.io/name": ADDON_NAME}
 ORPHAN = "addon.open-cluster-management.io/deletion-orphan"
 ADDON_API = "addon.open-cluster-management.io/v1alpha1"
 RBAC_GROUP = "rbac.authorization.k8s.io"
@@ -188,7 +188,7 @@ def _template_spec(repository: FleetRepository, parts: AddOnParts) -> Object:
                         "metadata": metadata(name=ADDON_NAME, namespace=AGENT_NAMESPACE),
                     },
                     _deployment(repository, receiving),
-                    _service(),
+                    metrics_service(name=ADDON_NAME, namespace=AGENT_NAMESPACE, labels=LABELS),
                     _network_policy(receiving),
                     *([receiver.service()] if receiving is not None else []),
                     *([_service_monitor(monitor)] if monitor is not None else []),
@@ -202,7 +202,6 @@ def _template_spec(repository: FleetRepository, parts: AddOnParts) -> Object:
 
 def _deployment(repository: FleetRepository, receiving: OpenTelemetry | None) -> Object:
     agent = repository.spec.agent
-    selector = {"app.kubernetes.io/name": ADDON_NAME}
     found: Object = {
         "apiVersion": "apps/v1",
         "kind": "Deployment",
@@ -211,30 +210,23 @@ def _deployment(repository: FleetRepository, receiving: OpenTelemetry | None) ->
             "replicas": 1,
             # Two agents of one cluster would publish against each other.
             "strategy": {"type": "Recreate"},
-            "selector": {"matchLabels": selector},
+            "selector": {"matchLabels": dict(LABELS)},
             "template": {
-                "metadata": {"labels": selector},
+                "metadata": {"labels": dict(LABELS)},
                 "spec": {
                     "serviceAccountName": ADDON_NAME,
                     "nodeSelector": agent.node_selector,
                     "tolerations": agent.tolerations,
                     "terminationGracePeriodSeconds": 15,
-                    "securityContext": {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}},
+                    "securityContext": pod_security(),
                     "containers": [_container(repository)],
-                    "volumes": [
+                    "volumes": agent_volumes(
                         {
-                            "name": "config",
-                            # The directory, never a subPath: the kubelet swaps the ..data link in it.
-                            "configMap": {
-                                "name": CONFIGMAP_NAME,
-                                "optional": True,
-                                "items": [{"key": CONFIGMAP_KEY, "path": CONFIGMAP_KEY}],
-                            },
-                        },
-                        # The root file system is read-only, and the hub kubeconfig's inline certificates need
-                        # a file.
-                        {"name": "tmp", "emptyDir": {"medium": "Memory", "sizeLimit": "16Mi"}},
-                    ],
+                            "name": CONFIGMAP_NAME,
+                            "optional": True,
+                            "items": [{"key": CONFIGMAP_KEY, "path": CONFIGMAP_KEY}],
+                        }
+                    ),
                 },
             },
         },
@@ -252,47 +244,11 @@ def _deployment(repository: FleetRepository, receiving: OpenTelemetry | None) ->
 
 
 def _container(repository: FleetRepository) -> Object:
-    agent = repository.spec.agent
-    return {
-        "name": "agent",
-        "image": agent.image,
-        "imagePullPolicy": agent.image_pull_policy,
-        "args": [
-            "run",
-            "--config-dir",
-            CONFIG_DIR,
-            "--publish",
-            "hub",
-            "--hub-namespace",
-            repository.spec.hub_namespace,
-            "--metrics-address",
-            f"0.0.0.0:{METRICS_PORT}",
-            "--log-format",
-            agent.log_format,
-        ],
-        "ports": [{"name": "metrics", "containerPort": METRICS_PORT}],
-        **probes(),
-        "resources": {"requests": agent.resources.requests, "limits": agent.resources.limits},
-        "securityContext": security_context(),
-        "volumeMounts": [
-            {"name": "config", "mountPath": CONFIG_DIR, "readOnly": True},
-            {"name": "tmp", "mountPath": "/tmp"},  # noqa: S108
-        ],
-    }
-
-
-def _service() -> Object:
-    return {
-        "apiVersion": "v1",
-        "kind": "Service",
-        "metadata": metadata(
-            name=ADDON_NAME, namespace=AGENT_NAMESPACE, labels={"app.kubernetes.io/name": ADDON_NAME}
-        ),
-        "spec": {
-            "selector": {"app.kubernetes.io/name": ADDON_NAME},
-            "ports": [{"name": "metrics", "port": METRICS_PORT, "targetPort": "metrics"}],
-        },
-    }
+    return agent_container(
+        repository.spec.agent,
+        name="agent",
+        arguments=["--publish", "hub", "--hub-namespace", repository.spec.hub_namespace],
+    )
 
 
 def _service_monitor(settings: AgentServiceMonitor) -> Object:
@@ -302,7 +258,7 @@ def _service_monitor(settings: AgentServiceMonitor) -> Object:
         "kind": "ServiceMonitor",
         "metadata": metadata(name=ADDON_NAME, namespace=AGENT_NAMESPACE, labels=settings.labels),
         "spec": {
-            "selector": {"matchLabels": {"app.kubernetes.io/name": ADDON_NAME}},
+            "selector": {"matchLabels": dict(LABELS)},
             "endpoints": [
                 {
                     "port": "metrics",
@@ -321,12 +277,12 @@ def _network_policy(receiving: OpenTelemetry | None) -> Object:
         "kind": "NetworkPolicy",
         "metadata": metadata(name=ADDON_NAME, namespace=AGENT_NAMESPACE),
         "spec": {
-            "podSelector": {"matchLabels": {"app.kubernetes.io/name": ADDON_NAME}},
+            "podSelector": {"matchLabels": dict(LABELS)},
             # Metric sources and scoring APIs may be anywhere. Inwards, the metrics port is open, and to
             # collectors the receiver.
             "policyTypes": ["Ingress"],
             "ingress": [
-                {"ports": [{"port": METRICS_PORT, "protocol": "TCP"}]},
+                metrics_ingress(),
                 *([receiver.ingress(receiving)] if receiving is not None else []),
             ],
         },

@@ -1,8 +1,11 @@
-"""ServiceMonitors, by which the Prometheus operator finds our programs on the hub."""
+"""How a Prometheus reaches our programs: Services, the port that NetworkPolicies open, and ServiceMonitors,
+by which the Prometheus operator finds the programs on the hub.
+"""
 
 from collections.abc import Mapping
 from typing import Final
 
+from gitops_dsf.render.containers import METRICS_PORT
 from gitops_dsf.render.objects import OPERATOR_API, Object, metadata
 
 OPTIONAL_CRD: Final = "SkipDryRunOnMissingResource=true"
@@ -22,3 +25,21 @@ def service_monitor(*, name: str, namespace: str, labels: Mapping[str, str]) -> 
             "endpoints": [{"port": "metrics", "interval": "30s"}],
         },
     }
+
+
+def metrics_service(*, name: str, namespace: str, labels: Mapping[str, str]) -> Object:
+    """The Service of the pods with these labels, which it has, too."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": metadata(name=name, namespace=namespace, labels=labels),
+        "spec": {
+            "selector": dict(labels),
+            "ports": [{"name": "metrics", "port": METRICS_PORT, "targetPort": "metrics"}],
+        },
+    }
+
+
+def metrics_ingress() -> Object:
+    """The rule of a NetworkPolicy that lets everybody in to the metrics."""
+    return {"ports": [{"port": METRICS_PORT, "protocol": "TCP"}]}

@@ -3,8 +3,10 @@
 from collections.abc import Iterator
 
 from gitops_dsf.plan.types import Plan
+from gitops_dsf.render.accounts import account
+from gitops_dsf.render.hubscorer.names import NAME
 from gitops_dsf.render.hubscorer.policies import policies
-from gitops_dsf.render.hubscorer.rights import account, hub_rights
+from gitops_dsf.render.hubscorer.rights import hub_rights
 from gitops_dsf.render.hubscorer.workload import workload
 from gitops_dsf.render.objects import Object
 
@@ -14,7 +16,7 @@ def hub_scorer(plan: Plan) -> Iterator[Object]:
     scoring = plan.hub_scoring
     if scoring is None:
         return
-    yield account(plan.repository)
+    yield account(NAME, namespace=plan.repository.spec.hub_namespace)
     yield from policies(plan)
     yield from hub_rights(plan.repository, scoring.configuration)
     yield from workload(plan.repository, scoring)

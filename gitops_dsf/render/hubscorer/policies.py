@@ -21,9 +21,10 @@ from dsf_wire.constants import (
     SCORE_PLURAL,
 )
 from gitops_dsf.plan.types import Plan
+from gitops_dsf.render.accounts import requests_of
 from gitops_dsf.render.admission import Policy, in_force
 from gitops_dsf.render.agentscores import AGENTS, VARIABLES, sizes
-from gitops_dsf.render.hubscorer.names import NAME, username
+from gitops_dsf.render.hubscorer.names import NAME
 from gitops_dsf.render.objects import Object
 
 WRITES: Final = f"{NAME}-writes"
@@ -36,7 +37,7 @@ def policies(plan: Plan) -> Iterator[Object]:
     """Each policy, then what puts it into force."""
     on_hub = _listed(item.resource_name for item in plan.scorers if item.on_hub)
     on_spokes = _listed(item.resource_name for item in plan.scorers if not item.on_hub)
-    requests = ("hub-scorer", f'request.userInfo.username == "{username(plan.repository)}"')
+    requests = ("hub-scorer", requests_of(NAME, namespace=plan.repository.spec.hub_namespace))
     yield from in_force(_writes(on_hub), name=WRITES, of=requests)
     yield from in_force(_deletions(on_spokes), name=DELETIONS, of=requests)
     yield from in_force(_handover(on_hub), name=HANDOVER, of=("agents", AGENTS))

@@ -12,17 +12,6 @@ from gitops_dsf.render.objects import Object, Wave, metadata
 from gitops_dsf.repository.model.repository import FleetRepository
 
 
-def account(repository: FleetRepository) -> Object:
-    """The ServiceAccount."""
-    return {
-        "apiVersion": "v1",
-        "kind": "ServiceAccount",
-        "metadata": metadata(name=NAME, namespace=repository.spec.hub_namespace, wave=Wave.FOUNDATIONS),
-        # Pods ask for their token themselves.
-        "automountServiceAccountToken": False,
-    }
-
-
 def hub_rights(repository: FleetRepository, configuration: Configuration) -> Iterator[Object]:
     """Its rights in the hub namespace: to read single objects by name."""
     namespace = repository.spec.hub_namespace

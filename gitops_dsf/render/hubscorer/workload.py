@@ -6,11 +6,11 @@ from dsf_wire import clusters, summary
 from dsf_wire.constants import CLUSTERS_KEY, CONFIGMAP_KEY
 from gitops_dsf.canonicalyaml import printable_json
 from gitops_dsf.plan.types import HubScoring
-from gitops_dsf.render.containers import probes, security_context
+from gitops_dsf.render.containers import CONFIG_DIR, agent_container, agent_volumes, pod_security
 from gitops_dsf.render.egress import egress_policy
-from gitops_dsf.render.hubscorer.names import CONFIG_DIR, LABELS, METRICS_PORT, NAME
+from gitops_dsf.render.hubscorer.names import LABELS, NAME
 from gitops_dsf.render.objects import Object, Wave, metadata
-from gitops_dsf.render.scraping import service_monitor
+from gitops_dsf.render.scraping import metrics_ingress, metrics_service, service_monitor
 from gitops_dsf.repository.model.repository import FleetRepository
 
 
@@ -41,15 +41,7 @@ def workload(repository: FleetRepository, scoring: HubScoring) -> Iterator[Objec
             namespace=namespace,
             app=NAME,
         )
-    yield {
-        "apiVersion": "v1",
-        "kind": "Service",
-        "metadata": metadata(name=NAME, namespace=namespace, labels=LABELS),
-        "spec": {
-            "selector": dict(LABELS),
-            "ports": [{"name": "metrics", "port": METRICS_PORT, "targetPort": "metrics"}],
-        },
-    }
+    yield metrics_service(name=NAME, namespace=namespace, labels=LABELS)
     if repository.spec.reconciler.monitoring.service_monitor:
         yield service_monitor(name=NAME, namespace=namespace, labels=LABELS)
     yield _deployment(repository)
@@ -75,13 +67,9 @@ def _deployment(repository: FleetRepository) -> Object:
                     "nodeSelector": settings.node_selector,
                     "tolerations": settings.tolerations,
                     "terminationGracePeriodSeconds": 15,
-                    "securityContext": {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}},
+                    "securityContext": pod_security(),
                     "containers": [_container(repository)],
-                    "volumes": [
-                        # The directory, never a subPath: the kubelet swaps the ..data link in it.
-                        {"name": "config", "configMap": {"name": NAME}},
-                        {"name": "tmp", "emptyDir": {"medium": "Memory", "sizeLimit": "16Mi"}},
-                    ],
+                    "volumes": agent_volumes({"name": NAME}),
                 },
             },
         },
@@ -89,16 +77,11 @@ def _deployment(repository: FleetRepository) -> Object:
 
 
 def _container(repository: FleetRepository) -> Object:
-    settings = repository.spec.hub_scorer
     namespace = repository.spec.hub_namespace
-    return {
-        "name": "hub-scorer",
-        "image": settings.image,
-        "imagePullPolicy": settings.image_pull_policy,
-        "args": [
-            "run",
-            "--config-dir",
-            CONFIG_DIR,
+    return agent_container(
+        repository.spec.hub_scorer,
+        name="hub-scorer",
+        arguments=[
             "--clusters",
             f"{CONFIG_DIR}/{CLUSTERS_KEY}",
             "--publish",
@@ -107,20 +90,8 @@ def _container(repository: FleetRepository) -> Object:
             namespace,
             "--install-namespace",
             namespace,
-            "--metrics-address",
-            f"0.0.0.0:{METRICS_PORT}",
-            "--log-format",
-            settings.log_format,
         ],
-        "ports": [{"name": "metrics", "containerPort": METRICS_PORT}],
-        **probes(),
-        "resources": {"requests": settings.resources.requests, "limits": settings.resources.limits},
-        "securityContext": security_context(),
-        "volumeMounts": [
-            {"name": "config", "mountPath": CONFIG_DIR, "readOnly": True},
-            {"name": "tmp", "mountPath": "/tmp"},  # noqa: S108
-        ],
-    }
+    )
 
 
 def _network_policy(namespace: str) -> Object:
@@ -132,6 +103,6 @@ def _network_policy(namespace: str) -> Object:
             "podSelector": {"matchLabels": dict(LABELS)},
             # The central store and scoring APIs may be anywhere; only the metrics port is open inwards.
             "policyTypes": ["Ingress"],
-            "ingress": [{"ports": [{"port": METRICS_PORT, "protocol": "TCP"}]}],
+            "ingress": [metrics_ingress()],
         },
     }

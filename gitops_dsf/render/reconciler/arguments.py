@@ -5,7 +5,7 @@ diff shows what was decided.
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from gitops_dsf.render.reconciler.names import METRICS_PORT
+from gitops_dsf.render.containers import METRICS_PORT
 from gitops_dsf.repository.model.reconciler import Proposals, StateBranch
 from gitops_dsf.repository.model.repository import FleetRepository
 

@@ -1,26 +1,16 @@
-"""The reconciler's pods and what stands around them: account, disruption budget, network policy, service."""
+"""The reconciler's pods and what stands around them: disruption budget, network policy, service."""
 
 from collections.abc import Iterator, Sequence
 
-from gitops_dsf.render.containers import probes, security_context
-from gitops_dsf.render.objects import Object, Wave, metadata
+from gitops_dsf.render.containers import metrics_port, pod_security, probes, security_context
+from gitops_dsf.render.objects import Object, metadata
 from gitops_dsf.render.reconciler.arguments import CREDENTIALS_DIR, TMP_DIR, arguments
-from gitops_dsf.render.reconciler.names import LABELS, METRICS_PORT, NAME
+from gitops_dsf.render.reconciler.names import LABELS, NAME
+from gitops_dsf.render.scraping import metrics_ingress, metrics_service
 from gitops_dsf.repository.model.repository import FleetRepository
 
 WORK_SIZE = "1Gi"
 """Of the emptyDir: a shallow clone of a fleet with 2,000 clusters is below 100 MB."""
-
-
-def account(repository: FleetRepository) -> Object:
-    """The ServiceAccount; without the other objects it may do nothing."""
-    return {
-        "apiVersion": "v1",
-        "kind": "ServiceAccount",
-        "metadata": metadata(name=NAME, namespace=repository.spec.hub_namespace, wave=Wave.FOUNDATIONS),
-        # Pods ask for their token themselves.
-        "automountServiceAccountToken": False,
-    }
 
 
 def workload(repository: FleetRepository, *, placement_namespaces: Sequence[str]) -> Iterator[Object]:
@@ -34,15 +24,7 @@ def workload(repository: FleetRepository, *, placement_namespaces: Sequence[str]
         # Not minAvailable: with one replica that would hold up every drain of its node.
         "spec": {"maxUnavailable": 1, "selector": {"matchLabels": dict(LABELS)}},
     }
-    yield {
-        "apiVersion": "v1",
-        "kind": "Service",
-        "metadata": metadata(name=NAME, namespace=namespace, labels=LABELS),
-        "spec": {
-            "selector": dict(LABELS),
-            "ports": [{"name": "metrics", "port": METRICS_PORT, "targetPort": "metrics"}],
-        },
-    }
+    yield metrics_service(name=NAME, namespace=namespace, labels=LABELS)
     yield _deployment(repository, arguments(repository, placement_namespaces=placement_namespaces))
 
 
@@ -75,7 +57,7 @@ def _deployment(repository: FleetRepository, args: list[str]) -> Object:
                     ],
                     # A push that is under way may end; the lease is given back after it.
                     "terminationGracePeriodSeconds": 30,
-                    "securityContext": {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}},
+                    "securityContext": pod_security(),
                     "containers": [_container(repository, args)],
                     "volumes": _volumes(repository),
                 },
@@ -97,7 +79,7 @@ def _container(repository: FleetRepository, args: list[str]) -> Object:
         "args": [argument.replace("$", "$$") for argument in args],
         # git and ssh look for a home; the root file system is read-only.
         "env": [{"name": "HOME", "value": TMP_DIR}],
-        "ports": [{"name": "metrics", "containerPort": METRICS_PORT}],
+        "ports": [metrics_port()],
         # A replica that waits for the lease is ready, too: it can take over.
         **probes(),
         "resources": {"requests": settings.resources.requests, "limits": settings.resources.limits},
@@ -129,7 +111,7 @@ def _network_policy(namespace: str) -> Object:
         "spec": {
             "podSelector": {"matchLabels": dict(LABELS)},
             "policyTypes": ["Ingress", "Egress"],
-            "ingress": [{"ports": [{"port": METRICS_PORT, "protocol": "TCP"}]}],
+            "ingress": [metrics_ingress()],
             # DNS, the API server, git, and scoring APIs, which may be anywhere and on any port. Written out,
             # so that the reconciler works in a namespace whose other policies allow nothing.
             "egress": [{}],

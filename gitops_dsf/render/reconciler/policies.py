@@ -12,16 +12,17 @@ from collections.abc import Iterator, Sequence
 
 from dsf_wire.constants import AGENT_MANAGER, MANAGED_BY_LABEL, SCORE_GROUP, SCORE_PLURAL, SUSPENDED_CONFIGMAP
 from gitops_dsf.hub.names import APPLICATION_LABEL, APPLICATION_REFRESH_ANNOTATION, REFRESH_ANNOTATION
+from gitops_dsf.render.accounts import requests_of
 from gitops_dsf.render.admission import Policy, in_force
 from gitops_dsf.render.objects import Object
-from gitops_dsf.render.reconciler.names import NAME, username
+from gitops_dsf.render.reconciler.names import NAME
 from gitops_dsf.render.reconciler.rights import ARGO_GROUP
 from gitops_dsf.repository.model.repository import FleetRepository
 
 
 def policies(repository: FleetRepository) -> Iterator[Object]:
     """Each policy, then what puts it into force."""
-    requests = f'request.userInfo.username == "{username(repository)}"'
+    requests = requests_of(NAME, namespace=repository.spec.hub_namespace)
     for policy in _policies(repository.spec.hub_namespace):
         yield from in_force(policy, name=f"{NAME}-{policy.name}", of=("reconciler", requests))
 

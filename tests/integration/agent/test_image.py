@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from dsf_agent.configuration import settings
-from gitops_dsf.render.agent import METRICS_PORT
+from gitops_dsf.render.containers import METRICS_PORT
 
 ROOT = Path(__file__).parents[3]
 UV = Path(sys.executable).with_name("uv")

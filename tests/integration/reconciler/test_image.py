@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from gitops_dsf.cli.main import VERBS
+from gitops_dsf.render.containers import METRICS_PORT
 from gitops_dsf.render.reconciler.arguments import arguments
-from gitops_dsf.render.reconciler.names import METRICS_PORT
 from gitops_dsf.repository.model.repository import FleetRepository
 
 ROOT = Path(__file__).parents[3]

@@ -12,9 +12,10 @@ from gitops_dsf.cli import reconcile
 from gitops_dsf.hub.names import SYNC_WAVE
 from gitops_dsf.reconciler.lease import LEASE
 from gitops_dsf.reconciler.settings import Settings
+from gitops_dsf.render.containers import METRICS_PORT
 from gitops_dsf.render.reconciler import DECISIONS, RIGHTS, Where, rights
 from gitops_dsf.render.reconciler.arguments import CREDENTIALS_DIR, WORK_DIR
-from gitops_dsf.render.reconciler.names import METRICS_PORT, NAME
+from gitops_dsf.render.reconciler.names import NAME
 from gitops_dsf.repository.model.repository import FleetRepository
 from tests.support.rendering import objects, placement, rendered, scorer
 
