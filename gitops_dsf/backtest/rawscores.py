@@ -1,16 +1,14 @@
 """From series of a metric store to the results of a scorer, at the points of a grid."""
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Final, Protocol
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from dsf_wire.dimension import LABELS
+from dsf_wire.rawscores import CLUSTER_LABEL, label_of, selector
 from gitops_dsf.backtest.history import Grid, Labels, Results, Values
-
-METRIC: Final = "dynamic_score"
-CLUSTER_LABEL: Final = "ds_cluster"
 
 
 class StoredSeries(Protocol):
@@ -29,16 +27,15 @@ def query_of(score_name: str, *, cluster_label: str = CLUSTER_LABEL) -> str:
 
     A restarted agent has other labels of its target, so the labels of the score alone make a series.
     """
-    kept = ", ".join((cluster_label, *(f"ds_{label}" for label in LABELS)))
-    escaped = score_name.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-    return f'max by ({kept}) ({METRIC}{{ds_score_name="{escaped}"}})'
+    kept = ", ".join((cluster_label, *map(label_of, LABELS)))
+    return f"max by ({kept}) ({selector(score_name)})"
 
 
 def exported(cluster_label: str = CLUSTER_LABEL) -> Callable[[Mapping[str, str]], tuple[str, Labels]]:
     """Reads cluster and labels of a series of dynamic_score."""
 
     def read(labels: Mapping[str, str]) -> tuple[str, Labels]:
-        return labels.get(cluster_label, ""), tuple(labels.get(f"ds_{name}", "") for name in LABELS)
+        return labels.get(cluster_label, ""), tuple(labels.get(label_of(name), "") for name in LABELS)
 
     return read
 

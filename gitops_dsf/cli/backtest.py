@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dsf_wire.rawscores import CLUSTER_LABEL, METRIC, SCORE_NAME_LABEL
 from gitops_dsf.cli.arguments import add_fleet_directory
 from gitops_dsf.cli.garbage import kept
 from gitops_dsf.cli.hubdata import add_source_arguments, moment, placement_key, read_fleet, read_hub_data
@@ -68,8 +69,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--cluster-label",
         metavar="LABEL",
-        default="ds_cluster",
-        help="label of dynamic_score that names the cluster (ds_cluster)",
+        default=CLUSTER_LABEL,
+        help=f"label of {METRIC} that names the cluster ({CLUSTER_LABEL})",
     )
     span = parser.add_argument_group("which span of time")
     span.add_argument("--days", metavar="N", type=float, help="up to --to (14)")
@@ -247,7 +248,7 @@ def _feed_files(args: argparse.Namespace, builder: "BacktestBuilder") -> list[st
             item
             for answer in answers
             for item in answer.series
-            if item.labels.get("ds_score_name") == asked.score_name
+            if item.labels.get(SCORE_NAME_LABEL) == asked.score_name
         ]
         found = results(series, read=read, grid=grid, first=0, count=grid.count)
         builder.add(asked, Page(first=0, count=grid.count, results=found))

@@ -15,8 +15,10 @@ from typing import Final
 
 import msgspec
 
-NAME: Final = "dynamic_score"
-HEAD: Final = f"# HELP {NAME} Dynamic score from each scorer, as the scoring API gave it\n# TYPE {NAME} gauge\n".encode()  # noqa: E501
+from dsf_wire.rawscores import CLUSTER_LABEL, METRIC, SCORE_NAME_LABEL, SHADOW_LABEL
+
+_HELP: Final = "Dynamic score from each scorer, as the scoring API gave it"
+HEAD: Final = f"# HELP {METRIC} {_HELP}\n# TYPE {METRIC} gauge\n".encode()
 MAX_LABEL: Final = 256
 """Longest label value on /metrics, in characters. Longer values are cut, as the upstream agent does. Item
 names on the hub are not cut.
@@ -45,13 +47,13 @@ def escape(value: str) -> str:
 
 class SamplePrefix:
     """The text of a sample up to its value, for one scorer on one cluster. Only samples of shadows have the
-    label ``ds_shadow_of``.
+    label SHADOW_LABEL.
     """
 
     def __init__(self, *, cluster: str, score_name: str, shadow_of: str | None = None) -> None:
-        self._head = f'{NAME}{{ds_cluster="{escape(cluster)}",ds_node="'
-        shadow = f',ds_shadow_of="{escape(shadow_of)}"' if shadow_of else ""
-        self._tail = f'",ds_score_name="{escape(score_name)}"{shadow}}} '
+        self._head = f'{METRIC}{{{CLUSTER_LABEL}="{escape(cluster)}",ds_node="'
+        shadow = f',{SHADOW_LABEL}="{escape(shadow_of)}"' if shadow_of else ""
+        self._tail = f'",{SCORE_NAME_LABEL}="{escape(score_name)}"{shadow}}} '
 
     def of(self, labels: tuple[str, ...]) -> bytes:
         """The prefix for these labels, in the order of dsf_wire.dimension.LABELS."""

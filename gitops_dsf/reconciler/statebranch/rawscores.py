@@ -13,6 +13,7 @@ import msgspec
 from prometheus_client import Counter
 
 from dsf_wire.dimension import LABELS, fill
+from dsf_wire.rawscores import CLUSTER_LABEL, label_of, selector
 from dsf_wire.scorevalue import Aggregation, aggregate
 from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.sync.fetch import Fault, Fetcher
@@ -64,8 +65,7 @@ class RawScores:
 
     async def _of(self, item: DynamicScorer) -> Mapping[str, Mapping[str, float]]:
         name = item.score_name
-        quoted = name.replace("\\", "\\\\").replace('"', '\\"')
-        query = urlencode({"query": f'dynamic_score{{ds_score_name="{quoted}"}}'})
+        query = urlencode({"query": selector(name)})
         answer = await self._fetcher.get(f"{self._query}?{query}")
         if isinstance(answer, Fault):
             return self._nothing(name, answer.message)
@@ -91,9 +91,9 @@ def by_cluster(item: DynamicScorer, samples: Iterable[_Sample]) -> dict[str, dic
     found: dict[str, dict[str, list[float]]] = {}
     name, template = item.score_name, item.spec.dimension
     for sample in samples:
-        cluster, value = sample.metric.get("ds_cluster", ""), _number(sample.value[1])
+        cluster, value = sample.metric.get(CLUSTER_LABEL, ""), _number(sample.value[1])
         if cluster and math.isfinite(value):
-            labels = {label: sample.metric.get(f"ds_{label}", "") for label in LABELS}
+            labels = {label: sample.metric.get(label_of(label), "") for label in LABELS}
             dimension = fill(template, cluster=cluster, score_name=name, labels=labels)
             found.setdefault(cluster, {}).setdefault(dimension, []).append(value)
     how = Aggregation(item.spec.aggregation)

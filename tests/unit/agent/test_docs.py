@@ -8,8 +8,8 @@ from pathlib import Path
 
 from dsf_agent.configuration import settings
 from dsf_agent.errors import Reason
-from dsf_agent.metrics import samples
 from dsf_agent.metrics.registry import Metrics
+from dsf_wire.rawscores import CLUSTER_LABEL, METRIC
 from tests.support import yamlfast
 
 ROOT = Path(__file__).parents[3]
@@ -67,7 +67,7 @@ def test_defaults() -> None:
 
 def _metrics() -> dict[str, tuple[str, ...]]:
     metrics = Metrics(cluster="c")
-    found: dict[str, tuple[str, ...]] = {samples.NAME: ("ds_cluster",)}
+    found: dict[str, tuple[str, ...]] = {METRIC: (CLUSTER_LABEL,)}
     for value in [*vars(metrics).values(), *metrics.seconds.values()]:
         if hasattr(value, "_labelnames"):
             name = f"{value._name}_total" if value._type == "counter" else value._name
