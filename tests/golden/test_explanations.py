@@ -3,35 +3,21 @@
 `make golden` writes what it says now; review the diff.
 """
 
-from functools import cache
 from pathlib import Path
 
 import pytest
 
 from gitops_dsf.simulator import explain
-from tests.unit.simulator.hub import Scenario, oracle
+from tests.support.goldentext import GoldenText
+from tests.unit.simulator.hub import oracle
 
-GOLDEN = Path(__file__).parent / "explanations.txt"
 SCENARIOS = {scenario.name: scenario for scenario in oracle("edge")}
 MOST = 5
 """Clusters of a scenario that are explained."""
 
 
-@cache
-def read() -> dict[str, list[str]]:
-    sections: dict[str, list[str]] = {}
-    title = ""
-    for line in GOLDEN.read_text(encoding="utf-8").splitlines():
-        if line.startswith("# "):
-            title = line[2:]
-            sections[title] = []
-        elif line:
-            sections[title].append(line)
-    return sections
-
-
-def said(scenario: Scenario) -> list[str]:
-    verdict = scenario.simulate()
+def said(scenario: str) -> list[str]:
+    verdict = SCENARIOS[scenario].simulate()
     lines = [f"{verdict.outcome}: {note}" for note in verdict.notes or ("no notes",)]
     for name in verdict.state.names[:MOST]:
         found = explain(verdict, name)
@@ -42,14 +28,13 @@ def said(scenario: Scenario) -> list[str]:
     return [line for text in lines for line in text.splitlines() if line]
 
 
+GOLDEN = GoldenText(Path(__file__).parent / "explanations.txt", SCENARIOS, said)
+
+
 def test_the_file_has_every_scenario(update_golden: bool) -> None:
-    if update_golden:
-        lines = [line for name, found in SCENARIOS.items() for line in (f"# {name}", *said(found), "")]
-        GOLDEN.write_text("\n".join(lines), encoding="utf-8")
-        read.cache_clear()
-    assert list(read()) == list(SCENARIOS)
+    GOLDEN.check_cases(update=update_golden)
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_what_is_said_about_a_scenario(name: str) -> None:
-    assert said(SCENARIOS[name]) == read().get(name), "the texts changed: review them, then run `make golden`"
+    GOLDEN.check(name)

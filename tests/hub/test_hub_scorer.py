@@ -21,6 +21,7 @@ from tests.hub.controlplane.kubeconfig import Identity
 from tests.hub.controlplane.plane import ControlPlane, addon_identity
 from tests.hub.controlplane.prometheus import start_prometheus
 from tests.hub.controlplane.waiting import hold_for, wait_for
+from tests.hub.scenario.agentprogram import AgentProgram
 from tests.hub.scenario.clusterdns import ClusterDns
 from tests.hub.scenario.fleet import (
     APPLICATION,
@@ -32,7 +33,7 @@ from tests.hub.scenario.fleet import (
     scorer,
     write_fleet,
 )
-from tests.hub.scenario.hubscorer import HUB_NAMESPACE, HubScorer, hub_scorer
+from tests.hub.scenario.hubscorer import HUB_NAMESPACE, hub_scorer
 from tests.hub.scenario.installation import ADDON, DECISION, PLACEMENT_LABEL, WORK, Installation, installed
 from tests.hub.scenario.installation import SCORE as SCORES
 from tests.hub.scenario.spokeagent import spoke_agent
@@ -217,7 +218,7 @@ def _beginning(scene: Scene) -> Iterator[None]:
 
 
 @pytest.fixture
-def running(scene: Scene, tmp_path: Path) -> Iterator[HubScorer]:
+def running(scene: Scene, tmp_path: Path) -> Iterator[AgentProgram]:
     with hub_scorer(scene.plane, folder=tmp_path, environment=scene.environment) as found:
         yield found
 
@@ -358,7 +359,7 @@ def test_no_cluster_has_an_agent(scene: Scene) -> None:
         assert scene.hub.find(WORK, "gitops-dsf-config", namespace=cluster) is None
 
 
-def test_the_application_follows_the_scores_of_the_hub(scene: Scene, running: HubScorer) -> None:
+def test_the_application_follows_the_scores_of_the_hub(scene: Scene, running: AgentProgram) -> None:
     for cluster, value in (("cluster1", 80), ("cluster2", 30)):
         wait_for(
             lambda cluster=cluster, value=value: scene.score(cluster) == value,  # type: ignore[misc]
@@ -376,7 +377,7 @@ def test_the_application_follows_the_scores_of_the_hub(scene: Scene, running: Hu
     wait_for(lambda: "cluster2" in scene.applications(), what="a copy on cluster2", seen=scene.applications)
 
 
-def test_a_cluster_whose_metrics_stop_is_missing_by_name(scene: Scene, running: HubScorer) -> None:
+def test_a_cluster_whose_metrics_stop_is_missing_by_name(scene: Scene, running: AgentProgram) -> None:
     wait_for(lambda: scene.score("cluster2") is not None, what="a score")
     scene.load["cluster2"].remove("cpu_load", {"node": "cluster2-n1"})
     line = 'gitops_dsf_agent_cluster_missing{cluster="cluster2",score_name="cpu_headroom"} 1'
@@ -389,7 +390,7 @@ def test_a_cluster_whose_metrics_stop_is_missing_by_name(scene: Scene, running: 
 
 @pytest.mark.usefixtures("scorers_in_both_places")
 def test_a_scorer_moves_to_the_spokes_and_back_without_a_gap(
-    scene: Scene, running: HubScorer, tmp_path: Path
+    scene: Scene, running: AgentProgram, tmp_path: Path
 ) -> None:
     wait_for(
         lambda: scene.score("cluster1") is not None,

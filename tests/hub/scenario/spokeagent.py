@@ -2,50 +2,31 @@
 written as the kubelet does.
 """
 
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-import httpx
 
 from dsf_wire.constants import ADDON_NAME, AGENT_NAMESPACE
 from tests.hub.controlplane.plane import ControlPlane, addon_identity
 from tests.hub.controlplane.pod import Pod
-from tests.hub.controlplane.ports import free_port
-from tests.hub.controlplane.processes import Process
 from tests.hub.controlplane.waiting import wait_for
+from tests.hub.scenario.agentprogram import AgentProgram, start
 
 ADDON = "addon.open-cluster-management.io/v1alpha1/ManagedClusterAddOn"
 DEPLOYMENT = "apps/v1/Deployment"
 
 
 @dataclass(frozen=True, kw_only=True)
-class SpokeAgent:
-    """A running agent. ``url`` is the address of its pages."""
+class SpokeAgent(AgentProgram):
+    """The agent of one cluster."""
 
     cluster: str
-    pod: Pod
-    url: str
-
-    @property
-    def process(self) -> Process:
-        """The current process. A test may have killed one and started another."""
-        return self.pod.processes.running[self.pod.name]
 
     @property
     def summaries(self) -> Path:
         """The file that the agent watches."""
         return self.pod.volumes["config"] / "summaries"
-
-    def metrics(self) -> str:
-        return httpx.get(f"{self.url}/metrics", timeout=5, trust_env=False).text
-
-    def ready(self) -> dict[str, Any]:
-        answer: dict[str, Any] = httpx.get(f"{self.url}/readyz", timeout=5, trust_env=False).json()
-        return answer
 
 
 def wait_for_deployment(plane: ControlPlane, cluster: str) -> None:
@@ -79,23 +60,5 @@ def spoke_agent(
         folder=folder,
     )
     with pod:
-        port = free_port()
-        process = pod.start(
-            [sys.executable, "-m", "dsf_agent"],
-            f"--metrics-address=127.0.0.1:{port}",
-            f"--spoke-kubeconfig={pod.spoke_kubeconfig}",
-            "--splay=0",
-            "--log-format=text",
-            environment=environment,
-        )
-        url = f"http://127.0.0.1:{port}"
-        plane.processes.ready(process, lambda: _healthy(url))
+        url = start(pod, f"--spoke-kubeconfig={pod.spoke_kubeconfig}", environment=environment)
         yield SpokeAgent(cluster=cluster, pod=pod, url=url)
-
-
-def _healthy(url: str) -> str | None:
-    try:
-        answer = httpx.get(f"{url}/healthz", timeout=2, trust_env=False)
-    except httpx.HTTPError as error:
-        return repr(error)
-    return None if answer.status_code == httpx.codes.OK else answer.text
