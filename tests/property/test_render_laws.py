@@ -9,7 +9,7 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from io import StringIO
 from pathlib import Path
@@ -20,7 +20,8 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
-from dsf_wire.constants import CONFIGMAP_KEY
+from dsf_wire import clusters
+from dsf_wire.constants import CLUSTERS_KEY, CONFIGMAP_KEY, CONFIGMAP_NAME
 from dsf_wire.summary import decode
 from gitops_dsf.output.changes import compare
 from gitops_dsf.output.write import write as write_tree
@@ -33,6 +34,8 @@ from tests.support.laws import examples
 
 PLACE = re.compile(r"[\w./-]+\.ya?ml:\d+:\d+")
 LAW = examples(12)
+HUB_CLUSTERS = "reconciler/configmap.gitops-dsf-hub-scorer.yaml"
+"""It lists the clusters."""
 LAYOUTS = st.none() | st.integers(0, 2**32)
 
 
@@ -142,20 +145,61 @@ def test_after_a_render_there_is_nothing_left_to_do(before: FleetSources, after:
             assert on_disk(out) == content(tree)
 
 
+def files_of(cluster: str, tree: Iterable[str]) -> set[str]:
+    """The files of a cluster in the works directories."""
+    return {
+        path for path in tree if path.startswith("works-") and Path(path).name.partition(".")[0] == cluster
+    }
+
+
+def moved_agents(before: Rendered, after: Rendered) -> set[str]:
+    """Files about the agents of clusters whose agents come or go, or have other parts."""
+    parts = [{work.cluster: work.addon for work in result.plan.works} for result in (before, after)]
+    paths = {*content(before.tree), *content(after.tree)}
+    found = set()
+    for cluster in parts[0].keys() | parts[1].keys():
+        if parts[0].keys() & parts[1].keys() >= {cluster}:
+            kinds = ("managedclusteraddon",) if parts[0][cluster] != parts[1][cluster] else ()
+        else:
+            kinds = ("managedclusteraddon", "manifestwork", "rolebinding")
+        found |= {
+            path
+            for path in files_of(cluster, paths)
+            if path.endswith(tuple(f"/{cluster}.{kind}.yaml" for kind in kinds))
+        }
+    return found
+
+
+def templates(before: Rendered, after: Rendered) -> set[str]:
+    """AddOnTemplates that some cluster needs in one of the trees only."""
+    paths = [
+        {path for path in content(result.tree) if path.startswith("platform/addontemplate.")}
+        for result in (before, after)
+    ]
+    return paths[0] ^ paths[1]
+
+
 @LAW
 @given(fleets.fleets(), fleets.DNS_LABELS)
 def test_a_new_cluster_changes_its_own_files_alone(sources: FleetSources, name: str) -> None:
     assume(name not in sources.names("ManagedCluster"))
-    before = tree_of(sources)
-    after = tree_of(sources.with_documents(fleets.cluster(name, tier="dev")))
-    files = {
-        path for path in after if path.startswith("works-") and Path(path).name.partition(".")[0] == name
+    grown = sources.with_documents(fleets.cluster(name, tier="dev"))
+    before, after = rendered(sources), rendered(grown)
+    files = files_of(name, content(after.tree))
+    wanted = set()
+    if name in with_agents(grown):
+        wanted |= {f"{name}.manifestwork.yaml", f"{name}.managedclusteraddon.yaml"}
+    hub_scorers = any(map(fleets.on_hub, grown.of("DynamicScorer")))
+    if hub_scorers:
+        wanted |= {f"{name}.hubscorer.rolebinding.yaml"}
+    assert {Path(path).name for path in files} >= wanted
+    listed = {HUB_CLUSTERS} if hub_scorers else set()
+    assert differing(content(before.tree), content(after.tree)) == {
+        *files,
+        *listed,
+        *templates(before, after),
+        "INVENTORY",
     }
-    assert {Path(path).name for path in files} >= {
-        f"{name}.manifestwork.yaml",
-        f"{name}.managedclusteraddon.yaml",
-    }
-    assert differing(before, after) == {*files, "INVENTORY"}
 
 
 @LAW
@@ -176,13 +220,25 @@ def test_a_removed_scorer_changes_the_works_that_carried_it(
         if gone in {summary.name for summary in work.configuration.summaries}
     }
     left = sources.without_scorer(gone)
+    after = rendered(left)
     unmasked = left.of("DynamicScoringConfig") != sources.of("DynamicScoringConfig")
     masks = {"platform/configmap.gitops-dsf-masks.yaml"} if unmasked else set()
-    assert differing(content(before.tree), tree_of(left)) == {
+    changed = differing(content(before.tree), content(after.tree))
+    of_hub_scorer = {path for path in changed if "hub-scorer" in path or ".hubscorer." in path}
+    hub_scorers = [fleets.name(item) for item in sources.of("DynamicScorer") if fleets.on_hub(item)]
+    assert bool(of_hub_scorer) is bool(hub_scorers)
+    # It names the scores that agents may write, and says whether other scores are written on the hub.
+    policy = (
+        {"platform/validatingadmissionpolicy.gitops-dsf-agent-scores.yaml"}
+        if gone not in hub_scorers or hub_scorers == [gone]
+        else set()
+    )
+    assert changed - of_hub_scorer == {
         *carried,
+        *moved_agents(before, after),
+        *templates(before, after),
         f"platform/dynamicscorer.{gone}.yaml",
-        # It names the scores that agents may write.
-        "platform/validatingadmissionpolicy.gitops-dsf-agent-scores.yaml",
+        *policy,
         "INVENTORY",
         *masks,
     }
@@ -195,17 +251,72 @@ def test_a_spoke_reads_what_was_planned(sources: FleetSources) -> None:
     result = rendered(sources)
     assert result.tree is not None
     assert result.plan is not None
-    assert {work.cluster for work in result.plan.works} == set(sources.names("ManagedCluster"))
+    assert {work.cluster for work in result.plan.works} == with_agents(sources)
     for work in result.plan.works:
         text = result.tree.read(f"works-{work.shard:02d}/{work.cluster}.manifestwork.yaml").decode()
         for loaded in (yamlfast.load(text), YAML(typ="safe", pure=True).load(StringIO(text))):
             assert loaded["metadata"]["namespace"] == work.cluster
             (config,) = (
-                item for item in loaded["spec"]["workload"]["manifests"] if item["kind"] == "ConfigMap"
+                item
+                for item in loaded["spec"]["workload"]["manifests"]
+                if item["kind"] == "ConfigMap" and item["metadata"]["name"] == CONFIGMAP_NAME
             )
             decoded = decode(config["data"][CONFIGMAP_KEY])
             assert decoded.problems == ()
             assert decoded.summaries == work.configuration.summaries
+
+
+@LAW
+@given(fleets.fleets())
+def test_the_hub_scorer_reads_what_was_planned(sources: FleetSources) -> None:
+    """The scorers of every cluster, with what its series are recognised by."""
+    result = rendered(sources)
+    assert result.tree is not None
+    scorers = {fleets.name(item): item["spec"] for item in sources.of("DynamicScorer") if fleets.on_hub(item)}
+    assert (HUB_CLUSTERS in result.tree.files) is bool(scorers)
+    if not scorers:
+        return
+    data = yamlfast.load(result.tree.read(HUB_CLUSTERS).decode())["data"]
+    decoded = decode(data[CONFIGMAP_KEY])
+    assert decoded.problems == ()
+    assert {item.name for item in decoded.summaries} == {
+        name for name, spec in scorers.items() if not spec.get("suspend")
+    }
+    masked = {
+        (mask["clusterName"], mask["scoreName"])
+        for item in sources.of("DynamicScoringConfig")
+        for mask in item["spec"]["masks"]
+    }
+    fleet = clusters.decode(data[CLUSTERS_KEY])
+    assert {item.name: set(item.scorers) for item in fleet} == {
+        fleets.name(cluster): {
+            name
+            for name, spec in scorers.items()
+            if not spec.get("suspend")
+            and selects(spec, cluster)
+            and (fleets.name(cluster), spec["scoring"]["params"]["name"]) not in masked
+        }
+        for cluster in sources.of("ManagedCluster")
+    }
+    identities = {"label:clusterID": "id-{}", "claim:id.k8s.io": "claim of {}"}
+    for item in fleet:
+        assert item.values == {key: identities[key].format(item.name) for key in item.values}
+
+
+def selects(spec: dict[str, Any], cluster: fleets.Object) -> bool:
+    """Whether a scorer's clusterSelector selects a cluster."""
+    wanted = spec.get("clusterSelector", {}).get("matchLabels", {})
+    return wanted.items() <= cluster["metadata"]["labels"].items()
+
+
+def with_agents(sources: FleetSources) -> set[str]:
+    """All clusters but those that only scorers on the hub select."""
+    scorers = sources.of("DynamicScorer")
+    return {
+        fleets.name(cluster)
+        for cluster in sources.of("ManagedCluster")
+        if {fleets.on_hub(item) for item in scorers if selects(item["spec"], cluster)} != {True}
+    }
 
 
 @LAW

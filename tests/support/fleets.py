@@ -31,7 +31,15 @@ MEASURES = (
     "node_cpu_available_cores",
     'extended_available{resource="nvidia.com/gpu"}',
 )
-"""Queries of source type Kubernetes."""
+"""Queries of source type Kubernetes. Each is PromQL, too."""
+HUB_QUERIES = (
+    "up",
+    'avg by (cluster) (rate(node_cpu_seconds_total{mode="idle"}[5m]))',
+    'sum by (cluster, node) (kube_pod_info{node!="a;b"}); count by (cluster) (up)',
+)
+"""Queries that keep the label `cluster`."""
+HUB_SECRET = "central-token"
+"""The Secret that scorers on the hub may name."""
 
 Object = Mapping[str, Any]
 
@@ -152,13 +160,13 @@ def fleets(draw: st.DrawFn, *, modes: tuple[str, ...] = ("ManifestWork",)) -> Fl
         cluster(each, region=draw(st.sampled_from(REGIONS)), tier=draw(st.sampled_from(("dev", "prod"))))
         for each in names
     ]
-    clusters = [_in_its_set(item) for item in clusters]
+    clusters = [_known_to_the_hub(item) for item in clusters]
     mode = draw(st.sampled_from(modes))
     scorers = [
         draw(_scorer(each, upstream=mode == "UpstreamController"))
         for each in draw(st.lists(DNS_LABELS, min_size=1, max_size=5, unique=True))
     ]
-    sources = [] if mode == "UpstreamController" else draw(_sources(scorers))
+    sources = [] if mode == "UpstreamController" else [*draw(_sources(scorers)), *draw(_central(scorers))]
     free = [item for item in scorers if _can_rank(item)]
     masked = [item for item in scorers if item not in free]
     documents: list[Object] = [*_sets(), *clusters, *scorers, *sources]
@@ -180,28 +188,53 @@ def fleets(draw: st.DrawFn, *, modes: tuple[str, ...] = ("ManifestWork",)) -> Fl
 @st.composite
 def _sources(draw: st.DrawFn, scorers: list[Object]) -> list[Object]:
     """At most one MetricSource, which some scorers name in place of their own source."""
-    asking = [item["spec"]["source"] for item in scorers if item["spec"]["source"]["type"] == "Prometheus"]
+    asking = [
+        item["spec"]["source"]
+        for item in scorers
+        if item["spec"]["source"]["type"] == "Prometheus" and not on_hub(item)
+    ]
     chosen = [source for source in asking if draw(st.booleans())]
+    of_dev = draw(st.sampled_from((None, "Prometheus", "Kubernetes", "OpenTelemetry")))
     for source in chosen:
         params = source["params"]
+        if of_dev == "Kubernetes":
+            params["query"] = draw(st.sampled_from(MEASURES))
         source.clear()
         source.update(ref="platform", params=params)
-    variants: list[Object] = [
-        {
-            "clusterSelector": {"matchLabels": {"tier": "dev"}},
-            "host": "https://thanos.monitoring.svc:9090",
-            "basicAuth": {"secretRef": {"name": draw(DNS_LABELS)}},
-            "headers": [{"name": "THANOS-TENANT", "value": draw(st.sampled_from(("a", "b c")))}],
-        },
-        {"host": "http://prometheus.monitoring.svc:9090"},
-    ]
-    item: Object = {
+    address = {
+        "host": "https://thanos.monitoring.svc:9090",
+        "basicAuth": {"secretRef": {"name": draw(DNS_LABELS)}},
+        "headers": [{"name": "THANOS-TENANT", "value": draw(st.sampled_from(("a", "b c")))}],
+    }
+    variants: list[Object] = [{"host": "http://prometheus.monitoring.svc:9090"}]
+    if of_dev is not None:
+        about = address if of_dev == "Prometheus" else {"type": of_dev}
+        variants.insert(0, {"clusterSelector": {"matchLabels": {"tier": "dev"}}, **about})
+    return [_metric_source("platform", variants)] if chosen else []
+
+
+@st.composite
+def _central(draw: st.DrawFn, scorers: list[Object]) -> list[Object]:
+    """At most one MetricSource for scorers on the hub."""
+    chosen = [item["spec"]["source"] for item in scorers if on_hub(item) and draw(st.booleans())]
+    for source in chosen:
+        kept = {field: source[field] for field in ("params", "clusterLabel")}
+        source.clear()
+        source.update(ref="central", **kept)
+    address = {
+        "host": "https://mimir.example.com/prometheus/api/v1/query_range",
+        "headers": [{"name": "X-Scope-OrgID", "value": "fleet"}],
+    }
+    return [_metric_source("central", [address])] if chosen else []
+
+
+def _metric_source(source: str, variants: list[Object]) -> Object:
+    return {
         "apiVersion": PRODUCT,
         "kind": "MetricSource",
-        "metadata": {"name": "platform"},
-        "spec": {"variants": variants[draw(st.integers(0, 1)) :]},
+        "metadata": {"name": source},
+        "spec": {"variants": variants},
     }
-    return [item] if chosen else []
 
 
 def names_meet(applications: Sequence[str], clusters: Sequence[str]) -> bool:
@@ -211,9 +244,19 @@ def names_meet(applications: Sequence[str], clusters: Sequence[str]) -> bool:
     )
 
 
-def _in_its_set(item: Object) -> Object:
-    labels = {**item["metadata"]["labels"], f"{OCM}/clusterset": item["metadata"]["labels"]["region"]}
-    return {**item, "metadata": {**item["metadata"], "labels": labels}}
+def _known_to_the_hub(item: Object) -> Object:
+    """With its cluster set, and with a label and a claim that only this cluster has."""
+    labels = {
+        **item["metadata"]["labels"],
+        f"{OCM}/clusterset": item["metadata"]["labels"]["region"],
+        "clusterID": f"id-{name(item)}",
+    }
+    claims = [{"name": "id.k8s.io", "value": f"claim of {name(item)}"}]
+    return {
+        **item,
+        "metadata": {**item["metadata"], "labels": labels},
+        "status": {"clusterClaims": claims},
+    }
 
 
 def _sets() -> list[Object]:
@@ -221,6 +264,17 @@ def _sets() -> list[Object]:
         {"apiVersion": f"{OCM}/v1beta2", "kind": "ManagedClusterSet", "metadata": {"name": region}}
         for region in REGIONS
     ]
+
+
+PROGRAMS: Object = {
+    "agent": {
+        "openTelemetry": {
+            "image": "quay.io/prometheus/prometheus:v3.13.0",
+            "collectorNamespaces": ["observability"],
+        }
+    },
+    "hubScorer": {"secrets": [HUB_SECRET]},
+}
 
 
 @st.composite
@@ -237,6 +291,7 @@ def _settings(draw: st.DrawFn, mode: str) -> Object:
             "allowedTokenHosts": ["scores.example.com"],
             "hubNamespace": draw(st.sampled_from(("open-cluster-management", "scoring"))),
             "delivery": {"mode": mode},
+            **({} if mode == "UpstreamController" else PROGRAMS),
             "output": {
                 "mode": draw(st.sampled_from(("Directory", "Branch"))),
                 "shards": draw(st.integers(1, 3)),
@@ -260,6 +315,8 @@ def _scorer(draw: st.DrawFn, each: str, *, upstream: bool) -> Object:
         source = {"type": "Prometheus", "host": "http://prometheus.monitoring.svc:9090", "params": params}
         if not upstream and draw(st.integers(0, 3)) == 0:
             source = {"type": "Kubernetes", "params": params | {"query": draw(st.sampled_from(MEASURES))}}
+        elif not upstream and draw(st.integers(0, 3)) == 0:
+            source = {"type": "OpenTelemetry", "params": params}
         elif draw(st.booleans()):
             source["auth"] = {"tokenSecretRef": {"name": draw(DNS_LABELS), "key": "token"}}
     scoring: dict[str, Any] = {"params": {"name": f"score_{each}", "interval": draw(st.integers(5, 900))}}
@@ -273,6 +330,7 @@ def _scorer(draw: st.DrawFn, each: str, *, upstream: bool) -> Object:
     draw(_optional(spec))
     if not upstream:
         draw(_extras(spec))
+        draw(_on_the_hub(spec))
         draw(_by_query(spec))
         draw(_default_score(spec))
     return {"apiVersion": DSF, "kind": "DynamicScorer", "metadata": {"name": each}, "spec": spec}
@@ -324,6 +382,26 @@ def _extras(draw: st.DrawFn, spec: dict[str, Any]) -> None:
             "serviceAccountToken": True,
             "caConfigMapRef": {"name": draw(DNS_LABELS), "key": "ca.crt"},
         }
+
+
+@st.composite
+def _on_the_hub(draw: st.DrawFn, spec: dict[str, Any]) -> None:
+    """Some scorers with a Prometheus run on the hub."""
+    source = spec["source"]
+    if source["type"] != "Prometheus" or draw(st.integers(0, 2)):
+        return
+    spec["runsOn"] = "Hub"
+    identities: tuple[Object, ...] = ({}, {"label": "clusterID"}, {"claim": "id.k8s.io"})
+    source["clusterLabel"] = {"name": "cluster", **draw(st.sampled_from(identities))}
+    source["params"]["query"] = draw(st.sampled_from(HUB_QUERIES))
+    spec["scoring"]["clustersPerRequest"] = draw(st.integers(1, 200))
+    if "auth" in source:
+        source["auth"] = {"tokenSecretRef": {"name": HUB_SECRET, "key": "token"}}
+
+
+def on_hub(item: Object) -> bool:
+    """Whether a scorer runs on the hub."""
+    return bool(item["spec"].get("runsOn") == "Hub")
 
 
 @st.composite
