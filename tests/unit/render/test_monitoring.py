@@ -55,6 +55,8 @@ def series(registry: CollectorRegistry) -> dict[str, frozenset[str]]:
     for collector in list(registry._collector_to_names):
         kind = getattr(collector, "_type", None)
         if kind is None:
+            for family in collector.collect():
+                found[family.name] = frozenset(family._labelnames)  # type: ignore[attr-defined]
             continue
         labels = frozenset(collector._labelnames)  # type: ignore[attr-defined]
         for suffix in TYPE_SUFFIX[kind]:
