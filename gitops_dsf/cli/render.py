@@ -17,8 +17,6 @@ RENDERED = "rendered"
 SHRINK_LIMIT = 0.2
 """The share of ManifestWorks that one render may drop without --allow-shrink (docs/generator.md#guards)."""
 
-BOOTSTRAP = "argocd"
-
 DESCRIPTION = """\
 Checks a fleet repository and renders it: CRDs, scorers, the agent add-on, one ManifestWork per cluster,
 Placements and ApplicationSets, one object per file. Only files that gitops-dsf wrote are ever changed or
@@ -123,6 +121,8 @@ def _stream(tree: "RenderedTree", part: str | None) -> int:
     """Prints manifests. Everything is rendered before the first byte is written, so that an error never
     leaves half a stream.
     """
+    from gitops_dsf.render.argocd import BOOTSTRAP
+
     directories = sorted({path.partition("/")[0] for path in tree.files if "/" in path})
     if part is not None and part not in directories:
         msg = f"there is no part {part!r}; this repository renders {', '.join(directories)}"
@@ -192,6 +192,7 @@ def _write(tree: "RenderedTree", out: Path, changes: "Changes", *, allow_shrink:
         return 1
     from gitops_dsf.cli.progress import Progress
     from gitops_dsf.output.write import write
+    from gitops_dsf.render.argocd import BOOTSTRAP
 
     with Progress(stream=sys.stderr) as progress:
         progress.stage("writing", len(changes.added) + len(changes.changed), "files")
@@ -202,6 +203,11 @@ def _write(tree: "RenderedTree", out: Path, changes: "Changes", *, allow_shrink:
     else:
         counts = f"{len(changes.added)} added, {len(changes.changed)} changed, {len(changes.removed)} removed"
         print(f"{out}: {len(tree.files)} files; {counts}")
+    if changes.owned and any(path.startswith(f"{BOOTSTRAP}/") for path in changes.stale):
+        print(
+            f"{out / BOOTSTRAP} changed, and Argo CD does not apply it: run kubectl apply --server-side -f"
+            f" {out / BOOTSTRAP}, because until then Argo CD refuses what its AppProjects do not allow"
+        )
     return 0
 
 

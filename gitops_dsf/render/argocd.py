@@ -26,6 +26,8 @@ from gitops_dsf.repository.model.repository import FleetRepository
 from gitops_dsf.schema import crds
 
 RENDERED = "rendered"
+BOOTSTRAP = "argocd"
+"""The directory that people apply."""
 WORKS = "works-"
 """Prefix of works directories."""
 

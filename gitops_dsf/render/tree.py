@@ -8,7 +8,7 @@ from gitops_dsf.canonicalyaml import emit
 from gitops_dsf.plan.build import shard_of
 from gitops_dsf.plan.types import ClusterWork, Plan
 from gitops_dsf.render.agent import file_stem
-from gitops_dsf.render.argocd import bootstrap
+from gitops_dsf.render.argocd import BOOTSTRAP, bootstrap
 from gitops_dsf.render.delivery import delivery
 from gitops_dsf.render.hubscorer import cluster_rights, hub_scorer
 from gitops_dsf.render.objects import Object
@@ -84,7 +84,7 @@ def shared_objects(plan: Plan) -> dict[str, Object]:
         *(placement.namespace for placement in plan.placements),
     }
     for item in bootstrap(repository, _directories(plan), further=sorted(further - {None, ""})):
-        _add(found, "argocd", item)
+        _add(found, BOOTSTRAP, item)
     return found
 
 

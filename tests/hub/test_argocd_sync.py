@@ -25,6 +25,7 @@ from tests.hub.controlplane.applications import (
 )
 from tests.hub.controlplane.argocd import ArgoCD
 from tests.hub.controlplane.gitserver import GitServer
+from tests.hub.controlplane.kubeconfig import ADMIN
 from tests.hub.controlplane.plane import ControlPlane
 from tests.hub.controlplane.waiting import hold_for, wait_for
 from tests.hub.scenario.fleet import APPLICATION as GUESTBOOK
@@ -396,12 +397,22 @@ def test_a_file_that_somebody_adds_is_refused(synced: Synced) -> None:
         assert "namespace argocd is not permitted in project 'gitops-dsf-works'" in refusal(
             synced, "gitops-dsf-works-00"
         )
+        wait_for(
+            lambda: "syncs nothing of Application gitops-dsf-platform: resource" in doctor(synced),
+            what="doctor says so",
+            seen=lambda: doctor(synced),
+        )
         assert synced.hub.find(CLUSTER_ROLE_BINDING, "admin") is None
         assert synced.hub.find(ROLE_BINDING, "admin", namespace="argocd") is None
     finally:
         for directory in places:
             (synced.fleet.root / f"rendered/{directory}/admin.yaml").unlink(missing_ok=True)
         synced.settled(synced.commit("Take it back"))
+
+
+def doctor(synced: Synced) -> str:
+    kubeconfig = str(synced.installation.plane.hub.kubeconfig(ADMIN))
+    return synced.fleet.run("doctor", "--context", "context", "--kubeconfig", kubeconfig).stdout
 
 
 def refusal(synced: Synced, name: str) -> str:

@@ -10,6 +10,7 @@ from gitops_dsf.hub.freshness import expired
 from gitops_dsf.hub.snapshot import Snapshot
 from gitops_dsf.views.preview.concerns import (
     Thresholds,
+    bootstrap_concerns,
     credential_concerns,
     data_concerns,
     filter_concerns,
@@ -94,6 +95,7 @@ def compare(
         *credential_concerns(base, head),
         *right_concerns(base, head),
         *receiver_concerns(base, head),
+        *bootstrap_concerns(base, head),
         *fleet_concerns(scorers, head, thresholds),
     ]
     if snapshot is None:

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from dsf_wire.measures import SOURCE_TYPE
 from gitops_dsf.hub.snapshot import Snapshot
 from gitops_dsf.hub.timestamp import age_text
+from gitops_dsf.render.argocd import BOOTSTRAP
 from gitops_dsf.simulator import Explanation, Outcome, Verdict, explain, simulate
 from gitops_dsf.views.preview.hub import hub_state
 from gitops_dsf.views.preview.passes import Pass
 from gitops_dsf.views.preview.scorers import ScorerChange, credentials_of
-from gitops_dsf.views.preview.version import FleetVersion
+from gitops_dsf.views.preview.version import FleetVersion, Object
 
 OLD_SECONDS = 3_600
 """Data is old after this many seconds, because scores are published every few minutes."""
@@ -111,6 +112,59 @@ def receiver_concerns(base: FleetVersion | None, head: FleetVersion) -> Iterator
     more = set(settings.collector_namespaces).difference(known.collector_namespaces if known else ())
     if more and running & before:
         yield f"pods of {_named(sorted(more))} may push OpenTelemetry metrics for the first time"
+
+
+def bootstrap_concerns(base: FleetVersion | None, head: FleetVersion) -> Iterator[str]:
+    """Warns if objects of rendered/argocd change, because people apply them. Until then Argo CD refuses what
+    its AppProjects do not allow.
+    """
+    if base is None:
+        return
+    before, after = _bootstrap(base), _bootstrap(head)
+    changed = sorted(key for key in after if before.get(key) != after[key])
+    if changed:
+        allowed = [text for key in changed for text in _newly_allowed(before.get(key), after[key])]
+        because = f"; until then Argo CD refuses {_named(allowed)}" if allowed else ""
+        yield (
+            f"{_joined(changed)} in rendered/argocd, which people apply: run kubectl apply --server-side -f"
+            f" rendered/argocd{because}"
+        )
+    if gone := sorted(before.keys() - after.keys()):
+        yield (
+            f"rendered/argocd no longer has {_joined(gone)}, which Argo CD leaves on the hub: delete it there"
+        )
+
+
+def _joined(keys: list[tuple[str, str]]) -> str:
+    """Kinds and names."""
+    return _named([" ".join(key) for key in keys])
+
+
+def _bootstrap(fleet: FleetVersion) -> dict[tuple[str, str], Object]:
+    """The objects of rendered/argocd by kind and name."""
+    return {
+        (item["kind"], item["metadata"]["name"]): item
+        for path, item in fleet.objects.items()
+        if path.startswith(f"{BOOTSTRAP}/")
+    }
+
+
+def _newly_allowed(before: Object | None, after: Object) -> list[str]:
+    """What an AppProject allows that it did not allow before."""
+    if after["kind"] != "AppProject":
+        return []
+    known, found = _allowed(before), _allowed(after)
+    return [text for text in found if text not in known]
+
+
+def _allowed(project: Object | None) -> list[str]:
+    spec = (project or {}).get("spec") or {}
+    kinds = [*(spec.get("clusterResourceWhitelist") or ()), *(spec.get("namespaceResourceWhitelist") or ())]
+    return [
+        *(f"repository {url}" for url in spec.get("sourceRepos") or ()),
+        *(f"namespace {one['namespace']} of {one['server']}" for one in spec.get("destinations") or ()),
+        *(" ".join((one["kind"], one.get("name", ""))).strip() for one in kinds),
+    ]
 
 
 def placement_concerns(found: Iterable[Pass], thresholds: Thresholds) -> Iterator[str]:

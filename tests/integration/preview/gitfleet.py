@@ -87,8 +87,7 @@ class GitFleet:
         self.path = top / folder if folder else top
         top.mkdir(parents=True, exist_ok=True)
         self.git("init", "--quiet", "--initial-branch=main")
-        settings = {"git": {"url": "https://git.example.com/fleet.git"}}
-        self.write("gitops-dsf.yaml", _product("FleetRepository", "fleet", settings))
+        self.write("gitops-dsf.yaml", settings())
         fleet = {
             "apiVersion": "cluster.open-cluster-management.io/v1beta2",
             "kind": "ManagedClusterSet",
@@ -123,8 +122,13 @@ class GitFleet:
         return self.git("rev-parse", "HEAD")
 
 
-def _product(kind: str, name: str, spec: Mapping[str, Any]) -> dict[str, Any]:
-    return {"apiVersion": "gitops-dsf.io/v1alpha1", "kind": kind, "metadata": {"name": name}, "spec": spec}
+def settings(**spec: Any) -> dict[str, Any]:
+    return {
+        "apiVersion": "gitops-dsf.io/v1alpha1",
+        "kind": "FleetRepository",
+        "metadata": {"name": "fleet"},
+        "spec": {"git": {"url": "https://git.example.com/fleet.git"}, **spec},
+    }
 
 
 def snapshot(

@@ -103,6 +103,24 @@ class TestCheck:
         assert content(fleet / "rendered") == before
 
 
+class TestBootstrap:
+    """rendered/argocd, which people apply."""
+
+    def test_a_change_is_announced_once(self, fleet: Path) -> None:
+        assert "kubectl" not in render(cwd=fleet).stdout
+        assert "kubectl" not in render(cwd=fleet).stdout
+        path = fleet / "gitops-dsf.yaml"
+        settings = yamlfast.load(path.read_text(encoding="utf-8"))
+        settings["spec"]["output"] = {"shards": 2}
+        path.write_text(fleets.text_of([settings]), encoding="utf-8")
+        (_, announced) = render(cwd=fleet).stdout.splitlines()
+        assert announced == (
+            "rendered/argocd changed, and Argo CD does not apply it: run kubectl apply --server-side -f"
+            " rendered/argocd, because until then Argo CD refuses what its AppProjects do not allow"
+        )
+        assert "kubectl" not in render(cwd=fleet).stdout
+
+
 class TestStdout:
     def test_a_part_is_the_objects_of_its_folder(self, fleet: Path) -> None:
         render(cwd=fleet)

@@ -5,7 +5,7 @@ objects that are not its own.
 from collections.abc import Iterator
 from typing import Final
 
-from gitops_dsf.views.doctor.facts import Facts, Source, counted, name_of, some
+from gitops_dsf.views.doctor.facts import Facts, Object, Source, counted, name_of, some
 from gitops_dsf.views.doctor.finding import Result, error, ok, unknown, warning
 from gitops_dsf.views.doctor.version import Version, versions_of
 
@@ -19,6 +19,10 @@ POLICY: Final = "applicationsetcontroller.policy"
 OVERRIDE: Final = "applicationsetcontroller.enable.policy.override"
 TRACKING: Final = "application.resourceTrackingMethod"
 HEALTH: Final = "resource.customizations.health"
+REFUSED: Final = "not permitted in project"
+"""What Argo CD says of an object that the AppProject does not allow
+(docs/contributing/argocd-behaviour.md#failed-syncs).
+"""
 KINDS: Final = (
     "addon.open-cluster-management.io_ManagedClusterAddOn",
     "cluster.open-cluster-management.io_Placement",
@@ -153,16 +157,16 @@ def delivery(facts: Facts) -> Iterator[Result]:
         return
     sound = True
     for item in items:
-        status = item.get("status") or {}
-        operation = status.get("operationState") or {}
-        problems = [
-            str(one.get("message"))
-            for one in status.get("conditions") or ()
-            if str(one.get("type", "")).endswith("Error")
-        ]
-        if operation.get("phase") in {"Failed", "Error"} or problems:
+        if refused := _refused(item):
             sound = False
-            reason = next(iter(problems), "") or str(operation.get("message") or operation.get("phase"))
+            fix = facts.command("apply", "--server-side", "-f", "rendered/argocd")
+            yield error(
+                f"Argo CD syncs nothing of Application {name_of(item)}: {some(refused)}; if the AppProject in"
+                " git allows it, apply that, and otherwise remove the object from git",
+                fix,
+            )
+        elif reason := _failure(item):
+            sound = False
             fix = facts.command("-n", facts.argocd_namespace, "describe", "application", name_of(item))
             yield error(f"Application {name_of(item)} cannot be synced: {reason}", fix)
     if sound:
@@ -175,3 +179,28 @@ def delivery(facts: Facts) -> Iterator[Result]:
             f"{counted(len(items), 'Application')} for the rendered tree, without errors"
             + (f"; not in sync at the moment: {some(waiting)}" if waiting else "")
         )
+
+
+def _refused(item: Object) -> list[str]:
+    """What Argo CD said of objects that the AppProject of an Application does not allow."""
+    result = _operation(item).get("syncResult") or {}
+    messages = (str(one.get("message")) for one in result.get("resources") or ())
+    return sorted({message for message in messages if REFUSED in message})
+
+
+def _failure(item: Object) -> str:
+    """Why the last sync of an Application failed, or why it cannot be compared; empty if neither is so."""
+    conditions = (item.get("status") or {}).get("conditions") or ()
+    for one in conditions:
+        if str(one.get("type", "")).endswith("Error"):
+            return str(one.get("message"))
+    operation = _operation(item)
+    phase = operation.get("phase")
+    # A failed sync that Argo CD tries again, as it does without end for rendered Applications, is Running.
+    if phase in {"Failed", "Error"} or (phase == "Running" and operation.get("retryCount")):
+        return str(operation.get("message") or phase)
+    return ""
+
+
+def _operation(item: Object) -> Object:
+    return (item.get("status") or {}).get("operationState") or {}

@@ -105,6 +105,13 @@ def tracked(method: str) -> Callable[[Object], None]:
     return lambda item: put(item, "data", "application.resourceTrackingMethod", value=method)
 
 
+def synced(**operation: Any) -> Facts:
+    """A hub with an Application whose last sync went so."""
+    return facts(
+        altered(Source.DELIVERY, lambda item: put(item, "status", "operationState", value=operation))
+    )
+
+
 def misplaced(**states: str) -> list[Object]:
     item = placement("guestbook", "cpu")
     item["status"] = conditions(**states)
@@ -519,13 +526,28 @@ WRONG: dict[str, tuple[str, str, str, Given]] = {
         "argocd-delivery",
         "error",
         "gitops-dsf-platform cannot be synced: boom",
-        lambda: facts(
-            altered(
-                Source.DELIVERY,
-                lambda item: put(
-                    item, "status", "operationState", value={"phase": "Failed", "message": "boom"}
-                ),
-            )
+        lambda: synced(phase="Failed", message="boom"),
+    ),
+    "a sync that fails again and again": (
+        "argocd-delivery",
+        "error",
+        "gitops-dsf-platform cannot be synced: boom. Retrying attempt #3 at 9:15AM.",
+        lambda: synced(phase="Running", retryCount=3, message="boom. Retrying attempt #3 at 9:15AM."),
+    ),
+    "an object that the project does not allow": (
+        "argocd-delivery",
+        "error",
+        "syncs nothing of Application gitops-dsf-platform: namespace later is not permitted in project 'dsf'",
+        lambda: synced(
+            phase="Running",
+            retryCount=1,
+            message="some tasks are not valid. Retrying attempt #1 at 9:15AM.",
+            syncResult={
+                "resources": [
+                    {"kind": "Placement", "message": "namespace later is not permitted in project 'dsf'"},
+                    {"kind": "ConfigMap", "message": "", "status": "SyncFailed"},
+                ]
+            },
         ),
     ),
     "a source that cannot be compared": (
