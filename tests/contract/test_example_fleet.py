@@ -4,6 +4,7 @@ masks and selectors say.
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,12 +22,13 @@ def rendered() -> Rendered:
     return produce(FLEET)
 
 
-def scores_on(rendered: Rendered, cluster: str) -> set[str]:
+def scores_on(rendered: Rendered, cluster: str) -> dict[str, dict[str, Any]]:
+    """What the agent of a cluster runs, by score name."""
     assert rendered.tree is not None
     path = next(path for path in rendered.tree.files if path.endswith(f"/{cluster}.manifestwork.yaml"))
     manifests = yamlfast.load(rendered.tree.read(path))["spec"]["workload"]["manifests"]
     config = next(item for item in manifests if item["kind"] == "ConfigMap")
-    return {summary["scoreName"] for summary in json.loads(config["data"]["summaries"])}
+    return {summary["scoreName"]: summary for summary in json.loads(config["data"]["summaries"])}
 
 
 def test_it_has_the_size_that_its_readme_says(rendered: Rendered) -> None:
@@ -58,4 +60,15 @@ def test_it_is_valid_with_strict_and_renders_to_a_fresh_tree(
     ],
 )
 def test_masks_and_selectors_decide_what_runs(rendered: Rendered, cluster: str, others: set[str]) -> None:
-    assert scores_on(rendered, cluster) == EVERYWHERE | others
+    assert scores_on(rendered, cluster).keys() == EVERYWHERE | others
+
+
+@pytest.mark.parametrize(
+    ("cluster", "endpoint"),
+    [
+        ("core-tokyo", "https://thanos-query-frontend.monitoring.svc:9090/api/v1/query"),
+        ("edge-prague", "http://prometheus-operated.monitoring.svc:9090/api/v1/query"),
+    ],
+)
+def test_one_scorer_asks_the_metrics_of_each_site(rendered: Rendered, cluster: str, endpoint: str) -> None:
+    assert scores_on(rendered, cluster)["memory-pressure"]["sourceEndpoint"] == endpoint
