@@ -221,10 +221,11 @@ def history(content: bytes) -> None:
         assert bool(np.isfinite(one.times).all())
         assert bool((np.diff(one.times) > 0).all())
     with suppress(RecursionError):
-        plain = None if packed else json.loads(content)
-        for row, one in zip(
-            plain["data"]["result"] if plain else (), answer.series, strict=plain is not None
-        ):
+        # Fields that are not read may hold anything, also bytes that are no UTF-8.
+        plain = {} if packed else json.loads(content.decode(errors="replace"))["data"]
+        rows = plain.get("result", [])
+        assert packed or len(rows) == len(answer.series)
+        for row, one in zip(rows, answer.series, strict=False):
             assert row["metric"] == one.labels
             _as_pairs(row.get("values", []), one)
 
