@@ -136,6 +136,7 @@ UNKNOWN_LIVE = _error("DSF158", "shadow of a scorer that does not exist")
 SHADOW_OF_SHADOW = _error("DSF159", "shadow of a shadow")
 SHADOW_ELSEWHERE = _error("DSF160", "shadow that cannot be compared with its live scorer")
 SHADOW_LOCK = _warning("DSF161", "lock of a shadow that would rename the live score")
+DEAD_ROLLOUT = _warning("DSF162", "rollout of an agent that no cluster takes part in")
 
 UNKNOWN_CLUSTER = _error("DSF201", "mask for an unknown cluster")
 UNKNOWN_SCORE = _error("DSF202", "mask for an unknown score")

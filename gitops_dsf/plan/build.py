@@ -120,7 +120,18 @@ def _addon_parts(agent: Agent, cluster: ManagedCluster, configuration: Configura
         receiver=configuration.receiver is not None,
         service_monitor=monitor is not None
         and (monitor.cluster_selector is None or monitor.cluster_selector.matches(cluster.metadata.labels)),
+        rollout=_rollout(agent, cluster),
     )
+
+
+def _rollout(agent: Agent, cluster: ManagedCluster) -> int | None:
+    """The first entry that selects the cluster. One with the image of all other clusters makes no
+    difference.
+    """
+    for index, entry in enumerate(agent.rollout):
+        if entry.cluster_selector.matches(cluster.metadata.labels):
+            return None if entry.image == agent.image else index
+    return None
 
 
 class _Summaries:

@@ -42,15 +42,22 @@ class Configuration:
     """The receiver beside the agent; None if no scorer asks it."""
 
 
-@dataclass(frozen=True, kw_only=True, order=True, slots=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class AddOnParts:
-    """What the add-on of a cluster installs besides the agent. Clusters that differ in it have different
-    AddOnTemplates.
+    """What the add-on of a cluster installs: which image of the agent, and what besides it. Clusters that
+    differ in it have different AddOnTemplates.
     """
 
     receiver: bool = False
     """Whether the receiver for OpenTelemetry metrics runs in the agent's pod."""
     service_monitor: bool = False
+    rollout: int | None = None
+    """Index of the entry of spec.agent.rollout whose image the cluster runs; None for spec.agent.image."""
+
+    @property
+    def order(self) -> tuple[bool, bool, int]:
+        """Sorts the parts of a fleet."""
+        return self.receiver, self.service_monitor, -1 if self.rollout is None else self.rollout
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

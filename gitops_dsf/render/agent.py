@@ -25,7 +25,7 @@ from gitops_dsf.render import receiver
 from gitops_dsf.render.containers import agent_container, agent_volumes, pod_security
 from gitops_dsf.render.objects import OPERATOR_API, Object, Wave, metadata
 from gitops_dsf.render.scraping import metrics_ingress, metrics_service
-from gitops_dsf.repository.model.repository import AgentServiceMonitor, FleetRepository, OpenTelemetry
+from gitops_dsf.repository.model.repository import Agent, AgentServiceMonitor, FleetRepository, OpenTelemetry
 
 HUB_ROLE = "gitops-dsf:agent"
 SUSPENDED_ROLE = "gitops-dsf-suspended-reader"
@@ -94,7 +94,11 @@ def template_of(parts: AddOnParts, repository: FleetRepository) -> str | None:
         return None
     suffixes = [
         suffix
-        for suffix, there in (("otlp", parts.receiver), ("servicemonitor", parts.service_monitor))
+        for suffix, there in (
+            ("otlp", parts.receiver),
+            ("servicemonitor", parts.service_monitor),
+            (f"rollout-{(parts.rollout or 0) + 1}", parts.rollout is not None),
+        )
         if there
     ]
     return "-".join((ADDON_NAME, *(suffixes or ["plain"])))
@@ -115,7 +119,7 @@ def addon(repository: FleetRepository, parts_in_use: Iterable[AddOnParts]) -> It
     template = f"{ADDON_NAME}-{digest}"
     namespace = repository.spec.hub_namespace
     yield _template(template, spec)
-    for parts in sorted(set(parts_in_use)):
+    for parts in sorted(set(parts_in_use), key=lambda item: item.order):
         name = template_of(parts, repository)
         if name is not None:
             yield _template(name, _template_spec(repository, parts))
@@ -187,7 +191,7 @@ def _template_spec(repository: FleetRepository, parts: AddOnParts) -> Object:
                         "kind": "ServiceAccount",
                         "metadata": metadata(name=ADDON_NAME, namespace=AGENT_NAMESPACE),
                     },
-                    _deployment(repository, receiving),
+                    _deployment(repository, receiving, image=_image(agent, parts)),
                     metrics_service(name=ADDON_NAME, namespace=AGENT_NAMESPACE, labels=LABELS),
                     _network_policy(receiving),
                     *([receiver.service()] if receiving is not None else []),
@@ -200,7 +204,11 @@ def _template_spec(repository: FleetRepository, parts: AddOnParts) -> Object:
     }
 
 
-def _deployment(repository: FleetRepository, receiving: OpenTelemetry | None) -> Object:
+def _image(agent: Agent, parts: AddOnParts) -> str:
+    return agent.image if parts.rollout is None else agent.rollout[parts.rollout].image
+
+
+def _deployment(repository: FleetRepository, receiving: OpenTelemetry | None, *, image: str) -> Object:
     agent = repository.spec.agent
     found: Object = {
         "apiVersion": "apps/v1",
@@ -219,7 +227,7 @@ def _deployment(repository: FleetRepository, receiving: OpenTelemetry | None) ->
                     "tolerations": agent.tolerations,
                     "terminationGracePeriodSeconds": 15,
                     "securityContext": pod_security(),
-                    "containers": [_container(repository)],
+                    "containers": [_container(repository, image)],
                     "volumes": agent_volumes(
                         {
                             "name": CONFIGMAP_NAME,
@@ -243,12 +251,13 @@ def _deployment(repository: FleetRepository, receiving: OpenTelemetry | None) ->
     return found
 
 
-def _container(repository: FleetRepository) -> Object:
-    return agent_container(
+def _container(repository: FleetRepository, image: str) -> Object:
+    found = agent_container(
         repository.spec.agent,
         name="agent",
         arguments=["--publish", "hub", "--hub-namespace", repository.spec.hub_namespace],
     )
+    return {**found, "image": image}
 
 
 def _service_monitor(settings: AgentServiceMonitor) -> Object:

@@ -100,6 +100,7 @@ PLACES: dict[str, str] = {
     "DSF159": "scorers/cpu-next.yaml:6:13",
     "DSF160": "scorers/cpu-next.yaml:7:3",
     "DSF161": "locks/cpu-forecast-next.yaml:9:15",
+    "DSF162": "gitops-dsf.yaml:11:9",
     "DSF201": "config/masks.yaml:7:20",
     "DSF202": "config/masks.yaml:8:18",
     "DSF203": "scorers/cpu.yaml:20:3",

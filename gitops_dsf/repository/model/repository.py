@@ -190,11 +190,24 @@ class AgentServiceMonitor(Authored):
     """
 
 
+class AgentRollout(Authored):
+    """Another image of the agent for some clusters."""
+
+    cluster_selector: LabelSelector
+    """Clusters that run this image, by labels of the inventory."""
+    image: Annotated[str, Field(pattern=IMAGE)]
+    """Container image, preferably pinned by digest."""
+
+
 class Agent(Authored):
     """The spoke agent's Deployment."""
 
     image: Annotated[str, Field(pattern=IMAGE)] = DEFAULT_IMAGE
     """Container image, preferably pinned by digest."""
+    rollout: list[AgentRollout] = []
+    """Images for clusters that try another version first. The first entry that selects a cluster counts;
+    clusters that none selects run spec.agent.image.
+    """
     image_pull_policy: Literal["Always", "IfNotPresent", "Never"] = "IfNotPresent"
     """Kubernetes image pull policy."""
     resources: Resources = Resources()

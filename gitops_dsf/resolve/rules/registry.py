@@ -99,6 +99,7 @@ RULES: Final[tuple[Rule, ...]] = (
     masks.masks_name_what_exists,
     selectors.scorer_selectors_find_clusters,
     selectors.service_monitors_find_clusters,
+    selectors.rollouts_find_clusters,
     masks.masks_are_written_once,
     target_clusters.scorers_run_somewhere,
     selectors.selectors_are_valid,

@@ -17,6 +17,7 @@ OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
 Place = tuple[str | int, ...]
 
 _MONITOR_SELECTOR: Place = ("spec", "agent", "serviceMonitor", "clusterSelector")
+_ROLLOUT: Place = ("spec", "agent", "rollout")
 
 
 def selectors_are_valid(context: Context) -> Iterator[Diagnostic]:
@@ -64,6 +65,33 @@ def service_monitors_find_clusters(context: Context) -> Iterator[Diagnostic]:
             "no cluster of the inventory has these labels: no cluster gets the ServiceMonitor",
             _closest(context, selector) or "correct the labels, or label the clusters",
         )
+
+
+def rollouts_find_clusters(context: Context) -> Iterator[Diagnostic]:
+    """An entry of spec.agent.rollout must select a cluster that no earlier entry selects."""
+    repository = context.declared.repository
+    if repository is None or not context.inventory.clusters or context.is_uncertain("ManagedCluster"):
+        return
+    taken: set[str] = set()
+    for index, entry in enumerate(repository.value.spec.agent.rollout):
+        place = (*_ROLLOUT, index, "clusterSelector")
+        if not is_certain(repository.document, *place):
+            return
+        selected = context.inventory.selected(entry.cluster_selector)
+        position = repository.document.key_at(place)
+        if not selected:
+            yield codes.MATCHES_NOTHING.at(
+                position,
+                f"no cluster of the inventory has these labels: no cluster runs {entry.image}",
+                _closest(context, entry.cluster_selector) or "correct the labels, or label the clusters",
+            )
+        elif selected <= taken:
+            yield codes.DEAD_ROLLOUT.at(
+                position,
+                f"earlier entries select all of its clusters: none runs {entry.image}",
+                "move it up, give it another clusterSelector, or remove it",
+            )
+        taken |= selected
 
 
 def is_certain(document: Document, *place: str | int) -> bool:
@@ -138,6 +166,8 @@ def _all_selectors(context: Context) -> Iterator[tuple[Document, Place]]:
     declared = context.declared
     if declared.repository is not None:
         yield declared.repository.document, _MONITOR_SELECTOR
+        for index in range(len(declared.repository.value.spec.agent.rollout)):
+            yield declared.repository.document, (*_ROLLOUT, index, "clusterSelector")
     for scorer in declared.scorers:
         yield scorer.document, ("spec", "clusterSelector")
     for source in declared.metric_sources:

@@ -1,7 +1,7 @@
 """The add-on of the agent: its templates, and which cluster gets which."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -116,3 +116,90 @@ def test_the_shared_objects_hold_every_template(tmp_path: Path) -> None:
     assert result.plan is not None
     kinds = [item["kind"] for item in shared_objects(result.plan).values()]
     assert kinds.count("AddOnTemplate") == 1
+
+
+class TestRollout:
+    NEXT = "registry.example.com/agent:2"
+    ENTRY: ClassVar = {"clusterSelector": {"matchLabels": {"operator": "yes"}}, "image": NEXT}
+
+    def images(self, found: dict[str, dict[str, Any]]) -> dict[str, str]:
+        """The agent's image in each template."""
+        return {
+            path.rpartition("/")[2]: item["spec"]["template"]["spec"]["containers"][0]["image"]
+            for path, manifests in templates(found).items()
+            for item in manifests
+            if item["kind"] == "Deployment"
+        }
+
+    def test_some_clusters_run_another_image(self, tmp_path: Path) -> None:
+        found = labelled(tmp_path, image="registry.example.com/agent:1", rollout=[self.ENTRY])
+        assert self.images(found) == {
+            f"addontemplate.{ADDON}.yaml": "registry.example.com/agent:1",
+            f"addontemplate.{ADDON}-rollout-1.yaml": self.NEXT,
+        }
+        (config,) = configs(found)["c1"] or ()
+        assert config["name"] == f"{ADDON}-rollout-1"
+        assert [cluster for cluster, each in configs(found).items() if each is None] == ["c0"]
+
+    def test_the_first_entry_that_selects_a_cluster_counts(self, tmp_path: Path) -> None:
+        everywhere = {
+            "clusterSelector": {"matchExpressions": [{"key": "none", "operator": "DoesNotExist"}]},
+            "image": "registry.example.com/agent:3",
+        }
+        found = labelled(tmp_path, rollout=[self.ENTRY, everywhere])
+        names = {cluster: each[0]["name"] for cluster, each in configs(found).items() if each}
+        assert names == {"c1": f"{ADDON}-rollout-1", "c0": f"{ADDON}-rollout-2"}
+
+    def test_the_image_of_all_others_makes_no_difference(self, tmp_path: Path) -> None:
+        """When a rollout is over, its image is that of all clusters, and the entry can go later."""
+        found = labelled(tmp_path, image=self.NEXT, rollout=[self.ENTRY])
+        assert set(configs(found).values()) == {None}
+        assert len(self.images(found)) == 1
+
+    def test_it_goes_together_with_other_parts(self, tmp_path: Path) -> None:
+        found = labelled(tmp_path, rollout=[self.ENTRY], serviceMonitor=OPERATED)
+        (config,) = configs(found)["c1"] or ()
+        assert config["name"] == f"{ADDON}-servicemonitor-rollout-1"
+        assert set(self.images(found)) == {
+            f"addontemplate.{ADDON}.yaml",
+            f"addontemplate.{ADDON}-servicemonitor-rollout-1.yaml",
+        }
+
+    @pytest.mark.parametrize(
+        ("rollout", "code", "place"),
+        [
+            ([{**ENTRY, "clusterSelector": {"matchLabels": {"operator": "no"}}}], "DSF203", (9, 7)),
+            ([{**ENTRY, "clusterSelector": {"matchLabels": {"operator": "no!"}}}], "DSF206", (11, 23)),
+            ([ENTRY, ENTRY], "DSF162", (13, 7)),
+        ],
+    )
+    def test_an_entry_without_clusters_is_a_finding(
+        self, tmp_path: Path, rollout: list[dict[str, Any]], code: str, place: tuple[int, int]
+    ) -> None:
+        assert self.findings(tmp_path, rollout=rollout) == {code: place}
+
+    def test_its_images_need_digests_too(self, tmp_path: Path) -> None:
+        digest = "@sha256:" + "0a" * 32
+        found = self.findings(
+            tmp_path, more={"requireImageDigests": True}, image=f"a{digest}", rollout=[self.ENTRY]
+        )
+        assert found == {"DSF157": (13, 16)}
+
+    def findings(
+        self, root: Path, *, more: dict[str, Any] | None = None, **agent: Any
+    ) -> dict[str, tuple[int, int]]:
+        settings = {
+            "apiVersion": PRODUCT,
+            "kind": "FleetRepository",
+            "metadata": {"name": "fleet"},
+            "spec": {
+                "agent": agent,
+                "git": {"url": "https://git.example.com/fleet.git"},
+                "reconciler": {"enabled": False},
+                **(more or {}),
+            },
+        }
+        cluster = fleets.cluster("c0", operator="yes")
+        sources = fleets.FleetSources(settings=settings, documents=(cluster, scorer("cpu")))
+        result = produce(fleets.write(root, sources))
+        return {item.code: (item.position.line, item.position.column) for item in result.diagnostics}
