@@ -3,15 +3,15 @@
 import argparse
 import asyncio
 import sys
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dsf_wire.rawscores import CLUSTER_LABEL, METRIC, SCORE_NAME_LABEL
 from gitops_dsf.cli.arguments import add_fleet_directory
 from gitops_dsf.cli.garbage import kept
-from gitops_dsf.cli.hubdata import add_source_arguments, moment, placement_key, read_fleet, read_hub_data
+from gitops_dsf.cli.hubdata import add_source_arguments, placement_key, read_fleet, read_hub_data
 from gitops_dsf.cli.jsontext import json_text
+from gitops_dsf.cli.timespan import add_span_arguments, span
 from gitops_dsf.errors import GitopsDsfError, UsageError
 from gitops_dsf.hub.flapping import WINDOW_SECONDS
 
@@ -72,10 +72,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=CLUSTER_LABEL,
         help=f"label of {METRIC} that names the cluster ({CLUSTER_LABEL})",
     )
-    span = parser.add_argument_group("which span of time")
-    span.add_argument("--days", metavar="N", type=float, help="up to --to (14)")
-    span.add_argument("--from", dest="start", metavar="TIME", type=moment, help="in place of --days")
-    span.add_argument("--to", dest="end", metavar="TIME", type=moment, help="now by default")
+    add_span_arguments(parser, days=DEFAULT_DAYS)
     parser.add_argument("--base", metavar="REV", help="compare with this revision, as diff does")
     parser.add_argument(
         "--placement",
@@ -114,7 +111,7 @@ def run(args: argparse.Namespace) -> int:
     from gitops_dsf.cli.progress import Progress
     from gitops_dsf.views.backtest.build import HistoryError
 
-    start, end = _span(args)
+    start, end = span(args)
     with Progress(stream=sys.stderr) as progress:
         try:
             builder = _builder(args, head, start=start, end=end)
@@ -134,19 +131,6 @@ def _require_numpy() -> None:
     except ModuleNotFoundError as error:
         msg = "numpy is not installed; a backtest needs: pip install 'gitops-dsf[backtest]'"
         raise GitopsDsfError(msg) from error
-
-
-def _span(args: argparse.Namespace) -> tuple[float, float]:
-    end = args.end.timestamp() if args.end is not None else time.time()
-    if args.start is not None and args.days is not None:
-        msg = "--from and --days are two starts; give one of them"
-        raise UsageError(msg)
-    days = DEFAULT_DAYS if args.days is None else args.days
-    start = args.start.timestamp() if args.start is not None else end - days * 86_400
-    if start >= end:
-        msg = "the span ends before it starts; write --from before --to, and --days above 0"
-        raise UsageError(msg)
-    return start, end
 
 
 def _builder(

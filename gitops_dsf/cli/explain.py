@@ -84,55 +84,9 @@ _UNRANKED = "it passes the filters; without scores its rank is unknown"
 
 
 def _text(explanation: "Explanation", data: "HubData") -> str:
-    head = f"{data.describe()}\n\n{explanation.placement}, cluster {explanation.cluster}: "
     if data.snapshot is None and explanation.rank is not None:
-        return f"{head}{_UNRANKED}\n"
-    text = f"{head}{'selected' if explanation.selected else 'not selected'}\n"
-    dropped = f"dropped by the filter {explanation.filter}: " if explanation.filter else ""
-    text += f"  {dropped}{explanation.reason}\n"
-    if explanation.contributions:
-        text += "\n" + _contributions(explanation)
-    return text + _what_would_flip(explanation)
+        where = f"{explanation.placement}, cluster {explanation.cluster}"
+        return f"{data.describe()}\n\n{where}: {_UNRANKED}\n"
+    from gitops_dsf.cli.explanation_text import explanation_text, what_would_flip
 
-
-def _contributions(explanation: "Explanation") -> str:
-    from gitops_dsf.cli.table import table
-
-    rows = [
-        [
-            part.name,
-            "-" if part.score is None else str(part.score),
-            f"x {part.weight}",
-            str(part.points),
-            part.note,
-        ]
-        for part in explanation.contributions
-    ]
-    rows.append(["sum", "", "", str(explanation.points), ""])
-    return table(["prioritizer", "score", "weight", "points", ""], rows, right={1, 2, 3})
-
-
-def _what_would_flip(explanation: "Explanation") -> str:
-    if explanation.filter is not None:
-        return (
-            "\n  what would have to change: the cluster, or what the filter asks for; a better score does not"
-            " help\n"
-        )
-    if explanation.margin is None:
-        return (
-            "\n  what would have to change: no score can flip this decision\n"
-            if explanation.rank is not None
-            else ""
-        )
-    points = f"{explanation.margin} point{'' if explanation.margin == 1 else 's'}"
-    verb = "lose" if explanation.selected else "gain"
-    text = (
-        f"\n  what would have to change: it must {verb} {points} against {explanation.rival}"
-        f" ({explanation.rival_points})\n"
-    )
-    if not explanation.flips:
-        return text + "    no score of this Placement has a weight, so none can do that\n"
-    nearest = explanation.nearest
-    for flip in explanation.flips:
-        text += f"    {flip}{'  <- the nearest' if flip is nearest else ''}\n"
-    return text
+    return f"{data.describe()}\n\n{explanation_text(explanation)}{what_would_flip(explanation)}"

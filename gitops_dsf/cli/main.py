@@ -67,6 +67,7 @@ VERBS: Final[dict[str, Verb]] = {
     ),
     "import": Verb("gitops_dsf.cli.import_", "write what a hub knows into clusters/, scorers/ and config/"),
     "init": Verb("gitops_dsf.cli.init", "create a fleet repository that is valid"),
+    "log": Verb("gitops_dsf.cli.log", "list past changes of decisions, from the journal"),
     "migrate": Verb("gitops_dsf.cli.migrate", "rewrite older spellings of scorers and masks in place"),
     "promote": Verb("gitops_dsf.cli.promote", "make a shadow live: the live scorer takes its definition"),
     "reconcile": Verb("gitops_dsf.cli.reconcile", "run the reconciler on the hub"),
@@ -77,6 +78,7 @@ VERBS: Final[dict[str, Verb]] = {
     "status": Verb("gitops_dsf.cli.status", "show scores, decisions and applications on a hub"),
     "sync": Verb("gitops_dsf.cli.sync", "update locks/ from the /config pages of scoring APIs"),
     "validate": Verb("gitops_dsf.cli.validate", "report every mistake of a fleet repository"),
+    "why": Verb("gitops_dsf.cli.why", "explain a past move of an application, from the journal"),
 }
 """Sorted by name. A verb must be listed here to exist."""
 

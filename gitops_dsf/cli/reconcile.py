@@ -81,7 +81,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="of a scorer's clusters, how many must have no fresh score before it is suspended (50)",
     )
     git = parser.add_argument_group("the fleet repository (without --git-url it only reports)")
-    git.add_argument("--git-url", metavar="URL", help="where proposals and the state branch are pushed to")
+    git.add_argument(
+        "--git-url", metavar="URL", help="where proposals, the state branch and the journal are pushed to"
+    )
     git.add_argument(
         "--git-branch",
         metavar="NAME",
@@ -158,6 +160,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="another namespace than Argo CD's whose decisions are in the snapshot; may be repeated",
     )
+    journal = parser.add_argument_group("journal")
+    journal.add_argument(
+        "--journal-branch",
+        metavar="NAME",
+        default="",
+        help="append a record of each changed decision to this branch",
+    )
+    journal.add_argument(
+        "--journal-interval",
+        metavar="SECONDS",
+        type=float,
+        default=300.0,
+        help="between two pushes of records (300)",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -190,7 +206,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _settings(args: argparse.Namespace) -> "Settings":
     from gitops_dsf.errors import UsageError
-    from gitops_dsf.reconciler.settings import Settings, StateSettings, SuspensionSettings
+    from gitops_dsf.reconciler.settings import JournalSettings, Settings, StateSettings, SuspensionSettings
 
     host, _, port = args.metrics_address.rpartition(":")
     if not port.isascii() or not port.isdigit() or int(port) > 65_535:
@@ -204,6 +220,9 @@ def _settings(args: argparse.Namespace) -> "Settings":
         raise UsageError(msg)
     if not 1 <= args.suspend_quorum <= 100 or not 10 <= args.state_interval <= 86_400:
         msg = "--suspend-quorum is 1 to 100 percent, --state-interval 10 to 86400 seconds"
+        raise UsageError(msg)
+    if not 10 <= args.journal_interval <= 86_400:
+        msg = "--journal-interval is 10 to 86400 seconds"
         raise UsageError(msg)
     return Settings(
         hub_namespace=args.hub_namespace,
@@ -221,6 +240,7 @@ def _settings(args: argparse.Namespace) -> "Settings":
             raw_scores_url=args.raw_scores,
             placement_namespaces=tuple(args.placement_namespace),
         ),
+        journal=JournalSettings(branch=args.journal_branch, interval=args.journal_interval),
     )
 
 
@@ -231,8 +251,10 @@ def _git(args: argparse.Namespace) -> "GitSettings | None":
     from gitops_dsf.reconciler.settings import GitSettings
 
     if not args.git_url:
-        if args.propose or args.state_branch:
-            msg = "--propose and --state-branch push to a repository: name it with --git-url"
+        if args.propose or args.state_branch or args.journal_branch:
+            msg = (
+                "--propose, --state-branch and --journal-branch push to a repository: name it with --git-url"
+            )
             raise UsageError(msg)
         return None
     if args.state_branch == args.git_branch:
@@ -240,6 +262,9 @@ def _git(args: argparse.Namespace) -> "GitSettings | None":
             f"--state-branch {args.state_branch} is the protected branch: its content would be replaced; name"
             " another one"
         )
+        raise UsageError(msg)
+    if args.journal_branch and args.journal_branch in {args.git_branch, args.state_branch}:
+        msg = f"--journal-branch {args.journal_branch} has another use already; name a branch of its own"
         raise UsageError(msg)
     return GitSettings(
         url=checked(args.git_url),

@@ -31,6 +31,10 @@ APPLICATION_LABEL: Final = "gitops-dsf.io/application"
 """On an Application: the ApplicationSet that was rendered for it."""
 STRATEGY_ANNOTATION: Final = "gitops-dsf.io/moves-strategy"
 TIMEOUT_ANNOTATION: Final = "gitops-dsf.io/moves-timeout-seconds"
+DELIVERY_APPLICATION: Final = "gitops-dsf-delivery"
+"""The Application of Argo CD that applies Placements and ApplicationSets."""
+JOURNAL_CONFIGMAP: Final = "gitops-dsf-journal"
+"""Records of the journal that are not on its branch yet, in the hub namespace."""
 MASKS_CONFIGMAP: Final = "gitops-dsf-masks"
 """ConfigMap in the hub namespace with the masks. With delivery.mode ManifestWork the DynamicScoringConfig
 stays in git, and without the masks a masked score would look like one that is missing.

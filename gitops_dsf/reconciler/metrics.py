@@ -6,6 +6,7 @@ from gitops_dsf.reconciler.events import EventMetrics
 from gitops_dsf.reconciler.freshness.metrics import FreshnessMetrics
 from gitops_dsf.reconciler.hub.decisions import DecisionMetrics
 from gitops_dsf.reconciler.hub.view import WatchMetrics
+from gitops_dsf.reconciler.journal.controller import JournalMetrics
 from gitops_dsf.reconciler.moves.report import MoveMetrics
 from gitops_dsf.reconciler.proposals.publisher import ProposalMetrics
 from gitops_dsf.reconciler.refresh.controller import RefreshMetrics
@@ -38,4 +39,5 @@ class Metrics:
         self.refresh = RefreshMetrics(registry)
         self.moves = MoveMetrics(registry)
         self.state = StateMetrics(registry)
+        self.journal = JournalMetrics(registry)
         self.proposals = ProposalMetrics(registry)

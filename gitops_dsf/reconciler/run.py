@@ -20,6 +20,7 @@ from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.hub.decisions import DecisionTracker
 from gitops_dsf.reconciler.hub.fence import Fence
 from gitops_dsf.reconciler.hub.view import HubView
+from gitops_dsf.reconciler.journal.controller import JournalController
 from gitops_dsf.reconciler.lease import Leadership, LeaseLost
 from gitops_dsf.reconciler.metrics import Metrics
 from gitops_dsf.reconciler.moves.controller import MoveController
@@ -188,17 +189,34 @@ def _controllers(
         ScoreGarbageCollector(api=api, view=view, metrics=metrics.scoregc, events=events),
         RefreshController(api=api, view=view, metrics=metrics.refresh, tracker=tracker),
         MoveController(api=api, view=view, metrics=metrics.moves, events=events, tracker=tracker),
-        *_git_controllers(api=api, view=view, settings=settings, metrics=metrics, events=events),
+        *_git_controllers(
+            api=api, view=view, settings=settings, metrics=metrics, events=events, tracker=tracker
+        ),
     )
 
 
 def _git_controllers(
-    *, api: HubApi, view: HubView, settings: Settings, metrics: Metrics, events: Events
+    *,
+    api: HubApi,
+    view: HubView,
+    settings: Settings,
+    metrics: Metrics,
+    events: Events,
+    tracker: DecisionTracker,
 ) -> Iterator[Controller]:
     """Controllers that need a git repository, when the settings ask for them."""
     if settings.git is not None and settings.state.branch:
         yield StateBranchController(
             api=api, view=view, git=settings.git, settings=settings.state, metrics=metrics.state
+        )
+    if settings.git is not None and settings.journal.branch:
+        yield JournalController(
+            api=api,
+            view=view,
+            git=settings.git,
+            settings=settings.journal,
+            metrics=metrics.journal,
+            tracker=tracker,
         )
     if settings.git is not None and settings.proposals.kinds:
         proposals, seconds = settings.proposals, settings.probe_timeout

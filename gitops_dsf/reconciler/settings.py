@@ -67,6 +67,16 @@ class StateSettings:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class JournalSettings:
+    """The journal of decisions."""
+
+    branch: str = ""
+    """Empty: nothing is recorded."""
+    interval: float = 300.0
+    """Seconds between two pushes, while there is something to push."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Settings:
     """Settings of the whole process."""
 
@@ -83,3 +93,4 @@ class Settings:
     """None: nothing is written to git."""
     proposals: ProposalSettings = ProposalSettings()
     state: StateSettings = StateSettings()
+    journal: JournalSettings = JournalSettings()

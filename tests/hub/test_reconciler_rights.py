@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from dsf_wire.constants import SUSPENDED_CONFIGMAP
-from gitops_dsf.hub.names import MASKS_CONFIGMAP
+from gitops_dsf.hub.names import JOURNAL_CONFIGMAP, MASKS_CONFIGMAP
 from gitops_dsf.render.reconciler import RIGHTS, Where, reconciler
 from gitops_dsf.render.reconciler.names import NAME
 from gitops_dsf.repository.model.repository import FleetRepository
@@ -541,14 +541,20 @@ class TestRefusedByPolicy:
             guarded.delete(SCORE, "theirs", namespace="cluster1")
         assert guarded.hub.find(SCORE, "theirs", namespace="cluster1")
 
-    @pytest.mark.parametrize(("kind", "only"), [(CONFIG_MAP, SUSPENDED_CONFIGMAP), (LEASE, NAME)])
+    @pytest.mark.parametrize(
+        ("kind", "only"),
+        [
+            (CONFIG_MAP, f"{HUB}/{SUSPENDED_CONFIGMAP} and {HUB}/{JOURNAL_CONFIGMAP}"),
+            (LEASE, f"{HUB}/{NAME}"),
+        ],
+    )
     @pytest.mark.parametrize("meta", [{"name": "other"}, {"generateName": "gitops-dsf-"}])
     def test_no_other_object_is_made(self, guarded: Guarded, kind: str, only: str, meta: Object) -> None:
         item = named(kind, "")
         item["metadata"] = {**meta, "namespace": HUB}
         with pytest.raises(
             ApiError,
-            match=f"403 Forbidden.*may write the {kind.rpartition('/')[2]} {HUB}/{only} and no other",
+            match=f"403 Forbidden.*may write the {kind.rpartition('/')[2]} {only} and no other",
         ):
             guarded.account.create(item)
 

@@ -102,6 +102,11 @@ class Clone:
         """Whether this commit is the newest that was fetched of a branch, and is still in the clone."""
         return commit in self._fetched.values()
 
+    async def paths(self, commit: str) -> frozenset[str]:
+        """Every path of a fetched commit, without its folders."""
+        async with self._lock:
+            return frozenset(await self._tree(commit))
+
     async def read(self, commit: str, wanted: Callable[[str], bool] = lambda _path: True) -> dict[str, bytes]:
         """Files of a fetched commit whose path is wanted, byte for byte; no submodules.
 

@@ -24,6 +24,8 @@ OURS: Final = {"fieldSelector": f"metadata.name={ADDON_NAME}"}
 """Selects the agent's ManagedClusterAddOns."""
 PLACEMENTS_PATH: Final = f"/apis/{SCORE_GROUP}/v1beta1/namespaces/{{}}/placements"
 DECISIONS_PATH: Final = f"/apis/{SCORE_GROUP}/v1beta1/namespaces/{{}}/placementdecisions"
+CLUSTER_SETS_PATH: Final = f"/apis/{SCORE_GROUP}/v1beta2/managedclustersets"
+BINDINGS_PATH: Final = f"/apis/{SCORE_GROUP}/v1beta2/namespaces/{{}}/managedclustersetbindings"
 SETS_PATH: Final = "/apis/argoproj.io/v1alpha1/namespaces/{}/applicationsets"
 APPLICATIONS_PATH: Final = "/apis/argoproj.io/v1alpha1/namespaces/{}/applications"
 

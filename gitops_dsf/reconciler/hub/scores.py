@@ -21,6 +21,8 @@ those of nodes and pods.
 """
 NAMES_LENGTH: Final = 1024
 """Characters of all of them together, up to which they are kept."""
+LOWEST_BYTE: Final = 128
+"""Added to a value, so that all values from -128 to 127 fit into a byte. The CRD allows -100 to 100."""
 NAMINGS: Final = 4096
 """Different sets of names that are kept; most clusters share one."""
 _NOTHING: Final[Mapping[str, "ScoreSummary"]] = MappingProxyType({})
@@ -37,10 +39,22 @@ class ScoreSummary(msgspec.Struct, frozen=True, gc=False):
     """Of items; None where there are more of them, or longer ones, than are kept."""
     on_hub: bool = False
     """Whether the hub scorer wrote it."""
+    values: bytes | None = None
+    """A byte for each of the names, in order of name: the value and LOWEST_BYTE. None where the names are not
+    kept, or a value is outside of what the CRD allows. Python shares all bytes objects of length 1.
+    """
 
     def has(self, dimension: str) -> bool:
         """Whether there is an item of this name, or the names are not known."""
         return bool(self.count) and (self.names is None or dimension in self.names)
+
+    def items(self) -> tuple[tuple[str, int], ...] | None:
+        """Names and values, in order of name; None if they are not kept."""
+        if self.names is None or self.values is None:
+            return None
+        return tuple(
+            (name, byte - LOWEST_BYTE) for name, byte in zip(sorted(self.names), self.values, strict=True)
+        )
 
 
 def score_summary(raw: msgspec.Raw) -> tuple[str, ScoreSummary]:
@@ -49,14 +63,22 @@ def score_summary(raw: msgspec.Raw) -> tuple[str, ScoreSummary]:
     status = item.status or ScoreStatus()
     until, scores = status.valid_until, status.scores or ()
     few = len(scores) <= NAMES and sum(len(each.name) for each in scores) <= NAMES_LENGTH
-    names = frozenset([each.name for each in scores]) if few else None
+    values = {each.name: each.value for each in scores} if few else None
     key = f"{item.metadata.namespace}/{item.metadata.name}"
     return key, ScoreSummary(
         valid_until=None if until is None else until.timestamp(),
         count=len(scores),
-        names=names,
+        names=None if values is None else frozenset(values),
         on_hub=item.metadata.on_hub,
+        values=None if values is None else _packed(values),
     )
+
+
+def _packed(values: Mapping[str, int]) -> bytes | None:
+    try:
+        return bytes(values[name] + LOWEST_BYTE for name in sorted(values))
+    except ValueError:
+        return None
 
 
 class ScoreTable(MutableMapping[str, ScoreSummary]):
@@ -90,7 +112,7 @@ class ScoreTable(MutableMapping[str, ScoreSummary]):
         self._size += cluster not in column
         names = self._naming(item.names)
         column[sys.intern(cluster)] = (
-            item if names is item.names else ScoreSummary(item.valid_until, item.count, names, item.on_hub)
+            item if names is item.names else msgspec.structs.replace(item, names=names)
         )
 
     def __delitem__(self, key: str) -> None:

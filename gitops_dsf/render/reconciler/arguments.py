@@ -37,6 +37,9 @@ def arguments(repository: FleetRepository, *, placement_namespaces: Sequence[str
     if settings.state.enabled:
         found += _state(settings.state)
         found += (f"--placement-namespace={name}" for name in placement_namespaces)
+    if settings.journal.enabled:
+        found.append(f"--journal-branch={settings.journal.branch}")
+        found += _unless_default("--journal-interval", settings.journal.interval_seconds, 300)
     return found
 
 

@@ -11,7 +11,12 @@ else.
 from collections.abc import Iterator, Sequence
 
 from dsf_wire.constants import AGENT_MANAGER, MANAGED_BY_LABEL, SCORE_GROUP, SCORE_PLURAL, SUSPENDED_CONFIGMAP
-from gitops_dsf.hub.names import APPLICATION_LABEL, APPLICATION_REFRESH_ANNOTATION, REFRESH_ANNOTATION
+from gitops_dsf.hub.names import (
+    APPLICATION_LABEL,
+    APPLICATION_REFRESH_ANNOTATION,
+    JOURNAL_CONFIGMAP,
+    REFRESH_ANNOTATION,
+)
 from gitops_dsf.render.accounts import requests_of
 from gitops_dsf.render.admission import Policy, in_force
 from gitops_dsf.render.objects import Object
@@ -72,8 +77,14 @@ def _policies(namespace: str) -> Sequence[Policy]:
                 ),
             ),
         ),
-        _one_name(namespace, "configmaps", group="", only=SUSPENDED_CONFIGMAP, kind="ConfigMap"),
-        _one_name(namespace, "leases", group="coordination.k8s.io", only=NAME, kind="Lease"),
+        _named(
+            namespace,
+            "configmaps",
+            group="",
+            names=(SUSPENDED_CONFIGMAP, JOURNAL_CONFIGMAP),
+            kind="ConfigMap",
+        ),
+        _named(namespace, "leases", group="coordination.k8s.io", names=(NAME,), kind="Lease"),
     )
 
 
@@ -132,7 +143,10 @@ def _one_annotation(
     )
 
 
-def _one_name(namespace: str, resource: str, *, group: str, only: str, kind: str) -> Policy:
+def _named(namespace: str, resource: str, *, group: str, names: Sequence[str], kind: str) -> Policy:
+    """Only objects of these names in one namespace may be written."""
+    listed = " || ".join(f'object.metadata.?name.orValue("") == "{name}"' for name in names)
+    allowed = " and ".join(f"{namespace}/{name}" for name in names)
     return Policy(
         name=resource,
         group=group,
@@ -140,8 +154,8 @@ def _one_name(namespace: str, resource: str, *, group: str, only: str, kind: str
         operations=("CREATE", "UPDATE"),
         validations=(
             (
-                f'request.namespace == "{namespace}" && object.metadata.?name.orValue("") == "{only}"',
-                f"the reconciler may write the {kind} {namespace}/{only} and no other",
+                f'request.namespace == "{namespace}" && {listed if len(names) == 1 else f"({listed})"}',
+                f"the reconciler may write the {kind} {allowed} and no other",
             ),
         ),
     )

@@ -144,6 +144,17 @@ class StateBranch(Authored):
     """
 
 
+class JournalBranch(Authored):
+    """A record of each changed decision: from where to where, and why. `gitops-dsf log` and `why` read it."""
+
+    enabled: bool = False
+    """Appends the records to a branch of the repository."""
+    branch: BranchName = "gitops-dsf-journal"
+    """Branch of the journal. The reconciler only appends to it, and never pushes with force."""
+    interval_seconds: Annotated[int, Field(ge=10, le=86_400)] = 300
+    """Seconds between two pushes; nothing is pushed when no decision changed."""
+
+
 class GitSecret(Authored):
     """A Secret in hubNamespace with credentials for pushing. It is mounted, and not read through the API."""
 
@@ -180,12 +191,14 @@ class Reconciler(Authored):
     """Changes that the reconciler proposes as commits, for people to review."""
     state: StateBranch = StateBranch()
     """The snapshot that previews read."""
+    journal: JournalBranch = JournalBranch()
+    """The record of changed decisions."""
     git_secret: GitSecret | None = None
-    """Credentials for pushing proposals and the snapshot. Without the Secret the reconciler
+    """Credentials for pushing proposals, the snapshot and the journal. Without the Secret the reconciler
     starts, too, but pushes nothing.
     """
 
     @property
     def uses_git(self) -> bool:
         """Whether anything is pushed."""
-        return bool(self.proposals.kinds) or self.state.enabled
+        return bool(self.proposals.kinds) or self.state.enabled or self.journal.enabled

@@ -322,6 +322,16 @@ class FleetRepositorySpec(Authored):
                 " replaced; name another"
             )
             raise FieldError(msg, "reconciler", "state", "branch")
+        if settings.journal.enabled and settings.journal.branch in {
+            git.target_revision,
+            self.output.branch,
+            *([settings.state.branch] if settings.state.enabled else []),
+        }:
+            msg = (
+                f"reconciler.journal.branch is {settings.journal.branch}, which has another use already: name"
+                " another branch"
+            )
+            raise FieldError(msg, "reconciler", "journal", "branch")
         if settings.uses_git and git.target_revision == "HEAD":
             msg = (
                 "git.targetRevision is HEAD, and the reconciler must know which branch it may never force:"

@@ -9,7 +9,8 @@ from gitops_dsf.repository.revision.git import Repository, RevisionError
 from gitops_dsf.repository.revision.tree import SUBMODULE, SYMLINK, contents, entries
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/+-]*")
-_SUFFIXES = (".yaml", ".yml", ".json")
+SUFFIXES = (".yaml", ".yml", ".json")
+"""Of the files that hold objects of a hub."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,13 +26,13 @@ class Branch:
         """The short commit ID, for people."""
         return self.commit[:10]
 
-    def contents(self) -> Iterator[tuple[str, bytes]]:
-        """Yields every YAML and JSON file with its path. Raises RevisionError."""
+    def contents(self, *, suffixes: tuple[str, ...] = SUFFIXES) -> Iterator[tuple[str, bytes]]:
+        """Yields every file with one of these suffixes, with its path. Raises RevisionError."""
         found = entries(self.repository, self.commit)
         requested = (
             entry
             for entry in found
-            if entry.mode not in {SYMLINK, SUBMODULE} and entry.path.endswith(_SUFFIXES)
+            if entry.mode not in {SYMLINK, SUBMODULE} and entry.path.endswith(suffixes)
         )
         return (
             (entry.path, content)

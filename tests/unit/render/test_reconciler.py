@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gitops_dsf.cli import reconcile
-from gitops_dsf.hub.names import SYNC_WAVE
+from gitops_dsf.hub.names import DELIVERY_APPLICATION, SYNC_WAVE
 from gitops_dsf.reconciler.lease import LEASE
 from gitops_dsf.reconciler.settings import Settings
 from gitops_dsf.render.containers import METRICS_PORT
@@ -45,6 +45,7 @@ EVERYTHING: dict[str, Any] = {
         "intervalSeconds": 600,
         "rawScoresURL": "https://thanos.example.com",
     },
+    "journal": {"enabled": True, "branch": "fleet-journal", "intervalSeconds": 120},
     "gitSecret": {"name": "fleet-push"},
 }
 GIT = {"url": "https://git.example.com/platform/fleet.git", "targetRevision": "trunk", "path": "fleets/eu"}
@@ -118,12 +119,26 @@ class TestArguments:
             600,
             "https://thanos.example.com",
         )
+        assert (settings.journal.branch, settings.journal.interval) == ("fleet-journal", 120)
+
+    def test_the_application_that_tells_the_live_commit_is_rendered(self, tmp_path: Path) -> None:
+        found = objects(rendered(tmp_path, scorer("cpu")))
+        applications = {
+            item["metadata"]["name"]: item for item in found.values() if item["kind"] == "Application"
+        }
+        path = applications[DELIVERY_APPLICATION]["spec"]["source"]["path"]
+        assert path.rpartition("/")[2] == "delivery"
 
     def test_what_holds_by_default_is_what_the_command_line_does_by_itself(self, tmp_path: Path) -> None:
         """With everything switched on and nothing else said, only what is needed is passed, and both sides
         mean the same.
         """
-        on = {"suspend": {"enabled": True}, "proposals": {"kinds": ["Locks"]}, "state": {"enabled": True}}
+        on = {
+            "suspend": {"enabled": True},
+            "proposals": {"kinds": ["Locks"]},
+            "state": {"enabled": True},
+            "journal": {"enabled": True},
+        }
         arguments = container(reconciler_of(tmp_path, reconciler=on))["args"]
         assert [argument.partition("=")[0] for argument in arguments[4:]] == [
             "--suspend",
@@ -131,6 +146,7 @@ class TestArguments:
             "--work-dir",
             "--propose",
             "--state-branch",
+            "--journal-branch",
         ]
         settings = settings_of(arguments)
         model = FleetRepository.model_validate(
@@ -146,6 +162,7 @@ class TestArguments:
         assert settings.proposals.max_open == model.reconciler.proposals.max_open
         assert settings.proposals.prefix == model.reconciler.proposals.branch_prefix
         assert settings.state.interval == model.reconciler.state.interval_seconds
+        assert settings.journal.interval == model.reconciler.journal.interval_seconds
         assert settings.git is not None
         assert settings.git.branch == model.git.target_revision
 
@@ -247,6 +264,11 @@ class TestSwitches:
             ({"proposals": {"branchPrefix": "a..b/"}}, "branchPrefix"),
             ({"state": {"branch": "-x"}}, "branch"),
             ({"state": {"enabled": True, "branch": "main"}}, "its content would be replaced"),
+            ({"journal": {"enabled": True, "branch": "main"}}, "has another use already"),
+            (
+                {"state": {"enabled": True}, "journal": {"enabled": True, "branch": "gitops-dsf-state"}},
+                "has another use already",
+            ),
             ({"proposals": {"kinds": ["Locks"], "forge": "GitHub"}}, "names no owner and repository"),
             ({"state": {"rawScoresURL": "https://user:token@thanos.example.com"}}, "rawScoresURL"),
         ],

@@ -55,7 +55,7 @@ def test_a_score_costs_little() -> None:
     table = ScoreTable()
     for number in range(2000):
         table[f"cluster-{number}/cpu"] = ScoreSummary(1_700_000_000.5 + number, 1, frozenset({"cpu"}))
-    assert sys.getsizeof(table.of("cpu")["cluster-7"]) <= 48
+    assert sys.getsizeof(table.of("cpu")["cluster-7"]) <= 56
 
 
 @pytest.mark.parametrize(
@@ -74,3 +74,37 @@ def test_long_names_are_not_kept_and_count_as_unknown(names: list[str], kept: bo
     assert summary.count == len(names)
     assert summary.names == (frozenset(names) if kept else None)
     assert summary.has("another") is not kept
+
+
+@pytest.mark.parametrize(
+    ("values", "kept"),
+    [
+        ({"b": 100, "a": -100}, (("a", -100), ("b", 100))),
+        ({"a": 128}, None),
+        ({"a": -129}, None),
+        ({}, ()),
+        ({f"n{number}": 1 for number in range(NAMES + 1)}, None),
+    ],
+)
+def test_values_are_kept_where_names_are(
+    values: dict[str, int], kept: tuple[tuple[str, int], ...] | None
+) -> None:
+    scores = [{"name": name, "value": value} for name, value in values.items()]
+    item = {"metadata": {"name": "cpu", "namespace": "c1"}, "status": {"scores": scores}}
+    _, summary = score_summary(msgspec.Raw(msgspec.json.encode(item)))
+    assert summary.items() == kept
+    table = ScoreTable()
+    table["c0/cpu"], table["c1/cpu"] = summary, summary
+    assert table.of("cpu")["c1"].items() == kept
+
+
+def test_the_value_of_the_only_item_needs_no_object_of_its_own() -> None:
+    first, second = (
+        score_summary(
+            msgspec.Raw(
+                b'{"metadata":{"name":"cpu","namespace":"c"},"status":{"scores":[{"name":"cpu","value":42}]}}'
+            )
+        )[1]
+        for _ in range(2)
+    )
+    assert first.values is second.values

@@ -175,9 +175,9 @@ def test_little_is_kept_of_each_object() -> None:
     }
     assert score_summary(raw(score)) == (
         "c1/cpu",
-        ScoreSummary(valid_until=1_700_000_000.0, count=2, names=frozenset("ab")),
+        ScoreSummary(valid_until=1_700_000_000.0, count=2, names=frozenset("ab"), values=bytes((129, 130))),
     )
-    empty = ScoreSummary(valid_until=None, count=0, names=frozenset())
+    empty = ScoreSummary(valid_until=None, count=0, names=frozenset(), values=b"")
     assert score_summary(raw({"metadata": {"name": "cpu", "namespace": "c1"}})) == ("c1/cpu", empty)
     many = {
         "metadata": {"name": "cpu", "namespace": "c1"},

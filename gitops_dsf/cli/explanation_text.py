@@ -1,0 +1,55 @@
+"""Formats an explanation as text."""
+
+from gitops_dsf.cli.table import table
+from gitops_dsf.simulator import Explanation
+
+
+def explanation_text(explanation: Explanation) -> str:
+    """Whether a cluster is selected, why, and what each prioritizer adds to its sum."""
+    selected = "selected" if explanation.selected else "not selected"
+    dropped = f"dropped by the filter {explanation.filter}: " if explanation.filter else ""
+    text = f"{explanation.placement}, cluster {explanation.cluster}: {selected}\n"
+    text += f"  {dropped}{explanation.reason}\n"
+    return f"{text}\n{_contributions(explanation)}" if explanation.contributions else text
+
+
+def _contributions(explanation: Explanation) -> str:
+    rows = [
+        [
+            part.name,
+            "-" if part.score is None else str(part.score),
+            f"x {part.weight}",
+            str(part.points),
+            part.note,
+        ]
+        for part in explanation.contributions
+    ]
+    rows.append(["sum", "", "", str(explanation.points), ""])
+    return table(["prioritizer", "score", "weight", "points", ""], rows, right={1, 2, 3})
+
+
+def what_would_flip(explanation: Explanation) -> str:
+    """What would have to change for the opposite decision."""
+    if explanation.filter is not None:
+        return (
+            "\n  what would have to change: the cluster, or what the filter asks for; a better score does not"
+            " help\n"
+        )
+    if explanation.margin is None:
+        return (
+            "\n  what would have to change: no score can flip this decision\n"
+            if explanation.rank is not None
+            else ""
+        )
+    points = f"{explanation.margin} point{'' if explanation.margin == 1 else 's'}"
+    verb = "lose" if explanation.selected else "gain"
+    text = (
+        f"\n  what would have to change: it must {verb} {points} against {explanation.rival}"
+        f" ({explanation.rival_points})\n"
+    )
+    if not explanation.flips:
+        return text + "    no score of this Placement has a weight, so none can do that\n"
+    nearest = explanation.nearest
+    for flip in explanation.flips:
+        text += f"    {flip}{'  <- the nearest' if flip is nearest else ''}\n"
+    return text

@@ -1,0 +1,111 @@
+"""Formats records of the journal as text."""
+
+from collections.abc import Iterable, Sequence
+from datetime import UTC
+
+from gitops_dsf.cli.explanation_text import explanation_text
+from gitops_dsf.cli.table import table
+from gitops_dsf.journal.record import Record, ScoreChange
+
+MOST_NAMED = 3
+MOST_SCORES = 20
+
+
+def log_text(records: Sequence[Record]) -> str:
+    """One line for each record."""
+    rows = []
+    for record in records:
+        change = _largest_change(record)
+        rows.append(
+            [
+                time_text(record),
+                record.placement,
+                _named(record.from_) if record.from_ is not None else "?",
+                _to(record),
+                "" if change is None else change_text(change),
+                record.commit[:10],
+            ]
+        )
+        if record.lost:
+            rows[-1][1] += f" ({record.lost} records before this one were lost)"
+    return table(["time (UTC)", "placement", "from", "to", "largest change of a score", "commit"], rows)
+
+
+def why_text(record: Record) -> str:
+    """One record with everything that it says."""
+    text = f"{time_text(record)} UTC: {record.placement} {_what(record)}\n"
+    if record.applications:
+        text += f"  ApplicationSet{'s' if len(record.applications) > 1 else ''}"
+        text += f" {', '.join(record.applications)}\n"
+    text += f"  live commit of the fleet repository: {record.commit or 'not known'}\n"
+    if record.lost:
+        text += f"  {record.lost} records before this one were lost, because the branch could not be pushed\n"
+    if record.doubt:
+        text += f"  note: {record.doubt}\n"
+    if record.compacted:
+        text += "  explanations and scores of this record were removed to save space\n"
+        return text
+    text += "\n" + _scores(record)
+    for each in record.clusters:
+        text += "\n" + explanation_text(each.explanation(record.placement))
+    return text
+
+
+def time_text(record: Record) -> str:
+    """`2026-06-01 03:12:07`, in UTC."""
+    return f"{record.time.astimezone(UTC):%Y-%m-%d %H:%M:%S}"
+
+
+def change_text(change: ScoreChange) -> str:
+    """`cpu on eu-1 80 -> 35`."""
+    return f"{_short(change.name)} on {change.cluster} {_value(change.before)} -> {_value(change.after)}"
+
+
+def _what(record: Record) -> str:
+    if record.kind == "Start":
+        return f"is decided for {_to(record)}; the decision before is not known"
+    if record.from_ is not None:
+        text = f"moved from {_named(record.from_)} to {_to(record)}"
+    else:
+        text = f"has {record.count} clusters now: {_named(record.left)} left, {_named(record.joined)} joined"
+    return (
+        f"{text}, while no reconciler looked; this is when it was found" if record.kind == "Later" else text
+    )
+
+
+def _to(record: Record) -> str:
+    return f"{record.count} clusters" if record.to is None else _named(record.to)
+
+
+def _named(clusters: Iterable[str]) -> str:
+    names = list(clusters)
+    if len(names) > MOST_NAMED:
+        return f"{', '.join(names[:MOST_NAMED])} and {len(names) - MOST_NAMED} more"
+    return ", ".join(names) or "no cluster"
+
+
+def _scores(record: Record) -> str:
+    if not record.scores:
+        return "  no score changed since the record before\n"
+    shown = record.scores[:MOST_SCORES]
+    rows = [[_short(each.name), each.cluster, _value(each.before), _value(each.after)] for each in shown]
+    text = table(["score", "cluster", "before", "now"], rows, right={2, 3})
+    more = len(record.scores) - len(shown) + record.more_scores
+    return f"{text}  and {more} more scores\n" if more else text
+
+
+def _largest_change(record: Record) -> ScoreChange | None:
+    """The largest change of a score of a cluster that left or joined, if values before are known."""
+    moved = {*record.left, *record.joined}
+    known = [each for each in record.scores if each.cluster in moved and each.before is not None]
+    return max(known, key=lambda each: abs((each.after or 0) - (each.before or 0)), default=None)
+
+
+def _short(name: str) -> str:
+    """`AddOn/cpu/cpu` as `cpu`, `AddOn/node/memory` as `node/memory`."""
+    resource, _, item = name.removeprefix("AddOn/").partition("/")
+    return resource if item in {"", resource} else f"{resource}/{item}"
+
+
+def _value(value: int | None) -> str:
+    return "none" if value is None else str(value)

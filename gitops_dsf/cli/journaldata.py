@@ -1,0 +1,75 @@
+"""The options that name a journal, for all verbs that read one."""
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gitops_dsf.cli.arguments import add_fleet_directory
+from gitops_dsf.errors import UsageError
+
+if TYPE_CHECKING:
+    from gitops_dsf.journal.lines import Read
+
+BRANCH = "gitops-dsf-journal"
+
+
+def add_journal_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds DIR, --journal-branch and --journal."""
+    add_fleet_directory(parser)
+    sources = parser.add_argument_group("where the journal is").add_mutually_exclusive_group()
+    sources.add_argument(
+        "--journal-branch",
+        metavar="BRANCH",
+        default=BRANCH,
+        help=f"branch of the git repository in DIR, fetched before ({BRANCH})",
+    )
+    sources.add_argument(
+        "--journal", metavar="PATH", type=Path, help="a file of the journal, or a folder with its files"
+    )
+
+
+def read_journal(args: argparse.Namespace) -> "Read":
+    """Reads the journal, and says on standard error which lines it skipped. Raises UsageError."""
+    from gitops_dsf.journal.lines import read
+
+    files, origin = (
+        (journal_files(args.journal), str(args.journal)) if args.journal is not None else _branch_files(args)
+    )
+    found = read(files)
+    for bad in found.bad:
+        print(f"{origin}: {bad}; it is skipped", file=sys.stderr)
+    return found
+
+
+def journal_files(path: Path) -> dict[str, bytes]:
+    """The files of a folder that belong to a journal, or the file itself. Raises UsageError."""
+    from gitops_dsf.journal.lines import FILE
+
+    try:
+        if not path.is_dir():
+            return {path.name: path.read_bytes()}
+        return {each.name: each.read_bytes() for each in sorted(path.iterdir()) if FILE.fullmatch(each.name)}
+    except OSError as error:
+        msg = (
+            f"cannot read the journal {path}: {error.strerror}; write a folder with files like 2026-06.jsonl"
+        )
+        raise UsageError(msg) from error
+
+
+def _branch_files(args: argparse.Namespace) -> tuple[dict[str, bytes], str]:
+    from gitops_dsf.journal.lines import FILE
+    from gitops_dsf.repository.revision import find_branch
+
+    name = args.journal_branch
+    branch = find_branch(args.directory, name)
+    if branch is None:
+        msg = (
+            f"there is no branch {name} in this clone; fetch it with git fetch origin"
+            f" +refs/heads/{name}:refs/remotes/origin/{name}, or name the journal with --journal. The"
+            " reconciler writes it if spec.reconciler.journal.enabled is true"
+        )
+        raise UsageError(msg)
+    contents = branch.contents(suffixes=(".jsonl",))
+    files = {path: content for path, content in contents if FILE.fullmatch(path)}
+    return files, f"branch {branch.name} at {branch.short}"

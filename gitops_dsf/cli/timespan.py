@@ -1,0 +1,32 @@
+"""The options that name a span of time, for all verbs that need one."""
+
+import argparse
+import time
+
+from gitops_dsf.cli.hubdata import moment
+from gitops_dsf.errors import UsageError
+
+DAY_SECONDS = 86_400
+
+
+def add_span_arguments(parser: argparse.ArgumentParser, *, days: float) -> None:
+    """Adds --days, --from and --to. `days` is the default."""
+    group = parser.add_argument_group("which span of time")
+    group.add_argument("--days", metavar="N", type=float, help=f"up to --to ({days:g})")
+    group.add_argument("--from", dest="start", metavar="TIME", type=moment, help="in place of --days")
+    group.add_argument("--to", dest="end", metavar="TIME", type=moment, help="now by default")
+    parser.set_defaults(default_days=days)
+
+
+def span(args: argparse.Namespace) -> tuple[float, float]:
+    """The span in Unix seconds. Raises UsageError."""
+    end = args.end.timestamp() if args.end is not None else time.time()
+    if args.start is not None and args.days is not None:
+        msg = "--from and --days are two starts; give one of them"
+        raise UsageError(msg)
+    days = args.default_days if args.days is None else args.days
+    start = args.start.timestamp() if args.start is not None else end - days * DAY_SECONDS
+    if start >= end:
+        msg = "the span ends before it starts; write --from before --to, and --days above 0"
+        raise UsageError(msg)
+    return start, end

@@ -1,0 +1,93 @@
+"""Records as JSON lines: one line for each record, one file for each month of the records' times."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC
+from typing import Final
+
+import msgspec
+
+from gitops_dsf.journal.record import Record
+
+FILE: Final = re.compile(r"[0-9]{4}-(0[1-9]|1[0-2])\.jsonl")
+"""The name of a month's file."""
+LINE_BYTES: Final = 256 << 10
+"""A longer line is no record. The largest one that the reconciler writes has about 64 KiB."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BadLine:
+    """A line that is not a record. Readers skip it."""
+
+    file: str
+    line: int
+    """From 1."""
+    problem: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}: {self.problem}"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Read:
+    """What the files of a journal hold, in the order of files and lines."""
+
+    records: tuple[Record, ...]
+    bad: tuple[BadLine, ...]
+
+
+def file_of(record: Record) -> str:
+    """The file that a record belongs to."""
+    return f"{record.time.astimezone(UTC):%Y-%m}.jsonl"
+
+
+def encode(record: Record) -> bytes:
+    """One line, with its line break."""
+    return msgspec.json.encode(record) + b"\n"
+
+
+def read(files: Mapping[str, bytes]) -> Read:
+    """Reads files by name, in order of name. A record that appears twice is read once. Unknown keys of a
+    record are ignored.
+    """
+    found: dict[str, Record] = {}
+    bad: list[BadLine] = []
+    for name in sorted(files):
+        for number, line in enumerate(files[name].split(b"\n"), 1):
+            if not line.strip():
+                continue
+            record = _decoded(line)
+            if isinstance(record, Record):
+                found.setdefault(record.id, record)
+            else:
+                bad.append(BadLine(file=name, line=number, problem=record))
+    return Read(records=tuple(found.values()), bad=tuple(bad))
+
+
+def _decoded(line: bytes) -> Record | str:
+    """The record, or what is wrong with the line."""
+    if len(line) > LINE_BYTES:
+        return f"this line has {len(line)} bytes, and a record has at most {LINE_BYTES}"
+    try:
+        return msgspec.json.decode(line, type=Record)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        return f"this line is not a record: {error}"
+
+
+def appended(files: Mapping[str, bytes], records: Iterable[Record]) -> dict[str, bytes]:
+    """The files that change when these records are added. A record whose id is there already is not added
+    again.
+    """
+    known = {record.id for record in read(files).records}
+    changed: dict[str, bytes] = {}
+    for record in records:
+        if record.id in known:
+            continue
+        known.add(record.id)
+        name = file_of(record)
+        content = changed.get(name, files.get(name, b""))
+        # A last line without its line break was cut off, or edited by hand. It must not swallow a record.
+        separator = b"" if not content or content.endswith(b"\n") else b"\n"
+        changed[name] = content + separator + encode(record)
+    return changed

@@ -1,0 +1,201 @@
+"""A record of the journal: one change of a decision, and why OCM decided so."""
+
+import hashlib
+from collections.abc import Collection, Sequence
+from datetime import datetime
+from typing import Final, Literal
+
+import msgspec
+from msgspec import Struct
+
+from gitops_dsf.hub.metadata import Timestamp
+from gitops_dsf.simulator.explanation import Contribution, Explanation
+
+Kind = Literal["Change", "Later", "Start"]
+"""Change: seen when it happened. Later: it happened while no reconciler looked, so the time is when it was
+found. Start: the first record of a Placement; the decision before it is not known.
+"""
+MOST_NAMED: Final = 100
+"""Clusters that a record names in each list. A larger decision is recorded by what left and joined."""
+MOST_EXPLAINED: Final = 20
+"""Clusters that a record explains."""
+MOST_SCORES: Final = 200
+"""Scores that a record holds."""
+
+DETAILS: Final = frozenset({"clusters", "scores", "moreScores", "doubt"})
+"""Keys of a record that compaction removes."""
+
+
+class Term(Struct, frozen=True, rename="camel", omit_defaults=True):
+    """What one prioritizer adds to the sum of a cluster."""
+
+    name: str
+    weight: int
+    score: int | None = None
+    note: str = ""
+
+
+class ClusterReason(Struct, frozen=True, rename="camel", omit_defaults=True):
+    """Why a cluster is in the new decision or not, as the simulator explains it."""
+
+    cluster: str
+    selected: bool
+    reason: str
+    filter: str | None = None
+    rank: int | None = None
+    total: int | None = None
+    points: int | None = None
+    terms: tuple[Term, ...] = ()
+    rival: str | None = None
+    rival_points: int | None = None
+    margin: int | None = None
+
+    def explanation(self, placement: str) -> Explanation:
+        """The simulator's explanation again, for views that show one. It has no flips."""
+        return Explanation(
+            placement=placement,
+            cluster=self.cluster,
+            selected=self.selected,
+            reason=self.reason,
+            filter=self.filter,
+            rank=self.rank,
+            total=self.total,
+            points=self.points,
+            contributions=tuple(
+                Contribution(term.name, term.weight, term.score, term.note) for term in self.terms
+            ),
+            rival=self.rival,
+            rival_points=self.rival_points,
+            margin=self.margin,
+        )
+
+
+class ScoreChange(Struct, frozen=True, rename="camel", omit_defaults=True):
+    """A score that is another one than at the record before."""
+
+    name: str
+    """As a prioritizer names it: `AddOn/resource/item`."""
+    cluster: str
+    before: int | None = None
+    """None: there was none that counted, or it is not known."""
+    after: int | None = None
+    """None: there is none that counts."""
+
+
+class Record(
+    Struct,
+    frozen=True,
+    kw_only=True,
+    rename={"from_": "from", "more_scores": "moreScores"},
+    omit_defaults=True,
+):
+    """One change of the decision of one Placement. Clusters are in order of name.
+
+    A record that was written is never changed: its id stays, so it can be told from others wherever it is.
+    """
+
+    id: str
+    number: int
+    """Counts the records of a Placement from 1. It orders them when clocks do not."""
+    time: Timestamp
+    kind: Kind = "Change"
+    placement: str
+    """namespace/name."""
+    uid: str = ""
+    applications: tuple[str, ...] = ()
+    """The ApplicationSets that follow the Placement."""
+    from_: tuple[str, ...] | None = None
+    """The decision before; None if it is not known, or has more clusters than a record names."""
+    left: tuple[str, ...] = ()
+    joined: tuple[str, ...] = ()
+    to: tuple[str, ...] | None = None
+    """The new decision; None if it has more clusters than a record names."""
+    count: int = 0
+    """Clusters of the new decision."""
+    before: int = 0
+    """Clusters of the decision before."""
+    more: int = 0
+    """Clusters that left or joined and are not named, because there are too many."""
+    clusters: tuple[ClusterReason, ...] = ()
+    """Clusters that left or joined."""
+    doubt: str = ""
+    """Why the explanations may not be OCM's reasons; empty if the simulator came to the same decision."""
+    scores: tuple[ScoreChange, ...] = ()
+    more_scores: int = 0
+    """Changed scores that are left out, because there are too many."""
+    commit: str = ""
+    """The commit of the fleet repository that Argo CD had applied; empty if that is not known."""
+    lost: int = 0
+    """Records that were dropped before this one, because the buffer on the hub was full."""
+    compacted: bool = False
+    """Whether explanations and scores were removed to save space."""
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Namespace and name of the Placement."""
+        namespace, _, name = self.placement.partition("/")
+        return namespace, name
+
+
+def new_record(
+    *,
+    placement: str,
+    number: int,
+    time: datetime,
+    kind: Kind,
+    before: Collection[str] | None,
+    after: Collection[str],
+    uid: str = "",
+    applications: Sequence[str] = (),
+) -> Record:
+    """A record without explanations and scores. `before` is None if that decision is not known."""
+    old = set() if before is None else set(before)
+    left, joined = ((), ()) if before is None else (sorted(old - {*after}), sorted({*after} - old))
+    named = (tuple(left[:MOST_NAMED]), tuple(joined[:MOST_NAMED]))
+    to = tuple(sorted(after))
+    # Milliseconds tell quick changes apart, and people can still read them.
+    time = time.replace(microsecond=time.microsecond // 1000 * 1000)
+    content = msgspec.json.encode((placement, uid, number, time, kind, left, joined, to))
+    return Record(
+        id=hashlib.sha256(content).hexdigest()[:16],
+        number=number,
+        time=time,
+        kind=kind,
+        placement=placement,
+        uid=uid,
+        applications=tuple(applications),
+        from_=None if before is None or len(old) > MOST_NAMED else tuple(sorted(old)),
+        left=named[0],
+        joined=named[1],
+        to=to if len(to) <= MOST_NAMED else None,
+        count=len(to),
+        before=len(old),
+        more=len(left) + len(joined) - len(named[0]) - len(named[1]),
+    )
+
+
+def without_details(record: Record) -> Record:
+    """The record without explanations and scores."""
+    if not record.clusters and not record.scores:
+        return record
+    return msgspec.structs.replace(record, clusters=(), scores=(), more_scores=0, doubt="", compacted=True)
+
+
+def reason_of(explanation: Explanation) -> ClusterReason:
+    """The kept part of an explanation."""
+    return ClusterReason(
+        cluster=explanation.cluster,
+        selected=explanation.selected,
+        reason=explanation.reason,
+        filter=explanation.filter,
+        rank=explanation.rank,
+        total=explanation.total,
+        points=explanation.points,
+        terms=tuple(
+            Term(name=each.name, weight=each.weight, score=each.score, note=each.note)
+            for each in explanation.contributions
+        ),
+        rival=explanation.rival,
+        rival_points=explanation.rival_points,
+        margin=explanation.margin,
+    )

@@ -1,0 +1,66 @@
+"""The records of each Placement, in order, whatever the clocks said."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from gitops_dsf.hub.flapping import Change
+from gitops_dsf.journal.record import Record
+
+Values = Mapping[tuple[str, str], int]
+"""Scores that count, by name of the prioritizer and cluster. One that is not in it counts as 0."""
+
+
+def by_placement(records: Iterable[Record]) -> dict[str, list[Record]]:
+    """The records of each Placement, in order of number. Records of the same number keep their order."""
+    found: dict[str, list[Record]] = {}
+    for record in records:
+        found.setdefault(record.placement, []).append(record)
+    return {placement: sorted(each, key=lambda item: item.number) for placement, each in found.items()}
+
+
+def in_order(records: Iterable[Record]) -> list[Record]:
+    """All records by time, and those of one Placement by number."""
+    placed = [
+        (at, record)
+        for each in by_placement(records).values()
+        for at, record in zip(times(each), each, strict=True)
+    ]
+    return [record for _, record in sorted(placed, key=lambda item: item[0])]
+
+
+def times(records: Sequence[Record]) -> list[float]:
+    """The time of each record of one Placement in Unix seconds, never earlier than that of the record before.
+    A clock that went back makes two changes simultaneous, and does not swap them.
+    """
+    found: list[float] = []
+    for record in records:
+        at = record.time.timestamp()
+        found.append(max(at, found[-1]) if found else at)
+    return found
+
+
+def changes(records: Sequence[Record]) -> tuple[Change, ...]:
+    """The changes of the decision of one Placement, without its first record."""
+    return tuple(
+        Change(at=at, left=record.left, joined=record.joined)
+        for at, record in zip(times(records), records, strict=True)
+        if record.left or record.joined
+    )
+
+
+def values_at(records: Iterable[Record]) -> Iterator[Values]:
+    """After each record of one Placement, the scores that the records up to it tell."""
+    known: dict[tuple[str, str], int] = {}
+    for record in records:
+        for score in record.scores:
+            if score.after is None:
+                known.pop((score.name, score.cluster), None)
+            else:
+                known[score.name, score.cluster] = score.after
+        yield dict(known)
+
+
+def matches(record: Record, name: str) -> bool:
+    """Whether a record is about an application: `name` is an ApplicationSet, or a Placement with or without
+    its namespace.
+    """
+    return name in {record.placement, record.key[1], *record.applications}

@@ -1,0 +1,10 @@
+"""The journal: each change of a decision becomes a record on a branch (docs/journal.md).
+
+facts        what the hub holds when a decision changed: Placement, clusters, sets, scores, commit
+explaining   a record with the simulator's explanations and the changed scores
+observing    which decisions differ from the last record
+buffer       records that are not on the branch yet, in a ConfigMap
+branch       the branch of the git server: records are appended, and nothing is overwritten
+flapping     applications that move back and forth: metrics, Events, and what conditions say
+controller   the control loop, with its metrics
+"""

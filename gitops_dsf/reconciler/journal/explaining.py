@@ -1,0 +1,115 @@
+"""Fills a record: the simulator's explanations, the scores that changed, and the live commit. Pure."""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Final
+
+import msgspec
+
+from gitops_dsf.hub.decisions import decision_of
+from gitops_dsf.hub.freshness import expired
+from gitops_dsf.journal.record import MOST_EXPLAINED, MOST_SCORES, Record, ScoreChange, reason_of
+from gitops_dsf.reconciler.journal.facts import Facts
+from gitops_dsf.simulator import Outcome, Verdict, explain, simulate_placement
+
+MOST_FOLLOWED: Final = 64
+"""Clusters of a Placement whose scores are followed from record to record: those that left, joined or are
+decided, and the best others.
+"""
+
+Values = Mapping[tuple[str, str], int]
+"""Scores that count, by name of the prioritizer and cluster."""
+
+
+def filled(
+    record: Record, *, before: Collection[str] | None, after: Collection[str], facts: Facts, known: Values
+) -> tuple[Record, Values]:
+    """The record with its details, and the scores that the next one is compared with.
+
+    `known` are the scores at the record before; empty if they are not known.
+    """
+    namespace, name = record.key
+    record = msgspec.structs.replace(record, commit=facts.commit)
+    placement = facts.placements.get(name)
+    if placement is None:
+        return msgspec.structs.replace(record, doubt="the Placement was deleted"), {}
+    old = [
+        each
+        for each in facts.state.decisions.values()
+        if (each.metadata.namespace, each.placement) != record.key
+    ]
+    if before:
+        # One page holds any number of clusters here.
+        old.append(
+            decision_of(
+                namespace=namespace, name=f"{name}-decision-1", placement=name, clusters=sorted(before)
+            )
+        )
+    verdict = simulate_placement(placement, state=facts.state.deciding(old), now=facts.now)
+    subjects = [*record.joined, *record.left] or sorted(after)
+    values = dict(_values(verdict, _followed(verdict, subjects, after)))
+    changed = [
+        ScoreChange(name=key[0], cluster=key[1], before=known.get(key), after=values.get(key))
+        for key in _ordered({*values, *known}, subjects)
+        if known.get(key) != values.get(key)
+    ]
+    return (
+        msgspec.structs.replace(
+            record,
+            clusters=tuple(
+                reason_of(explain(verdict, cluster))
+                for cluster in subjects[:MOST_EXPLAINED]
+                if cluster in verdict.state.positions
+            ),
+            doubt=_doubt(record, verdict, after, facts),
+            scores=tuple(changed[:MOST_SCORES]),
+            more_scores=len(changed[MOST_SCORES:]),
+        ),
+        values,
+    )
+
+
+def _followed(verdict: Verdict, subjects: Iterable[str], after: Collection[str]) -> list[str]:
+    names = verdict.state.names
+    ranking = verdict.ranking
+    best = [names[ranking.clusters[index]] for index in ranking.order] if ranking is not None else []
+    return list(dict.fromkeys([*subjects, *sorted(after), *best]))[:MOST_FOLLOWED]
+
+
+def _values(verdict: Verdict, clusters: Iterable[str]) -> Iterator[tuple[tuple[str, str], int]]:
+    terms = {
+        result.prioritizer.name: result.prioritizer
+        for result in verdict.prioritizers
+        if result.prioritizer.built_in is None
+    }
+    chosen = list(clusters)
+    for name, term in terms.items():
+        column = verdict.state.scores.get(term.resource, {})
+        for cluster in chosen:
+            found = column.get(cluster)
+            value = (
+                None if found is None or expired(found.valid_until, verdict.now) else found.get(term.score)
+            )
+            if value is not None:
+                yield (name, cluster), value
+
+
+def _ordered(keys: Iterable[tuple[str, str]], subjects: Iterable[str]) -> list[tuple[str, str]]:
+    """Scores of the clusters that moved come first, then by cluster and name."""
+    places = {cluster: place for place, cluster in enumerate(subjects)}
+    return sorted(keys, key=lambda key: (places.get(key[1], len(places)), key[1], key[0]))
+
+
+def _doubt(record: Record, verdict: Verdict, after: Collection[str], facts: Facts) -> str:
+    """Why the explanations may not be OCM's reasons."""
+    ranked = {result.prioritizer.resource for result in verdict.prioritizers}
+    if facts.unknown & ranked:
+        names = ", ".join(sorted(facts.unknown & ranked))
+        return f"the scores of {names} have too many items, so their values are not known here"
+    if record.kind == "Later":
+        return "nobody looked when it happened, so scores and explanations are of the time when it was found"
+    if verdict.outcome is not Outcome.SCHEDULED:
+        return f"the simulator has no decision: {verdict.notes[0] if verdict.notes else verdict.outcome}"
+    if verdict.chosen != frozenset(after):
+        chosen = ", ".join(sorted(verdict.chosen)[:5]) or "no cluster"
+        return f"with what the hub held when this was recorded, the simulator decides for {chosen}"
+    return ""

@@ -1,0 +1,171 @@
+"""What the hub holds when a decision changed, as far as the simulator needs it."""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final
+
+import msgspec
+
+from gitops_dsf.hub.decisions import decision_of
+from gitops_dsf.hub.names import DELIVERY_APPLICATION
+from gitops_dsf.hub.objects import (
+    ManagedClusterSet,
+    ManagedClusterSetBinding,
+    Placement,
+    PlacementDecision,
+)
+from gitops_dsf.hub.placements import resources_read
+from gitops_dsf.hub.scores import Score
+from gitops_dsf.reconciler.hub.api import HubApi
+from gitops_dsf.reconciler.hub.kinds import (
+    APPLICATIONS_PATH,
+    BINDINGS_PATH,
+    CLUSTER_SETS_PATH,
+    PLACEMENTS_PATH,
+)
+from gitops_dsf.reconciler.hub.view import HubView
+from gitops_dsf.simulator import HubState
+
+FEW: Final = 5
+"""So many Placements are read one by one. For more, the list of all is read."""
+
+
+class _Revision(msgspec.Struct, frozen=True):
+    revision: str = ""
+
+
+class _Status(msgspec.Struct, frozen=True):
+    history: tuple[_Revision, ...] | None = None
+
+
+class _Meta(msgspec.Struct, frozen=True):
+    name: str = ""
+
+
+class _Deployed(msgspec.Struct, frozen=True):
+    metadata: _Meta = _Meta()
+    status: _Status = _Status()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Facts:
+    """The hub at one moment."""
+
+    placements: Mapping[str, Placement]
+    """By name."""
+    state: HubState
+    now: datetime
+    commit: str
+    """The commit that Argo CD applied last; empty if that is not known."""
+    unknown: frozenset[str]
+    """Names of AddOnPlacementScores whose values the informer does not keep."""
+
+
+async def read_facts(names: Collection[str], *, api: HubApi, view: HubView) -> Facts:
+    """What concerns these Placements of the Argo CD namespace. Raises ApiError.
+
+    Scores come first, from the informer: they are what OCM saw when it decided.
+    """
+    now = datetime.fromtimestamp(api.now(), tz=UTC)
+    known = (
+        {each.resource for name in names for each in view.placements.items[name].ranked_by}
+        if names
+        else set()
+    )
+    scores = {resource: _scores(view, resource) for resource in sorted(known)}
+    placements = await _placements(names, api=api, namespace=view.argocd_namespace)
+    for resource in sorted(_read(placements.values(), view) - known):
+        scores[resource] = _scores(view, resource)
+    sets: list[ManagedClusterSet] = []
+    bindings: list[tuple[str, str]] = []
+
+    def take_set(raw: msgspec.Raw) -> None:
+        sets.append(msgspec.json.decode(raw, type=ManagedClusterSet))
+
+    def take_binding(raw: msgspec.Raw) -> None:
+        item = msgspec.json.decode(raw, type=ManagedClusterSetBinding)
+        bindings.append((item.metadata.namespace or "", item.metadata.name))
+
+    await api.list(CLUSTER_SETS_PATH, take_set)
+    await api.list(BINDINGS_PATH.format(view.argocd_namespace), take_binding)
+    return Facts(
+        placements=placements,
+        state=HubState.of(
+            clusters=view.clusters.items.values(),
+            sets=sets,
+            bindings=bindings,
+            placements=placements.values(),
+            decisions=decisions(view),
+            scores={resource: column for resource, column in scores.items() if column is not None},
+        ),
+        now=now,
+        commit=await _commit(api, view.argocd_namespace),
+        unknown=frozenset(resource for resource, column in scores.items() if column is None),
+    )
+
+
+def decisions(view: HubView) -> list[PlacementDecision]:
+    """The decisions of the Argo CD namespace, as the informer has them."""
+    return [
+        decision_of(
+            namespace=view.argocd_namespace,
+            name=name,
+            placement=page.placement,
+            clusters=sorted(page.clusters),
+        )
+        for name, page in view.decisions.items.items()
+    ]
+
+
+def _read(placements: Iterable[Placement], view: HubView) -> set[str]:
+    found: set[str] = set()
+    for item in placements:
+        read = resources_read(item)
+        found |= set(view.scores.resources()) if read is None else read
+    return found
+
+
+async def _placements(names: Collection[str], *, api: HubApi, namespace: str) -> dict[str, Placement]:
+    found: dict[str, Placement] = {}
+
+    def take(raw: msgspec.Raw) -> None:
+        item = msgspec.json.decode(raw, type=Placement)
+        if item.metadata.name in names:
+            found[item.metadata.name] = item
+
+    path = PLACEMENTS_PATH.format(namespace)
+    if len(names) > FEW:
+        await api.list(path, take)
+    else:
+        for name in sorted(names):
+            await api.list(path, take, fieldSelector=f"metadata.name={name}")
+    return found
+
+
+def _scores(view: HubView, resource: str) -> dict[str, Score] | None:
+    """The scores of one name by cluster; None if the informer does not keep all their values."""
+    found: dict[str, Score] = {}
+    for cluster, item in view.scores.of(resource).items():
+        items = item.items()
+        if items is None:
+            return None
+        until = None if item.valid_until is None else datetime.fromtimestamp(item.valid_until, tz=UTC)
+        found[cluster] = Score(until, tuple(name for name, _ in items), tuple(value for _, value in items))
+    return found
+
+
+async def _commit(api: HubApi, namespace: str) -> str:
+    """The revision of the last successful sync of the rendered Placements."""
+    found: list[_Deployed] = []
+
+    def take(raw: msgspec.Raw) -> None:
+        item = msgspec.json.decode(raw, type=_Deployed)
+        if item.metadata.name == DELIVERY_APPLICATION:
+            found.append(item)
+
+    await api.list(
+        APPLICATIONS_PATH.format(namespace), take, fieldSelector=f"metadata.name={DELIVERY_APPLICATION}"
+    )
+    history = (found[0].status.history or ()) if found else ()
+    return history[-1].revision if history else ""

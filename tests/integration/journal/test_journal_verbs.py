@@ -1,0 +1,202 @@
+"""`log` and `why` read what the reconciler wrote: from a branch of a clone, a folder or a file."""
+
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from gitops_dsf.cli.main import main
+from gitops_dsf.journal.lines import appended, encode
+from gitops_dsf.journal.record import ClusterReason, Record, ScoreChange, Term, new_record
+from tests.hub.controlplane.gitrepository import git
+
+AT = datetime(2026, 6, 1, 3, 12, 7, tzinfo=UTC)
+SPAN = ("--from", "2026-05-01T00:00:00Z", "--to", "2026-07-01T00:00:00Z")
+
+
+def reason(cluster: str, value: int, *, rank: int, rival: str, points: int) -> ClusterReason:
+    relation = "the first that is not selected" if rank == 1 else "the last that is selected"
+    return ClusterReason(
+        cluster=cluster,
+        selected=rank == 1,
+        reason=f"rank {rank} of 2 with {value} points; {relation} is {rival} with {points}",
+        rank=rank,
+        total=2,
+        points=value,
+        terms=(Term(name="AddOn/cpu/cpu", weight=1, score=value),),
+        rival=rival,
+        rival_points=points,
+        margin=value - points if rank == 1 else points - value,
+    )
+
+
+def move(number: int, before: str, after: str, at: datetime) -> Record:
+    return msgspec.structs.replace(
+        new_record(
+            placement="argocd/portal",
+            number=number,
+            time=at,
+            kind="Change",
+            before={before},
+            after={after},
+            applications=("portal",),
+        ),
+        clusters=(
+            reason(after, 60, rank=1, rival=before, points=35),
+            reason(before, 35, rank=2, rival=after, points=60),
+        ),
+        scores=(ScoreChange(name="AddOn/cpu/cpu", cluster=before, before=80, after=35),),
+        commit="4f2c" * 10,
+    )
+
+
+START = new_record(
+    placement="argocd/portal",
+    number=1,
+    time=AT - timedelta(days=9),
+    kind="Start",
+    before=None,
+    after={"eu-1"},
+)
+RECORDS = (START, move(2, "eu-1", "eu-2", AT), move(3, "eu-2", "eu-1", AT + timedelta(hours=5)))
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Path:
+    folder = tmp_path / "journal"
+    folder.mkdir()
+    for name, content in appended({}, RECORDS).items():
+        (folder / name).write_bytes(content)
+    (folder / "README.md").write_text("words\n")
+    return folder
+
+
+def test_why_explains_in_the_words_of_explain(journal: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["why", "portal", "--journal", str(journal), "--at", "2026-06-01T04:00:00Z"]) == 0
+    shown = capsys.readouterr()
+    assert shown.err == ""
+    assert (
+        shown.out
+        == """\
+2026-06-01 03:12:07 UTC: argocd/portal moved from eu-1 to eu-2
+  ApplicationSet portal
+  live commit of the fleet repository: 4f2c4f2c4f2c4f2c4f2c4f2c4f2c4f2c4f2c4f2c
+
+  score  cluster  before  now
+  cpu    eu-1         80   35
+
+argocd/portal, cluster eu-2: selected
+  rank 1 of 2 with 60 points; the first that is not selected is eu-1 with 35
+
+  prioritizer    score  weight  points
+  AddOn/cpu/cpu     60     x 1      60
+  sum                               60
+
+argocd/portal, cluster eu-1: not selected
+  rank 2 of 2 with 35 points; the last that is selected is eu-2 with 60
+
+  prioritizer    score  weight  points
+  AddOn/cpu/cpu     35     x 1      35
+  sum                               35
+"""
+    )
+
+
+def test_why_takes_the_last_move_by_default(journal: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["why", "argocd/portal", "--journal", str(journal), "--format", "json"]) == 0
+    (record,) = json.loads(capsys.readouterr().out)["records"]
+    assert (record["number"], record["from"], record["to"]) == (3, ["eu-2"], ["eu-1"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["shop"], "the journal has no record of shop; gitops-dsf log lists what it has"),
+        (
+            ["portal", "--at", "2026-05-01T00:00:00Z"],
+            "up to 2026-05-01T00:00:00+00:00; its first one is of 2026-05-23T03:12:07+00:00",
+        ),
+    ],
+)
+def test_why_says_what_the_journal_has(
+    journal: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+) -> None:
+    assert main(["why", *arguments, "--journal", str(journal)]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_log_lists_one_line_for_each_move(journal: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["log", "portal", "--journal", str(journal), *SPAN]) == 0
+    assert (
+        capsys.readouterr().out
+        == """\
+  time (UTC)           placement      from  to    largest change of a score  commit
+  2026-05-23 03:12:07  argocd/portal  ?     eu-1
+  2026-06-01 03:12:07  argocd/portal  eu-1  eu-2  cpu on eu-1 80 -> 35       4f2c4f2c4f
+  2026-06-01 08:12:07  argocd/portal  eu-2  eu-1  cpu on eu-2 80 -> 35       4f2c4f2c4f
+"""
+    )
+    assert main(["log", "--journal", str(journal), "--from", "2026-06-01T04:00:00Z", "--format", "json"]) == 0
+    assert [item["number"] for item in json.loads(capsys.readouterr().out)["records"]] == [3]
+    assert main(["log", "shop", "--journal", str(journal), *SPAN]) == 0
+    assert "no change of shop is recorded in this span" in capsys.readouterr().err
+
+
+def test_a_corrupt_line_is_told_and_skipped(journal: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with (journal / "2026-06.jsonl").open("ab") as file:
+        file.write(b'{"id": 5\n')
+    assert main(["log", "--journal", str(journal / "2026-06.jsonl"), *SPAN, "--format", "json"]) == 0
+    shown = capsys.readouterr()
+    assert "2026-06.jsonl:3: this line is not a record" in shown.err
+    assert [item["number"] for item in json.loads(shown.out)["records"]] == [2, 3]
+
+
+def test_the_branch_of_a_clone(journal: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    clone = tmp_path / "clone"
+    clone.mkdir()
+    git("init", "--quiet", "--initial-branch=main", folder=clone)
+    git("commit", "--quiet", "--allow-empty", "--message", "Begin", folder=clone)
+    assert main(["why", "portal", str(clone)]) == 2
+    assert "git fetch origin +refs/heads/gitops-dsf-journal:" in capsys.readouterr().err
+    git("checkout", "--quiet", "--orphan", "gitops-dsf-journal", folder=clone)
+    for file in journal.iterdir():
+        (clone / file.name).write_bytes(file.read_bytes())
+    git("add", ".", folder=clone)
+    git("commit", "--quiet", "--message", "Record 3 changes", folder=clone)
+    git("checkout", "--quiet", "main", folder=clone)
+    assert main(["why", "portal", str(clone)]) == 0
+    assert "moved from eu-2 to eu-1" in capsys.readouterr().out
+
+
+def test_old_months_are_compacted_in_place(journal: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["log", "--journal", str(journal), "--compact-before", "2026-07"]) == 0
+    assert "2026-06.jsonl: " in capsys.readouterr().err
+    assert main(["why", "portal", "--journal", str(journal)]) == 0
+    assert "were removed to save space" in capsys.readouterr().out
+    assert main(["log", "--journal", str(journal), "--compact-before", "2026-07"]) == 0
+    assert "nothing to compact" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--compact-before", "2026-06"], "check the branch out into a folder"),
+        (["--compact-before", "June", "--journal", "{journal}"], "--compact-before June is not a month"),
+        (["--journal", "{journal}/absent"], "cannot read the journal"),
+        (["--days", "-1", "--journal", "{journal}"], "the span ends before it starts"),
+    ],
+)
+def test_wrong_usage_is_told(
+    journal: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+) -> None:
+    assert main(["log", *(each.format(journal=journal) for each in arguments)]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_records_that_were_lost_are_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "2026-06.jsonl"
+    file.write_bytes(encode(msgspec.structs.replace(RECORDS[1], lost=3)))
+    assert main(["log", "--journal", str(file), *SPAN]) == 0
+    assert "3 records before this one were lost" in capsys.readouterr().out

@@ -1,0 +1,276 @@
+"""The journal on real git repositories: what a record says, and that nothing is lost or written twice."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from gitops_dsf.errors import RepositoryError
+from gitops_dsf.reconciler.git import Clone
+from gitops_dsf.reconciler.journal.branch import JournalBranch
+from gitops_dsf.reconciler.settings import GitSettings
+from tests.hub.controlplane.gitrepository import git
+from tests.integration.reconciler.journal.journalhub import (
+    AUTHOR,
+    BRANCH,
+    CONFIGMAP,
+    INTERVAL,
+    JournalHub,
+    names,
+    repository,
+)
+from tests.support.objecthub import FixedClaim, ObjectHub
+
+START = (None, ("cluster1",))
+
+
+@pytest.fixture
+async def scene(tmp_path: Path) -> AsyncIterator[JournalHub]:
+    async with ObjectHub() as hub:
+        yield JournalHub(hub=hub, repository=repository(tmp_path / "git"), work=tmp_path / "work")
+
+
+async def test_a_move_is_recorded_with_its_reasons(scene: JournalHub) -> None:
+    scene.put(
+        {
+            "kind": "Application",
+            "metadata": {"name": "gitops-dsf-delivery", "namespace": "argocd"},
+            "status": {"history": [{"revision": "0" * 40}, {"revision": "4f2c" * 10}]},
+        }
+    )
+    async with scene.replica() as replica:
+        await replica.pushed(1)
+        await replica.moves("cluster2", cluster1=35)
+        await replica.pushed(2)
+    start, move = scene.branch().records
+    assert (start.kind, start.to, start.number) == ("Start", ("cluster1",), 1)
+    assert (move.kind, move.from_, move.to, move.number) == ("Change", ("cluster1",), ("cluster2",), 2)
+    assert (move.placement, move.applications, move.commit) == (
+        "argocd/guestbook",
+        ("guestbook",),
+        "4f2c" * 10,
+    )
+    assert [(each.name, each.cluster, each.before, each.after) for each in move.scores] == [
+        ("AddOn/cpu/cpu", "cluster1", 80, 35)
+    ]
+    assert move.doubt == ""
+    new, old = move.clusters
+    assert (new.cluster, new.selected, new.points, new.rank) == ("cluster2", True, 60, 1)
+    assert (old.cluster, old.selected, old.points, old.rank) == ("cluster1", False, 35, 3)
+    assert [(term.name, term.weight, term.score) for term in old.terms] == [("AddOn/cpu/cpu", 1, 35)]
+    assert git("log", "-1", "--format=%an <%ae>", BRANCH, folder=scene.repository.bare).strip() == AUTHOR
+
+
+async def test_a_decision_that_the_simulator_does_not_reach_is_told(scene: JournalHub) -> None:
+    async with scene.replica() as replica:
+        await replica.pushed(1)
+        await replica.moves("cluster3")
+        await replica.pushed(2)
+    assert "the simulator decides for cluster1" in scene.branch().records[1].doubt
+
+
+async def test_pushes_wait_for_each_other_and_only_append(scene: JournalHub) -> None:
+    async with scene.replica() as replica:
+        await replica.pushed(1)
+        first = git("rev-parse", BRANCH, folder=scene.repository.bare).strip()
+        for cluster in ("cluster2", "cluster3", "cluster1"):
+            await replica.moves(cluster)
+        assert scene.commits() == 1, "three moves within the interval"
+        assert replica.metric("pending") == 3
+        await replica.pushed(4)
+        await asyncio.sleep(3 * INTERVAL)
+    assert scene.commits() == 2, "nothing happened since"
+    assert git("merge-base", "--is-ancestor", first, BRANCH, folder=scene.repository.bare) == ""
+    assert scene.moves() == [
+        START,
+        (("cluster1",), ("cluster2",)),
+        (("cluster2",), ("cluster3",)),
+        (("cluster3",), ("cluster1",)),
+    ]
+
+
+async def test_a_killed_leader_loses_nothing_and_the_next_one_repeats_nothing(scene: JournalHub) -> None:
+    async with scene.replica() as replica:
+        await replica.pushed(1)
+        await replica.moves("cluster2", cluster1=35)
+        await replica.pending(1)
+    scene.decide("cluster3")  # while nobody leads
+    async with scene.replica() as replica:
+        await replica.pushed(3)
+        await asyncio.sleep(3 * INTERVAL)
+    assert scene.moves() == [START, (("cluster1",), ("cluster2",)), (("cluster2",), ("cluster3",))]
+    records = scene.branch().records
+    assert [(record.kind, record.number) for record in records] == [("Start", 1), ("Change", 2), ("Later", 3)]
+    assert "nobody looked" in records[2].doubt
+
+
+async def test_a_leader_killed_between_push_and_note_repeats_nothing(scene: JournalHub) -> None:
+    async with scene.replica() as replica:
+        await replica.pushed(1)
+        await replica.pending(0)
+        await replica.moves("cluster2")
+        before = dict(scene.hub.objects[CONFIGMAP])
+        await replica.pushed(2)
+    scene.hub.objects[CONFIGMAP] = before  # as if the leader had died before it could note the push
+    async with scene.replica() as replica:
+        await replica.pending(0)
+        await asyncio.sleep(2 * INTERVAL)
+    assert scene.moves() == [START, (("cluster1",), ("cluster2",))]
+    assert scene.commits() == 2
+
+
+async def test_a_lost_push_is_repeated_with_all_that_happened_since(scene: JournalHub) -> None:
+    async with scene.replica() as replica:
+        await replica.pushed(1)
+        scene.refuse_pushes(refused=True)
+        await replica.moves("cluster2")
+        await replica.failed()
+        await replica.moves("cluster3")
+        assert replica.metric("pending") == 2
+    scene.refuse_pushes(refused=False)
+    async with scene.replica() as replica:
+        await replica.pushed(3)
+        await replica.pending(0)
+    assert scene.moves() == [START, (("cluster1",), ("cluster2",)), (("cluster2",), ("cluster3",))]
+
+
+async def test_two_replicas_that_both_believe_to_lead_write_each_move_once(scene: JournalHub) -> None:
+    async with scene.replica() as one:
+        await one.pushed(1)
+        async with scene.replica() as two:
+            for cluster in ("cluster2", "cluster3", "cluster1", "cluster2"):
+                scene.decide(cluster)
+                await asyncio.gather(one.sees(), two.sees())
+                await asyncio.sleep(10)
+            await one.pushed(5)
+            await asyncio.sleep(3 * INTERVAL)
+    assert scene.moves() == [
+        START,
+        (("cluster1",), ("cluster2",)),
+        (("cluster2",), ("cluster3",)),
+        (("cluster3",), ("cluster1",)),
+        (("cluster1",), ("cluster2",)),
+    ]
+
+
+async def test_a_replica_that_lost_the_lease_records_nothing(scene: JournalHub) -> None:
+    claim = FixedClaim()
+    async with scene.replica(claim=claim) as replica:
+        await replica.pushed(1)
+        await replica.pending(0)
+        claim.seconds = 0
+        await replica.moves("cluster2")
+        await asyncio.sleep(2 * INTERVAL)
+    assert scene.moves() == [START]
+
+
+async def test_without_its_configmap_the_branch_says_what_was_recorded(scene: JournalHub) -> None:
+    async with scene.replica() as replica:
+        await replica.pushed(1)
+        await replica.moves("cluster2")
+        await replica.pushed(2)
+        await replica.pending(0)
+    del scene.hub.objects[CONFIGMAP]
+    async with scene.replica() as replica:
+        await replica.moves("cluster3")
+        await replica.pushed(3)
+    assert scene.moves() == [START, (("cluster1",), ("cluster2",)), (("cluster2",), ("cluster3",))]
+    assert [record.number for record in scene.branch().records] == [1, 2, 3]
+
+
+async def test_scores_before_are_known_to_the_next_leader(scene: JournalHub) -> None:
+    async with scene.replica() as replica:
+        await replica.pushed(1)
+    async with scene.replica() as replica:
+        await replica.moves("cluster2", cluster1=35)
+        await replica.pushed(2)
+    changed = scene.branch().records[1].scores
+    assert [(each.cluster, each.before, each.after) for each in changed] == [("cluster1", 80, 35)]
+
+
+async def test_an_unreachable_repository_stops_no_record(scene: JournalHub) -> None:
+    async with scene.replica() as replica:
+        await replica.pushed(1)
+        await replica.pending(0)
+    away = scene.repository.bare.with_name("away.git")
+    scene.repository.bare.rename(away)
+    async with scene.replica() as replica:
+        await replica.moves("cluster2")
+        await replica.pending(1)
+        await replica.moves("cluster3")
+        await replica.pending(2)
+        assert (replica.metric("pending_seconds") or 0) > 0
+        away.rename(scene.repository.bare)
+        await replica.pushed(3)
+    assert scene.moves() == [START, (("cluster1",), ("cluster2",)), (("cluster2",), ("cluster3",))]
+
+
+async def test_a_branch_of_something_else_is_not_touched(scene: JournalHub) -> None:
+    clone = scene.repository.clone
+    (clone / "notes.txt").write_text("ours\n")
+    git("checkout", "--quiet", "--orphan", BRANCH, folder=clone)
+    git("add", ".", folder=clone)
+    git("commit", "--quiet", "--message", "Notes", folder=clone)
+    git("push", "--quiet", "origin", BRANCH, folder=clone)
+    async with scene.replica() as replica:
+        await asyncio.sleep(3 * INTERVAL)
+        assert replica.metric("pushes_total", outcome="failed")
+    assert git("ls-tree", "--name-only", BRANCH, folder=scene.repository.bare).split() == ["notes.txt"]
+
+
+async def test_of_two_pushes_at_once_the_refused_one_appends_what_is_new(
+    scene: JournalHub, tmp_path: Path
+) -> None:
+    async with scene.replica() as replica:
+        await replica.pushed(1)
+        await replica.moves("cluster2")
+        await replica.moves("cluster3")
+        await replica.pushed(3)
+    records = scene.branch().records
+    git("update-ref", "-d", f"refs/heads/{BRANCH}", folder=scene.repository.bare)
+    settings = GitSettings(url=scene.repository.url, author=AUTHOR)
+    now = records[0].time
+
+    def clone(name: str) -> Clone:
+        (tmp_path / name).mkdir()
+        return Clone(settings=settings, folder=tmp_path / name)
+
+    other = JournalBranch(clone=clone("other"), name=BRANCH)
+
+    class Overtaken(Clone):
+        """Somebody else pushes after this clone has fetched and before it pushes."""
+
+        async def advance(self, commit: str, *, branch: str) -> None:
+            if not scene.repository.branches().keys() & {BRANCH}:
+                assert await other.append(records[:2], at=now) == 2
+            await super().advance(commit, branch=branch)
+
+    (tmp_path / "overtaken").mkdir()
+    mine = JournalBranch(clone=Overtaken(settings=settings, folder=tmp_path / "overtaken"), name=BRANCH)
+    assert await mine.append(records, at=now) == 1
+    assert scene.branch().records == records
+    assert scene.commits() == 2
+    assert await mine.append(records, at=now) == 0
+
+
+async def test_a_foreign_branch_is_an_error_that_names_what_to_do(scene: JournalHub, tmp_path: Path) -> None:
+    (tmp_path / "clone").mkdir()
+    settings = GitSettings(url=scene.repository.url, author=AUTHOR)
+    (scene.repository.clone / "notes.txt").write_text("ours\n")
+    git("checkout", "--quiet", "-b", BRANCH, folder=scene.repository.clone)
+    git("add", ".", folder=scene.repository.clone)
+    git("commit", "--quiet", "--message", "Notes", folder=scene.repository.clone)
+    git("push", "--quiet", "origin", BRANCH, folder=scene.repository.clone)
+    branch = JournalBranch(clone=Clone(settings=settings, folder=tmp_path / "clone"), name=BRANCH)
+    with pytest.raises(RepositoryError, match=r"holds notes.txt and no month.*--journal-branch"):
+        await branch.read(months=1)
+
+
+async def test_clusters_of_a_larger_decision(scene: JournalHub) -> None:
+    async with scene.replica() as replica:
+        await replica.pushed(1)
+        await replica.moves("cluster1", "cluster2")
+        await replica.pushed(2)
+    record = scene.branch().records[1]
+    assert (record.left, record.joined, names(record.clusters)) == ((), ("cluster2",), ["cluster2"])

@@ -1,0 +1,116 @@
+"""The files of a journal: lines round-trip, nothing is written twice, and bad lines are told and skipped."""
+
+from datetime import UTC, datetime, timedelta
+
+import msgspec
+import pytest
+
+from gitops_dsf.journal.lines import LINE_BYTES, appended, encode, file_of, read
+from gitops_dsf.journal.record import MOST_NAMED, Record, new_record
+
+AT = datetime(2026, 6, 1, 3, 12, 7, 123456, tzinfo=UTC)
+
+
+def record(number: int = 1, *, placement: str = "argocd/portal", at: datetime = AT) -> Record:
+    return new_record(
+        placement=placement, number=number, time=at, kind="Change", before={"eu-1"}, after={"eu-2"}
+    )
+
+
+def test_a_record_is_one_line_that_people_can_read() -> None:
+    line = encode(record())
+    assert line.endswith(b"}\n")
+    assert line.count(b"\n") == 1
+    assert msgspec.json.decode(line) == {
+        "id": record().id,
+        "number": 1,
+        "time": "2026-06-01T03:12:07.123000Z",
+        "placement": "argocd/portal",
+        "from": ["eu-1"],
+        "left": ["eu-1"],
+        "joined": ["eu-2"],
+        "to": ["eu-2"],
+        "count": 1,
+        "before": 1,
+    }
+    assert read({"2026-06.jsonl": line}).records == (record(),)
+
+
+def test_a_record_goes_to_the_file_of_its_month_in_utc() -> None:
+    late = AT.replace(day=30, hour=23).astimezone(tz=None)
+    assert file_of(record(at=late)) == "2026-06.jsonl"
+    assert file_of(record(at=AT.replace(day=30, hour=23) + timedelta(hours=1))) == "2026-07.jsonl"
+
+
+def test_the_same_record_is_appended_once() -> None:
+    one, two = record(1), record(2)
+    files = appended({}, [one, one])
+    assert read(files).records == (one,)
+    assert appended(files, [one]) == {}
+    assert read(appended(files, [one, two])).records == (one, two)
+
+
+def test_records_of_one_moment_and_placement_have_ids_of_their_own() -> None:
+    assert record(1).id != record(2).id
+    assert record().id != record(placement="argocd/shop").id
+    assert record().id == record().id
+
+
+def test_a_cut_line_does_not_swallow_the_next_record() -> None:
+    cut = encode(record(1))[:-20]
+    files = appended({"2026-06.jsonl": cut}, [record(2)])
+    found = read(files)
+    assert found.records == (record(2),)
+    assert [str(bad).partition(": this")[0] for bad in found.bad] == ["2026-06.jsonl:1"]
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        (b"{", "this line is not a record: Input data was truncated"),
+        (b'{"id":"a"}', "missing required field `number`"),
+        (b'{"id":"a","number":"b"}', "Expected `int`, got `str` - at `$.number`"),
+        (b"\xff\xfe", "this line is not a record"),
+        (b"[" * 100_000, "this line is not a record"),
+        (b" " * LINE_BYTES + b"{}", f"a record has at most {LINE_BYTES}"),
+    ],
+)
+def test_a_corrupt_line_is_told_with_its_place_and_skipped(line: bytes, problem: str) -> None:
+    content = encode(record(1)) + line + b"\n\n" + encode(record(2))
+    found = read({"2026-06.jsonl": content})
+    assert found.records == (record(1), record(2))
+    assert [(bad.file, bad.line) for bad in found.bad] == [("2026-06.jsonl", 2)]
+    assert problem in found.bad[0].problem
+
+
+def test_keys_of_a_later_version_are_ignored() -> None:
+    content = {**msgspec.json.decode(encode(record())), "weather": "rain"}
+    assert read({"2026-06.jsonl": msgspec.json.encode(content)}).records == (record(),)
+
+
+def test_a_large_decision_is_recorded_by_what_left_and_joined() -> None:
+    before = {f"c{number:04}" for number in range(3000)}
+    found = new_record(
+        placement="argocd/everywhere",
+        number=1,
+        time=AT,
+        kind="Change",
+        before=before,
+        after=before - {"c0007"} | {"new"},
+    )
+    assert (found.left, found.joined, found.to) == (("c0007",), ("new",), None)
+    assert (found.before, found.count, found.more, found.from_) == (3000, 3000, 0, None)
+    gone = new_record(
+        placement="argocd/everywhere", number=2, time=AT, kind="Change", before=before, after=set()
+    )
+    assert (len(gone.left), gone.more) == (MOST_NAMED, 3000 - MOST_NAMED)
+    assert gone.from_ is None
+
+
+def test_the_decision_before_follows_from_the_new_one() -> None:
+    found = new_record(
+        placement="argocd/portal", number=1, time=AT, kind="Change", before={"a", "b"}, after={"b", "c"}
+    )
+    assert found.from_ == ("a", "b")
+    start = new_record(placement="argocd/portal", number=1, time=AT, kind="Start", before=None, after={"a"})
+    assert (start.from_, start.left, start.joined) == (None, (), ())
