@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from gitops_dsf.backtest.contest import Contest
-from gitops_dsf.backtest.history import Grid
+from gitops_dsf.backtest.grid import Grid
 from gitops_dsf.backtest.lapses import Tracks, lapses
 from gitops_dsf.backtest.vectorised import ScoreColumns, decide
 from gitops_dsf.hub.flapping import returns

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from gitops_dsf.backtest.history import Grid
+from gitops_dsf.backtest.grid import Grid
 from gitops_dsf.hub.flapping import Change
 
 

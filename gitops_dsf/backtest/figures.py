@@ -7,7 +7,7 @@ from typing import Final
 
 from gitops_dsf.backtest.contest import Contest
 from gitops_dsf.backtest.decisions import DecisionLine
-from gitops_dsf.backtest.history import Grid
+from gitops_dsf.backtest.grid import Grid
 from gitops_dsf.backtest.vectorised import ScoreColumns
 from gitops_dsf.hub.flapping import Change, Episode, Return, episodes, largest_swing
 

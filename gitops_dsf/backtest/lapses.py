@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from gitops_dsf.backtest.contest import Contest
-from gitops_dsf.backtest.history import Grid
-from gitops_dsf.backtest.publication import Track
+from gitops_dsf.backtest.grid import Grid
+from gitops_dsf.backtest.track import Track
 from gitops_dsf.simulator.requeue import RESYNC_SECONDS
 
 FIRST_RETRY: Final = 0.005

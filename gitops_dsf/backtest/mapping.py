@@ -1,16 +1,12 @@
 """Maps many raw scores at once. The results are those of dsf_wire.scorevalue.map_score, value by value."""
 
-from typing import Final
-
 import numpy as np
 import numpy.typing as npt
 
 from dsf_wire.constants import SCORE_MAX, SCORE_MIN
 from dsf_wire.summary import ScoreRange
 from gitops_dsf.backtest.history import Values
-
-ABSENT: Final = -128
-"""In place of a score where there is none."""
+from gitops_dsf.backtest.track import ABSENT
 
 
 def map_all(raw: Values, score_range: ScoreRange | None) -> npt.NDArray[np.int8]:

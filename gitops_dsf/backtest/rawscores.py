@@ -8,7 +8,9 @@ import numpy.typing as npt
 
 from dsf_wire.dimension import LABELS
 from dsf_wire.rawscores import CLUSTER_LABEL, label_of, selector
-from gitops_dsf.backtest.history import Grid, Labels, Results, Values
+from gitops_dsf.backtest.grid import Grid
+from gitops_dsf.backtest.history import Results, Values
+from gitops_dsf.backtest.publisher import Labels
 
 
 class StoredSeries(Protocol):

@@ -6,15 +6,14 @@ last trigger, with the scores of that time.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
 from gitops_dsf.backtest.contest import Contest
 from gitops_dsf.backtest.decisions import Decided, DecisionLine
-from gitops_dsf.backtest.history import Grid
+from gitops_dsf.backtest.grid import Grid
 from gitops_dsf.backtest.lapses import Lapse, Tracks, lapses, tracks_of
-from gitops_dsf.backtest.mapping import ABSENT
-from gitops_dsf.backtest.publication import Track
+from gitops_dsf.backtest.track import ABSENT, Track
 from gitops_dsf.hub.decisions import decision_of
 from gitops_dsf.hub.objects import PlacementDecision
 from gitops_dsf.hub.scores import Score
@@ -46,14 +45,19 @@ class Replay:
 
     def run(self) -> tuple[DecisionLine, ...]:
         """The decisions of the Placements, in the order in which they were given."""
+        for _ in self.passes():
+            pass
+        return tuple(player.line(self._grid) for player in self._players)
+
+    def passes(self) -> Iterator[tuple[int, Verdict]]:
+        """Runs all passes in order of time. Yields the number of the point, and the verdict."""
         for number in range(self._grid.count):
             due = [player for player in self._players if player.trigger(number) is not None]
             if not due:
                 continue
             self._write(self._grid.at(number))
             for player in due:
-                self._pass(player, number)
-        return tuple(player.line(self._grid) for player in self._players)
+                yield number, self._pass(player, number)
 
     def _write(self, until: float) -> None:
         """Applies the writes up to a time."""
@@ -66,7 +70,7 @@ class Replay:
                     self._next[resource, cluster] = place
                     self._scores[resource][cluster] = _score(track, place - 1)
 
-    def _pass(self, player: "_Player", number: int) -> None:
+    def _pass(self, player: "_Player", number: int) -> Verdict:
         at = player.trigger(number)
         state = self._state.scoring(self._scores).deciding(self._decisions.values())
         verdict = simulate_placement(
@@ -75,6 +79,7 @@ class Replay:
         player.take(number, verdict)
         if verdict.outcome is Outcome.SCHEDULED:
             self._put(player.contest.key, sorted(verdict.chosen))
+        return verdict
 
     def _put(self, key: str, clusters: Sequence[str]) -> None:
         """Replaces the decision of a Placement by one page, which holds any number of clusters here."""

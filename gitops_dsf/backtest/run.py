@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from gitops_dsf.backtest.contest import Contest, contest
 from gitops_dsf.backtest.decisions import DecisionLine
-from gitops_dsf.backtest.history import Grid
+from gitops_dsf.backtest.grid import Grid
 from gitops_dsf.backtest.lapses import Tracks, lapses
 from gitops_dsf.backtest.replay import Replay
 from gitops_dsf.backtest.vectorised import ScoreColumns, decide

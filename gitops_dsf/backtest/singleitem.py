@@ -15,10 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from dsf_wire.publishrule import Rule
-from gitops_dsf.backtest.history import Grid
-from gitops_dsf.backtest.mapping import ABSENT
+from gitops_dsf.backtest.grid import Grid
+from gitops_dsf.backtest.track import ABSENT, NEVER
 
-NEVER: Final = math.inf
 MOST_LAGS: Final = 8
 """How many points ahead the next change is looked up for all points of a page at once."""
 

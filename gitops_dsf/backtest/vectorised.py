@@ -15,9 +15,9 @@ import numpy.typing as npt
 
 from gitops_dsf.backtest.contest import Contest
 from gitops_dsf.backtest.decisions import Decided, DecisionLine
-from gitops_dsf.backtest.history import Grid
+from gitops_dsf.backtest.grid import Grid
 from gitops_dsf.backtest.lapses import Lapse, Tracks
-from gitops_dsf.backtest.mapping import ABSENT
+from gitops_dsf.backtest.track import ABSENT
 from gitops_dsf.simulator.prioritizers import MAX_SCORE
 
 Ints = npt.NDArray[np.int64]

@@ -14,9 +14,9 @@ from typing import Final
 
 import pytest
 
-from gitops_dsf.backtest.history import Grid
-from gitops_dsf.backtest.mapping import ABSENT
-from gitops_dsf.backtest.publication import Track
+from gitops_dsf.backtest.grid import Grid
+from gitops_dsf.backtest.track import ABSENT
+from gitops_dsf.backtest.track import Track
 from gitops_dsf.backtest.run import run
 from gitops_dsf.simulator import HubState
 from tests.hub.controlplane.api import Client, Object

@@ -14,11 +14,13 @@ from hypothesis import strategies as st
 from dsf_wire.scorevalue import map_score
 from dsf_wire.summary import PublishRule, ScoreRange, Summary
 from gitops_dsf.backtest.contest import contest
-from gitops_dsf.backtest.history import Grid, Labels
+from gitops_dsf.backtest.grid import Grid
 from gitops_dsf.backtest.lapses import lapses
-from gitops_dsf.backtest.mapping import ABSENT, map_all
-from gitops_dsf.backtest.publication import Publication, Track
+from gitops_dsf.backtest.mapping import map_all
+from gitops_dsf.backtest.publication import Publication
+from gitops_dsf.backtest.publisher import Labels, Publisher
 from gitops_dsf.backtest.replay import Replay
+from gitops_dsf.backtest.track import ABSENT, Track
 from gitops_dsf.backtest.vectorised import ScoreColumns, decide
 from gitops_dsf.simulator import HubState, with_defaults
 from tests.support.laws import examples
@@ -68,11 +70,10 @@ def test_an_object_with_one_item_is_written_as_any_other(
 ) -> None:
     """The path for one item, also in pages, against the path that calls the agent's rule at each point."""
     grid = Grid(start=1_000_000, step=scorer.scoring_interval, count=len(raw))
-    whole = Publication(scorer=scorer, cluster="c1", grid=grid)
+    whole = Publisher(scorer=scorer, cluster="c1")
     for number, score in enumerate(raw):
-        items = whole._mapped({} if math.isnan(score) else {"cpu": [score]}, scorer.score_range) or None
-        whole._step(grid.at(number), items)
-    whole.finish()
+        whole.step(grid.at(number), whole.items([(NOWHERE, score)]))
+    whole.write_due(grid.end)
     paged = Publication(scorer=scorer, cluster="c1", grid=grid)
     for first in range(0, len(raw), points):
         paged.add(first, {NOWHERE: np.array(raw[first : first + points])})

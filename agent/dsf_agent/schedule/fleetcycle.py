@@ -28,6 +28,7 @@ from dsf_agent.scoring.split import groups, split
 from dsf_agent.scoring.stage import Scoring
 from dsf_runtime.clock import Clock
 from dsf_wire.constants import DEFAULT_CLUSTERS_PER_REQUEST
+from dsf_wire.defaultscore import default_items
 from dsf_wire.summary import Summary
 
 log = logging.getLogger(__name__)
@@ -208,7 +209,7 @@ class FleetCycle:
     async def _items(self, found: _Found, targets: Targets) -> dict[str, dict[str, int]]:
         """The items of each cluster that has some."""
         made: dict[str, dict[str, int]] = {}
-        default = self._scorer.default_score
+        has_default = self._scorer.default_score is not None
         clamped = 0
         for number, cluster in enumerate(targets.names):
             if number % TURN == 0:
@@ -220,19 +221,11 @@ class FleetCycle:
                 found.dropped += items.dropped
                 if items.values or not publishes(self._scorer):
                     made[cluster] = items.values
-            elif default is not None and cluster not in found.with_series | found.unscored:
-                made[cluster] = {self._default_item(cluster): default}
+            elif has_default and cluster not in found.with_series | found.unscored:
+                made[cluster] = default_items(self._scorer, cluster=cluster) or {}
         if clamped:
             self._metrics.clamped(clamped)
         return made
-
-    def _default_item(self, cluster: str) -> str:
-        label_sets = ClusterLabelSets(
-            template=self._scorer.score_dimension_format,
-            score_name=self._scorer.score_name,
-            label=self._label,
-        )
-        return label_sets.default_item(cluster)
 
     def _nothing(self, found: _Found, *, series: int) -> ScoreError:
         dropped = ", ".join(f"{count} {reason}" for reason, count in sorted(found.dropped.items()))

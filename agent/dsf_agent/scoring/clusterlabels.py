@@ -15,7 +15,6 @@ OTHER_CLUSTER: Final = LabelSet(item="", line=b"")
 """A result about a cluster that this scorer does not score. A central store often knows more clusters."""
 NO_CLUSTER: Final = LabelSet(item="", line=b"", cluster="\0")
 """A result without the label. No cluster has this name."""
-_NO_LABELS: Final = ("",) * len(dimension.LABELS)
 _NONE: Final[Mapping[str, str]] = MappingProxyType({})
 _FIELD: Final = "the_cluster"
 
@@ -56,10 +55,6 @@ class ClusterLabelSets(LabelSets):
             ),
             cluster=cluster,
         )
-
-    def default_item(self, cluster: str) -> str:
-        """The name of the item of a cluster without labels."""
-        return self._name_of(cluster, _NO_LABELS)
 
     def _name_of(self, cluster: str, labels: tuple[str, ...]) -> str:
         return item_namer(template=self._template, cluster=cluster, score_name=self._score_name)(labels)

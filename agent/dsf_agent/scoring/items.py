@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from dsf_agent.scoring.labels import LabelSet, LabelSets
-from dsf_wire import dimension, scorevalue
+from dsf_agent.scoring.labels import LabelSet
+from dsf_wire import defaultscore, scorevalue
 from dsf_wire.constants import SCORE_MAX, SCORE_MIN
 from dsf_wire.scorevalue import Aggregation
 from dsf_wire.summary import Summary
@@ -29,14 +29,10 @@ class Items:
     dropped: Counter[str] = field(default_factory=Counter)
 
 
-def default_items(scorer: Summary, *, label_sets: LabelSets) -> Items | None:
-    """What is published if the source answers without series; None if the scorer does not say it.
-
-    No label is known then, so the dimension format must be one without labels.
-    """
-    if scorer.default_score is None:
-        return None
-    return Items(values={label_sets.of(("",) * len(dimension.LABELS)).item: scorer.default_score})
+def default_items(scorer: Summary, *, cluster: str) -> Items | None:
+    """What is published if the source answers without series; None if the scorer does not say it."""
+    values = defaultscore.default_items(scorer, cluster=cluster)
+    return None if values is None else Items(values=values)
 
 
 class ItemBuilder:

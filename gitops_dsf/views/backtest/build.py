@@ -14,9 +14,11 @@ from gitops_dsf.backtest.advice import DEADBANDS, Advice, Stickiness, advise
 from gitops_dsf.backtest.contest import Contest
 from gitops_dsf.backtest.decisions import DecisionLine
 from gitops_dsf.backtest.figures import Figures, figures
-from gitops_dsf.backtest.history import Grid, Labels, Page, Values
+from gitops_dsf.backtest.grid import Grid
+from gitops_dsf.backtest.history import Page, Values
 from gitops_dsf.backtest.lapses import Tracks
 from gitops_dsf.backtest.publication import Publication
+from gitops_dsf.backtest.publisher import Labels
 from gitops_dsf.backtest.run import run
 from gitops_dsf.backtest.vectorised import ScoreColumns
 from gitops_dsf.hub.flapping import WINDOW_SECONDS

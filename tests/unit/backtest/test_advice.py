@@ -4,8 +4,8 @@ from array import array
 
 from gitops_dsf.backtest.advice import Advice, Stickiness, advise
 from gitops_dsf.backtest.contest import contest
-from gitops_dsf.backtest.history import Grid
-from gitops_dsf.backtest.publication import Track
+from gitops_dsf.backtest.grid import Grid
+from gitops_dsf.backtest.track import Track
 from gitops_dsf.resolve.stickiness import expressible
 from gitops_dsf.simulator import HubState, with_defaults
 from tests.unit.simulator.hub import cluster, exact, hub, placement
