@@ -16,7 +16,7 @@ CONTENT: Final = Path(__file__).with_name("repository")
 BRANCH: Final = "main"
 SCORING_APIS: Final = Path(__file__).with_name("scoringapis")
 """Scorers that are added in the course of the demo."""
-_REPLACED: Final = ("apps", "clusters", "config", "locks", "scorers")
+_REPLACED: Final = ("apps", "clusters", "config", "locks", "scorers", "tests")
 COMMAND_SECONDS: Final = 60
 
 

@@ -9,6 +9,7 @@ from gitops_dsf.plan import Plan, build
 from gitops_dsf.render import RenderedTree, render
 from gitops_dsf.render.limits import check_limits
 from gitops_dsf.repository.load import Loaded, ReadLimits, load
+from gitops_dsf.repository.model.declared import Declared
 from gitops_dsf.repository.model.validate import declare
 from gitops_dsf.resolve import resolve
 from gitops_dsf.resolve.types import Resolved
@@ -41,7 +42,11 @@ def check_loaded(loaded: Loaded, *, notify: Notify | None = None) -> Checked:
     """Runs every check on documents that are loaded already."""
     if notify is not None:
         notify("checking", len(loaded.documents), "documents")
-    declared = declare(loaded)
+    return check_declared(declare(loaded))
+
+
+def check_declared(declared: Declared) -> Checked:
+    """Runs every check on declared objects."""
     resolved, found = resolve(declared)
     if resolved is None:
         return Checked(resolved=None, plan=None, diagnostics=tuple(found))

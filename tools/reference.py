@@ -29,6 +29,7 @@ _EXAMPLES: Final[Mapping[str, Path]] = {
     "ManagedClusterSet": _TEMPLATE / "clusters/sets.yaml",
     "MetricSource": _TEMPLATE / "config/metric-sources.yaml",
     "Placement": _TEMPLATE / "apps/raw-guestbook.yaml",
+    "ScoreTest": _TEMPLATE / "tests/guestbook.yaml",
     "ScoredApplication": _TEMPLATE / "apps/guestbook.yaml",
     "ScoredPlacement": _EXAMPLE_FLEET / "apps/training.yaml",
     "ScorerLock": _TEMPLATE / "locks/latency-forecast.yaml",

@@ -22,9 +22,17 @@ class Publisher:
     """Folds the cycles of one scorer on one cluster, in order of time.
 
     `keep` names the items whose values are kept; all of them if it is None. The deadband looks at all.
+    `published` is what is on the hub before the first cycle.
     """
 
-    def __init__(self, *, scorer: Summary, cluster: str, keep: Sequence[str] | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        scorer: Summary,
+        cluster: str,
+        keep: Sequence[str] | None = None,
+        published: Published | None = None,
+    ) -> None:
         self._scorer = scorer
         self._cluster = cluster
         self._keep = keep
@@ -32,7 +40,9 @@ class Publisher:
         self._aggregation = Aggregation(scorer.score_aggregation or Aggregation.LAST)
         self._names: dict[Labels, str] = {}
         self._writes = Writes()
-        self._published: Published | None = None
+        self._published = published
+        if published is not None:
+            self._writes.add(published.written, published.values, keep)
         self._wanted: Mapping[str, int] | None = None
         self._due = NEVER
         """When the wanted items are written, if no new results come before."""

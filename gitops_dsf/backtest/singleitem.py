@@ -5,7 +5,6 @@ score has changed, else w + refresh. The next write is that of the first point w
 next point. tests/property/test_backtest.py compares this with the agent's rule, point by point.
 """
 
-import math
 from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

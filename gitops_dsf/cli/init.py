@@ -45,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _next_steps(*, target: Path, name: str, count: int, has_url: bool) -> str:
-    steps = ["gitops-dsf validate", "gitops-dsf render"]
+    steps = ["gitops-dsf validate", "gitops-dsf test", "gitops-dsf render"]
     if target.resolve() != Path.cwd():
         steps.insert(0, f"cd {shlex.quote(str(target))}")
     lines = [f"Fleet {name} in {target} ({count} files). Next:", "", *(f"  {step}" for step in steps), ""]

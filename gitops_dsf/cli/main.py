@@ -77,6 +77,7 @@ VERBS: Final[dict[str, Verb]] = {
     "simulate": Verb("gitops_dsf.cli.simulate", "show where OCM would place the applications, and why"),
     "status": Verb("gitops_dsf.cli.status", "show scores, decisions and applications on a hub"),
     "sync": Verb("gitops_dsf.cli.sync", "update locks/ from the /config pages of scoring APIs"),
+    "test": Verb("gitops_dsf.cli.test", "run the unit tests of scores and decisions in tests/"),
     "validate": Verb("gitops_dsf.cli.validate", "report every mistake of a fleet repository"),
     "why": Verb("gitops_dsf.cli.why", "explain a past move of an application, from the journal"),
 }

@@ -21,15 +21,21 @@ def under(directory: Path, diagnostics: Iterable[Diagnostic]) -> list[Diagnostic
     """Returns the diagnostics with paths relative to the working directory where possible, so that editors
     and annotations can follow them.
     """
+    prefix = prefix_of(directory)
+    if prefix == Path():
+        return list(diagnostics)
+    return [_below(prefix, item) for item in diagnostics]
+
+
+def prefix_of(directory: Path) -> Path:
+    """What comes before the file names of a repository: its folder, relative to the working directory where
+    possible.
+    """
     try:
         prefix = Path(os.path.relpath(directory))
     except ValueError:  # another drive
         prefix = directory
-    if prefix.parts[:1] == ("..",):
-        prefix = directory.absolute()
-    if prefix == Path():
-        return list(diagnostics)
-    return [_below(prefix, item) for item in diagnostics]
+    return directory.absolute() if prefix.parts[:1] == ("..",) else prefix
 
 
 def _below(prefix: Path, item: Diagnostic) -> Diagnostic:
@@ -43,10 +49,10 @@ def report(diagnostics: Sequence[Diagnostic], style: str, *, colour: bool = Fals
     """Formats diagnostics in one of FORMATS. The text ends with a line break unless it is empty. Use colour
     only for terminals.
     """
-    printable = [_printable(item) for item in diagnostics]
+    safe = [_printable(item) for item in diagnostics]
     if style == "text":
-        return "".join(_text(item, colour=colour) for item in printable)
-    return FORMATS[style](printable)
+        return "".join(_text(item, colour=colour) for item in safe)
+    return FORMATS[style](safe)
 
 
 def print_diagnostics(diagnostics: Sequence[Diagnostic], *, stream: TextIO) -> None:
@@ -96,8 +102,13 @@ def _printable(item: Diagnostic) -> Diagnostic:
     texts = (item.message, item.hint, item.position.file)
     if not any(_CONTROL.search(text) for text in texts):
         return item
-    message, hint, file = (_CONTROL.sub(_escape, text) for text in texts)
+    message, hint, file = map(printable, texts)
     return replace(item, message=message, hint=hint, position=replace(item.position, file=file))
+
+
+def printable(text: str) -> str:
+    """Escapes control characters in a line of text."""
+    return _CONTROL.sub(_escape, text)
 
 
 def _escape(found: re.Match[str]) -> str:

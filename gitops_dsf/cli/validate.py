@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from gitops_dsf.resolve.types import Resolved
 
 DESCRIPTION = """\
-Reads gitops-dsf.yaml, scorers/, config/, clusters/, apps/ and locks/ of a fleet repository and reports every
-mistake with its place, a stable code and what to write instead. Nothing is written."""
+Reads gitops-dsf.yaml, scorers/, config/, clusters/, apps/, locks/ and tests/ of a fleet repository and
+reports every mistake with its place, a stable code and what to write instead. Nothing is written."""
 
 EXAMPLES = """\
 examples:

@@ -2,7 +2,7 @@
 
 A code never gets a second meaning; the number of a removed one is not used again. DSF0xx: YAML and structure.
 DSF1xx: scorers. DSF2xx: clusters, selectors and masks. DSF3xx: applications and Placements. DSF4xx:
-ApplicationSets. DSF5xx: output.
+ApplicationSets. DSF5xx: output. DSF6xx: tests.
 """
 
 from dataclasses import dataclass
@@ -191,3 +191,8 @@ APPLICATION_NAME = _error("DSF409", "Application that two ApplicationSets make")
 
 LARGE_WORK = _error("DSF501", "ManifestWork larger than OCM takes")
 FULL_SHARD = _error("DSF502", "works directory larger than Argo CD takes")
+
+SERIES_VALUES = _error("DSF601", "values of a test's series that do not parse")
+UNKNOWN_IN_TEST = _error("DSF602", "test about something that does not exist")
+TEST_DIMENSION = _error("DSF603", "test of a score that does not name its item")
+TEST_TWICE = _error("DSF604", "test that gives one thing twice")

@@ -31,6 +31,18 @@ def _not_empty_list(name: str) -> Schema:
     return {"required": [name], "properties": {name: {"type": "array", "minItems": 1}}}
 
 
+_ONE_PLACEMENT: Final = Rule(
+    message="write exactly one of application and placement",
+    json={"oneOf": [given("application"), given("placement")]},
+)
+_ONE_SCORER: Final = Rule(
+    message="write exactly one of scorer and resource", json={"oneOf": [given("scorer"), given("resource")]}
+)
+_ITEM_OF_RESOURCE: Final = Rule(
+    message="a score of a resource needs its dimension, the name of the item in status.scores",
+    json={"if": given("resource"), "then": given("dimension")},
+)
+
 RULES: Final[Mapping[str, tuple[Rule, ...]]] = {
     "Application": (
         Rule(
@@ -76,6 +88,23 @@ RULES: Final[Mapping[str, tuple[Rule, ...]]] = {
             },
         ),
     ),
+    "Expected": (
+        Rule(
+            message="a test expects something: write scores, decisions, moves or findings",
+            json={"anyOf": [_not_empty_list(name) for name in ("scores", "decisions", "moves", "findings")]},
+        ),
+    ),
+    "ExpectedDecision": (_ONE_PLACEMENT,),
+    "ExpectedMoves": (_ONE_PLACEMENT,),
+    "ExpectedScore": (
+        _ONE_SCORER,
+        _ITEM_OF_RESOURCE,
+        Rule(
+            message="write exactly one of value and state", json={"oneOf": [given("value"), given("state")]}
+        ),
+    ),
+    "GivenDecision": (_ONE_PLACEMENT,),
+    "GivenScore": (_ONE_SCORER, _ITEM_OF_RESOURCE),
     "Header": (
         Rule(
             message="a header has a value or a secretRef: write exactly one of them",

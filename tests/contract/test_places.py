@@ -150,6 +150,10 @@ PLACES: dict[str, str] = {
     "DSF409": "apps/web.yaml:4:9",
     "DSF501": "scorers/cpu.yaml:4:9",
     "DSF502": "gitops-dsf.yaml:7:20",
+    "DSF601": "tests/web.yaml:7:60",
+    "DSF602": "tests/web.yaml:8:47",
+    "DSF603": "tests/web.yaml:7:9",
+    "DSF604": "tests/web.yaml:8:9",
 }
 """Code to file:line:column. Findings about a whole file or the whole repository are at its first character.
 """

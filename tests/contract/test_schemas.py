@@ -39,7 +39,7 @@ ROOT = Path(__file__).parents[2]
 SCHEMAS = ROOT / "schemas"
 TEMPLATE = ROOT / "repo-template"
 EXAMPLE_FLEET = ROOT / "examples/fleet"
-FOLDERS = ("scorers", "config", "clusters", "apps", "locks")
+FOLDERS = ("scorers", "config", "clusters", "apps", "locks", "tests")
 
 
 def stale(generated: Mapping[str, str], folder: Path) -> list[str]:
@@ -179,6 +179,21 @@ def change(document: dict[str, Any], path: str, value: Any) -> dict[str, Any]:
     return result
 
 
+TEST = {
+    "apiVersion": "gitops-dsf.io/v1alpha1",
+    "kind": "ScoreTest",
+    "metadata": {"name": "web"},
+    "spec": {
+        "given": {"series": [{"scorer": "cpu", "cluster": "a", "values": "1 2"}]},
+        "expect": {"decisions": [{"at": "1m", "application": "web", "clusters": ["a"]}]},
+    },
+}
+
+
+def expect(kind: str, **fields: Any) -> dict[str, Any]:
+    return change(TEST, "spec.expect", {kind: [fields]})
+
+
 SECRET = {"name": "tokens", "key": "token"}
 CASES = [
     pytest.param(
@@ -287,6 +302,30 @@ CASES = [
         id="password-and-token",
     ),
     pytest.param(change(SOURCE, "spec.variants", []), False, id="no-variants"),
+    pytest.param(TEST, True, id="test"),
+    pytest.param(change(TEST, "spec.expect", {}), False, id="test-of-nothing"),
+    pytest.param(change(TEST, "spec.expect", {"scores": [], "moves": []}), False, id="test-of-empty-lists"),
+    pytest.param(expect("decisions", application="web", placement="web", clusters=[]), False, id="two-names"),
+    pytest.param(expect("decisions", clusters=[]), False, id="no-name"),
+    pytest.param(expect("decisions", placement="argocd/web", clusters=[]), True, id="namespace-and-name"),
+    pytest.param(expect("decisions", placement="a/b/c", clusters=[]), False, id="three-parts"),
+    pytest.param(expect("moves", application="web", count=-1), False, id="negative-count"),
+    pytest.param(expect("scores", scorer="cpu", cluster="a", value=5), True, id="expected-value"),
+    pytest.param(expect("scores", scorer="cpu", cluster="a", state="Expired"), True, id="expected-state"),
+    pytest.param(expect("scores", scorer="cpu", cluster="a"), False, id="no-expectation"),
+    pytest.param(
+        expect("scores", scorer="cpu", cluster="a", value=5, state="Missing"), False, id="value-and-state"
+    ),
+    pytest.param(
+        expect("scores", resource="x", cluster="a", value=5), False, id="resource-without-dimension"
+    ),
+    pytest.param(
+        expect("scores", resource="x", cluster="a", dimension="y", value=5), True, id="score-of-a-resource"
+    ),
+    pytest.param(expect("scores", at="1h30m", scorer="cpu", cluster="a", value=5), True, id="time"),
+    pytest.param(expect("scores", at="90", scorer="cpu", cluster="a", value=5), False, id="no-unit"),
+    pytest.param(expect("findings", code="DSF310"), True, id="finding"),
+    pytest.param(expect("findings", code="310"), False, id="finding-without-dsf"),
 ]
 
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.golden import findings_cases, findings_sources
+from tests.golden import findings_cases, findings_score_tests, findings_sources
 from tests.support.goldentext import GoldenText
 from tests.unit.resolve.test_rules import findings
 
-CASES = {**findings_cases.CASES, **findings_sources.CASES}
+CASES = {**findings_cases.CASES, **findings_sources.CASES, **findings_score_tests.CASES}
 
 
 def found(name: str) -> list[str]:

@@ -35,6 +35,7 @@ RUNS: dict[str, tuple[list[str], int, str]] = {
     "simulate": ([], 0, "raw-guestbook"),
     "status": (["--context", "hub", "--kubeconfig", "kubeconfig"], 0, "clusters"),
     "sync": (["--check", "--scorer", "region-preference"], 2, "configSyncMode None"),
+    "test": ([], 0, "1 test passed"),
     "validate": ([], 0, "no mistakes found"),
 }
 

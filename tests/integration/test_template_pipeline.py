@@ -303,7 +303,7 @@ def test_hooks_call_verbs_that_exist() -> None:
     hooks = yamlfast.load((repo_template() / ".pre-commit-config.yaml").read_text("utf-8"))["repos"][0][
         "hooks"
     ]
-    assert {hook["entry"].split()[1] for hook in hooks} == {"validate", "render"} <= VERBS.keys()
+    assert {hook["entry"].split()[1] for hook in hooks} == {"validate", "test", "render"} <= VERBS.keys()
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from array import array
 from typing import Any
@@ -17,7 +18,7 @@ from gitops_dsf.backtest.contest import contest
 from gitops_dsf.backtest.grid import Grid
 from gitops_dsf.backtest.lapses import lapses
 from gitops_dsf.backtest.mapping import map_all
-from gitops_dsf.backtest.publication import Publication
+from gitops_dsf.backtest.publication import LongTrack, Publication
 from gitops_dsf.backtest.publisher import Labels, Publisher
 from gitops_dsf.backtest.replay import Replay
 from gitops_dsf.backtest.track import ABSENT, Track
@@ -82,6 +83,13 @@ def test_an_object_with_one_item_is_written_as_any_other(
     assert {name: list(values) for name, values in paged.track().values.items()} == {
         name: list(values) for name, values in whole.track().values.items()
     }
+
+
+@examples(200)
+@given(st.lists(st.floats(0.5, 5000.0), max_size=30), st.sampled_from([60.0, 900.0]))
+def test_a_long_track_expires_as_any_other(gaps: list[float], ttl: float) -> None:
+    at = array("d", itertools.accumulate(gaps))
+    assert LongTrack(ttl=ttl, at=at, values={}).expiries == Track(ttl=ttl, at=at, values={}).expiries
 
 
 CLUSTERS = ["c1", "c2", "c3", "c4", "c5"]

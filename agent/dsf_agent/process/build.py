@@ -121,7 +121,7 @@ class Adapters:
                 label_sets=label_sets,
                 reservation=reservation,
             ),
-            default=default_items(scorer, cluster=self.cluster),
+            default=default_items(scorer, cluster=self.settings.cluster),
             publication=publication,
             metrics=self.metrics.of(scorer.score_name),
             clock=self.clock,

@@ -1,4 +1,4 @@
-"""Finds the files of a repository: gitops-dsf.yaml, and every YAML file in the five source folders."""
+"""Finds the files of a repository: gitops-dsf.yaml, and every YAML file in the source folders."""
 
 import difflib
 import os
@@ -13,13 +13,11 @@ from gitops_dsf.repository.load.limits import ReadLimits
 from gitops_dsf.repository.safefolder import NotRegularError, SafeFolder, TooLargeError
 
 SETTINGS_FILE: Final = "gitops-dsf.yaml"
-FOLDERS: Final = ("apps", "clusters", "config", "locks", "scorers")
+FOLDERS: Final = ("apps", "clusters", "config", "locks", "scorers", "tests")
 SUFFIXES: Final = (".yaml", ".yml")
 _MEANT: Final = (*SUFFIXES, ".json", ".yaml.txt", ".yml.txt")
 """Lower-case file name endings that people may expect to be read."""
-_OTHER_FOLDERS: Final = frozenset(
-    {"rendered", "docs", "scripts", "tests", "test", "hack", "argocd", "schemas"}
-)
+_OTHER_FOLDERS: Final = frozenset({"rendered", "docs", "scripts", "test", "hack", "argocd", "schemas"})
 
 
 @dataclass(frozen=True, kw_only=True)

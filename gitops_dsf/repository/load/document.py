@@ -5,7 +5,7 @@ a repository without mistakes never pays for positions.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
 from typing import Any
@@ -100,6 +100,16 @@ class Document:
         """The text of a scalar as it is written: 1.10, not 1.1. Empty if the value is not a scalar."""
         node, _, whole = self._walk(path)
         return str(node.value) if whole and isinstance(node, ScalarNode) else ""
+
+    def part(self, path: Path, *, data: dict[str, Any]) -> "Document":
+        """A document of this data, whose positions are those of the object at a path and of its fields."""
+        node, _, _ = self._walk(path)
+        start, name = self._mark(node), self.at((*path, "name"))
+        found = replace(
+            self, data=data, start=(start.line, start.column), name_at=(name.line, name.column), ambiguous=()
+        )
+        found.__dict__["root"] = node
+        return found
 
     def has(self, path: Path) -> bool:
         """Whether a path exists in the document."""

@@ -24,7 +24,9 @@ def load(root: Path, *, limits: ReadLimits = DEFAULT_LIMITS) -> Loaded:
     discovered = discover(root, limits=limits)
     documents, diagnostics = _parsed(discovered, limits)
     if not discovered.files and not diagnostics:
-        message = "no gitops-dsf.yaml, and no YAML file in scorers/, config/, clusters/, apps/ or locks/"
+        message = (
+            "no gitops-dsf.yaml, and no YAML file in scorers/, config/, clusters/, apps/, locks/ or tests/"
+        )
         hint = "run gitops-dsf init in an empty folder, or name the folder of a fleet repository"
         if (root.resolve().parent / SETTINGS_FILE).is_file():
             hint = "the fleet repository is the folder above: name that one"

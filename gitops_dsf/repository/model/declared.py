@@ -12,6 +12,7 @@ from gitops_dsf.repository.model.delivery import RawApplicationSet, RawPlacement
 from gitops_dsf.repository.model.lock import ScorerLock
 from gitops_dsf.repository.model.metric_source import MetricSource
 from gitops_dsf.repository.model.repository import FleetRepository
+from gitops_dsf.repository.model.score_test import ScoreTest
 from gitops_dsf.repository.model.scored_placement import ScoredPlacement
 from gitops_dsf.repository.model.scorer import DynamicScorer
 from gitops_dsf.repository.model.scoring_config import DynamicScoringConfig
@@ -66,6 +67,7 @@ class Declared:
     scored_placements: tuple[Item[ScoredPlacement], ...]
     placements: tuple[Item[RawPlacement], ...]
     application_sets: tuple[Item[RawApplicationSet], ...]
+    score_tests: tuple[Item[ScoreTest], ...]
     malformed: frozenset[tuple[str, str]]
     """Kind and name of objects that exist but are malformed; references to them are not reported. An empty
     name stands for an object whose name cannot be read, so it matches any name of its kind.

@@ -7,6 +7,7 @@ from gitops_dsf.repository.model.delivery import RawApplicationSet, RawPlacement
 from gitops_dsf.repository.model.lock import ScorerLock
 from gitops_dsf.repository.model.metric_source import MetricSource
 from gitops_dsf.repository.model.repository import FleetRepository
+from gitops_dsf.repository.model.score_test import ScoreTest
 from gitops_dsf.repository.model.scored_placement import ScoredPlacement
 from gitops_dsf.repository.model.scorer import DynamicScorer
 from gitops_dsf.repository.model.scoring_config import DynamicScoringConfig
@@ -20,6 +21,7 @@ KINDS: dict[tuple[str, str], type[Authored]] = {
     (DSF_API, "DynamicScoringConfig"): DynamicScoringConfig,
     (PRODUCT_API, "FleetRepository"): FleetRepository,
     (PRODUCT_API, "MetricSource"): MetricSource,
+    (PRODUCT_API, "ScoreTest"): ScoreTest,
     (PRODUCT_API, "ScoredApplication"): ScoredApplication,
     (PRODUCT_API, "ScoredPlacement"): ScoredPlacement,
     (PRODUCT_API, "ScorerLock"): ScorerLock,
@@ -34,6 +36,7 @@ FOLDERS: dict[str, str] = {
     "ManagedClusterSet": "clusters",
     "MetricSource": "config",
     "Placement": "apps",
+    "ScoreTest": "tests",
     "ScoredApplication": "apps",
     "ScoredPlacement": "apps",
     "ScorerLock": "locks",

@@ -23,6 +23,7 @@ from gitops_dsf.repository.model.base import (
 from gitops_dsf.repository.model.dialect import Dialect, explains
 from gitops_dsf.repository.model.field_docs import field_docs
 from gitops_dsf.repository.model.field_model import field_at, model_at, scalar_types
+from gitops_dsf.repository.model.score_test import FINDING, PLACEMENT_REFERENCE, TIME
 from gitops_dsf.repository.model.suggestion import did_you_mean, listed
 
 _PATTERNS = {
@@ -36,6 +37,9 @@ _PATTERNS = {
     BRANCH: "the name of a git branch",
     HOST_GLOB: "a host name, or a glob of some such as '*.example.com', without scheme, port and path",
     SECRET_KEY: "letters, digits, '-', '_' and '.'",
+    TIME: "a time such as 90s, 10m or 1h30m",
+    FINDING: "the code of a finding, such as DSF310",
+    PLACEMENT_REFERENCE: "the name of a Placement, or namespace/name",
     r"^([1-9][0-9]?|100)%$": "a percentage from 1% to 100%, or a whole number without quotes",
 }
 _DURATIONS = frozenset({"interval", "range", "step"})

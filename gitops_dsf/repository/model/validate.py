@@ -92,6 +92,7 @@ def declare(loaded: Loaded) -> Declared:
         scored_placements=by_kind.get("ScoredPlacement", ()),
         placements=by_kind.get("Placement", ()),
         application_sets=by_kind.get("ApplicationSet", ()),
+        score_tests=by_kind.get("ScoreTest", ()),
         malformed=frozenset(malformed),
         partial=tuple(partial),
         ambiguous=frozenset(

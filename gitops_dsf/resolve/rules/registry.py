@@ -30,6 +30,7 @@ from gitops_dsf.resolve.rules import (
     raw_scores,
     receiver,
     references,
+    score_tests,
     secrets,
     selectors,
     shadows,
@@ -132,6 +133,10 @@ RULES: Final[tuple[Rule, ...]] = (
     applications.applications_live_with_argocd,
     application_sets.application_sets_follow_decisions,
     application_names.applications_have_one_maker,
+    score_tests.series_values_parse,
+    score_tests.tests_name_what_exists,
+    score_tests.scores_name_their_items,
+    score_tests.nothing_is_given_twice,
 )
 
 FIELD_RULES: Final[tuple[Rule, ...]] = (

@@ -15,3 +15,13 @@ def test_a_default_score_of_zero_is_published() -> None:
 
 def test_without_a_default_score_nothing_is_published() -> None:
     assert default_items(Summary(name="s", score_name="cpu"), cluster="c1") is None
+
+
+def test_labels_of_results_are_empty() -> None:
+    scorer = Summary(
+        name="s",
+        score_name="cpu",
+        default_score=7,
+        score_dimension_format="${cluster}/${namespace}/${scoreName}",
+    )
+    assert default_items(scorer, cluster="c2") == {"c2//cpu": 7}

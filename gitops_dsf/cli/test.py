@@ -1,0 +1,90 @@
+"""gitops-dsf test: runs the unit tests of scores and decisions in tests/."""
+
+import argparse
+import sys
+from typing import TYPE_CHECKING
+
+from gitops_dsf.cli.arguments import add_fleet_directory
+from gitops_dsf.cli.garbage import kept
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gitops_dsf.views.scoretests.suite import TestResult
+
+DESCRIPTION = """\
+Runs the ScoreTests in tests/: given results of scorers, published scores, clusters and decisions, it computes
+what agents publish and what OCM decides, and compares that with what each test expects. A failing
+expectation is shown with its place and an explanation. No cluster and no metric source is asked."""
+
+EXAMPLES = """\
+examples:
+  gitops-dsf test                                 all tests of the repository in this folder
+  gitops-dsf test fleet --name 'portal-*'         tests by name; a shell pattern, can be repeated
+  gitops-dsf test --format junit > tests.xml      for the test report of a pipeline
+
+exit codes: 0 all tests pass; 1 a test fails, or the repository has errors; 2 no test has the name
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the arguments of test."""
+    parser.description = DESCRIPTION
+    parser.epilog = EXAMPLES
+    add_fleet_directory(parser)
+    parser.add_argument(
+        "--name", metavar="PATTERN", action="append", default=[], help="only tests with such a name"
+    )
+    parser.add_argument(
+        "--format", choices=("text", "json", "junit"), default="text", help="output format (text)"
+    )
+
+
+@kept()
+def run(args: argparse.Namespace) -> int:
+    """Returns 0 when all tests pass; 1 when one fails, or the repository has errors."""
+    from gitops_dsf.cli.report import report, summary, under
+    from gitops_dsf.diagnostics import has_errors
+    from gitops_dsf.errors import UsageError
+    from gitops_dsf.pipeline import check_declared
+    from gitops_dsf.repository.load import load
+    from gitops_dsf.repository.model.validate import declare
+    from gitops_dsf.views.scoretests.suite import run_tests, selected
+
+    if not args.directory.is_dir():
+        msg = f"{args.directory} is not a folder; write the folder that holds gitops-dsf.yaml"
+        raise UsageError(msg)
+    loaded = load(args.directory)
+    declared = declare(loaded)
+    checked = check_declared(declared)
+    if has_errors(checked.diagnostics):
+        findings = under(args.directory, checked.diagnostics)
+        sys.stderr.write(report(findings, "text"))
+        print(f"{summary(findings)}; no test was run", file=sys.stderr)
+        return 1
+    tests = selected(declared, args.name)
+    if args.name and not tests:
+        known = ", ".join(sorted(item.name for item in declared.score_tests)[:10]) or "none"
+        msg = f"no test is called {' or '.join(args.name)}; tests here: {known}"
+        raise UsageError(msg)
+    results = tuple(run_tests(tests, declared=declared, checked=checked, documents=loaded.documents))
+    sys.stdout.write(_formatted(results, args))
+    return int(any(not result.passed for result in results))
+
+
+def _formatted(results: "Sequence[TestResult]", args: argparse.Namespace) -> str:
+    from gitops_dsf.cli.report import prefix_of
+
+    prefix = prefix_of(args.directory)
+    if args.format == "json":
+        from gitops_dsf.cli.jsontext import json_text
+        from gitops_dsf.cli.test_reports import plain
+
+        return json_text(plain(results, prefix=prefix))
+    if args.format == "junit":
+        from gitops_dsf.cli.test_reports import junit
+
+        return junit(results, prefix=prefix)
+    from gitops_dsf.cli.test_reports import text
+
+    return text(results, prefix=prefix)

@@ -1,0 +1,262 @@
+"""ScoreTest: given some results of scorers, which scores and decisions are expected."""
+
+import re
+from typing import Annotated, Final, Literal, Self
+
+from pydantic import AfterValidator, Field, model_validator
+
+from gitops_dsf.repository.model.base import (
+    DNS_SUBDOMAIN,
+    PRODUCT_API,
+    Authored,
+    DnsLabel,
+    DnsName,
+    Labels,
+    Metadata,
+)
+
+MOST_SECONDS: Final = 7 * 86_400
+"""The longest time that a test may cover."""
+MOST_ITEMS: Final = 1_000
+"""Items of one list of a test."""
+MOST_TEXT: Final = 20_000
+
+TIME: Final = r"^([0-9]{1,6}[dhms])+$"
+PLACEMENT_REFERENCE: Final = DNS_SUBDOMAIN.replace("^", r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?/)?", 1)
+FINDING: Final = r"^DSF[0-9]{3}$"
+
+_SECONDS: Final = {"d": 86_400, "h": 3_600, "m": 60, "s": 1}
+
+
+def seconds(text: str) -> int:
+    """Seconds of a time such as 1h30m."""
+    return sum(int(number) * _SECONDS[unit] for number, unit in re.findall(r"([0-9]+)([dhms])", text))
+
+
+def _short_enough(text: str) -> str:
+    if seconds(text) > MOST_SECONDS:
+        msg = f"{text} is more than a test covers; write at most 7d"
+        raise ValueError(msg)
+    return text
+
+
+Time = Annotated[str, Field(pattern=TIME, max_length=64), AfterValidator(_short_enough)]
+PlacementReference = Annotated[str, Field(pattern=PLACEMENT_REFERENCE, max_length=317)]
+Item = Annotated[str, Field(min_length=1, max_length=1024)]
+Value = Annotated[int, Field(ge=-100, le=100)]
+
+
+class GivenTaint(Authored):
+    """A taint of a cluster."""
+
+    key: Annotated[str, Field(min_length=1, max_length=316)]
+    """Taint key."""
+    value: str = ""
+    """Taint value."""
+    effect: Literal["NoSelect", "PreferNoSelect", "NoSelectIfNew"]
+    """Taint effect."""
+
+
+class GivenCluster(Authored):
+    """A cluster of a test. What is not written is as in clusters/, if the cluster is there."""
+
+    name: DnsLabel
+    """Name of the cluster."""
+    labels: Labels | None = None
+    """All of its labels."""
+    claims: Labels | None = None
+    """All of its cluster claims."""
+    taints: Annotated[list[GivenTaint], Field(max_length=MOST_ITEMS)] | None = None
+    """All of its taints."""
+
+
+class ResultLabels(Authored):
+    """The labels of a result that scoreDimensionFormat can use."""
+
+    node: str = ""
+    """Fills ${node}."""
+    device: str = ""
+    """Fills ${device}."""
+    namespace: str = ""
+    """Fills ${namespace}."""
+    app: str = ""
+    """Fills ${app}."""
+    pod: str = ""
+    """Fills ${pod}."""
+    container: str = ""
+    """Fills ${container}."""
+    meta: str = ""
+    """Fills ${meta}."""
+
+
+class GivenSeries(Authored):
+    """The results of the runs of a scorer on a cluster: the values of its query, or the scores of its scoring
+    API. One value for each run, from time 0 on.
+    """
+
+    scorer: DnsName
+    """Name of a DynamicScorer."""
+    cluster: DnsLabel
+    """Name of a cluster."""
+    labels: ResultLabels = ResultLabels()
+    """Labels of the result."""
+    values: Annotated[str, Field(max_length=MOST_TEXT)]
+    """Raw scores in the notation of promtool: '40 42 38+2x5 _ _x3'."""
+
+
+class _OfScorer(Authored):
+    """A score by scorer, or by the name of its AddOnPlacementScore."""
+
+    scorer: DnsName | None = None
+    """Name of a DynamicScorer."""
+    resource: DnsName | None = None
+    """In place of scorer: name of an AddOnPlacementScore that no scorer of this repository publishes."""
+    cluster: DnsLabel
+    """Name of a cluster."""
+    dimension: Item | None = None
+    """Name of the score item; by default the only one that the scorer has."""
+
+    @model_validator(mode="after")
+    def _one_name(self) -> Self:
+        if (self.scorer is None) == (self.resource is None):
+            msg = "write exactly one of scorer and resource"
+            raise ValueError(msg)
+        if self.resource is not None and self.dimension is None:
+            msg = "a score of a resource needs its dimension, the name of the item in status.scores"
+            raise ValueError(msg)
+        return self
+
+
+class GivenScore(_OfScorer):
+    """A published score at time 0."""
+
+    value: Value
+    """The value in the AddOnPlacementScore."""
+
+
+class _OfPlacement(Authored):
+    """The decision of a Placement, by application or by Placement."""
+
+    application: DnsName | None = None
+    """Name of a ScoredApplication."""
+    placement: PlacementReference | None = None
+    """In place of application: a ScoredPlacement or Placement, as namespace/name, or the name alone if it is
+    unique.
+    """
+
+    @model_validator(mode="after")
+    def _one_name(self) -> Self:
+        if (self.application is None) == (self.placement is None):
+            msg = "write exactly one of application and placement"
+            raise ValueError(msg)
+        return self
+
+
+class GivenDecision(_OfPlacement):
+    """The decision of a Placement before time 0."""
+
+    clusters: Annotated[list[DnsLabel], Field(max_length=MOST_ITEMS)]
+    """Clusters of the decision."""
+
+
+class Given(Authored):
+    """What a test begins with."""
+
+    clusters: Annotated[list[GivenCluster], Field(max_length=MOST_ITEMS)] | None = None
+    """All clusters of the test; those in clusters/ when absent."""
+    series: Annotated[list[GivenSeries], Field(max_length=MOST_ITEMS)] = []
+    """Results of the runs of scorers."""
+    scores: Annotated[list[GivenScore], Field(max_length=MOST_ITEMS)] = []
+    """Scores that are published at time 0. They stay the same, except where series change them."""
+    decisions: Annotated[list[GivenDecision], Field(max_length=MOST_ITEMS)] = []
+    """Decisions before time 0. A Placement without one has decided nothing yet."""
+
+
+class ExpectedScore(_OfScorer):
+    """A published score."""
+
+    at: Time = "0s"
+    """Time since the beginning, such as 10m."""
+    value: Value | None = None
+    """The value that counts."""
+    state: Literal["Missing", "Expired"] | None = None
+    """In place of value: nothing is published, or it has expired. OCM counts both as 0."""
+
+    @model_validator(mode="after")
+    def _one_result(self) -> Self:
+        if (self.value is None) == (self.state is None):
+            msg = "write exactly one of value and state"
+            raise ValueError(msg)
+        return self
+
+
+class ExpectedDecision(_OfPlacement):
+    """The decision of a Placement."""
+
+    at: Time = "0s"
+    """Time since the beginning, such as 10m."""
+    clusters: Annotated[list[DnsLabel], Field(max_length=MOST_ITEMS)]
+    """Clusters of the decision, in any order."""
+
+
+class ExpectedMoves(_OfPlacement):
+    """How often a decision changes after time 0."""
+
+    until: Time | None = None
+    """Up to this time; the end of the test when absent."""
+    count: Annotated[int, Field(ge=0, le=MOST_SECONDS)]
+    """Number of changes."""
+
+
+OfPlacement = GivenDecision | ExpectedDecision | ExpectedMoves
+
+
+class ExpectedFinding(Authored):
+    """A finding of `validate`."""
+
+    code: Annotated[str, Field(pattern=FINDING)]
+    """Code of the finding, such as DSF310."""
+    kind: Annotated[str, Field(min_length=1, max_length=63)] | None = None
+    """Kind of the document that has it; any document when absent."""
+    name: DnsName | None = None
+    """Name of the document that has it."""
+
+
+class Expected(Authored):
+    """What a test expects."""
+
+    scores: Annotated[list[ExpectedScore], Field(max_length=MOST_ITEMS)] = []
+    """Published scores."""
+    decisions: Annotated[list[ExpectedDecision], Field(max_length=MOST_ITEMS)] = []
+    """Decisions of Placements."""
+    moves: Annotated[list[ExpectedMoves], Field(max_length=MOST_ITEMS)] = []
+    """How often decisions change."""
+    findings: Annotated[list[ExpectedFinding], Field(max_length=MOST_ITEMS)] = []
+    """Findings of `validate` about this repository with the clusters of the test."""
+
+    @model_validator(mode="after")
+    def _something(self) -> Self:
+        if not (self.scores or self.decisions or self.moves or self.findings):
+            msg = "a test expects something: write scores, decisions, moves or findings"
+            raise ValueError(msg)
+        return self
+
+
+class ScoreTestSpec(Authored):
+    """A story of one fleet, and what must come of it."""
+
+    description: str = ""
+    """What the test shows, for people."""
+    given: Given = Given()
+    """What the test begins with."""
+    expect: Expected
+    """What it expects."""
+
+
+class ScoreTest(Authored):
+    """A unit test for scores and decisions, run by `gitops-dsf test`. It is not rendered."""
+
+    api_version: Literal["gitops-dsf.io/v1alpha1"] = PRODUCT_API
+    kind: Literal["ScoreTest"] = "ScoreTest"
+    metadata: Metadata
+    spec: ScoreTestSpec

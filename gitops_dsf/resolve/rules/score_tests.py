@@ -1,0 +1,197 @@
+"""Checks ScoreTests: their notation, what they name, and that they do not contradict themselves."""
+
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
+from typing import Final, NamedTuple
+
+from dsf_wire import dimension
+from gitops_dsf.diagnostics import Diagnostic, codes
+from gitops_dsf.repository.model.declared import Item
+from gitops_dsf.repository.model.score_test import (
+    ExpectedMoves,
+    ExpectedScore,
+    GivenScore,
+    OfPlacement,
+    ScoreTest,
+)
+from gitops_dsf.repository.model.series_values import SeriesValuesError, expand
+from gitops_dsf.repository.model.suggestion import did_you_mean, listed
+from gitops_dsf.resolve.context import Context
+
+Path = tuple[str | int, ...]
+
+MOST_VALUES: Final = 200_000
+"""Values of all series of one test."""
+_NOTATION: Final = (
+    "write the values of the runs, such as '40 42 38+2x5 _ _x3'; docs/testing-scores.md explains them"
+)
+
+
+def series_values_parse(context: Context) -> Iterator[Diagnostic]:
+    """The values of a series must be in promtool's notation, and a test has a bounded number of them."""
+    for item in context.declared.score_tests:
+        total = 0
+        for index, series in enumerate(item.value.spec.given.series):
+            path = ("spec", "given", "series", index, "values")
+            try:
+                values = expand(series.values)
+            except SeriesValuesError as error:
+                yield codes.SERIES_VALUES.at(item.inside(path, error.offset), str(error), _NOTATION)
+                continue
+            if not values:
+                yield codes.SERIES_VALUES.at(item.at(*path), "the series has no value", _NOTATION)
+            total += len(values)
+            if total > MOST_VALUES:
+                message = f"the series of a test have at most {MOST_VALUES:,} values together"
+                yield codes.SERIES_VALUES.at(item.at(*path), message, "write several tests")
+                break
+
+
+def tests_name_what_exists(context: Context) -> Iterator[Diagnostic]:
+    """Scorers, clusters, applications and Placements of a test must exist."""
+    applications = {item.name for item in context.declared.applications}
+    placements = placement_keys(context)
+    for item in context.declared.score_tests:
+        for named in _named(item):
+            match named.kind:
+                case "DynamicScorer":
+                    yield from _scorer(context, item, named)
+                case "ManagedCluster":
+                    yield from _cluster(context, item, named)
+                case "ScoredApplication" if not context.is_malformed(named.kind, named.name):
+                    yield from _exists(item, named, applications)
+                case "Placement" if not context.is_uncertain(*_PLACEMENTS):
+                    yield from _placement(item, named, placements)
+
+
+def scores_name_their_items(context: Context) -> Iterator[Diagnostic]:
+    """A score is an item of an AddOnPlacementScore. It need not be named if the scorer has only one."""
+    for item in context.declared.score_tests:
+        for path, score in _scores(item):
+            scorer = context.scorers.get(score.scorer or "")
+            if scorer is None:
+                continue
+            template, name = scorer.dimension_format, scorer.score_name
+            if score.dimension is None and dimension.fixed_name(template, score_name=name) is None:
+                message = f"the items of {scorer.name} are named {template}, so one must be named here"
+                yield codes.TEST_DIMENSION.at(item.at(*path), message, "add dimension: the name of the item")
+            elif score.dimension is not None and not dimension.can_yield(
+                template, score.dimension, score_name=name
+            ):
+                message = f"{scorer.name} publishes no item {score.dimension}: its items are named {template}"
+                yield codes.TEST_DIMENSION.at(item.at(*path, "dimension"), message, "correct the name")
+
+
+def nothing_is_given_twice(context: Context) -> Iterator[Diagnostic]:
+    """A test gives each cluster, series, score and decision once."""
+    for item in context.declared.score_tests:
+        given = item.value.spec.given
+        for name, keys in (
+            ("clusters", [each.name for each in given.clusters or ()]),
+            ("series", [(each.scorer, each.cluster, each.labels) for each in given.series]),
+            ("scores", [(each.scorer, each.resource, each.cluster, each.dimension) for each in given.scores]),
+            ("decisions", [(each.application, each.placement) for each in given.decisions]),
+        ):
+            yield from _twice(item, ("spec", "given", name), keys)
+
+
+_PLACEMENTS: Final = ("ScoredApplication", "ScoredPlacement", "Placement")
+
+
+def placement_keys(context: Context) -> Sequence[str]:
+    """`namespace/name` of all Placements of the repository, sorted."""
+    declared = context.declared
+    found = {f"{context.namespace_of(item)}/{item.name}" for item in declared.rankings}
+    found |= {
+        f"{item.document.data['metadata'].get('namespace') or context.argocd_namespace}/{item.name}"
+        for item in declared.placements
+    }
+    return sorted(found)
+
+
+class _Named(NamedTuple):
+    """What a test names, and where."""
+
+    kind: str
+    path: Path
+    name: str
+
+
+def _named(item: Item[ScoreTest]) -> Iterator[_Named]:
+    given, expect = item.value.spec.given, item.value.spec.expect
+    for index, series in enumerate(given.series):
+        path: Path = ("spec", "given", "series", index)
+        yield _Named("DynamicScorer", (*path, "scorer"), series.scorer)
+        yield _Named("ManagedCluster", (*path, "cluster"), series.cluster)
+    for path, score in _scores(item):
+        if score.scorer is not None:
+            yield _Named("DynamicScorer", (*path, "scorer"), score.scorer)
+        yield _Named("ManagedCluster", (*path, "cluster"), score.cluster)
+    of_placements: tuple[tuple[str, str, Sequence[OfPlacement]], ...] = (
+        ("given", "decisions", given.decisions),
+        ("expect", "decisions", expect.decisions),
+        ("expect", "moves", expect.moves),
+    )
+    for section, name, items in of_placements:
+        for index, decision in enumerate(items):
+            path = ("spec", section, name, index)
+            if decision.application is not None:
+                yield _Named("ScoredApplication", (*path, "application"), decision.application)
+            if decision.placement is not None:
+                yield _Named("Placement", (*path, "placement"), decision.placement)
+            clusters = () if isinstance(decision, ExpectedMoves) else decision.clusters
+            for number, cluster in enumerate(clusters):
+                yield _Named("ManagedCluster", (*path, "clusters", number), cluster)
+
+
+def _scores(item: Item[ScoreTest]) -> Iterator[tuple[Path, GivenScore | ExpectedScore]]:
+    for index, given in enumerate(item.value.spec.given.scores):
+        yield ("spec", "given", "scores", index), given
+    for index, expected in enumerate(item.value.spec.expect.scores):
+        yield ("spec", "expect", "scores", index), expected
+
+
+def _twice(item: Item[ScoreTest], path: Path, keys: Iterable[Hashable]) -> Iterator[Diagnostic]:
+    seen: dict[Hashable, int] = {}
+    for index, key in enumerate(keys):
+        first = seen.setdefault(key, index)
+        if first != index:
+            message = f"the same is given already at {item.at(*path, first)}"
+            yield codes.TEST_TWICE.at(item.at(*path, index), message, "remove one of them")
+
+
+def _scorer(context: Context, item: Item[ScoreTest], named: _Named) -> Iterator[Diagnostic]:
+    overlay = context.overlays.get(named.name)
+    if overlay is None:
+        if not context.is_malformed(named.kind, named.name):
+            yield from _exists(item, named, context.overlays)
+    elif named.name not in context.scorers and context.waits_for_lock(overlay.scorer):
+        message = f"{named.name} waits for its lock: how it runs is not known yet"
+        hint = f"run gitops-dsf sync --scorer {named.name}"
+        yield codes.UNKNOWN_IN_TEST.at(item.at(*named.path), message, hint)
+
+
+def _cluster(context: Context, item: Item[ScoreTest], named: _Named) -> Iterator[Diagnostic]:
+    given = item.value.spec.given.clusters
+    if given is not None:
+        yield from _exists(item, named, {each.name for each in given}, where=" in given.clusters")
+    elif not context.is_uncertain("ManagedCluster"):
+        inventory = {each.name for each in context.declared.clusters}
+        yield from _exists(item, named, inventory, where=" in clusters/")
+
+
+def _placement(item: Item[ScoreTest], named: _Named, known: Sequence[str]) -> Iterator[Diagnostic]:
+    found = [key for key in known if named.name in {key, key.partition("/")[2]}]
+    if len(found) > 1:
+        message = f"several Placements are called {named.name}"
+        yield codes.UNKNOWN_IN_TEST.at(item.at(*named.path), message, f"write {' or '.join(found)}")
+    elif not found:
+        yield from _exists(item, named, known)
+
+
+def _exists(
+    item: Item[ScoreTest], named: _Named, known: Collection[str], *, where: str = ""
+) -> Iterator[Diagnostic]:
+    if named.name not in known:
+        message = f"there is no {named.kind} {named.name}{where}"
+        hint = did_you_mean(named.name, known) or f"known here: {listed(sorted(known)) or 'none'}"
+        yield codes.UNKNOWN_IN_TEST.at(item.at(*named.path), message, hint)

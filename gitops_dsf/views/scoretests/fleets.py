@@ -1,0 +1,102 @@
+"""The repository of a test: this one, with the clusters that the test gives."""
+
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
+from typing import Any, Final
+
+from gitops_dsf.diagnostics import Diagnostic
+from gitops_dsf.pipeline import Checked, check_declared
+from gitops_dsf.repository.model.cluster import ManagedCluster
+from gitops_dsf.repository.model.declared import Declared, Item
+from gitops_dsf.repository.model.score_test import GivenCluster, ScoreTest
+from gitops_dsf.repository.model.scoring_config import DynamicScoringConfig
+from gitops_dsf.views.preview.version import FleetVersion, version_of
+
+_API: Final = "cluster.open-cluster-management.io/v1"
+
+
+class TestFleets:
+    """Resolves the repository for tests. `own` is the result for tests that give no clusters."""
+
+    __test__ = False
+
+    def __init__(self, declared: Declared, *, own: Checked) -> None:
+        self._declared = declared
+        self._own = version_of(own), own.diagnostics
+
+    def fleet_of(self, test: Item[ScoreTest]) -> tuple[FleetVersion | None, tuple[Diagnostic, ...]]:
+        """The repository with the clusters of a test, and all findings. None if one is an error."""
+        if test.value.spec.given.clusters is not None:
+            checked = check_declared(with_clusters(self._declared, test))
+            return version_of(checked), checked.diagnostics
+        return self._own
+
+
+def with_clusters(declared: Declared, test: Item[ScoreTest]) -> Declared:
+    """The repository with the clusters of a test as its inventory. Other tests are left out, because they may
+    name other clusters.
+    """
+    known = {item.name: item for item in declared.clusters}
+    clusters = {
+        given.name: _cluster(test, index, given, known.get(given.name))
+        for index, given in enumerate(test.value.spec.given.clusters or ())
+    }
+    return replace(
+        declared,
+        clusters=tuple(clusters[name] for name in sorted(clusters)),
+        score_tests=(test,),
+        scoring_configs=tuple(
+            _without(item, gone=known.keys() - clusters.keys()) for item in declared.scoring_configs
+        ),
+    )
+
+
+def _without(item: Item[DynamicScoringConfig], *, gone: AbstractSet[str]) -> Item[DynamicScoringConfig]:
+    """A mask for a cluster that the test leaves out is no mistake. It becomes a pattern for this name alone,
+    because patterns need not match anything.
+    """
+    spec = item.value.spec
+    masks = [
+        mask.model_copy(update={"cluster_name": f"{mask.cluster_name[:-1]}[{mask.cluster_name[-1]}]"})
+        if mask.cluster_name in gone and mask.cluster_name
+        else mask
+        for mask in spec.masks
+    ]
+    return Item(
+        item.value.model_copy(update={"spec": spec.model_copy(update={"masks": masks})}), item.document
+    )
+
+
+def _cluster(
+    test: Item[ScoreTest], index: int, given: GivenCluster, known: Item[ManagedCluster] | None
+) -> Item[ManagedCluster]:
+    if known is not None and given.labels is None and given.claims is None and given.taints is None:
+        return known
+    base = known.value if known is not None else None
+    data: dict[str, Any] = {
+        "apiVersion": _API,
+        "kind": "ManagedCluster",
+        "metadata": {
+            "name": given.name,
+            "labels": given.labels if given.labels is not None else base.metadata.labels if base else {},
+        },
+        "spec": {
+            "hubAcceptsClient": base.spec.hub_accepts_client if base else True,
+            "taints": [each.model_dump() for each in given.taints]
+            if given.taints is not None
+            else base.spec.taints
+            if base
+            else [],
+        },
+        "status": {
+            "clusterClaims": [{"name": name, "value": value} for name, value in given.claims.items()]
+            if given.claims is not None
+            else [each.model_dump() for each in base.status.cluster_claims]
+            if base
+            else [],
+            "allocatable": base.status.allocatable if base else {},
+            "capacity": base.status.capacity if base else {},
+        },
+    }
+    document = test.document.part(("spec", "given", "clusters", index), data=data)
+    return Item(ManagedCluster.model_validate(data), document)

@@ -1,0 +1,178 @@
+"""Compares what came of a test with what it expected."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from gitops_dsf.diagnostics import Diagnostic, Position
+from gitops_dsf.repository.load import Document
+from gitops_dsf.repository.model.declared import Item
+from gitops_dsf.repository.model.score_test import (
+    ExpectedDecision,
+    ExpectedFinding,
+    ExpectedMoves,
+    ExpectedScore,
+    ScoreTest,
+    seconds,
+)
+from gitops_dsf.simulator import Explanation, Outcome, explain
+from gitops_dsf.views.preview.version import FleetVersion
+from gitops_dsf.views.scoretests.scorewords import time_text, why_score
+from gitops_dsf.views.scoretests.story import Story
+
+MOST_EXPLAINED: Final = 4
+"""Clusters of a wrong decision that are explained."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Failure:
+    """An expectation that is not met."""
+
+    position: Position
+    subject: str
+    """What was expected of what, such as `decision of argocd/portal at 10m`."""
+    expected: str
+    got: str
+    reasons: tuple[str, ...] = ()
+    explanations: tuple[Explanation, ...] = ()
+    """Of clusters that are in a decision and should not be, or the other way round."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcomes:
+    """What a test needs to be judged."""
+
+    test: Item[ScoreTest]
+    fleet: FleetVersion | None
+    """None if the repository with the clusters of the test has errors."""
+    findings: Sequence[Diagnostic]
+    documents: Sequence[Document]
+    """All documents of the repository."""
+
+
+def judge(outcomes: Outcomes) -> Iterator[Failure]:
+    """The failures of a test, in the order of its expectations."""
+    test = outcomes.test
+    expect = test.value.spec.expect
+    for index, finding in enumerate(expect.findings):
+        yield from _finding(outcomes, finding, test.at("spec", "expect", "findings", index))
+    if not (expect.scores or expect.decisions or expect.moves):
+        return
+    if outcomes.fleet is None:
+        errors = tuple(
+            f"{item.position}: {item.severity} {item.code}: {item.message}"
+            for item in outcomes.findings
+            if item.severity == "error"
+        )
+        yield Failure(
+            position=test.at("spec", "given", "clusters"),
+            subject="the repository with the clusters of this test",
+            expected="no errors",
+            got=f"{len(errors)} error{'' if len(errors) == 1 else 's'}",
+            reasons=errors,
+        )
+        return
+    story = Story(test.value.spec, fleet=outcomes.fleet)
+    for index, score in enumerate(expect.scores):
+        yield from _score(story, test, score, index)
+    for index, decision in enumerate(expect.decisions):
+        yield from _decision(story, test, decision, index)
+    for index, moves in enumerate(expect.moves):
+        yield from _moves(story, test, moves, index)
+
+
+def _score(story: Story, test: Item[ScoreTest], expected: ExpectedScore, index: int) -> Iterator[Failure]:
+    at = seconds(expected.at)
+    resource, item = story.resource_and_item(
+        scorer=expected.scorer, resource=expected.resource, dimension=expected.dimension
+    )
+    found = story.score(resource, item, expected.cluster, at=at)
+    got = "Missing" if found.value is None else "Expired" if found.expired else str(found.value)
+    wanted = str(expected.value) if expected.state is None else expected.state
+    if got == wanted:
+        return
+    named = item if item == resource else f"{item} of {resource}"
+    yield Failure(
+        position=test.at("spec", "expect", "scores", index, "value" if expected.state is None else "state"),
+        subject=f"score {named} on {expected.cluster} at {expected.at}",
+        expected=wanted,
+        got=got,
+        reasons=tuple(why_score(story, resource, item, expected.cluster, scorer=expected.scorer, at=at)),
+    )
+
+
+def _decision(
+    story: Story, test: Item[ScoreTest], expected: ExpectedDecision, index: int
+) -> Iterator[Failure]:
+    key, at = story.key(expected), seconds(expected.at)
+    found, wanted = story.decision(key, at=at), sorted(set(expected.clusters))
+    if list(found) == wanted:
+        return
+    verdict = story.verdict(key, at=at)
+    differing = [
+        *(each for each in wanted if each not in found),
+        *(each for each in found if each not in wanted),
+    ]
+    reasons = (
+        () if verdict.outcome is Outcome.SCHEDULED else (f"{verdict.outcome}: {'; '.join(verdict.notes)}",)
+    )
+    yield Failure(
+        position=test.at("spec", "expect", "decisions", index, "clusters"),
+        subject=f"decision of {key} at {expected.at}",
+        expected=_clusters(wanted),
+        got=_clusters(found),
+        reasons=reasons,
+        explanations=tuple(explain(verdict, each) for each in differing[:MOST_EXPLAINED]),
+    )
+
+
+def _moves(story: Story, test: Item[ScoreTest], expected: ExpectedMoves, index: int) -> Iterator[Failure]:
+    key = story.key(expected)
+    until = story.end if expected.until is None else seconds(expected.until)
+    history = story.changes(key, until=until)
+    before = story.given_decision(key)
+    if before is not None and history and history[0][1] != before:
+        history = [(0, before), *history]
+    if len(history) - 1 == expected.count:
+        return
+    lines = [f"at {time_text(at)}: {_clusters(clusters)}" for at, clusters in history]
+    yield Failure(
+        position=test.at("spec", "expect", "moves", index, "count"),
+        subject=f"moves of {key} up to {time_text(until)}",
+        expected=str(expected.count),
+        got=str(len(history) - 1),
+        reasons=tuple(lines[:20]),
+    )
+
+
+def _finding(outcomes: Outcomes, expected: ExpectedFinding, position: Position) -> Iterator[Failure]:
+    same_code = [item for item in outcomes.findings if item.code == expected.code]
+    if any(_belongs(item, expected, outcomes.documents) for item in same_code):
+        return
+    of = " ".join(each for each in (expected.kind, expected.name) if each)
+    others = same_code or list(outcomes.findings)
+    yield Failure(
+        position=position,
+        subject=f"finding {expected.code}{f' of {of}' if of else ''}",
+        expected="it is reported",
+        got="it is not reported",
+        reasons=tuple(f"reported: {item.position}: {item.code}: {item.message}" for item in others[:10]),
+    )
+
+
+def _belongs(item: Diagnostic, expected: ExpectedFinding, documents: Sequence[Document]) -> bool:
+    if expected.kind is None and expected.name is None:
+        return True
+    before = [
+        document
+        for document in documents
+        if document.file == item.position.file and document.start[0] <= item.position.line
+    ]
+    if not before:
+        return False
+    document = max(before, key=lambda each: each.start)
+    return expected.kind in {None, document.kind} and expected.name in {None, document.name}
+
+
+def _clusters(names: Sequence[str]) -> str:
+    return ", ".join(names) or "no cluster"

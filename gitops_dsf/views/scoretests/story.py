@@ -1,0 +1,187 @@
+"""What comes of a test: the published scores and the decisions at each moment."""
+
+import bisect
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Final
+
+from gitops_dsf.backtest.contest import contest
+from gitops_dsf.backtest.grid import Grid
+from gitops_dsf.backtest.replay import Replay
+from gitops_dsf.backtest.track import ABSENT
+from gitops_dsf.hub.decisions import decision_of
+from gitops_dsf.hub.objects import PlacementDecision
+from gitops_dsf.repository.model.score_test import (
+    MOST_SECONDS,
+    GivenDecision,
+    OfPlacement,
+    ScoreTestSpec,
+    seconds,
+)
+from gitops_dsf.repository.model.series_values import expand
+from gitops_dsf.simulator import HubState, Verdict, simulate_placement
+from gitops_dsf.views.preview.hub import hub_state, typed_placements
+from gitops_dsf.views.preview.version import FleetVersion
+from gitops_dsf.views.scoretests.runs import ScorerOnCluster, ScorerRuns, only_item
+
+START: Final = 946_684_800.0
+"""2000-01-01T00:00:00Z, the time 0 of every test. Nothing depends on it but the times in explanations."""
+_MOMENT: Final = datetime.fromtimestamp(START, UTC)
+
+
+@dataclass(kw_only=True)
+class _Decisions:
+    """The decisions of one Placement."""
+
+    at: list[int] = field(default_factory=list)
+    """Seconds from the start of each pass."""
+    verdicts: list[Verdict] = field(default_factory=list)
+    """Aligned with `at`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PublishedScore:
+    """A published score at a moment."""
+
+    value: int | None
+    """None if there is no such item."""
+    written: float | None
+    """Seconds from the start of its last write; None if nothing was ever written."""
+    expired: bool = False
+
+
+class Story:
+    """Runs a test once, up to its last expectation."""
+
+    def __init__(self, spec: ScoreTestSpec, *, fleet: FleetVersion) -> None:
+        self.fleet = fleet
+        self.end = _end(spec, fleet)
+        self._spec = spec
+        self._runs = ScorerRuns(spec.given, fleet=fleet, start=START, end=START + self.end)
+        self._decisions = self._decide()
+
+    def key(self, named: OfPlacement) -> str:
+        """namespace/name of the Placement that an item names. A rule reports what does not exist."""
+        if named.application is not None:
+            argocd = self.fleet.resolved.repository.spec.argocd.namespace
+            application = next(
+                item for item in self.fleet.resolved.applications if item.name == named.application
+            )
+            return f"{argocd}/{application.placement}"
+        wanted = named.placement or ""
+        return next(key for key in self.fleet.placements if wanted in {key, key.partition("/")[2]})
+
+    def resource_and_item(
+        self, *, scorer: str | None, resource: str | None, dimension: str | None
+    ) -> tuple[str, str]:
+        """Names of the AddOnPlacementScore and of its item."""
+        if scorer is None:
+            return resource or "", dimension or ""
+        found = self.fleet.scorers[scorer]
+        return found.resource_name, dimension or only_item(found)
+
+    def runs_of(self, resource: str, cluster: str) -> ScorerOnCluster | None:
+        """What the scorer of an AddOnPlacementScore did on a cluster; None if nothing is given for it."""
+        return self._runs.of(resource, cluster)
+
+    def score(self, resource: str, item: str, cluster: str, *, at: float) -> PublishedScore:
+        """The published score at a time."""
+        found = self._runs.of(resource, cluster)
+        if found is None:
+            return PublishedScore(value=None, written=None)
+        track = found.track
+        last = bisect.bisect_right(track.at, START + at) - 1
+        if last < 0:
+            return PublishedScore(value=None, written=None)
+        column = track.values.get(item)
+        value = None if column is None or column[last] == ABSENT else column[last]
+        written = track.at[last] - START
+        return PublishedScore(value=value, written=written, expired=written + track.ttl < at)
+
+    def items(self, resource: str, cluster: str, *, at: float) -> Mapping[str, int]:
+        """All published items of an AddOnPlacementScore at a time."""
+        found = self._runs.of(resource, cluster)
+        names = found.track.values if found is not None else {}
+        scores = {name: self.score(resource, name, cluster, at=at).value for name in names}
+        return {name: value for name, value in scores.items() if value is not None}
+
+    def given_decision(self, key: str) -> tuple[str, ...] | None:
+        """The decision before time 0, in order of name; None if the test gives none."""
+        for each in self._spec.given.decisions:
+            if self.key(each) == key:
+                return tuple(sorted(set(each.clusters)))
+        return None
+
+    def verdict(self, key: str, *, at: float) -> Verdict:
+        """OCM's last pass up to a time."""
+        found = self._decisions[key]
+        return found.verdicts[max(0, bisect.bisect_right(found.at, at) - 1)]
+
+    def decision(self, key: str, *, at: float) -> tuple[str, ...]:
+        """The clusters of a decision, in order of name."""
+        verdict = self.verdict(key, at=at)
+        return tuple(sorted(verdict.chosen))
+
+    def changes(self, key: str, *, until: float) -> list[tuple[int, tuple[str, ...]]]:
+        """The decisions up to a time: when each began, and its clusters. The first one is that of time 0."""
+        found: list[tuple[int, tuple[str, ...]]] = []
+        history = self._decisions[key]
+        for at, verdict in zip(history.at, history.verdicts, strict=True):
+            clusters = tuple(sorted(verdict.chosen))
+            if at <= until and (not found or found[-1][1] != clusters):
+                found.append((at, clusters))
+        return found
+
+    def _decide(self) -> Mapping[str, _Decisions]:
+        given, expect = self._spec.given, self._spec.expect
+        named: Iterable[OfPlacement] = (*given.decisions, *expect.decisions, *expect.moves)
+        keys = dict.fromkeys(self.key(each) for each in named)
+        found: dict[str, _Decisions] = {key: _Decisions() for key in keys}
+        if not keys:
+            return found
+        state = self._state(keys)
+        grid = Grid(start=START, step=1, count=self.end + 1)
+        contests = [
+            contest(item, state=state, start=START) for item in typed_placements(self.fleet, keys).values()
+        ]
+        replay = Replay(
+            [item for item in contests if not item.undecided],
+            state=state,
+            tracks=self._runs.tracks,
+            grid=grid,
+        )
+        for number, verdict in replay.passes():
+            found[verdict.placement].at.append(number)
+            found[verdict.placement].verdicts.append(verdict)
+        for item in contests:
+            if item.undecided:
+                found[item.key].at.append(0)
+                found[item.key].verdicts.append(simulate_placement(item.placement, state=state, now=_MOMENT))
+        return found
+
+    def _state(self, keys: Iterable[str]) -> HubState:
+        decisions = [self._page(each) for each in self._spec.given.decisions]
+        return hub_state(self.fleet, None, scores={}, decisions=decisions, only=frozenset(keys))
+
+    def _page(self, given: GivenDecision) -> PlacementDecision:
+        namespace, _, name = self.key(given).partition("/")
+        return decision_of(
+            namespace=namespace, name=f"{name}-decision-0", placement=name, clusters=given.clusters
+        )
+
+
+def _end(spec: ScoreTestSpec, fleet: FleetVersion) -> int:
+    """Seconds up to the last expectation. Moves without a time are counted up to the last value of a
+    series.
+    """
+    expect = spec.expect
+    times = [*(each.at for each in expect.scores), *(each.at for each in expect.decisions)]
+    times += [each.until for each in expect.moves if each.until is not None]
+    end = max(map(seconds, times), default=0)
+    if any(each.until is None for each in expect.moves):
+        runs = (
+            (len(expand(each.values)) - 1) * fleet.scorers[each.scorer].interval for each in spec.given.series
+        )
+        end = max([end, *runs])
+    return min(end, MOST_SECONDS)
