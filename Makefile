@@ -15,11 +15,12 @@ DEMO_ARGS ?=
 MINUTES ?= 10
 MODULE ?=
 FUZZ_ARGS ?=
+IMAGES ?=
 .DEFAULT_GOAL := help
 # pytest compiles every test anew, in every worker, where it may not keep what it compiled.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help install test check soak hub-programs test-hub soak-hub mutants fuzz lint format bench demo golden schemas version lock wheel clean
+.PHONY: help install test check soak hub-programs test-hub soak-hub mutants fuzz lint format bench demo golden schemas version lock wheel images clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 20
@@ -97,6 +98,9 @@ bench: install ## every benchmark, with targets and floors
 
 wheel: install ## the five distributions into dist/
 	$(UV) build --quiet --all-packages --wheel --out-dir dist
+
+images: install ## three OCI images and their bills of materials into dist/ (Debian 12; IMAGES="agent cli" for some)
+	$(PY) -m tools.images $(IMAGES) --out dist
 
 clean: ## remove what make install and the tests left
 	rm -rf $(VENV) dist build demo-out .pytest_cache .mypy_cache .ruff_cache .hypothesis
