@@ -36,7 +36,7 @@ def build(image: Image, *, out: Path, cache: Path, epoch: int) -> Built:
     version = versions.current(environment.ROOT)
     created = dt.datetime.fromtimestamp(epoch, dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     packages = debian.download(image.packages, cache=cache)
-    architecture = next(package.architecture for package in packages if package.name == "libc6")
+    architecture = debian.architecture()
     with tempfile.TemporaryDirectory(prefix="gitops-dsf-image-") as folder:
         scratch = Path(folder)
         root = scratch / "root"

@@ -72,6 +72,11 @@ def require_debian() -> None:
         )
 
 
+def architecture() -> str:
+    """Debian's name of the architecture of this machine, such as amd64. Images have the same names."""
+    return _run(["dpkg", "--print-architecture"]).strip()
+
+
 def download(names: Iterable[str], *, cache: Path) -> list[Package]:
     """The packages in the versions that apt installs now, verified by apt."""
     cache.mkdir(parents=True, exist_ok=True)

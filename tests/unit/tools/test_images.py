@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from dsf_agent.configuration import settings
-from gitops_dsf.render.agent import METRICS_PORT
+from gitops_dsf.render.containers import METRICS_PORT
 from tools.images import __main__ as command
 from tools.images import debian, environment, oci, sbom
 from tools.images.recipe import AGENT, CLI, IMAGES, RECONCILER, Image
