@@ -1,16 +1,20 @@
 """docs/writing-scorers.md: its code works as printed, its tables are complete."""
 
+import json
 import re
 import subprocess
 import sys
 from dataclasses import fields
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
 from dsf_scorer import Settings
+from dsf_scorer.command import main
 from dsf_scorer.testing import ask, series
+from tests.support.scorer.serving import serving
 
 GUIDE = (Path(__file__).parents[3] / "docs" / "writing-scorers.md").read_text()
 BLOCKS = dict(re.findall(r'^```python title="(\S+)"\n(.*?)^```$', GUIDE, re.MULTILINE | re.DOTALL))
@@ -20,6 +24,10 @@ def module(name: str) -> ModuleType:
     found = ModuleType(name)
     exec(compile(BLOCKS[f"{name}.py"], name, "exec"), found.__dict__)  # noqa: S102 - our own documentation
     return found
+
+
+def sample(value: str, **labels: str) -> dict[str, Any]:
+    return {"metric": labels, "values": [[1_700_000_000, value], [1_700_000_060, value]]}
 
 
 def test_all_code_is_tested() -> None:
@@ -49,6 +57,27 @@ def test_the_first_example_passes_the_test_in_the_guide(tmp_path: Path) -> None:
     ]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
     assert "1 passed" in done.stdout, done.stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("scorer", None),
+        ("ratio", {"data": [sample("6"), sample("4")]}),
+        ("priced", {"data": [sample("1", kind="m")], "arguments": {"prices": {"m": 2.5}}}),
+    ],
+)
+def test_an_example_passes_the_contract_test(
+    name: str, data: dict[str, Any] | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / f"{name}.py").write_text(BLOCKS[f"{name}.py"])
+    options = []
+    if data is not None:
+        (tmp_path / "data.json").write_text(json.dumps(data))
+        options = ["--data", str(tmp_path / "data.json")]
+    with serving(f"{name}:app", tmp_path) as served:
+        code = main(["check", served.url, *options])
+    assert code == 0, capsys.readouterr().out
 
 
 def test_the_ratio() -> None:
