@@ -1,5 +1,6 @@
 """The history of a demo: scores and decisions over time, events, and moves. Times are Unix seconds."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -55,8 +56,8 @@ class Move:
             return f"{old} is no longer eligible; {best} has the most points, {self.after.points[best]:.1f}"
         lead = self.after.points[best] - self.after.points[old]
         return (
-            f"{best} has {self.after.points[best]:.1f} points and {old} has {self.after.points[old]:.1f}: "
-            f"a lead of {lead:.1f}, more than the stickiness of {self.after.stickiness:g}"
+            f"{best} has {self.after.points[best]:.1f} points and {old} has {self.after.points[old]:.1f}:"
+            f" a lead of {lead:.1f}, {_against(lead, self.after.stickiness)}"
         )
 
     def changes(self) -> list[tuple[str, str, int, int]]:
@@ -202,3 +203,14 @@ class History:
 
 def _best(clusters: tuple[str, ...], points: Mapping[str, float]) -> str:
     return max(clusters, key=lambda name: points.get(name, float("-inf")))
+
+
+def _against(lead: float, stickiness: float) -> str:
+    """Compares the lead of a cluster with the stickiness that it had to overcome. Of clusters with equal sums
+    OCM takes the first by name.
+    """
+    if math.isclose(lead, stickiness, abs_tol=1e-9):
+        return f"exactly the stickiness of {stickiness:g}: a tie, which OCM decides by name"
+    if lead > stickiness:
+        return f"more than the stickiness of {stickiness:g}"
+    return f"less than the stickiness of {stickiness:g} by now: the scores changed after the decision"

@@ -195,6 +195,22 @@ def test_a_history_knows_who_moved_and_why() -> None:
     assert history.stays() == "a is ahead by 5.0 points, not more than the stickiness of 10"
 
 
+@pytest.mark.parametrize(
+    ("behind", "words"),
+    [
+        (49.9, "a lead of 10.1, more than the stickiness of 10"),
+        (50.0, "a lead of 10.0, exactly the stickiness of 10: a tie, which OCM decides by name"),
+        (52.0, "a lead of 8.0, less than the stickiness of 10 by now: the scores changed after the decision"),
+    ],
+)
+def test_a_lead_is_compared_with_the_stickiness(behind: float, words: str) -> None:
+    history = History(clusters=("a", "b"), application="shop", source="test")
+    history.add(look(100, chosen="b", a=60.0, b=60.0))
+    move = history.add(look(101, chosen="a", a=60.0, b=behind))
+    assert move is not None
+    assert move.reason == f"a has 60.0 points and b has {behind:.1f}: {words}"
+
+
 def test_names_are_text_in_the_report_and_never_markup() -> None:
     history = History(clusters=("<b>a</b>", "b"), application='"><script>x</script>', source="<u>")
     history.add(look(100, chosen="<b>a</b>", **{"<b>a</b>": 60.0, "b": 50.0}))
