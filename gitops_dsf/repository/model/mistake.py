@@ -1,8 +1,9 @@
 """Explains pydantic's errors to people who write YAML, at the line that is wrong."""
 
+import re
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import Any, Literal, get_args, get_origin
+from typing import Any, Final, Literal, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
@@ -23,6 +24,7 @@ from gitops_dsf.repository.model.base import (
 from gitops_dsf.repository.model.dialect import Dialect, explains
 from gitops_dsf.repository.model.field_docs import field_docs
 from gitops_dsf.repository.model.field_model import field_at, model_at, scalar_types
+from gitops_dsf.repository.model.misplaced import places_elsewhere
 from gitops_dsf.repository.model.score_test import FINDING, PLACEMENT_REFERENCE, TIME
 from gitops_dsf.repository.model.suggestion import did_you_mean, listed
 
@@ -43,6 +45,9 @@ _PATTERNS = {
     r"^([1-9][0-9]?|100)%$": "a percentage from 1% to 100%, or a whole number without quotes",
 }
 _DURATIONS = frozenset({"interval", "range", "step"})
+_UNITS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+"""Seconds in each unit of a duration, as PromQL writes durations."""
+_PART: Final = r"([0-9]{1,9})([smhdw])"
 _TYPES = {
     "string_type": "text",
     "int_type": "a whole number",
@@ -100,7 +105,11 @@ def _diagnostic(
     kind = first["type"]
     if kind == "extra_forbidden":
         siblings = _siblings(model, path)
-        hint = did_you_mean(str(path[-1]), siblings) or f"known here: {listed(siblings, most=12)}"
+        hint = (
+            _belongs(model, path)
+            or did_you_mean(str(path[-1]), siblings)
+            or f"known here: {listed(siblings, most=12)}"
+        )
         where = dotted(path[:-1])
         message = (
             f"{path[-1]} is not a field of {where}"
@@ -124,7 +133,11 @@ def _diagnostic(
     if types and (not rules or not _same_type(first["input"], items)):
         expected = " or ".join(dict.fromkeys([*types, *rules]))
         written = document.written(path)
-        hint = _type_hint(types, first["input"], written) or _describe(model, path)
+        hint = (
+            _seconds_hint(path, first["input"])
+            or _type_hint(types, first["input"], written)
+            or _describe(model, path)
+        )
         return codes.WRONG_TYPE.at(
             document.at(path), f"{name} must be {expected}, not {_kind(first['input'], written)}", hint
         )
@@ -182,6 +195,25 @@ def _type_hint(types: list[str], value: object, written: str) -> str:
             "remove the quotes" if value.strip().lstrip("-").isdigit() or value in {"true", "false"} else ""
         )
     return ""
+
+
+def _seconds_hint(path: Path, value: object) -> str:
+    """The number to write for a duration such as 1h30m in a field of seconds; empty for anything else."""
+    name = str(path[-1]) if path else ""
+    if not isinstance(value, str) or not (name in _DURATIONS or name.endswith("Seconds")):
+        return ""
+    if not re.fullmatch(rf"({_PART})+", value):
+        return ""
+    seconds = sum(int(number) * _UNITS[unit] for number, unit in re.findall(_PART, value))
+    return f"write {seconds}: {name} is a number of seconds"
+
+
+def _belongs(model: type[BaseModel], path: Path) -> str:
+    """Where an unknown field belongs if another object near it has a field of that name."""
+    places = places_elsewhere(model, path)
+    if not places:
+        return ""
+    return f"did you mean {' or '.join(dotted(place) for place in places[:3])}?"
 
 
 def _addition(model: type[BaseModel], path: Path) -> str:
