@@ -425,6 +425,21 @@ def test_what_is_broken_is_found_and_the_printed_command_repairs_it(clinic: Clin
     clinic.content("applicationsets")
 
 
+def test_the_first_apply_succeeds_on_a_hub_without_our_kinds(clinic: Clinic) -> None:
+    hub = clinic.scene.hub
+    hub.delete("addon.open-cluster-management.io/v1alpha1/ClusterManagementAddOn", ADDON_NAME)
+    for name in ("dynamicscorers", "dynamicscoringconfigs"):
+        crd = f"{name}.dynamic-scoring.open-cluster-management.io"
+        clinic.scene.plane.kubectl("delete", "crd", crd, "--wait=true")
+    clinic.fix(clinic.find("addon-definition", "there is no ClusterManagementAddOn"))
+    clinic.content("addon-definition")
+    clinic.content("crds")
+    hub.patch_status(
+        SCORER_KIND, SCORER, {"healthStatus": "Active", "conditions": []}, namespace=HUB_NAMESPACE
+    )
+    clinic.content("scorers")
+
+
 @contextmanager
 def restored(*changes: Callable[[], object]) -> Iterator[None]:
     with ExitStack() as stack:

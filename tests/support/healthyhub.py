@@ -83,6 +83,8 @@ def _sources() -> dict[Source, tuple[Any, ...]]:
         Source.GRANTS: (),
         Source.ARGOCD_DEPLOYMENTS: (
             workload("argocd-applicationset-controller", ARGOCD, "quay.io/argoproj/argocd:v3.3.9"),
+            workload("argocd-dex-server", ARGOCD, "ghcr.io/dexidp/dex:v2.43.0"),
+            workload("argocd-redis", ARGOCD, "public.ecr.aws/docker/library/redis:8.2.3-alpine"),
         ),
         Source.ARGOCD_STATEFULSETS: (
             workload("argocd-application-controller", ARGOCD, "quay.io/argoproj/argocd:v3.3.9"),

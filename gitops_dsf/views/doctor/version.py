@@ -39,12 +39,23 @@ def tag_of(image: str) -> str:
     return name.partition(":")[2]
 
 
+def repository_of(image: str) -> str:
+    """An image without its tag and digest."""
+    name = image.partition("@")[0]
+    return name.removesuffix(f":{tag_of(name)}")
+
+
+def images_of(workload: Mapping[str, Any]) -> list[str]:
+    """The images of a Deployment's or StatefulSet's containers."""
+    pod = ((workload.get("spec") or {}).get("template") or {}).get("spec") or {}
+    return [str(container.get("image") or "") for container in pod.get("containers") or ()]
+
+
 def versions_of(workload: Mapping[str, Any]) -> Iterator[Version]:
     """The versions of a Deployment or StatefulSet: from its images, or from its label if the images have
     digests.
     """
-    pod = ((workload.get("spec") or {}).get("template") or {}).get("spec") or {}
-    tags = [tag_of(str(container.get("image") or "")) for container in pod.get("containers") or ()]
+    tags = [tag_of(image) for image in images_of(workload)]
     found = [version for tag in tags if (version := Version.read(tag)) is not None]
     if not found:
         labelled = Version.read(str((workload["metadata"].get("labels") or {}).get(VERSION_LABEL, "")))

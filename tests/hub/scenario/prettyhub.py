@@ -48,6 +48,8 @@ WORKLOADS = (
     ),
     ("Deployment", ARGOCD_NAMESPACE, "argocd-applicationset-controller", "quay.io/argoproj/argocd:v3.5.3"),
     ("Deployment", ARGOCD_NAMESPACE, "argocd-server", "quay.io/argoproj/argocd:v3.5.3"),
+    ("Deployment", ARGOCD_NAMESPACE, "argocd-dex-server", "ghcr.io/dexidp/dex:v2.45.1"),
+    ("Deployment", ARGOCD_NAMESPACE, "argocd-redis", "public.ecr.aws/docker/library/redis:8.2.3-alpine"),
     ("StatefulSet", ARGOCD_NAMESPACE, "argocd-application-controller", "quay.io/argoproj/argocd:v3.5.3"),
 )
 

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from dsf_wire.constants import ADDON_NAME, AGENT_NAMESPACE, SCORE_GROUP, SCORE_PLURAL
 from gitops_dsf.render.agent import HUB_ROLE
+from gitops_dsf.schema import crds
 from gitops_dsf.views.doctor.facts import (
     Facts,
     Object,
@@ -35,13 +36,30 @@ def definition(facts: Facts) -> Iterator[Result]:
     """
     item = next((one for one in facts.of(Source.ADDON_DEFINITIONS) if name_of(one) == ADDON_NAME), None)
     if item is None:
-        fix = facts.command(
-            "apply", "--server-side", "--field-manager=argocd-controller", "-f", "rendered/platform"
-        )
-        yield error(f"there is no ClusterManagementAddOn {ADDON_NAME}: no cluster gets an agent", fix)
+        message = f"there is no ClusterManagementAddOn {ADDON_NAME}: no cluster gets an agent"
+        yield error(message, _apply_platform(facts))
         return
     results = list(_definition(facts, item))
     yield from results or [ok(f"ClusterManagementAddOn {ADDON_NAME}: Manual, with template and settings")]
+
+
+def _apply_platform(facts: Facts) -> str:
+    """The commands that apply rendered/platform to a hub that may have nothing of ours yet. The namespace and
+    the CRDs go first: the API server refuses objects in a namespace, or of a kind, that is not there.
+    """
+    folder = "rendered/platform"
+    kinds = [name_of(item) for item in crds()]
+    first = [
+        f"{folder}/namespace.{facts.hub_namespace}.yaml",
+        *(f"{folder}/customresourcedefinition.{kind}.yaml" for kind in kinds),
+    ]
+
+    def apply(*paths: str) -> str:
+        files = [word for path in paths for word in ("-f", path)]
+        return facts.command("apply", "--server-side", "--field-manager=argocd-controller", *files)
+
+    wait = facts.command("wait", "--for=condition=Established", *(f"crd/{kind}" for kind in kinds))
+    return f"{apply(*first)} && {wait} && {apply(folder)}"
 
 
 def _definition(facts: Facts, item: Object) -> Iterator[Result]:

@@ -2,12 +2,12 @@
 objects that are not its own.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from gitops_dsf.views.doctor.facts import Facts, Object, Source, counted, name_of, some
 from gitops_dsf.views.doctor.finding import Result, error, ok, unknown, warning
-from gitops_dsf.views.doctor.version import Version, versions_of
+from gitops_dsf.views.doctor.version import Version, images_of, repository_of, versions_of
 
 MINIMUM: Final = Version(3, 3, 9)
 """Older controllers panic on a number in a PlacementDecision
@@ -39,9 +39,7 @@ def version(facts: Facts) -> Iterator[Result]:
         yield error("the hub does not serve argoproj.io: Argo CD is not installed", fix)
         return
     workloads = [*facts.of(Source.ARGOCD_DEPLOYMENTS), *facts.of(Source.ARGOCD_STATEFULSETS)]
-    argocd = {
-        name_of(item): item for item in workloads if "argocd" in name_of(item) or CONTROLLER in name_of(item)
-    }
+    argocd = {name_of(item): item for item in _with_its_image(workloads)}
     found = {name: min(seen) for name, item in argocd.items() if (seen := list(versions_of(item)))}
     controllers = {name: version for name, version in found.items() if CONTROLLER in name}
     if not controllers:
@@ -68,6 +66,16 @@ def version(facts: Facts) -> Iterator[Result]:
         )
     else:
         yield ok(f"Argo CD {min(controllers.values())}")
+
+
+def _with_its_image(workloads: Sequence[Object]) -> Iterator[Object]:
+    """Workloads with the image of the ApplicationSet controller, which all programs of Argo CD share. The
+    others, such as Dex and Redis, have versions of their own.
+    """
+    images = {
+        repository_of(image) for item in workloads if CONTROLLER in name_of(item) for image in images_of(item)
+    }
+    return (item for item in workloads if any(repository_of(image) in images for image in images_of(item)))
 
 
 def _install(facts: Facts) -> str:

@@ -5,6 +5,7 @@ import shlex
 from collections.abc import Callable
 from copy import deepcopy
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -35,6 +36,8 @@ from tests.support.hubobjects import (
     scorer,
     stamp,
 )
+from tests.support.rendering import objects, rendered
+from tests.support.rendering import scorer as rendered_scorer
 
 Given = Callable[[], Facts]
 
@@ -45,6 +48,17 @@ def test_a_hub_where_all_is_well_is_well() -> None:
 
 def test_every_check_says_something_even_when_all_is_well() -> None:
     assert [finding.check for finding in examine(facts())] == [check.id for check in CHECKS]
+
+
+def test_the_first_apply_names_files_that_are_rendered(tmp_path: Path) -> None:
+    tree = objects(rendered(tmp_path, rendered_scorer("cpu")))
+    lacking = examine(facts({Source.ADDON_DEFINITIONS: ()}))
+    [finding] = [one for one in lacking if one.check == "addon-definition"]
+    first, wait, everything = (shlex.split(command) for command in finding.fix.split(" && "))
+    files = [word.removeprefix("rendered/") for word in first if word.startswith("rendered/")]
+    assert [tree[file]["kind"] for file in files] == ["Namespace", *["CustomResourceDefinition"] * 2]
+    assert wait[-2:] == [f"crd/{tree[file]['metadata']['name']}" for file in files[1:]]
+    assert everything[-2:] == ["-f", "rendered/platform"]
 
 
 def put(item: Object, *path: str, value: Any) -> None:
@@ -471,7 +485,7 @@ WRONG: dict[str, tuple[str, str, str, Given]] = {
         lambda: facts(
             {
                 Source.ARGOCD_DEPLOYMENTS: (
-                    workload("argocd-applicationset-controller", ARGOCD, "argocd:v3.5.0"),
+                    workload("argocd-applicationset-controller", ARGOCD, "quay.io/argoproj/argocd:v3.5.0"),
                 )
             }
         ),

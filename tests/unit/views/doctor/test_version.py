@@ -2,22 +2,22 @@
 
 import pytest
 
-from gitops_dsf.views.doctor.version import Version, tag_of, versions_of
+from gitops_dsf.views.doctor.version import Version, repository_of, tag_of, versions_of
 from tests.support.healthyhub import workload
 
 
 @pytest.mark.parametrize(
-    ("image", "tag"),
+    ("image", "repository", "tag"),
     [
-        ("quay.io/argoproj/argocd:v3.3.9", "v3.3.9"),
-        ("registry.example.com:5000/argocd:v3.3.9@sha256:00", "v3.3.9"),
-        ("registry.example.com:5000/argocd", ""),
-        ("argocd@sha256:00", ""),
-        ("argocd:latest", "latest"),
+        ("quay.io/argoproj/argocd:v3.3.9", "quay.io/argoproj/argocd", "v3.3.9"),
+        ("registry.example.com:5000/argocd:v3.3.9@sha256:00", "registry.example.com:5000/argocd", "v3.3.9"),
+        ("registry.example.com:5000/argocd", "registry.example.com:5000/argocd", ""),
+        ("argocd@sha256:00", "argocd", ""),
+        ("argocd:latest", "argocd", "latest"),
     ],
 )
-def test_the_tag_of_an_image(image: str, tag: str) -> None:
-    assert tag_of(image) == tag
+def test_the_parts_of_an_image(image: str, repository: str, tag: str) -> None:
+    assert (repository_of(image), tag_of(image)) == (repository, tag)
 
 
 @pytest.mark.parametrize(
