@@ -9,6 +9,7 @@ EPILOG = """\
 examples:
   gitops-dsf init fleet
   gitops-dsf init fleet --git-url https://git.example.com/platform/fleet.git
+  gitops-dsf init fleet --empty && cd fleet && gitops-dsf import --context hub    for a hub that has clusters
   gitops-dsf init . --name emea        into a fresh clone: a folder that holds nothing but .git
 """
 
@@ -27,6 +28,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--git-url", metavar="URL", help="repository URL as Argo CD will clone it, without credentials"
     )
+    parser.add_argument(
+        "--empty",
+        action="store_true",
+        help="without the example scorers, clusters and applications; for a hub of your own",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -37,15 +43,23 @@ def run(arguments: argparse.Namespace) -> int:
 
     target: Path = arguments.dir
     name = arguments.name if arguments.name is not None else default_name(target)
-    written = scaffold(target=target, name=name, git_url=arguments.git_url)
+    written = scaffold(target=target, name=name, git_url=arguments.git_url, examples=not arguments.empty)
     sys.stdout.write(
-        _next_steps(target=target, name=name, count=len(written), has_url=arguments.git_url is not None)
+        _next_steps(
+            target=target,
+            name=name,
+            count=len(written),
+            has_url=arguments.git_url is not None,
+            has_examples=not arguments.empty,
+        )
     )
     return 0
 
 
-def _next_steps(*, target: Path, name: str, count: int, has_url: bool) -> str:
+def _next_steps(*, target: Path, name: str, count: int, has_url: bool, has_examples: bool) -> str:
     steps = ["gitops-dsf validate", "gitops-dsf test", "gitops-dsf render"]
+    if not has_examples:
+        steps = ["gitops-dsf import --context HUB", "gitops-dsf validate", "gitops-dsf render"]
     if target.resolve() != Path.cwd():
         steps.insert(0, f"cd {shlex.quote(str(target))}")
     lines = [f"Fleet {name} in {target} ({count} files). Next:", "", *(f"  {step}" for step in steps), ""]
@@ -55,5 +69,7 @@ def _next_steps(*, target: Path, name: str, count: int, has_url: bool) -> str:
         )
     lines.append(
         "README.md says what each folder is for, and how to replace the example clusters and scorers."
+        if has_examples
+        else "README.md says what each folder is for."
     )
     return "\n".join(lines) + "\n"

@@ -12,6 +12,7 @@ from gitops_dsf.canonicalyaml import scalar
 from gitops_dsf.errors import RepositoryError, UsageError
 from gitops_dsf.hub.urls import misleads_git
 from gitops_dsf.packagedata import packaged
+from gitops_dsf.repository.load.discover import FOLDERS, SETTINGS_FILE
 from gitops_dsf.repository.model.base import DNS_LABEL
 from gitops_dsf.repository.model.repository import CLONABLE
 from gitops_dsf.schema.tree import schema_tree
@@ -22,6 +23,9 @@ TEMPLATE_URL: Final = "https://git.example.com/platform/example-fleet.git"
 
 SCHEMAS: Final = ".schemas"
 """Folder of a fleet repository with the schemas for editors. `gitops-dsf schema` refreshes it."""
+
+_EXAMPLE_SETTINGS: Final = re.compile(r"^  allowedTokenHosts:.*\n(    - .*\n)+", re.MULTILINE)
+"""The settings in the template that only its example scorers need."""
 
 _NOT_COPIED = frozenset({"__pycache__", ".gitkeep", ".DS_Store", "rendered"})
 _IGNORED_IN_TARGET = frozenset({".git"})
@@ -35,8 +39,9 @@ def default_name(target: Path) -> str:
     return name or "fleet"
 
 
-def scaffold(*, target: Path, name: str, git_url: str | None = None) -> list[str]:
-    """Creates a fleet repository. Returns the paths of the written files, relative to target, sorted.
+def scaffold(*, target: Path, name: str, git_url: str | None = None, examples: bool = True) -> list[str]:
+    """Creates a fleet repository, with or without the example scorers, clusters and applications. Returns the
+    paths of the written files, relative to target, sorted.
 
     Raises UsageError for an invalid name or URL and for a folder that is not empty (`.git` is ignored), and
     RepositoryError when a file cannot be read or written.
@@ -45,7 +50,8 @@ def scaffold(*, target: Path, name: str, git_url: str | None = None) -> list[str
     if git_url is not None:
         _check_url(git_url)
     _check_target(target)
-    files = {**_template(name=name, git_url=git_url), **_schemas()}
+    template = _template(name=name, git_url=git_url)
+    files = {**(template if examples else _without_examples(template)), **_schemas()}
     try:
         for path, content in files.items():
             file = target / path
@@ -79,6 +85,13 @@ def _template(*, name: str, git_url: str | None) -> Mapping[str, bytes]:
         msg = f"cannot read {error.filename or source}: {error.strerror or error}"
         raise RepositoryError(msg) from error
     return result
+
+
+def _without_examples(template: Mapping[str, bytes]) -> Mapping[str, bytes]:
+    """The template without the files in source folders, and without the settings that belong to them."""
+    kept = {path: content for path, content in template.items() if path.partition("/")[0] not in FOLDERS}
+    settings = kept[SETTINGS_FILE].decode()
+    return {**kept, SETTINGS_FILE: _EXAMPLE_SETTINGS.sub("", settings).encode()}
 
 
 def _schemas() -> Mapping[str, bytes]:

@@ -2,6 +2,7 @@
 that write nothing.
 """
 
+import re
 import subprocess
 import sys
 import zipfile
@@ -13,6 +14,7 @@ from gitops_dsf import __version__
 from gitops_dsf.cli.scaffold import TEMPLATE_NAME, TEMPLATE_URL, default_name, repo_template, scaffold
 from gitops_dsf.errors import RepositoryError, UsageError
 from gitops_dsf.pipeline import check
+from gitops_dsf.repository.load.discover import FOLDERS
 from tests.support import yamlfast
 from tests.support.commandline import gitops_dsf
 
@@ -53,6 +55,49 @@ def test_init_then_validate_then_render(tmp_path: Path) -> None:
     settings = yamlfast.load((fleet / "gitops-dsf.yaml").read_text("utf-8"))
     assert settings["metadata"]["name"] == "fleet"
     assert settings["spec"]["git"]["url"] == URL
+
+
+HUB = """\
+apiVersion: v1
+kind: List
+items:
+  - apiVersion: cluster.open-cluster-management.io/v1
+    kind: ManagedCluster
+    metadata: {name: paris, labels: {env: prod, cluster.open-cluster-management.io/clusterset: default}}
+    spec: {hubAcceptsClient: true}
+  - apiVersion: cluster.open-cluster-management.io/v1beta2
+    kind: ManagedClusterSet
+    metadata: {name: default}
+    spec: {clusterSelector: {selectorType: ExclusiveClusterSetLabel}}
+"""
+"""What kubectl prints of a hub that knows none of the example clusters."""
+
+
+def test_the_commands_of_the_install_page_work_on_a_hub_of_ones_own(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "install.md").read_text("utf-8")
+    section = page.partition("## 3. ")[2].partition("\n## ")[0]
+    commands = re.findall(r"^    gitops-dsf (.+)$", section, re.MULTILINE)
+    (tmp_path / "hub.yaml").write_text(HUB)
+    folder = tmp_path
+    for command in commands:
+        words = command.replace("--context hub", f"--from {tmp_path / 'hub.yaml'}").split()
+        strict = ["--strict"] if words[0] == "validate" else []
+        result = gitops_dsf(*words, *strict, cwd=folder)
+        assert result.returncode == 0, (command, result.stdout, result.stderr)
+        folder = tmp_path / "fleet"
+    assert [command.split()[0] for command in commands] == ["init", "import", "validate", "render"]
+    works = {path.name for path in (folder / "rendered" / "works-00").glob("*.manifestwork.yaml")}
+    assert works == {"paris.manifestwork.yaml"}, "and no example cluster"
+
+
+def test_without_examples_the_repository_names_nothing_of_them(tmp_path: Path) -> None:
+    scaffold(target=tmp_path / "with", name="fleet")
+    written = scaffold(target=tmp_path / "without", name="fleet", examples=False)
+    assert not [path for path in written if path.partition("/")[0] in FOLDERS]
+    settings = (tmp_path / "without" / "gitops-dsf.yaml").read_text("utf-8")
+    assert "scoring.example.com" in (tmp_path / "with" / "gitops-dsf.yaml").read_text("utf-8")
+    assert "scoring.example.com" not in settings
+    assert yamlfast.load(settings)["spec"]["output"]["mode"] == "Directory"
 
 
 def test_name_and_url_replace_the_templates_everywhere(tmp_path: Path) -> None:
