@@ -145,7 +145,7 @@ def _builder(
         titles=(title, "the working tree"),
         start=start,
         end=end,
-        snapshot=read_hub_data(args).snapshot,
+        snapshot=read_hub_data(args, fleet=head).snapshot,
         only=[placement_key(head, name) for name in args.placement] or None,
         advice=args.advise,
         can_query=args.prometheus is not None,

@@ -105,7 +105,7 @@ def _preview(args: argparse.Namespace, base: "Base") -> "Preview":
     before = _at(base, base.commit)
     after = _working_tree(args.directory) if args.head is None else _at(base, _head(base, args.head))
     sides = [side.fleet for side in (before, after) if side.fleet is not None]
-    data = read_hub_data(args, resources=resources_compared(sides))
+    data = read_hub_data(args, fleet=after.fleet, resources=resources_compared(sides))
     evidence = Evidence(snapshot=data.snapshot, now=data.now, age=data.age, missing=data.missing)
     if after.absent:
         msg = f"{args.head} has no fleet repository in this folder"

@@ -94,6 +94,13 @@ def test_every_make_target_exists(page: Path) -> None:
     assert asked <= targets
 
 
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_no_page_has_definition_lists(page: Path) -> None:
+    """GitHub and GitLab show them literally."""
+    text = FENCE.sub("", page.read_text(encoding="utf-8"))
+    assert re.findall(r"^ {0,3}: +\S.*$", text, re.MULTILINE) == []
+
+
 def test_the_example_of_the_readme_renders(tmp_path: Path) -> None:
     example = next(text for text in blocks(ROOT / "README.md", "yaml"))
     (tmp_path / "scorers").mkdir()

@@ -139,13 +139,25 @@ def test_names_that_do_not_exist(fleet: GitFleet, scores: Path, run: Run) -> Non
     assert "does not exist" in run.err
 
 
+def test_a_missing_state_branch_says_how_to_get_it(fleet: GitFleet, run: Run) -> None:
+    def said(**reconciler: Any) -> str:
+        settings = yaml.safe_load((fleet.path / "gitops-dsf.yaml").read_text(encoding="utf-8"))
+        fleet.write("gitops-dsf.yaml", {**settings, "spec": {**settings["spec"], "reconciler": reconciler}})
+        return run("simulate", fleet.path, "--state-branch", "gitops-dsf-state")
+
+    lacks = "there is no branch gitops-dsf-state in this clone"
+    line = "write state: {enabled: true}"
+    where = "below spec.reconciler in gitops-dsf.yaml"
+    assert f"{lacks}, because nothing writes it: {line} and gitSecret: {{name: SECRET}} {where}" in said()
+    assert f"{lacks}, because nothing writes it: {line} {where}" in said(gitSecret={"name": "push"})
+    on: dict[str, Any] = {"gitSecret": {"name": "push"}, "state": {"enabled": True}}
+    assert f"{lacks} (git fetch origin +refs/heads/gitops-dsf-state:" in said(**on)
+    on["state"]["branch"] = "hub-state"
+    assert f"{lacks}; the reconciler writes hub-state" in said(**on)
+
+
 @pytest.mark.parametrize("where", ["local", "remote"])
 def test_the_state_branch(fleet: GitFleet, tmp_path: Path, run: Run, where: str) -> None:
-    arguments = ("simulate", fleet.path, "--state-branch", "gitops-dsf-state")
-    assert (
-        "there is no branch gitops-dsf-state in this clone (git fetch origin +refs/heads/gitops-dsf-state:"
-        in run(*arguments)
-    )
     publish_state(fleet)
     path = fleet.path
     if where == "remote":
