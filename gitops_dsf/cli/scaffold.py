@@ -12,7 +12,7 @@ from gitops_dsf.canonicalyaml import scalar
 from gitops_dsf.errors import RepositoryError, UsageError
 from gitops_dsf.hub.urls import misleads_git
 from gitops_dsf.packagedata import packaged
-from gitops_dsf.repository.load.discover import FOLDERS, SETTINGS_FILE
+from gitops_dsf.repository.load.names import FOLDERS, SETTINGS_FILE
 from gitops_dsf.repository.model.base import DNS_LABEL
 from gitops_dsf.repository.model.repository import CLONABLE
 from gitops_dsf.schema.tree import schema_tree

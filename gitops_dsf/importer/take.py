@@ -19,8 +19,9 @@ from gitops_dsf.importer.result import Import, Line
 from gitops_dsf.importer.selection import Selection
 from gitops_dsf.importer.update import may_differ, update, value_at
 from gitops_dsf.repository.load import Document, Loaded, load
+from gitops_dsf.repository.load.names import FOLDER_OF_KIND
 from gitops_dsf.repository.model.cluster import BUILT_IN_SETS
-from gitops_dsf.repository.model.kinds import FOLDERS, KINDS
+from gitops_dsf.repository.model.kinds import KINDS
 from gitops_dsf.repository.yamledit import YamlFile, appended
 from gitops_dsf.sync import LockState
 
@@ -152,7 +153,7 @@ class _Taker:
     def _add_new(self, kind: str, value: Object) -> None:
         name = value["metadata"]["name"]
         # If a file of that name holds something else, the document is appended to it.
-        file = f"{FOLDERS[kind]}/{'sets' if kind == 'ManagedClusterSet' else name[:_LONGEST]}.yaml"
+        file = f"{FOLDER_OF_KIND[kind]}/{'sets' if kind == 'ManagedClusterSet' else name[:_LONGEST]}.yaml"
         self._new.setdefault(file, []).append(value)
         self._lines["added"].append(Line(file=file, kind=kind, name=name, changes=()))
 

@@ -14,7 +14,7 @@ from gitops_dsf import __version__
 from gitops_dsf.cli.scaffold import TEMPLATE_NAME, TEMPLATE_URL, default_name, repo_template, scaffold
 from gitops_dsf.errors import RepositoryError, UsageError
 from gitops_dsf.pipeline import check
-from gitops_dsf.repository.load.discover import FOLDERS
+from gitops_dsf.repository.load.names import FOLDERS
 from tests.support import yamlfast
 from tests.support.commandline import gitops_dsf
 

@@ -13,7 +13,7 @@ from typing import Any
 import yaml
 from hypothesis import strategies as st
 
-from gitops_dsf.repository.model.kinds import FOLDERS
+from gitops_dsf.repository.load.names import FOLDER_OF_KIND
 
 DSF = "dynamic-scoring.open-cluster-management.io/v1alpha1"
 PRODUCT = "gitops-dsf.io/v1alpha1"
@@ -108,7 +108,7 @@ def write(root: Path, sources: FleetSources, *, layout: int | None = None) -> Pa
     if layout is not None:
         rng.shuffle(documents)
     for number, item in enumerate(documents):
-        folder = FOLDERS[item["kind"]]
+        folder = FOLDER_OF_KIND[item["kind"]]
         path = f"{folder}/{number:03}.yaml"
         if layout is not None:
             path = f"{folder}/{rng.choice(('', 'team-a/', 'team-b/deep/'))}{rng.choice('xyz')}.{rng.choice(('yaml', 'yml'))}"  # noqa: E501

@@ -11,7 +11,7 @@ from gitops_dsf.reconciler.proposals.drift import DriftDetector
 from gitops_dsf.reconciler.proposals.memory import Memory
 from gitops_dsf.reconciler.proposals.proposal import Naming, Subject
 from gitops_dsf.repository.load import SETTINGS_FILE
-from gitops_dsf.repository.load.discover import FOLDERS, SUFFIXES
+from gitops_dsf.repository.load.names import FOLDERS, SUFFIXES
 
 LOG = logging.getLogger(__name__)
 

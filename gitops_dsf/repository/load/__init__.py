@@ -3,9 +3,9 @@ accesses the disk.
 """
 
 from gitops_dsf.repository.load.ambiguous import AmbiguousValue
-from gitops_dsf.repository.load.discover import SETTINGS_FILE
 from gitops_dsf.repository.load.document import Document, Path
 from gitops_dsf.repository.load.limits import ReadLimits
+from gitops_dsf.repository.load.names import SETTINGS_FILE
 from gitops_dsf.repository.load.repository import Loaded, load, load_contents, load_text
 
 __all__ = [

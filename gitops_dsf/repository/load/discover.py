@@ -1,6 +1,5 @@
 """Finds the files of a repository: gitops-dsf.yaml, and every YAML file in the source folders."""
 
-import difflib
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -9,15 +8,13 @@ from typing import Final
 
 from gitops_dsf.diagnostics import Diagnostic, Position, codes
 from gitops_dsf.errors import RepositoryError
+from gitops_dsf.repository.load.forgotten import forgotten
 from gitops_dsf.repository.load.limits import ReadLimits
+from gitops_dsf.repository.load.names import FOLDERS, SETTINGS_FILE, SUFFIXES
 from gitops_dsf.repository.safefolder import NotRegularError, SafeFolder, TooLargeError
 
-SETTINGS_FILE: Final = "gitops-dsf.yaml"
-FOLDERS: Final = ("apps", "clusters", "config", "locks", "scorers", "tests")
-SUFFIXES: Final = (".yaml", ".yml")
 _MEANT: Final = (*SUFFIXES, ".json", ".yaml.txt", ".yml.txt")
 """Lower-case file name endings that people may expect to be read."""
-_OTHER_FOLDERS: Final = frozenset({"rendered", "docs", "scripts", "test", "hack", "argocd", "schemas"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +38,7 @@ def discover(root: Path, *, limits: ReadLimits) -> Discovered:
     if not root.is_dir():
         msg = f"{root} is not a folder"
         raise RepositoryError(msg)
-    diagnostics = _looks_forgotten(root)
+    diagnostics = list(forgotten(root))
     files: list[SourceFile] = []
     total = 0
     base = root.resolve()
@@ -208,31 +205,3 @@ def _decode(content: bytes, *, name: str, diagnostics: list[Diagnostic]) -> str 
         message = f"the byte 0x{content[error.start]:02x} is not UTF-8"
         diagnostics.append(codes.ENCODING.at(position, message, "save the file as UTF-8"))
         return None
-
-
-def _looks_forgotten(root: Path) -> list[Diagnostic]:
-    """Whether a name looks like a misspelt known one. The content of such a file would silently have no
-    effect.
-    """
-    found: list[Diagnostic] = []
-    for entry in sorted(root.iterdir()):
-        name = entry.name
-        if name.startswith(".") or name in FOLDERS or name == SETTINGS_FILE or name in _OTHER_FOLDERS:
-            continue
-        if entry.is_dir():
-            close = difflib.get_close_matches(name.lower(), FOLDERS, n=1, cutoff=0.75)
-            if close:
-                message = f"the folder {name}/ is not read"
-                found.append(
-                    codes.UNREAD_FOLDER.at(Position(file=name), message, f"did you mean {close[0]}/?")
-                )
-        elif name.endswith(SUFFIXES) and _close_to_settings(name):
-            message = f"the file {name} is not read"
-            found.append(
-                codes.UNREAD_FOLDER.at(Position(file=name), message, f"did you mean {SETTINGS_FILE}?")
-            )
-    return found
-
-
-def _close_to_settings(name: str) -> bool:
-    return bool(difflib.get_close_matches(name.lower(), [SETTINGS_FILE], n=1, cutoff=0.85))

@@ -21,6 +21,8 @@ from gitops_dsf.repository.load.syntax_error import explain
 
 _MARKER = re.compile(r"^---(?=[ \t\r\n]|\Z)", re.MULTILINE)
 _ODD_BREAK = re.compile("[\x85\u2028\u2029]")
+_CONFLICT = re.compile(r"^(?:<{7}|>{7}) .*$", re.MULTILINE)
+"""The first or last line of a conflict that git could not merge. No YAML of ours has one."""
 _DIRECTIVE = re.compile(r"^%[A-Z].*$", re.MULTILINE)
 
 
@@ -34,6 +36,14 @@ class Parsed:
 
 def parse(*, file: str, text: str, limits: ReadLimits, aliases: AliasBudget) -> Parsed:
     """Parses every document of a text. Skips empty documents, such as comments only."""
+    conflict = _CONFLICT.search(text)
+    if conflict is not None:
+        position = Position(file=file, line=text.count("\n", 0, conflict.start()) + 1)
+        hint = "keep what is right, and remove the lines with <<<<<<<, ======= and >>>>>>>"
+        return Parsed(
+            documents=[],
+            diagnostics=[codes.SYNTAX.at(position, "a merge conflict that is not resolved", hint)],
+        )
     documents: list[Document] = []
     diagnostics: list[Diagnostic] = []
     broken = 0

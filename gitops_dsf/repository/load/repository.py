@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gitops_dsf.diagnostics import Diagnostic, Position, codes
-from gitops_dsf.repository.load.discover import SETTINGS_FILE, Discovered, discover, in_memory
+from gitops_dsf.repository.load.discover import Discovered, discover, in_memory
 from gitops_dsf.repository.load.document import Document
 from gitops_dsf.repository.load.limits import DEFAULT_LIMITS, AliasBudget, ReadLimits
+from gitops_dsf.repository.load.names import SETTINGS_FILE
 from gitops_dsf.repository.load.parse import parse
 
 

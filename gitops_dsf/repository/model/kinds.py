@@ -26,21 +26,3 @@ KINDS: dict[tuple[str, str], type[Authored]] = {
     (PRODUCT_API, "ScoredPlacement"): ScoredPlacement,
     (PRODUCT_API, "ScorerLock"): ScorerLock,
 }
-
-FOLDERS: dict[str, str] = {
-    "ApplicationSet": "apps",
-    "DynamicScorer": "scorers",
-    "DynamicScoringConfig": "config",
-    "FleetRepository": "gitops-dsf.yaml",
-    "ManagedCluster": "clusters",
-    "ManagedClusterSet": "clusters",
-    "MetricSource": "config",
-    "Placement": "apps",
-    "ScoreTest": "tests",
-    "ScoredApplication": "apps",
-    "ScoredPlacement": "apps",
-    "ScorerLock": "locks",
-}
-"""The folder of each kind. File names have no meaning. Folders do, because code owners review by folder, and
-programs write into locks/ and rendered/.
-"""

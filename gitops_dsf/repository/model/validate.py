@@ -8,11 +8,12 @@ from pydantic import ValidationError
 
 from gitops_dsf.diagnostics import Diagnostic, Position, Severity, codes
 from gitops_dsf.repository.load import Document, Loaded
+from gitops_dsf.repository.load.names import FOLDER_OF_KIND
 from gitops_dsf.repository.model.base import DNS_SUBDOMAIN, Authored
 from gitops_dsf.repository.model.declared import Declared, Item
 from gitops_dsf.repository.model.dialect import Dialect, Rewrite, find_dialects
 from gitops_dsf.repository.model.expected_types import with_expected_types
-from gitops_dsf.repository.model.kinds import FOLDERS, KINDS
+from gitops_dsf.repository.model.kinds import KINDS
 from gitops_dsf.repository.model.mistake import explain
 from gitops_dsf.repository.model.partial import drop, valid_part
 from gitops_dsf.repository.model.unknown_kind import meant_kind, unknown_kind
@@ -161,11 +162,13 @@ def _meant(document: Document) -> list[str]:
 
 def _kinds_of(file: str) -> list[str]:
     """Kinds that belong in the folder of a file."""
-    return [kind for kind, folder in FOLDERS.items() if file == folder or file.startswith(f"{folder}/")]
+    return [
+        kind for kind, folder in FOLDER_OF_KIND.items() if file == folder or file.startswith(f"{folder}/")
+    ]
 
 
 def _wrong_folder(document: Document) -> list[Diagnostic]:
-    expected = FOLDERS[document.kind]
+    expected = FOLDER_OF_KIND[document.kind]
     if document.file == expected or document.file.startswith(f"{expected}/"):
         return []
     where = expected if expected.endswith(".yaml") else f"{expected}/"

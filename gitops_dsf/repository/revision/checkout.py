@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from gitops_dsf.repository.load.discover import FOLDERS, SETTINGS_FILE, SUFFIXES
+from gitops_dsf.repository.load.names import FOLDERS, SETTINGS_FILE, SUFFIXES
 from gitops_dsf.repository.revision.git import Repository, RevisionError
 from gitops_dsf.repository.revision.tree import SUBMODULE, SYMLINK, Entry, contents, entries, submodule
 

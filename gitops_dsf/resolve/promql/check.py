@@ -7,7 +7,9 @@ from typing import Any
 
 import promql_parser
 
-from gitops_dsf.resolve.promql.grammar import NoParseError, Recogniser
+from gitops_dsf.repository.model.suggestion import did_you_mean
+from gitops_dsf.resolve.promql.functions import FUNCTIONS
+from gitops_dsf.resolve.promql.grammar import AGGREGATIONS, NoParseError, Recogniser
 from gitops_dsf.resolve.promql.tokens import Token, tokens
 
 MAX_WORDS = 2000
@@ -200,7 +202,8 @@ def _mistakes(text: str, words: list[Token], message: str) -> tuple[Mistake, ...
 def _unknown_functions(words: list[Token], name: str) -> tuple[Mistake, ...]:
     offset = next((word.offset for word in words if word.text == name), _first(words))
     message = f"the function {name} is not known"
-    hint = "check its spelling; functions newer than this tool's parser may still work"
+    hint = did_you_mean(name, FUNCTIONS | AGGREGATIONS)
+    hint = hint or "check its spelling; functions newer than this tool's parser may still work"
     return (Mistake(kind="function", message=message, offset=offset, hint=hint),)
 
 

@@ -42,13 +42,20 @@ def repository_holds_no_secrets(context: Context) -> Iterator[Diagnostic]:
                 " API hold it"
             )
         for path, value in _strings(item.document.data, ()):
-            suspect = (
-                path[:3] == ("spec", "scoring", "arguments")
-                and len(value) >= 4
-                and names_a_secret(str(path[-1]))
-            )
-            if suspect or _VALUE.search(value):
+            if _is_suspect(path, value) or _VALUE.search(value):
                 yield codes.SECRET_IN_YAML.at(item.at(*path), f"{dotted(path)} looks like a secret", hint)
+
+
+def _is_suspect(path: tuple[str | int, ...], value: str) -> bool:
+    """Whether a field holds a secret by its name: an argument of a scoring API, or a token that stands in
+    `auth` in place of the reference to its Secret.
+    """
+    name = str(path[-1])
+    if path[:3] == ("spec", "scoring", "arguments"):
+        return len(value) >= 4 and names_a_secret(name)
+    if len(path) >= 2 and path[-2] == "auth":
+        return names_a_secret(name) and name != "serviceAccountToken"
+    return name == "value" and "tokenSecretRef" in path
 
 
 def headers_hold_no_secrets(context: Context) -> Iterator[Diagnostic]:

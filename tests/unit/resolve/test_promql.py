@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gitops_dsf.resolve.promql import can_have, check
+from gitops_dsf.resolve.promql.functions import FUNCTIONS
 from tests.support.laws import examples
 
 
@@ -44,6 +45,28 @@ def test_a_mistake_has_its_offset(query: str, kind: str, offset: int) -> None:
     checked = check(query)
     assert checked.tree is None
     assert [(mistake.kind, mistake.offset) for mistake in checked.mistakes] == [(kind, offset)]
+
+
+@pytest.mark.parametrize(
+    ("query", "hint"),
+    [
+        ("raate(a[5m])", "did you mean rate?"),
+        ("avg_over_tme(a[5m])", "did you mean avg_over_time?"),
+        ("averg(a)", "did you mean avg?"),
+        (
+            "brand_new_thing(a)",
+            "check its spelling; functions newer than this tool's parser may still work",
+        ),
+    ],
+)
+def test_an_unknown_function_gets_the_closest_name(query: str, hint: str) -> None:
+    [mistake] = check(query).mistakes
+    assert (mistake.kind, mistake.hint) == ("function", hint)
+
+
+@pytest.mark.parametrize("name", sorted(FUNCTIONS))
+def test_every_suggested_function_exists(name: str) -> None:
+    assert "function" not in {mistake.kind for mistake in check(f"{name}(a)").mistakes}
 
 
 @pytest.mark.parametrize(

@@ -181,6 +181,20 @@ def test_secrets_in_arguments(arguments: str, expected: list[str]) -> None:
     assert codes(scorers=scorer("scoring: {", f"scoring: {{arguments: {arguments}, ")) == expected
 
 
+@pytest.mark.parametrize(
+    ("auth", "expected"),
+    [
+        ("{token: abcdefgh}", ["DSF105", "DSF013"]),
+        ("{tokenSecretRef: {name: a, key: b, value: abcdefgh}}", ["DSF013", "DSF105"]),
+        ("{serviceAccountToken: 'true'}", ["DSF015"]),
+        ("{tokenSecretRef: {name: token, key: token}}", []),
+    ],
+)
+def test_a_token_in_place_of_a_reference_is_a_secret(auth: str, expected: list[str]) -> None:
+    text = scorer("scoring: {", f"scoring: {{auth: {auth}, ")
+    assert sorted(codes(scorers=text)) == sorted(expected)
+
+
 def masks(text: str) -> str:
     return (
         "apiVersion: dynamic-scoring.open-cluster-management.io/v1alpha1\nkind: DynamicScoringConfig\n"

@@ -109,6 +109,65 @@ def test_a_syntax_error_ends_its_document_only() -> None:
     assert [(item.code, item.position.line) for item in loaded.diagnostics] == [("DSF001", 2), ("DSF001", 5)]
 
 
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("a: 1\n<<<<<<< HEAD\nb: 1\n=======\nb: 2\n>>>>>>> other\n", 2),
+        ("# a\n<<<<<<< HEAD\n# b\n=======\n---\na: 1\n>>>>>>> other\n", 2),
+        ("a: 1\n---\nb: 1\n>>>>>>> 1234567 (subject)\n", 4),
+    ],
+)
+def test_a_merge_conflict_is_one_finding(text: str, line: int) -> None:
+    loaded = load_text(text, file="f.yaml")
+    assert loaded.documents == ()
+    [item] = loaded.diagnostics
+    assert (item.code, item.position.line, item.position.column) == ("DSF001", line, 1)
+    assert item.message == "a merge conflict that is not resolved"
+
+
+def test_text_that_only_looks_like_a_conflict_is_read() -> None:
+    assert load_text("a: |\n  <<<<<<< HEAD\n", file="f.yaml").diagnostics == ()
+
+
+OURS = "apiVersion: gitops-dsf.io/v1alpha1\nkind: ScoredApplication\n"
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "hint"),
+    [
+        ("applications/a.yaml", OURS, "did you mean apps/?"),
+        ("fleet/eu/a.yml", "a: 1\n---\n" + OURS, "did you mean apps/?"),
+        (
+            "inventory/a.yaml",
+            "apiVersion: 'cluster.open-cluster-management.io/v1'\nkind: ManagedCluster\n",
+            "did you mean clusters/?",
+        ),
+        ("scorer/a.txt", "", "did you mean scorers/?"),
+        ("manifests/a.yaml", "apiVersion: apps/v1\nkind: Deployment\n", None),
+        ("manifests/a.yaml", "apiVersion: work.open-cluster-management.io/v1\nkind: ManifestWork\n", None),
+        ("docs/a.yaml", OURS, None),
+        ("charts/a.tpl", OURS, None),
+    ],
+)
+def test_a_folder_with_documents_of_ours_is_named(
+    tmp_path: Path, file: str, text: str, hint: str | None
+) -> None:
+    write(tmp_path, "clusters/a.yaml")
+    write(tmp_path, file, text)
+    folder = file.split("/", maxsplit=1)[0]
+    expected = [] if hint is None else [("DSF021", folder, f"the folder {folder}/ is not read", hint)]
+    assert [
+        (item.code, item.position.file, item.message, item.hint) for item in load(tmp_path).diagnostics
+    ] == expected
+
+
+def test_a_fleet_repository_inside_of_another_is_its_own(tmp_path: Path) -> None:
+    write(tmp_path, "clusters/a.yaml")
+    write(tmp_path, "staging/gitops-dsf.yaml")
+    write(tmp_path, "staging/apps/a.yaml", OURS)
+    assert load(tmp_path).diagnostics == ()
+
+
 def test_noise_does_not_bury_other_findings() -> None:
     loaded = load_text("a: [\n---\n" * 500, file="f.yaml")
     assert len(loaded.diagnostics) == ReadLimits().syntax_errors_per_file + 1

@@ -4,7 +4,8 @@ import pytest
 
 from gitops_dsf.diagnostics import Diagnostic, Severity
 from gitops_dsf.repository.load import load_text
-from gitops_dsf.repository.model.kinds import FOLDERS, KINDS
+from gitops_dsf.repository.load.names import FOLDER_OF_KIND
+from gitops_dsf.repository.model.kinds import KINDS
 from gitops_dsf.repository.model.validate import declare
 from gitops_dsf.resolve import resolve
 
@@ -20,7 +21,7 @@ def findings(text: str, file: str = "scorers/a.yaml") -> list[Diagnostic]:
 
 
 def test_every_kind_has_a_folder() -> None:
-    assert set(FOLDERS) == {kind for _, kind in KINDS}
+    assert set(FOLDER_OF_KIND) == {kind for _, kind in KINDS}
 
 
 @pytest.mark.parametrize(

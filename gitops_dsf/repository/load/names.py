@@ -1,0 +1,24 @@
+"""The names of files and folders that are read."""
+
+from typing import Final
+
+SETTINGS_FILE: Final = "gitops-dsf.yaml"
+FOLDERS: Final = ("apps", "clusters", "config", "locks", "scorers", "tests")
+SUFFIXES: Final = (".yaml", ".yml")
+FOLDER_OF_KIND: Final = {
+    "ApplicationSet": "apps",
+    "DynamicScorer": "scorers",
+    "DynamicScoringConfig": "config",
+    "FleetRepository": SETTINGS_FILE,
+    "ManagedCluster": "clusters",
+    "ManagedClusterSet": "clusters",
+    "MetricSource": "config",
+    "Placement": "apps",
+    "ScoreTest": "tests",
+    "ScoredApplication": "apps",
+    "ScoredPlacement": "apps",
+    "ScorerLock": "locks",
+}
+"""The folder of each kind. File names have no meaning. Folders do, because code owners review by folder, and
+programs write into locks/ and rendered/.
+"""
