@@ -22,6 +22,15 @@ def is_in_cluster(host: str) -> bool:
     return _address(name) is None and ("." not in name or name.endswith((".svc", ".svc.cluster.local")))
 
 
+def is_local(host: str) -> bool:
+    """Whether a host is the machine or pod that asks, such as localhost, 127.0.0.1 or 0.0.0.0."""
+    name = host.rstrip(".").lower()
+    address = _address(name)
+    if address is None:
+        return name == "localhost" or name.endswith(".localhost")
+    return address.is_loopback or address.is_unspecified
+
+
 def is_metadata(host: str) -> bool:
     """Whether a host is link-local or a cloud's metadata service, which hands out credentials
     of the machine.

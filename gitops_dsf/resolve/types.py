@@ -80,6 +80,14 @@ class EffectiveScorer:
         return self.variants[0] if self.variants else self
 
     @property
+    def published(self) -> tuple[int, int]:
+        """The lowest and highest score that it can publish."""
+        if self.score_range is None:
+            return -100, 100
+        ends = (self.score_range.output_min, self.score_range.output_max)
+        return min(ends), max(ends)
+
+    @property
     def on_hub(self) -> bool:
         """Whether the hub scorer runs it, and no agent."""
         return self.declared.spec.runs_on == RUNS_ON_HUB

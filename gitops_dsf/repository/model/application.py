@@ -63,6 +63,17 @@ class Application(Authored):
     the cluster's Argo CD.
     """
 
+    @property
+    def placed_sources(self) -> list[tuple[tuple[str | int, ...], ApplicationSource]]:
+        """Every source with its path in the document."""
+        found: list[tuple[tuple[str | int, ...], ApplicationSource]] = []
+        if self.source is not None:
+            found.append((("spec", "application", "source"), self.source))
+        found += [
+            (("spec", "application", "sources", index), source) for index, source in enumerate(self.sources)
+        ]
+        return found
+
     @model_validator(mode="after")
     def _source_or_sources(self) -> Self:
         if (self.source is None) == (not self.sources):

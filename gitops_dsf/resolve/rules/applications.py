@@ -1,15 +1,14 @@
 """Checks what OCM and Argo CD would do with ScoredApplications and ScoredPlacements."""
 
+import posixpath
 from collections.abc import Iterator
 
 from gitops_dsf.diagnostics import Diagnostic, codes
-from gitops_dsf.repository.model.application import ApplicationSource
 from gitops_dsf.repository.model.mistake import dotted
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.rankings import default_dimension
 from gitops_dsf.resolve.rules.known_fields import SYNC_POLICY
 from gitops_dsf.resolve.rules.raw_document import Reader
-from gitops_dsf.resolve.types import EffectiveScorer
 
 MAX_NAME = 63
 """The name of a Placement becomes a label value (docs/scheduler.md#what-evicts-everything)."""
@@ -27,7 +26,7 @@ def missing_scores_lose(context: Context) -> Iterator[Diagnostic]:
             scorer = context.scorers.get(score.scorer)
             if scorer is None or not score.weight:
                 continue
-            low, high = _published(scorer)
+            low, high = scorer.published
             if score.weight > 0 and low < 0:
                 message = (
                     f"{scorer.name} can publish {low}, and a cluster without the score counts as 0: it beats"
@@ -66,14 +65,7 @@ def sources_are_complete(context: Context) -> Iterator[Diagnostic]:
     """Without these fields, Argo CD reports the Application's spec as invalid on every cluster."""
     for item in context.declared.applications:
         application = item.value.spec.application
-        sources = [
-            (("spec", "application", "sources", index), source)
-            for index, source in enumerate(application.sources)
-        ]
-        where: tuple[tuple[tuple[str | int, ...], ApplicationSource], ...] = tuple(sources)
-        if application.source is not None:
-            where = ((("spec", "application", "source"), application.source), *where)
-        for place, source in where:
+        for place, source in application.placed_sources:
             if not (source.path or source.chart or (source.ref and application.sources)):
                 message = f"{dotted(place)} has neither path nor chart: Argo CD refuses the Application"
                 yield codes.MISSING_FIELD.at(
@@ -86,6 +78,22 @@ def sources_are_complete(context: Context) -> Iterator[Diagnostic]:
                     message,
                     "add targetRevision (the version of the chart)",
                 )
+
+
+def paths_stay_inside(context: Context) -> Iterator[Diagnostic]:
+    """Argo CD refuses absolute paths, and paths that leave the repository."""
+    for item in context.declared.applications:
+        for place, source in item.value.spec.application.placed_sources:
+            path = source.path or ""
+            inside = posixpath.normpath(path.lstrip("/") or ".")
+            if not path.startswith("/") and inside.split("/")[0] != "..":
+                continue
+            names = [part for part in inside.split("/") if part != ".."]
+            yield codes.SOURCE_PATH.at(
+                item.at(*place, "path"),
+                f"{path} is not a path inside of the repository: Argo CD refuses it",
+                f"write path: {'/'.join(names) or '.'}, relative to the root of the repository",
+            )
 
 
 def sync_policies_are_known(context: Context) -> Iterator[Diagnostic]:
@@ -147,11 +155,3 @@ def applications_live_with_argocd(context: Context) -> Iterator[Diagnostic]:
                 message,
                 f"remove namespace, or write {context.argocd_namespace}",
             )
-
-
-def _published(scorer: EffectiveScorer) -> tuple[int, int]:
-    """The lowest and highest score that a scorer can publish."""
-    if scorer.score_range is None:
-        return -100, 100
-    ends = (scorer.score_range.output_min, scorer.score_range.output_max)
-    return min(ends), max(ends)

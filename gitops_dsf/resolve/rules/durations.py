@@ -1,11 +1,15 @@
 """Checks interval, range and step, in seconds, against the limits of Prometheus and OCM."""
 
 from collections.abc import Iterator
+from typing import Final
 
 from dsf_wire.constants import MAX_POINTS
 from gitops_dsf.diagnostics import Diagnostic, codes
 from gitops_dsf.repository.model.mistake import dotted
 from gitops_dsf.resolve.context import Context
+
+SHORT_INTERVAL: Final = 5
+"""Seconds between two runs below which an interval is reported."""
 
 
 def durations_are_positive(context: Context) -> Iterator[Diagnostic]:
@@ -38,6 +42,36 @@ def series_are_not_too_long(context: Context) -> Iterator[Diagnostic]:
             yield codes.TOO_MANY_POINTS.at(
                 overlay.step.position, message, f"write step: {least} or more, or a shorter range"
             )
+
+
+def steps_fit_into_the_range(context: Context) -> Iterator[Diagnostic]:
+    """With a step longer than the range, the answer has one point per series."""
+    for overlay in context.each_variant:
+        span, step = int(overlay.range.value), int(overlay.step.value)
+        if overlay.kind_of_source != "Prometheus" or overlay.is_instant or not 0 < span < step:
+            continue
+        message = f"step {step} is longer than range {span}: each series has one point"
+        yield codes.STEP_ABOVE_RANGE.at(
+            overlay.step.position, message, f"write a step of at most {span}, such as step: {min(60, span)}"
+        )
+
+
+def intervals_are_not_too_short(context: Context) -> Iterator[Diagnostic]:
+    """Metrics change when they are scraped, usually every 15 to 60 seconds. A shorter interval asks for the
+    same values again.
+    """
+    for overlay in context.overlays.values():
+        interval = int(overlay.interval.value)
+        if 0 < interval < SHORT_INTERVAL:
+            message = f"every cluster asks its metric source every {counted(interval)}"
+            yield codes.SHORT_INTERVAL.at(
+                overlay.interval.position, message, "write the time between two scrapes or more, such as 60"
+            )
+
+
+def counted(seconds: int) -> str:
+    """Formats a number of seconds."""
+    return "second" if seconds == 1 else f"{seconds} seconds"
 
 
 def ranges_are_not_empty(context: Context) -> Iterator[Diagnostic]:

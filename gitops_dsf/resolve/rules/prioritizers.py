@@ -182,16 +182,7 @@ def _producer(context: Context, reader: Reader, place: Place, weight: int) -> No
         reader.report(
             codes.DIMENSION, (*place, "scoreName"), message, "name an item that the scorer publishes"
         )
-    low = (
-        -100
-        if scorer.score_range is None
-        else min(scorer.score_range.output_min, scorer.score_range.output_max)
-    )
-    high = (
-        100
-        if scorer.score_range is None
-        else max(scorer.score_range.output_min, scorer.score_range.output_max)
-    )
+    low, high = scorer.published
     if weight > 0 and low < 0:
         message = (
             f"{scorer.name} can publish {low}, and a cluster without the score counts as 0: it beats real"

@@ -4,9 +4,10 @@ from collections.abc import Iterator
 
 from gitops_dsf.diagnostics import Diagnostic, Position, codes
 from gitops_dsf.hub.glob import matches
-from gitops_dsf.hub.names import NAMESPACES_OF_OTHERS
+from gitops_dsf.hub.names import CLUSTER_SET_LABEL, NAMESPACES_OF_OTHERS
 from gitops_dsf.repository.load import SETTINGS_FILE
-from gitops_dsf.repository.model.declared import RankingItem
+from gitops_dsf.repository.model.cluster import BUILT_IN_SETS, ManagedCluster
+from gitops_dsf.repository.model.declared import Item, RankingItem
 from gitops_dsf.repository.model.suggestion import did_you_mean
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.rules.candidates import choosable, eligible
@@ -20,6 +21,7 @@ KEPT_CLAIMS = 20
 """Custom ClusterClaims that OCM's agent reports, in order of name
 (docs/contributing/ocm-behaviour.md#cluster-claims).
 """
+_INVENTORY = ("ManagedCluster", "ManagedClusterSet")
 _RESERVED_CLAIMS = (".open-cluster-management.io", ".k8s.io")
 
 
@@ -121,6 +123,50 @@ def applications_have_clusters(context: Context) -> Iterator[Diagnostic]:
             yield codes.NO_ELIGIBLE_CLUSTER.at(position, message, "correct the labels or the sets")
 
 
+def rankings_have_enough_clusters(context: Context) -> Iterator[Diagnostic]:
+    """Where fewer clusters are eligible than asked for, the rest is never chosen."""
+    for item in context.declared.rankings:
+        number = item.value.spec.placement.number_of_clusters
+        clusters = eligible(context, item)
+        if number is not None and 0 < len(clusters) < number and not _is_guess(context, item):
+            yield _too_few(item.name, number, clusters, item.at("spec", "placement", "numberOfClusters"))
+    for placement in context.declared.placements:
+        number = placement.value.spec.get("numberOfClusters")
+        found = choosable(context, placement)
+        if (
+            isinstance(number, int)
+            and found
+            and len(found) < number
+            and not context.is_uncertain(*_INVENTORY)
+        ):
+            yield _too_few(placement.name, number, found, placement.at("spec", "numberOfClusters"))
+
+
+def _too_few(name: str, number: int, clusters: frozenset[str], position: Position) -> Diagnostic:
+    message = f"{name} asks for {number} clusters, and {len(clusters)} of the inventory can be chosen"
+    return codes.TOO_FEW_CLUSTERS.at(
+        position, message, f"write {len(clusters)}, or let more clusters be eligible"
+    )
+
+
+def sets_of_clusters_exist(context: Context) -> Iterator[Diagnostic]:
+    """A cluster whose set does not exist is in no set, so only Placements of the set global can choose it."""
+    clusters: dict[str, list[Item[ManagedCluster]]] = {}
+    for item in context.declared.clusters:
+        name = item.value.metadata.labels.get(CLUSTER_SET_LABEL)
+        if name and not context.inventory.knows_set(name):
+            clusters.setdefault(name, []).append(item)
+    for name, items in clusters.items():
+        if context.is_malformed("ManagedClusterSet", name):
+            continue
+        more = f" and {len(items) - 1} more" if len(items) > 1 else ""
+        message = f"{items[0].name}{more} would be in the ManagedClusterSet {name}, which is not in clusters/"
+        hint = did_you_mean(name, [*context.inventory.sets, *BUILT_IN_SETS]) or "write the set into clusters/"
+        yield codes.UNKNOWN_SET_OF_CLUSTER.at(
+            items[0].at("metadata", "labels", CLUSTER_SET_LABEL), message, hint
+        )
+
+
 def scores_are_published(context: Context) -> Iterator[Diagnostic]:
     """At least one eligible cluster must publish each score of a ranking."""
     for item in context.declared.rankings:
@@ -218,5 +264,5 @@ def claims_are_kept(context: Context) -> Iterator[Diagnostic]:
 
 def _is_guess(context: Context, item: RankingItem) -> bool:
     """Whether mistakes elsewhere make it uncertain which clusters are eligible."""
-    uncertain = context.is_uncertain("ManagedCluster", "ManagedClusterSet", "DynamicScoringConfig")
+    uncertain = context.is_uncertain(*_INVENTORY, "DynamicScoringConfig")
     return uncertain or not is_certain(item.document, "spec", "placement", "clusterSelector")

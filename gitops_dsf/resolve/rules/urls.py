@@ -6,8 +6,11 @@ from functools import partial
 from urllib.parse import SplitResult, parse_qsl, urlsplit
 
 from gitops_dsf.diagnostics import Diagnostic, Position, codes
+from gitops_dsf.hub.hosts import is_local
 from gitops_dsf.hub.urls import QUERY_PATH, SCORING_PATH
 from gitops_dsf.repository.model.mistake import dotted
+from gitops_dsf.repository.model.repository import CLONABLE
+from gitops_dsf.repository.model.suggestion import did_you_mean
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.rules.secrets import names_a_secret
 
@@ -58,22 +61,46 @@ def repositories_hold_no_credentials(context: Context) -> Iterator[Diagnostic]:
             "configure the repository's credentials in Argo CD",
         )
     for item in context.declared.applications:
-        application = item.value.spec.application
-        sources = [(("source",), application.source)] if application.source else []
-        paths: list[tuple[tuple[str | int, ...], str]] = [
-            ((*path, "repoURL"), source.repo_url) for path, source in sources
-        ]
-        paths += [
-            (("sources", index, "repoURL"), source.repo_url)
-            for index, source in enumerate(application.sources)
-        ]
-        for path, url in paths:
-            if _has_credentials(url):
+        for place, source in item.value.spec.application.placed_sources:
+            if _has_credentials(source.repo_url):
                 yield _credentials(
-                    "repoURL",
-                    item.at("spec", "application", *path),
-                    "configure the repository's credentials in Argo CD",
+                    "repoURL", item.at(*place, "repoURL"), "configure the repository's credentials in Argo CD"
                 )
+
+
+def repositories_can_be_fetched(context: Context) -> Iterator[Diagnostic]:
+    """Argo CD reports every Application with another URL as invalid. The registry of a chart may have no
+    scheme.
+    """
+    for item in context.declared.applications:
+        for place, source in item.value.spec.application.placed_sources:
+            url = source.repo_url
+            scheme, separator, rest = url.partition("://")
+            if source.chart is not None and not separator:
+                continue
+            if CLONABLE.fullmatch(url) or (scheme in {"git", "oci"} and rest):
+                continue
+            known = ("https", "http", "ssh", "oci")
+            close = did_you_mean(scheme, known) if separator and scheme not in known else ""
+            hint = (
+                f"{close.removesuffix('?')}://{rest}?"
+                if close
+                else "write https://host/owner/repository.git, or git@host:owner/repository.git"
+            )
+            yield codes.REPOSITORY_URL.at(
+                item.at(*place, "repoURL"), f"{url} is nothing that Argo CD could fetch", hint
+            )
+
+
+def hosts_are_not_local(context: Context) -> Iterator[Diagnostic]:
+    """A scorer runs in a pod of the cluster, where localhost is that pod."""
+    for overlay in context.each_variant:
+        for setting, what in ((overlay.source_host, "metric source"), (overlay.scoring_host, "scoring API")):
+            parts = _split(str(setting.value or ""))
+            if parts is not None and parts.hostname and is_local(parts.hostname) and not overlay.is_pushed:
+                message = f"{parts.hostname} is the pod that runs the scorer, and no {what} is in it"
+                hint = "write the name of a Service, such as http://prometheus.monitoring.svc:9090"
+                yield codes.LOCAL_HOST.at(setting.position, message, hint)
 
 
 def _endpoint(

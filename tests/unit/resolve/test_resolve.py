@@ -403,7 +403,10 @@ def test_clusters_without_a_set_label_are_in_the_default_set() -> None:
     )
     ranged = scorer("cpu", NAMED, "  scoreRange: {min: 0, max: 1}")
     here = CLUSTER.format(name="c1", labels="env: prod")
-    assert codes(scorers=ranged, clusters=here + "---\n" + labelled, apps=application) == []
-    assert codes(
-        scorers=ranged, clusters=labelled.replace("labels: {", "labels: {env: prod, "), apps=application
-    ) == ["DSF310"]
+    eu = (
+        "---\napiVersion: cluster.open-cluster-management.io/v1beta2\nkind: ManagedClusterSet\n"
+        "metadata: {name: eu}\n"
+    )
+    assert codes(scorers=ranged, clusters=f"{here}---\n{labelled}{eu}", apps=application) == []
+    labelled = labelled.replace("labels: {", "labels: {env: prod, ")
+    assert codes(scorers=ranged, clusters=labelled + eu, apps=application) == ["DSF310"]

@@ -16,7 +16,7 @@ apiVersion: gitops-dsf.io/v1alpha1
 kind: ScoredApplication
 metadata: {{name: {name}}}
 spec:
-  application: {{source: {{repoURL: "https://g.example.com/web.git", path: "."}}, destinationNamespace: web}}
+  application: {{source: {{repoURL: "https://g.example.com/w.git", path: .}}, destinationNamespace: {name}}}
 {more}
 """
 PLACEMENT = """\
