@@ -16,7 +16,7 @@ class Code:
 
     id: str
     severity: Severity
-    """The default severity; a single finding can be milder."""
+    """The default severity; a single finding can have another."""
     title: str
 
     def at(
@@ -160,7 +160,7 @@ REPLACE_EXCLUDE = _error("DSF306", "Replace together with Exclude")
 ZERO_WEIGHT = _warning("DSF307", "score that has no effect")
 DUPLICATE_COORDINATE = _error("DSF308", "score listed twice")
 UNKNOWN_SET = _error("DSF309", "unknown ManagedClusterSet")
-NO_ELIGIBLE_CLUSTER = _warning("DSF310", "no eligible cluster")
+NO_ELIGIBLE_CLUSTER = _error("DSF310", "no eligible cluster")
 LONG_NAME = _error("DSF311", "name too long for where it is used")
 CLUSTER_COUNT = _error("DSF312", "numberOfClusters that evicts everything, or at which the scheduler panics")
 PRIORITIZER = _error("DSF313", "prioritizer that OCM refuses")

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from gitops_dsf.diagnostics import Severity
 from gitops_dsf.repository.model.application import ScoredApplication
 from gitops_dsf.repository.model.declared import Declared, Item, RankingItem
 from gitops_dsf.repository.model.scored_placement import ScoredPlacement
@@ -75,6 +76,13 @@ class Context:
         """Whether delivery.mode is UpstreamController: the upstream controller creates the ManifestWorks."""
         repository = self.declared.repository
         return repository is not None and repository.value.spec.delivery.mode == "UpstreamController"
+
+    @property
+    def unmatched(self) -> Severity:
+        """The severity of a scorer or an application that no cluster of the inventory matches."""
+        repository = self.declared.repository
+        allowed = repository is not None and repository.value.spec.allow_unmatched_selectors
+        return Severity.WARNING if allowed else Severity.ERROR
 
     @property
     def each_variant(self) -> Iterator[Overlay]:

@@ -305,6 +305,10 @@ class FleetRepositorySpec(Authored):
     """
     require_image_digests: bool = False
     """Whether the images of agent and reconciler must be named by digest (`NAME@sha256:...`)."""
+    allow_unmatched_selectors: bool = False
+    """Whether a scorer or an application that no cluster of the inventory matches is a warning, and no error.
+    For fleets whose clusters join later.
+    """
 
     @model_validator(mode="after")
     def _pushes_go_somewhere(self) -> Self:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
-from gitops_dsf.diagnostics import Diagnostic, codes
+from gitops_dsf.diagnostics import Diagnostic, Severity, codes
 from gitops_dsf.repository.load import Document
 from gitops_dsf.repository.model.base import LabelSelector
 from gitops_dsf.resolve.context import Context
@@ -18,6 +18,15 @@ Place = tuple[str | int, ...]
 
 _MONITOR_SELECTOR: Place = ("spec", "agent", "serviceMonitor", "clusterSelector")
 _ROLLOUT: Place = ("spec", "agent", "rollout")
+
+
+IF_MEANT = {
+    Severity.ERROR: (
+        "; if clusters join later, write allowUnmatchedSelectors: true below spec in gitops-dsf.yaml"
+    ),
+    Severity.WARNING: "",
+}
+"""What to write if nothing is wrong."""
 
 
 def selectors_are_valid(context: Context) -> Iterator[Diagnostic]:
@@ -43,8 +52,9 @@ def scorer_selectors_find_clusters(context: Context) -> Iterator[Diagnostic]:
         ):
             position = overlay.scorer.document.key_at(("spec", "clusterSelector"))
             message = f"no cluster of the inventory has these labels: {overlay.scorer.name} runs nowhere"
+            hint = _closest(context, selector) or "correct the labels, or label the clusters"
             yield codes.MATCHES_NOTHING.at(
-                position, message, _closest(context, selector) or "correct the labels, or label the clusters"
+                position, message, hint + IF_MEANT[context.unmatched], severity=context.unmatched
             )
 
 

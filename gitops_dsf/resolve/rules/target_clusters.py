@@ -11,7 +11,7 @@ from gitops_dsf.repository.model.declared import Item, RankingItem
 from gitops_dsf.repository.model.suggestion import did_you_mean
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.rules.candidates import choosable, eligible
-from gitops_dsf.resolve.rules.selectors import is_certain
+from gitops_dsf.resolve.rules.selectors import IF_MEANT, is_certain
 
 MANY_CLUSTERS = 100
 """Clusters per PlacementDecision. Above it OCM writes several
@@ -120,7 +120,8 @@ def applications_have_clusters(context: Context) -> Iterator[Diagnostic]:
             )
             position = item.document.key_at(path) if item.document.has(path) else item.position
             message = f"no cluster of the inventory is eligible for {item.name}"
-            yield codes.NO_ELIGIBLE_CLUSTER.at(position, message, "correct the labels or the sets")
+            hint = f"correct the labels or the sets{IF_MEANT[context.unmatched]}"
+            yield codes.NO_ELIGIBLE_CLUSTER.at(position, message, hint, severity=context.unmatched)
 
 
 def rankings_have_enough_clusters(context: Context) -> Iterator[Diagnostic]:

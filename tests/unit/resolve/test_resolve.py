@@ -13,7 +13,7 @@ SETTINGS = """\
 apiVersion: gitops-dsf.io/v1alpha1
 kind: FleetRepository
 metadata: {name: fleet}
-spec: {git: {url: "https://git.example.com/fleet.git"}}
+spec: {git: {url: "https://git.example.com/fleet.git"}, allowUnmatchedSelectors: true}
 """
 SCORER = """\
 apiVersion: dynamic-scoring.open-cluster-management.io/v1alpha1
