@@ -34,8 +34,10 @@ examples:
   gitops-dsf diff --base main --scores scores.yaml
   gitops-dsf diff --base origin/main --state-branch gitops-dsf-state --format markdown > comment.md
   gitops-dsf diff fleet --base main --head feature --context hub --exit-code
+  gitops-dsf diff --base origin/main --state-branch gitops-dsf-state --fail-on eviction --fail-on rescore
 
-exit codes: 0 fine; 1 with --exit-code when anything differs, and whenever the head does not validate
+exit codes: 0 fine; 1 with --exit-code when anything differs, with --fail-on when that happens or is unknown,
+and whenever the head does not validate
 """
 
 
@@ -50,6 +52,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--format", choices=("text", "markdown", "json"), default="text", help="text by default"
     )
     parser.add_argument("--exit-code", action="store_true", help="exit 1 when anything differs")
+    parser.add_argument(
+        "--fail-on",
+        metavar="EFFECT",
+        choices=("move", "eviction", "rescore"),
+        action="append",
+        default=[],
+        help="exit 1 for a move, an eviction or a rescore; may be repeated",
+    )
     parser.add_argument(
         "--warn-rescored",
         metavar="PERCENT",
@@ -94,7 +104,16 @@ def run(args: argparse.Namespace) -> int:
     sys.stdout.write(_formatted(preview, args.format))
     if preview.head_errors:
         return 1
-    return int(args.exit_code and preview.differs)
+    return int(_is_refused(preview, args.fail_on) or (args.exit_code and preview.differs))
+
+
+def _is_refused(preview: "Preview", effects: list[str]) -> bool:
+    from gitops_dsf.views.preview.failures import Refused, failures
+
+    reasons = list(failures(preview, {Refused(effect) for effect in effects})) if effects else []
+    for reason in reasons:
+        print(f"--fail-on: {reason}", file=sys.stderr)
+    return bool(reasons)
 
 
 def _preview(args: argparse.Namespace, base: "Base") -> "Preview":

@@ -23,6 +23,7 @@ from gitops_dsf.views.preview.hub import hub_state
 from gitops_dsf.views.preview.moves import Move, moves
 from gitops_dsf.views.preview.passes import Pass, passes
 from gitops_dsf.views.preview.scorers import ScorerChange, scorer_changes, shadow_in
+from gitops_dsf.views.preview.sources import SourceChange, source_changes
 from gitops_dsf.views.preview.summary import PlacementChange, Summary, placement_changes, summarise_changes
 from gitops_dsf.views.preview.version import FleetVersion
 from gitops_dsf.views.shadows.build import ShadowView, shadow_views
@@ -47,7 +48,10 @@ class Comparison:
 
     summary: Summary
     scorers: tuple[ScorerChange, ...]
+    sources: tuple[SourceChange, ...]
+    """ScoredApplications and ScoredPlacements as people write them."""
     placements: tuple[PlacementChange, ...]
+    """What is rendered for them, and raw Placements."""
     moves: tuple[Move, ...] | None
     """None if nothing is known of the hub."""
     shadows: tuple[ShadowView, ...] | None
@@ -108,6 +112,7 @@ def compare(
     return Comparison(
         summary=summarise_changes(base, head, scorers),
         scorers=scorers,
+        sources=source_changes(base, head),
         placements=placement_changes(base, head),
         moves=moves(found, base, head) if snapshot else None,
         shadows=_shadows(head, snapshot, evidence.now) if snapshot else None,

@@ -55,6 +55,15 @@ def _comparison(found: Comparison) -> dict[str, Any]:
     return {
         "summary": _summary(found.summary),
         "scorers": [_scorer(item) for item in found.scorers],
+        "sources": [
+            {
+                "kind": item.kind,
+                "names": list(item.names),
+                "change": item.change,
+                "fields": _fields(item.fields),
+            }
+            for item in found.sources
+        ],
         "placements": [
             {"placement": item.placement, "change": item.change, "fields": _fields(item.fields)}
             for item in found.placements

@@ -55,7 +55,7 @@ def _title(item: Mapping[str, Any]) -> str:
         if isinstance(add_on, Mapping):
             return f"{add_on.get('resourceName')}/{add_on.get('scoreName')}"
         return str(coordinate.get("builtIn") or "")
-    for key in ("groupName", "name", "key"):
+    for key in ("groupName", "name", "key", "scorer"):
         if isinstance(item.get(key), str):
             return str(item[key])
     return ""

@@ -13,7 +13,8 @@ from gitops_dsf.views.preview.build import Comparison, Preview
 from gitops_dsf.views.preview.fields import FieldChange
 from gitops_dsf.views.preview.moves import Move
 from gitops_dsf.views.preview.scorers import Effect, ScorerChange
-from gitops_dsf.views.preview.summary import PlacementChange
+from gitops_dsf.views.preview.sources import SourceChange
+from gitops_dsf.views.preview.summary import PlacementChange, placements_alike
 from gitops_dsf.views.preview.wording import (
     NOWHERE,
     cluster_lines,
@@ -89,12 +90,19 @@ def _lines(preview: Preview, limit: _Limit) -> Iterator[str]:
     found = preview.comparison
     yield ""
     yield from _summary(preview, found, limit)
-    scorers, placements = found.scorers, found.placements
+    scorers, sources = found.scorers, found.sources
+    placements = placements_alike(found.placements)
     yield from _collapsed(
         f"Scorers ({len(scorers)})", (_scorer(item, limit) for item in scorers), len(scorers), "scorer", limit
     )
-    blocks = (_placement(item, limit) for item in placements)
-    yield from _collapsed(f"Placements ({len(placements)})", blocks, len(placements), "Placement", limit)
+    blocks = (_source(item, limit) for item in sources)
+    count = sum(len(item.names) for item in sources)
+    yield from _collapsed(
+        f"Applications and placements as written ({count})", blocks, len(sources), "edit", limit
+    )
+    blocks = (_placements(items, limit) for items in placements)
+    count = len(found.placements)
+    yield from _collapsed(f"Rendered Placements ({count})", blocks, len(placements), "edit", limit)
     yield from _moves(preview, found, limit)
     shadows = found.shadows or ()
     yield from _collapsed(
@@ -198,10 +206,17 @@ def _shadow(view: ShadowView, limit: _Limit) -> Iterator[str]:
         yield f"{indent}- {escaped(line)}"
 
 
-def _placement(change: PlacementChange, limit: _Limit) -> Iterator[str]:
-    yield f"**{code(change.placement)}** {change.change}"
+def _source(item: SourceChange, limit: _Limit) -> Iterator[str]:
+    yield f"{item.kind} **{code(names_text(item.names, limit.names))}** {item.change}"
     yield ""
-    yield from _fields(change.fields, limit)
+    yield from _fields(item.fields, limit)
+
+
+def _placements(items: Sequence[PlacementChange], limit: _Limit) -> Iterator[str]:
+    names = [item.placement for item in items]
+    yield f"**{code(names_text(names, limit.names))}** {items[0].change}"
+    yield ""
+    yield from _fields(items[0].fields, limit)
 
 
 def _fields(fields: Sequence[FieldChange], limit: _Limit) -> Iterator[str]:

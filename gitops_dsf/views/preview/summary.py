@@ -1,10 +1,11 @@
 """Counts what a change affects: scorers, clusters, works, Placements and the other rendered objects."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from gitops_dsf.views.preview.fields import FieldChange, field_changes
 from gitops_dsf.views.preview.scorers import Change, ScorerChange
+from gitops_dsf.views.preview.sources import alike, same_edit
 from gitops_dsf.views.preview.version import FleetVersion
 
 
@@ -77,6 +78,11 @@ def placement_changes(base: FleetVersion | None, head: FleetVersion) -> tuple[Pl
         fields = field_changes(_content(old), _content(new)) if old and new else ()
         found.append(PlacementChange(placement=key, change=change, fields=fields))
     return tuple(found)
+
+
+def placements_alike(changes: Iterable[PlacementChange]) -> list[list[PlacementChange]]:
+    """Placements with equal changes together."""
+    return alike(changes, lambda item: same_edit(item.change, item.fields))
 
 
 def summarise_changes(

@@ -6,6 +6,7 @@ from gitops_dsf.diagnostics import Diagnostic
 from gitops_dsf.views.preview.build import Comparison, Preview
 from gitops_dsf.views.preview.fields import FieldChange
 from gitops_dsf.views.preview.scorers import Effect, ScorerChange
+from gitops_dsf.views.preview.summary import placements_alike
 from gitops_dsf.views.preview.wording import (
     NOWHERE,
     cluster_lines,
@@ -50,10 +51,15 @@ def _lines(preview: Preview) -> Iterator[str]:
     for change in found.scorers:
         yield ""
         yield from _scorer(change)
-    for item in found.placements:
+    for source in found.sources:
         yield ""
-        yield f"Placement {item.placement} {item.change}"
-        yield from _fields(item.fields)
+        yield f"{source.kind} {names_text(source.names, NAMES)} {source.change}"
+        yield from _fields(source.fields)
+    for first, *others in placements_alike(found.placements):
+        names = [item.placement for item in (first, *others)]
+        yield ""
+        yield f"Placement {names_text(names, NAMES)} {first.change}"
+        yield from _fields(first.fields)
     yield ""
     yield from _moves(preview, found)
     if found.shadows:

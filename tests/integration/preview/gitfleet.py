@@ -116,6 +116,10 @@ class GitFleet:
         assert done.returncode == 0, (arguments, done.stderr)
         return done.stdout.strip()
 
+    def allow_unmatched_selectors(self) -> None:
+        settings = {"git": {"url": "https://git.example.com/fleet.git"}, "allowUnmatchedSelectors": True}
+        self.write("gitops-dsf.yaml", _product("FleetRepository", "fleet", settings))
+
     def commit(self, message: str) -> str:
         self.git("add", "--all")
         self.git("commit", "--quiet", "--allow-empty", "--message", message)

@@ -59,11 +59,11 @@ def test_a_comment_never_grows_too_long(fleet: GitFleet, tmp_path: Path, run: Ru
     text = run("diff", fleet.path, "--base", "main", "--scores", where, "--format", "markdown")
     assert len(text) <= MAX_CHARACTERS - 500
     assert text.startswith(MARKER)
-    assert text.count("<details>") == text.count("</details>") == 3
+    assert text.count("<details>") == text.count("</details>") == 4
     assert f"- **{count + 1} applications move**" in text
     if count == 300:
         assert re.search(
-            r"\.\.\. and \d+ Placements more, left out to fit a comment; `gitops-dsf diff` shows all", text
+            r"\.\.\. and \d+ moves more, left out to fit a comment; `gitops-dsf diff` shows all", text
         )
         assert re.search(r"\.\.\. and \d+ moves more", text)
         assert "more characters)" in text

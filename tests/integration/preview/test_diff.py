@@ -113,6 +113,7 @@ def test_a_cluster_that_loses_the_scorer_counts_as_zero(fleet: GitFleet, scores:
 
 
 def test_an_application_left_with_no_cluster(fleet: GitFleet, scores: Path, run: Run) -> None:
+    fleet.allow_unmatched_selectors()
     fleet.write("apps/guestbook.yaml", application("guestbook", region="mars"))
     found = run.json("diff", fleet.path, "--base", "main", "--scores", scores)["comparison"]
     [move] = found["moves"]

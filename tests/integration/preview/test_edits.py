@@ -1,0 +1,102 @@
+"""What `diff` says of edits of applications, and which effects of a change it can refuse."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.integration.preview.gitfleet import GitFleet, Run, application, save, scorer, snapshot
+
+
+def edit(fleet: GitFleet, name: str, **spec: Any) -> None:
+    """Changes fields of an application."""
+    file = f"apps/{name}.yaml"
+    [item] = yaml.safe_load_all((fleet.path / file).read_text(encoding="utf-8"))
+    fleet.write(file, {**item, "spec": {**item["spec"], **spec}})
+
+
+@pytest.fixture
+def fleet(fleet: GitFleet) -> GitFleet:
+    """The application has a stickiness of 20."""
+    edit(fleet, "guestbook", stickiness=20)
+    fleet.commit("calm")
+    return fleet
+
+
+def test_the_edited_field_comes_before_what_is_rendered(fleet: GitFleet, run: Run) -> None:
+    edit(fleet, "guestbook", stickiness=10)
+    text = run("diff", fleet.path, "--base", "main")
+    written = "ScoredApplication guestbook changed\n  spec.stickiness: 20 -> 10\n"
+    assert written in text
+    assert text.index(written) < text.index("Placement argocd/guestbook changed")
+    comment = run("diff", fleet.path, "--base", "main", "--format", "markdown")
+    assert "<details><summary>Applications and placements as written (1)</summary>" in comment
+    assert "- `spec.stickiness`: `20` → `10`" in comment
+
+
+def test_a_score_is_named_by_its_scorer(fleet: GitFleet, run: Run) -> None:
+    edit(fleet, "guestbook", scores=[{"scorer": "cpu", "weight": 2}])
+    assert "  spec.scores[cpu].weight: 1 -> 2\n" in run("diff", fleet.path, "--base", "main")
+
+
+def test_equal_edits_of_many_applications_are_one(fleet: GitFleet, run: Run) -> None:
+    names = [f"app-{number:02}" for number in range(30)]
+    for name in names:
+        fleet.write(f"apps/{name}.yaml", application(name, stickiness=20))
+    fleet.commit("more")
+    for name in names:
+        edit(fleet, name, stickiness=10)
+    edit(fleet, "guestbook", stickiness=50)
+    text = run("diff", fleet.path, "--base", "main")
+    listed = ", ".join(names[:10])
+    assert f"ScoredApplication {listed} and 20 more changed\n  spec.stickiness: 20 -> 10\n" in text
+    assert "ScoredApplication guestbook changed\n  spec.stickiness: 20 -> 50\n" in text
+    assert text.count("ScoredApplication") == 2
+    assert text.count("\nPlacement ") == 2
+    found = run.json("diff", fleet.path, "--base", "main")["comparison"]
+    assert [(len(item["names"]), item["change"]) for item in found["sources"]] == [
+        (30, "changed"),
+        (1, "changed"),
+    ]
+    assert len(found["placements"]) == 31, "JSON has every Placement"
+
+
+@pytest.mark.parametrize(
+    ("effect", "reason"),
+    [
+        ("move", "1 decision would or may move: argocd/guestbook"),
+        ("eviction", None),
+        ("rescore", None),
+    ],
+)
+def test_a_move_can_be_refused(
+    fleet: GitFleet, tmp_path: Path, run: Run, effect: str, reason: str | None
+) -> None:
+    hub = save(snapshot(values={"eu-1": 60, "eu-2": 75, "us-1": 20}), tmp_path / "hub")
+    edit(fleet, "guestbook", stickiness=10)
+    arguments = ("diff", fleet.path, "--base", "main", "--scores", hub, "--fail-on", effect)
+    run(*arguments, code=0 if reason is None else 1)
+    assert run.err == ("" if reason is None else f"--fail-on: {reason}\n")
+
+
+def test_an_eviction_can_be_refused(fleet: GitFleet, scores: Path, run: Run) -> None:
+    edit(fleet, "guestbook", placement={"numberOfClusters": 1, "clusterSets": ["default"]})
+    fleet.allow_unmatched_selectors()
+    run("diff", fleet.path, "--base", "main", "--scores", scores, "--fail-on", "eviction", code=1)
+    assert "1 decision would or may lose a cluster without another: argocd/guestbook" in run.err
+
+
+def test_new_scores_can_be_refused(fleet: GitFleet, run: Run) -> None:
+    item = scorer("cpu")
+    item["spec"]["scoreRange"] = {"min": 0, "max": 50}
+    fleet.write("scorers/cpu.yaml", item)
+    run("diff", fleet.path, "--base", "main", "--fail-on", "rescore", code=1)
+    assert run.err == "--fail-on: scores of 3 clusters would change: cpu\n"
+
+
+def test_what_is_not_known_is_refused(fleet: GitFleet, run: Run) -> None:
+    edit(fleet, "guestbook", stickiness=10)
+    run("diff", fleet.path, "--base", "main", "--fail-on", "move", code=1)
+    assert "--fail-on: which applications move is unknown: no scores given" in run.err
+    run("diff", fleet.path, "--base", "main", "--fail-on", "rescore")
