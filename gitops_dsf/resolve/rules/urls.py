@@ -76,7 +76,7 @@ def repositories_can_be_fetched(context: Context) -> Iterator[Diagnostic]:
         for place, source in item.value.spec.application.placed_sources:
             url = source.repo_url
             scheme, separator, rest = url.partition("://")
-            if source.chart is not None and not separator:
+            if source.chart is not None and (not separator or scheme in {"http", "https", "oci"}):
                 continue
             if CLONABLE.fullmatch(url) or (scheme in {"git", "oci"} and rest):
                 continue

@@ -73,9 +73,16 @@ def test_repositories_have_a_url_that_argocd_fetches(url: str, hint: str | None)
     assert hints(apps=app(url=url)) == ([] if hint is None else [("DSF336", hint)])
 
 
-def test_the_registry_of_a_chart_may_have_no_scheme() -> None:
-    chart = app(url="registry.example.com/charts", path="chart: web, targetRevision: 1.0.0")
-    assert codes(apps=chart) == []
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("registry.example.com/charts", []),
+        ("https://charts.example.com", []),
+        ("htps://charts.example.com", ["DSF336"]),
+    ],
+)
+def test_the_registry_of_a_chart_may_have_no_path_and_no_scheme(url: str, expected: list[str]) -> None:
+    assert codes(apps=app(url=url, path="chart: web, targetRevision: 1.0.0")) == expected
 
 
 @pytest.mark.parametrize(
