@@ -117,8 +117,7 @@ class GitFleet:
         return done.stdout.strip()
 
     def allow_unmatched_selectors(self) -> None:
-        settings = {"git": {"url": "https://git.example.com/fleet.git"}, "allowUnmatchedSelectors": True}
-        self.write("gitops-dsf.yaml", _product("FleetRepository", "fleet", settings))
+        self.write("gitops-dsf.yaml", settings(allowUnmatchedSelectors=True))
 
     def commit(self, message: str) -> str:
         self.git("add", "--all")
