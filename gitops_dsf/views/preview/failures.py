@@ -1,6 +1,7 @@
 """What a pipeline can refuse in a preview: moves, evictions and new scores."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 from enum import StrEnum
 
 from gitops_dsf.views.preview.build import Preview
@@ -20,7 +21,7 @@ class Refused(StrEnum):
     """Scores of a cluster change, or a cluster gains or loses a scorer."""
 
 
-def failures(preview: Preview, refused: Collection[Refused]) -> Iterator[str]:
+def failures(preview: Preview, refused: AbstractSet[Refused]) -> Iterator[str]:
     """Why the change is refused, in words. What is not known counts as if it happened."""
     found = preview.comparison
     if found is None:
