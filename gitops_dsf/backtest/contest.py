@@ -8,7 +8,7 @@ from functools import cached_property
 from gitops_dsf.hub.objects import Placement
 from gitops_dsf.hub.placements import required_scores, without_score_predicates
 from gitops_dsf.simulator import HubState, Outcome, simulate_placement
-from gitops_dsf.simulator.prioritizers import PrioritizerResult
+from gitops_dsf.simulator.prioritizers import score
 from gitops_dsf.simulator.ranking import add_up
 from gitops_dsf.simulator.weights import Prioritizer
 
@@ -21,20 +21,29 @@ class Contest:
     state: HubState
     members: tuple[int, ...]
     """Clusters of its sets. A write of a score that it ranks by, on one of them, triggers a pass."""
+    matched: tuple[int, ...]
+    """Clusters that its predicates select, in order of name. Predicates that read scores are left out."""
     candidates: tuple[int, ...]
-    """Clusters that pass the filters, in order of name."""
+    """Those of them that pass the filter of taints at the start, in order of name."""
     terms: tuple[Prioritizer, ...]
     """Prioritizers that read scores."""
+    fixed: tuple[Prioritizer, ...]
+    """Prioritizers that read only the allocatable resources of the clusters."""
     constant: tuple[int, ...]
-    """Weighted sum of the prioritizers that never change, aligned with the candidates."""
+    """Their weighted sum, aligned with the candidates."""
     steady: int
     """Weight of Steady; 0 if there is none."""
+    balance: int
+    """Weight of Balance; 0 if there is none."""
     count: int | None
     """numberOfClusters."""
     required: tuple[tuple[str, str], ...]
     """Resource and item of the scores that a candidate must have to be eligible, whatever their age."""
     special: str
-    """Why its passes need the whole simulator; empty if they do not."""
+    """Why its passes depend on each other by more than Steady; empty if they do not."""
+    whole: bool
+    """Whether its passes need the whole simulator: a predicate reads scores in another way than `required`.
+    """
     undecided: str
     """Why OCM decides nothing; empty if it decides."""
 
@@ -47,6 +56,12 @@ class Contest:
     def names(self) -> tuple[str, ...]:
         """Names of the candidates."""
         return tuple(self.state.names[position] for position in self.candidates)
+
+    def constant_of(self, clusters: Sequence[int]) -> tuple[int, ...]:
+        """The weighted sum of the fixed prioritizers if only these clusters pass the filters: each cluster is
+        compared with the others.
+        """
+        return _constant(self.fixed, self.placement, self.state, clusters)
 
     @property
     def total_weight(self) -> int:
@@ -61,37 +76,49 @@ def contest(placement: Placement, *, state: HubState, start: float) -> Contest:
         without_score_predicates(placement), state=state, now=datetime.fromtimestamp(start, UTC)
     )
     candidates = verdict.stages[-1].clusters if verdict.stages else ()
-    terms = tuple(item.prioritizer for item in verdict.prioritizers if item.prioritizer.built_in is None)
+    used = tuple(item.prioritizer for item in verdict.prioritizers)
+    fixed = tuple(item for item in used if (item.built_in or "").startswith("Resource"))
     return Contest(
         placement=placement,
         state=state,
         members=verdict.membership.clusters,
+        matched=verdict.stages[0].clusters if verdict.stages else (),
         candidates=candidates,
-        terms=terms,
-        constant=_constant(verdict.prioritizers, len(candidates)),
-        steady=sum(item.weight for item in verdict.prioritizers if item.prioritizer.built_in == "Steady"),
+        terms=tuple(item for item in used if item.built_in is None),
+        fixed=fixed,
+        constant=_constant(fixed, placement, state, candidates),
+        steady=sum(item.weight for item in used if item.built_in == "Steady"),
+        balance=sum(item.weight for item in used if item.built_in == "Balance"),
         count=placement.spec.number_of_clusters,
         required=required or (),
-        special=_special(placement, state, verdict.prioritizers, verdict.membership.clusters),
+        special=_special(placement, state, used, verdict.membership.clusters),
+        whole=_whole(placement, used),
         undecided=_undecided(verdict.outcome, verdict.status.failed, verdict.status.message),
     )
 
 
-def _constant(results: Sequence[PrioritizerResult], count: int) -> tuple[int, ...]:
-    fixed = [item for item in results if (item.prioritizer.built_in or "").startswith("Resource")]
-    return tuple(add_up(fixed, count))
+def _constant(
+    fixed: Sequence[Prioritizer], placement: Placement, state: HubState, clusters: Sequence[int]
+) -> tuple[int, ...]:
+    # The time does not matter to them.
+    start = datetime.fromtimestamp(0, UTC)
+    results = [score(item, placement=placement, state=state, clusters=clusters, now=start) for item in fixed]
+    return tuple(add_up(results, len(clusters)))
+
+
+def _whole(placement: Placement, used: Sequence[Prioritizer]) -> bool:
+    required = required_scores(placement)
+    return required is None or not {resource for resource, _ in required} <= {item.resource for item in used}
 
 
 def _special(
-    placement: Placement, state: HubState, results: Sequence[PrioritizerResult], members: Sequence[int]
+    placement: Placement, state: HubState, used: Sequence[Prioritizer], members: Sequence[int]
 ) -> str:
-    ranked = {item.prioritizer.resource for item in results}
-    required = required_scores(placement)
-    if required is None or not {resource for resource, _ in required} <= ranked:
+    if _whole(placement, used):
         return "a predicate reads scores"
-    if any(item.prioritizer.built_in == "Balance" for item in results):
+    if any(item.built_in == "Balance" for item in used):
         return "Balance depends on the decisions of other Placements"
-    if any(item.prioritizer.built_in == "Steady" and item.weight < 0 for item in results):
+    if any(item.built_in == "Steady" and item.weight < 0 for item in used):
         return "Steady has a negative weight"
     for position in state.tainted.intersection(members):
         for taint in state.clusters[position].taints:

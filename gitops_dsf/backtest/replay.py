@@ -1,5 +1,5 @@
-"""Decides Placements step by step with the simulator. It covers every Placement, also those whose passes
-depend on each other's decisions (Balance), on CEL expressions over scores, or on tolerations that run out.
+"""Decides Placements pass by pass with the simulator. It covers every Placement, also those whose passes
+depend on the decisions of others (Balance), on CEL expressions over scores, or on tolerations that run out.
 
 There is one pass of a Placement in a step of the grid in which something triggers one: at the time of the
 last trigger, with the scores of that time.
@@ -12,10 +12,9 @@ from datetime import UTC, datetime
 from gitops_dsf.backtest.contest import Contest
 from gitops_dsf.backtest.decisions import Decided, DecisionLine
 from gitops_dsf.backtest.grid import Grid
+from gitops_dsf.backtest.hubdecisions import HubDecisions
 from gitops_dsf.backtest.lapses import Lapse, Tracks, lapses, tracks_of
 from gitops_dsf.backtest.track import ABSENT, Track
-from gitops_dsf.hub.decisions import decision_of
-from gitops_dsf.hub.objects import PlacementDecision
 from gitops_dsf.hub.scores import Score
 from gitops_dsf.simulator import HubState, Outcome, Verdict, simulate_placement
 from gitops_dsf.simulator.requeue import RESYNC_SECONDS
@@ -34,14 +33,8 @@ class Replay:
         current: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
         self._grid = grid
-        self._state = state
-        self._tracks = tracks
-        self._players = [_Player(contest, tracks, grid) for contest in contests]
-        self._scores: dict[str, dict[str, Score]] = {resource: {} for resource in tracks}
-        self._next: dict[tuple[str, str], int] = {}
-        self._decisions: dict[tuple[str, str], PlacementDecision] = dict(state.decisions)
-        for key, clusters in (current or {}).items():
-            self._put(key, clusters)
+        self._players = [Player(contest, tracks, grid) for contest in contests]
+        self._simulation = Simulation(state, tracks, grid, HubDecisions(state, current or {}))
 
     def run(self) -> tuple[DecisionLine, ...]:
         """The decisions of the Placements, in the order in which they were given."""
@@ -52,15 +45,42 @@ class Replay:
     def passes(self) -> Iterator[tuple[int, Verdict]]:
         """Runs all passes in order of time. Yields the number of the point, and the verdict."""
         for number in range(self._grid.count):
-            due = [player for player in self._players if player.trigger(number) is not None]
-            if not due:
-                continue
-            self._write(self._grid.at(number))
-            for player in due:
-                yield number, self._pass(player, number)
+            for player in self._players:
+                at = player.triggers.get(number)
+                if at is not None:
+                    yield number, self._simulation.make(player, number, at)
+
+
+class Simulation:
+    """Passes of the simulator over a hub whose scores and decisions change."""
+
+    def __init__(self, state: HubState, tracks: Tracks, grid: Grid, decisions: HubDecisions) -> None:
+        self._state = state
+        self._tracks = tracks
+        self._grid = grid
+        self._decisions = decisions
+        self._scores: dict[str, dict[str, Score]] = {resource: {} for resource in tracks}
+        self._next: dict[tuple[str, str], int] = {}
+        self._written = -math.inf
+
+    def make(self, player: "Player", number: int, at: float) -> Verdict:
+        """A pass at a time in the step that ends at a point of the grid."""
+        self._write(self._grid.at(number))
+        state = self._state.scoring(self._scores).deciding(self._decisions.pages())
+        verdict = simulate_placement(
+            player.contest.placement, state=state, now=datetime.fromtimestamp(at, UTC)
+        )
+        chosen = tuple(sorted(verdict.chosen))
+        player.take(number, chosen, regret(player.contest, verdict))
+        if verdict.outcome is Outcome.SCHEDULED:
+            self._decisions.put(player.contest.key, chosen)
+        return verdict
 
     def _write(self, until: float) -> None:
         """Applies the writes up to a time."""
+        if until == self._written:
+            return
+        self._written = until
         for resource, by_cluster in self._tracks.items():
             for cluster, track in by_cluster.items():
                 place = self._next.get((resource, cluster), 0)
@@ -69,29 +89,6 @@ class Replay:
                         place += 1
                     self._next[resource, cluster] = place
                     self._scores[resource][cluster] = _score(track, place - 1)
-
-    def _pass(self, player: "_Player", number: int) -> Verdict:
-        at = player.trigger(number)
-        state = self._state.scoring(self._scores).deciding(self._decisions.values())
-        verdict = simulate_placement(
-            player.contest.placement, state=state, now=datetime.fromtimestamp(at or 0.0, UTC)
-        )
-        player.take(number, verdict)
-        if verdict.outcome is Outcome.SCHEDULED:
-            self._put(player.contest.key, sorted(verdict.chosen))
-        return verdict
-
-    def _put(self, key: str, clusters: Sequence[str]) -> None:
-        """Replaces the decision of a Placement by one page, which holds any number of clusters here."""
-        namespace, _, name = key.partition("/")
-        for other in [
-            each for each, item in self._decisions.items() if each[0] == namespace and item.placement == name
-        ]:
-            del self._decisions[other]
-        page = f"{name}-decision-0"
-        self._decisions[namespace, page] = decision_of(
-            namespace=namespace, name=page, placement=name, clusters=clusters
-        )
 
 
 def _score(track: Track, place: int) -> Score:
@@ -103,30 +100,31 @@ def _score(track: Track, place: int) -> Score:
     )
 
 
-class _Player:
+class Player:
     """One Placement, and what it has decided."""
 
     def __init__(self, contest: Contest, tracks: Tracks, grid: Grid) -> None:
         self.contest = contest
-        self._triggers = _triggers(contest, tracks, grid, lapses(contest, tracks, grid=grid))
+        self.triggers: Mapping[int, float] = _triggers(
+            contest, tracks, grid, lapses(contest, tracks, grid=grid)
+        )
+        """The last trigger of each step that has one, by number of the point that ends the step."""
         self._decided: list[Decided] = []
         self._lost = 0.0
         self._behind = 0.0
         self._since = 0
 
-    def trigger(self, number: int) -> float | None:
-        """The last trigger in the step that ends at a point of the grid."""
-        return self._triggers.get(number)
-
-    def take(self, number: int, verdict: Verdict) -> None:
+    def take(self, number: int, chosen: tuple[str, ...], behind: float) -> None:
+        """Takes the clusters that a pass has chosen, in order of name, and the score points that they are
+        behind.
+        """
         self._lost += self._behind * (number - self._since)
-        self._since = number
-        chosen = tuple(sorted(verdict.chosen))
-        self._behind = regret(self.contest, verdict)
+        self._since, self._behind = number, behind
         if not self._decided or self._decided[-1].clusters != chosen:
             self._decided.append(Decided(number=number, clusters=chosen))
 
     def line(self, grid: Grid) -> DecisionLine:
+        """All its decisions."""
         lost = self._lost + self._behind * (grid.count - self._since)
         return DecisionLine(key=self.contest.key, decided=tuple(self._decided), regret=lost / grid.count)
 

@@ -263,7 +263,7 @@ def decide(
         part = replace(
             contest,
             candidates=candidates,
-            constant=tuple(contest.constant[contest.candidates.index(each)] for each in candidates),
+            constant=contest.constant_of(candidates),
         )
         fold = Fold(
             part, multiplier=multiplier, steady=steady, current=decided[-1].clusters if decided else current

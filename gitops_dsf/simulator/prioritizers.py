@@ -80,17 +80,22 @@ def _balance(
     """A cluster with few decisions of other Placements scores high, relative to the busiest cluster of the
     whole hub.
     """
-    counts = dict(state.decision_counts)
+    others = dict(state.decision_counts)
     key = (placement.metadata.namespace or "", placement.metadata.name)
     for decision in state.decisions_of.get(key, ()):
         for name in decision.cluster_names:
-            counts[name] -= 1
-    busiest = max(counts.values(), default=0)
-    by_count = {0: MAX_SCORE}
-    for count in set(counts.values()) - {0}:
-        by_count[count] = 2 * go_int64(float(MAX_SCORE) * (0.5 - count / busiest))
+            others[name] -= 1
     names = state.names
-    return PrioritizerResult(prioritizer, [by_count[counts.get(names[cluster], 0)] for cluster in clusters])
+    return PrioritizerResult(prioritizer, balance(others, [names[cluster] for cluster in clusters]))
+
+
+def balance(others: Mapping[str, int], names: Sequence[str]) -> list[int]:
+    """The score that Balance gives these clusters. `others` counts the decisions of other Placements."""
+    busiest = max(others.values(), default=0)
+    by_count = {0: MAX_SCORE}
+    for count in set(others.values()) - {0}:
+        by_count[count] = 2 * go_int64(float(MAX_SCORE) * (0.5 - count / busiest))
+    return [by_count[others.get(name, 0)] for name in names]
 
 
 def _steady(

@@ -21,6 +21,7 @@ from gitops_dsf.backtest.mapping import map_all
 from gitops_dsf.backtest.publication import LongTrack, Publication
 from gitops_dsf.backtest.publisher import Labels, Publisher
 from gitops_dsf.backtest.replay import Replay
+from gitops_dsf.backtest.together import Together
 from gitops_dsf.backtest.track import ABSENT, Track
 from gitops_dsf.backtest.vectorised import ScoreColumns, decide
 from gitops_dsf.simulator import HubState, with_defaults
@@ -93,6 +94,9 @@ def test_a_long_track_expires_as_any_other(gaps: list[float], ttl: float) -> Non
 
 
 CLUSTERS = ["c1", "c2", "c3", "c4", "c5"]
+sizes = st.sampled_from(["1", "2", "8"]).map(
+    lambda cpu: {"allocatable": {"cpu": cpu}, "capacity": {"cpu": cpu}}
+)
 
 
 @st.composite
@@ -122,8 +126,12 @@ def _exists(name: str) -> str:
 def stories(draw: st.DrawFn) -> tuple[list[Object], dict[str, dict[str, Track]], Grid]:
     grid = Grid(start=1_700_000_000, step=60, count=draw(st.integers(1, 60)))
     weights = [(f"r{n}/v", draw(st.integers(-10, 10))) for n in range(draw(st.integers(1, 2)))]
-    steady = draw(st.integers(0, 10))
-    spec: dict[str, Any] = {"prioritizerPolicy": exact(*weights, *([("Steady", steady)] if steady else []))}
+    built_in = {
+        "Steady": draw(st.integers(0, 10)),
+        "ResourceAllocatableCPU": draw(st.sampled_from([0, 0, 2])),
+    }
+    used = [(name, weight) for name, weight in built_in.items() if weight]
+    spec: dict[str, Any] = {"prioritizerPolicy": exact(*weights, *used)}
     count = draw(st.none() | st.integers(0, 6))
     if count is not None:
         spec["numberOfClusters"] = count
@@ -131,7 +139,11 @@ def stories(draw: st.DrawFn) -> tuple[list[Object], dict[str, dict[str, Track]],
         spec["predicates"] = cel(*(_exists(name) for name, weight in weights if weight))
     objects = hub(
         *(
-            cluster(name, taints=draw(st.sampled_from([[], [], [], [{"key": "k", "effect": "NoSelect"}]])))
+            cluster(
+                name,
+                taints=draw(st.sampled_from([[], [], [], [{"key": "k", "effect": "NoSelect"}]])),
+                status=draw(sizes),
+            )
             for name in CLUSTERS
         ),
         *with_defaults([placement(**spec)]),
@@ -157,3 +169,64 @@ def test_all_points_at_once_are_decided_as_one_by_one(
     line = decide(one, columns=columns, found=lapses(one, found, grid=grid), steady=one.steady)
     assert line.decided == stepwise.decided
     assert line.regret == pytest.approx(stepwise.regret)
+
+
+TAINTS = [
+    [],
+    [],
+    [{"key": "k", "effect": "NoSelect"}],
+    [{"key": "k", "effect": "NoSelectIfNew"}],
+    [{"key": "t", "effect": "NoSelect", "timeAdded": "2023-11-14T22:13:20Z"}],
+]
+"""The last one is as old as the grid."""
+
+
+@st.composite
+def entangled(draw: st.DrawFn) -> tuple[list[Object], dict[str, dict[str, Track]], Grid]:
+    """Placements that depend on each other, on the decision before and on the time."""
+    grid = Grid(start=1_700_000_000, step=60, count=draw(st.integers(1, 40)))
+    objects = [cluster(name, taints=draw(st.sampled_from(TAINTS)), status=draw(sizes)) for name in CLUSTERS]
+    placements = []
+    for name in ("p", "q", "r")[: draw(st.integers(1, 3))]:
+        weights = [(f"r{n}/v", draw(st.integers(-10, 10))) for n in range(draw(st.integers(0, 2)))]
+        built_in = {
+            each: draw(st.sampled_from(values))
+            for each, values in {
+                "Balance": (0, 1, 3, -1),
+                "Steady": (0, 1, 5, -2),
+                "ResourceAllocatableCPU": (0, 0, 1, -3),
+            }.items()
+        }
+        spec: dict[str, Any] = {
+            "prioritizerPolicy": exact(
+                *weights, *((each, weight) for each, weight in built_in.items() if weight)
+            )
+        }
+        count = draw(st.none() | st.integers(0, 6))
+        if count is not None:
+            spec["numberOfClusters"] = count
+        if draw(st.booleans()):
+            spec["tolerations"] = [{"key": "t", "operator": "Exists", "tolerationSeconds": 600}]
+        if draw(st.integers(0, 3)) == 0:
+            spec["predicates"] = cel(*(_exists(each) for each, weight in weights if weight))
+        placements.append({**placement(**spec), "metadata": {"name": name, "namespace": "ns"}})
+    found = {
+        f"r{n}": {name: draw(tracks(grid=grid)) for name in CLUSTERS if draw(st.integers(0, 5))}
+        for n in range(2)
+    }
+    return hub(*objects, *with_defaults(placements)), found, grid
+
+
+@examples(200)
+@given(entangled())
+def test_passes_that_depend_on_decisions_are_those_of_the_simulator(
+    story: tuple[list[Object], dict[str, dict[str, Track]], Grid],
+) -> None:
+    objects, found, grid = story
+    state = HubState.build(objects)
+    contests = [contest(each, state=state, start=grid.start) for each in state.placements.values()]
+    decided = [each for each in contests if not each.undecided]
+    expected = Replay(decided, state=state, tracks=found, grid=grid).run()
+    lines = Together(decided, state=state, tracks=found, grid=grid).run()
+    assert [each.decided for each in lines] == [each.decided for each in expected]
+    assert [each.regret for each in lines] == pytest.approx([each.regret for each in expected])

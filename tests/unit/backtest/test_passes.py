@@ -1,0 +1,77 @@
+"""Single stories of passes that depend on more than the scores. Random ones are in tests/property."""
+
+from array import array
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from gitops_dsf.backtest.contest import contest
+from gitops_dsf.backtest.grid import Grid
+from gitops_dsf.backtest.lapses import Tracks
+from gitops_dsf.backtest.replay import Replay
+from gitops_dsf.backtest.run import run
+from gitops_dsf.backtest.track import ABSENT, Track
+from gitops_dsf.simulator import HubState, with_defaults
+from tests.unit.simulator.hub import Object, cel, cluster, exact, hub, placement
+
+GRID = Grid(start=1_700_000_000, step=60, count=41)
+SIZES = {"a": "1", "b": "8", "c": "2"}
+
+
+def _hub(**placements: Mapping[str, Any]) -> HubState:
+    found: list[Object] = [
+        {**placement(**spec), "metadata": {"name": name, "namespace": "ns"}}
+        for name, spec in placements.items()
+    ]
+    clusters = [
+        cluster(name, status={"allocatable": {"cpu": cpu}, "capacity": {"cpu": cpu}})
+        for name, cpu in SIZES.items()
+    ]
+    return HubState.build(hub(*clusters, *with_defaults(found)))
+
+
+def _track(values: Sequence[int], *, every: int = 1) -> Track:
+    """A write at each point, or at each n-th one."""
+    at = array("d", [GRID.at(number * every) for number in range(len(values))])
+    return Track(ttl=900.0, at=at, values={"v": array("b", values)})
+
+
+def _decided(state: HubState, tracks: Tracks, *, name: str = "p") -> list[tuple[int, tuple[str, ...]]]:
+    """Number of the point and clusters of each decision, which are also those of the whole simulator."""
+    found = run(state.placements.values(), state=state, tracks=tracks, grid=GRID)
+    contests = [contest(each, state=state, start=GRID.start) for each in state.placements.values()]
+    lines = Replay(contests, state=state, tracks=tracks, grid=GRID).run()
+    assert {line.key: line.decided for line in found.lines.values()} == {
+        line.key: line.decided for line in lines
+    }
+    return [(each.number, each.clusters) for each in found.lines[f"ns/{name}"].decided]
+
+
+def test_an_expired_score_counts_as_0_when_a_pass_sees_it() -> None:
+    """The score of a expires after 900 s; the write of b at that time triggers the pass that sees it."""
+    policy = exact(("r/v", 1), ("Balance", 1))
+    state = _hub(p={"numberOfClusters": 1, "prioritizerPolicy": policy})
+    tracks = {"r": {"a": _track([20]), "b": _track([10] * 41), "c": _track([5] * 41)}}
+    assert _decided(state, tracks) == [(0, ("a",)), (16, ("b",))]
+
+
+@pytest.mark.parametrize("others", [{}, {"Balance": 1}])
+def test_clusters_are_compared_only_with_those_that_pass_the_filters(others: Mapping[str, int]) -> None:
+    """While b has no score, c has the most CPU, and 100 points for it."""
+    exists = 'managedCluster.scores("r").exists(score, score.name == "v")'
+    policy = exact(("r/v", 1), ("ResourceAllocatableCPU", 1), *others.items())
+    state = _hub(p={"numberOfClusters": 1, "prioritizerPolicy": policy, "predicates": cel(exists)})
+    tracks = {"r": {"a": _track([50] * 41), "b": _track([ABSENT] * 20 + [-100] * 21), "c": _track([10] * 41)}}
+    assert _decided(state, tracks) == [(0, ("c",)), (20, ("b",))]
+
+
+def test_balance_counts_decisions_that_are_made_at_once() -> None:
+    """q is ranked by scores alone. When it moves to b, Balance moves p to a."""
+    state = _hub(
+        q={"numberOfClusters": 1, "prioritizerPolicy": exact(("r/v", 1))},
+        p={"numberOfClusters": 1, "prioritizerPolicy": exact(("Balance", 1))},
+    )
+    tracks = {"r": {"a": _track([20] * 41), "b": _track([10] * 20 + [30] * 21), "c": _track([5] * 41)}}
+    assert _decided(state, tracks, name="q") == [(0, ("a",)), (20, ("b",))]
+    assert _decided(state, tracks) == [(0, ("b",)), (20, ("a",))]
