@@ -33,6 +33,7 @@ examples:
   gitops-dsf backtest --prometheus URL --base origin/main --format markdown     for the pull request
   gitops-dsf backtest --prometheus URL --days 30 --placement portal --advise    which stickiness would be better
   gitops-dsf backtest --prometheus URL --advise --fix                      ... and write it into the YAML
+  gitops-dsf backtest --prometheus URL --shadow cpu-next --days 7          what its promotion would have changed
   gitops-dsf backtest --history scores.json --format html > backtest.html  from an answer of /api/v1/query_range
 
 exit codes: 0 fine; 1 when the repository has errors or the history cannot be read
@@ -73,7 +74,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"label of {METRIC} that names the cluster ({CLUSTER_LABEL})",
     )
     add_span_arguments(parser, days=DEFAULT_DAYS)
-    parser.add_argument("--base", metavar="REV", help="compare with this revision, as diff does")
+    compared = parser.add_mutually_exclusive_group()
+    compared.add_argument("--base", metavar="REV", help="compare with this revision, as diff does")
+    compared.add_argument(
+        "--shadow", metavar="NAME", help="compare with this repository after `gitops-dsf promote NAME`"
+    )
     parser.add_argument(
         "--placement",
         metavar="[NS/]NAME",
@@ -103,6 +108,9 @@ def run(args: argparse.Namespace) -> int:
     """Returns 0 when the backtest was shown; 1 when the repository has errors or history cannot be read."""
     if args.fix and not args.advise:
         msg = "--fix writes what --advise finds: give both"
+        raise UsageError(msg)
+    if args.fix and args.shadow is not None:
+        msg = "the advice is for the repository after the promotion: promote the shadow first, then --fix"
         raise UsageError(msg)
     head = read_fleet(args.directory)
     if head is None:
@@ -139,10 +147,14 @@ def _builder(
     from gitops_dsf.views.backtest.build import BacktestBuilder
 
     base, title = _base(args)
+    titles = title, "the working tree"
+    if args.shadow is not None:
+        base, head = head, _promoted(args)
+        titles = "the working tree", f"the working tree with {args.shadow} promoted"
     return BacktestBuilder(
         head=head,
         base=base,
-        titles=(title, "the working tree"),
+        titles=titles,
         start=start,
         end=end,
         snapshot=read_hub_data(args, fleet=head).snapshot,
@@ -166,6 +178,15 @@ def _base(args: argparse.Namespace) -> "tuple[FleetVersion | None, str]":
         )
         raise GitopsDsfError(msg)
     return fleet, base.title
+
+
+def _promoted(args: argparse.Namespace) -> "FleetVersion":
+    from gitops_dsf.promotion import promote
+    from gitops_dsf.views.preview.version import version_of
+
+    fleet = version_of(promote(args.directory, args.shadow).after)
+    assert fleet is not None  # noqa: S101 - a promotion with errors is refused
+    return fleet
 
 
 def _feed(args: argparse.Namespace, builder: "BacktestBuilder", progress: "Progress") -> list[str]:

@@ -8,7 +8,7 @@ from ruamel.yaml.comments import CommentedMap
 
 from gitops_dsf.diagnostics import Diagnostic, Severity
 from gitops_dsf.errors import GitopsDsfError, RepositoryError
-from gitops_dsf.pipeline import check_loaded
+from gitops_dsf.pipeline import Checked, check_loaded
 from gitops_dsf.promotion.merge import ALWAYS_KEPT, INTERVAL, TTL, merge, put
 from gitops_dsf.render.scorers import scorer as rendered
 from gitops_dsf.repository.load import Loaded, load, load_text
@@ -40,6 +40,8 @@ class Promotion:
     """Effective fields of the live scorer that change."""
     warnings: tuple[Diagnostic, ...]
     """Warnings that the repository did not have before."""
+    after: Checked
+    """The repository after the promotion. It has no errors."""
 
 
 def promote(root: Path, name: str, *, take_interval: bool = False) -> Promotion:
@@ -84,6 +86,7 @@ def promote(root: Path, name: str, *, take_interval: bool = False) -> Promotion:
             for item in after.diagnostics
             if item.severity is Severity.WARNING and (item.code, item.message) not in known
         ),
+        after=after,
     )
 
 

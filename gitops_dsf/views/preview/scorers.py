@@ -106,6 +106,14 @@ def promoted_shadow(
     return None
 
 
+def shadow_with_past(item: EffectiveScorer, before: FleetVersion) -> EffectiveScorer | None:
+    """A shadow of the scorer before a change, whose raw scores are those of the changed definition."""
+    for each in before.resolved.scorers:
+        if each.shadow_of == item.name and not raw_causes(replace(each, score_name=item.score_name), item):
+            return each
+    return None
+
+
 def shadow_in(fleet: FleetVersion, item: EffectiveScorer) -> Shadow | None:
     """A scorer and its live scorer; None unless it is a shadow, and both publish."""
     live = fleet.scorers.get(item.shadow_of or "")
