@@ -9,7 +9,7 @@ from gitops_dsf.backtest.contest import Contest
 from gitops_dsf.backtest.decisions import DecisionLine
 from gitops_dsf.backtest.grid import Grid
 from gitops_dsf.backtest.vectorised import ScoreColumns
-from gitops_dsf.hub.flapping import Change, Episode, Return, episodes, largest_swing
+from gitops_dsf.hub.flapping import Change, Episode, Return, cause_of, episodes
 
 DAY: Final = 86_400.0
 
@@ -65,7 +65,9 @@ def figures(
         per_day=len(changes) * DAY / (grid.count * grid.step),
         time_on=time_on(line, grid=grid),
         flapping=tuple(
-            Flapping(episode=item, cause=_cause(item, contest, columns, grid))
+            Flapping(
+                episode=item, cause=cause_of(item.returns, lambda each: _leads(each, contest, columns, grid))
+            )
             for item in episodes(changes, window=window)
         ),
         regret=line.regret,
@@ -85,22 +87,10 @@ def time_on(line: DecisionLine, *, grid: Grid) -> Mapping[str, float]:
     }
 
 
-def _cause(episode: Episode, contest: Contest, columns: ScoreColumns, grid: Grid) -> str | None:
-    """The score whose lead of one cluster over the other swung most, over all returns of the episode."""
-    swings: Counter[str] = Counter()
-    for each in episode.returns:
-        before, after = _leads(each, contest, columns, grid)
-        cause = largest_swing(before, after)
-        if cause is not None:
-            swings[cause] += 1
-    return min(swings, key=lambda name: (-swings[name], name), default=None)
-
-
 def _leads(
     each: Return, contest: Contest, columns: ScoreColumns, grid: Grid
 ) -> tuple[dict[str, float], dict[str, float]]:
     """Points by which the cluster led the one that took its place, when it was left and when joined."""
-    rival = next(iter(each.left.joined or each.joined.left), None)
     found: list[dict[str, float]] = [{}, {}]
     for leads, change in zip(found, (each.left, each.joined), strict=True):
         number = round((change.at - grid.start) / grid.step)
@@ -108,7 +98,8 @@ def _leads(
             values = [
                 0 if column is None else int(column[number])
                 for column in (
-                    columns.column(term.resource, term.score, name) for name in (each.cluster, rival or "")
+                    columns.column(term.resource, term.score, name)
+                    for name in (each.cluster, each.rival or "")
                 )
             ]
             leads[term.resource] = leads.get(term.resource, 0.0) + term.weight * (values[0] - values[1])

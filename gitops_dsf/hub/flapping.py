@@ -1,6 +1,7 @@
 """Flapping: a decision that leaves a cluster and returns to it within a window of time."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -27,6 +28,11 @@ class Return:
     cluster: str
     left: Change
     joined: Change
+
+    @property
+    def rival(self) -> str | None:
+        """The cluster that took its place; None if none did."""
+        return next(iter(self.left.joined or self.joined.left), None)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -87,3 +93,15 @@ def largest_swing(before: Mapping[str, float], after: Mapping[str, float]) -> st
     swings = {name: abs(after.get(name, 0.0) - before.get(name, 0.0)) for name in sorted({*before, *after})}
     best = max(swings, key=swings.__getitem__, default=None)
     return best if best is not None and swings[best] > 0 else None
+
+
+Leads = Mapping[str, float]
+"""Points by which a cluster leads another one, by scorer."""
+
+
+def cause_of(found: Sequence[Return], leads: Callable[[Return], tuple[Leads, Leads]]) -> str | None:
+    """The scorer behind most of the returns; None if no score changed. `leads` says by how much the cluster
+    led its rival when it was left, and when it was chosen again.
+    """
+    causes = Counter(cause for each in found if (cause := largest_swing(*leads(each))) is not None)
+    return min(causes, key=lambda name: (-causes[name], name), default=None)

@@ -2,8 +2,10 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+import msgspec
+
 from gitops_dsf.hub.flapping import Change
-from gitops_dsf.journal.record import Record
+from gitops_dsf.journal.record import Record, ScoreChange
 
 Values = Mapping[tuple[str, str], int]
 """Scores that count, by name of the prioritizer and cluster. One that is not in it counts as 0."""
@@ -57,6 +59,23 @@ def values_at(records: Iterable[Record]) -> Iterator[Values]:
             else:
                 known[score.name, score.cluster] = score.after
         yield dict(known)
+
+
+def recent(records: Sequence[Record], *, since: float, most: int) -> list[Record]:
+    """The newest records of one Placement: at most so many, and none before `since` but the last one. The
+    first of them holds all scores that the records up to it tell, so that none is lost.
+    """
+    at = times(records)
+    start = max(sum(each < since for each in at), len(records) - most, 0)
+    if start == 0:
+        return list(records)
+    start = min(start, len(records) - 1)
+    first, values = records[start], list(values_at(records[: start + 1]))[-1]
+    scores = tuple(
+        ScoreChange(name=name, cluster=cluster, after=value)
+        for (name, cluster), value in sorted(values.items())
+    )
+    return [msgspec.structs.replace(first, scores=scores), *records[start + 1 :]]
 
 
 def matches(record: Record, name: str) -> bool:

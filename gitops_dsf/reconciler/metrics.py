@@ -7,6 +7,7 @@ from gitops_dsf.reconciler.freshness.metrics import FreshnessMetrics
 from gitops_dsf.reconciler.hub.decisions import DecisionMetrics
 from gitops_dsf.reconciler.hub.view import WatchMetrics
 from gitops_dsf.reconciler.journal.controller import JournalMetrics
+from gitops_dsf.reconciler.journal.flapping import FlappingMetrics
 from gitops_dsf.reconciler.moves.report import MoveMetrics
 from gitops_dsf.reconciler.proposals.publisher import ProposalMetrics
 from gitops_dsf.reconciler.refresh.controller import RefreshMetrics
@@ -40,4 +41,5 @@ class Metrics:
         self.moves = MoveMetrics(registry)
         self.state = StateMetrics(registry)
         self.journal = JournalMetrics(registry)
+        self.flapping = FlappingMetrics(registry)
         self.proposals = ProposalMetrics(registry)

@@ -21,6 +21,7 @@ from gitops_dsf.reconciler.hub.decisions import DecisionTracker
 from gitops_dsf.reconciler.hub.fence import Fence
 from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.reconciler.journal.controller import JournalController
+from gitops_dsf.reconciler.journal.flapping import FlappingReporter
 from gitops_dsf.reconciler.lease import Leadership, LeaseLost
 from gitops_dsf.reconciler.metrics import Metrics
 from gitops_dsf.reconciler.moves.controller import MoveController
@@ -97,6 +98,7 @@ async def run_once(settings: Settings, *, load: Callable[[], Access]) -> int:
                 freshness=metrics.freshness,
                 events=events,
                 interval=settings.probe_interval,
+                flapping=_flapping(settings, view=view, events=events, metrics=metrics),
             )
             written = await _while_leading(leadership, controller.once())
         except (ApiError, LeaseLost) as error:
@@ -165,6 +167,7 @@ def _controllers(
 ) -> Sequence[Controller]:
     view, events = _view(api, settings, metrics), Events(api=api, metrics=metrics.events)
     tracker = DecisionTracker(view=view, metrics=metrics.decisions)
+    flapping = _flapping(settings, view=view, events=events, metrics=metrics)
     scorers = ScorerController(
         api=api,
         view=view,
@@ -173,6 +176,7 @@ def _controllers(
         freshness=metrics.freshness,
         events=events,
         interval=settings.probe_interval,
+        flapping=flapping,
     )
     return (
         view,
@@ -190,7 +194,13 @@ def _controllers(
         RefreshController(api=api, view=view, metrics=metrics.refresh, tracker=tracker),
         MoveController(api=api, view=view, metrics=metrics.moves, events=events, tracker=tracker),
         *_git_controllers(
-            api=api, view=view, settings=settings, metrics=metrics, events=events, tracker=tracker
+            api=api,
+            view=view,
+            settings=settings,
+            metrics=metrics,
+            events=events,
+            tracker=tracker,
+            flapping=flapping,
         ),
     )
 
@@ -203,13 +213,14 @@ def _git_controllers(
     metrics: Metrics,
     events: Events,
     tracker: DecisionTracker,
+    flapping: FlappingReporter | None,
 ) -> Iterator[Controller]:
     """Controllers that need a git repository, when the settings ask for them."""
     if settings.git is not None and settings.state.branch:
         yield StateBranchController(
             api=api, view=view, git=settings.git, settings=settings.state, metrics=metrics.state
         )
-    if settings.git is not None and settings.journal.branch:
+    if settings.git is not None and flapping is not None:
         yield JournalController(
             api=api,
             view=view,
@@ -217,6 +228,7 @@ def _git_controllers(
             settings=settings.journal,
             metrics=metrics.journal,
             tracker=tracker,
+            flapping=flapping,
         )
     if settings.git is not None and settings.proposals.kinds:
         proposals, seconds = settings.proposals, settings.probe_timeout
@@ -228,6 +240,15 @@ def _git_controllers(
             settings=proposals,
             page_seconds=seconds,
         )
+
+
+def _flapping(
+    settings: Settings, *, view: HubView, events: Events, metrics: Metrics
+) -> FlappingReporter | None:
+    """None without a journal."""
+    if settings.git is None or not settings.journal.branch:
+        return None
+    return FlappingReporter(metrics=metrics.flapping, events=events, namespace=view.argocd_namespace)
 
 
 def _view(api: HubApi, settings: Settings, metrics: Metrics) -> HubView:

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import Final
@@ -23,6 +23,7 @@ from gitops_dsf.reconciler.journal.branch import JournalBranch
 from gitops_dsf.reconciler.journal.buffer import JournalBuffer
 from gitops_dsf.reconciler.journal.explaining import Values, filled
 from gitops_dsf.reconciler.journal.facts import Facts, read_facts
+from gitops_dsf.reconciler.journal.flapping import FlappingReporter
 from gitops_dsf.reconciler.journal.observing import Due, Head, head_of, heads_of, observe
 from gitops_dsf.reconciler.series import PREFIX
 from gitops_dsf.reconciler.settings import GitSettings, JournalSettings
@@ -33,6 +34,8 @@ RETRIES: Final = Backoff(first=10.0, ceiling=600.0, jitter=0)
 """Pauses after a failed push."""
 RETRY_SECONDS: Final = 5.0
 """Pause after a request that the hub did not answer as it should."""
+COUNT_SECONDS: Final = 600.0
+"""Between two counts of moves back and forth, when nothing is recorded."""
 MONTHS: Final = 2
 """Months of the branch that a new leader reads."""
 
@@ -82,10 +85,11 @@ class JournalController:
         settings: JournalSettings,
         metrics: JournalMetrics,
         tracker: DecisionTracker,
+        flapping: FlappingReporter,
     ) -> None:
         self._api, self._view, self._git, self._settings, self._metrics = api, view, git, settings, metrics
-        self._tracker, self._clock = tracker, tracker.clock
-        self._wake, self._recorded = asyncio.Event(), asyncio.Event()
+        self._tracker, self._clock, self._flapping = tracker, tracker.clock, flapping
+        self._wake, self._recorded, self._counted = asyncio.Event(), asyncio.Event(), asyncio.Event()
         self._started = 0.0
         self._values: dict[str, Values] = {}
         """Scores at the last record, by Placement."""
@@ -119,8 +123,10 @@ class JournalController:
                 async with asyncio.TaskGroup() as group:
                     group.create_task(self._record_loop(buffer))
                     group.create_task(self._push_loop(buffer, branch))
+                    group.create_task(self._count_loop())
         finally:
             self._metrics.clear()
+            self._flapping.clear()
 
     async def _take_over(self, buffer: JournalBuffer, branch: JournalBranch) -> None:
         """Learns what was recorded last. The ConfigMap says it; where it does not, the branch must."""
@@ -138,6 +144,7 @@ class JournalController:
             except (GitError, RepositoryError) as error:
                 if known:
                     LOG.warning("the journal goes on without what its branch says: %s", error)
+                    self._learn(buffer.held.pending)
                     return
                 failures += 1
                 wait = RETRIES.delay(failures)
@@ -153,7 +160,8 @@ class JournalController:
         if not known:
             await buffer.begin(heads_of(records))
 
-    def _learn(self, records: Iterable[Record]) -> None:
+    def _learn(self, records: Sequence[Record]) -> None:
+        self._flapping.learn(records)
         for placement, each in by_placement(records).items():
             *_, values = values_at(each)
             self._values[placement] = values
@@ -231,6 +239,7 @@ class JournalController:
         dropped = await buffer.add(records, heads)
         self._values |= values
         self._recent |= {key: each.clusters for key, each in zip(heads, due, strict=True)}
+        self._flapping.learn(records)
         self._metrics.records.inc(len(records))
         self._metrics.dropped.inc(dropped)
         if dropped:
@@ -244,6 +253,7 @@ class JournalController:
                 ", ".join(record.joined) or "-",
             )
         self._recorded.set()
+        self._counted.set()
 
     def _followers(self, placement: str) -> Sequence[str]:
         return sorted(name for name, item in self._view.sets.items.items() if placement in item.placements)
@@ -262,6 +272,14 @@ class JournalController:
             for key in gone:
                 self._values.pop(key, None)
                 self._recent.pop(key, None)
+            self._flapping.forget(gone)
+
+    async def _count_loop(self) -> None:
+        """Counts moves back and forth after each record, and as they grow old."""
+        while True:
+            self._counted.clear()
+            await self._flapping.assess(now=self._api.now(), placements=self._view.placements.items)
+            await happens_within(self._counted, seconds=COUNT_SECONDS)
 
     async def _push_loop(self, buffer: JournalBuffer, branch: JournalBranch) -> None:
         failures = 0

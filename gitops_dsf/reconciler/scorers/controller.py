@@ -14,10 +14,11 @@ from gitops_dsf.reconciler.freshness.metrics import FreshnessMetrics
 from gitops_dsf.reconciler.freshness.report import FreshnessReport, FreshnessReporter
 from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.hub.view import HubView
+from gitops_dsf.reconciler.journal.flapping import FlappingReporter, Settled
 from gitops_dsf.reconciler.scorers.health import FAILURES, Health
 from gitops_dsf.reconciler.scorers.metrics import ScorerMetrics
 from gitops_dsf.reconciler.scorers.prober import Prober
-from gitops_dsf.reconciler.scorers.status import desired_status
+from gitops_dsf.reconciler.scorers.status import desired_status, settled_before
 from gitops_dsf.reconciler.scorers.writer import HubUnavailableError, StatusWriter
 from gitops_dsf.sync.fetch import Fetcher
 
@@ -45,8 +46,10 @@ class ScorerController:
         freshness: FreshnessMetrics,
         events: Events,
         interval: float,
+        flapping: FlappingReporter | None = None,
     ) -> None:
-        self._api, self._view, self._interval = api, view, interval
+        """`flapping` is None without a journal."""
+        self._api, self._view, self._interval, self._flapping = api, view, interval, flapping
         self._metrics, self._freshness = metrics, freshness
         self._prober = Prober(fetcher=fetcher, metrics=metrics)
         self._reporter = FreshnessReporter(view=view, events=events, metrics=freshness)
@@ -150,16 +153,24 @@ class ScorerController:
         for name, item in list(self._view.scorers.items.items()):
             assessment, health = report.assessments.get(name), self._prober.health.get(name)
             if assessment is not None and (health is not None or item.scored_by_query):
+                latest = self._writer.latest(item)
                 status = desired_status(
-                    self._writer.latest(item),
+                    latest,
                     health=health,
                     config=self._prober.config(name),
                     scores=_with_placements(assessment, item, report),
                     now=now,
+                    settled=self._settled(latest),
                 )
                 written += await self._writer.write(item, status)
             await asyncio.sleep(0)
         return written
+
+    def _settled(self, item: DynamicScorer) -> Settled | None:
+        """Until the journal is read, what the leader before wrote stays."""
+        if self._flapping is None:
+            return None
+        return self._flapping.settled(item.resource) or settled_before(item)
 
     def _on_scorer(self, key: str, item: DynamicScorer | None) -> None:
         identity = None if item is None else (item.metadata.uid, item.metadata.generation)

@@ -6,6 +6,7 @@ from typing import Any, Final
 from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.hub.timestamp import timestamp_of
 from gitops_dsf.reconciler.freshness.assessment import Assessment
+from gitops_dsf.reconciler.journal.flapping import Settled
 from gitops_dsf.reconciler.scorers.configsync import ConfigSync
 from gitops_dsf.reconciler.scorers.health import Health, HealthStatus
 
@@ -15,6 +16,8 @@ _HEALTHY: Final = {
     HealthStatus.UNKNOWN: "Unknown",
 }
 _BY_SCORES: Final = {"True": HealthStatus.ACTIVE, "False": HealthStatus.INACTIVE}
+SETTLED: Final = "Settled"
+"""The condition that tells whether applications move back and forth because of a scorer."""
 MAX_MESSAGE: Final = 2048
 """Characters of a condition's message at most. The CRD allows 32,768."""
 
@@ -26,9 +29,10 @@ def desired_status(
     config: ConfigSync | None,
     scores: Assessment,
     now: float,
+    settled: Settled | None = None,
 ) -> dict[str, Any]:
     """The whole status. `health` is None for a scorer without a scoring API: then its scores tell whether it
-    works. `config` is None for a scorer without configSyncMode Full.
+    works. `config` is None for a scorer without configSyncMode Full, `settled` without a journal.
     """
     conditions = []
     if health is not None:
@@ -37,6 +41,8 @@ def desired_status(
         conditions.append(("ConfigSynced", config.status, config.reason, config.message))
     judged = "" if health is not None else "; there is no scoring API, so healthStatus follows this condition"
     conditions.append(("Scored", scores.status, scores.reason, f"{scores.message}{judged}"))
+    if settled is not None:
+        conditions.append((SETTLED, settled.status, settled.reason, settled.message))
     before = {
         item.get("type"): item for item in scorer.status.get("conditions") or [] if isinstance(item, dict)
     }
@@ -56,6 +62,18 @@ def desired_status(
         if last:
             status["lastSyncedConfig"] = _plain(last)
     return status
+
+
+def settled_before(scorer: DynamicScorer) -> Settled | None:
+    """The condition Settled that the scorer has already; None if it has none."""
+    for item in scorer.status.get("conditions") or []:
+        if isinstance(item, dict) and item.get("type") == SETTLED:
+            return Settled(
+                status=str(item.get("status")),
+                reason=str(item.get("reason")),
+                message=str(item.get("message")),
+            )
+    return None
 
 
 def patch(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:

@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from gitops_dsf.journal.lines import Read, read
+from gitops_dsf.reconciler.events import Events
 from gitops_dsf.reconciler.hub.decisions import DecisionTracker
 from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.reconciler.journal.controller import JournalController
+from gitops_dsf.reconciler.journal.flapping import FlappingReporter
 from gitops_dsf.reconciler.metrics import Metrics
 from gitops_dsf.reconciler.settings import GitSettings, JournalSettings
 from tests.hub.controlplane.gitrepository import GitRepository, git
@@ -110,6 +112,11 @@ class JournalHub:
             tracker = DecisionTracker(
                 view=view, metrics=metrics.decisions, clock=asyncio.get_running_loop().time
             )
+            flapping = FlappingReporter(
+                metrics=metrics.flapping,
+                events=Events(api=api, metrics=metrics.events),
+                namespace=hubobjects.ARGOCD,
+            )
             controller = JournalController(
                 api=api,
                 view=view,
@@ -119,9 +126,10 @@ class JournalHub:
                 settings=JournalSettings(branch=BRANCH, interval=INTERVAL),
                 metrics=metrics.journal,
                 tracker=tracker,
+                flapping=flapping,
             )
             await view.refresh()
-            replica = Replica(scene=self, view=view, metrics=metrics)
+            replica = Replica(scene=self, view=view, metrics=metrics, flapping=flapping)
             replica.task = asyncio.create_task(controller.run())
             try:
                 yield replica
@@ -134,6 +142,7 @@ class Replica:
     scene: JournalHub
     view: HubView
     metrics: Metrics
+    flapping: FlappingReporter
     task: "asyncio.Task[None]" = field(init=False)
 
     async def sees(self) -> None:
@@ -156,6 +165,15 @@ class Replica:
 
     def metric(self, name: str, **labels: str) -> float | None:
         return self.metrics.registry.get_sample_value(f"gitops_dsf_reconciler_journal_{name}", labels)
+
+    def returns(self) -> dict[tuple[str, str], float]:
+        """The metric of moves back and forth, by scorer and stickiness."""
+        return {
+            (sample.labels["scorer"], sample.labels["stickiness"]): sample.value
+            for family in self.metrics.registry.collect()
+            for sample in family.samples
+            if sample.name == "gitops_dsf_reconciler_flapping_returns"
+        }
 
     async def pushed(self, count: int) -> None:
         """The branch holds so many records."""

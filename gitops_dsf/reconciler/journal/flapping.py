@@ -1,0 +1,151 @@
+"""Reports applications that move back and forth: a metric, an Event on the Placement, and a condition of the
+scorer that causes it.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from prometheus_client import CollectorRegistry, Gauge
+
+from gitops_dsf.hub.flapping import WINDOW_SECONDS
+from gitops_dsf.hub.placements import PlacementSummary
+from gitops_dsf.journal.flapping import SPAN_SECONDS, Flapping, flapping_of, flapping_text
+from gitops_dsf.journal.record import Record
+from gitops_dsf.journal.timeline import by_placement, recent
+from gitops_dsf.reconciler.events import Events
+from gitops_dsf.reconciler.hub.kinds import placement_reference
+from gitops_dsf.reconciler.series import PREFIX, GaugeSet
+
+MOST_KEPT: Final = 100
+"""Records of one Placement that are kept in memory."""
+MOST_NAMED: Final = 3
+"""Placements that a condition names."""
+
+
+class FlappingMetrics:
+    """Moves back and forth."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._returns = GaugeSet[tuple[str, str, str]](
+            Gauge(
+                f"{PREFIX}_flapping_returns",
+                "Moves back to a cluster that had just been left, within a day, of Placements that flap. The"
+                " label scorer is the name of the score with the largest swing, stickiness the one that would"
+                " have prevented them; both are empty if they are not known.",
+                ["placement", "scorer", "stickiness"],
+                registry=registry,
+            )
+        )
+
+    def set(self, found: Mapping[str, Flapping]) -> None:
+        """Sets all Placements that flap."""
+        self._returns.set(
+            {
+                (
+                    key.partition("/")[2],
+                    each.cause or "",
+                    "" if each.stickiness is None else str(each.stickiness),
+                ): each.returns
+                for key, each in found.items()
+            }
+        )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Settled:
+    """The condition Settled of a scorer: whether no application moves back and forth because of it."""
+
+    status: str
+    reason: str
+    message: str
+
+
+class FlappingReporter:
+    """Follows the records of the last day."""
+
+    def __init__(self, *, metrics: FlappingMetrics, events: Events, namespace: str) -> None:
+        self._metrics, self._events, self._namespace = metrics, events, namespace
+        self._records: dict[str, list[Record]] = {}
+        self._changed: set[str] = set()
+        self._found: Mapping[str, Flapping] | None = None
+
+    def learn(self, records: Iterable[Record]) -> None:
+        """Takes records, those that are known already too."""
+        for placement, each in by_placement(records).items():
+            known = self._records.get(placement, [])
+            ids = {record.id for record in known}
+            new = {record.id: record for record in each if record.id not in ids}
+            self._records[placement] = [*known, *new.values()]
+            self._changed.add(placement)
+
+    def forget(self, placements: Collection[str]) -> None:
+        """Forgets Placements that were deleted."""
+        for key in placements:
+            with contextlib.suppress(KeyError):
+                del self._records[key]
+
+    async def assess(self, *, now: float, placements: Mapping[str, PlacementSummary]) -> None:
+        """Counts again, and reports what began or ended. `placements` are those of the namespace, by name."""
+        before = self._found or {}
+        asked = {
+            key: self._records[key] for key in sorted(self._changed | before.keys()) if key in self._records
+        }
+        self._changed.clear()
+        counted = await asyncio.to_thread(_counted, asked, now)
+        self._records |= counted.records
+        calm = {*counted.calm, *(before.keys() - self._records.keys())}
+        found = {key: each for key, each in {**before, **counted.found}.items() if key not in calm}
+        self._found = found
+        self._metrics.set(found)
+        for key in sorted(found.keys() ^ before.keys()):
+            name = key.partition("/")[2]
+            if name in placements:
+                about = placement_reference(name, placements[name], self._namespace)
+                if key in found:
+                    await self._events.say(about, "Warning", "Flapping", f"it {flapping_text(found[key])}")
+                else:
+                    await self._events.say(
+                        about, "Normal", "FlappingEnded", "it no longer moves back and forth"
+                    )
+
+    def settled(self, resource: str) -> Settled | None:
+        """The condition of the scorer that publishes this AddOnPlacementScore; None: not known yet."""
+        if self._found is None:
+            return None
+        caused = {key: each for key, each in sorted(self._found.items()) if each.cause == resource}
+        if not caused:
+            return Settled(
+                status="True",
+                reason="NoFlapping",
+                message="no application moves back and forth because of this score",
+            )
+        shown = [f"{key} {flapping_text(each)}" for key, each in list(caused.items())[:MOST_NAMED]]
+        more = f"; and {len(caused) - MOST_NAMED} more Placements" if len(caused) > MOST_NAMED else ""
+        return Settled(status="False", reason="Flapping", message=f"{'. '.join(shown)}{more}")
+
+    def clear(self) -> None:
+        """Clears the metric on losing leadership."""
+        self._metrics.set({})
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Counted:
+    records: Mapping[str, list[Record]]
+    found: Mapping[str, Flapping]
+    calm: Collection[str]
+
+
+def _counted(asked: Mapping[str, list[Record]], now: float) -> _Counted:
+    records = {
+        key: recent(each, since=now - SPAN_SECONDS - WINDOW_SECONDS, most=MOST_KEPT)
+        for key, each in asked.items()
+    }
+    found = {key: flapping_of(each, now=now) for key, each in records.items()}
+    return _Counted(
+        records=records,
+        found={key: each for key, each in found.items() if each is not None},
+        calm=frozenset(key for key, each in found.items() if each is None),
+    )

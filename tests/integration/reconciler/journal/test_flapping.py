@@ -1,0 +1,62 @@
+"""An application that moves back and forth: the metric, the Events, and what the condition of the scorer
+says.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from gitops_dsf.journal.flapping import SPAN_SECONDS
+from tests.integration.reconciler.journal.journalhub import JournalHub, Replica, repository
+from tests.support.objecthub import ObjectHub
+
+WORDS = (
+    "moved back and forth 2 times within a day between cluster1 and cluster2, most of all because of cpu;"
+    " stickiness 25 would have prevented it"
+)
+
+
+@pytest.fixture
+async def scene(tmp_path: Path) -> AsyncIterator[JournalHub]:
+    async with ObjectHub() as hub:
+        yield JournalHub(hub=hub, repository=repository(tmp_path / "git"), work=tmp_path / "work")
+
+
+async def flaps(replica: Replica) -> None:
+    """From cluster1 to cluster2, back, and to cluster2 again, which always has 60: it leads by 40, then
+    trails by 20.
+    """
+    for cluster, score in (("cluster2", 20), ("cluster1", 80), ("cluster2", 20)):
+        await replica.moves(cluster, cluster1=score)
+        await asyncio.sleep(300)
+
+
+async def test_a_noisy_score_is_named_with_the_stickiness_that_would_have_helped(scene: JournalHub) -> None:
+    async with scene.replica() as replica:
+        await replica.pushed(1)
+        calm = replica.flapping.settled("cpu")
+        assert calm is not None
+        assert (calm.status, calm.reason) == ("True", "NoFlapping")
+        await flaps(replica)
+        assert replica.returns() == {("cpu", "25"): 2.0}
+        assert scene.hub.events("Flapping") == [f"it {WORDS}"]
+        cpu, mem = (replica.flapping.settled(name) for name in ("cpu", "mem"))
+        assert cpu is not None
+        assert mem is not None
+        assert (cpu.status, cpu.reason, cpu.message) == ("False", "Flapping", f"argocd/guestbook {WORDS}")
+        assert mem.status == "True"
+        await asyncio.sleep(SPAN_SECONDS)
+        assert replica.returns() == {}
+        assert len(scene.hub.events("FlappingEnded")) == 1
+    assert replica.returns() == {}
+
+
+async def test_the_next_leader_knows_what_happened_before(scene: JournalHub) -> None:
+    async with scene.replica() as replica:
+        await replica.pushed(1)
+        await flaps(replica)
+    async with scene.replica() as replica:
+        await asyncio.sleep(5)
+        assert replica.returns() == {("cpu", "25"): 2.0}
