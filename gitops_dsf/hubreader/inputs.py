@@ -248,7 +248,9 @@ class _Parts:
 
 
 def reduced_application(raw: msgspec.Raw) -> Object:
-    """An Application without its resources, history and sync results, which are most of it."""
+    """An Application without its resources and history, which are most of it, and of its last sync the
+    objects that failed.
+    """
     item = whole(raw)
     metadata, spec, status = item["metadata"], item.get("spec") or {}, item.get("status") or {}
     kept = ("name", "namespace", "labels", "annotations", "deletionTimestamp")
@@ -260,9 +262,21 @@ def reduced_application(raw: msgspec.Raw) -> Object:
             "health": status.get("health") or {},
             "sync": {"status": (status.get("sync") or {}).get("status", "")},
             "conditions": status.get("conditions") or [],
-            "operationState": {key: operation.get(key, "") for key in ("phase", "message")},
+            "operationState": {
+                **{key: operation[key] for key in ("phase", "message", "retryCount") if key in operation},
+                "syncResult": {"resources": _failed(operation.get("syncResult") or {})},
+            },
         },
     }
+
+
+def _failed(result: Object) -> list[Object]:
+    """The objects of a sync that were not applied, with Argo CD's messages."""
+    return [
+        {"message": one.get("message", "")}
+        for one in result.get("resources") or ()
+        if one.get("status") == "SyncFailed"
+    ]
 
 
 def _as(model: type[T]) -> Callable[[msgspec.Raw], T]:

@@ -207,3 +207,48 @@ def test_a_score_that_upstream_writes_beside_our_agent_is_an_error(serve: Serve,
         f"AddOnPlacementScore {where} is written by our agent and by dynamic-scoring-agent"
     )
     assert "--show-managed-fields" in findings[0]["fix"]
+
+
+@pytest.mark.parametrize(
+    ("resources", "message"),
+    [
+        (
+            [
+                {"kind": "ConfigMap", "status": "Synced", "message": "configmap/a serverside-applied"},
+                {
+                    "kind": "Placement",
+                    "status": "SyncFailed",
+                    "message": "namespace later is not permitted in project 'dsf'",
+                },
+            ],
+            "Argo CD syncs nothing of Application gitops-dsf-delivery: namespace later is not permitted",
+        ),
+        ([], "Application gitops-dsf-delivery cannot be synced: some tasks are not valid. Retrying"),
+    ],
+)
+def test_a_sync_that_argocd_tries_again_and_again_is_an_error(
+    serve: Serve, run: Run, resources: list[dict[str, str]], message: str
+) -> None:
+    """Its phase is Running."""
+    application = {
+        "apiVersion": "argoproj.io/v1alpha1",
+        "kind": "Application",
+        "metadata": {
+            **meta("gitops-dsf-delivery", namespace=ARGOCD),
+            "labels": {"app.kubernetes.io/part-of": "gitops-dsf"},
+        },
+        "status": {
+            "sync": {"status": "OutOfSync"},
+            "operationState": {
+                "phase": "Running",
+                "retryCount": 2,
+                "message": "some tasks are not valid. Retrying attempt #2 at 9:15AM.",
+                "syncResult": {"resources": resources},
+            },
+        },
+    }
+    hub = serve([*fleet(now=datetime.now(UTC)), application])
+    found = run(hub, "doctor", "--format", "json")
+    (finding,) = (one for one in json.loads(found.stdout)["findings"] if one["check"] == "argocd-delivery")
+    assert finding["state"] == "error"
+    assert finding["message"].startswith(message)
