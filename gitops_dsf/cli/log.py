@@ -86,7 +86,7 @@ def _compact(args: argparse.Namespace) -> int:
         raise UsageError(msg)
     files = journal_files(args.journal)
     changed = compacted(files, before=args.compact_before)
-    write_files(args.journal, {name: content.decode() for name, content in changed.items()})
+    write_files(args.journal, changed)
     for name, content in changed.items():
         print(f"{name}: {len(files[name])} bytes before, {len(content)} now", file=sys.stderr)
     if not changed:

@@ -29,7 +29,10 @@ def _smaller(line: bytes) -> bytes:
     found = read({"": line}).records
     if not found or without_details(found[0]) is found[0]:
         return line.strip()
-    # As plain data, so that keys that this version does not know stay.
-    content = msgspec.json.decode(line, type=dict[str, Any])
+    try:
+        # As plain data, so that keys that this version does not know stay.
+        content = msgspec.json.decode(line, type=dict[str, Any])
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return line.strip()
     kept = {key: value for key, value in content.items() if key not in DETAILS}
     return msgspec.json.encode({**kept, "compacted": True})

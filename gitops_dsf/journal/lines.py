@@ -70,9 +70,12 @@ def _decoded(line: bytes) -> Record | str:
     if len(line) > LINE_BYTES:
         return f"this line has {len(line)} bytes, and a record has at most {LINE_BYTES}"
     try:
-        return msgspec.json.decode(line, type=Record)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        record = msgspec.json.decode(line, type=Record)
+        # A time near the year 1 or 9999 with an offset may have no equivalent in UTC.
+        record.time.astimezone(UTC)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OverflowError) as error:
         return f"this line is not a record: {error}"
+    return record
 
 
 def appended(files: Mapping[str, bytes], records: Iterable[Record]) -> dict[str, bytes]:

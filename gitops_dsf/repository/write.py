@@ -12,19 +12,19 @@ from gitops_dsf.errors import RepositoryError
 _NEW_FILE_MODE: Final = 0o644
 
 
-def write_files(root: Path, files: Mapping[str, str]) -> None:
-    """Writes texts by path relative to the repository. Creates missing folders.
+def write_files(root: Path, files: Mapping[str, str | bytes]) -> None:
+    """Writes files by path relative to the repository. Creates missing folders.
 
     Raises RepositoryError when a file cannot be written or a symbolic link leads out of the repository. Files
     that were written before the error stay.
     """
     inside = root.resolve()
-    for file, text in sorted(files.items()):
+    for file, content in sorted(files.items()):
         path = root / file
         if not path.resolve().is_relative_to(inside):
             msg = f"{file} leads out of the repository; replace the symbolic link"
             raise RepositoryError(msg)
-        write_file(path, text)
+        write_file(path, content)
 
 
 def remove_files(root: Path, files: Iterable[str]) -> None:
@@ -40,7 +40,7 @@ def remove_files(root: Path, files: Iterable[str]) -> None:
             raise RepositoryError(msg) from error
 
 
-def write_file(path: Path, text: str) -> None:
+def write_file(path: Path, content: str | bytes) -> None:
     """Writes one file, or the file that a symbolic link points to. An existing file keeps its mode.
 
     Raises RepositoryError when it cannot be written; then it is unchanged.
@@ -49,7 +49,7 @@ def write_file(path: Path, text: str) -> None:
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         mode = target.stat().st_mode & 0o7777 if target.exists() else _NEW_FILE_MODE
-        _replace(target, text.encode(), mode)
+        _replace(target, content.encode() if isinstance(content, str) else content, mode)
     except OSError as error:
         msg = f"{path} cannot be written: {error.strerror or error}"
         raise RepositoryError(msg) from error

@@ -20,7 +20,8 @@ from pathlib import Path
 from typing import Final
 
 NAMES: Final = (
-    "repository", "fleet", "expression", "scores", "series", "kubernetes", "history", "hub",
+    "repository", "fleet", "expression", "scores", "series", "kubernetes", "history", "journal",
+    "values", "hub",
 )  # fmt: skip
 CORPUS: Final = Path(__file__).parent / "corpus"
 INSTRUMENTED: Final = ("gitops_dsf", "dsf_agent", "dsf_wire", "yaml")

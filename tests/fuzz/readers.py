@@ -30,14 +30,22 @@ from dsf_agent.scoring.labels import LabelSets
 from dsf_agent.scoring.split import split
 from dsf_wire import measures, query
 from gitops_dsf.canonicalyaml import emit
+from gitops_dsf.cli.journal_text import log_text, why_text
 from gitops_dsf.diagnostics import Severity
 from gitops_dsf.errors import GitopsDsfError
+from gitops_dsf.hub.flapping import episodes
 from gitops_dsf.hubreader.documents import documents
 from gitops_dsf.importer import Selection, take
+from gitops_dsf.journal.compaction import compacted
+from gitops_dsf.journal.lines import appended
+from gitops_dsf.journal.lines import encode as encode_record
+from gitops_dsf.journal.lines import read as read_journal
+from gitops_dsf.journal.timeline import by_placement, changes, in_order, times, values_at
 from gitops_dsf.metricstore.answer import Series as Samples
 from gitops_dsf.metricstore.answer import StoreError
 from gitops_dsf.metricstore.files import read_path
 from gitops_dsf.repository.load import load_contents, load_text
+from gitops_dsf.repository.model.series_values import MOST_VALUES, SeriesValuesError, expand
 from gitops_dsf.repository.model.validate import declare
 from gitops_dsf.repository.write import write_files
 from gitops_dsf.resolve import promql, resolve
@@ -230,13 +238,48 @@ def history(content: bytes) -> None:
             _as_pairs(row.get("values", []), one)
 
 
-def _as_pairs(values: object, found: Samples) -> None:
+def journal(content: bytes) -> None:
+    """A file of the journal. Each line is a record, repeats one, or is reported. Compaction keeps them."""
+    files = {"2026-05.jsonl": content}
+    found = read_journal(files)
+    assert len(found.records) + len(found.bad) <= content.count(b"\n") + 1
+    for record in found.records:
+        assert read_journal({"": encode_record(record)}).records == (record,)
+        assert why_text(record)
+    for each in by_placement(found.records).values():
+        at = times(each)
+        assert sorted(at) == at
+        episodes(changes(each))
+        assert len(list(values_at(each))) == len(each)
+    assert log_text(in_order(found.records))
+    smaller = {**files, **compacted(files, before="2026-06")}
+    again = read_journal(smaller)
+    assert [one.id for one in again.records] == [one.id for one in found.records]
+    assert len(again.bad) == len(found.bad)
+    assert appended(files, found.records) == {}
+
+
+def values(content: bytes) -> None:
+    """The values of a series in a ScoreTest. They are bounded, and a mistake is inside of the text."""
+    text = content.decode(errors="replace")
+    try:
+        found = expand(text)
+    except SeriesValuesError as error:
+        wrong = error
+    else:
+        assert len(found) <= MOST_VALUES
+        return
+    assert 0 <= wrong.offset < len(text)
+    assert str(wrong)
+
+
+def _as_pairs(written: object, found: Samples) -> None:
     """Compares samples that are as Prometheus writes them."""
     try:
-        pairs = [(float(time), float(value)) for time, value in values]  # type: ignore[attr-defined]
+        pairs = [(float(time), float(value)) for time, value in written]  # type: ignore[attr-defined]
     except (TypeError, ValueError):
         return
-    if all(isinstance(value, str) and _NUMBER.fullmatch(value) for _, value in values):  # type: ignore[attr-defined]
+    if all(isinstance(value, str) and _NUMBER.fullmatch(value) for _, value in written):  # type: ignore[attr-defined]
         assert [time for time, _ in pairs] == list(found.times)
         assert np.array_equal([value for _, value in pairs], found.values, equal_nan=True)
 
@@ -314,6 +357,7 @@ READERS: Final[Mapping[str, Reader]] = {
             "apiVersion: gitops-dsf.io/v1alpha1\nkind: MetricSource\n",
             "apiVersion: gitops-dsf.io/v1alpha1\nkind: ScoredApplication\n",
             "apiVersion: gitops-dsf.io/v1alpha1\nkind: ScoredPlacement\n",
+            "apiVersion: gitops-dsf.io/v1alpha1\nkind: ScoreTest\n", "shadowOf: a", "given: {", "expect: {",
             "apiVersion: cluster.open-cluster-management.io/v1beta1\nkind: Placement\n",
             "apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\n",
             "---\n", "metadata: {name: ", "labels: {", "spec: {", "source: {", "type: Kubernetes",
@@ -370,6 +414,23 @@ READERS: Final[Mapping[str, Reader]] = {
             "null", "\\u", "[", "]", '"', ",", "1e999",
         ),
     ),
+    "journal": Reader(
+        read=journal,
+        words=(
+            '{"id":"', '"number":', '"time":"2026-05-01T00:00:00Z"', "0001-01-01T00:00:00+23:59",
+            "9999-12-31T23:59:59-23:59", '"kind":"Start"', '"kind":"Later"', '"placement":"', '"from":[',
+            '"to":[', '"left":["a"]', '"joined":["b"]', '"count":', '"clusters":[{"cluster":"',
+            '"selected":true', '"reason":"', '"terms":[{"name":"', '"weight":', '"scores":[{"name":"',
+            '"before":', '"after":', '"doubt":"', '"compacted":true', '"lost":', "}", "]", ",", "\n",
+        ),
+    ),
+    "values": Reader(
+        read=values,
+        words=(
+            "1+2x3", "5x10", "_x", "_", "stale", "NaN", "+Inf", "-", "1e9", ".5", "0x", "x", " ", "\t",
+            "999999999", "10000",
+        ),
+    ),
     "hub": Reader(
         read=hub,
         words=(
@@ -384,5 +445,5 @@ READERS: Final[Mapping[str, Reader]] = {
     ),
 }  # fmt: skip
 """By name: the loader, the rules, the readers of queries, results, sources, nodes and pods, saved answers of
-metric stores, and import.
+metric stores, journals, values of tests, and import.
 """

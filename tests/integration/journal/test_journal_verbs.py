@@ -179,6 +179,16 @@ def test_old_months_are_compacted_in_place(journal: Path, capsys: pytest.Capture
     assert "nothing to compact" in capsys.readouterr().err
 
 
+def test_a_line_of_other_bytes_stays_when_its_month_is_compacted(
+    journal: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = journal / "2026-06.jsonl"
+    file.write_bytes(b"\xff\xfe\n" + file.read_bytes())
+    assert main(["log", "--journal", str(journal), "--compact-before", "2026-07"]) == 0
+    assert "2026-06.jsonl: " in capsys.readouterr().err
+    assert file.read_bytes().startswith(b"\xff\xfe\n{")
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -39,3 +39,12 @@ def test_bad_lines_and_unknown_keys_stay() -> None:
     assert line == b"what is this?"
     assert msgspec.json.decode(kept)["weather"] == "rain"
     assert "scores" not in msgspec.json.decode(kept)
+
+
+def test_a_record_with_a_key_that_is_no_text_stays() -> None:
+    """Unknown keys are not read, so the record itself can be."""
+    line = encode(FULL).rstrip()[:-1] + b',"x":"\xff"}'
+    assert read({"": line}).records == (FULL,)
+    files = {"2026-05.jsonl": line + b"\n" + encode(FULL)}
+    (kept, _) = compacted(files, before="2027-01")["2026-05.jsonl"].splitlines()
+    assert kept == line
