@@ -780,6 +780,28 @@ def _beside_mistakes() -> Iterator[tuple[str, Documents]]:
     for url in ("http://u@a/b.git", "ftp://u@a/b.git"):
         yield f"settings with {url}", {"settings": SETTINGS.replace("https://git.example.com/fleet.git", url)}
     yield (
+        "Placement of no set with numberOfClusters: 101",
+        {"apps": placement("{clusterSets: [], numberOfClusters: 101}")},
+    )
+    yield (
+        "an ApplicationSet whose labelSelector is a list",
+        {
+            "apps": both(
+                placement("{}"),
+                application_set(f"{{clusterDecisionResource: {{{CONFIG}, labelSelector: [a]}}}}"),
+            )
+        },
+    )
+    yield (
+        "on the hub, the second expression mixes clusters",
+        {"scorers": asked("sum by (cluster) (up); 1 + sum(down)", HUB)},
+    )
+    yield (
+        "dialect Other, whose series are not known to share an item",
+        {"scorers": asked("up").replace("source: {", "source: {dialect: Other, ")},
+    )
+    yield "PromQL: a mistake in a query of 65537 characters", {"scorers": asking("up up" + " " * 65_532)}
+    yield (
         "an ApplicationSet for a ScoredPlacement elsewhere whose names collide",
         {
             "clusters": fleet,

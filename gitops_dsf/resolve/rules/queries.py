@@ -53,7 +53,7 @@ def unchecked_queries_are_named(context: Context) -> Iterator[Diagnostic]:
             yield codes.UNCHECKED_QUERY.at(overlay.query.position, message)
             continue
         for part, checked in _parsed(overlay):
-            for mistake in checked.mistakes[:1]:
+            for mistake in checked.mistakes:
                 where = overlay.query.inside(part.offset + mistake.offset)
                 message = (
                     f"{mistake.message} in PromQL; as {dialect} this expression and the labels of its result"
