@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from gitops_dsf.cli.arguments import add_hub_arguments
+from gitops_dsf.cli.colour import wants_colour
 from gitops_dsf.cli.garbage import kept
 from gitops_dsf.cli.jsontext import json_text
 
@@ -76,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
     if args.format == "json":
         sys.stdout.write(_json(facts, findings))
     else:
-        sys.stdout.write(_text(findings, colour=sys.stdout.isatty()))
+        sys.stdout.write(_text(findings, colour=wants_colour(sys.stdout)))
     bad = {State.ERROR, State.WARNING} if args.strict else {State.ERROR}
     return int(any(finding.state in bad for finding in findings))
 

@@ -16,7 +16,7 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import Final, Protocol, cast
 
-from gitops_dsf import __version__
+from gitops_dsf import SOURCE, __version__
 from gitops_dsf.cli import shell_completion
 from gitops_dsf.errors import GitopsDsfError, UsageError
 
@@ -28,7 +28,7 @@ INTERRUPTED: Final = 130
 _NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 """Errors of a full or broken disk behind standard output."""
 
-ISSUES: Final = "https://github.com/gitops-dsf/gitops-dsf/issues"
+ISSUES: Final = f"{SOURCE}/issues"
 
 
 @dataclass(frozen=True)
@@ -65,6 +65,7 @@ VERBS: Final[dict[str, Verb]] = {
     "explain": Verb(
         "gitops_dsf.cli.explain", "explain why a cluster is in or out, and what would have to change"
     ),
+    "explain-code": Verb("gitops_dsf.cli.explain_code", "say what a code of a finding means, with examples"),
     "import": Verb("gitops_dsf.cli.import_", "write what a hub knows into clusters/, scorers/ and config/"),
     "init": Verb("gitops_dsf.cli.init", "create a fleet repository that is valid"),
     "log": Verb("gitops_dsf.cli.log", "list past changes of decisions, from the journal"),
@@ -95,6 +96,10 @@ A first session:
 
 `gitops-dsf VERB --help` explains a verb with examples.
 Exit codes: 0 fine, 1 errors or drift, 2 wrong usage, 3 a bug of gitops-dsf, 130 interrupted."""
+
+EXIT_CODES: Final = """\
+exit codes: 0 fine, 1 errors, 2 wrong usage, 3 a bug of gitops-dsf, 130 interrupted"""
+"""For the help of every verb that does not list its own."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -155,6 +160,8 @@ def _run(arguments: Sequence[str]) -> int:
     if completing:
         arguments = shell_completion.words()
     verb = next((word for word in arguments if not word.startswith("-")), None)
+    if verb is not None and verb not in VERBS and not completing:
+        raise UsageError(_no_such_verb(verb))
     parser, verb_module = _parser(verb if verb in VERBS else None)
     if completing:
         shell_completion.answer(parser)
@@ -163,6 +170,12 @@ def _run(arguments: Sequence[str]) -> int:
         parser.print_help()
         return USAGE
     return verb_module.run(args)
+
+
+def _no_such_verb(word: str) -> str:
+    from gitops_dsf.repository.model.suggestion import did_you_mean
+
+    return f"there is no verb {word}; {did_you_mean(word, VERBS) or 'the verbs are ' + ', '.join(VERBS)}"
 
 
 def _parser(chosen: str | None) -> tuple[argparse.ArgumentParser, VerbModule | None]:
@@ -193,6 +206,8 @@ def _parser(chosen: str | None) -> tuple[argparse.ArgumentParser, VerbModule | N
         if name == chosen:
             verb_module = cast("VerbModule", import_module(verb.module))
             verb_module.add_arguments(child)
+            if "exit code" not in (child.epilog or "").lower():
+                child.epilog = "\n\n".join(filter(None, ((child.epilog or "").rstrip(), EXIT_CODES)))
     return parser, verb_module
 
 

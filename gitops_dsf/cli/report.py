@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final, TextIO
 
+from gitops_dsf.cli.colour import wants_colour
 from gitops_dsf.cli.sarif import sarif
 from gitops_dsf.diagnostics import Diagnostic, Severity
 
@@ -60,7 +61,7 @@ def print_diagnostics(diagnostics: Sequence[Diagnostic], *, stream: TextIO) -> N
     check.
     """
     if diagnostics:
-        stream.write(report(diagnostics, "text"))
+        stream.write(report(diagnostics, "text", colour=wants_colour(stream)))
         stream.write(f"{summary(diagnostics)}\n")
 
 

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from typing import Any
 from urllib.parse import quote
 
-from gitops_dsf import __version__
+from gitops_dsf import SOURCE, __version__
+from gitops_dsf.cli.reference import PAGE, Entry, entries
 from gitops_dsf.diagnostics import Diagnostic, Severity
 from gitops_dsf.diagnostics.codes import CODES
 
@@ -40,12 +41,19 @@ def _level(severity: Severity) -> str:
 
 
 def _rule(code: str) -> dict[str, Any]:
-    known = CODES[code]
+    known, entry = CODES[code], entries()[code]
     return {
         "id": code,
         "shortDescription": {"text": known.title},
+        "help": {"text": _help(entry)},
+        "helpUri": f"{SOURCE}/blob/v{__version__}/{PAGE}#{code.lower()}-{entry.anchor}",
         "defaultConfiguration": {"level": _level(known.severity)},
     }
+
+
+def _help(entry: Entry) -> str:
+    parts = (entry.text, f"With this finding:\n\n{entry.bad}", f"Without it:\n\n{entry.good}")
+    return "\n\n".join(part for part in parts if part)
 
 
 def _result(item: Diagnostic, index: int) -> dict[str, Any]:

@@ -22,7 +22,7 @@ examples:
   gitops-dsf validate --format sarif > dsf.sarif   for code scanning
   gitops-dsf validate --format json | jq '.[] | select(.code == "DSF109")'
 
-Findings go to standard output, the summary to standard error. docs/diagnostics.md explains each code."""
+Findings go to standard output, the summary to standard error. `gitops-dsf explain-code` explains a code."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -44,6 +44,7 @@ def run(args: argparse.Namespace) -> int:
     """Checks the repository. Returns 1 when there are errors, or with --strict warnings.
     Notices never fail.
     """
+    from gitops_dsf.cli.colour import wants_colour
     from gitops_dsf.cli.progress import Progress
     from gitops_dsf.cli.report import report, summary, under
     from gitops_dsf.diagnostics import has_errors, has_mistakes
@@ -56,7 +57,9 @@ def run(args: argparse.Namespace) -> int:
     with Progress(stream=sys.stderr) as progress:
         checked = check(args.directory, notify=progress.stage)
     diagnostics = under(args.directory, checked.diagnostics)
-    sys.stdout.write(report(diagnostics, args.format, colour=args.format == "text" and _wants_colour()))
+    sys.stdout.write(
+        report(diagnostics, args.format, colour=args.format == "text" and wants_colour(sys.stdout))
+    )
     lines = [summary(diagnostics)]
     if checked.resolved is not None:
         lines.append(_facts(checked.resolved))
@@ -75,9 +78,3 @@ def _facts(resolved: "Resolved") -> str:
     holds = ", ".join(count(len(items), noun) for noun, items in sizes)
     holds += f", {count(len(shared), 'ScoredPlacement')}" if shared else ""
     return f"{holds}; about {writes_per_second(resolved):.3g} score writes per second on the hub"
-
-
-def _wants_colour() -> bool:
-    import os
-
-    return sys.stdout.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"

@@ -43,6 +43,27 @@ def test_wrong_usage_is_2(arguments: list[str], capsys: pytest.CaptureFixture[st
     assert capsys.readouterr().out == ""
 
 
+@pytest.mark.parametrize(
+    ("word", "hint"),
+    [
+        ("valdate", "there is no verb valdate; did you mean validate?"),
+        ("explain-codes", "there is no verb explain-codes; did you mean explain-code?"),
+        ("bogus", "there is no verb bogus; the verbs are backtest, completion, diff, "),
+    ],
+)
+def test_a_misspelt_verb_gets_the_closest_one(
+    word: str, hint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([word]) == 2
+    assert hint in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_the_help_of_every_verb_says_its_exit_codes(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([verb, "--help"]) == 0
+    assert "exit codes: 0 " in capsys.readouterr().out.lower()
+
+
 def test_a_folder_that_is_not_there_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["validate", "/nowhere"]) == 2
     assert "is not a folder" in capsys.readouterr().err

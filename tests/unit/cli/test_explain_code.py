@@ -1,0 +1,40 @@
+"""`explain-code`, which prints the entries of docs/diagnostics.md without the page."""
+
+import pytest
+
+from gitops_dsf.cli.main import main
+from gitops_dsf.cli.reference import entries
+from gitops_dsf.diagnostics.codes import CODES
+
+
+def test_every_code_is_explained_with_both_examples() -> None:
+    found = entries()
+    assert list(found) == list(CODES)
+    for code, entry in found.items():
+        assert entry.title == CODES[code].title
+        assert entry.bad, code
+        assert entry.good, code
+        assert "```" not in entry.text + entry.bad + entry.good
+        assert "^\n" not in entry.bad, "the marks are for tests"
+
+
+def test_one_code(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain-code", "dsf310"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("DSF310 no eligible cluster (error)\n\nNo cluster of the inventory has the labels")
+    assert "\nWith this finding:\n\n    # apps/web.yaml\n    spec:\n" in out
+    assert "{env: staging}" in out.partition("Without it:")[0]
+    assert "{env: prod}" in out.partition("Without it:")[2]
+
+
+def test_without_a_code_all_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain-code"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == len(CODES)
+    assert "DSF310  error    no eligible cluster" in lines
+
+
+@pytest.mark.parametrize("word", ["DSF998", "nonsense"])
+def test_an_unknown_code(word: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain-code", word]) == 2
+    assert f"there is no code {word}; " in capsys.readouterr().err
