@@ -289,6 +289,7 @@ def _settings(draw: st.DrawFn, mode: str) -> Object:
                 "path": draw(st.sampled_from(("", "fleets/a"))),
             },
             "allowedTokenHosts": ["scores.example.com"],
+            "allowUnmatchedSelectors": True,
             "hubNamespace": draw(st.sampled_from(("open-cluster-management", "scoring"))),
             "delivery": {"mode": mode},
             **({} if mode == "UpstreamController" else PROGRAMS),

@@ -140,8 +140,8 @@ class TestStdout:
         assert not (fleet / "rendered").exists()
 
     def test_warnings_go_to_standard_error(self, fleet: Path) -> None:
-        (fleet / "scorers" / "nowhere.yaml").write_text(
-            fleets.text_of([scorer("nowhere", clusterSelector={"matchLabels": {"no": "where"}})]),
+        (fleet / "scorers" / "often.yaml").write_text(
+            fleets.text_of([scorer("often", scoring={"params": {"name": "often", "interval": 1}})]),
             encoding="utf-8",
         )
         done = render("--stdout", "--part", "platform", cwd=fleet)
