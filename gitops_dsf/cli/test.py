@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gitops_dsf.cli.arguments import add_fleet_directory
@@ -10,6 +11,7 @@ from gitops_dsf.cli.garbage import kept
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from gitops_dsf.views.scoretests.queries import Evaluate
     from gitops_dsf.views.scoretests.suite import TestResult
 
 DESCRIPTION = """\
@@ -34,6 +36,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_fleet_directory(parser)
     parser.add_argument(
         "--name", metavar="PATTERN", action="append", default=[], help="only tests with such a name"
+    )
+    parser.add_argument(
+        "--promtool",
+        metavar="FILE",
+        type=Path,
+        help="evaluates queries over given metrics; the promtool on the PATH by default",
     )
     parser.add_argument(
         "--format", choices=("text", "json", "junit"), default="text", help="output format (text)"
@@ -67,9 +75,32 @@ def run(args: argparse.Namespace) -> int:
         known = ", ".join(sorted(item.name for item in declared.score_tests)[:10]) or "none"
         msg = f"no test is called {' or '.join(args.name)}; tests here: {known}"
         raise UsageError(msg)
-    results = tuple(run_tests(tests, declared=declared, checked=checked, documents=loaded.documents))
+    results = tuple(
+        run_tests(
+            tests,
+            declared=declared,
+            checked=checked,
+            documents=loaded.documents,
+            evaluate=_evaluate(args.promtool),
+        )
+    )
     sys.stdout.write(_formatted(results, args))
     return int(any(not result.passed for result in results))
+
+
+def _evaluate(named: Path | None) -> "Evaluate":
+    import shutil
+
+    from gitops_dsf.metricstore.promtool import Promtool
+    from gitops_dsf.views.scoretests.queries import no_promtool
+
+    program = shutil.which(named or "promtool")
+    if program is None and named is not None:
+        from gitops_dsf.errors import UsageError
+
+        msg = f"{named} is not a program; write the path of promtool"
+        raise UsageError(msg)
+    return no_promtool if program is None else Promtool(Path(program)).evaluate
 
 
 def _formatted(results: "Sequence[TestResult]", args: argparse.Namespace) -> str:

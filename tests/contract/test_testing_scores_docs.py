@@ -10,7 +10,9 @@ from gitops_dsf.repository.model.series_values import expand
 from tests.support.commandline import gitops_dsf
 
 PAGE = (Path(__file__).parents[2] / "docs/testing-scores.md").read_text(encoding="utf-8")
-TESTS = re.findall(r"```yaml\n(# (tests/\S+)\n.*?)```", PAGE, re.DOTALL)
+ALL = re.findall(r"```yaml\n(# (tests/\S+)\n.*?)```", PAGE, re.DOTALL)
+TESTS = [(text, file) for text, file in ALL if "metrics:" not in text]
+"""Those that need no promtool. tests/hub/test_score_test_queries.py runs the other one."""
 SHOWN = re.search(r"```console\n\$ gitops-dsf ([^\n]*)\n(.*?)```", PAGE, re.DOTALL)
 SERIES = re.findall(r"^\| `([^`]+)` \| ([-\d ]+): a value|^\| `([^`]+)` \| ([-\d ]+) \|$", PAGE, re.MULTILINE)
 

@@ -57,6 +57,7 @@ def _names() -> Iterator[tuple[str, Documents]]:
         ("scores: [{resource: theirs, dimension: d, cluster: prod-1, value: 1}]", DECISION),
         ("decisions: [{application: wep, clusters: [prod-1]}]", DECISION),
         ("decisions: [{application: web, clusters: [prod-1, prod-3]}]", DECISION),
+        ("metrics: [{series: up, values: 1x5}, {cluster: prod-2, series: up, values: '1'}]", DECISION),
         ("", "decisions: [{placement: web, clusters: []}]"),
         ("", "decisions: [{placement: argocd/web, clusters: []}]"),
         ("", "decisions: [{placement: other/web, clusters: []}]"),

@@ -104,6 +104,17 @@ class GivenSeries(Authored):
     """Raw scores in the notation of promtool: '40 42 38+2x5 _ _x3'."""
 
 
+class GivenMetric(Authored):
+    """A series of a metric source, for scorers whose query promtool evaluates."""
+
+    cluster: DnsLabel | None = None
+    """Cluster whose source has it; the sources of all clusters when absent."""
+    series: Annotated[str, Field(min_length=1, max_length=4_096)]
+    """Name and labels, such as node_cpu_seconds_total{mode="idle"}."""
+    values: Annotated[str, Field(max_length=MOST_TEXT)]
+    """Values as in `promtool test rules`."""
+
+
 class _OfScorer(Authored):
     """A score by scorer, or by the name of its AddOnPlacementScore."""
 
@@ -166,6 +177,10 @@ class Given(Authored):
     """All clusters of the test; those in clusters/ when absent."""
     series: Annotated[list[GivenSeries], Field(max_length=MOST_ITEMS)] = []
     """Results of the runs of scorers."""
+    metrics: Annotated[list[GivenMetric], Field(max_length=MOST_ITEMS)] = []
+    """Series of metric sources. promtool evaluates the queries of scorers over them."""
+    metric_interval: Time = "1m"
+    """Time between two values of metrics."""
     scores: Annotated[list[GivenScore], Field(max_length=MOST_ITEMS)] = []
     """Scores that are published at time 0. They stay the same, except where series change them."""
     decisions: Annotated[list[GivenDecision], Field(max_length=MOST_ITEMS)] = []

@@ -122,6 +122,10 @@ def _named(item: Item[ScoreTest]) -> Iterator[_Named]:
         path: Path = ("spec", "given", "series", index)
         yield _Named("DynamicScorer", (*path, "scorer"), series.scorer)
         yield _Named("ManagedCluster", (*path, "cluster"), series.cluster)
+    for index, metric in enumerate(given.metrics):
+        if metric.cluster is not None:
+            path = ("spec", "given", "metrics", index, "cluster")
+            yield _Named("ManagedCluster", path, metric.cluster)
     for path, score in _scores(item):
         if score.scorer is not None:
             yield _Named("DynamicScorer", (*path, "scorer"), score.scorer)

@@ -8,6 +8,7 @@ from gitops_dsf.diagnostics import Diagnostic
 from gitops_dsf.pipeline import Checked, check_declared
 from gitops_dsf.repository.model.cluster import ManagedCluster
 from gitops_dsf.repository.model.declared import Declared, Item
+from gitops_dsf.repository.model.repository import FleetRepository
 from gitops_dsf.repository.model.score_test import GivenCluster, ScoreTest
 from gitops_dsf.repository.model.scoring_config import DynamicScoringConfig
 from gitops_dsf.views.preview.version import FleetVersion, version_of
@@ -34,7 +35,7 @@ class TestFleets:
 
 def with_clusters(declared: Declared, test: Item[ScoreTest]) -> Declared:
     """The repository with the clusters of a test as its inventory. Other tests are left out, because they may
-    name other clusters.
+    name other clusters. A test needs no cluster for each selector.
     """
     known = {item.name: item for item in declared.clusters}
     clusters = {
@@ -43,12 +44,20 @@ def with_clusters(declared: Declared, test: Item[ScoreTest]) -> Declared:
     }
     return replace(
         declared,
+        repository=_lenient(declared.repository),
         clusters=tuple(clusters[name] for name in sorted(clusters)),
         score_tests=(test,),
         scoring_configs=tuple(
             _without(item, gone=known.keys() - clusters.keys()) for item in declared.scoring_configs
         ),
     )
+
+
+def _lenient(item: Item[FleetRepository] | None) -> Item[FleetRepository] | None:
+    if item is None:
+        return None
+    spec = item.value.spec.model_copy(update={"allow_unmatched_selectors": True})
+    return Item(item.value.model_copy(update={"spec": spec}), item.document)
 
 
 def _without(item: Item[DynamicScoringConfig], *, gone: AbstractSet[str]) -> Item[DynamicScoringConfig]:

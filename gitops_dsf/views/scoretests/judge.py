@@ -17,6 +17,7 @@ from gitops_dsf.repository.model.score_test import (
 )
 from gitops_dsf.simulator import Explanation, Outcome, explain
 from gitops_dsf.views.preview.version import FleetVersion
+from gitops_dsf.views.scoretests.queries import Evaluate, QueryError, no_promtool
 from gitops_dsf.views.scoretests.scorewords import time_text, why_score
 from gitops_dsf.views.scoretests.story import Story
 
@@ -48,6 +49,8 @@ class Outcomes:
     findings: Sequence[Diagnostic]
     documents: Sequence[Document]
     """All documents of the repository."""
+    evaluate: Evaluate = no_promtool
+    """Evaluates queries over given metrics."""
 
 
 def judge(outcomes: Outcomes) -> Iterator[Failure]:
@@ -72,7 +75,17 @@ def judge(outcomes: Outcomes) -> Iterator[Failure]:
             reasons=errors,
         )
         return
-    story = Story(test.value.spec, fleet=outcomes.fleet)
+    try:
+        story = Story(test.value.spec, fleet=outcomes.fleet, evaluate=outcomes.evaluate)
+    except QueryError as error:
+        yield Failure(
+            position=test.at("spec", "given", "metrics"),
+            subject="metrics of this test",
+            expected="queries can be evaluated over them",
+            got="an error",
+            reasons=(str(error),),
+        )
+        return
     for index, score in enumerate(expect.scores):
         yield from _score(story, test, score, index)
     for index, decision in enumerate(expect.decisions):

@@ -2,7 +2,7 @@
 
 import math
 from array import array
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -13,10 +13,11 @@ from dsf_wire.summary import Summary
 from gitops_dsf.backtest.publisher import Labels, Publisher
 from gitops_dsf.backtest.track import Track
 from gitops_dsf.plan.summaries import summarise
-from gitops_dsf.repository.model.score_test import Given, GivenSeries, ResultLabels
+from gitops_dsf.repository.model.score_test import Given, ResultLabels
 from gitops_dsf.repository.model.series_values import expand
 from gitops_dsf.resolve.types import EffectiveScorer
 from gitops_dsf.views.preview.version import FleetVersion
+from gitops_dsf.views.scoretests.queries import Answers
 
 ADD_ON_PLACEMENT_SCORE: Final = "AddOnPlacementScore"
 
@@ -46,18 +47,23 @@ class ScorerOnCluster:
 class _Inputs:
     """What a test gives for one scorer on one cluster."""
 
-    series: Mapping[Labels, tuple[float | None, ...]]
+    series: Sequence[tuple[Labels, tuple[float | None, ...]]]
     scores: Mapping[str, int]
+    runs: int
+    """How many runs have an answer."""
 
 
 class ScorerRuns:
     """Runs all scorers of a test. Times are Unix seconds, from `start` to `end`."""
 
-    def __init__(self, given: Given, *, fleet: FleetVersion, start: float, end: float) -> None:
+    def __init__(
+        self, given: Given, *, fleet: FleetVersion, answers: Answers, start: float, end: float
+    ) -> None:
+        """`answers` are those of queries that were evaluated over given metrics."""
         self._fleet = fleet
         self._start, self._end = start, end
         self._found: dict[str, dict[str, ScorerOnCluster]] = {}
-        for (name, cluster), inputs in _inputs(given, fleet).items():
+        for (name, cluster), inputs in _inputs(given, fleet, answers).items():
             scorer = fleet.scorers[name]
             if cluster in fleet.runs_on[name] and scorer.destination == ADD_ON_PLACEMENT_SCORE:
                 done = self._run(scorer, cluster, inputs)
@@ -80,7 +86,7 @@ class ScorerRuns:
         summary = summarise(self._fleet.resolved.on_cluster(scorer, cluster))
         publisher = Publisher(scorer=summary, cluster=cluster, published=self._published(summary, inputs))
         runs: list[Run] = []
-        if not inputs.series:
+        if not inputs.runs:
             # Nothing changes the given scores: the agent renews them.
             publisher.step(self._start, inputs.scores)
         for at, items in self._cycles(summary, cluster, inputs, publisher):
@@ -103,14 +109,14 @@ class ScorerRuns:
         self, summary: Summary, cluster: str, inputs: _Inputs, publisher: Publisher
     ) -> Iterator[tuple[float, Mapping[str, int] | None]]:
         """The time and the items of each run. After the last value the source does not answer any more."""
-        count = max(map(len, inputs.series.values()), default=0)
-        for number in range(count + 1 if inputs.series else 0):
+        count = inputs.runs
+        for number in range(count + 1 if count else 0):
             at = self._start + number * summary.scoring_interval
             if at > self._end:
                 return
             found = [
                 (labels, value)
-                for labels, values in inputs.series.items()
+                for labels, values in inputs.series
                 if number < len(values) and (value := values[number]) is not None
             ]
             if number == count:
@@ -135,18 +141,22 @@ class ScorerRuns:
             by_cluster[score.cluster] = ScorerOnCluster(cluster=score.cluster, track=track)
 
 
-def _inputs(given: Given, fleet: FleetVersion) -> Mapping[tuple[str, str], _Inputs]:
+def _inputs(given: Given, fleet: FleetVersion, answers: Answers) -> Mapping[tuple[str, str], _Inputs]:
     """What a test gives, by scorer and cluster, in the order of the test."""
-    series: dict[tuple[str, str], dict[Labels, tuple[float | None, ...]]] = {}
+    series: dict[tuple[str, str], list[tuple[Labels, tuple[float | None, ...]]]] = {}
     scores: dict[tuple[str, str], dict[str, int]] = {}
     for each in given.series:
-        series.setdefault((each.scorer, each.cluster), {})[_labels(each.labels)] = _values(each)
+        series.setdefault((each.scorer, each.cluster), []).append((_labels(each.labels), expand(each.values)))
+    runs = {key: max(len(values) for _, values in found) for key, found in series.items()}
+    for key, answer in answers.items():
+        series[key], runs[key] = list(answer.series), answer.runs
     for score in given.scores:
         if score.scorer is not None:
             item = score.dimension or only_item(fleet.scorers[score.scorer])
             scores.setdefault((score.scorer, score.cluster), {})[item] = score.value
     return {
-        key: _Inputs(series=series.get(key, {}), scores=scores.get(key, {})) for key in {**series, **scores}
+        key: _Inputs(series=series.get(key, []), scores=scores.get(key, {}), runs=runs.get(key, 0))
+        for key in {**series, **scores}
     }
 
 
@@ -157,7 +167,3 @@ def only_item(scorer: EffectiveScorer) -> str:
 
 def _labels(labels: ResultLabels) -> Labels:
     return tuple(getattr(labels, name) for name in LABELS)
-
-
-def _values(series: GivenSeries) -> tuple[float | None, ...]:
-    return expand(series.values)

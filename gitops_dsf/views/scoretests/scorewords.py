@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from dsf_wire.publishrule import Rule, changed
+from gitops_dsf.views.scoretests.queries import not_evaluated
 from gitops_dsf.views.scoretests.runs import ADD_ON_PLACEMENT_SCORE, ScorerOnCluster
 from gitops_dsf.views.scoretests.story import START, PublishedScore, Story
 
@@ -39,6 +40,8 @@ def _not_running(story: Story, cluster: str, name: str | None) -> str:
         return f"{name} is suspended, so it runs nowhere"
     if cluster not in story.fleet.runs_on[name]:
         return f"{name} does not run on {cluster}: its clusterSelector, or a mask, leaves the cluster out"
+    if story.gives_metrics and (why := not_evaluated(scorer)):
+        return f"the metrics of the test do not count for {name}, because {why}; give series of it"
     return f"the test gives no series and no score of {name} on {cluster}"
 
 

@@ -13,17 +13,16 @@ from gitops_dsf.backtest.track import ABSENT
 from gitops_dsf.hub.decisions import decision_of
 from gitops_dsf.hub.objects import PlacementDecision
 from gitops_dsf.repository.model.score_test import (
-    MOST_SECONDS,
     GivenDecision,
     OfPlacement,
     ScoreTestSpec,
-    seconds,
 )
-from gitops_dsf.repository.model.series_values import expand
 from gitops_dsf.simulator import HubState, Verdict, simulate_placement
 from gitops_dsf.views.preview.hub import hub_state, typed_placements
 from gitops_dsf.views.preview.version import FleetVersion
+from gitops_dsf.views.scoretests.queries import Evaluate, no_promtool, questions
 from gitops_dsf.views.scoretests.runs import ScorerOnCluster, ScorerRuns, only_item
+from gitops_dsf.views.scoretests.subjects import end_of, placement_key, placement_keys
 
 START: Final = 946_684_800.0
 """2000-01-01T00:00:00Z, the time 0 of every test. Nothing depends on it but the times in explanations."""
@@ -54,23 +53,25 @@ class PublishedScore:
 class Story:
     """Runs a test once, up to its last expectation."""
 
-    def __init__(self, spec: ScoreTestSpec, *, fleet: FleetVersion) -> None:
+    def __init__(self, spec: ScoreTestSpec, *, fleet: FleetVersion, evaluate: Evaluate = no_promtool) -> None:
+        """`evaluate` evaluates queries over given metrics. Raises QueryError if it does."""
         self.fleet = fleet
-        self.end = _end(spec, fleet)
+        self.end = end_of(spec, fleet)
         self._spec = spec
-        self._runs = ScorerRuns(spec.given, fleet=fleet, start=START, end=START + self.end)
+        answers = {
+            (each.scorer, each.cluster): evaluate(each) for each in questions(spec, fleet=fleet, end=self.end)
+        }
+        self._runs = ScorerRuns(spec.given, fleet=fleet, answers=answers, start=START, end=START + self.end)
         self._decisions = self._decide()
 
+    @property
+    def gives_metrics(self) -> bool:
+        """Whether the test gives metrics, over which queries are evaluated."""
+        return bool(self._spec.given.metrics)
+
     def key(self, named: OfPlacement) -> str:
-        """namespace/name of the Placement that an item names. A rule reports what does not exist."""
-        if named.application is not None:
-            argocd = self.fleet.resolved.repository.spec.argocd.namespace
-            application = next(
-                item for item in self.fleet.resolved.applications if item.name == named.application
-            )
-            return f"{argocd}/{application.placement}"
-        wanted = named.placement or ""
-        return next(key for key in self.fleet.placements if wanted in {key, key.partition("/")[2]})
+        """namespace/name of the Placement that an item names."""
+        return placement_key(named, self.fleet)
 
     def resource_and_item(
         self, *, scorer: str | None, resource: str | None, dimension: str | None
@@ -134,9 +135,7 @@ class Story:
         return found
 
     def _decide(self) -> Mapping[str, _Decisions]:
-        given, expect = self._spec.given, self._spec.expect
-        named: Iterable[OfPlacement] = (*given.decisions, *expect.decisions, *expect.moves)
-        keys = dict.fromkeys(self.key(each) for each in named)
+        keys = placement_keys(self._spec, self.fleet)
         found: dict[str, _Decisions] = {key: _Decisions() for key in keys}
         if not keys:
             return found
@@ -169,19 +168,3 @@ class Story:
         return decision_of(
             namespace=namespace, name=f"{name}-decision-0", placement=name, clusters=given.clusters
         )
-
-
-def _end(spec: ScoreTestSpec, fleet: FleetVersion) -> int:
-    """Seconds up to the last expectation. Moves without a time are counted up to the last value of a
-    series.
-    """
-    expect = spec.expect
-    times = [*(each.at for each in expect.scores), *(each.at for each in expect.decisions)]
-    times += [each.until for each in expect.moves if each.until is not None]
-    end = max(map(seconds, times), default=0)
-    if any(each.until is None for each in expect.moves):
-        runs = (
-            (len(expand(each.values)) - 1) * fleet.scorers[each.scorer].interval for each in spec.given.series
-        )
-        end = max([end, *runs])
-    return min(end, MOST_SECONDS)

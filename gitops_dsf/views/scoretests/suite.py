@@ -11,6 +11,7 @@ from gitops_dsf.repository.model.declared import Declared, Item
 from gitops_dsf.repository.model.score_test import ScoreTest
 from gitops_dsf.views.scoretests.fleets import TestFleets
 from gitops_dsf.views.scoretests.judge import Failure, Outcomes, judge
+from gitops_dsf.views.scoretests.queries import Evaluate, no_promtool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,12 +49,15 @@ def run_tests(
     declared: Declared,
     checked: Checked,
     documents: Sequence[Document],
+    evaluate: Evaluate = no_promtool,
 ) -> Iterator[TestResult]:
-    """Runs tests one by one. `checked` is the repository as it is, `documents` are all of its documents."""
+    """Runs tests one by one. `checked` is the repository as it is, `documents` are all of its documents.
+    `evaluate` evaluates queries over given metrics.
+    """
     fleets = TestFleets(declared, own=checked)
     for test in tests:
         fleet, findings = fleets.fleet_of(test)
-        outcomes = Outcomes(test=test, fleet=fleet, findings=findings, documents=documents)
+        outcomes = Outcomes(test=test, fleet=fleet, findings=findings, documents=documents, evaluate=evaluate)
         yield TestResult(
             name=test.name,
             description=test.value.spec.description,

@@ -281,6 +281,11 @@ def test_fields_of_given_clusters_replace_those_of_the_inventory(fleet: Path) ->
     assert failures(fleet, given, guestbook(EU)) == []
 
 
+def test_a_test_needs_no_cluster_for_each_selector(fleet: Path) -> None:
+    given = {"clusters": [{"name": EU, "labels": {"env": "other"}}]}
+    assert failures(fleet, given, guestbook()) == []
+
+
 def test_masks_of_clusters_that_a_test_leaves_out_are_no_mistakes(fleet: Path) -> None:
     mask = "apiVersion: dynamic-scoring.open-cluster-management.io/v1alpha1\nkind: DynamicScoringConfig\n"
     mask += "metadata: {name: dynamic-scoring-config}\n"
@@ -341,6 +346,55 @@ def test_clusters_that_no_hub_would_take_are_a_failure(fleet: Path) -> None:
     (failure,) = failures(fleet, given, guestbook("mine"))
     assert failure["got"] == "1 error"
     assert failure["reasons"][0].startswith("tests/mine.yaml:8:")
+
+
+METRICS = {"metrics": [{"cluster": EU, "series": "up", "values": "1x9"}]}
+
+
+def test_metrics_need_promtool(fleet: Path, tmp_path: Path) -> None:
+    write(fleet, METRICS, scores(("1m", 50)))
+    done = gitops_dsf("test", cwd=fleet, environ={"PATH": str(tmp_path)})
+    assert done.returncode == 1
+    assert "the query of cpu-headroom is evaluated by promtool, which is not on the PATH" in done.stdout
+    missing = gitops_dsf("test", "--promtool", tmp_path / "promtool", cwd=fleet)
+    assert (missing.returncode, missing.stdout) == (2, "")
+    assert "is not a program; write the path of promtool" in missing.stderr
+
+
+def test_promtool_is_asked_only_for_scorers_that_matter(fleet: Path, tmp_path: Path) -> None:
+    """A test with series of a scorer needs no promtool for it, and neither does one about other scorers."""
+    for given, expect in (
+        ({**METRICS, "series": [series("50 50")]}, scores(("1m", 50))),
+        (METRICS, {"findings": [{"code": "DSF113"}]}),
+        (METRICS, {"scores": [{"scorer": "region-preference", "cluster": EU, "value": 1}]}),
+    ):
+        write(fleet, given, expect)
+        done = gitops_dsf("test", cwd=fleet, environ={"PATH": str(tmp_path)})
+        assert "promtool" not in done.stdout
+
+
+def test_metrics_do_not_count_for_scorers_with_an_api(fleet: Path) -> None:
+    expect = {"scores": [{"scorer": "region-preference", "cluster": EU, "value": 1}]}
+    (failure,) = failures(fleet, METRICS, expect)
+    why = "the metrics of the test do not count for region-preference, because it has a scoring API"
+    assert failure["reasons"] == [f"{why}; give series of it"]
+
+
+def test_the_results_of_promtool_are_the_runs(fleet: Path, tmp_path: Path) -> None:
+    """A program in its place that says what promtool says. tests/hub runs the real one."""
+    program = tmp_path / "promtool"
+    report = "".join(
+        f'    expr: "q", time: {at}m,\n        exp: x\n        got: {got}\n' for at, got in enumerate(GOT)
+    )
+    (tmp_path / "report").write_text(report)
+    program.write_text(f"#!/bin/sh\ncat {tmp_path}/report\nexit 1\n")
+    program.chmod(0o755)
+    write(fleet, METRICS, scores(("0s", 40), ("1m", 60), ("2m", 60), ("3m", 71)))
+    done = gitops_dsf("test", "--promtool", program, cwd=fleet)
+    assert done.returncode == 0, done.stdout
+
+
+GOT = ("{} 4.0E+01", '{a="b"} 5E+01, {a="c"} 6E+01', "nil", '{a="b"} NaN, {} 7.1E+01')
 
 
 def test_text_names_every_test_and_counts_them(fleet: Path) -> None:

@@ -1,0 +1,126 @@
+"""Evaluates queries over the metrics of a test by promtool, which contains Prometheus' own engine.
+
+`promtool test rules` only compares. So each evaluation expects a sample that no query gives, and what it got
+instead is read from the report.
+"""
+
+import ast
+import json
+import math
+import re
+import subprocess
+from itertools import pairwise
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+
+from gitops_dsf.views.scoretests.queries import Answer, QueryError, Question, Sample, answer_of
+
+SECONDS: Final = 120
+"""Time for the queries of one scorer on one cluster."""
+_IMPOSSIBLE: Final = {"labels": '{gitops_dsf_expects="nothing"}', "value": 0}
+_ENTRY: Final = re.compile(r"^    expr: .*$", re.MULTILINE)
+_GOT: Final = re.compile(r"^        got: (.*)$", re.MULTILINE)
+_ERROR: Final = re.compile(r", err: (.*)\Z", re.DOTALL)
+_STRING: Final = r'"(?:[^"\\]|\\.)*"'
+_LABEL: Final = re.compile(rf"(?P<name>[^\s=\"]+|{_STRING})=(?P<value>{_STRING})(?:, )?")
+_SAMPLE: Final = re.compile(
+    rf"\{{(?P<labels>(?:[^\"{{}}]|{_STRING})*)\}} (?P<value>\{{\{{.*?\}}\}}|[^\s,]+)(?:, )?"
+)
+
+
+class Promtool:
+    """Runs promtool, once for each scorer and cluster."""
+
+    def __init__(self, program: Path) -> None:
+        self._program = program
+
+    def evaluate(self, question: Question) -> Answer:
+        """The results of all runs. Raises QueryError."""
+        with TemporaryDirectory(prefix="gitops-dsf-") as folder:
+            file = Path(folder) / "queries.yaml"
+            # JSON is YAML, and needs no rules about quotes.
+            file.write_text(json.dumps(_document(question)), encoding="utf-8")
+            report = self._run(file)
+        entries = _entries(report)
+        if len(entries) != len(question.times) * len(question.expressions):
+            raise QueryError(_complaint(report))
+        samples = [_samples(entry) for entry in entries]
+        width = len(question.expressions)
+        return answer_of(
+            [
+                [sample for part in samples[first : first + width] for sample in part]
+                for first in range(0, len(samples), width)
+            ]
+        )
+
+    def _run(self, file: Path) -> str:
+        try:
+            done = subprocess.run(
+                [self._program, "test", "rules", file],
+                capture_output=True,
+                text=True,
+                encoding="utf-8",
+                errors="replace",
+                timeout=SECONDS,
+                check=False,
+            )
+        except subprocess.TimeoutExpired as error:
+            msg = f"promtool did not answer within {SECONDS} s"
+            raise QueryError(msg) from error
+        except OSError as error:
+            msg = f"{self._program} cannot be run: {error.strerror}"
+            raise QueryError(msg) from error
+        return done.stdout + done.stderr
+
+
+def _document(question: Question) -> dict[str, Any]:
+    return {
+        "evaluation_interval": f"{question.interval}s",
+        "tests": [
+            {
+                "interval": f"{question.interval}s",
+                "input_series": [{"series": series, "values": values} for series, values in question.metrics],
+                "promql_expr_test": [
+                    {"expr": expression, "eval_time": f"{at}s", "exp_samples": [_IMPOSSIBLE]}
+                    for at in question.times
+                    for expression in question.expressions
+                ],
+            }
+        ],
+    }
+
+
+def _entries(report: str) -> list[str]:
+    """What promtool says of each evaluation, in order."""
+    starts = [match.start() for match in _ENTRY.finditer(report)]
+    return [report[start:end] for start, end in pairwise([*starts, len(report)])]
+
+
+def _samples(entry: str) -> list[Sample]:
+    got = _GOT.search(entry)
+    if got is None:
+        error = _ERROR.search(entry)
+        raise QueryError(f"the query fails: {error[1].strip()}" if error is not None else _complaint(entry))
+    if got[1] == "nil":
+        return []
+    found: list[Sample] = []
+    position = 0
+    while position < len(got[1]):
+        match = _SAMPLE.match(got[1], position)
+        if match is None:
+            raise QueryError(_complaint(got[1]))
+        pairs = _LABEL.finditer(match["labels"])
+        labels = {_name(each["name"]): ast.literal_eval(each["value"]) for each in pairs}
+        found.append((labels, math.nan if match["value"].startswith("{") else float(match["value"])))
+        position = match.end()
+    return found
+
+
+def _name(text: str) -> str:
+    return str(ast.literal_eval(text)) if text.startswith('"') else text
+
+
+def _complaint(report: str) -> str:
+    lines = [line.strip() for line in report.splitlines() if line.strip() and line.strip() != "FAILED:"]
+    return f"promtool refuses the metrics: {' '.join(lines[:3])[:500] or 'it says nothing'}"

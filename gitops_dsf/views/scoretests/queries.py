@@ -1,0 +1,140 @@
+"""Queries that are evaluated over the metrics of a test: what to ask, and what the answers mean.
+
+Who evaluates them is Prometheus' own engine, outside of this package.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from dsf_wire import query
+from dsf_wire.dimension import LABELS
+from dsf_wire.summary import SCORED_BY_QUERY
+from gitops_dsf.backtest.publisher import Labels
+from gitops_dsf.repository.model.score_test import GivenMetric, ScoreTestSpec, seconds
+from gitops_dsf.resolve.types import EffectiveScorer
+from gitops_dsf.views.preview.version import FleetVersion
+from gitops_dsf.views.scoretests.subjects import scorers_of
+
+MOST_EVALUATIONS: Final = 20_000
+"""Evaluations for one test."""
+_KUBERNETES: Final = "Kubernetes"
+
+
+class QueryError(Exception):
+    """A query could not be evaluated. The message is for people."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """The runs of one scorer on one cluster, and the metrics that its source has."""
+
+    scorer: str
+    cluster: str
+    expressions: tuple[str, ...]
+    times: range
+    """Seconds from the beginning, of each run."""
+    metrics: tuple[tuple[str, str], ...]
+    """Series and values, as promtool reads them."""
+    interval: int
+    """Seconds between two values."""
+
+
+Sample = tuple[Mapping[str, str], float]
+"""Labels and value. The value of a native histogram is NaN, because agents drop it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """The results of the runs of one scorer on one cluster."""
+
+    series: Sequence[tuple[Labels, tuple[float | None, ...]]]
+    """Labels that count, and one value for each run; None where a run does not have the series."""
+    runs: int
+
+
+Answers = Mapping[tuple[str, str], Answer]
+"""By scorer and cluster."""
+Evaluate = Callable[[Question], Answer]
+"""Raises QueryError."""
+
+
+def no_promtool(question: Question) -> Answer:
+    """Refuses to evaluate anything."""
+    msg = (
+        f"the query of {question.scorer} is evaluated by promtool, which is not on the PATH: install it,"
+        " or name it with --promtool"
+    )
+    raise QueryError(msg)
+
+
+def questions(spec: ScoreTestSpec, *, fleet: FleetVersion, end: int) -> Iterator[Question]:
+    """What must be evaluated: the scorers that matter, on each cluster with metrics and without series of
+    them. Raises QueryError if that is too much.
+    """
+    given = spec.given
+    if not given.metrics:
+        return
+    with_series = {(each.scorer, each.cluster) for each in given.series}
+    count = 0
+    for name in scorers_of(spec, fleet):
+        scorer = fleet.scorers[name]
+        if not_evaluated(scorer):
+            continue
+        for cluster in sorted(fleet.runs_on[name]):
+            metrics = _metrics_of(cluster, given.metrics)
+            if not metrics or (name, cluster) in with_series:
+                continue
+            expressions = tuple(part.text for part in query.split(scorer.query))
+            times = range(0, end + 1, scorer.interval)
+            count += len(times) * len(expressions)
+            if count > MOST_EVALUATIONS:
+                msg = (
+                    f"the queries of a test are evaluated at most {MOST_EVALUATIONS:,} times; write"
+                    " earlier expectations, or fewer clusters"
+                )
+                raise QueryError(msg)
+            yield Question(
+                scorer=name,
+                cluster=cluster,
+                expressions=expressions,
+                times=times,
+                metrics=metrics,
+                interval=seconds(given.metric_interval),
+            )
+
+
+def not_evaluated(scorer: EffectiveScorer) -> str:
+    """Why the query of a scorer cannot be evaluated over given metrics; empty if it can."""
+    if scorer.scoring_type != SCORED_BY_QUERY:
+        return "it has a scoring API"
+    if scorer.on_hub:
+        return "it runs on the hub"
+    sources = scorer.variants or (scorer,)
+    if any(each.source_type == _KUBERNETES for each in sources):
+        return "its source is Kubernetes"
+    return ""
+
+
+def answer_of(found: Sequence[Sequence[Sample]]) -> Answer:
+    """The answer for the samples of each run. Series differ in all of their labels, also those that do not
+    count.
+    """
+    columns: dict[tuple[tuple[str, str], ...], list[float | None]] = {}
+    for number, samples in enumerate(found):
+        for labels, value in samples:
+            column = columns.setdefault(tuple(sorted(labels.items())), [None] * len(found))
+            column[number] = value
+    return Answer(
+        series=[
+            (tuple(dict(labels).get(name, "") for name in LABELS), tuple(values))
+            for labels, values in columns.items()
+        ],
+        runs=len(found),
+    )
+
+
+def _metrics_of(cluster: str, metrics: Sequence[GivenMetric]) -> tuple[tuple[str, str], ...]:
+    return tuple(
+        (each.series, each.values) for each in metrics if each.cluster is None or each.cluster == cluster
+    )

@@ -1,0 +1,51 @@
+"""What a test is about: its Placements, its end, and the scorers whose scores matter."""
+
+from collections.abc import Iterable, Sequence
+
+from gitops_dsf.hub.placements import ranked_by
+from gitops_dsf.repository.model.score_test import MOST_SECONDS, OfPlacement, ScoreTestSpec, seconds
+from gitops_dsf.repository.model.series_values import expand
+from gitops_dsf.views.preview.hub import typed_placements
+from gitops_dsf.views.preview.version import FleetVersion
+
+
+def placement_key(named: OfPlacement, fleet: FleetVersion) -> str:
+    """namespace/name of the Placement that an item of a test names. A rule reports what does not exist."""
+    if named.application is not None:
+        argocd = fleet.resolved.repository.spec.argocd.namespace
+        application = next(item for item in fleet.resolved.applications if item.name == named.application)
+        return f"{argocd}/{application.placement}"
+    wanted = named.placement or ""
+    return next(key for key in fleet.placements if wanted in {key, key.partition("/")[2]})
+
+
+def placement_keys(spec: ScoreTestSpec, fleet: FleetVersion) -> Sequence[str]:
+    """namespace/name of the Placements that a test names, in the order of the test."""
+    given, expect = spec.given, spec.expect
+    named: Iterable[OfPlacement] = (*given.decisions, *expect.decisions, *expect.moves)
+    return list(dict.fromkeys(placement_key(each, fleet) for each in named))
+
+
+def scorers_of(spec: ScoreTestSpec, fleet: FleetVersion) -> Sequence[str]:
+    """Scorers of which a score is expected, or that a Placement of the test ranks by, in order of name."""
+    found = {each.scorer for each in spec.expect.scores if each.scorer is not None}
+    for placement in typed_placements(fleet, placement_keys(spec, fleet)).values():
+        resources = {each.resource for each in ranked_by(placement)}
+        found |= {fleet.by_resource[name].name for name in resources & fleet.by_resource.keys()}
+    return sorted(found)
+
+
+def end_of(spec: ScoreTestSpec, fleet: FleetVersion) -> int:
+    """Seconds up to the last expectation. Moves without a time are counted up to the last value of a
+    series.
+    """
+    expect = spec.expect
+    times = [*(each.at for each in expect.scores), *(each.at for each in expect.decisions)]
+    times += [each.until for each in expect.moves if each.until is not None]
+    end = max(map(seconds, times), default=0)
+    if any(each.until is None for each in expect.moves):
+        runs = (
+            (len(expand(each.values)) - 1) * fleet.scorers[each.scorer].interval for each in spec.given.series
+        )
+        end = max([end, *runs])
+    return min(end, MOST_SECONDS)
