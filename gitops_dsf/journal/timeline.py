@@ -1,6 +1,7 @@
 """The records of each Placement, in order, whatever the clocks said."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 import msgspec
 
@@ -49,9 +50,11 @@ def changes(records: Sequence[Record]) -> tuple[Change, ...]:
     )
 
 
-def values_at(records: Iterable[Record]) -> Iterator[Values]:
-    """After each record of one Placement, the scores that the records up to it tell."""
-    known: dict[tuple[str, str], int] = {}
+def values_at(records: Iterable[Record], *, start: Values = MappingProxyType({})) -> Iterator[Values]:
+    """After each record of one Placement, the scores that the records up to it tell. `start` are those that
+    are known before.
+    """
+    known = dict(start)
     for record in records:
         for score in record.scores:
             if score.after is None:

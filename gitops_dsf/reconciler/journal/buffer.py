@@ -20,7 +20,7 @@ from gitops_dsf.hub.names import JOURNAL_CONFIGMAP
 from gitops_dsf.journal.lines import encode, read
 from gitops_dsf.journal.record import Record, without_details
 from gitops_dsf.reconciler.hub.api import MANAGER, HubApi
-from gitops_dsf.reconciler.journal.observing import Head
+from gitops_dsf.reconciler.journal.observing import Head, digest
 
 LOG = logging.getLogger(__name__)
 PENDING_KEY: Final = "pending.jsonl"
@@ -41,6 +41,16 @@ class Held:
     """Records that were dropped to make room, in this write."""
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Saved:
+    """What a write did."""
+
+    count: int = 0
+    """Records that were written."""
+    dropped: int = 0
+    """Records that were dropped to make room."""
+
+
 class JournalBuffer:
     """Reads and writes the ConfigMap. Tasks of one process may share it."""
 
@@ -49,6 +59,7 @@ class JournalBuffer:
         self._path = f"/api/v1/namespaces/{namespace}/configmaps"
         self._item: dict[str, Any] | None = None
         self._lock = asyncio.Lock()
+        self._unsaved: list[tuple[Record, Head]] = []
         self.held = Held()
 
     async def load(self) -> bool:
@@ -89,17 +100,49 @@ class JournalBuffer:
         async with self._lock:
             self.held = Held(pending=self.held.pending, heads=heads)
 
-    async def add(self, records: Sequence[Record], heads: Mapping[str, Head]) -> int:
-        """Adds records, and sets the heads of their Placements. Returns how many records were dropped because
-        the ConfigMap is full. Raises ApiError, with status 409 when somebody else wrote the ConfigMap.
+    @property
+    def heads(self) -> Mapping[str, Head]:
+        """The last record of each Placement, with those that are not saved yet."""
+        return {**self.held.heads, **{record.placement: head for record, head in self._unsaved}}
+
+    def stage(self, records: Iterable[tuple[Record, Head]]) -> None:
+        """Takes records that the next `save` writes."""
+        self._unsaved += records
+
+    async def save(self) -> Saved:
+        """Writes all records that were staged. Raises ApiError: then they stay staged. Status 409: somebody
+        else wrote the ConfigMap, and `reload` finds out what that means.
         """
         async with self._lock:
-            held = fitted(pending=(*self.held.pending, *records), heads={**self.held.heads, **heads})
+            staged = tuple(self._unsaved)
+            if not staged:
+                return Saved()
+            heads = {**self.held.heads, **{record.placement: head for record, head in staged}}
+            records = [record for record, _ in staged]
+            held = fitted(pending=(*self.held.pending, *records), heads=heads)
             await self._write(held)
-            return held.dropped
+            del self._unsaved[: len(staged)]
+            return Saved(count=len(staged), dropped=held.dropped)
+
+    async def reload(self) -> None:
+        """Reads the ConfigMap again. Of the staged records those stay that continue what it says: others were
+        saved without an answer, or another replica recorded something else.
+        """
+        await self.load()
+        heads = dict(self.held.heads)
+        kept = []
+        for record, head in self._unsaved:
+            before = heads.get(record.placement)
+            if before is None or (
+                before.number == record.number - 1
+                and (record.from_ is None or before.digest == digest(record.from_))
+            ):
+                heads[record.placement] = head
+                kept.append((record, head))
+        self._unsaved = kept
 
     async def remove(self, ids: Collection[str]) -> None:
-        """Removes records that are on the branch. Raises ApiError, as `add` does."""
+        """Removes records that are on the branch. Raises ApiError, as `save` does."""
         async with self._lock:
             left = tuple(record for record in self.held.pending if record.id not in ids)
             if left != self.held.pending:

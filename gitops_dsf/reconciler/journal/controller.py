@@ -36,6 +36,8 @@ RETRY_SECONDS: Final = 5.0
 """Pause after a request that the hub did not answer as it should."""
 COUNT_SECONDS: Final = 600.0
 """Between two counts of moves back and forth, when nothing is recorded."""
+SETS_SECONDS: Final = 10.0
+"""How long the first records wait for the list of ApplicationSets."""
 MONTHS: Final = 2
 """Months of the branch that a new leader reads."""
 
@@ -109,9 +111,10 @@ class JournalController:
             self._view.placements,
             self._view.clusters,
             self._view.scores,
-            self._view.sets,
         ):
             await source.synced.wait()
+        # A hub without Argo CD has no ApplicationSets.
+        await happens_within(self._view.sets.synced, seconds=SETS_SECONDS)
         self._started = self._clock()
         try:
             async with work_folder(self._git, "journal") as folder:
@@ -163,8 +166,7 @@ class JournalController:
     def _learn(self, records: Sequence[Record]) -> None:
         self._flapping.learn(records)
         for placement, each in by_placement(records).items():
-            *_, values = values_at(each)
-            self._values[placement] = values
+            *_, self._values[placement] = values_at(each, start=self._values.get(placement, {}))
             if each[-1].to is not None:
                 self._recent[placement] = frozenset(each[-1].to)
 
@@ -179,14 +181,17 @@ class JournalController:
                     LOG.info("another replica wrote the journal's ConfigMap; reading it again")
                     await self._reload(buffer)
                 else:
-                    LOG.warning("changes of decisions are not recorded yet: %s", error)
+                    LOG.warning("changes of decisions are not saved yet: %s", error)
             await happens_within(self._wake, seconds=wait)
 
     async def _reload(self, buffer: JournalBuffer) -> None:
         try:
-            await buffer.load()
+            await buffer.reload()
         except ApiError as error:
             LOG.warning("the journal's ConfigMap cannot be read: %s", error)
+        else:
+            # A write may have arrived though its answer did not.
+            self._learn(buffer.held.pending)
 
     async def _record(self, buffer: JournalBuffer) -> float | None:
         """Records what is due. Returns when to look again. Raises ApiError and SimulatorInputError."""
@@ -196,7 +201,7 @@ class JournalController:
             namespace=namespace,
             decisions=self._tracker.decisions,
             placements=self._view.placements.items,
-            heads=buffer.held.heads,
+            heads=buffer.heads,
             recent=self._recent,
             started=self._started,
             now=self._clock(),
@@ -204,15 +209,14 @@ class JournalController:
         if found.due:
             facts = await read_facts([due.name for due in found.due], api=self._api, view=self._view)
             await self._add(buffer, found.due, facts)
+        await self._save(buffer)
         await self._forget(buffer)
         self._show(buffer)
         return found.wait
 
     async def _add(self, buffer: JournalBuffer, due: Sequence[Due], facts: Facts) -> None:
         now = self._api.now()
-        records: list[Record] = []
-        heads: dict[str, Head] = {}
-        values: dict[str, Values] = {}
+        records: list[tuple[Record, Head]] = []
         for each in due:
             key = f"{self._view.argocd_namespace}/{each.name}"
             late = 0.0 if each.kind == "Later" else each.age
@@ -223,28 +227,21 @@ class JournalController:
                 kind=each.kind,
                 before=each.before,
                 after=each.clusters,
-                uid=self._view.placements.items[each.name].uid,
+                uid=each.uid,
                 applications=self._followers(each.name),
             )
-            record, values[key] = filled(
+            record, self._values[key] = filled(
                 plain,
                 before=each.before,
                 after=each.clusters,
                 facts=facts,
                 known=self._values.get(key, {}),
             )
-            records.append(record)
-            heads[key] = head_of(record, each.clusters)
+            self._recent[key] = each.clusters
+            records.append((record, head_of(record, each.clusters)))
             await asyncio.sleep(0)
-        dropped = await buffer.add(records, heads)
-        self._values |= values
-        self._recent |= {key: each.clusters for key, each in zip(heads, due, strict=True)}
-        self._flapping.learn(records)
-        self._metrics.records.inc(len(records))
-        self._metrics.dropped.inc(dropped)
-        if dropped:
-            LOG.warning("%d records of the journal were dropped, because the ConfigMap is full", dropped)
-        for record in records:
+        buffer.stage(records)
+        for record, _ in records:
             LOG.info(
                 "recorded %s of %s: left %s, joined %s",
                 record.kind,
@@ -252,8 +249,19 @@ class JournalController:
                 ", ".join(record.left) or "-",
                 ", ".join(record.joined) or "-",
             )
-        self._recorded.set()
-        self._counted.set()
+        self._flapping.learn(record for record, _ in records)
+
+    async def _save(self, buffer: JournalBuffer) -> None:
+        saved = await buffer.save()
+        self._metrics.records.inc(saved.count)
+        self._metrics.dropped.inc(saved.dropped)
+        if saved.dropped:
+            LOG.warning(
+                "%d records of the journal were dropped, because the ConfigMap is full", saved.dropped
+            )
+        if saved.count:
+            self._recorded.set()
+            self._counted.set()
 
     def _followers(self, placement: str) -> Sequence[str]:
         return sorted(name for name, item in self._view.sets.items.items() if placement in item.placements)

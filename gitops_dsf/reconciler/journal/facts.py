@@ -3,10 +3,12 @@
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from http import HTTPStatus
 from typing import Final
 
 import msgspec
 
+from dsf_runtime.apiserver import ApiError
 from gitops_dsf.hub.decisions import decision_of
 from gitops_dsf.hub.names import DELIVERY_APPLICATION
 from gitops_dsf.hub.objects import (
@@ -164,8 +166,12 @@ async def _commit(api: HubApi, namespace: str) -> str:
         if item.metadata.name == DELIVERY_APPLICATION:
             found.append(item)
 
-    await api.list(
-        APPLICATIONS_PATH.format(namespace), take, fieldSelector=f"metadata.name={DELIVERY_APPLICATION}"
-    )
+    path = APPLICATIONS_PATH.format(namespace)
+    try:
+        await api.list(path, take, fieldSelector=f"metadata.name={DELIVERY_APPLICATION}")
+    except ApiError as error:
+        if error.status != HTTPStatus.NOT_FOUND:
+            raise
+        return ""  # a hub without Argo CD
     history = (found[0].status.history or ()) if found else ()
     return history[-1].revision if history else ""

@@ -65,6 +65,8 @@ class Due:
 
     name: str
     """Of the Placement."""
+    uid: str
+    """Of the Placement."""
     kind: Kind
     clusters: frozenset[str]
     before: frozenset[str] | None
@@ -119,6 +121,7 @@ def observe(
         due.append(
             Due(
                 name=name,
+                uid=placement.uid,
                 kind=kind,
                 clusters=decision.clusters,
                 before=before,

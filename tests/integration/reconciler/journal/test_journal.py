@@ -274,3 +274,70 @@ async def test_clusters_of_a_larger_decision(scene: JournalHub) -> None:
         await replica.pushed(2)
     record = scene.branch().records[1]
     assert (record.left, record.joined, names(record.clusters)) == ((), ("cluster2",), ["cluster2"])
+
+
+async def test_a_hub_without_argo_cd_has_a_journal(scene: JournalHub) -> None:
+    async with scene.replica() as replica:
+        scene.hub.refusals["GET applications"] = [404]
+        await replica.pushed(1)
+    (record,) = scene.branch().records
+    assert (record.commit, record.to) == ("", ("cluster1",))
+
+
+@pytest.mark.parametrize("status", [0, 503])
+async def test_a_move_whose_record_the_hub_refused_is_not_lost(scene: JournalHub, status: int) -> None:
+    """The hub refuses the write, or does not answer it, and the next move comes before it is repeated."""
+    async with scene.replica() as replica:
+        await replica.pushed(1)
+        await replica.pending(0)
+        scene.hub.refusals["PUT configmaps/gitops-dsf-journal"] = [status]
+        await replica.moves("cluster2", cluster1=35)
+        await replica.moves("cluster3", cluster1=30)
+        await replica.pushed(3)
+        await asyncio.sleep(2 * INTERVAL)
+    assert scene.moves() == [START, (("cluster1",), ("cluster2",)), (("cluster2",), ("cluster3",))]
+
+
+async def test_a_write_that_somebody_overtook_is_repeated(scene: JournalHub) -> None:
+    async with scene.replica() as replica:
+        await replica.pushed(1)
+        await replica.pending(0)
+
+        def changed_meanwhile(key: str) -> None:
+            if key == "PUT configmaps":
+                scene.hub.between = lambda _: None
+                scene.hub.objects[CONFIGMAP]["metadata"]["resourceVersion"] = "newer"
+
+        scene.hub.between = changed_meanwhile
+        await replica.moves("cluster2", cluster1=35)
+        await replica.pushed(2)
+        await asyncio.sleep(2 * INTERVAL)
+    assert scene.moves() == [START, (("cluster1",), ("cluster2",))]
+
+
+async def test_an_older_configmap_that_somebody_restored_repeats_nothing(scene: JournalHub) -> None:
+    async with scene.replica() as replica:
+        await replica.pushed(1)
+        await replica.pending(0)
+        await replica.moves("cluster2", cluster1=35)
+        held = dict(scene.hub.objects[CONFIGMAP])
+        await replica.pushed(2)
+        await replica.pending(0)
+        scene.hub.objects[CONFIGMAP] = {**held, "metadata": {**held["metadata"], "resourceVersion": "newer"}}
+        await replica.moves("cluster3")
+        await replica.pushed(3)
+        await asyncio.sleep(2 * INTERVAL)
+    assert scene.moves() == [START, (("cluster1",), ("cluster2",)), (("cluster2",), ("cluster3",))]
+
+
+async def test_a_placement_that_was_deleted_and_made_again_starts_anew(scene: JournalHub) -> None:
+    async with scene.replica() as replica:
+        await replica.pushed(1)
+        item = scene.hub.objects["placements", "argocd", "guestbook"]
+        item["metadata"]["uid"] = "another"
+        await replica.moves("cluster2")
+        await replica.pushed(2)
+    assert [(record.kind, record.uid) for record in scene.branch().records] == [
+        ("Start", "placements-guestbook"),
+        ("Start", "another"),
+    ]
