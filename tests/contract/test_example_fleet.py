@@ -49,6 +49,11 @@ def test_it_is_valid_with_strict_and_renders_to_a_fresh_tree(
     assert main([*out, "--check"]) == 0
 
 
+def test_its_tests_pass(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["test", str(FLEET)]) == 0
+    assert capsys.readouterr().out.endswith("3 tests passed\n")
+
+
 @pytest.mark.parametrize(
     ("cluster", "others"),
     [

@@ -304,6 +304,22 @@ def test_placements_are_named_with_or_without_their_namespace(fleet: Path) -> No
         assert failures(fleet, given, expect) == []
 
 
+def test_an_application_may_follow_a_shared_placement(fleet: Path) -> None:
+    (fleet / "apps" / "shared.yaml").write_text(
+        "apiVersion: gitops-dsf.io/v1alpha1\nkind: ScoredPlacement\nmetadata: {name: shared}\n"
+        "spec: {placement: {numberOfClusters: 1, clusterSets: [fleet]}, scores: [{scorer: cpu-headroom}]}\n"
+    )
+    application = yaml.safe_load((fleet / "apps" / "guestbook.yaml").read_text("utf-8"))
+    application["spec"]["placement"] = {"ref": "shared"}
+    for field in ("scores", "stickiness", "onMissingScore"):
+        del application["spec"][field]
+    (fleet / "apps" / "guestbook.yaml").write_text(yaml.safe_dump(application))
+    given = {"scores": [{**CPU, "cluster": EU, "value": 90}]}
+    assert failures(fleet, given, guestbook(EU)) == []
+    (failure,) = failures(fleet, given, guestbook(NORTH))
+    assert failure["subject"] == "decision of argocd/shared at 0s"
+
+
 def test_scores_of_other_add_ons_can_be_given(fleet: Path) -> None:
     edit(fleet, "apps/raw-guestbook.yaml", "resourceName: cpu-headroom", "resourceName: theirs")
     edit(fleet, "apps/raw-guestbook.yaml", "scoreName: cpu-headroom", "scoreName: item")
