@@ -2,8 +2,12 @@
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC
+from typing import Any
+
+import msgspec
 
 from gitops_dsf.cli.explanation_text import explanation_text
+from gitops_dsf.cli.report import printable
 from gitops_dsf.cli.table import table
 from gitops_dsf.journal.record import Record, ScoreChange
 
@@ -14,7 +18,7 @@ MOST_SCORES = 20
 def log_text(records: Sequence[Record]) -> str:
     """One line for each record."""
     rows = []
-    for record in records:
+    for record in map(_printable, records):
         change = _largest_change(record)
         rows.append(
             [
@@ -33,6 +37,7 @@ def log_text(records: Sequence[Record]) -> str:
 
 def why_text(record: Record) -> str:
     """One record with everything that it says."""
+    record = _printable(record)
     text = f"{time_text(record)} UTC: {record.placement} {_what(record)}\n"
     if record.applications:
         text += f"  ApplicationSet{'s' if len(record.applications) > 1 else ''}"
@@ -49,6 +54,25 @@ def why_text(record: Record) -> str:
     for each in record.clusters:
         text += "\n" + explanation_text(each.explanation(record.placement))
     return text
+
+
+def _printable(record: Record) -> Record:
+    """Escapes control characters. Whoever may push to the branch writes these texts, and they must not colour
+    a terminal, break a line or hide text.
+    """
+
+    def escaped(value: Any) -> Any:  # noqa: ANN401 - plain data
+        match value:
+            case str():
+                return printable(value)
+            case list():
+                return [escaped(each) for each in value]
+            case dict():
+                return {key: escaped(each) for key, each in value.items()}
+            case _:
+                return value
+
+    return msgspec.convert(escaped(msgspec.to_builtins(record)), Record)
 
 
 def time_text(record: Record) -> str:

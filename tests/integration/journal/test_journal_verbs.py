@@ -205,6 +205,20 @@ def test_wrong_usage_is_told(
     assert message in capsys.readouterr().err
 
 
+def test_texts_of_a_record_do_not_control_the_terminal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whoever may push to the branch writes them."""
+    file = tmp_path / "2026-06.jsonl"
+    bad = msgspec.structs.replace(RECORDS[1], commit="\x1b[2J\nabc", doubt="\x1b[31mred\r\u202e")
+    file.write_bytes(encode(bad))
+    for verb in (["log", *SPAN], ["why", "portal"]):
+        assert main([verb[0], *verb[1:], "--journal", str(file)]) == 0
+        out = capsys.readouterr().out
+        assert all(each.isprintable() for each in out.splitlines())
+        assert "\\x1b[2J\\n" in out
+
+
 def test_records_that_were_lost_are_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "2026-06.jsonl"
     file.write_bytes(encode(msgspec.structs.replace(RECORDS[1], lost=3)))
