@@ -26,6 +26,7 @@ RUNS: dict[str, tuple[list[str], int, str]] = {
     "explain": (["raw-guestbook", "eu-west-1"], 0, "eu-west-1"),
     "import": (["--from", "-", "--dry-run"], 0, "1 would be added"),
     "init": (["another"], 0, "cd another"),
+    "log": (["--journal", "missing"], 2, "missing"),
     "migrate": (["scorers/cpu-headroom.yaml"], 0, ""),
     "promote": (["cpu-headroom-next"], 1, "there is no shadow cpu-headroom-next"),
     "reconcile": (["--once", "--kubeconfig", "missing"], 1, "kubeconfig missing"),
@@ -37,6 +38,7 @@ RUNS: dict[str, tuple[list[str], int, str]] = {
     "sync": (["--check", "--scorer", "region-preference"], 2, "configSyncMode None"),
     "test": ([], 0, "1 test passed"),
     "validate": ([], 0, "no mistakes found"),
+    "why": (["raw-guestbook", "--journal", "missing"], 2, "missing"),
 }
 
 
