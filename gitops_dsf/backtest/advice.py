@@ -5,7 +5,7 @@ is a compromise: of the values with the least flapping, the one on the Pareto fr
 is nearest to the best of both, each measured by its range on the front.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -77,9 +77,12 @@ def advise(
     histories: Mapping[int | None, Tracks],
     grid: Grid,
     window: float,
-) -> Advice:
-    """Tries all values with all histories. `histories` are the published scores by deadband; None is the key
-    of those with the written deadbands. `written` is the stickiness that the contest's weights express.
+    stop: Callable[[], bool] = lambda: False,
+) -> Advice | None:
+    """Tries all values with all histories. None if `stop` became true before the end.
+
+    `histories` are the published scores by deadband; None is the key of those with the written deadbands.
+    `written` is the stickiness that the contest's weights express.
     """
     plain = replace(
         contest,
@@ -91,9 +94,11 @@ def advise(
         trial
         for deadband, tracks in histories.items()
         for trial in _trials(
-            plain, list(known.values()), deadband=deadband, tracks=tracks, grid=grid, window=window
+            plain, list(known.values()), deadband=deadband, tracks=tracks, grid=grid, window=window, stop=stop
         )
     )
+    if stop():
+        return None
     now = next(item for item in trials if item.setting == Setting(stickiness=written.points, deadband=None))
     recommended, reason = _recommended(trials, now)
     return Advice(written=now, trials=trials, front=_front(trials), recommended=recommended, reason=reason)
@@ -107,6 +112,7 @@ def _trials(
     tracks: Tracks,
     grid: Grid,
     window: float,
+    stop: Callable[[], bool],
 ) -> list[Trial]:
     columns, found_lapses = ScoreColumns(tracks=tracks, grid=grid), lapses(plain, tracks, grid=grid)
     writes = sum(
@@ -117,6 +123,8 @@ def _trials(
     )
     found = []
     for item in sorted(values, key=lambda each: each.points):
+        if stop():
+            break
         line = decide(plain, columns=columns, found=found_lapses, multiplier=item.factor, steady=item.steady)
         changes = tuple(line.changes(grid))
         found.append(

@@ -1,6 +1,6 @@
 """Runs a backtest: published scores to decisions of all Placements."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from gitops_dsf.backtest.contest import Contest, contest
@@ -21,7 +21,7 @@ class Backtest:
     contests: Mapping[str, Contest]
     """By namespace/name of the Placement, in order."""
     lines: Mapping[str, DecisionLine]
-    """The same keys, without Placements for which OCM decides nothing."""
+    """The same keys, without Placements that are not decided."""
     columns: ScoreColumns
     """The published scores."""
 
@@ -33,8 +33,10 @@ def run(
     tracks: Tracks,
     grid: Grid,
     current: Mapping[str, Sequence[str]] | None = None,
+    stop: Callable[[], bool] = lambda: False,
 ) -> Backtest:
     """Decides all Placements at all points of the grid. `current` are the decisions before the first point.
+    Placements that are not decided yet when `stop` is true have no line.
 
     Placements whose passes need the whole simulator are decided step by step, together.
     """
@@ -53,12 +55,13 @@ def run(
             current=(current or {}).get(item.key),
         )
         for item in at_once
+        if not stop()
     }
-    if stepwise:
+    if stepwise and not stop():
         together = Together(
             stepwise, state=state, tracks=tracks, grid=grid, current=current, known=list(lines.values())
         )
-        lines |= {item.key: item for item in together.run()}
+        lines |= {item.key: item for item in together.run(stop=stop)}
     return Backtest(
         grid=grid,
         contests=contests,

@@ -1,6 +1,7 @@
 """Decides Placements together whose passes depend on decisions: their own, or those of others (Balance)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
 
 from gitops_dsf.backtest.contest import Contest
 from gitops_dsf.backtest.decisions import DecisionLine
@@ -10,6 +11,9 @@ from gitops_dsf.backtest.lapses import Tracks
 from gitops_dsf.backtest.passes import Passes
 from gitops_dsf.backtest.replay import Player, Simulation
 from gitops_dsf.simulator import HubState
+
+STRETCH: Final = 100
+"""Points between two looks at the clock."""
 
 
 class Together:
@@ -40,9 +44,13 @@ class Together:
             ((each.number, line.key, each.clusters) for line in known for each in line.decided), reverse=True
         )
 
-    def run(self) -> tuple[DecisionLine, ...]:
-        """The decisions of the Placements, in the order in which they were given."""
+    def run(self, *, stop: Callable[[], bool] = lambda: False) -> tuple[DecisionLine, ...]:
+        """The decisions of the Placements, in the order in which they were given; none if `stop` became true
+        before the last point.
+        """
         for number in range(self._grid.count):
+            if number % STRETCH == 0 and stop():
+                return ()
             while self._known and self._known[-1][0] <= number:
                 _, key, clusters = self._known.pop()
                 self._decisions.put(key, clusters)

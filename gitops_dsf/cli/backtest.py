@@ -2,7 +2,10 @@
 
 import argparse
 import asyncio
+import math
 import sys
+import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -40,6 +43,10 @@ exit codes: 0 fine; 1 when the repository has errors or the history cannot be re
 """  # noqa: E501
 
 DEFAULT_DAYS = 14.0
+READING = 0.6
+"""Part of --time-limit that reading the history may take."""
+DECIDING = 0.9
+"""Part of --time-limit after which nothing more is decided."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -100,6 +107,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--format", choices=("text", "json", "markdown", "html"), default="text", help="text by default"
     )
+    parser.add_argument(
+        "--time-limit",
+        metavar="SECONDS",
+        type=float,
+        help="leave out what is not read or decided by then, and say so; for pipelines",
+    )
     add_source_arguments(parser)
 
 
@@ -112,6 +125,7 @@ def run(args: argparse.Namespace) -> int:
     if args.fix and args.shadow is not None:
         msg = "the advice is for the repository after the promotion: promote the shadow first, then --fix"
         raise UsageError(msg)
+    limit = TimeLimit.of(args.time_limit)
     head = read_fleet(args.directory)
     if head is None:
         return 1
@@ -123,14 +137,41 @@ def run(args: argparse.Namespace) -> int:
     with Progress(stream=sys.stderr) as progress:
         try:
             builder = _builder(args, head, start=start, end=end)
-            notes = _feed(args, builder, progress)
-            results = builder.results(window=args.window)
+            notes = _feed(args, builder, progress, limit)
+            results = builder.results(window=args.window, stop=limit.is_over)
         except HistoryError as error:
             raise UsageError(str(error)) from error
+    if args.advise and limit.is_over():
+        notes.append("the time limit was over before all settings were tried, so advice is missing")
     sys.stdout.write(_formatted(results, notes, args.format))
     if args.fix:
         _fix(args, results[-1])
     return 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class TimeLimit:
+    """How long the verb may take. Moments are those of time.monotonic(); infinity without a limit."""
+
+    read_until: float
+    """The history is read until then, so that there is time left to decide with it."""
+    decide_until: float
+    """Placements are decided until then, so that there is time left to write the result."""
+
+    @classmethod
+    def of(cls, seconds: float | None) -> "TimeLimit":
+        """The limit of a verb that starts now. Raises UsageError."""
+        if seconds is None:
+            return cls(read_until=math.inf, decide_until=math.inf)
+        if not seconds > 0:
+            msg = "--time-limit is a number of seconds above 0, such as 60"
+            raise UsageError(msg)
+        now = time.monotonic()
+        return cls(read_until=now + READING * seconds, decide_until=now + DECIDING * seconds)
+
+    def is_over(self) -> bool:
+        """Whether nothing more is to be decided."""
+        return time.monotonic() >= self.decide_until
 
 
 def _require_numpy() -> None:
@@ -189,12 +230,14 @@ def _promoted(args: argparse.Namespace) -> "FleetVersion":
     return fleet
 
 
-def _feed(args: argparse.Namespace, builder: "BacktestBuilder", progress: "Progress") -> list[str]:
+def _feed(
+    args: argparse.Namespace, builder: "BacktestBuilder", progress: "Progress", limit: TimeLimit
+) -> list[str]:
     """Reads the history into the builder. Returns what the store warned of."""
     try:
         from gitops_dsf.metricstore.client import MetricStore
     except ModuleNotFoundError as error:
-        msg = f"{error.name} is not installed; asking a store needs: pip install 'gitops-dsf[live,backtest]'"
+        msg = f"{error.name} is not installed; asking a store needs: pip install 'gitops-dsf[backtest]'"
         raise GitopsDsfError(msg) from error
     if args.history is not None:
         return _feed_files(args, builder)
@@ -203,11 +246,16 @@ def _feed(args: argparse.Namespace, builder: "BacktestBuilder", progress: "Progr
         async with MetricStore(
             args.prometheus, token=_token(args.token_file), headers=_headers(args.header)
         ) as store:
-            notes = [
-                note
-                for asked in builder.asked()
-                for note in await _feed_score(args, builder, store, asked, progress)
-            ]
+            notes: list[str] = []
+            for asked in builder.asked():
+                left = limit.read_until - time.monotonic()
+                try:
+                    async with asyncio.timeout(None if left == math.inf else left):
+                        notes += await _feed_score(args, builder, store, asked, progress)
+                except TimeoutError:
+                    builder.leave_out(
+                        asked, f"the time limit was over before the history of {asked.score_name} was read"
+                    )
         return list(dict.fromkeys(notes))
 
     return asyncio.run(read())

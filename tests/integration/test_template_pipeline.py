@@ -283,7 +283,8 @@ def scripts() -> Iterator[Any]:
         for key in ("before_script", "script"):
             if isinstance(job, dict) and key in job:
                 yield pytest.param("\n".join(job[key]), id=f"gitlab-{name}-{key}")
-    yield pytest.param((template / "ci/publish.sh").read_text("utf-8"), id="publish.sh")
+    for name in ("publish.sh", "backtest.sh"):
+        yield pytest.param((template / "ci" / name).read_text("utf-8"), id=name)
 
 
 @pytest.mark.parametrize("script", [*scripts()])

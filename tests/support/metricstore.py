@@ -28,11 +28,14 @@ class Store:
     answer: bytes | None = None
     """In place of every answer."""
     status: int = 200
+    hangs: bool = False
+    """No question is answered before the end of the block."""
     asked: list[dict[str, str]] = field(default_factory=list)
     headers: list[Mapping[str, str]] = field(default_factory=list)
 
     def __enter__(self) -> Self:
         store = self
+        ended = self._ended = threading.Event()
 
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
@@ -40,6 +43,8 @@ class Store:
                 question = {name: values[0] for name, values in form.items()}
                 store.asked.append(question)
                 store.headers.append({name.lower(): value for name, value in self.headers.items()})
+                if store.hangs:
+                    ended.wait()
                 status, body = store.reply(question, self.headers.get("Authorization", ""))
                 self.send_response(status)
                 self.send_header("Content-Type", "application/json")
@@ -58,6 +63,7 @@ class Store:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._ended.set()
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()

@@ -1,7 +1,7 @@
 """Prepares a backtest of one or two revisions of a fleet repository, feeds it with history, and compares."""
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -19,7 +19,7 @@ from gitops_dsf.backtest.history import Page, Values
 from gitops_dsf.backtest.lapses import Tracks
 from gitops_dsf.backtest.publication import Publication
 from gitops_dsf.backtest.publisher import Labels
-from gitops_dsf.backtest.run import run
+from gitops_dsf.backtest.run import Backtest, run
 from gitops_dsf.backtest.vectorised import ScoreColumns
 from gitops_dsf.hub.flapping import WINDOW_SECONDS
 from gitops_dsf.hub.placements import ranked_by
@@ -35,6 +35,7 @@ SHOWN_GAP: Final = 0.01
 """Missing points are told from this share on."""
 MOST_POINTS: Final = 1_000_000
 """Points of a grid: two years of minutes."""
+OUT_OF_TIME: Final = "the time limit was over before it was decided"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,7 +101,9 @@ class Result:
     tracks: Tracks
     columns: ScoreColumns
     advice: Mapping[str, Advice]
-    """By namespace/name of the Placement; empty if no advice was asked for."""
+    """By namespace/name of the Placement, without those for which there was no time; empty if no advice was
+    asked for.
+    """
 
 
 class HistoryError(ValueError):
@@ -160,9 +163,25 @@ class BacktestBuilder:
                 if known == asked:
                     _add(side, resource, page)
 
-    def results(self, *, window: float = WINDOW_SECONDS) -> tuple[Result, ...]:
-        """Decides all Placements: those of the base first, if there is one. Only the last one gets advice."""
-        return tuple(self._result(side, window=window) for side in self._sides)
+    def leave_out(self, asked: Asked, reason: str) -> None:
+        """Decides no Placement that ranks by a score, because its history was not read to the end."""
+        for side in self._sides:
+            resources = {resource for resource, known in side.asked.items() if known == asked}
+            for key, placement in typed_placements(side.fleet, side.keys).items():
+                if any(each.resource in resources for each in ranked_by(placement)):
+                    side.unknown.setdefault(key, reason)
+            for resource in resources:
+                for publications in side.publications.values():
+                    publications.pop(resource, None)
+                side.missing.pop(resource, None)
+
+    def results(
+        self, *, window: float = WINDOW_SECONDS, stop: Callable[[], bool] = lambda: False
+    ) -> tuple[Result, ...]:
+        """Decides all Placements: those of the base first, if there is one. Only the last one gets advice.
+        When `stop` becomes true, the rest is not decided.
+        """
+        return tuple(self._result(side, window=window, stop=stop) for side in self._sides)
 
     def _side(
         self, fleet: FleetVersion, title: str, *, before: FleetVersion | None, only: Collection[str] | None
@@ -225,14 +244,14 @@ class BacktestBuilder:
             for cluster in sorted(fleet.runs_on[item.name])
         }
 
-    def _result(self, side: Side, *, window: float) -> Result:
+    def _result(self, side: Side, *, window: float, stop: Callable[[], bool]) -> Result:
         histories = {deadband: _tracks(found) for deadband, found in side.publications.items()}
         tracks = histories[None]
         grid = _begun(tracks, self.grid(min((item.interval for item in side.scorers.values()), default=60)))
         known = [key for key in side.keys if key not in side.unknown]
         state = hub_state(side.fleet, self._snapshot, scores={}, only=known)
         placements = typed_placements(side.fleet, known).values()
-        found = run(placements, state=state, tracks=tracks, grid=grid)
+        found = run(placements, state=state, tracks=tracks, grid=grid, stop=stop)
         columns = found.columns
         return Result(
             title=side.title,
@@ -245,11 +264,15 @@ class BacktestBuilder:
                 for key, line in found.lines.items()
             },
             unknown=side.unknown
-            | {key: item.undecided for key, item in found.contests.items() if item.undecided},
+            | {
+                key: item.undecided or OUT_OF_TIME
+                for key, item in found.contests.items()
+                if key not in found.lines
+            },
             gaps=dict(_gaps(side, self)),
             tracks=tracks,
             columns=columns,
-            advice=dict(_advice(side, found.contests, histories, grid, window)) if len(histories) > 1 else {},
+            advice=dict(_advice(side, found, histories, window, stop)) if len(histories) > 1 else {},
         )
 
 
@@ -332,29 +355,29 @@ def _gaps(side: Side, builder: BacktestBuilder) -> Iterator[tuple[str, Gaps]]:
 
 def _advice(
     side: Side,
-    contests: Mapping[str, Contest],
+    found: Backtest,
     histories: Mapping[int | None, Tracks],
-    grid: Grid,
     window: float,
+    stop: Callable[[], bool],
 ) -> Iterator[tuple[str, Advice]]:
     for item in side.fleet.resolved.placements:
-        contest = contests.get(f"{item.namespace}/{item.name}")
-        if contest is None or contest.special or contest.undecided:
+        contest = found.contests.get(f"{item.namespace}/{item.name}")
+        if contest is None or contest.special or contest.key not in found.lines:
             continue
         values = expressible([score.weight for score in item.scores])
-        yield (
-            contest.key,
-            advise(
-                contest,
-                values=[
-                    Stickiness(points=points, factor=weights.factor, steady=weights.steady)
-                    for points, weights in values.items()
-                ],
-                written=Stickiness(
-                    points=item.ranking.stickiness, factor=item.score_factor, steady=item.steady_weight
-                ),
-                histories=histories,
-                grid=grid,
-                window=window,
+        advice = advise(
+            contest,
+            values=[
+                Stickiness(points=points, factor=weights.factor, steady=weights.steady)
+                for points, weights in values.items()
+            ],
+            written=Stickiness(
+                points=item.ranking.stickiness, factor=item.score_factor, steady=item.steady_weight
             ),
+            histories=histories,
+            grid=found.grid,
+            window=window,
+            stop=stop,
         )
+        if advice is not None:
+            yield contest.key, advice

@@ -1,7 +1,9 @@
 """`gitops-dsf backtest`: a fleet of two clusters, a store on loopback, and a month in which one was noisy."""
 
 import json
+import os
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,6 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
+from gitops_dsf.cli.scaffold import repo_template
 from tests.support.commandline import gitops_dsf
 from tests.support.metricstore import Store, Value, answer_of, matrix
 
@@ -166,6 +169,41 @@ def test_two_revisions_side_by_side(tmp_path: Path, store: Store) -> None:
     assert page.stdout.startswith("<!doctype html>")
     assert "portal as in main" in page.stdout
     assert 'http-equiv="Content-Security-Policy" content="default-src \'none\'' in page.stdout
+
+
+def _comment(fleet: Path, tmp_path: Path, **variables: str) -> str:
+    """What ci/backtest.sh of the template makes of a preview."""
+    comment = tmp_path / "preview.md"
+    comment.write_text("<!-- gitops-dsf-preview -->\nThe preview.\n")
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    subprocess.run(
+        ["sh", repo_template() / "ci" / "backtest.sh", "main", comment],
+        cwd=fleet,
+        env={"PATH": path, "HOME": str(tmp_path), **variables},
+        check=True,
+        capture_output=True,
+    )
+    return comment.read_text()
+
+
+def test_the_pipeline_adds_a_backtest_to_the_preview(tmp_path: Path) -> None:
+    fleet = _fleet(tmp_path / "fleet", stickiness=20)
+    _git(fleet, "init", "-b", "main")
+    _git(fleet, "add", ".")
+    _git(fleet, "commit", "-m", "fleet")
+    app = fleet / "apps" / "portal.yaml"
+    app.write_text(app.read_text().replace("stickiness: 20", "stickiness: 10"))
+    plain = "<!-- gitops-dsf-preview -->\nThe preview.\n"
+    assert _comment(fleet, tmp_path) == plain
+    with Store(scores=SCORES, token="s3cret") as store:
+        found = _comment(
+            fleet, tmp_path, GITOPS_DSF_PROMETHEUS=store.url, GITOPS_DSF_PROMETHEUS_TOKEN="s3cret"
+        )
+        assert found.startswith(f"{plain}\n### What this would have done\n\n14.0 days from")
+        assert "Compared with `main" in found
+        refused = _comment(fleet, tmp_path, GITOPS_DSF_PROMETHEUS=store.url)
+    told = "The backtest failed. The log of the pipeline says why."
+    assert refused == f"{plain}\n### What this would have done\n\n{told}\n"
 
 
 def test_a_changed_query_has_no_past(tmp_path: Path, store: Store) -> None:
@@ -365,6 +403,7 @@ def test_saved_answers_say_the_same_as_the_store(tmp_path: Path, store: Store) -
         (["--from", "2026-06-01T00:00:00Z", "--days", "3"], "--from and --days are two starts"),
         (["--from", "2026-06-01", "--to", "2026-06-02T00:00:00Z"], "write RFC 3339"),
         (["--days", "100000"], "write a span with 1 to 1,000,000"),
+        (["--time-limit", "0"], "--time-limit is a number of seconds above 0"),
         (["--header", "nonsense"], "is not NAME:VALUE"),
         (["--token-file", "missing"], "cannot read the token from missing"),
         (["--placement", "nobody"], "there is no Placement nobody"),
@@ -375,6 +414,15 @@ def test_wrong_usage_is_told(tmp_path: Path, store: Store, words: list[str], tol
     done = gitops_dsf("backtest", fleet, "--prometheus", store.url, *words)
     assert done.returncode == 2, done.stderr
     assert told in done.stderr.replace("\n", " ")
+
+
+def test_a_time_limit_leaves_out_what_the_store_does_not_answer(tmp_path: Path) -> None:
+    fleet = _fleet(tmp_path / "fleet", stickiness=10)
+    with Store(scores=SCORES, hangs=True) as store:
+        done = gitops_dsf("backtest", fleet, "--prometheus", store.url, *SPAN, "--time-limit", "2")
+    assert done.returncode == 0, done.stderr
+    assert "no Placement ranks by scores whose past is known" in done.stdout
+    assert "portal: the time limit was over before the history of idle was read" in done.stdout
 
 
 def test_no_history_decides_nothing_by_scores(tmp_path: Path) -> None:

@@ -75,3 +75,28 @@ def test_balance_counts_decisions_that_are_made_at_once() -> None:
     tracks = {"r": {"a": _track([20] * 41), "b": _track([10] * 20 + [30] * 21), "c": _track([5] * 41)}}
     assert _decided(state, tracks, name="q") == [(0, ("a",)), (20, ("b",))]
     assert _decided(state, tracks) == [(0, ("b",)), (20, ("a",))]
+
+
+@pytest.mark.parametrize("policy", [exact(("r/v", 1)), exact(("r/v", 1), ("Balance", 1))])
+def test_what_is_not_decided_in_time_has_no_decisions(policy: Object) -> None:
+    state = _hub(p={"numberOfClusters": 1, "prioritizerPolicy": policy})
+    tracks = {"r": {"a": _track([20] * 41)}}
+    found = run(state.placements.values(), state=state, tracks=tracks, grid=GRID, stop=lambda: True)
+    assert list(found.contests) == ["ns/p"]
+    assert found.lines == {}
+
+
+def test_placements_that_depend_on_each_other_are_decided_to_the_end_or_not_at_all() -> None:
+    policy = exact(("r/v", 1), ("Balance", 1))
+    state = _hub(p={"numberOfClusters": 1, "prioritizerPolicy": policy})
+    long = Grid(start=GRID.start, step=60, count=1000)
+    looks = iter([False, False, False, True])
+    found = run(
+        state.placements.values(),
+        state=state,
+        tracks={"r": {"a": _track([20] * 41)}},
+        grid=long,
+        stop=lambda: next(looks),
+    )
+    assert found.lines == {}
+    assert list(looks) == []
