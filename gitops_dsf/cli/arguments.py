@@ -1,7 +1,10 @@
 """The arguments that several verbs share."""
 
 import argparse
+import sys
 from pathlib import Path
+
+from gitops_dsf.errors import UsageError
 
 
 def add_fleet_directory(parser: argparse.ArgumentParser) -> None:
@@ -19,7 +22,7 @@ def add_fleet_directory(parser: argparse.ArgumentParser) -> None:
 def add_hub_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds --context, --kubeconfig, --hub-namespace and --argocd-namespace."""
     hub = parser.add_argument_group("which hub")
-    hub.add_argument("--context", metavar="HUB", required=True, help="context of the kubeconfig")
+    hub.add_argument("--context", metavar="HUB", help="context of the kubeconfig; the current one by default")
     hub.add_argument(
         "--kubeconfig", metavar="FILE", type=Path, help="in place of $KUBECONFIG or ~/.kube/config"
     )
@@ -35,3 +38,19 @@ def add_hub_arguments(parser: argparse.ArgumentParser) -> None:
         default="argocd",
         help="where ApplicationSets and Placements are (argocd)",
     )
+
+
+def chosen_context(args: argparse.Namespace) -> str:
+    """The context of the kubeconfig that --context names, or else the current one, which is then printed on
+    standard error. Raises UsageError without both, and HubError.
+    """
+    from gitops_dsf.hubreader.hub import current_context
+
+    if args.context:
+        return str(args.context)
+    found = current_context(args.kubeconfig)
+    if found is None:
+        msg = "there is no current context: name the hub with --context, or run kubectl config use-context"
+        raise UsageError(msg)
+    print(f"hub: {found} (the current context)", file=sys.stderr)
+    return found

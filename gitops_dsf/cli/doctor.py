@@ -5,7 +5,7 @@ import sys
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from gitops_dsf.cli.arguments import add_hub_arguments
+from gitops_dsf.cli.arguments import add_hub_arguments, chosen_context
 from gitops_dsf.cli.colour import wants_colour
 from gitops_dsf.cli.garbage import kept
 from gitops_dsf.cli.jsontext import json_text
@@ -67,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
     from gitops_dsf.views.doctor import State, examine
 
     facts = read_facts(
-        context=args.context,
+        context=chosen_context(args),
         kubeconfig=args.kubeconfig,
         hub_namespace=args.hub_namespace,
         argocd_namespace=args.argocd_namespace,

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gitops_dsf.cli.arguments import add_fleet_directory
+from gitops_dsf.cli.arguments import add_fleet_directory, chosen_context
 from gitops_dsf.errors import RepositoryError, UsageError
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ examples:
   kubectl get managedclusters,dynamicscorers,dynamicscoringconfigs -A -o yaml > hub.yaml
   gitops-dsf import --from hub.yaml fleet --dry-run
   gitops-dsf import --context hub --label 'compliance.example.com/*' --claim 'kubeversion.*'
+  gitops-dsf import                                the hub of the current context
   gitops-dsf import --context hub --resources      for applications that rank by allocatable resources"""
 
 
@@ -44,19 +45,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = DESCRIPTION
     parser.epilog = EXAMPLES
     add_fleet_directory(parser)
-    source = parser.add_mutually_exclusive_group(required=True)
+    source = parser.add_mutually_exclusive_group()
     source.add_argument(
         "--from",
         dest="file",
         metavar="FILE",
         help="what `kubectl get -o yaml` (or json) printed; - is standard input",
     )
-    source.add_argument("--context", metavar="NAME", help="read a hub through this context of the kubeconfig")
+    source.add_argument(
+        "--context",
+        metavar="NAME",
+        help="read a hub through this context of the kubeconfig; the current one by default",
+    )
     parser.add_argument(
         "--kubeconfig",
         metavar="FILE",
         type=Path,
-        help="with --context: use this kubeconfig",
+        help="in place of $KUBECONFIG or ~/.kube/config",
     )
     parser.add_argument(
         "--label",
@@ -97,8 +102,8 @@ def run(args: argparse.Namespace) -> int:
             " init"
         )
         raise UsageError(msg)
-    if args.kubeconfig and not args.context:
-        msg = "--kubeconfig goes with --context"
+    if args.kubeconfig and args.file:
+        msg = "--kubeconfig is for reading a hub, and --from reads a file: leave one out"
         raise UsageError(msg)
     selection = Selection(labels=tuple(args.label), claims=tuple(args.claim), resources=args.resources)
     found = take(args.directory, _objects(args), selection=selection, overwrite=args.overwrite)
@@ -109,10 +114,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _objects(args: argparse.Namespace) -> Iterable[Mapping[str, Any]]:
-    if args.context:
+    if not args.file:
         from gitops_dsf.hubreader.inventory import inventory
 
-        return inventory(context=args.context, kubeconfig=args.kubeconfig)
+        return inventory(context=chosen_context(args), kubeconfig=args.kubeconfig)
     from gitops_dsf.hubreader.documents import documents
 
     name = "standard input" if args.file == "-" else args.file

@@ -5,7 +5,7 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from gitops_dsf.cli.arguments import add_hub_arguments
+from gitops_dsf.cli.arguments import add_hub_arguments, chosen_context
 from gitops_dsf.cli.garbage import kept
 
 if TYPE_CHECKING:
@@ -83,6 +83,7 @@ def run(args: argparse.Namespace) -> int:
     from gitops_dsf.hubreader.reader import Reader
     from gitops_dsf.views.status import Filter
 
+    args.context = chosen_context(args)
     only = Filter(scorer=args.scorer, placement=args.placement, cluster=args.cluster)
     if args.watch:
         _watch(args, only)

@@ -24,11 +24,12 @@ try:
     from dsf_runtime.blocking import Page as RawPage
     from dsf_runtime.calls import FailureKind
     from dsf_runtime.kubeconfig import Kubeconfig
+    from dsf_runtime.kubeconfig import current_context as _current_context
 except ImportError as error:
     msg = f"{error.name} is not installed; asking a hub needs: pip install 'gitops-dsf[live]'"
     raise HubError(msg) from error
 
-__all__ = ["JSON", "ApiError", "Hub", "More", "Page", "observe"]
+__all__ = ["JSON", "ApiError", "Hub", "More", "Page", "current_context", "observe"]
 
 T = TypeVar("T")
 GROUP = "cluster.open-cluster-management.io"
@@ -46,6 +47,16 @@ _HINTS = {
     404: "; this cluster is not an OCM hub",
     410: "; the list changed while it was read: try again",
 }
+
+
+def current_context(kubeconfig: Path | None = None) -> str | None:
+    """The current context of the kubeconfig; None if there is none. Raises HubError when it cannot be
+    read.
+    """
+    try:
+        return _current_context(kubeconfig)
+    except AccessError as error:
+        raise HubError(str(error)) from error
 
 
 class More(msgspec.Struct, frozen=True, rename={"token": "continue", "remaining": "remainingItemCount"}):

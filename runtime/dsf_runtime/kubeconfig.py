@@ -217,6 +217,27 @@ class _Reading:
         return self._seen[path]
 
 
+def current_context(path: Path | None = None) -> str | None:
+    """The name of the current context; None if there is none. Without a path it reads the files that kubectl
+    would use, of which the first that names one counts. Raises AccessError.
+    """
+    named = [part for part in os.environ.get("KUBECONFIG", "").split(os.pathsep) if part]
+    files = [path] if path is not None else [Path(part).expanduser() for part in named or ["~/.kube/config"]]
+    for file in files:
+        if path is None and not file.is_file():
+            continue
+        try:
+            config = yaml.safe_load(file.read_bytes())
+        except (OSError, yaml.YAMLError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "it is not YAML"
+            msg = f"kubeconfig {file} cannot be read: {reason}"
+            raise AccessError(msg) from error
+        found = config.get("current-context") if isinstance(config, dict) else None
+        if isinstance(found, str) and found:
+            return found
+    return None
+
+
 def _named(items: list[dict[str, Any]], name: str | None) -> dict[str, Any] | None:
     """The item with this name. None if there is none, or more than one."""
     found = [item for item in items if item["name"] == name]

@@ -126,6 +126,7 @@ def test_the_lock_installs_the_generator_without_the_agent(tmp_path: Path) -> No
                 if origin.is_dir():
                     shutil.copytree(origin, target, ignore=shutil.ignore_patterns("__pycache__"))
                 else:
+                    target.parent.mkdir(parents=True, exist_ok=True)
                     shutil.copy(origin, target)
     (sync,) = (line.removeprefix("RUN ") for line in lines if line.startswith("RUN uv sync"))
     environment = os.environ | {

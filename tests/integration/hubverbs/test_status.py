@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from gitops_dsf.cli.main import main
 from tests.integration.hubverbs.conftest import Run, Serve
 from tests.support.apiserver import ApiServer
 from tests.support.hubobjects import (
@@ -430,12 +431,26 @@ def test_help_has_examples_and_imports_nothing_heavy(verb: str) -> None:
     assert result.stdout.splitlines()[-1] == "False"
 
 
-def test_a_hub_must_be_named() -> None:
-    ran = subprocess.run(
-        [sys.executable, "-m", "gitops_dsf", "status"], capture_output=True, text=True, check=False
-    )
-    assert ran.returncode == 2
-    assert "--context" in ran.stderr
+@pytest.mark.parametrize("verb", ["status", "doctor", "import"])
+def test_without_a_context_the_current_one_is_asked(
+    verb: str,
+    serve: Serve,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    kubeconfig = serve().kubeconfig(tmp_path / "kubeconfig")
+    (tmp_path / "gitops-dsf.yaml").write_text("", encoding="utf-8")
+    monkeypatch.setenv("KUBECONFIG", str(kubeconfig))
+    monkeypatch.chdir(tmp_path)
+    assert main([verb]) == 2
+    assert "there is no current context: name the hub with --context" in capsys.readouterr().err
+    with kubeconfig.open("a", encoding="utf-8") as file:
+        file.write("\ncurrent-context: hub\n")
+    assert main([verb]) in {0, 1}
+    assert capsys.readouterr().err.startswith("hub: hub (the current context)\n")
+    assert main([verb, "--context", "hub"]) in {0, 1}
+    assert "the current context" not in capsys.readouterr().err
 
 
 def test_scores_of_a_moved_application_are_told(serve: Serve, run: Run) -> None:

@@ -85,8 +85,13 @@ def test_a_dry_run_writes_nothing(fleet: Path) -> None:
             1,
             "ManagedCluster: spec must be an object",
         ),
-        ([], "", 2, "one of the arguments --from --context is required"),
-        (["--from", "-", "--kubeconfig", "x"], "", 2, "--kubeconfig goes with --context"),
+        ([], "", 2, "there is no current context: name the hub with --context"),
+        (
+            ["--from", "-", "--kubeconfig", "x"],
+            "",
+            2,
+            "--kubeconfig is for reading a hub, and --from reads a file",
+        ),
         (["--from", "-", "elsewhere"], "", 2, "elsewhere holds no gitops-dsf.yaml"),
     ],
 )
