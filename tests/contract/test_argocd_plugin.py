@@ -123,6 +123,7 @@ def test_the_lock_installs_the_generator_without_the_agent(tmp_path: Path) -> No
         if line.startswith("COPY ") and "--from" not in line and "argocd/" not in line:
             for source in line.split()[1:-1]:
                 origin, target = ROOT / source, context / source
+                target.parent.mkdir(parents=True, exist_ok=True)
                 if origin.is_dir():
                     shutil.copytree(origin, target, ignore=shutil.ignore_patterns("__pycache__"))
                 else:
