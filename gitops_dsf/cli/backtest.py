@@ -13,6 +13,7 @@ from dsf_wire.rawscores import CLUSTER_LABEL, METRIC, SCORE_NAME_LABEL
 from gitops_dsf.cli.arguments import add_fleet_directory
 from gitops_dsf.cli.garbage import kept
 from gitops_dsf.cli.hubdata import add_source_arguments, placement_key, read_fleet, read_hub_data
+from gitops_dsf.cli.journaldata import BRANCH, read_journal
 from gitops_dsf.cli.jsontext import json_text
 from gitops_dsf.cli.timespan import add_span_arguments, span
 from gitops_dsf.errors import GitopsDsfError, UsageError
@@ -38,6 +39,7 @@ examples:
   gitops-dsf backtest --prometheus URL --advise --fix                      ... and write it into the YAML
   gitops-dsf backtest --prometheus URL --shadow cpu-next --days 7          what its promotion would have changed
   gitops-dsf backtest --history scores.json --format html > backtest.html  from an answer of /api/v1/query_range
+  gitops-dsf backtest --journal-branch gitops-dsf-journal                  at the moments of recorded moves, without a store
 
 exit codes: 0 fine; 1 when the repository has errors or the history cannot be read
 """  # noqa: E501
@@ -63,6 +65,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="PATH",
         type=Path,
         help="file or folder with saved answers of /api/v1/query_range",
+    )
+    history.add_argument(
+        "--journal",
+        metavar="PATH",
+        type=Path,
+        help="file or folder of the reconciler's journal: decides anew at the moments of its moves alone",
+    )
+    history.add_argument(
+        "--journal-branch", metavar="BRANCH", help=f"the same, from a branch of this clone: {BRANCH}"
     )
     parser.add_argument(
         "--token-file", metavar="FILE", type=Path, help="with --prometheus: a bearer token, without quotes"
@@ -126,9 +137,14 @@ def run(args: argparse.Namespace) -> int:
         msg = "the advice is for the repository after the promotion: promote the shadow first, then --fix"
         raise UsageError(msg)
     limit = TimeLimit.of(args.time_limit)
+
+    if _is_recorded(args):
+        _check_recorded(args)
     head = read_fleet(args.directory)
     if head is None:
         return 1
+    if _is_recorded(args):
+        return _recorded(args, head)
     _require_numpy()
     from gitops_dsf.cli.progress import Progress
     from gitops_dsf.views.backtest.build import HistoryError
@@ -172,6 +188,50 @@ class TimeLimit:
     def is_over(self) -> bool:
         """Whether nothing more is to be decided."""
         return time.monotonic() >= self.decide_until
+
+
+def _is_recorded(args: argparse.Namespace) -> bool:
+    return args.journal is not None or args.journal_branch is not None
+
+
+def _check_recorded(args: argparse.Namespace) -> None:
+    """Raises UsageError for what the journal cannot answer."""
+    wrong = [
+        name
+        for name, given in (
+            ("--advise", args.advise),
+            ("--base", args.base is not None),
+            ("--shadow", args.shadow is not None),
+            (f"--format {args.format}", args.format not in {"text", "json"}),
+        )
+        if given
+    ]
+    if wrong:
+        msg = (
+            f"{wrong[0]} needs the whole history of the scores, and a journal has the scores of moves alone:"
+            " write --prometheus or --history"
+        )
+        raise UsageError(msg)
+
+
+def _recorded(args: argparse.Namespace, head: "FleetVersion") -> int:
+    """Compares what happened with what this repository would have decided at the same moments."""
+    from gitops_dsf.cli.recorded_text import recorded_data, recorded_text
+    from gitops_dsf.views.backtest.recorded import recorded
+
+    start, end = span(args)
+    found = list(
+        recorded(
+            head,
+            read_journal(args).records,
+            start=start,
+            end=end,
+            window=args.window,
+            only=[placement_key(head, name) for name in args.placement] or None,
+        )
+    )
+    sys.stdout.write(json_text(recorded_data(found)) if args.format == "json" else recorded_text(found))
+    return 0
 
 
 def _require_numpy() -> None:

@@ -2,25 +2,31 @@
 and with which stickiness they would not have.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import gcd
 from typing import Final
 
-from gitops_dsf.hub.flapping import WINDOW_SECONDS, Change, Leads, Return, cause_of, episodes, returns
+from gitops_dsf.hub.flapping import WINDOW_SECONDS, Leads, Return, cause_of, episodes, returns
 from gitops_dsf.journal.record import Record
-from gitops_dsf.journal.timeline import Values, changes, times, values_at
+from gitops_dsf.journal.replay import (
+    STEADY,
+    Moment,
+    Weights,
+    moments,
+    replayed,
+    scores_of,
+    undecidable,
+    weights_of,
+)
+from gitops_dsf.journal.timeline import Values, changes, values_at
 from gitops_dsf.resolve.stickiness import STEADY_POINTS, expressible
-from gitops_dsf.simulator.prioritizers import MAX_SCORE, PrioritizerResult
-from gitops_dsf.simulator.ranking import rank
-from gitops_dsf.simulator.weights import Prioritizer
 
 SPAN_SECONDS: Final = 86_400.0
 """Returns of so long are counted."""
 LEAST: Final = 2
 """So many returns are flapping. A single one can be an outage that ended."""
-_STEADY: Final = "Steady"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +61,7 @@ def flapping_of(
         return None
     moved = [record for record in records if record.left or record.joined]
     known = dict(zip(changes(records), _after(records), strict=True))
-    weights = _weights(moved)
+    weights = weights_of(moved)
 
     def leads(each: Return) -> tuple[Leads, Leads]:
         left, joined = (_leads(each, known[change], weights) for change in (each.left, each.joined))
@@ -68,13 +74,7 @@ def flapping_of(
         clusters=tuple(sorted({name for each in found for name in (each.cluster, each.rival) if name})),
         cause=cause_of(found, leads),
         stickiness=_preventing(
-            [
-                (at, record, values)
-                for at, record, values in zip(times(records), records, values_at(records), strict=True)
-                if at >= first and (record.left or record.joined)
-            ],
-            weights,
-            window=window,
+            [each for each in moments(records) if each.at >= first], weights, window=window
         ),
     )
 
@@ -88,89 +88,30 @@ def _after(records: Sequence[Record]) -> list[Values]:
     ]
 
 
-def _weights(records: Sequence[Record]) -> Mapping[str, int]:
-    """The weights of the prioritizers, by name, as the last record that tells has them."""
-    for record in reversed(records):
-        for cluster in record.clusters:
-            if cluster.terms:
-                return {term.name: term.weight for term in cluster.terms}
-    return {}
-
-
-def _leads(each: Return, values: Values, weights: Mapping[str, int]) -> Leads:
+def _leads(each: Return, values: Values, weights: Weights) -> Leads:
     found: dict[str, float] = {}
-    for name, weight in _scores(weights).items():
+    for name, weight in scores_of(weights).items():
         lead = values.get((name, each.cluster), 0) - values.get((name, each.rival or ""), 0)
         resource = name.split("/")[1]
         found[resource] = found.get(resource, 0.0) + weight * lead
     return found
 
 
-def _scores(weights: Mapping[str, int]) -> Mapping[str, int]:
-    return {name: weight for name, weight in weights.items() if name.startswith("AddOn/")}
-
-
-def _preventing(
-    moments: Sequence[tuple[float, Record, Values]], weights: Mapping[str, int], *, window: float
-) -> int | None:
+def _preventing(moments: Sequence[Moment], weights: Weights, *, window: float) -> int | None:
     """Tries stickiness values in order, on the scores that the records tell."""
-    scores = _scores(weights)
+    scores = scores_of(weights)
     total = sum(abs(weight) for weight in scores.values())
-    if not total or weights.keys() - scores.keys() - {_STEADY} or moments[0][1].from_ is None:
-        return None
-    written = weights.get(_STEADY, 0)
-    if not _is_told(moments, _replay(moments, scores, steady=written)):
+    if not total or undecidable(moments, weights):
         return None
     divisor = gcd(*scores.values())
     plain = {name: weight // divisor for name, weight in scores.items()}
     for points, found in expressible(list(plain.values())).items():
-        if points <= Fraction(STEADY_POINTS * written, total):
+        if points <= Fraction(STEADY_POINTS * weights.get(STEADY, 0), total):
             continue
-        factored = {name: weight * found.factor for name, weight in plain.items()}
-        decided = list(_replay(moments, factored, steady=found.steady))
-        if not any(True for _ in returns(list(_changes(moments, decided)), window=window)):
+        tried = {name: weight * found.factor for name, weight in plain.items()} | {STEADY: found.steady}
+        if not any(True for _ in returns(replayed(moments, tried), window=window)):
             return points
     return None
-
-
-def _is_told(moments: Sequence[tuple[float, Record, Values]], decided: Iterable[tuple[str, ...]]) -> bool:
-    """Whether the records alone lead to the decisions that OCM made. They do not when a filter decided."""
-    return all(record.to == clusters for (_, record, _), clusters in zip(moments, decided, strict=True))
-
-
-def _replay(
-    moments: Sequence[tuple[float, Record, Values]], weights: Mapping[str, int], *, steady: int
-) -> Iterator[tuple[str, ...]]:
-    """The decisions at these moments with these weights, by the simulator's ranking."""
-    held = frozenset(moments[0][1].from_ or ())
-    for _, record, values in moments:
-        names = sorted({cluster for _, cluster in values} | held | {*record.left, *record.joined})
-        results = [
-            PrioritizerResult(_term(name, weight), [values.get((name, cluster)) for cluster in names])
-            for name, weight in weights.items()
-        ]
-        if steady:
-            own = [MAX_SCORE if cluster in held else 0 for cluster in names]
-            results.append(PrioritizerResult(Prioritizer(steady, built_in="Steady"), own))
-        ranking = rank(range(len(names)), results, number_of_clusters=record.count)
-        held = frozenset(names[place] for place in ranking.selected_clusters)
-        yield tuple(sorted(held))
-
-
-def _term(name: str, weight: int) -> Prioritizer:
-    _, resource, score = name.split("/", 2)
-    return Prioritizer(weight, resource=resource, score=score)
-
-
-def _changes(
-    moments: Sequence[tuple[float, Record, Values]], decided: Sequence[tuple[str, ...]]
-) -> Iterator[Change]:
-    before = set(moments[0][1].from_ or ())
-    for (at, _, _), clusters in zip(moments, decided, strict=True):
-        after = set(clusters)
-        if after != before:
-            yield Change(at=at, left=tuple(sorted(before - after)), joined=tuple(sorted(after - before)))
-        before = after
 
 
 def flapping_text(found: Flapping) -> str:

@@ -5,13 +5,17 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 import yaml
 
 from gitops_dsf.cli.scaffold import repo_template
+from gitops_dsf.journal.lines import encode
+from gitops_dsf.journal.record import ClusterReason, Record, ScoreChange, Term, new_record
 from tests.support.commandline import gitops_dsf
 from tests.support.metricstore import Store, Value, answer_of, matrix
 
@@ -432,3 +436,69 @@ def test_no_history_decides_nothing_by_scores(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "idle has gaps on 2 clusters: eu 100 %, us 100 % of the points are missing" in done.stdout
     assert "portal" in done.stdout
+
+
+IDLE = "AddOn/idle/idle"
+
+
+def _journal(folder: Path, *, placement: str = "argocd/portal", others: tuple[str, ...] = ()) -> Path:
+    """Four moves in forty minutes, because `us` is 12 points above and below `eu`. Nothing was sticky."""
+    lines = []
+    for number, (before, after, value) in enumerate(
+        [("eu", "us", 62), ("us", "eu", 38), ("eu", "us", 62), ("us", "eu", 38)], 1
+    ):
+        plain: Record = new_record(
+            placement=placement,
+            number=number,
+            time=datetime.fromtimestamp(START + 600 * number, UTC),
+            kind="Change",
+            before={before},
+            after={after},
+        )
+        scores = [ScoreChange(name=IDLE, cluster="us", after=value)]
+        scores += [ScoreChange(name=IDLE, cluster="eu", after=50)] if number == 1 else []
+        terms = tuple(Term(name=name, weight=1) for name in (IDLE, *others))
+        reasons = (ClusterReason(cluster=after, selected=True, reason="", terms=terms),)
+        lines.append(encode(msgspec.structs.replace(plain, scores=tuple(scores), clusters=reasons)))
+    file = folder / "2026-06.jsonl"
+    file.write_bytes(b"".join(lines))
+    return file
+
+
+@pytest.mark.parametrize(("stickiness", "would"), [(0, (4, 3)), (10, (4, 3)), (20, (0, 0))])
+def test_recorded_moves_are_decided_again(tmp_path: Path, stickiness: int, would: tuple[int, int]) -> None:
+    fleet, journal = _fleet(tmp_path / "fleet", stickiness=stickiness), _journal(tmp_path)
+    ran = gitops_dsf("backtest", fleet, "--journal", journal, *SPAN, "--format", "json")
+    assert ran.returncode == 0, ran.stderr
+    assert json.loads(ran.stdout)["placements"] == [
+        {
+            "placement": "argocd/portal",
+            "happened": {"moves": 4, "returns": 3},
+            "would": {"moves": would[0], "returns": would[1]},
+            "unknown": None,
+        }
+    ]
+
+
+def test_the_journal_says_what_it_cannot_know(tmp_path: Path) -> None:
+    fleet = _fleet(tmp_path / "fleet", stickiness=20)
+    ran = gitops_dsf("backtest", fleet, "--journal", _journal(tmp_path), *SPAN)
+    assert ran.stdout == (
+        "  placement      happened                   with this repository, at the same moments\n"
+        "  argocd/portal  4 moves, 3 back and forth  0 moves\n"
+        "\n"
+        "  between the recorded moves nothing is known: another stickiness or weight may have moved it there,"
+        " too\n"
+        "  published scores are those of the scorers of that time\n"
+    )
+    ran = gitops_dsf("backtest", fleet, "--journal", _journal(tmp_path, others=("Balance",)), *SPAN)
+    assert "not known: it ranks by Balance, which the journal does not have" in ran.stdout
+    ran = gitops_dsf("backtest", fleet, "--journal", _journal(tmp_path, placement="argocd/shop"), *SPAN)
+    assert ran.stdout == "the journal has no move of these Placements in this span\n"
+
+
+@pytest.mark.parametrize("wrong", [["--advise"], ["--base", "main"], ["--format", "html"]])
+def test_what_needs_the_whole_history_is_refused(tmp_path: Path, wrong: list[str]) -> None:
+    ran = gitops_dsf("backtest", tmp_path, "--journal", _journal(tmp_path), *wrong)
+    assert ran.returncode == 2
+    assert f"{' '.join(wrong) if 'format' in wrong[0] else wrong[0]} needs the whole history" in ran.stderr
