@@ -60,6 +60,11 @@ def as_call_faults(*, url: str, seconds: float) -> Iterator[None]:
     place = display(url)
     try:
         yield
+    except httpx.ConnectTimeout as error:
+        # The host, or a DNS server, does not answer at all, or a firewall drops what is sent.
+        raise CallFault(
+            f"{place} cannot be reached (no connection in time)", kind=FailureKind.UNREACHABLE
+        ) from error
     except (httpx.TimeoutException, TimeoutError) as error:
         raise CallFault(
             f"{place} gave no complete answer within {seconds:g} s", kind=FailureKind.TIMEOUT
