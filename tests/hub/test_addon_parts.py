@@ -1,5 +1,5 @@
 """What the add-on installs on some clusters only: a ServiceMonitor where the Prometheus operator is, and what
-happens where it is not.
+happens where it is not; and another image of the agent.
 """
 
 from collections.abc import Iterator
@@ -69,9 +69,9 @@ def installation(
         yield installation
 
 
-def configure(fleet: Fleet, monitor: dict[str, Any] | None) -> None:
+def configure(fleet: Fleet, monitor: dict[str, Any] | None, **agent: Any) -> None:
     changed = settings(fleet)
-    changed["spec"]["agent"] = {} if monitor is None else {"serviceMonitor": monitor}
+    changed["spec"]["agent"] = agent if monitor is None else {"serviceMonitor": monitor, **agent}
     fleet.write("gitops-dsf.yaml", changed)
 
 
@@ -125,6 +125,32 @@ def test_a_service_monitor_comes_where_the_operator_is_and_goes_again(
         timeout=60,
     )
     wait_for(lambda: applied(hub, BARE) == "True", what="all is applied again", timeout=60)
+
+
+def test_a_rollout_reaches_its_clusters_first(installation: Installation) -> None:
+    """OCM changes the Deployment in place. It is never deleted, also not when its template goes."""
+    fleet = installation.fleet
+
+    def deployment(cluster: str) -> Object:
+        return installation.plane.spokes[cluster].admin.get(DEPLOYMENT, ADDON_NAME, namespace=AGENT_NAMESPACE)
+
+    def images() -> list[str]:
+        pods = (deployment(name)["spec"]["template"]["spec"] for name in (OPERATED, BARE))
+        return [pod["containers"][0]["image"] for pod in pods]
+
+    def becomes(first: str, second: str, *, what: str) -> None:
+        installation.sync()
+        wait_for(lambda: images() == [first, second], what=what, timeout=60, seen=images)
+
+    old, new, newer = (f"registry.example.com/gitops-dsf-agent:{version}" for version in (1, 2, 3))
+    before = [deployment(name)["metadata"]["uid"] for name in (OPERATED, BARE)]
+    configure(fleet, None, image=old, rollout=[{**SELECTED, "image": new}])
+    becomes(new, old, what="the selected cluster runs another image")
+    configure(fleet, None, image=old, rollout=[{**SELECTED, "image": newer}])
+    becomes(newer, old, what="a changed entry is rolled out, too")
+    configure(fleet, None, image=newer)
+    becomes(newer, newer, what="the others follow, and the template of the entry is gone")
+    assert [deployment(name)["metadata"]["uid"] for name in (OPERATED, BARE)] == before
 
 
 def applied(hub: Client, cluster: str) -> str:

@@ -29,6 +29,45 @@ def with_comments_of(old: str, new: str) -> str:
     return "".join(kept)
 
 
+def with_comments_from(other: str, text: str) -> str:
+    """Returns a text with every comment line of another text that is missing in it. Each comes above the
+    field that it is above in the other text, with that field's indentation; if the text does not have the
+    field, after the last one. The other text begins with a field.
+    """
+    found = text.splitlines(keepends=True)
+    meaning = _meaning(text)
+    theirs = other.splitlines()
+    place = _above(theirs[0].strip(), found, 0) + 1 if theirs else 0
+    for index, line in enumerate(theirs):
+        comment = line.strip()
+        if not comment.startswith("#") or any(comment == each.strip() for each in found):
+            continue
+        if _meaning("\n".join(theirs[:index] + theirs[index + 1 :])) != _meaning(other):
+            continue  # a line of a block scalar that looks like a comment
+        place = _above(_field(theirs[index + 1 :]), found, place)
+        indent = "" if place == len(found) else found[place][: -len(found[place].lstrip())]
+        tried = [*found[:place], f"{indent}{comment}\n", *found[place:]]
+        if _meaning("".join(tried)) == meaning:
+            found, place = tried, place + 1
+    return "".join(found)
+
+
+def _field(lines: Sequence[str]) -> str:
+    """The first field of these lines, such as `query:`; empty if there is none."""
+    content = (line.strip() for line in lines if line.strip() and not line.lstrip().startswith("#"))
+    field, colon, _ = next(content, "").partition(":")
+    return f"{field}{colon}" if colon else ""
+
+
+def _above(field: str, lines: Sequence[str], start: int) -> int:
+    """The first line from `start` on that has the field; the end without a field, and `start` if it is
+    absent.
+    """
+    if not field:
+        return len(lines)
+    return next((at for at in range(start, len(lines)) if lines[at].strip().startswith(field)), start)
+
+
 def _lost(before: Sequence[str], after: Sequence[str]) -> Iterator[tuple[int, int]]:
     """For each missing comment, its place in the new text and in the old one, in order."""
     for tag, start, end, into, until in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap
 
-from gitops_dsf.repository.yamledit.comments import with_comments_of
+from gitops_dsf.repository.yamledit.comments import with_comments_from, with_comments_of
 from gitops_dsf.repository.yamledit.documents import Source, split
 
 _INDENTS: Final = ((2, 4, 2), (2, 2, 0), (4, 4, 2), (4, 6, 4), (4, 4, 0))
@@ -48,8 +48,8 @@ class YamlFile:
         return "".join(text.partition("\nspec:")[1:]).removeprefix("\n")
 
     def adopt_comments(self, kind: str, name: str, text: str) -> None:
-        """Gives the edited document of an object the comment lines of another text. They stay where they are
-        in relation to the lines that both have.
+        """Gives the edited document of an object the comment lines of another text, each above the field that
+        it is above there.
         """
         found = self._find(kind, name)
         if found is not None:
@@ -111,7 +111,7 @@ class _Document:
         ):
             new = with_comments_of(body.replace("\r\n", "\n"), new)
             for text in self.adopted:
-                new = with_comments_of(text, new)
+                new = with_comments_from(text, new)
             body = new.replace("\n", self._newline)
         return f"{source.marker}{body}{source.end}"
 

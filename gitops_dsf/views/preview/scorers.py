@@ -60,9 +60,16 @@ class ScorerChange:
     shadow: str = ""
     """The shadow whose scores it has after the change; empty if there is none."""
 
+    decides: bool = True
+    """Whether Placements may read its scores, before or after the change. They may not if it is a shadow."""
+
     @property
     def rescored(self) -> tuple[str, ...]:
-        """Clusters whose scores may differ after the change, sorted."""
+        """Clusters whose scores may differ after the change, sorted. Scores that decide nothing do not
+        count.
+        """
+        if not self.decides:
+            return ()
         return tuple(sorted({*self.gained, *self.lost, *self.altered}))
 
     @property
@@ -232,6 +239,7 @@ def _changes(name: str, base: FleetVersion | None, head: FleetVersion) -> Iterat
             item for item in sorted(credentials_of(after)) if item not in set(credentials_of(before))
         ),
         shadow=shadow.name if shadow is not None else "",
+        decides=any(item is not None and item.shadow_of is None for item in (before, after)),
     )
 
 

@@ -101,6 +101,17 @@ def test_a_preview_says_how_a_shadow_agrees(fleet: GitFleet, hub: Path, run: Run
     assert "\n  - guestbook: eu-1 → us-1\n" in comment
 
 
+def test_a_new_shadow_scores_no_cluster_anew(fleet: GitFleet, hub: Path, run: Run) -> None:
+    """Its scores decide nothing, so there is no warning about a large part of the fleet."""
+    fleet.write("scorers/next.yaml", shadow())
+    found = run.json("diff", fleet.path, "--base", "main", "--scores", hub)["comparison"]
+    assert [(item["name"], item["change"]) for item in found["scorers"]] == [("next", "added")]
+    assert found["warnings"] == []
+    fleet.write("scorers/next.yaml", scorer("next", query=NEW_QUERY))
+    found = run.json("diff", fleet.path, "--base", "main", "--scores", hub)["comparison"]
+    assert [text for text in found["warnings"] if "are re-scored" in text]
+
+
 def test_a_promotion_has_the_scores_of_the_shadow(fleet: GitFleet, tmp_path: Path, run: Run) -> None:
     """The preview of its pull request shows the moves that were predicted, and nothing is unknown."""
     hub = save(with_shadow({"eu-1": 30, "eu-2": 40, "us-1": 80}), tmp_path / "hub")

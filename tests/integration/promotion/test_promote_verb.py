@@ -306,3 +306,45 @@ def test_an_edit_that_would_not_be_the_definition_is_refused(
     assert main(["promote", "cpu-next", str(fleet)]) == 1
     assert capsys.readouterr().err
     assert contents(fleet) == before
+
+
+def test_comments_come_with_their_fields_in_another_style(tmp_path: Path) -> None:
+    """The two documents differ in indentation and in flow style. A `#` in a query is no comment."""
+    shadow = """\
+---
+apiVersion: dynamic-scoring.open-cluster-management.io/v1alpha1
+kind: DynamicScorer
+metadata: {name: next}
+spec:
+    description: d
+    shadowOf: cpu
+    source:
+        # the central one
+        host: http://prometheus.monitoring.svc:9090
+        params:
+            query: |
+                # recorded
+                sum(requests)
+    # without an API
+    scoring:
+        type: Query
+        params:
+            name: next-score
+            interval: 120
+    scoreRange: {min: 0, max: 1}
+    # no more than this
+"""
+    fleet = repository(
+        tmp_path,
+        scorers__cpu=LIVE.replace(
+            "params:\n      name: cpu-idle\n      interval: 60  # seconds", "params: {name: x}"
+        ).replace("params: {name: x}", "params: {name: cpu-idle, interval: 60}"),
+        scorers__next=shadow,
+    )
+    assert main(["promote", "next", str(fleet)]) == 0
+    text = (fleet / "scorers/cpu.yaml").read_text()
+    assert "    # the central one\n    host: http://prometheus" in text
+    assert "  # without an API\n  scoring:\n" in text
+    assert text.endswith("# no more than this\n")
+    assert text.count("# recorded") == 1
+    assert live(fleet).query == "# recorded\nsum(requests)\n"
