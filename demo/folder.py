@@ -107,6 +107,16 @@ class Folder:
         return self.root / "history.json"
 
     @property
+    def raw_scores(self) -> Path:
+        """The raw scores over time, as a metric store answers them."""
+        return self.root / "scores.json"
+
+    @property
+    def backtest(self) -> Path:
+        """The HTML page of the backtest."""
+        return self.root / "backtest.html"
+
+    @property
     def processes(self) -> Path:
         """The running programs, as lines of pid and name."""
         return self.root / "processes"

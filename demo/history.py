@@ -110,6 +110,8 @@ class History:
     steps: list[Step] = field(default_factory=list)
     preview: str = ""
     """The output of `gitops-dsf diff` for the pull request."""
+    backtest: str = ""
+    """The output of `gitops-dsf backtest` over the time of the demo."""
 
     @property
     def start(self) -> float:

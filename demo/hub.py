@@ -88,11 +88,13 @@ class Hub:
         )
         return verdict
 
-    def publish(self) -> None:
-        """Writes the snapshot, in the format of the state branch."""
+    def publish(self) -> Mapping[str, Mapping[str, float]]:
+        """Writes the snapshot, in the format of the state branch. Returns the raw scores by cluster, then by
+        score name.
+        """
         published = self._published()
         if published is None:
-            return
+            return {}
         raw = {cluster: self._raw(authority) for cluster, authority in self.agents.items()}
         scores = {
             resource: {
@@ -110,6 +112,7 @@ class Hub:
             (fresh / path).write_bytes(content)
         shutil.rmtree(self._state, ignore_errors=True)
         fresh.rename(self._state)
+        return raw
 
     def _published(self) -> Snapshot | None:
         """None until an agent has published something."""

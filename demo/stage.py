@@ -23,6 +23,7 @@ from demo.loopback import HOST
 from demo.metricsource import metric_source
 from demo.pace import Pace
 from demo.programs import Programs
+from demo.recording import Recording
 from demo.signals import Stop
 from gitops_dsf.simulator import Verdict
 
@@ -60,6 +61,7 @@ class Stage:
         self.history = history
         self.loads = loads
         self.fleet = FleetRepository(folder.fleet, stop=stop)
+        self.recording = Recording()
         self.hub = Hub(scores=folder.scores, state=folder.hub)
         self.programs = stack.enter_context(Programs(logs=folder.logs, register=folder.processes, stop=stop))
         self._stack = stack
@@ -162,8 +164,9 @@ class Stage:
         """
         self.programs.check()
         verdict = self.hub.decide()
-        self.hub.publish()
+        raw = self.hub.publish()
         now = time.time()
+        self.recording.add(now, raw)
         observation = observation_of(
             verdict, now=now, load={name: load.at(now) for name, load in self.loads.items()}
         )

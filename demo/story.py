@@ -1,8 +1,10 @@
 """The steps of the demo. Its text says only what was observed."""
 
+import json
 import os
 import sys
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
@@ -12,7 +14,7 @@ from demo.narrator import Narrator
 from demo.prometheus import PrometheusBinary
 from demo.stage import EXAMPLES, PROMETHEUS, QUERY_SCORER, SCORERS, Stage
 
-STEPS: Final = 10
+STEPS: Final = 11
 APPLICATION: Final = "guestbook"
 PEAK_PERCENT: Final = 96.0
 EASED_PERCENT: Final = 55.0
@@ -55,6 +57,7 @@ class Story:
         self._delivery()
         self._peak()
         self._ease()
+        self._backtest()
 
     def _repository(self) -> None:
         self._tell.step("A fleet repository in git")
@@ -236,6 +239,26 @@ class Story:
             )
         else:
             self._tell.say(f"{left} is {-lead:.1f} points behind {here} still, so {APPLICATION} stays.")
+
+    def _backtest(self) -> None:
+        span = self._stage.recording.span
+        if span is None:
+            return
+        self._tell.step("A backtest of what just happened")
+        self._stage.folder.raw_scores.write_text(json.dumps(self._stage.recording.answer()), "utf-8")
+        self._tell.say(
+            "Agents export raw scores as the metric dynamic_score. A Prometheus keeps it for weeks; the demo"
+            " kept it in scores.json. `backtest` decides that time again with what git says now, and with"
+            " what it said before the pull request:"
+        )
+        start, end = (datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ") for at in span)
+        words = ("backtest", "--history", "../scores.json", "--from", start, "--to", end, "--base", "main~1")
+        found = self._fleet.product(*words)
+        self._stage.history.backtest = found.output
+        self._tell.command(found)
+        page = self._fleet.product(*words, "--format", "html")
+        self._stage.folder.backtest.write_text(page.output, "utf-8")
+        self._tell.say("`--format html` writes the page backtest.html, with the scores over time.")
 
     def _turn(self, cluster: str, *, to: float, seconds: float) -> None:
         now = time.time()

@@ -40,6 +40,7 @@ def page(history: History, tries: Sequence[str]) -> str:
         "</header><main>",
         f'<div class="top">{_decision(history, figures)}{_moves(figures, moved)}{_inputs(figures)}</div>',
         _preview(history),
+        _backtest(history),
         _numbers(history, figures),
         section(
             "Step by step",
@@ -113,6 +114,20 @@ def _preview(history: History) -> str:
         "What the pull request said before the merge",
         note,
         f'<pre tabindex="0">{escape(history.preview.rstrip())}</pre>',
+    )
+
+
+def _backtest(history: History) -> str:
+    if not history.backtest:
+        return ""
+    note = (
+        "The same raw scores, decided again: with what git said before the pull request, and with what it"
+        " says now. The page is <code>backtest.html</code>."
+    )
+    return section(
+        "What a backtest says about it",
+        note,
+        f'<pre tabindex="0">{escape(history.backtest.rstrip())}</pre>',
     )
 
 

@@ -143,6 +143,22 @@ def test_the_preview_foretold_the_move(told: Told) -> None:
     assert "argocd/guestbook: eu-west-1 -&gt; eu-north-1" in told.report
 
 
+def test_a_backtest_decides_the_demo_again(told: Told) -> None:
+    """The load moved the application with the pull request; without it, the prices hardly differ."""
+    assert "$ gitops-dsf backtest --history ../scores.json" in told.said
+    assert re.search(r"\d\.\d minutes from 20\d\d-\d\d-\d\d \d\d:\d\d:\d\d to ", told.said)
+    [line] = [line for line in told.said.splitlines() if line.split()[:1] == ["guestbook"]]
+    assert re.search(r"guestbook +[0-9]+ moves?( instead of [0-9]+|, as before)", line)
+    assert "What a backtest says about it" in told.report
+    assert (told.out / "backtest.html").read_text().startswith("<!doctype html>")
+    rows = json.loads((told.out / "scores.json").read_text())["data"]["result"]
+    assert {row["metric"]["ds_score_name"] for row in rows} == {
+        "cpu-free",
+        "cpu-headroom-forecast",
+        "vcpu-cost",
+    }
+
+
 def test_the_mistake_was_found_with_its_line(told: Told) -> None:
     assert re.search(
         r"scorers/vcpu-cost\.yaml:\d+:\d+: error DSF\d+: spec\.scoreRange: min 7 must be below max 3",
