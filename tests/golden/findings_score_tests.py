@@ -119,6 +119,15 @@ def _items() -> Iterator[tuple[str, Documents]]:
             },
         )
     yield (
+        "test of a scorer by the name of its AddOnPlacementScore",
+        {
+            "tests": score_test(
+                "scores: [{resource: cpu-score, dimension: cpu_score, cluster: prod-1, value: 1}]",
+                "findings: [{code: DSF016}]",
+            ),
+        },
+    )
+    yield (
         "test of the only item under a wrong name",
         {
             "tests": score_test("", "scores: [{scorer: cpu, dimension: cpu, cluster: prod-1, value: 1}]"),

@@ -65,8 +65,15 @@ def tests_name_what_exists(context: Context) -> Iterator[Diagnostic]:
 
 def scores_name_their_items(context: Context) -> Iterator[Diagnostic]:
     """A score is an item of an AddOnPlacementScore. It need not be named if the scorer has only one."""
+    published = {scorer.resource_name: scorer.name for scorer in context.scorers.values()}
     for item in context.declared.score_tests:
         for path, score in _scores(item):
+            if score.resource in published:
+                name = published[score.resource]
+                message = f"the scorer {name} of this repository publishes {score.resource}"
+                hint = f"write scorer: {name} in place of resource"
+                yield codes.BAD_VALUE.at(item.at(*path, "resource"), message, hint)
+                continue
             scorer = context.scorers.get(score.scorer or "")
             if scorer is None:
                 continue
