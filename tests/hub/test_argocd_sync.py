@@ -14,6 +14,7 @@ import pytest
 import yaml
 
 from dsf_wire.constants import ADDON_NAME, AGENT_NAMESPACE, CONFIGMAP_NAME
+from gitops_dsf.reconciler.journal.facts import live_commit
 from tests.hub.controlplane.api import Client, Object
 from tests.hub.controlplane.applications import (
     APPLICATION,
@@ -278,6 +279,15 @@ def test_two_commits_in_a_row_end_at_the_second(synced: Synced) -> None:
         synced.hub.get(DYNAMIC_SCORER, SCORER, namespace=HUB_NAMESPACE)["spec"]["description"]
         == "second of two"
     )
+
+
+def test_the_live_commit_is_the_newest_one_also_where_it_changes_nothing(synced: Synced) -> None:
+    synced.fleet.write(f"scorers/{SCORER}.yaml", scorer(description="of the live commit"))
+    head = synced.commit("Describe the scorer")
+    synced.settled(head)
+    for name in synced.names:
+        found = synced.hub.get(APPLICATION, name, namespace="argocd")
+        assert live_commit(json.dumps(found).encode()) == head
 
 
 def test_a_changed_query_reaches_the_spokes(synced: Synced, note: Callable[[str], None]) -> None:

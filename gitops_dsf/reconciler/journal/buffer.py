@@ -135,7 +135,7 @@ class JournalBuffer:
             before = heads.get(record.placement)
             if before is None or (
                 before.number == record.number - 1
-                and (record.from_ is None or before.digest == digest(record.from_))
+                and (record.from_ is None or before.digest == digest(frozenset(record.from_)))
             ):
                 heads[record.placement] = head
                 kept.append((record, head))

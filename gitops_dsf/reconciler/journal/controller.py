@@ -36,6 +36,8 @@ RETRY_SECONDS: Final = 5.0
 """Pause after a request that the hub did not answer as it should."""
 COUNT_SECONDS: Final = 600.0
 """Between two counts of moves back and forth, when nothing is recorded."""
+AT_A_TIME: Final = 50
+"""Records that are explained before they are saved. One outage can move a thousand applications."""
 SETS_SECONDS: Final = 10.0
 """How long the first records wait for the list of ApplicationSets."""
 MONTHS: Final = 2
@@ -208,7 +210,9 @@ class JournalController:
         )
         if found.due:
             facts = await read_facts([due.name for due in found.due], api=self._api, view=self._view)
-            await self._add(buffer, found.due, facts)
+            for first in range(0, len(found.due), AT_A_TIME):
+                await self._add(buffer, found.due[first : first + AT_A_TIME], facts)
+                await self._save(buffer)
         await self._save(buffer)
         await self._forget(buffer)
         self._show(buffer)
@@ -230,7 +234,9 @@ class JournalController:
                 uid=each.uid,
                 applications=self._followers(each.name),
             )
-            record, self._values[key] = filled(
+            # In a thread, because thousands of clusters take a while, and leadership must be renewed.
+            record, self._values[key] = await asyncio.to_thread(
+                filled,
                 plain,
                 before=each.before,
                 after=each.clusters,
@@ -239,7 +245,6 @@ class JournalController:
             )
             self._recent[key] = each.clusters
             records.append((record, head_of(record, each.clusters)))
-            await asyncio.sleep(0)
         buffer.stage(records)
         for record, _ in records:
             LOG.info(

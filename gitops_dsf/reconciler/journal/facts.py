@@ -1,5 +1,6 @@
 """What the hub holds when a decision changed, as far as the simulator needs it."""
 
+import asyncio
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -37,16 +38,17 @@ class _Revision(msgspec.Struct, frozen=True):
     revision: str = ""
 
 
+class _Sync(msgspec.Struct, frozen=True):
+    status: str = ""
+    revision: str = ""
+
+
 class _Status(msgspec.Struct, frozen=True):
+    sync: _Sync = _Sync()
     history: tuple[_Revision, ...] | None = None
 
 
-class _Meta(msgspec.Struct, frozen=True):
-    name: str = ""
-
-
 class _Deployed(msgspec.Struct, frozen=True):
-    metadata: _Meta = _Meta()
     status: _Status = _Status()
 
 
@@ -91,16 +93,19 @@ async def read_facts(names: Collection[str], *, api: HubApi, view: HubView) -> F
 
     await api.list(CLUSTER_SETS_PATH, take_set)
     await api.list(BINDINGS_PATH.format(view.argocd_namespace), take_binding)
+    # In a thread, because thousands of clusters take a while, and leadership must be renewed.
+    state = await asyncio.to_thread(
+        HubState.of,
+        clusters=list(view.clusters.items.values()),
+        sets=sets,
+        bindings=bindings,
+        placements=placements.values(),
+        decisions=decisions(view),
+        scores={resource: column for resource, column in scores.items() if column is not None},
+    )
     return Facts(
         placements=placements,
-        state=HubState.of(
-            clusters=view.clusters.items.values(),
-            sets=sets,
-            bindings=bindings,
-            placements=placements.values(),
-            decisions=decisions(view),
-            scores={resource: column for resource, column in scores.items() if column is not None},
-        ),
+        state=state,
         now=now,
         commit=await _commit(api, view.argocd_namespace),
         unknown=frozenset(resource for resource, column in scores.items() if column is None),
@@ -158,20 +163,30 @@ def _scores(view: HubView, resource: str) -> dict[str, Score] | None:
 
 
 async def _commit(api: HubApi, namespace: str) -> str:
-    """The revision of the last successful sync of the rendered Placements."""
-    found: list[_Deployed] = []
-
-    def take(raw: msgspec.Raw) -> None:
-        item = msgspec.json.decode(raw, type=_Deployed)
-        if item.metadata.name == DELIVERY_APPLICATION:
-            found.append(item)
-
+    """The live commit of the rendered Placements."""
+    found: list[str] = []
     path = APPLICATIONS_PATH.format(namespace)
     try:
-        await api.list(path, take, fieldSelector=f"metadata.name={DELIVERY_APPLICATION}")
+        await api.list(
+            path,
+            lambda raw: found.append(live_commit(raw)),
+            fieldSelector=f"metadata.name={DELIVERY_APPLICATION}",
+        )
     except ApiError as error:
         if error.status != HTTPStatus.NOT_FOUND:
             raise
         return ""  # a hub without Argo CD
-    history = (found[0].status.history or ()) if found else ()
+    return found[0] if found else ""
+
+
+def live_commit(raw: bytes | msgspec.Raw) -> str:
+    """The commit that an Application has applied; empty if it has applied none. Raises msgspec.DecodeError.
+
+    A commit that does not change the Application's objects is compared, and not synced, so it is not in the
+    history.
+    """
+    status = msgspec.json.decode(raw, type=_Deployed).status
+    if status.sync.status == "Synced" and status.sync.revision:
+        return status.sync.revision
+    history = status.history or ()
     return history[-1].revision if history else ""

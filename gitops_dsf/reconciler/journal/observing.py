@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from msgspec import Struct
@@ -32,7 +33,7 @@ def head_of(record: Record, clusters: Collection[str]) -> Head:
     """The head after a record whose decision is `clusters`."""
     return Head(
         number=record.number,
-        digest=digest(clusters),
+        digest=digest(frozenset(clusters)),
         uid=record.uid,
         to=tuple(sorted(clusters)) if len(clusters) <= MOST_KEPT else None,
     )
@@ -54,8 +55,9 @@ def heads_of(records: Iterable[Record]) -> dict[str, Head]:
     return found
 
 
-def digest(clusters: Iterable[str]) -> str:
-    """A short name of a decision."""
+@lru_cache(maxsize=4096)
+def digest(clusters: frozenset[str]) -> str:
+    """A short name of a decision. It is asked for every Placement whenever a decision changes."""
     return hashlib.sha256("\n".join(sorted(clusters)).encode()).hexdigest()[:12]
 
 

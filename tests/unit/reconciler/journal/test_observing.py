@@ -43,7 +43,10 @@ def seen(
 
 def head(*clusters: str, number: int = 7, uid: str = "uid-1", named: bool = True) -> Head:
     return Head(
-        number=number, digest=digest(clusters), uid=uid, to=tuple(sorted(clusters)) if named else None
+        number=number,
+        digest=digest(frozenset(clusters)),
+        uid=uid,
+        to=tuple(sorted(clusters)) if named else None,
     )
 
 
