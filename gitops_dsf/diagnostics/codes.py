@@ -139,7 +139,7 @@ SHADOW_LOCK = _warning("DSF161", "lock of a shadow that would rename the live sc
 DEAD_ROLLOUT = _warning("DSF162", "rollout of an agent that no cluster takes part in")
 LOCAL_HOST = _warning("DSF166", "host that is the pod itself")
 STEP_ABOVE_RANGE = _warning("DSF167", "step longer than the range")
-SHORT_INTERVAL = _warning("DSF168", "interval of less than five seconds")
+SHORT_INTERVAL = _notice("DSF168", "interval of less than five seconds")
 
 UNKNOWN_CLUSTER = _error("DSF201", "mask for an unknown cluster")
 UNKNOWN_SCORE = _error("DSF202", "mask for an unknown score")

@@ -64,9 +64,11 @@ def intervals_are_not_too_short(context: Context) -> Iterator[Diagnostic]:
         interval = int(overlay.interval.value)
         if 0 < interval < SHORT_INTERVAL:
             message = f"every cluster asks its metric source every {counted(interval)}"
-            yield codes.SHORT_INTERVAL.at(
-                overlay.interval.position, message, "write the time between two scrapes or more, such as 60"
+            hint = (
+                "fine if its metrics are scraped as often; otherwise write the time between two scrapes or"
+                " more, such as 60"
             )
+            yield codes.SHORT_INTERVAL.at(overlay.interval.position, message, hint)
 
 
 def counted(seconds: int) -> str:

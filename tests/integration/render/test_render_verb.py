@@ -146,7 +146,7 @@ class TestStdout:
         )
         done = render("--stdout", "--part", "platform", cwd=fleet)
         assert done.returncode == 0
-        assert "warning DSF" in done.stderr
+        assert "notice DSF168" in done.stderr
         assert all(item["kind"] for item in yamlfast.load_all(done.stdout))
 
     @pytest.mark.parametrize(
