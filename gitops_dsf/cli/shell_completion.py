@@ -4,10 +4,17 @@ change here.
 
 import argparse
 import os
+import re
+import subprocess
 from collections.abc import Callable, Iterable
+from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
+MOST_FILES: Final = 2_000
+"""How many files of a folder are searched for names."""
+_NAME: Final = re.compile(r"^metadata:.*?(?<![\w/.-])name: *[\"']?([\w.-]+)", re.MULTILINE | re.DOTALL)
 SHELLS: Final = ("bash", "fish", "zsh")
 VARIABLE: Final = "_ARGCOMPLETE"
 """The environment variable that a shell's completion function sets (argcomplete's protocol)."""
@@ -41,10 +48,21 @@ def answer(parser: argparse.ArgumentParser) -> None:
 
 
 def _give_completers(parser: argparse.ArgumentParser) -> None:
-    from argcomplete.completers import DirectoriesCompleter
+    from argcomplete.completers import DirectoriesCompleter, FilesCompleter
 
-    by_metavar: dict[str, Callable[..., Iterable[str]]] = {"DIR": DirectoriesCompleter()}
-    by_destination: dict[str, Callable[..., Iterable[str]]] = {"part": _parts}
+    by_metavar: dict[str, Callable[..., Iterable[str]]] = {
+        "DIR": DirectoriesCompleter(),
+        "DIR|FILE": FilesCompleter(("yaml", "yml")),
+        "REV": _revisions,
+    }
+    by_destination: dict[str, Callable[..., Iterable[str]]] = {
+        "part": _parts,
+        "placement": _named("apps", "ScoredApplication", "ScoredPlacement", "Placement"),
+        "cluster": _named("clusters", "ManagedCluster"),
+        "scorer": _named("scorers", "DynamicScorer"),
+        "shadow": _named("scorers", "DynamicScorer"),
+        "code": _codes,
+    }
     for action in _actions(parser):
         completer = by_destination.get(action.dest) or by_metavar.get(str(action.metavar))
         if completer is not None:
@@ -58,6 +76,51 @@ def _actions(parser: argparse.ArgumentParser) -> Iterable[argparse.Action]:
         if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001 - see above
             for child in action.choices.values():
                 yield from _actions(child)
+
+
+def _named(folder: str, *kinds: str) -> Callable[..., list[str]]:
+    """Completes names of objects in a source folder. Texts are searched and not parsed, because a shell waits
+    for the answer.
+    """
+    kind = re.compile(rf"^kind: *[\"']?(?:{'|'.join(kinds)})\b", re.MULTILINE)
+
+    def complete(prefix: str, parsed_args: argparse.Namespace, **_: object) -> list[str]:
+        root = Path(getattr(parsed_args, "directory", None) or ".") / folder
+        found: set[str] = set()
+        for file in islice(root.rglob("*.y*ml"), MOST_FILES):
+            with suppress(OSError):
+                documents = re.split(r"^---", file.read_text("utf-8", "replace"), flags=re.MULTILINE)
+                names = (_NAME.search(text) for text in documents if kind.search(text))
+                found.update(name[1] for name in names if name is not None)
+        return sorted(name for name in found if name.startswith(prefix))
+
+    return complete
+
+
+def _revisions(prefix: str, parsed_args: argparse.Namespace, **_: object) -> list[str]:
+    """Branches and tags."""
+    root = getattr(parsed_args, "directory", None) or "."
+    command = [
+        "git",
+        "-C",
+        str(root),
+        "for-each-ref",
+        "--format=%(refname:short)",
+        "refs/heads",
+        "refs/tags",
+        "refs/remotes",
+    ]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=5)
+    except (OSError, subprocess.SubprocessError):
+        return []
+    return [name for name in done.stdout.split() if name.startswith(prefix)]
+
+
+def _codes(prefix: str, **_: object) -> list[str]:
+    from gitops_dsf.diagnostics.codes import CODES
+
+    return [code for code in CODES if code.startswith(prefix.upper())]
 
 
 def _parts(prefix: str, parsed_args: argparse.Namespace, **_: object) -> list[str]:

@@ -2,9 +2,9 @@
 
 import argparse
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gitops_dsf.cli.arguments import add_fleet_directory
 from gitops_dsf.cli.garbage import kept
 
 if TYPE_CHECKING:
@@ -18,6 +18,8 @@ EXAMPLES = """\
 examples:
   gitops-dsf validate                          the repository in this folder
   gitops-dsf validate fleet --strict           warnings fail, too
+  gitops-dsf validate scorers/cpu.yaml         only findings about this file of the repository
+  gitops-dsf validate - < scorer.yaml          documents on their own: YAML, kinds and fields
   gitops-dsf validate --format github          annotations in a GitHub workflow
   gitops-dsf validate --format sarif > dsf.sarif   for code scanning
   gitops-dsf validate --format json | jq '.[] | select(.code == "DSF109")'
@@ -29,7 +31,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of validate."""
     parser.description = DESCRIPTION
     parser.epilog = EXAMPLES
-    add_fleet_directory(parser)
+    parser.add_argument(
+        "paths",
+        metavar="DIR|FILE",
+        nargs="*",
+        help="fleet repository (this folder by default), or files of one; - is standard input",
+    )
     parser.add_argument(
         "--format",
         choices=("text", "json", "github", "sarif"),
@@ -44,6 +51,7 @@ def run(args: argparse.Namespace) -> int:
     """Checks the repository. Returns 1 when there are errors, or with --strict warnings.
     Notices never fail.
     """
+    from gitops_dsf.cli.chosenfiles import STANDARD_INPUT, check_files
     from gitops_dsf.cli.colour import wants_colour
     from gitops_dsf.cli.progress import Progress
     from gitops_dsf.cli.report import report, summary, under
@@ -51,19 +59,22 @@ def run(args: argparse.Namespace) -> int:
     from gitops_dsf.errors import UsageError
     from gitops_dsf.pipeline import check
 
-    if not args.directory.is_dir():
-        msg = f"{args.directory} is not a folder; write the folder that holds gitops-dsf.yaml"
+    facts = ""
+    directory = Path(args.paths[0]) if args.paths else Path()
+    if len(args.paths) <= 1 and directory.is_dir():
+        with Progress(stream=sys.stderr) as progress:
+            checked = check(directory, notify=progress.stage)
+        diagnostics = under(directory, checked.diagnostics)
+        facts = "" if checked.resolved is None else _facts(checked.resolved)
+    elif len(args.paths) == 1 and args.paths[0] != STANDARD_INPUT and not directory.exists():
+        msg = f"{directory} is not a folder; write the folder that holds gitops-dsf.yaml, or files of it"
         raise UsageError(msg)
-    with Progress(stream=sys.stderr) as progress:
-        checked = check(args.directory, notify=progress.stage)
-    diagnostics = under(args.directory, checked.diagnostics)
+    else:
+        diagnostics = check_files(args.paths)
     sys.stdout.write(
         report(diagnostics, args.format, colour=args.format == "text" and wants_colour(sys.stdout))
     )
-    lines = [summary(diagnostics)]
-    if checked.resolved is not None:
-        lines.append(_facts(checked.resolved))
-    sys.stderr.write("".join(f"{line}\n" for line in lines))
+    sys.stderr.write("".join(f"{line}\n" for line in (summary(diagnostics), facts) if line))
     return int(has_errors(diagnostics) or (args.strict and has_mistakes(diagnostics)))
 
 

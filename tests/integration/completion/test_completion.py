@@ -52,6 +52,20 @@ def test_folders_for_a_folder_and_parts_for_a_part(offered: Offered, tmp_path: P
     assert offered("gitops-dsf render fleet --stdout --part ") == {"works-00"}
 
 
+def test_names_of_the_repository_and_revisions(offered: Offered, tmp_path: Path) -> None:
+    assert main(["init", str(tmp_path / "fleet")]) == 0
+    subprocess.run(["git", "init", "--quiet", "--initial-branch=trunk", "fleet"], cwd=tmp_path, check=True)
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "--quiet", "--allow-empty"]
+    subprocess.run([*git, "--message", "Begin"], cwd=tmp_path / "fleet", check=True)
+    for link in ("apps", "clusters", "scorers", ".git"):
+        (tmp_path / link).symlink_to(tmp_path / "fleet" / link)
+    assert offered("gitops-dsf explain gue") == {"guestbook"}
+    assert offered("gitops-dsf explain guestbook eu-") == {"eu-north-1", "eu-west-1"}
+    assert offered("gitops-dsf status --scorer cpu") == {"cpu-headroom"}
+    assert offered("gitops-dsf diff --base tr") == {"trunk"}
+    assert offered("gitops-dsf explain-code DSF31") >= {"DSF310", "DSF319"}
+
+
 def test_a_line_that_cannot_be_parsed_offers_nothing_and_says_nothing(offered: Offered) -> None:
     assert offered("gitops-dsf nonsense --") <= {"--help", "--version", "--debug"}
 

@@ -34,6 +34,7 @@ def test_without_a_verb_the_help_teaches_and_the_usage_is_wrong(capsys: pytest.C
         ["bogus"],
         ["validate", "--bogus"],
         ["validate", "a", "b"],
+        ["validate", "-", "b"],
         ["validate", "--format", "xml"],
         ["migrate"],
     ],

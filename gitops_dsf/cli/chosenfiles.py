@@ -1,0 +1,67 @@
+"""What `validate` checks when files are named: those files of their repository, or documents on their own."""
+
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from gitops_dsf.diagnostics import Diagnostic, codes
+from gitops_dsf.errors import RepositoryError, UsageError
+from gitops_dsf.pipeline import check
+from gitops_dsf.repository.load import SETTINGS_FILE, load_text
+from gitops_dsf.repository.model.validate import declare
+
+STANDARD_INPUT = "-"
+
+
+def check_files(names: Sequence[str]) -> list[Diagnostic]:
+    """Findings about files, with the names as they were written.
+
+    The whole repository of a file is checked, because its rules need the other files, and only findings about
+    the named files are returned. Documents on standard input, and files that belong to no repository, are
+    checked on their own: YAML, kinds and fields. Raises UsageError and RepositoryError.
+    """
+    found: list[Diagnostic] = []
+    repositories: dict[Path, dict[str, str]] = {}
+    roots = {name: None if name == STANDARD_INPUT else _root_of(Path(name)) for name in names}
+    for name, root in roots.items():
+        if root is None:
+            found += _alone(name)
+        else:
+            path = Path(name).resolve().relative_to(root).as_posix()
+            repositories.setdefault(root, {})[path] = name
+    for root, wanted in repositories.items():
+        found += [
+            _renamed(item, wanted[item.position.file])
+            for item in check(root).diagnostics
+            if item.position.file in wanted
+        ]
+    return found
+
+
+def _root_of(file: Path) -> Path | None:
+    """The fleet repository of a file; None if it belongs to none. Raises UsageError if there is no such
+    file.
+    """
+    if not file.is_file():
+        msg = f"{file} is not a file; write files of one repository, or one folder"
+        raise UsageError(msg)
+    return next((folder for folder in file.resolve().parents if (folder / SETTINGS_FILE).is_file()), None)
+
+
+def _alone(name: str) -> list[Diagnostic]:
+    try:
+        content = sys.stdin.buffer.read() if name == STANDARD_INPUT else Path(name).read_bytes()
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        msg = f"{name} is not UTF-8 (byte {error.start})"
+        raise RepositoryError(msg) from error
+    except OSError as error:
+        msg = f"{name} cannot be read: {error.strerror or error}"
+        raise RepositoryError(msg) from error
+    findings = declare(load_text(text, file=name)).diagnostics
+    return [item for item in findings if item.code != codes.WRONG_FOLDER.id]
+
+
+def _renamed(item: Diagnostic, name: str) -> Diagnostic:
+    return replace(item, position=replace(item.position, file=name))
