@@ -228,6 +228,19 @@ def test_a_wrong_decision_is_explained_for_both_clusters(fleet: Path) -> None:
     assert failure["explanations"][0]["margin"] == 200
 
 
+def test_a_decision_with_more_clusters_than_expected_is_wrong(fleet: Path) -> None:
+    given = {"scores": [{**CPU, "cluster": EU, "value": 90}]}
+    (failure,) = failures(fleet, given, guestbook())
+    assert (failure["expected"], failure["got"]) == ("no cluster", EU)
+
+
+def test_tests_with_other_clusters_do_not_disturb_each_other(fleet: Path) -> None:
+    write(fleet, {}, guestbook(NORTH), name="inventory")
+    labels = {"cluster.open-cluster-management.io/clusterset": "fleet", "env": "prod"}
+    write(fleet, {"clusters": [{"name": "mine", "labels": labels}]}, guestbook("mine"), name="own")
+    assert gitops_dsf("test", cwd=fleet).returncode == 0
+
+
 def test_the_decision_before_counts(fleet: Path) -> None:
     """Stickiness 20, with two scores of equal weight: 40 points of one of them."""
     given = {
@@ -250,6 +263,9 @@ def test_moves_are_counted_from_the_given_decision(fleet: Path) -> None:
     edit(fleet, "apps/guestbook.yaml", "stickiness: 20", "stickiness: 10")
     assert failures(fleet, given, moves(2)) == []
     assert failures(fleet, given, moves(1, until="10m59s")) == []
+    assert failures(fleet, given, moves(2, until="11m")) == []
+    later = {**guestbook(NORTH, at="15m"), **moves(1, until="5m")}
+    assert failures(fleet, given, later) == []
     (failure,) = failures(fleet, given, moves(0))
     assert (failure["got"], failure["reasons"]) == (
         "2",
