@@ -69,3 +69,16 @@ def oldest(program: str) -> tuple[int, int, int]:
 )
 def test_the_patterns_find_what_documents_write(text: str, tested: int, required: int) -> None:
     assert (len(TESTED.findall(text)), len(REQUIRED.findall(text))) == (tested, required)
+
+
+def test_the_kubelet_has_the_library_versions_of_the_suite() -> None:
+    """Its go.mod is its own. Equal versions are compiled once, and the kubelet fits the API server."""
+
+    def versions(path: str) -> dict[str, str]:
+        text = (ROOT / "tests" / "hub" / path).read_text("utf-8")
+        line = re.compile(r"^(?:require|\t)\s*(\S+/\S+) (v\S+?)(?: // indirect)?$", re.MULTILINE)
+        return dict(line.findall(text))
+
+    shared, own = versions("go.mod"), versions("kubelet/go.mod")
+    assert "k8s.io/kubernetes" in own
+    assert {name: own[name] for name in own if name in shared and shared[name] != own[name]} == {}

@@ -32,6 +32,14 @@ CONTROLLERS = (
     "certificatesigningrequest-signing-controller",
 )
 
+# What turns a Deployment into pods of a real node, and lets pods onto a node that is ready.
+WORKLOAD_CONTROLLERS = (
+    *CONTROLLERS,
+    "deployment-controller",
+    "replicaset-controller",
+    "node-lifecycle-controller",
+)
+
 
 # A flag of many controllers, in Kubernetes and in OCM. Their default of 20 or 50 requests per second protects
 # an API server that many share; here it only makes whoever waits for a controller wait longer.
@@ -112,6 +120,10 @@ class ApiServer:
     @property
     def authority_file(self) -> Path:
         return self.folder / "ca.crt"
+
+    def trust(self) -> ssl.SSLContext:
+        """What a client needs to trust this server."""
+        return ssl.create_default_context(cafile=str(self.authority_file))
 
     @property
     def admin(self) -> Client:
@@ -238,7 +250,8 @@ class ApiServer:
             f"--tls-cert-file={here / 'serving.crt'}",
             f"--tls-private-key-file={here / 'serving.key'}",
             f"--client-ca-file={here / 'ca.crt'}",
-            "--authorization-mode=RBAC",
+            "--authorization-mode=Node,RBAC",
+            "--enable-admission-plugins=NodeRestriction",
             f"--requestheader-client-ca-file={here / 'front-proxy-ca.crt'}",
             "--requestheader-allowed-names=front-proxy-client",
             "--requestheader-extra-headers-prefix=X-Remote-Extra-",

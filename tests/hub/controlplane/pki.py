@@ -16,6 +16,8 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 VALID = dt.timedelta(days=2)
 SKEW = dt.timedelta(minutes=5)
+SERVICE_ADDRESS = "10.0.0.1"
+"""The address of the Service `kubernetes`: the first of the API server's range."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,10 +56,14 @@ class Authority:
         return base64.b64encode(self.pair.certificate).decode("ascii")
 
     def server(self, name: str) -> KeyPair:
-        """A serving certificate for 127.0.0.1, localhost and the names that clients in a cluster use."""
+        """A serving certificate for 127.0.0.1, localhost, the names that clients in a cluster use, and
+        `<name>.example.com`, by which other clusters know it.
+        """
         names: list[x509.GeneralName] = [
             x509.IPAddress(ipaddress.ip_address("127.0.0.1")),
+            x509.IPAddress(ipaddress.ip_address(SERVICE_ADDRESS)),
             x509.DNSName("localhost"),
+            x509.DNSName(f"{name}.example.com"),
             x509.DNSName("kubernetes"),
             x509.DNSName("kubernetes.default.svc"),
         ]

@@ -8,7 +8,7 @@ from typing import Self
 
 from tests.hub.controlplane.api import Object
 from tests.hub.controlplane.binaries import Binaries
-from tests.hub.controlplane.kube import ApiServer, Kubernetes, start_store
+from tests.hub.controlplane.kube import CONTROLLERS, ApiServer, Kubernetes, start_store
 from tests.hub.controlplane.kubeconfig import Identity
 from tests.hub.controlplane.ocm import Controllers, HubManager, WorkAgent
 from tests.hub.controlplane.processes import Process, Processes
@@ -52,6 +52,8 @@ class ControlPlane:
     kubernetes: Kubernetes
     ocm_binaries: Binaries | None
     spoke_names: Sequence[str] = SPOKES
+    kube_controllers: Sequence[str] = CONTROLLERS
+    """Those of Kubernetes, on every API server."""
     hub: ApiServer = field(init=False)
     spokes: dict[str, ApiServer] = field(init=False)
     startup: dict[str, float] = field(default_factory=dict)
@@ -196,7 +198,7 @@ class ControlPlane:
         for server in self._servers:
             server.wait()
         for server in self._servers:
-            server.start_controllers()
+            server.start_controllers(self.kube_controllers)
         self.startup["API servers"] = time.monotonic() - started
         if self.ocm_binaries is not None:
             self._start_ocm(self.ocm_binaries)

@@ -1,0 +1,91 @@
+"""Our images in a registry on loopback, built as `make images` builds them, and the image that holds the
+namespaces of a pod.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.hub.controlplane import registry
+from tests.hub.controlplane.binaries import Binaries
+from tests.hub.controlplane.registry import Registry
+from tools.images import debian, oci
+
+ROOT = Path(__file__).parents[3]
+GIVEN = "GITOPS_DSF_IMAGES"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Images:
+    """Full names of the images in the registry, and the archives of ours by short name."""
+
+    agent: str
+    reconciler: str
+    sandbox: str
+    archives: dict[str, Path]
+
+
+def missing() -> str | None:
+    """Why the images cannot be built or served here, or None."""
+    try:
+        debian.require_debian()
+    except debian.ImageError as error:
+        return str(error)
+    return registry.missing()
+
+
+def build(names: Sequence[str], folder: Path) -> dict[str, Path]:
+    """The archives of these images; those of the folder GITOPS_DSF_IMAGES where it is set, else built into
+    `folder`.
+    """
+    if given := os.environ.get(GIVEN):
+        return _archives(names, Path(given))
+    answer = subprocess.run(
+        [sys.executable, "-m", "tools.images", *names, "--out", str(folder)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if answer.returncode != 0:
+        raise AssertionError(f"make images: {answer.stdout}{answer.stderr}")
+    return _archives(names, folder)
+
+
+def _archives(names: Sequence[str], folder: Path) -> dict[str, Path]:
+    found = {name: sorted(folder.glob(f"gitops-dsf-{name}-*.oci.tar")) for name in names}
+    if absent := [name for name, archives in found.items() if len(archives) != 1]:
+        raise AssertionError(f"{folder} must have one archive of {', '.join(absent)}: run make images")
+    return {name: archives[0] for name, archives in found.items()}
+
+
+def publish(running: Registry, binaries: Binaries, folder: Path) -> Images:
+    """Build and push everything that pods need."""
+    archives = build(("agent", "reconciler"), folder)
+    return Images(
+        agent=running.push(archives["agent"], "gitops-dsf-agent:test"),
+        reconciler=running.push(archives["reconciler"], "gitops-dsf-reconciler:test"),
+        sandbox=running.push(_sandbox(binaries, folder), "pause:test"),
+        archives=archives,
+    )
+
+
+def _sandbox(binaries: Binaries, folder: Path) -> Path:
+    root = folder / "pause"
+    root.mkdir()
+    shutil.copy(binaries.path("pause"), root / "pause")
+    target = folder / "pause.oci.tar"
+    oci.write_archive(
+        target,
+        layers=[oci.layer(root, epoch=0)],
+        config={"Entrypoint": ["/pause"], "User": "65535:65535"},
+        architecture=debian.architecture(),
+        created="1970-01-01T00:00:00Z",
+        epoch=0,
+        reference="test",
+    )
+    return target

@@ -1,0 +1,500 @@
+"""Our images as pods of real nodes: the agent on a spoke, two replicas of the reconciler on the hub.
+
+Nothing is simulated but the registration agent of OCM, which would write the Secret with the agent's hub
+credentials. The bridge of the pods enforces no NetworkPolicies, so nothing here says anything about them.
+"""
+
+import base64
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from dsf_wire.constants import ADDON_NAME, AGENT_NAMESPACE
+from gitops_dsf.render.reconciler.names import NAME
+from tests.hub.controlplane import node as nodes
+from tests.hub.controlplane.api import Client, Object
+from tests.hub.controlplane.argocd import ArgoCD
+from tests.hub.controlplane.binaries import Binaries, obtain
+from tests.hub.controlplane.gitserver import GitServer
+from tests.hub.controlplane.kube import WORKLOAD_CONTROLLERS, Kubernetes
+from tests.hub.controlplane.node import Node, Service
+from tests.hub.controlplane.plane import ControlPlane, addon_identity
+from tests.hub.controlplane.processes import Processes
+from tests.hub.controlplane.registry import Registry
+from tests.hub.controlplane.waiting import hold_for, wait_for
+from tests.hub.scenario import realimages
+from tests.hub.scenario.fleet import (
+    APPLICATION,
+    RESOURCE,
+    SCORER,
+    SCORING,
+    Fleet,
+    scorer,
+    settings,
+    write_fleet,
+)
+from tests.hub.scenario.headroom import HeadroomApi
+from tests.hub.scenario.installation import ADDON, SCORE, Installation
+from tests.hub.scenario.realimages import Images
+from tests.hub.scenario.reconciling import DYNAMIC_SCORER, HUB_NAMESPACE
+from tests.hub.scenario.spokeagent import DEPLOYMENT, wait_for_deployment
+
+pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd", "kubelet"), pytest.mark.timeout(500)]
+
+CLUSTER = "cluster1"
+SECRET = "api-token"
+HUB_NAME = "hub-apiserver.example.com"
+USER = 65532
+PROJECTED_SECONDS = 120
+"""The kubelet looks at a pod's volumes at least every 90 s, and its cache follows changes."""
+
+
+@dataclass(kw_only=True)
+class World:
+    """The control plane with a node on the hub and one on the spoke."""
+
+    plane: ControlPlane
+    installation: Installation
+    images: Images
+    api: HeadroomApi
+    spoke_node: Node
+    hub_node: Node
+
+    @property
+    def hub(self) -> Client:
+        return self.plane.hub.admin
+
+    @property
+    def spoke(self) -> Client:
+        return self.plane.spokes[CLUSTER].admin
+
+    def pods(self, *, on_hub: bool = False) -> list[Object]:
+        """The ready pods of the reconciler or the agent."""
+        client, namespace = (self.hub, HUB_NAMESPACE) if on_hub else (self.spoke, AGENT_NAMESPACE)
+        name = NAME if on_hub else ADDON_NAME
+        found = client.list("v1/Pod", namespace=namespace, labels=f"app.kubernetes.io/name={name}")
+        return [pod for pod in found if "deletionTimestamp" not in pod["metadata"] and ready(pod)]
+
+    def agent(self) -> Object:
+        """The agent's pod, once it is ready."""
+        (pod,) = wait_for(self.pods, what="the agent's pod is ready", timeout=120, seen=self.evidence)
+        return pod
+
+    def score(self) -> int | None:
+        item = self.hub.find(SCORE, RESOURCE, namespace=CLUSTER) or {}
+        values = [one["value"] for one in item.get("status", {}).get("scores", [])]
+        return values[0] if values else None
+
+    def expect(self, fixed: float) -> None:
+        """Have the scoring API answer something else, and wait for the score of it."""
+        self.api.fixed = fixed
+        wanted = int(1 + 99 * fixed)
+        wait_for(
+            lambda: self.score() is not None and abs(int(self.score() or 0) - wanted) <= 1,
+            what=f"the score follows the API to {wanted}",
+            timeout=120,
+            seen=lambda: (self.score(), self.api.refused, self.evidence()),
+        )
+
+    def evidence(self) -> object:
+        """What the kubelets say of the pods."""
+        pods = [
+            *self.spoke.list("v1/Pod", namespace=AGENT_NAMESPACE),
+            *self.hub.list("v1/Pod", namespace=HUB_NAMESPACE),
+        ]
+        events = [
+            *self.spoke.list("v1/Event", namespace=AGENT_NAMESPACE),
+            *self.hub.list("v1/Event", namespace=HUB_NAMESPACE),
+        ]
+        return [pod.get("status") for pod in pods], [event["message"] for event in events][-12:]
+
+    def leader(self) -> str:
+        """The holder of the reconciler's Lease: the name of its pod."""
+        lease = self.hub.find("coordination.k8s.io/v1/Lease", NAME, namespace=HUB_NAMESPACE) or {}
+        return str(lease.get("spec", {}).get("holderIdentity") or "")
+
+
+def ready(pod: Object) -> bool:
+    conditions = {one["type"]: one["status"] for one in pod.get("status", {}).get("conditions", [])}
+    return conditions.get("Ready") == "True"
+
+
+def container(pod: Object) -> Object:
+    (status,) = pod["status"]["containerStatuses"]
+    return status  # type: ignore[no-any-return]
+
+
+def container_id(pod: Object) -> str:
+    return str(container(pod)["containerID"]).removeprefix("containerd://")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def possible() -> None:
+    """Where no node can run, the tests are skipped with the reason. Where CI was asked for a node, they
+    fail.
+    """
+    if reason := nodes.missing() or realimages.missing():
+        if os.environ.get("CI"):
+            pytest.fail(f"FAMILY has kubelet, but {reason}")
+        pytest.skip(reason)
+
+
+@pytest.fixture(scope="module")
+def world(
+    possible: None,
+    kubernetes_binaries: Binaries,
+    ocm_binaries: Binaries | None,
+    git_server: GitServer,
+    tmp_path_factory: pytest.TempPathFactory,
+    note: Callable[[str], None],
+) -> Iterator[World]:
+    """A control plane of its own: nothing else in the suite expects that Deployments get pods."""
+    folder = tmp_path_factory.mktemp("nodes")
+    kubelet = obtain("kubelet")
+    processes = Processes(logs=folder / "logs")
+    kubernetes = Kubernetes(binaries=kubernetes_binaries, processes=processes, folder=folder)
+    plane = ControlPlane(
+        kubernetes=kubernetes,
+        ocm_binaries=ocm_binaries,
+        spoke_names=(CLUSTER,),
+        kube_controllers=WORKLOAD_CONTROLLERS,
+    )
+    with plane, ExitStack() as stack:
+        clock = time.monotonic()
+        registry = stack.enter_context(Registry(processes=processes, folder=folder / "registry"))
+        images = realimages.publish(registry, kubelet, folder)
+        note(f"nodes: images built and pushed: {time.monotonic() - clock:.1f} s")
+        api = stack.enter_context(HeadroomApi(fixed=0.5, token="first"))
+        clock = time.monotonic()
+        fleet = Fleet(repository=git_server.create("kubelet"), name="kubelet")
+        write_fleet(fleet, clusters=[CLUSTER])
+        (fleet.root / f"apps/{APPLICATION}.yaml").unlink()
+        chosen = settings(fleet)
+        chosen["spec"]["agent"] = {"image": images.agent}
+        chosen["spec"]["reconciler"] = {"image": images.reconciler}
+        fleet.write("gitops-dsf.yaml", chosen)
+        fleet.write(f"scorers/{SCORER}.yaml", scorer(secret=SECRET, source={"type": "None"}))
+        fleet.render()
+        # Not removed at the end, because the control plane ends with it.
+        installation = Installation(fleet=fleet, plane=plane, clusters=(CLUSTER,))
+        # The reconciler waits for the kinds of Argo CD. None of its programs is needed here.
+        ArgoCD(binaries=obtain("argocd"), processes=processes, folder=folder, hub=plane.hub).install()
+        installation.label_clusters()
+        installation.apply()
+        wait_for_deployment(plane, CLUSTER)
+        spoke = plane.spokes[CLUSTER]
+        spoke.admin.apply(secret(SECRET, {"token": b"first"}))
+        spoke.admin.apply(secret(f"{ADDON_NAME}-hub-kubeconfig", hub_credentials(plane, folder / "first")))
+        note(f"nodes: add-on delivered: {time.monotonic() - clock:.1f} s")
+        clock = time.monotonic()
+        port = int(registry.authority.rpartition(":")[2])
+        host, _, scoring_port = SCORING.rpartition(":")
+        common = (
+            Service(name="localhost", ports={port: registry.authority}),
+            Service(name=host, ports={int(scoring_port): api.authority}),
+            Service(name=HUB_NAME, ports={443: plane.hub.url.removeprefix("https://")}),
+        )
+        spoke_node, hub_node = (
+            stack.enter_context(
+                Node(
+                    name=f"{server.name}-node",
+                    server=server,
+                    binaries=kubelet,
+                    processes=processes,
+                    folder=folder / f"{server.name}-node",
+                    sandbox_image=images.sandbox,
+                    services=common,
+                    number=number,
+                )
+            )
+            for number, server in ((1, spoke), (2, plane.hub))
+        )
+        note(f"nodes: two nodes are ready: {time.monotonic() - clock:.1f} s")
+        running = World(
+            plane=plane,
+            installation=installation,
+            images=images,
+            api=api,
+            spoke_node=spoke_node,
+            hub_node=hub_node,
+        )
+        clock = time.monotonic()
+        running.agent()
+        note(f"nodes: the agent's pod is ready: {time.monotonic() - clock:.1f} s")
+        processes.check_listeners()
+        yield running
+    left = processes.left_behind()
+    assert not left, f"processes left behind: {left}"
+
+
+def secret(name: str, content: dict[str, bytes]) -> Object:
+    data = {key: base64.b64encode(value).decode("ascii") for key, value in content.items()}
+    metadata = {"name": name, "namespace": AGENT_NAMESPACE}
+    return {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "type": "Opaque", "data": data}
+
+
+def hub_credentials(plane: ControlPlane, folder: Path) -> dict[str, bytes]:
+    """What OCM's registration agent writes: a kubeconfig with the names of the files beside it."""
+    identity = addon_identity(cluster=CLUSTER, addon=ADDON_NAME)
+    pair = plane.hub.authority.client(identity.user, identity.groups)
+    kubeconfig = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [
+            {
+                "name": "hub",
+                "cluster": {
+                    "server": f"https://{HUB_NAME}:443",
+                    "certificate-authority-data": plane.hub.authority.bundle,
+                },
+            }
+        ],
+        "users": [{"name": "agent", "user": {"client-certificate": "tls.crt", "client-key": "tls.key"}}],
+        "contexts": [{"name": "hub", "context": {"cluster": "hub", "user": "agent", "namespace": CLUSTER}}],
+        "current-context": "hub",
+    }
+    return {
+        "kubeconfig": yaml.safe_dump(kubeconfig).encode(),
+        "tls.crt": pair.certificate,
+        "tls.key": pair.key,
+        "cluster-name": CLUSTER.encode(),
+        "agent-name": b"agent1",
+    }
+
+
+def test_the_agent_runs_from_our_image_and_its_add_on_is_available(world: World) -> None:
+    """The status of the Deployment is the kubelet's, not ours."""
+    pod = world.agent()
+    assert container(pod)["image"] == world.images.agent
+    world.expect(0.4)
+    wait_for(
+        lambda: (
+            "True"
+            in [
+                one["status"]
+                for one in world.hub.get(ADDON, ADDON_NAME, namespace=CLUSTER)["status"].get("conditions", [])
+                if one["type"] == "Available"
+            ]
+        ),
+        what="the add-on is Available",
+        timeout=90,
+        seen=lambda: world.hub.get(ADDON, ADDON_NAME, namespace=CLUSTER),
+    )
+
+
+def test_the_kernel_confines_the_agent(world: World) -> None:
+    """What the Deployment asks for, as the kernel enforces it for the process."""
+    pod = world.agent()
+    (process,) = world.spoke_node.processes_of(container_id(pod))
+    status = dict(
+        line.split(":\t", 1)
+        for line in Path(f"/proc/{process}/status").read_text(encoding="ascii").splitlines()
+        if ":\t" in line
+    )
+    assert status["Uid"].split() == status["Gid"].split() == [str(USER)] * 4
+    assert int(status["CapEff"], 16) == int(status["CapBnd"], 16) == 0
+    assert (status["NoNewPrivs"], status["Seccomp"]) == ("1", "2")
+    mounts = [line.split() for line in Path(f"/proc/{process}/mounts").read_text("ascii").splitlines()]
+    options = {mount[1]: mount[3].split(",") for mount in mounts}
+    assert "ro" in options["/"]
+    assert "ro" in options["/etc/dynamic-scoring"]
+    assert "rw" in options["/tmp"]  # noqa: S108 - in the pod
+    assert world.spoke_node.limit_of(container_id(pod)) == 256 * 1024 * 1024
+    shells = [Path(f"/proc/{process}/root/{path}") for path in ("bin/sh", "bin/bash", "bin/busybox")]
+    assert not any(shell.exists() for shell in shells)
+
+
+def test_the_pages_of_the_agent_answer_on_the_pods_address(world: World) -> None:
+    address = world.agent()["status"]["podIP"]
+    assert world.spoke_node.get(f"http://{address}:8080/healthz").status_code == 200
+    assert "dynamic_score{" in wait_for(
+        lambda: (
+            text
+            if "dynamic_score{" in (text := world.spoke_node.get(f"http://{address}:8080/metrics").text)
+            else None
+        ),
+        what="the agent shows the score",
+    )
+
+
+def test_the_kubelet_projects_a_changed_configuration(world: World, note: Callable[[str], None]) -> None:
+    """The file changes without a restart of the pod."""
+    pod = world.agent()
+    (process,) = world.spoke_node.processes_of(container_id(pod))
+    file = Path(f"/proc/{process}/root/etc/dynamic-scoring/summaries")
+    before = file.read_text(encoding="utf-8")
+    fleet = world.installation.fleet
+    seconds = 901 if "902" in before else 902
+    changed = scorer(secret=SECRET, source={"type": "None"}, scoreTTLSeconds=seconds)
+    fleet.write(f"scorers/{SCORER}.yaml", changed)
+    fleet.render()
+    clock = time.monotonic()
+    world.installation.apply()
+    wait_for(
+        lambda: str(seconds) in config_map(world),
+        what="the ConfigMap on the spoke has the change",
+        timeout=60,
+    )
+    delivered = time.monotonic()
+    wait_for(
+        lambda: file.read_text(encoding="utf-8") != before,
+        what="the kubelet projects the change",
+        timeout=PROJECTED_SECONDS,
+    )
+    note(
+        f"nodes: a changed ConfigMap is on the spoke after {delivered - clock:.1f} s, and in the pod"
+        f" {time.monotonic() - delivered:.1f} s later"
+    )
+    assert world.agent()["metadata"]["uid"] == pod["metadata"]["uid"]
+    assert container(world.agent())["restartCount"] == container(pod)["restartCount"]
+    world.expect(0.6)
+
+
+def config_map(world: World) -> str:
+    found = world.spoke.get("v1/ConfigMap", "dynamic-scoring-config", namespace=AGENT_NAMESPACE)
+    return str(found["data"]["summaries"])
+
+
+def test_a_token_in_a_secret_rotates(world: World) -> None:
+    world.agent()
+    world.expect(0.3)
+    again = "second" if world.api.token == "first" else "first"
+    world.api.token = again
+    refused = world.api.refused
+    wait_for(lambda: world.api.refused > refused, what="the old token is refused", timeout=60)
+    world.spoke.apply(secret(SECRET, {"token": again.encode()}))
+    world.expect(0.7)
+
+
+def test_hub_credentials_are_renewed_in_place(
+    world: World, tmp_path: Path, note: Callable[[str], None]
+) -> None:
+    """As the registration agent does long before a certificate ends: the volume changes, the pod stays."""
+    pod = world.agent()
+    (process,) = world.spoke_node.processes_of(container_id(pod))
+    mount = next(
+        one["mountPath"]
+        for one in pod["spec"]["containers"][0]["volumeMounts"]
+        if "hub-kubeconfig" in one["mountPath"]
+    )
+    file = Path(f"/proc/{process}/root{mount}/tls.crt")
+    before = file.read_bytes()
+    world.spoke.apply(secret(f"{ADDON_NAME}-hub-kubeconfig", hub_credentials(world.plane, tmp_path)))
+    clock = time.monotonic()
+    wait_for(
+        lambda: file.read_bytes() != before,
+        what="the new certificate is in the pod",
+        timeout=PROJECTED_SECONDS,
+    )
+    note(f"nodes: renewed hub credentials are in the pod after {time.monotonic() - clock:.1f} s")
+    world.expect(0.2)
+    assert world.agent()["metadata"]["uid"] == pod["metadata"]["uid"]
+
+
+def test_scores_go_on_after_the_agent_was_killed(world: World, note: Callable[[str], None]) -> None:
+    """The kubelet starts the container again, and the same pod goes on."""
+    pod = world.agent()
+    (process,) = world.spoke_node.processes_of(container_id(pod))
+    os.kill(process, signal.SIGKILL)
+    clock = time.monotonic()
+    wait_for(
+        lambda: any(
+            container(one)["restartCount"] > container(pod)["restartCount"]
+            for one in world.pods()
+            if one["metadata"]["uid"] == pod["metadata"]["uid"]
+        ),
+        what="the kubelet started the container again",
+        timeout=120,
+        seen=world.evidence,
+    )
+    note(f"nodes: the agent is ready again {time.monotonic() - clock:.1f} s after SIGKILL")
+    world.expect(0.8)
+
+
+def test_scores_go_on_after_the_pod_was_deleted(world: World, note: Callable[[str], None]) -> None:
+    pod = world.agent()
+    clock = time.monotonic()
+    world.spoke.delete("v1/Pod", pod["metadata"]["name"], namespace=AGENT_NAMESPACE)
+    wait_for(
+        lambda: any(one["metadata"]["uid"] != pod["metadata"]["uid"] for one in world.pods()),
+        what="a new pod is ready",
+        timeout=120,
+        seen=world.evidence,
+    )
+    note(f"nodes: a new pod of the agent is ready after {time.monotonic() - clock:.1f} s")
+    world.expect(0.9)
+
+
+def reconcilers(world: World) -> list[Object]:
+    found: list[Object] = wait_for(
+        lambda: pods if len(pods := world.pods(on_hub=True)) == 2 else None,
+        what="two replicas of the reconciler are ready",
+        timeout=120,
+        seen=world.evidence,
+    )
+    return found
+
+
+def test_the_reconciler_in_a_pod_sees_the_scoring_api(world: World) -> None:
+    """Names are resolved in the image, and the hub's certificate authority is the pod's own."""
+    pods = reconcilers(world)
+    assert {container(pod)["image"] for pod in pods} == {world.images.reconciler}
+    wait_for(
+        lambda: conditions_of(world).get("Healthy") == "True",
+        what="the DynamicScorer is healthy",
+        timeout=90,
+        seen=lambda: world.hub.get(DYNAMIC_SCORER, SCORER, namespace=HUB_NAMESPACE),
+    )
+
+
+def conditions_of(world: World) -> dict[str, Any]:
+    status = world.hub.get(DYNAMIC_SCORER, SCORER, namespace=HUB_NAMESPACE).get("status", {})
+    return {one["type"]: one["status"] for one in status.get("conditions", [])}
+
+
+def test_leadership_moves_when_the_leaders_pod_dies(world: World, note: Callable[[str], None]) -> None:
+    pods = reconcilers(world)
+    leader = wait_for(
+        lambda: next((pod for pod in pods if pod["metadata"]["name"] in world.leader()), None),
+        what="one of the two pods leads",
+        timeout=60,
+        seen=world.leader,
+    )
+    process = world.hub_node.processes_of(container_id(leader))[0]
+    holder = world.leader()
+    clock = time.monotonic()
+    os.kill(process, signal.SIGKILL)
+    wait_for(
+        lambda: world.leader() not in {"", holder},
+        what="another replica leads",
+        timeout=60,
+        seen=world.leader,
+    )
+    note(f"nodes: leadership moved {time.monotonic() - clock:.1f} s after SIGKILL of the leader")
+    reconcilers(world)
+    hold_for(lambda: world.leader() != holder, what="the new leader leads", seconds=3)
+
+
+def test_the_deployments_report_what_the_kubelet_sees(world: World) -> None:
+    world.agent()
+    for client, name, namespace, replicas in (
+        (world.spoke, ADDON_NAME, AGENT_NAMESPACE, 1),
+        (world.hub, NAME, HUB_NAMESPACE, 2),
+    ):
+        wait_for(
+            lambda client=client, name=name, namespace=namespace, replicas=replicas: (  # type: ignore[misc]
+                client.get(DEPLOYMENT, name, namespace=namespace)["status"].get("availableReplicas")
+                == replicas
+            ),
+            what=f"{name} has {replicas} available replicas",
+            timeout=120,
+            seen=world.evidence,
+        )
