@@ -8,8 +8,10 @@ from collections.abc import Mapping
 from typing import Final
 
 from gitops_dsf.repository.model.base import Authored
+from gitops_dsf.repository.model.delivery import RawPlacement
 from gitops_dsf.repository.model.kinds import KINDS
 from gitops_dsf.schema.described import json_schema
+from gitops_dsf.schema.placement import placement_spec
 from gitops_dsf.schema.rules import RULES, Schema
 
 DRAFT: Final = "https://json-schema.org/draft/2020-12/schema"
@@ -60,6 +62,8 @@ def _schema(model: type[Authored]) -> Schema:
     plain = json_schema(model)
     definitions = {name: _definition(name, item) for name, item in plain.pop("$defs", {}).items()}
     top = _definition(model.__name__, plain)
+    if model is RawPlacement:
+        top["properties"]["spec"] = placement_spec()
     # The models set their own apiVersion and kind; a document has to write them.
     top["required"] = sorted({"apiVersion", "kind", *top.get("required", [])})
     for name in ("apiVersion", "kind"):
