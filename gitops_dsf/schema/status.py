@@ -20,7 +20,7 @@ class Condition(Authored):
     """
 
     type: Annotated[str, Field(pattern=CONDITION_TYPE, max_length=316)]
-    """Healthy, ConfigSynced or Scored."""
+    """Healthy, ConfigSynced, Scored or, with a journal, Settled."""
     status: Literal["True", "False", "Unknown"]
     """Whether it holds."""
     reason: Annotated[str, Field(pattern=CONDITION_REASON, min_length=1, max_length=1024)]
@@ -105,4 +105,4 @@ class DynamicScorerStatus(Authored):
         list[Condition],
         Field(json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]}),
     ] = []
-    """Healthy, ConfigSynced and Scored."""
+    """Healthy, ConfigSynced, Scored and, with a journal, Settled."""
