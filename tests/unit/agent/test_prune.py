@@ -13,7 +13,13 @@ import pytest
 from dsf_agent.configuration.snapshot import Snapshot, parse
 from dsf_agent.errors import PublishError, Reason
 from dsf_agent.metrics.registry import Metrics
-from dsf_agent.publish.prune import EMPTY_FACTOR, EXPIRED_SLACK_SECONDS, RECHECK_SECONDS, Pruner
+from dsf_agent.publish.prune import (
+    EMPTY_FACTOR,
+    EXPIRED_SLACK_SECONDS,
+    RECHECK_SECONDS,
+    REFUSED_SECONDS,
+    Pruner,
+)
 from dsf_agent.publish.store import Stored
 
 DELAY = 10.0
@@ -33,6 +39,8 @@ class Store:
         self.looks: list[float] = []
         self.deletions: dict[str, float] = {}
         self.faults: Iterator[Exception] = iter(())
+        self.refusals: dict[str, Reason] = {}
+        """Objects whose deletion fails, by name."""
 
     @property
     def elapsed(self) -> float:
@@ -49,6 +57,8 @@ class Store:
         return list(self.objects.values())
 
     async def delete(self, stored: Stored) -> None:
+        if stored.name in self.refusals:
+            raise PublishError("no", reason=self.refusals[stored.name])
         del self.objects[stored.name]
         self.deletions[stored.name] = self.elapsed
 
@@ -155,6 +165,44 @@ async def test_the_name_of_a_deleted_object_is_forgotten() -> None:
         pruner.set(EMPTY)
         await asyncio.sleep(1000)
     assert set(store.objects) == {"cpu"}
+
+
+async def test_a_refused_deletion_holds_up_no_other_and_is_tried_again() -> None:
+    """The scorer moved between spokes and hub, and its new writer has not taken over yet."""
+    store = Store("moved", "old-score")
+    store.refusals["moved"] = Reason.FORBIDDEN
+    metrics = Metrics(cluster="c1")
+    with pruning(store, metrics) as pruner:
+        pruner.set(CPU)
+        await asyncio.sleep(DELAY + 1)
+        assert set(store.objects) == {"moved"}
+        assert len(store.looks) == 1
+        assert metrics.deletions._value.get() == 1
+        store.refusals.clear()
+        await asyncio.sleep(REFUSED_SECONDS)
+    assert store.deletions["moved"] == pytest.approx(store.deletions["old-score"] + 300, abs=0.1)
+
+
+async def test_a_hub_that_fails_at_a_deletion_is_asked_again_soon() -> None:
+    store = Store("a-score", "old-score")
+    store.refusals["a-score"] = Reason.SERVER_ERROR
+    with pruning(store) as pruner:
+        pruner.set(CPU)
+        await asyncio.sleep(DELAY + 0.1)
+        assert set(store.objects) == {"a-score", "old-score"}, "the others wait, too"
+        store.refusals.clear()
+        await asyncio.sleep(REFUSED_SECONDS / 2)
+    assert not store.objects
+
+
+async def test_the_next_list_is_due_when_the_first_of_several_objects_has_expired() -> None:
+    store = Store("old-score", valid_for=500)
+    later = Stored(name="other", values={}, valid_until=store.wall() + 2000, labels={})
+    store.objects["other"] = later
+    with pruning(store) as pruner:
+        pruner.set(EMPTY)
+        await asyncio.sleep(1000)
+    assert store.deletions == {"old-score": pytest.approx(500 + EXPIRED_SLACK_SECONDS, abs=0.1)}
 
 
 async def test_an_object_is_deleted_once_it_has_expired() -> None:
