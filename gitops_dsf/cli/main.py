@@ -18,6 +18,7 @@ from typing import Final, Protocol, cast
 
 from gitops_dsf import SOURCE, __version__
 from gitops_dsf.cli import shell_completion
+from gitops_dsf.cli.outputformat import add_output, run_with_output
 from gitops_dsf.errors import GitopsDsfError, UsageError
 
 OK: Final = 0
@@ -169,7 +170,7 @@ def _run(arguments: Sequence[str]) -> int:
     if verb_module is None:
         parser.print_help()
         return USAGE
-    return verb_module.run(args)
+    return run_with_output(args, verb_module.run)
 
 
 def _no_such_verb(word: str) -> str:
@@ -206,6 +207,7 @@ def _parser(chosen: str | None) -> tuple[argparse.ArgumentParser, VerbModule | N
         if name == chosen:
             verb_module = cast("VerbModule", import_module(verb.module))
             verb_module.add_arguments(child)
+            add_output(child)
             if "exit code" not in (child.epilog or "").lower():
                 child.epilog = "\n\n".join(filter(None, ((child.epilog or "").rstrip(), EXIT_CODES)))
     return parser, verb_module

@@ -1,6 +1,7 @@
 """The command line: exit codes, help, and what happens to bugs and interruptions."""
 
 import os
+import re
 import subprocess
 import sys
 import time
@@ -63,6 +64,13 @@ def test_a_misspelt_verb_gets_the_closest_one(
 def test_the_help_of_every_verb_says_its_exit_codes(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([verb, "--help"]) == 0
     assert "exit codes: 0 " in capsys.readouterr().out.lower()
+
+
+@pytest.mark.parametrize("verb", [verb for verb in VERBS if verb != "scorer"])
+def test_verbs_that_print_json_take_a_short_option(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([verb, "--help"]) == 0
+    out = capsys.readouterr().out
+    assert ("-o {" in out) == bool(re.search(r"--format \{[a-z,]*json", out))
 
 
 def test_a_folder_that_is_not_there_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,12 +1,14 @@
 """`validate` with files: findings about them alone, in the repository that they belong to."""
 
 import io
+import json
 import sys
 from pathlib import Path
 
 import pytest
 
 from gitops_dsf.cli.main import main
+from tests.support import yamlfast
 from tests.unit.cli.test_validate import SETTINGS
 
 CLUSTER = "apiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedCluster\nmetadata: {name: NAME}\n"
@@ -51,6 +53,26 @@ def test_a_file_of_no_repository_is_checked_on_its_own(
     file.write_text("apiVersion: gitops-dsf.io/v1alpha1\nkind: ScoredApplicatio\n")
     assert main(["validate", str(file)]) == 1
     assert "did you mean ScoredApplication?" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("fleet")
+def test_the_output_has_a_short_name_and_yaml(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["validate", "clusters/b.yaml", "--format", "json"]) == 1
+    expected = json.loads(capsys.readouterr().out)
+    assert main(["validate", "clusters/b.yaml", "-o", "json"]) == 1
+    assert json.loads(capsys.readouterr().out) == expected
+    assert main(["validate", "clusters/b.yaml", "-o", "yaml"]) == 1
+    out = capsys.readouterr().out
+    assert out.startswith("- code: DSF018\n")
+    assert yamlfast.load(out) == expected
+    assert main(["validate", "clusters/a.yaml", "-o", "yaml"]) == 0
+    assert capsys.readouterr().out == "[]\n"
+    assert main(["validate", "-o", "toml"]) == 2
+
+
+def test_a_watch_prints_no_yaml(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["status", "--watch", "-o", "yaml"]) == 2
+    assert "write -o json" in capsys.readouterr().err
 
 
 def test_a_file_that_is_not_there_is_wrong_usage(fleet: Path, capsys: pytest.CaptureFixture[str]) -> None:
