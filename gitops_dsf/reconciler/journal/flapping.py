@@ -95,7 +95,10 @@ class FlappingReporter:
         }
         self._changed.clear()
         counted = await asyncio.to_thread(_counted, asked, now)
-        self._records |= counted.records
+        # Records that were learned meanwhile are counted next time.
+        self._records |= {
+            key: each for key, each in counted.records.items() if self._records.get(key) is asked[key]
+        }
         calm = {*counted.calm, *(before.keys() - self._records.keys())}
         found = {key: each for key, each in {**before, **counted.found}.items() if key not in calm}
         self._found = found

@@ -1,0 +1,48 @@
+"""The reporter of flapping keeps every record, also one that is made while it counts."""
+
+import asyncio
+from datetime import UTC, datetime
+from itertools import pairwise
+
+from prometheus_client import CollectorRegistry
+
+from gitops_dsf.journal.record import Record, new_record
+from gitops_dsf.reconciler.events import EventMetrics, Events
+from gitops_dsf.reconciler.journal.flapping import FlappingMetrics, FlappingReporter
+from tests.support.objecthub import ObjectHub
+
+NOW = datetime(2026, 6, 1, tzinfo=UTC).timestamp()
+
+
+def records(decided: str) -> list[Record]:
+    return [
+        new_record(
+            placement="argocd/portal",
+            number=number,
+            time=datetime.fromtimestamp(NOW - 600 + number, UTC),
+            kind="Change",
+            before={before},
+            after={after},
+        )
+        for number, (before, after) in enumerate(pairwise(decided), 1)
+    ]
+
+
+async def test_a_record_that_is_made_during_a_count_is_counted_next_time() -> None:
+    registry = CollectorRegistry()
+    async with ObjectHub() as hub, hub.api() as api:
+        events = Events(api=api, metrics=EventMetrics(registry))
+        reporter = FlappingReporter(metrics=FlappingMetrics(registry), events=events, namespace="argocd")
+        found = records("ababa")
+        assert reporter.settled("cpu") is None, "nothing was counted yet"
+        reporter.learn(found[:2])
+        counting = asyncio.create_task(reporter.assess(now=NOW, placements={}))
+        await asyncio.sleep(0)
+        reporter.learn(found[1:])
+        await counting
+        await reporter.assess(now=NOW, placements={})
+        labels = {"placement": "portal", "scorer": "", "stickiness": ""}
+        assert registry.get_sample_value("gitops_dsf_reconciler_flapping_returns", labels) == 3
+        reporter.forget(["argocd/portal"])
+        await reporter.assess(now=NOW, placements={})
+        assert registry.get_sample_value("gitops_dsf_reconciler_flapping_returns", labels) is None
