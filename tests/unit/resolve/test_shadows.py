@@ -170,6 +170,8 @@ def test_a_lock_that_would_rename_the_live_score() -> None:
         ("DSF161", Severity.WARNING, "locks/x.yaml:6:37")
     ]
     assert "names the score forecast; cpu publishes cpu, and would be renamed" in found[0].message
+    alone = told(shadow(mode="Full"), locks=lock("next", "forecast"))
+    assert [item.code for item in alone] == ["DSF158"], "there is no live scorer to rename"
 
 
 @pytest.mark.parametrize(
@@ -285,3 +287,7 @@ def test_a_raw_placement_reads_no_shadow(spec: str) -> None:
         ("DSF329", "next is a shadow of cpu, and its scores must not decide where web runs")
     ]
     assert not [item for item in told(scorer("cpu", score="next_x"), apps=text) if item.code == "DSF329"]
+    of_live = text.replace("next-x", "cpu").replace("next_x", "cpu")
+    assert not [
+        item for item in told(scorer("cpu"), shadow(score="next_x"), apps=of_live) if item.code == "DSF329"
+    ]
