@@ -427,7 +427,9 @@ def test_what_is_broken_is_found_and_the_printed_command_repairs_it(clinic: Clin
 
 def test_the_first_apply_succeeds_on_a_hub_without_our_kinds(clinic: Clinic) -> None:
     hub = clinic.scene.hub
-    hub.delete("addon.open-cluster-management.io/v1alpha1/ClusterManagementAddOn", ADDON_NAME)
+    # OCM makes the ClusterManagementAddOn the owner of every ManagedClusterAddOn, and they must stay.
+    kind = "addon.open-cluster-management.io/v1alpha1/ClusterManagementAddOn"
+    hub.delete(kind, ADDON_NAME, policy="Orphan")
     for name in ("dynamicscorers", "dynamicscoringconfigs"):
         crd = f"{name}.dynamic-scoring.open-cluster-management.io"
         clinic.scene.plane.kubectl("delete", "crd", crd, "--wait=true")
