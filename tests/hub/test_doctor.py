@@ -425,23 +425,6 @@ def test_what_is_broken_is_found_and_the_printed_command_repairs_it(clinic: Clin
     clinic.content("applicationsets")
 
 
-def test_the_first_apply_succeeds_on_a_hub_without_our_kinds(clinic: Clinic) -> None:
-    hub = clinic.scene.hub
-    # OCM makes the ClusterManagementAddOn the owner of every ManagedClusterAddOn, and they must stay.
-    kind = "addon.open-cluster-management.io/v1alpha1/ClusterManagementAddOn"
-    hub.delete(kind, ADDON_NAME, policy="Orphan")
-    for name in ("dynamicscorers", "dynamicscoringconfigs"):
-        crd = f"{name}.dynamic-scoring.open-cluster-management.io"
-        clinic.scene.plane.kubectl("delete", "crd", crd, "--wait=true")
-    clinic.fix(clinic.find("addon-definition", "there is no ClusterManagementAddOn"))
-    clinic.content("addon-definition")
-    clinic.content("crds")
-    hub.patch_status(
-        SCORER_KIND, SCORER, {"healthStatus": "Active", "conditions": []}, namespace=HUB_NAMESPACE
-    )
-    clinic.content("scorers")
-
-
 @contextmanager
 def restored(*changes: Callable[[], object]) -> Iterator[None]:
     with ExitStack() as stack:
