@@ -227,6 +227,7 @@ def main() -> int:
                 Row(
                     what="the same, one application with one scorer",
                     cost=best([*verb, "--placement", "a00"], repeats=1),
+                    seconds=1,
                 ),
                 Row(
                     what="one application, advice on every stickiness",
