@@ -343,6 +343,11 @@ async def _feed_score(
         notify=lambda done, _all: progress.step(done),
     ):
         found = results(page.answer.series, read=read, grid=grid, first=page.first, count=page.count)
+        if found and not any(found.keys()) and not asked.query:
+            notes.append(
+                f"no series of {asked.score_name} has the label {args.cluster_label};"
+                " --cluster-label names another one"
+            )
         builder.add(asked, Page(first=page.first, count=page.count, results=found))
         notes += [f"the store warns: {text}" for text in page.answer.warnings]
     return notes

@@ -420,6 +420,14 @@ def test_wrong_usage_is_told(tmp_path: Path, store: Store, words: list[str], tol
     assert told in done.stderr.replace("\n", " ")
 
 
+def test_series_without_the_label_of_the_cluster_are_told(tmp_path: Path, store: Store) -> None:
+    fleet = _fleet(tmp_path / "fleet", stickiness=10)
+    done = gitops_dsf("backtest", fleet, "--prometheus", store.url, *SPAN, "--cluster-label", "cluster_name")
+    assert done.returncode == 0, done.stderr
+    told = "no series of idle has the label cluster_name; --cluster-label names another one"
+    assert done.stdout.count(told) == 1
+
+
 def test_a_time_limit_leaves_out_what_the_store_does_not_answer(tmp_path: Path) -> None:
     fleet = _fleet(tmp_path / "fleet", stickiness=10)
     with Store(scores=SCORES, hangs=True) as store:
