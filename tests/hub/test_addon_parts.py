@@ -55,9 +55,13 @@ def operator(control_plane: ControlPlane) -> Iterator[None]:
 
 @pytest.fixture
 def installation(
-    control_plane: ControlPlane, operator: None, argocd: object, git_server: GitServer
+    control_plane: ControlPlane,
+    operator: None,
+    argocd: object,
+    git_server: GitServer,
+    request: pytest.FixtureRequest,
 ) -> Iterator[Installation]:
-    fleet = Fleet(repository=git_server.create("addon-parts"), name="addonparts")
+    fleet = Fleet(repository=git_server.create(request.node.name.replace("_", "-")), name="addonparts")
     write_fleet(fleet, clusters=[OPERATED, BARE])
     configure(fleet, SELECTED)
     path = fleet.root / f"clusters/{OPERATED}.yaml"
