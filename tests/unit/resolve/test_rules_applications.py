@@ -67,6 +67,8 @@ SPELL_OUT = "write https://host/owner/repository.git, or git@host:owner/reposito
         ("https//git.example.com/web.git", SPELL_OUT),
         ("git.example.com/web.git", SPELL_OUT),
         ("x://y", SPELL_OUT),
+        ("git://git.example.com/web.git", None),
+        ("oci://", SPELL_OUT),
     ],
 )
 def test_repositories_have_a_url_that_argocd_fetches(url: str, hint: str | None) -> None:
@@ -78,6 +80,7 @@ def test_repositories_have_a_url_that_argocd_fetches(url: str, hint: str | None)
     [
         ("registry.example.com/charts", []),
         ("https://charts.example.com", []),
+        ("http://charts.example.com", []),
         ("htps://charts.example.com", ["DSF336"]),
     ],
 )
@@ -150,6 +153,21 @@ def test_clusters_of_a_set_that_does_not_exist_are_named_together() -> None:
     [found] = findings(clusters=CLUSTERS.replace("labels: {", label))
     assert (found.code, found.hint) == ("DSF340", "did you mean default?")
     assert found.message.startswith("edge-1 and 1 more would be in the ManagedClusterSet defualt")
+
+
+def test_one_cluster_of_a_set_that_is_like_no_other() -> None:
+    label = "labels: {cluster.open-cluster-management.io/clusterset: northern, "
+    [found] = findings(clusters=CLUSTERS.replace("labels: {", label, 1))
+    assert (found.code, found.hint) == ("DSF340", "write the set into clusters/")
+    assert found.message.startswith("prod-1 would be in the ManagedClusterSet northern")
+
+
+def test_a_rollout_to_no_cluster() -> None:
+    entry = "{clusterSelector: {matchLabels: {env: prd}}, image: registry.example.com/agent:2}"
+    settings = BASE["gitops-dsf.yaml"].replace("spec: {", f"spec: {{agent: {{rollout: [{entry}]}}, ")
+    [found] = findings(settings=settings)
+    assert found.code == "DSF203"
+    assert found.message.endswith("no cluster runs registry.example.com/agent:2")
 
 
 NOWHERE = "clusterSelector: {matchLabels: {env: prd}}"
