@@ -23,6 +23,7 @@ from tests.hub.controlplane.kubeconfig import ADMIN
 from tests.hub.controlplane.plane import ControlPlane
 from tests.support.agent.http import Reply, Seen
 from tests.support.agent.hub import UPSTREAM, HubFake
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.family("kubernetes", "ocm")
 
@@ -270,10 +271,13 @@ def test_one_request_lists_the_existing_scores(kubeconfig: Path) -> None:
             await publish(store, name, {"cluster": 5})
         upstream.write("theirs", {"node-0": 1})
         client.delete(SCORE, "lost", namespace=NAMESPACE)
-        names = await store._list_names()
-        assert names is not None
-        assert "kept" in names
-        assert not names & {"lost", "theirs"}
+
+        async def listed() -> bool:
+            names = await store._list_names()
+            return names is not None and "kept" in names and not names & {"lost", "theirs"}
+
+        # The list comes from the API server's watch cache, which may be a moment late.
+        await until(listed, what="ours and nothing else is listed")
 
     on(kubeconfig, play)
 
