@@ -25,9 +25,11 @@ NAME = "servicemonitors.monitoring.coreos.com"
 SELECTED = {"clusterSelector": {"matchLabels": {"monitoring": "operator"}}}
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def operator(control_plane: ControlPlane) -> Iterator[None]:
-    """The operator's kind on one of the two clusters."""
+    """The operator's kind on one of the two clusters. It stays for all tests: OCM's work agent may need more
+    than a minute to find a kind that was removed and comes back.
+    """
     spoke = control_plane.spokes[OPERATED].admin
     schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
     spoke.apply(
