@@ -13,11 +13,12 @@ from dsf_wire.rawscores import CLUSTER_LABEL, METRIC, SCORE_NAME_LABEL
 from gitops_dsf.cli.arguments import add_fleet_directory
 from gitops_dsf.cli.garbage import kept
 from gitops_dsf.cli.hubdata import add_source_arguments, placement_key, read_fleet, read_hub_data
-from gitops_dsf.cli.journaldata import BRANCH, read_journal
+from gitops_dsf.cli.journaldata import read_journal
 from gitops_dsf.cli.jsontext import json_text
 from gitops_dsf.cli.timespan import add_span_arguments, span
 from gitops_dsf.errors import GitopsDsfError, UsageError
 from gitops_dsf.hub.flapping import WINDOW_SECONDS
+from gitops_dsf.hub.names import JOURNAL_BRANCH
 
 if TYPE_CHECKING:
     from gitops_dsf.cli.progress import Progress
@@ -73,7 +74,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="file or folder of the reconciler's journal: decides anew at the moments of its moves alone",
     )
     history.add_argument(
-        "--journal-branch", metavar="BRANCH", help=f"the same, from a branch of this clone: {BRANCH}"
+        "--journal-branch",
+        metavar="BRANCH",
+        help=f"the same, from a branch of this clone: {JOURNAL_BRANCH}",
     )
     parser.add_argument(
         "--token-file", metavar="FILE", type=Path, help="with --prometheus: a bearer token, without quotes"

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 
 from gitops_dsf.cli.arguments import add_fleet_directory
 from gitops_dsf.errors import UsageError
+from gitops_dsf.hub.names import JOURNAL_BRANCH
 
 if TYPE_CHECKING:
     from gitops_dsf.journal.lines import Read
-
-BRANCH = "gitops-dsf-journal"
 
 
 def add_journal_arguments(parser: argparse.ArgumentParser) -> None:
@@ -21,8 +20,8 @@ def add_journal_arguments(parser: argparse.ArgumentParser) -> None:
     sources.add_argument(
         "--journal-branch",
         metavar="BRANCH",
-        default=BRANCH,
-        help=f"branch of the git repository in DIR, fetched before ({BRANCH})",
+        default=JOURNAL_BRANCH,
+        help=f"branch of the git repository in DIR, fetched before ({JOURNAL_BRANCH})",
     )
     sources.add_argument(
         "--journal", metavar="PATH", type=Path, help="a file of the journal, or a folder with its files"

@@ -5,6 +5,7 @@ from typing import Any
 
 from gitops_dsf.cli.table import table
 from gitops_dsf.views.backtest.recorded import LIMITS, Moves, Recorded
+from gitops_dsf.views.preview.wording import plural
 
 
 def recorded_text(found: Sequence[Recorded]) -> str:
@@ -41,7 +42,7 @@ def recorded_data(found: Sequence[Recorded]) -> dict[str, Any]:
 
 def _moves(found: Moves) -> str:
     back = f", {found.returns} back and forth" if found.returns else ""
-    return f"{found.moves} move{'' if found.moves == 1 else 's'}{back}"
+    return f"{plural(found.moves, 'move')}{back}"
 
 
 def _data(found: Moves) -> dict[str, int]:

@@ -41,7 +41,8 @@ class JournalBranch:
             changed = appended(files, records)
             if not changed:
                 return 0
-            count = len(records) - sum(record.id in _ids(files) for record in records)
+            known = {record.id for record in read(files).records}
+            count = sum(record.id not in known for record in records)
             commit = await self._clone.commit(
                 parent=tip,
                 files=changed if tip else {README: _README, **changed},
@@ -76,10 +77,6 @@ class JournalBranch:
         return await self._clone.read(
             commit, lambda path: FILE.fullmatch(path) is not None and (wanted is None or path in wanted)
         )
-
-
-def _ids(files: dict[str, bytes]) -> set[str]:
-    return {record.id for record in read(files).records}
 
 
 def _message(count: int) -> str:

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from gitops_dsf import __version__
+from gitops_dsf.hub.names import JOURNAL_BRANCH
 from gitops_dsf.repository.model.base import Authored, DnsName, Labels
 
 DEFAULT_RECONCILER_IMAGE = f"ghcr.io/gitops-dsf/gitops-dsf-reconciler:{__version__}"
@@ -149,7 +150,7 @@ class JournalBranch(Authored):
 
     enabled: bool = False
     """Appends the records to a branch of the repository."""
-    branch: BranchName = "gitops-dsf-journal"
+    branch: BranchName = JOURNAL_BRANCH
     """Branch of the journal. The reconciler only appends to it, and never pushes with force."""
     interval_seconds: Annotated[int, Field(ge=10, le=86_400)] = 300
     """Seconds between two pushes; nothing is pushed when no decision changed."""

@@ -17,6 +17,7 @@ from gitops_dsf.repository.model.score_test import (
 )
 from gitops_dsf.simulator import Explanation, Outcome, explain
 from gitops_dsf.views.preview.version import FleetVersion
+from gitops_dsf.views.preview.wording import plural
 from gitops_dsf.views.scoretests.queries import Evaluate, QueryError, no_promtool
 from gitops_dsf.views.scoretests.scorewords import time_text, why_score
 from gitops_dsf.views.scoretests.story import Story
@@ -71,7 +72,7 @@ def judge(outcomes: Outcomes) -> Iterator[Failure]:
             position=test.at("spec", "given", "clusters"),
             subject="the repository with the clusters of this test",
             expected="no errors",
-            got=f"{len(errors)} error{'' if len(errors) == 1 else 's'}",
+            got=plural(len(errors), "error"),
             reasons=errors,
         )
         return
