@@ -49,13 +49,16 @@ def pytest_asyncio_loop_factories(item: pytest.Item) -> Mapping[str, Callable[[]
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The longest files first. Tests that share a fixture of their module run in one worker, so that the
-    fixture is made once.
+    fixture is made once. So do the unit tests of a file: after each test pytest-xdist adds up all groups that
+    a worker ever had, so the time that it needs grows with the square of the number of groups.
     """
-    first = {Path(__file__).parent / name: place for place, name in enumerate(LONGEST)}
+    tests = Path(__file__).parent
+    first = {tests / name: place for place, name in enumerate(LONGEST)}
     items.sort(key=lambda item: first.get(item.path, len(first)))
     for item in items:
         fixtures = getattr(item, "_fixtureinfo").name2fixturedefs.values()  # noqa: B009 - pytest has no public name for it
-        if any(one.scope == "module" for definitions in fixtures for one in definitions):
+        shares = any(one.scope == "module" for definitions in fixtures for one in definitions)
+        if shares or item.path.is_relative_to(tests / "unit"):
             item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
 
 
@@ -69,12 +72,15 @@ def pytest_make_parametrize_id(val: object) -> str | None:
     return f"{ascii(val[:ID_CHARACTERS])[:ID_CHARACTERS]}... {len(val)} long, {zlib.crc32(content):08x}"
 
 
+def pytest_sessionstart() -> None:
+    """What is made while tests are collected stays to the end: there is no garbage to look for."""
+    gc.disable()
+
+
 def pytest_collection_finish() -> None:
-    """The modules and thousands of tests stay to the end: no collection of a test's garbage need go through
-    them.
-    """
-    gc.collect()
+    """No collection of a test's garbage need go through the modules and thousands of tests."""
     gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture

@@ -64,7 +64,10 @@ FAULTS: dict[str, tuple[Reply | Fault, str]] = {
     "cut-gzip": (Reply(body=gzip.compress(BODY)[:-12], headers={"Content-Encoding": "gzip"}), "invalid_body"),
     "odd-encoding": (Reply(body=BODY, headers={"Content-Encoding": "br"}), "invalid_body"),
     "announces-too-much": (Reply(body=BODY + b" " * 300_000), "too_large"),
-    "bomb": (Reply(body=gzip.compress(b" " * 50_000_000), headers={"Content-Encoding": "gzip"}), "too_large"),
+    "bomb": (
+        Reply(body=gzip.compress(b" " * 50_000_000, compresslevel=1), headers={"Content-Encoding": "gzip"}),
+        "too_large",
+    ),
 }
 
 

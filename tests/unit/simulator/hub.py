@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import gzip
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from gitops_dsf.simulator import Verdict, simulate
 
@@ -43,7 +44,9 @@ def oracle(family: str) -> Iterator[Scenario]:
     """The scenarios of `edge` or `random`."""
     files = [ORACLE / f"{family}.{part}.jsonl.gz" for part in ("scenarios", "verdicts")]
     with gzip.open(files[0], "rt") as scenarios, gzip.open(files[1], "rt") as verdicts:
-        for scenario, verdict in zip(map(json.loads, scenarios), map(json.loads, verdicts), strict=True):
+        for scenario, verdict in zip(
+            map(msgspec.json.decode, scenarios), map(msgspec.json.decode, verdicts), strict=True
+        ):
             documents = []
             for part, kind in KINDS.items():
                 found = [scenario[part]] if part == "placement" else scenario[part]

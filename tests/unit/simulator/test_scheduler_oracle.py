@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
 import pytest
 
 from gitops_dsf.simulator import Outcome, Verdict, simulate
@@ -26,7 +27,7 @@ KINDS = {
     "decisions": "PlacementDecision",
 }
 CASES: list[dict[str, Any]] = [
-    json.loads(line)
+    msgspec.json.decode(line)
     for line in gzip.decompress((ORACLE / "scheduler.jsonl.gz").read_bytes()).decode().splitlines()
 ]
 ERROR = 2
