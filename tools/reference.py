@@ -1,5 +1,5 @@
 """Generates the reference pages docs/reference/*.md: one per authored kind, with an example and every field,
-and one with the measures of source type Kubernetes.
+one with the measures of source type Kubernetes, and one of the command line.
 
 They are never edited by hand. `python -m tools.reference DIR` writes them.
 """
@@ -17,6 +17,7 @@ from gitops_dsf.schema.crd import crds
 from gitops_dsf.schema.editor import kind_schema
 from gitops_dsf.schema.rules import RULES, Schema
 from gitops_dsf.schema.tree import write_tree
+from tools.clireference import cli_page
 
 _TEMPLATE: Final = repo_template()
 _EXAMPLE_FLEET: Final = Path(__file__).parents[1] / "examples" / "fleet"
@@ -52,7 +53,8 @@ class _Row:
 def reference_pages() -> Mapping[str, str]:
     """Returns the Markdown of each file by name, including the index."""
     pages = {f"{kind.lower()}.md": _page(api_version, kind) for api_version, kind in KINDS}
-    return dict(sorted({**pages, "measures.md": _measures(), "README.md": _index()}.items()))
+    pages |= {"measures.md": _measures(), "cli.md": f"{_GENERATED}\n{cli_page()}", "README.md": _index()}
+    return dict(sorted(pages.items()))
 
 
 def _measures() -> str:
@@ -92,6 +94,8 @@ def _index() -> str:
             *rows,
             "",
             _MEASURES_LINK,
+            "",
+            "[Command line](cli.md): every verb with its arguments",
             "",
         ]
     )

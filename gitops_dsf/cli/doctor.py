@@ -19,8 +19,7 @@ DESCRIPTION = """\
 Checks everything on a hub that scoring needs: OCM and its feature gates, our kinds and the add-on, the
 agents and their rights, Argo CD and how it reads decisions, an upstream addon running beside us, scores, the
 reconciler, clocks. Each finding comes with the command that fixes it. Reads the hub and writes nothing; of
-Secrets only the metadata. What may not be read is "unknown", with the right that is missing. docs/doctor.md
-explains every check."""
+Secrets only the metadata. What may not be read is "unknown", with the right that is missing."""
 
 EXAMPLES = """\
 examples:

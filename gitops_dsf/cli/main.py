@@ -213,6 +213,18 @@ def _parser(chosen: str | None) -> tuple[argparse.ArgumentParser, VerbModule | N
     return parser, verb_module
 
 
+def verb_parser(name: str) -> argparse.ArgumentParser:
+    """Returns the parser of one verb. It imports the module of the verb."""
+    parser, _ = _parser(name)
+    (verbs,) = (
+        action
+        for action in parser._actions  # noqa: SLF001 - argparse has no public list of them
+        if isinstance(action, argparse._SubParsersAction)  # noqa: SLF001
+    )
+    found: argparse.ArgumentParser = verbs.choices[name]
+    return found
+
+
 def _bug(error: Exception, arguments: Sequence[str], *, debug: bool) -> int:
     if debug:
         traceback.print_exc()

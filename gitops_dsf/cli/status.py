@@ -24,7 +24,7 @@ examples:
   gitops-dsf status --context hub --scorer cpu-headroom     one scorer on every cluster, and what ranks by it
   gitops-dsf status --context hub --cluster eu-west-1       one cluster: its scores, and what would bring it in or out
   gitops-dsf status --context hub --watch --interval 5      again every 5 seconds until Ctrl-C
-  gitops-dsf status --context hub --format json             every score; the shape is in docs/status.md
+  gitops-dsf status --context hub --format json             every score, for programs
 
 It is a view: whatever it shows, it ends with 0; with 1 when the hub cannot be read. `gitops-dsf doctor`
 judges."""  # noqa: E501

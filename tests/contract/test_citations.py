@@ -4,6 +4,7 @@ Pages are cited from the root of the repository, as in `docs/scheduler.md#traps`
 themselves are test_docs' business.
 """
 
+import ast
 import re
 import subprocess
 from collections.abc import Iterator
@@ -19,6 +20,7 @@ SECTION = re.compile(r"\b(sections?|chapters?|§) ?\d+(\.\d+)*", re.IGNORECASE)
 STANDARD = re.compile(r"RFC \d+|YAML 1\.\d")
 """Standards have numbered sections that everybody can look up."""
 CODE = (".py", ".pyi", ".toml", ".yaml", ".yml", ".lua", ".sh", ".tmpl", "Makefile", "Containerfile", "run")
+UNINSTALLED = re.compile(r"\bdocs/[\w/-]+\.md")
 NOT_OURS = ("tests/data/", "tests/golden/", "schemas/", "repo-template/", "examples/fleet/")
 """Recorded answers of other programs, and files that live in a repository of their own."""
 
@@ -65,6 +67,58 @@ def test_code_cites_what_is_in_the_repository() -> None:
         for problem in uncitable(file.read_text("utf-8"), file)
     ]
     assert wrong == []
+
+
+def messages(text: str) -> Iterator[tuple[int, str]]:
+    """Strings of a module that cites pages, with their lines, except for its docstrings."""
+    if UNINSTALLED.search(text) is None:
+        return
+    tree = ast.parse(text)
+    documentation = {
+        id(node.value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in documentation:
+            yield node.lineno, node.value
+
+
+def test_no_message_cites_a_page_that_is_not_installed() -> None:
+    """Programs are installed without docs/, except for the page that `explain-code` reads. Tooltips of
+    editors and alerts are messages, too.
+    """
+    distributions = (
+        "gitops_dsf",
+        "wire/dsf_wire",
+        "scorer/dsf_scorer",
+        "runtime/dsf_runtime",
+        "agent/dsf_agent",
+    )
+    wrong = [
+        f"{file.relative_to(ROOT)}:{line}: {message}"
+        for folder in distributions
+        for file in (ROOT / folder).rglob("*.py")
+        for line, message in messages(file.read_text("utf-8"))
+        if UNINSTALLED.search(message) and message != "docs/diagnostics.md"
+    ]
+    wrong += [
+        f"{file.relative_to(ROOT)}: {line.strip()}"
+        for file in (
+            ROOT / "monitoring/rules.yaml",
+            *(ROOT / "repo-template").rglob("*"),
+            *(ROOT / "schemas").rglob("*"),
+        )
+        if file.is_file()
+        for line in file.read_text("utf-8").splitlines()
+        if UNINSTALLED.search(line)
+    ]
+    assert wrong == []
+
+
+def test_a_message_that_cites_a_page_is_found() -> None:
+    text = '"""docs/a.md"""\nfix = "see docs/b.md" if a else f"docs/c.md {b}"\n'
+    assert [line for line, message in messages(text) if UNINSTALLED.search(message)] == [2, 2]
 
 
 def test_documents_name_no_missing_page_in_their_prose() -> None:

@@ -15,8 +15,7 @@ from gitops_dsf.reconciler.statebranch.snapshot import MOMENT, README
 
 _OURS: Final = re.compile(r"README\.md|(snapshot|decisions|clusters)\.json|scores/[^/]+\.json")
 MESSAGE: Final = (
-    "Snapshot of the hub\n\nScores, decisions and clusters as the reconciler saw them; previews read it"
-    " (docs/preview.md).\n"
+    "Snapshot of the hub\n\nScores, decisions and clusters as the reconciler saw them, for previews.\n"
 )
 
 Digests = Mapping[str, str]

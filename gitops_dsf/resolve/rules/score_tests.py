@@ -22,7 +22,8 @@ Path = tuple[str | int, ...]
 MOST_VALUES: Final = 200_000
 """Values of all series of one test."""
 _NOTATION: Final = (
-    "write the values of the runs, such as '40 42 38+2x5 _ _x3'; docs/testing-scores.md explains them"
+    "write the values of the runs, such as '40 42 38+2x5 _ _x3'; `gitops-dsf explain-code DSF601` explains"
+    " them"
 )
 
 

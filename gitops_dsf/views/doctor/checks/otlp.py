@@ -39,7 +39,7 @@ def receivers(facts: Facts) -> Iterator[Result]:
                 f"receiver of {receiver.cluster}: {number} series of {metric} jump at every sample,"
                 " as if two collectors each push a part",
                 "give each replica of the collector an attribute of its own, such as service.instance.id, or"
-                " run one replica: docs/opentelemetry.md#several-collectors",
+                " run one replica",
                 subject=receiver.cluster,
             )
     if not found:
