@@ -5,6 +5,7 @@ newer").
 """
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -61,6 +62,44 @@ def test_oldest_versions_are_those_that_doctor_demands() -> None:
 def oldest(program: str) -> tuple[int, int, int]:
     minimum = OLDEST[program]
     return minimum.major, minimum.minor, minimum.patch
+
+
+def compatible() -> dict[str, tuple[str, str]]:
+    """The oldest and the tested version of each row of docs/compatibility.md."""
+    text = (ROOT / "docs" / "compatibility.md").read_text("utf-8")
+    rows = re.findall(r"^\| ([^|]+) \| ([^|]+) \| ([^|]+) \| [^|]+ \|$", text, re.MULTILINE)
+    return {program: (minimum, tested) for program, minimum, tested in rows}
+
+
+def required(module: str, file: str = "go.mod") -> str:
+    text = (ROOT / "tests" / "hub" / file).read_text("utf-8")
+    found = re.search(rf"^(?:require)?\s*{re.escape(module)} (v\S+)$", text, re.MULTILINE)
+    assert found is not None, module
+    return found[1]
+
+
+def test_the_table_of_compatible_versions_has_the_pins() -> None:
+    prometheus = required("github.com/prometheus/prometheus").removeprefix("v0.")
+    tested = {program: tested for program, (_, tested) in compatible().items()}
+    assert {program: version for program, version in tested.items() if version.startswith("v")} == {
+        "Kubernetes, hub and clusters": required("k8s.io/kubernetes"),
+        "Open Cluster Management": required(PINS["OCM"]),
+        "Argo CD": required(PINS["Argo CD"]),
+        "Prometheus": f"v{prometheus[0]}.{int(prometheus[1:3])}.{prometheus.split('.')[1]}",
+        "Flux kustomize-controller": required("github.com/fluxcd/kustomize-controller", "flux/go.mod"),
+        "Kueue": required("sigs.k8s.io/kueue", "consumers/go.mod"),
+        "OCM's policies": required(
+            "open-cluster-management.io/governance-policy-propagator", "consumers/go.mod"
+        ),
+    }
+
+
+def test_the_table_of_compatible_versions_has_the_oldest_versions() -> None:
+    minimum = {program: minimum for program, (minimum, _) in compatible().items()}
+    assert minimum["Open Cluster Management"] == ".".join(map(str, oldest("OCM")[:2]))
+    assert minimum["Argo CD"] == ".".join(map(str, oldest("Argo CD")))
+    python = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["requires-python"]
+    assert minimum["Python, for the command line"] == python.removeprefix(">=")
 
 
 @pytest.mark.parametrize(

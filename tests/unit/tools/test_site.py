@@ -1,0 +1,45 @@
+"""The documentation site: every page is in the navigation once, and links lead out of docs/ to the source.
+
+`make site` builds it, and fails for broken links. CI runs it.
+"""
+
+from pathlib import Path
+
+from gitops_dsf import SOURCE
+from tools.site import DOCS, groups, sources
+
+PAGES = {page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md")}
+
+
+def test_every_page_is_in_the_navigation_once() -> None:
+    listed = [page for pages in groups((DOCS / "README.md").read_text("utf-8")).values() for page in pages]
+    below = {
+        page
+        for folder in (page.removesuffix("README.md") for page in listed if page.endswith("/README.md"))
+        for page in PAGES
+        if page.startswith(folder)
+    }
+    assert len(listed) == len(set(listed))
+    assert PAGES - set(listed) - below == {"README.md"}
+
+
+def test_pages_for_contributors_stand_apart() -> None:
+    navigation = groups((DOCS / "README.md").read_text("utf-8"))
+    inside = {"contributing/README.md", "decisions/README.md", "architecture.md", "benchmarks.md"}
+    assert set(navigation["For contributors"]) == inside
+    assert list(navigation)[-1] == "For contributors"
+
+
+def test_the_front_page_and_folders_have_trees_of_pages() -> None:
+    pages = sources(DOCS)
+    assert ":caption: First steps\n\ndemo.md\n" in pages["index.md"]
+    assert "\ndynamicscorer.md\n" in pages["reference/README.md"].split("{toctree}")[1]
+    assert "\ncli.md\n" not in pages["reference/README.md"].split("{toctree}")[1], "the front page lists it"
+    assert set(pages) == (PAGES - {"README.md"}) | {"index.md"}
+
+
+def test_links_out_of_the_folder_lead_to_the_source() -> None:
+    pages = sources(DOCS)
+    assert f"({SOURCE}/blob/main/CONTRIBUTING.md)" in pages["contributing/README.md"]
+    assert "(../architecture.md)" in pages["contributing/README.md"]
+    assert not [path for path, text in pages.items() if "](../../" in text or Path(path).is_absolute()]

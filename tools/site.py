@@ -1,0 +1,107 @@
+"""Builds the documentation site from docs/: `python -m tools.site --out DIR`. A broken link fails the build.
+
+docs/README.md is the front page and the navigation: its headings are the groups, its tables list the pages.
+The pages of a folder are below the README of the folder.
+"""
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from gitops_dsf import SOURCE
+
+ROOT: Final = Path(__file__).parents[1]
+DOCS: Final = ROOT / "docs"
+_LINK: Final = re.compile(r"(?<=\]\()([^)\s:#]+)(?=(?:#[^)\s]*)?\))")
+_ROW: Final = re.compile(r"^\| \[[^\]]*\]\(([^)\s]+\.md)\)", re.MULTILINE)
+_SETTINGS: Final[Mapping[str, str]] = {
+    "project": "gitops-dsf",
+    "extensions": "myst_parser",
+    "html_theme": "furo",
+    "html_title": "gitops-dsf",
+    "myst_heading_anchors": "6",
+    # Excerpts of JSON have dots where something is left out.
+    "suppress_warnings": "misc.highlighting_failure",
+}
+
+
+def groups(front_page: str) -> Mapping[str, list[str]]:
+    """The pages of each group of the navigation."""
+    parts = re.split(r"^## (.+)$", front_page, flags=re.MULTILINE)
+    return {title: _ROW.findall(text) for title, text in zip(parts[1::2], parts[2::2], strict=True)}
+
+
+def sources(docs: Path) -> Mapping[str, str]:
+    """The Markdown of each page of the site. The front page and those of folders have their navigation, and
+    links to files outside of the folder lead to the source repository.
+    """
+    pages = {
+        page.relative_to(docs).as_posix(): _with_absolute_links(page) for page in sorted(docs.rglob("*.md"))
+    }
+    front_page = pages.pop("README.md")
+    navigation = groups(front_page)
+    placed = {path for listed in navigation.values() for path in listed}
+    for path in [path for path in pages if path.endswith("/README.md")]:
+        folder = path.removesuffix("README.md")
+        below = [other for other in pages if other.startswith(folder) and other not in {path, *placed}]
+        pages[path] += _toctree("", [other.removeprefix(folder) for other in below])
+    whole = "".join(_toctree(title, listed) for title, listed in navigation.items())
+    return {"index.md": front_page + whole, **pages}
+
+
+def _with_absolute_links(page: Path) -> str:
+    def absolute(link: re.Match[str]) -> str:
+        target = Path(os.path.normpath(page.parent / link[1]))
+        if target.is_relative_to(DOCS) and not target.is_dir():
+            return link[1]
+        return f"{SOURCE}/blob/main/{target.relative_to(ROOT).as_posix()}"
+
+    return _LINK.sub(absolute, page.read_text(encoding="utf-8"))
+
+
+def _toctree(title: str, pages: Sequence[str]) -> str:
+    caption = f":caption: {title}\n" if title else ""
+    return f"\n```{{toctree}}\n:hidden:\n{caption}\n" + "\n".join(pages) + "\n```\n"
+
+
+def build(out: Path) -> int:
+    """Writes the site, and returns the exit code of Sphinx. Each warning, such as a broken link, is an
+    error.
+    """
+    with tempfile.TemporaryDirectory(prefix="gitops-dsf-site-") as temporary:
+        folder = Path(temporary) / "source"
+        for path, text in sources(DOCS).items():
+            target = folder / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(text, encoding="utf-8")
+        shutil.copytree(DOCS / "images", folder / "images")
+        command = [sys.executable, "-m", "sphinx", "-b", "html", "-q", "-W", "--keep-going", "-C"]
+        command += [*_defined(), "-d", str(Path(temporary) / "doctrees"), str(folder), str(out)]
+        return subprocess.run(command, check=False).returncode
+
+
+def _defined() -> Iterator[str]:
+    for name, value in _SETTINGS.items():
+        yield from ("-D", f"{name}={value}")
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Builds the site into the given folder."""
+    parser = argparse.ArgumentParser(prog="python -m tools.site", description=__doc__)
+    parser.add_argument("--out", type=Path, default=Path("dist/site"), metavar="DIR")
+    options = parser.parse_args(arguments)
+    code = build(options.out)
+    if code == 0:
+        sys.stdout.write(f"{options.out}/index.html\n")
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
