@@ -93,11 +93,16 @@ def repositories_can_be_fetched(context: Context) -> Iterator[Diagnostic]:
 
 
 def hosts_are_not_local(context: Context) -> Iterator[Diagnostic]:
-    """A scorer runs in a pod of the cluster, where localhost is that pod."""
+    """A scorer runs in a pod of the cluster, where localhost is that pod. A source whose metrics are pushed has
+    no host of its own.
+    """
     for overlay in context.each_variant:
-        for setting, what in ((overlay.source_host, "metric source"), (overlay.scoring_host, "scoring API")):
+        hosts = [(overlay.scoring_host, "scoring API")]
+        if not overlay.is_pushed:
+            hosts.append((overlay.source_host, "metric source"))
+        for setting, what in hosts:
             parts = _split(str(setting.value or ""))
-            if parts is not None and parts.hostname and is_local(parts.hostname) and not overlay.is_pushed:
+            if parts is not None and parts.hostname and is_local(parts.hostname):
                 message = f"{parts.hostname} is the pod that runs the scorer, and no {what} is in it"
                 hint = "write the name of a Service, such as http://prometheus.monitoring.svc:9090"
                 yield codes.LOCAL_HOST.at(setting.position, message, hint)

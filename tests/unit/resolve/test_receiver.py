@@ -46,6 +46,17 @@ def test_an_address_is_refused(more: str, name: str) -> None:
     assert [(line, message.split()[0]) for _, line, message, _ in found] == [(11, name)]
 
 
+def test_a_host_of_the_pod_itself_is_reported_for_the_scoring_api_only() -> None:
+    """The source has no host. That one is written is reported in its own way (DSF155)."""
+    text = asking(more="\n    host: http://127.0.0.1:9090").replace(
+        "scoring: {", "scoring: {host: 'http://localhost:8000', "
+    )
+    assert [(code, line) for code, line, _, _ in said(settings=RECEIVER, scorers=text)] == [
+        ("DSF155", 11),
+        ("DSF166", 12),
+    ]
+
+
 SOURCE = """\
 apiVersion: gitops-dsf.io/v1alpha1
 kind: MetricSource
