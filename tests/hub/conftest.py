@@ -31,6 +31,7 @@ LONGEST = (
     "reconciler",
     "frozen_leader",
     "argocd_sync",
+    "frozen_score_gc",
     "frozen_leader_waits",
     "suspension",
     "proposals",

@@ -1,30 +1,23 @@
-"""What keeps a copy or a score while a leader does not know enough: a score that its agent renews, a Lease
-that was deleted by hand, a watch that the hub refuses, and a cluster that returned.
+"""What keeps a copy while a leader does not know enough: a Lease that was deleted by hand, a watch that the
+hub refuses, and a cluster that returned.
 """
 
-import threading
 import time
 from collections.abc import Iterator
 
 import pytest
 
-from dsf_wire.constants import ADDON_NAME
 from gitops_dsf.render.reconciler.names import NAME
 from tests.hub.controlplane.plane import ControlPlane
 from tests.hub.controlplane.waiting import hold_for, wait_for
 from tests.hub.scenario.frozenleader import (
-    ADDON,
     HUB,
     LEASE,
-    RESOURCE,
     A,
     B,
     FrozenLeaderPlane,
-    deletes,
-    frozen,
     frozen_leader_plane,
 )
-from tests.hub.scenario.placements import SCORE
 from tests.hub.scenario.reconciling import FAST, Reconciler
 
 pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd"), pytest.mark.timeout(300)]
@@ -48,51 +41,6 @@ QUIET = 30.0
 
 def waits(reconciler: Reconciler, reason: str) -> bool:
     return reason in reconciler.waits_for("web")
-
-
-@pytest.mark.parametrize(
-    "late",
-    [
-        pytest.param(False, id="stopped after the last read", marks=pytest.mark.soak),
-        pytest.param(True, id="on its way for long"),
-    ],
-)
-def test_a_dead_score_stays_that_its_agent_renews_meanwhile(scene: FrozenLeaderPlane, late: bool) -> None:
-    scene.dead_score()
-    held, gate = threading.Event(), threading.Event()
-
-    def asked(word: str) -> None:
-        if late and deletes(word, "addonplacementscores") and not held.is_set():
-            held.set()
-            gate.wait(200)
-
-    def renewed() -> None:
-        scene.agent_returns()
-        status = {"scores": [{"name": "x", "value": 2}], "validUntil": "2100-01-01T00:00:00Z"}
-        scene.hub.patch_status(SCORE, RESOURCE, status, namespace=B)
-
-    scene.proxy.asked = asked
-    addon = f"namespaces/{B}/managedclusteraddons?limit=500&fieldSelector"
-    try:
-        with scene.replicas() as (first, second):
-            if late:
-                wait_for(held.is_set, what="it deletes", timeout=200, seen=first.process.tail)
-                first.freeze()
-                renewed()
-                gate.set()
-                wait_for(lambda: scene.deletions("addonplacementscores"), what="the deletion is answered")
-                assert scene.deletions("addonplacementscores") == [409]
-            else:
-                with frozen(scene, first, lambda word: addon in word):
-                    wait_for(lambda: second.leads, what="the second leads", seen=second.process.tail)
-                    renewed()
-                wait_for(lambda: not first.leads, what="the first has noticed")
-                assert scene.deletions("addonplacementscores") == []
-            assert scene.hub.find(SCORE, RESOURCE, namespace=B)
-    finally:
-        gate.set()
-        scene.hub.delete(ADDON, ADDON_NAME, namespace=B)
-        scene.hub.delete(SCORE, RESOURCE, namespace=B)
 
 
 def test_a_lease_that_is_deleted_by_hand_costs_no_copy(scene: FrozenLeaderPlane) -> None:

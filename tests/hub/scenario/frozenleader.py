@@ -151,6 +151,19 @@ class FrozenLeaderPlane:
             status={"conditions": [condition]},
         )
 
+    def agent_renews(self) -> None:
+        """The agent came back, and has published."""
+        self.agent_returns()
+        status = {"scores": [{"name": "x", "value": 2}], "validUntil": "2100-01-01T00:00:00Z"}
+        self.hub.patch_status(SCORE, RESOURCE, status, namespace=B)
+
+    def forget_score(self) -> None:
+        self.hub.delete(ADDON, ADDON_NAME, namespace=B)
+        self.hub.delete(SCORE, RESOURCE, namespace=B)
+
+    def has_score(self) -> bool:
+        return self.hub.find(SCORE, RESOURCE, namespace=B) is not None
+
     def lease_is_free(self) -> None:
         """As a leader leaves it whose requests had all ended."""
         self.hub.delete(LEASE, NAME, namespace=HUB)
@@ -318,9 +331,15 @@ def frozen_leader_plane(plane: ControlPlane) -> Iterator[FrozenLeaderPlane]:
 
 
 @contextmanager
-def frozen(scene: FrozenLeaderPlane, first: Reconciler, word: Callable[[str], bool]) -> Iterator[None]:
-    """Moves web, and stops the replica when its first such request was answered, before it can read the
-    answer. After the block it continues.
+def frozen(
+    scene: FrozenLeaderPlane,
+    first: Reconciler,
+    word: Callable[[str], bool],
+    *,
+    begin: Callable[[], None] | None = None,
+) -> Iterator[None]:
+    """Moves web, or begins something else, and stops the replica when its first such request was answered,
+    before it can read the answer. After the block it continues.
     """
     done = threading.Event()
 
@@ -330,8 +349,8 @@ def frozen(scene: FrozenLeaderPlane, first: Reconciler, word: Callable[[str], bo
             done.set()
 
     scene.proxy.answered = answered
-    scene.move()
-    wait_for(done.is_set, what="it asks", seen=first.process.tail)
+    (begin or scene.move)()
+    wait_for(done.is_set, what="it asks", timeout=200, seen=first.process.tail)
     wait_for(lambda: first.frozen, what="it is stopped")
     try:
         yield
@@ -348,6 +367,12 @@ READS = {
     "Placement": "placements?limit=500&fieldSelector",
 }
 """What a removal reads, in its order, by a part of the path."""
+SCORE_READS = {
+    "score": f"namespaces/{B}/addonplacementscores?limit=500&fieldSelector",
+    "ManagedCluster": f"managedclusters?limit=500&fieldSelector=metadata.name%3D{B}",
+    "add-on": f"namespaces/{B}/managedclusteraddons?limit=500&fieldSelector",
+}
+"""What the deletion of a dead score reads, in its order, by a part of the path."""
 PATCH = f"PATCH /apis/argoproj.io/v1alpha1/namespaces/{ARGOCD}/applications/web-{B}"
 
 

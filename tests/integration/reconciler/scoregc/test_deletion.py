@@ -1,5 +1,8 @@
 """One deletion of a dead score, against an API server over HTTP: what is read, and what becomes of it."""
 
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -157,3 +160,75 @@ async def test_a_read_that_fails_deletes_nothing(word: str) -> None:
         with pytest.raises(ApiError):
             await result(hub)
         assert deletions(hub) == []
+
+
+READS = ("GET addonplacementscores", "GET managedclusters", "GET managedclusteraddons")
+DELETION = "DELETE addonplacementscores"
+
+
+@asynccontextmanager
+async def stopped(
+    hub: ObjectHub, word: str, *, answered: bool, claim: FixedClaim
+) -> AsyncIterator[asyncio.Task[tuple[DeletionResult, int]]]:
+    """A deletion of a dead score that is stopped at this request: before the hub gets it, or before the
+    answer is read. It continues after the block.
+    """
+    held, release = asyncio.Event(), asyncio.Event()
+
+    async def arrives(asked: str) -> None:
+        if asked == word and not answered and not held.is_set():
+            held.set()
+            await release.wait()
+
+    def between(asked: str) -> None:
+        if asked == word and answered and not held.is_set():
+            hub.gate = release
+            held.set()
+
+    hub.arrives, hub.between = arrives, between
+    task = asyncio.create_task(result(hub, claim=claim))
+    await held.wait()
+    yield task
+    release.set()
+    await task
+
+
+@pytest.mark.parametrize("answered", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize("word", READS)
+async def test_a_score_of_an_agent_that_came_back_stays_after_a_stop_at_any_read(
+    word: str, answered: bool
+) -> None:
+    """Another replica leads meanwhile. The agent has not published yet, so the score is the one that was
+    read.
+    """
+    async with ObjectHub() as hub:
+        put(hub)
+        claim = FixedClaim()
+        async with stopped(hub, word, answered=answered, claim=claim) as deletion:
+            hub.put("managedclusteraddons", "gitops-dsf-agent", namespace="c1", status={})
+            claim.seconds = 0
+        late = answered and word == READS[-1]
+        assert deletion.result() == ((DeletionResult.REFUSED, 1) if late else (DeletionResult.KEPT, 0))
+        assert deletions(hub) == []
+
+
+@pytest.mark.parametrize(
+    ("word", "answered"),
+    [*((word, answered) for word in READS for answered in (False, True)), (DELETION, False)],
+)
+async def test_the_api_server_alone_keeps_a_score_that_was_renewed_during_a_stop(
+    word: str, answered: bool
+) -> None:
+    """The claim on the Lease never ends here."""
+    async with ObjectHub() as hub:
+        put(hub)
+        async with stopped(hub, word, answered=answered, claim=FixedClaim()) as deletion:
+            hub.put("managedclusteraddons", "gitops-dsf-agent", namespace="c1", status={})
+            hub.version += 1
+            score = hub.objects["addonplacementscores", "c1", "cpu-score"]
+            score["metadata"]["resourceVersion"] = str(hub.version)
+            score["status"]["validUntil"] = "2100-01-01T00:00:00Z"
+        assert deletion.result()[0] in {DeletionResult.KEPT, DeletionResult.REFUSED}
+        assert hub.get("addonplacementscores", "cpu-score", namespace="c1") is not None
+        sent = word == DELETION or (answered and word == READS[-1])
+        assert len(deletions(hub)) == sent
