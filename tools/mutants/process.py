@@ -12,6 +12,7 @@ from typing import Final
 MEMORY: Final = 6 << 30
 """Bytes of address space of a mutant."""
 BUSY_SECONDS: Final = 4.0
+BUSY_FACTOR: Final = 4.0
 
 
 def forked(work: Callable[[], int]) -> int:
@@ -44,13 +45,14 @@ def forked(work: Callable[[], int]) -> int:
 
 
 def limit_time(seconds: float) -> None:
-    """Ends this process after that much time of the processor, or four times as much on the clock and some
-    seconds, because the machine may be busy. A later call replaces the limit.
+    """Ends this process after that much time of the processor, or several times as much on the clock and some
+    seconds, more on a busy machine. A later call replaces the limit.
     """
+    waiting = max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
     signal.signal(signal.SIGPROF, signal.SIG_DFL)
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     signal.setitimer(signal.ITIMER_PROF, seconds)
-    signal.setitimer(signal.ITIMER_REAL, 4 * seconds + BUSY_SECONDS)
+    signal.setitimer(signal.ITIMER_REAL, waiting * (BUSY_FACTOR * seconds + BUSY_SECONDS))
 
 
 def _be_silent() -> None:

@@ -54,11 +54,9 @@ TARGETS: Final[Mapping[str, Target]] = {
         sources=(
             "agent/dsf_agent/kubernetes/*.py",
             "agent/dsf_agent/fetch/kubernetes.py",
-            "wire/dsf_wire/measures.py",
         ),
         tests=(
             "tests/unit/agent/kubernetes/test_*.py",
-            "tests/unit/wire/test_measures.py",
             "tests/integration/agent/test_kubernetes_source.py",
         ),
     ),
@@ -91,6 +89,10 @@ TARGETS: Final[Mapping[str, Target]] = {
             "tests/unit/agent/test_many_results.py",
             "tests/integration/agent/test_hub_scorer.py",
         ),
+    ),
+    "fleet": Target(
+        sources=("agent/dsf_agent/publish/fleetpublication.py",),
+        tests=("tests/unit/agent/test_fleet_*.py", "tests/integration/agent/test_hub_scorer.py"),
     ),
     "deletion": Target(sources=("gitops_dsf/reconciler/moves/deletion.py",), tests=_MOVES),
     "moves": Target(sources=("gitops_dsf/reconciler/moves/rules.py",), tests=_MOVES),
