@@ -12,8 +12,6 @@ from typing import Any
 import pytest
 
 from dsf_agent.configuration import settings
-from dsf_agent.kubernetes import cluster
-from dsf_agent.kubernetes.changes import GAP_SECONDS, SETTLE_SECONDS
 from dsf_agent.kubernetes.objects import Pod
 from dsf_agent.kubernetes.totals import Totals
 from dsf_agent.process import build, check
@@ -125,7 +123,7 @@ async def test_a_change_scores_anew_within_seconds(scene: Scene) -> None:
         for number in range(5):
             scene.api.put(pod(f"more-{number}", on="b", cpu="500m"))
         await until(lambda: len(scene.scoring.seen) == 2, what="scored anew")
-        assert asyncio.get_running_loop().time() - changed < SETTLE_SECONDS + 1
+        assert 1 <= asyncio.get_running_loop().time() - changed < 2
         assert scene.values() == [3.5]
         scene.api.delete(first)
         await until(lambda: len(scene.scoring.seen) == 3, what="scored again")
@@ -144,8 +142,8 @@ async def test_a_storm_of_changes_does_not_raise_the_rate_of_scoring(scene: Scen
             scene.api.put(pod(f"p{number % 10}", on="a", cpu=f"{number + 1}m"))
             await asyncio.sleep(0.02)
         scored = len(scene.scoring.seen) - before
-        assert 10 <= scored <= 120 / GAP_SECONDS + 1
-        await asyncio.sleep(GAP_SECONDS + 1)
+        assert 10 <= scored <= 13
+        await asyncio.sleep(11)
         assert scene.values() == [sum(range(5991, 6001)) / 1000]
 
 
@@ -287,10 +285,13 @@ async def test_usage_comes_from_the_metrics_api(scene: Scene) -> None:
         assert sorted(found) == [[0.1875, 1.5 * 2**30, 3.0], [1.5]]
         scene.api.refused["usage"] = 403
         scene.api.put(pod("one", on="a", cpu="1"))
-        await asyncio.sleep(cluster.USAGE_SECONDS)
+        await asyncio.sleep(15)
         scene.api.put(pod("two", on="a", cpu="1"))
-        await until(lambda: agent.scorer()["reason"] == "forbidden", what="it failed")
+        await until(lambda: agent.scorer()["reason"] == "forbidden", what="it failed", seconds=20)
         assert "needs get and list on nodes of metrics.k8s.io" in agent.scorer()["message"]
+        scene.api.refused["usage"] = 503
+        await until(lambda: agent.scorer()["reason"] == "server_error", what="it failed otherwise")
+        assert agent.scorer()["message"].startswith("GET /apis/metrics.k8s.io/v1beta1/nodes: 503")
 
 
 async def test_a_usage_that_is_none_fails_the_cycle(scene: Scene) -> None:
@@ -462,12 +463,15 @@ async def test_check_reads_the_cluster_once(scene: Scene, capsys: pytest.Capture
     assert scene.api.watching == []
 
 
-async def test_many_scorers_share_the_memory_of_histories(scene: Scene) -> None:
+@pytest.mark.parametrize(("count", "mebibytes"), [(1, 4), (8, 2)])
+async def test_many_scorers_share_the_memory_of_histories(scene: Scene, count: int, mebibytes: int) -> None:
     """The limit of all histories together is divided equally."""
-    scorers = [scene.entry("nodes", name=f"s{number}", sourceRange=60, sourceStep=5) for number in range(8)]
+    scorers = [
+        scene.entry("nodes", name=f"s{number}", sourceRange=60, sourceStep=5) for number in range(count)
+    ]
     scene.volume.put(*scorers)
     async with scene.agent() as agent:
-        await until(lambda: len(scene.scoring.seen) == 8, what="all scored")
+        await until(lambda: len(scene.scoring.seen) == count, what="all scored")
         history = agent.agent._adapters.cluster.history("s0")
         assert history is not None
-        assert history.most_bytes == cluster.ALL_HISTORY_BYTES // 8
+        assert history.most_bytes == mebibytes << 20

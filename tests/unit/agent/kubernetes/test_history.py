@@ -76,3 +76,15 @@ def test_a_clock_that_is_set_back_does_not_disturb_the_order() -> None:
     assert points(history, b"a") == [(100, 1.0)]
     history.record([(b"a", 4.0)], at=50)
     assert points(history, b"a") == [(50, 4.0)]
+
+
+def test_a_jump_back_over_exactly_the_range_starts_anew() -> None:
+    history = History(step=10, seconds=30, most_bytes=10_000)
+    assert not history.shortened
+    history.record([(b"a", 1.0)], at=100)
+    history.record([(b"a", 2.0)], at=71)
+    assert points(history, b"a") == [(100, 1.0)]
+    history.record([(b"a", 3.0)], at=70)
+    assert points(history, b"a") == [(70, 3.0)]
+    assert history.size == SNAPSHOT_BYTES + VALUE_BYTES + KEY_BYTES + 1
+    assert not history.shortened

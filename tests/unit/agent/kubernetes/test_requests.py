@@ -55,6 +55,10 @@ def test_pods_request_what_kubernetes_says() -> None:
         ("8Ei", MOST),
         ("1e999", MOST),
         ("-1e999", -MOST),
+        ("9" * 100, MOST),
+        ("1E", 10**18 * NANOS),
+        ("1Ei", 2**60 * NANOS),
+        ("1Pi", 2**50 * NANOS),
     ],
 )
 def test_quantities_are_read_exactly(text: str, amount: int) -> None:

@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -15,7 +16,7 @@ from dsf_agent.kubernetes.objects import NodeUsage, Pod
 from dsf_agent.kubernetes.quantity import NANOS
 from dsf_agent.kubernetes.totals import Totals
 from dsf_agent.kubernetes.values import Sample, samples
-from dsf_wire.measures import MEASURES, selection
+from dsf_wire.measures import MEASURES, Selection, selection
 from tests.support.agent.clusterobjects import node, pod
 
 
@@ -214,3 +215,70 @@ def test_equal_requests_are_one_object() -> None:
     first, second = (objects.pod(raw(pod(name, on="a", cpu="1", memory="1Gi")))[1] for name in "xy")
     assert first.requests is second.requests
     assert first.node is second.node
+
+
+MASTER = "node-role.kubernetes.io/master"
+
+
+@pytest.mark.parametrize(
+    ("conditions", "taints", "usable"),
+    [
+        ([("MemoryPressure", "False"), ("Ready", "True")], [], True),
+        ([("MemoryPressure", "True"), ("Ready", "False")], [], False),
+        ([], [], False),
+        ([("Ready", "True")], [(MASTER, "NoSchedule")], False),
+        ([("Ready", "True")], [(MASTER, "NoExecute")], False),
+        ([("Ready", "True")], [("other", "NoSchedule"), (MASTER, "NoSchedule")], False),
+        ([("Ready", "True")], [(MASTER, "PreferNoSchedule")], True),
+        ([("Ready", "True")], [("other", "NoSchedule")], True),
+    ],
+)
+def test_nodes_that_workloads_may_use(
+    conditions: list[tuple[str, str]], taints: list[tuple[str, str]], usable: bool
+) -> None:
+    plain = node("a")
+    plain["status"]["conditions"] = [{"type": kind, "status": status} for kind, status in conditions]
+    plain["spec"]["taints"] = [{"key": key, "effect": effect} for key, effect in taints]
+    assert objects.node(raw(plain))[1].usable is usable
+
+
+@pytest.mark.parametrize(
+    ("kind", "status", "reason", "unschedulable"),
+    [
+        ("PodScheduled", "False", "Unschedulable", True),
+        ("PodScheduled", "False", "SchedulingGated", False),
+        ("PodScheduled", "True", "Unschedulable", False),
+        ("Ready", "False", "Unschedulable", False),
+    ],
+)
+def test_pods_that_no_node_takes(kind: str, status: str, reason: str, unschedulable: bool) -> None:
+    plain = pod("a", phase="Pending")
+    plain["status"]["conditions"] = [
+        {"type": "Initialized", "status": "True"},
+        {"type": kind, "status": status, "reason": reason},
+    ]
+    assert objects.pod(raw(plain))[1].unschedulable is unschedulable
+
+
+def test_resources_of_kubernetes_itself_are_no_extended_ones() -> None:
+    offers = {"cpu": "1", "memory": "1", "pods": "1", "ephemeral-storage": "1", "storage": "1"}
+    found = totals(node("a", **offers, **{"hugepages-2Mi": "1", "x.com/y": "2"}))
+    assert samples(selection("extended_allocatable"), totals=found, usage={}) == [
+        Sample((("resource", "x_com_y"),), 2.0)
+    ]
+
+
+def test_a_node_that_is_deleted_counts_no_more() -> None:
+    found = totals(node("a", cpu="1"), node("b", cpu="2"))
+    for _ in range(2):
+        found.node_changed("a", None, None)
+    assert samples(selection("cpu_allocatable_cores"), totals=found, usage={}) == [Sample((), 2.0)]
+
+
+@pytest.mark.parametrize("name", ["nodes", "cpu_available_ratio"])
+def test_a_figure_that_nobody_counts_is_a_bug(name: str) -> None:
+    """Of the wire format and the agent, which are released together."""
+    wrong: Any = "sizes"
+    measure = replace(MEASURES[name], figure=wrong)
+    with pytest.raises(ValueError, match=r"sizes is no (figure|count)"):
+        samples(Selection(measure=measure), totals=CLUSTER, usage={})
