@@ -184,6 +184,8 @@ class FleetPublisher:
         if entry.published is not None and too_late(entry.published.valid_until, rule=rule, now=now):
             entry.published = None
         if decide(entry.wanted, entry.published, rule=rule).at > now:
+            # A write that failed before has taken effect without an answer.
+            self._recovered(entry)
             return
         await self._turn()
         wanted = entry.wanted
@@ -207,9 +209,13 @@ class FleetPublisher:
             entry.cluster,
             extra={"scorer": publication.scorer, "object": publication.name},
         )
+        self._recovered(entry)
+
+    @staticmethod
+    def _recovered(entry: _Entry) -> None:
         if entry.failures:
             entry.failures = 0
-            publication.recovered(entry.cluster)
+            entry.publication.recovered(entry.cluster)
 
     def offered(self, entry: _Entry) -> str:
         """Plans the write of what an entry wants now. Returns what the rule says about it."""

@@ -6,6 +6,9 @@ import asyncio
 import random
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from itertools import pairwise
+
+import pytest
 
 from dsf_agent.errors import PublishError, Reason
 from dsf_agent.metrics.registry import Metrics
@@ -30,7 +33,12 @@ class Hub:
         self.objects: dict[tuple[str, str], Stored] = {}
         self.writes: list[tuple[float, str, str]] = []
         self.lists = 0
+        self.attempts: list[tuple[float, str]] = []
+        """Every write that was asked for, and its cluster."""
         self.faults: dict[str, PublishError] = {}
+        """By cluster: why writes fail."""
+        self.lost: dict[str, PublishError] = {}
+        """By cluster: why the answer to the next write does not arrive. The write takes effect."""
 
     @property
     def elapsed(self) -> float:
@@ -65,6 +73,7 @@ class Store:
         valid_until: float,
         shadow_of: str | None = None,
     ) -> None:
+        self._hub.attempts.append((self._hub.elapsed, self._cluster))
         await asyncio.sleep(self._hub._seconds)
         fault = self._hub.faults.get(self._cluster)
         if fault is not None:
@@ -76,6 +85,8 @@ class Store:
             valid_until=valid_until,
             labels=labels(scorer, hub_scorer=True, shadow_of=shadow_of),
         )
+        if self._cluster in self._hub.lost:
+            raise self._hub.lost.pop(self._cluster)
 
     async def deleted_by_others(self, name: str, *, written: float) -> bool:
         raise AssertionError(name, written)
@@ -103,6 +114,14 @@ class Publishing:
         scorer = Summary(name=name, score_name=name, scoring_interval=60)
         rule = Rule(deadband=2, min_interval=LEAST, ttl=TTL, jitter=0.0)
         return self.publisher.publication(scorer, rule=rule, metrics=self._metrics.of(name))
+
+    def outcomes(self) -> dict[str, float]:
+        """What the metrics count for the scorer cpu."""
+        names = ("written", "unchanged", "deferred", "failed")
+        labels = [{"score_name": "cpu", "outcome": name} for name in names]
+        read = self._metrics.registry.get_sample_value
+        found = {one["outcome"]: read("gitops_dsf_agent_publish_total", one) for one in labels}
+        return {name: value for name, value in found.items() if value}
 
 
 @asynccontextmanager
@@ -178,7 +197,7 @@ async def test_what_is_withheld_or_withdrawn_is_not_renewed() -> None:
         await asyncio.sleep(10)
         cpu.withhold("c1")
         await asyncio.sleep(TTL)
-        assert [cluster for _, cluster, _ in hub.writes[3:]].count("c1") == 0
+        assert sorted({cluster for _, cluster, _ in hub.writes[3:]}) == ["c2", "c3"]
         cpu.withdraw()
         written = len(hub.writes)
         await asyncio.sleep(2 * TTL)
@@ -244,3 +263,128 @@ async def test_a_removed_scorer_writes_no_more() -> None:
         await asyncio.gather(task, return_exceptions=True)
         await asyncio.sleep(2 * TTL)
     assert len(hub.writes) == 1
+    assert hub.lists <= 2, "the audit does not look at it either, after the round that had begun"
+
+
+async def test_a_scorer_that_replaced_another_one_is_still_audited_when_the_old_one_goes() -> None:
+    hub = Hub()
+    async with publishing(hub) as running:
+        old, new = (running.publication("cpu") for _ in range(2))
+        offer(old, ["c1"])
+        await asyncio.sleep(5)
+        offer(new, ["c1"])
+        old.keep_only(frozenset())
+        await asyncio.sleep(20)
+        hub.objects.clear()
+        written = len(hub.writes)
+        new._entries["c1"].rule = Rule(deadband=2, min_interval=LEAST, ttl=100 * TTL, jitter=0.0)
+        await asyncio.sleep(2 * AUDIT_SECONDS)
+        assert len(hub.writes) == written + 1
+
+
+async def test_the_scores_of_a_cluster_are_read_by_one_list() -> None:
+    """However many scorers there are, and writers that work on them at the same time."""
+    hub = Hub()
+    async with publishing(hub) as running:
+        for name in ("cpu", "mem", "net"):
+            offer(running.publication(name), ["c1"])
+        await asyncio.sleep(10)
+        assert running.publisher._reading == {}, "nothing is kept of it"
+    assert (len(hub.writes), hub.lists) == (3, 1)
+
+
+async def test_a_write_without_an_answer_that_took_effect_is_not_repeated() -> None:
+    """And a change after it is written as soon as after every other write."""
+    hub = Hub()
+    hub.lost["c1"] = PublishError("no answer", reason=Reason.TIMEOUT)
+    async with publishing(hub) as running:
+        cpu = running.publication("cpu")
+        offer(cpu, ["c1"])
+        await asyncio.sleep(1)
+        assert cpu.fault is not None
+        await asyncio.sleep(19)
+        assert cpu.fault is None
+        offer(cpu, ["c1"], {"a": 50})
+        await asyncio.sleep(LEAST)
+    assert len(hub.writes) == 2
+    assert hub.objects["c1", "cpu"].values == {"a": 50}
+
+
+async def test_a_cluster_that_keeps_failing_is_tried_ever_more_rarely_and_alone() -> None:
+    hub = Hub()
+    hub.faults["c1"] = PublishError("no rights", reason=Reason.FORBIDDEN)
+    async with publishing(hub) as running:
+        cpu = running.publication("cpu")
+        offer(cpu, ["c1", "c2"])
+        await asyncio.sleep(400)
+        times = [at for at, cluster in hub.attempts if cluster == "c1"]
+        waits = [after - before for before, after in pairwise(times)]
+        assert all(
+            0.7 * wait <= found <= 1.3 * wait + 1
+            for wait, found in zip((2, 4, 8, 16, 32, 64), waits, strict=False)
+        )
+        assert len(waits) >= 6
+        offer(cpu, ["c3"])
+        await asyncio.sleep(1)
+        assert ("c3", "cpu") in hub.objects
+        assert str(cpu.fault) == "cluster c1: no rights"
+        cpu.keep_only(frozenset({"c2", "c3"}))
+        assert cpu.fault is None
+
+
+async def test_failures_at_the_same_time_are_one_failure_of_the_hub() -> None:
+    """Four writers fail together, and the pause is that of one failure: it becomes longer with each attempt
+    after a pause.
+    """
+    hub = Hub()
+    hub.faults = {cluster: PublishError("down", reason=Reason.UNREACHABLE) for cluster in CLUSTERS}
+    async with publishing(hub) as running:
+        offer(running.publication("cpu"), CLUSTERS)
+        await asyncio.sleep(25)
+        starts = [at for at, _ in hub.attempts]
+        pauses = [after - before for before, after in pairwise(starts) if after - before > 1]
+        assert all(
+            0.7 * wait <= found <= 1.3 * wait + 1 for wait, found in zip((2, 4, 8), pauses, strict=False)
+        )
+        assert len(pauses) >= 3
+
+
+async def test_what_became_of_offers_is_counted() -> None:
+    hub = Hub()
+    async with publishing(hub) as running:
+        cpu = running.publication("cpu")
+        offer(cpu, ["c1", "c2", "c3"])
+        await asyncio.sleep(10)
+        assert running.outcomes() == {"deferred": 3, "written": 3}
+        offer(cpu, ["c1", "c2", "c3"])
+        cpu.offered()
+        assert running.outcomes() == {"deferred": 3, "written": 3, "unchanged": 3}
+        offer(cpu, ["c1"], {"a": 90})
+        await asyncio.sleep(LEAST)
+        assert running.outcomes() == {"deferred": 4, "written": 4, "unchanged": 3}
+
+
+async def test_failures_of_a_cluster_are_logged_once_for_each_reason(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level("INFO")
+    hub = Hub()
+    async with publishing(hub) as running:
+        cpu = running.publication("cpu")
+        for reason in (Reason.FORBIDDEN, Reason.INVALID_BODY):
+            hub.faults["c1"] = PublishError(reason.value, reason=reason)
+            offer(cpu, ["c1"])
+            await asyncio.sleep(200)
+        hub.faults["c2"] = hub.faults["c1"]
+        offer(cpu, ["c2"])
+        await asyncio.sleep(1)
+        assert str(cpu.fault) == "cluster c1 and 1 more: invalid_body"
+        hub.faults.clear()
+        await asyncio.sleep(300)
+    assert [record.getMessage() for record in caplog.records] == [
+        "the scores of c1 are not published: forbidden",
+        "the scores of c1 are not published: invalid_body",
+        "the scores of c2 are not published: invalid_body",
+        "the scores of c2 are published again",
+        "the scores of c1 are published again",
+    ]
