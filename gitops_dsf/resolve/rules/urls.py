@@ -93,8 +93,8 @@ def repositories_can_be_fetched(context: Context) -> Iterator[Diagnostic]:
 
 
 def hosts_are_not_local(context: Context) -> Iterator[Diagnostic]:
-    """A scorer runs in a pod of the cluster, where localhost is that pod. A source whose metrics are pushed has
-    no host of its own.
+    """A scorer runs in a pod of the cluster, where localhost is that pod. A source whose metrics are pushed
+    has no host of its own.
     """
     for overlay in context.each_variant:
         hosts = [(overlay.scoring_host, "scoring API")]
