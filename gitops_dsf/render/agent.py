@@ -6,7 +6,7 @@ is the only place that says how the agent runs on a managed cluster.
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -20,9 +20,10 @@ from dsf_wire.constants import (
     SCORE_PLURAL,
     SUSPENDED_CONFIGMAP,
 )
+from gitops_dsf.hub.names import OCM_PULL_SECRET, OCM_PULL_SECRET_LABEL
 from gitops_dsf.plan.types import AddOnParts
 from gitops_dsf.render import receiver
-from gitops_dsf.render.containers import agent_container, agent_volumes, pod_security
+from gitops_dsf.render.containers import agent_container, agent_volumes, pod_security, pull_secrets
 from gitops_dsf.render.objects import OPERATOR_API, Object, Wave, metadata
 from gitops_dsf.render.scraping import metrics_ingress, metrics_service
 from gitops_dsf.repository.model.repository import Agent, AgentServiceMonitor, FleetRepository, OpenTelemetry
@@ -181,11 +182,7 @@ def _template_spec(repository: FleetRepository, parts: AddOnParts) -> Object:
         "agentSpec": {
             "workload": {
                 "manifests": [
-                    {
-                        "apiVersion": "v1",
-                        "kind": "Namespace",
-                        "metadata": {"name": AGENT_NAMESPACE, "annotations": {ORPHAN: ""}},
-                    },
+                    _namespace(agent.image_pull_secrets),
                     {
                         "apiVersion": "v1",
                         "kind": "ServiceAccount",
@@ -202,6 +199,16 @@ def _template_spec(repository: FleetRepository, parts: AddOnParts) -> Object:
         # An identity and a kubeconfig for it, and no hubPermissions: see works._rights.
         "registration": [{"type": "KubeClient", "kubeClient": {"hubPermissions": []}}],
     }
+
+
+def _namespace(pull_secrets: Sequence[str]) -> Object:
+    """OCM copies its pull secret into namespaces with its label
+    (docs/contributing/ocm-behaviour.md#secrets-of-an-add-on).
+    """
+    found: Object = {"name": AGENT_NAMESPACE, "annotations": {ORPHAN: ""}}
+    if OCM_PULL_SECRET in pull_secrets:
+        found["labels"] = {OCM_PULL_SECRET_LABEL: "true"}
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": found}
 
 
 def _image(agent: Agent, parts: AddOnParts) -> str:
@@ -227,6 +234,7 @@ def _deployment(repository: FleetRepository, receiving: OpenTelemetry | None, *,
                     "tolerations": agent.tolerations,
                     "terminationGracePeriodSeconds": 15,
                     "securityContext": pod_security(),
+                    **pull_secrets(agent.image_pull_secrets),
                     "containers": [_container(repository, image)],
                     "volumes": agent_volumes(
                         {

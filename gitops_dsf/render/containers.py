@@ -2,6 +2,7 @@
 agent on the spokes and the hub scorer are the same program, so they share the container as well.
 """
 
+from collections.abc import Iterable
 from typing import Final
 
 from gitops_dsf.render.objects import Object
@@ -45,6 +46,14 @@ def security_context() -> Object:
 def pod_security() -> Object:
     """The security context of a pod."""
     return {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}}
+
+
+def pull_secrets(names: Iterable[str]) -> Object:
+    """The fields of a pod that name its pull secrets. They are not in its ServiceAccount: pods that wait for
+    an image would not notice a change there.
+    """
+    references = [{"name": name} for name in names]
+    return {"imagePullSecrets": references} if references else {}
 
 
 def metrics_port() -> Object:

@@ -1249,6 +1249,14 @@ def _credentials() -> Iterator[tuple[str, Documents]]:
         auth = f"auth: {{tokenSecretRef: {{name: {secret}, key: k}}}}"
         yield f"Secret {secret}", {"scorers": SCORER.replace("scoring: {", f"scoring: {{{auth}, ")}
         yield f"Secret {secret} for the source", {"scorers": asking("up").replace("host:", f"{auth}, host:")}
+    token = SCORER.replace("scoring: {", "scoring: {auth: {tokenSecretRef: {name: t, key: k}}, ")
+    for section in ("agent", "hubScorer", "reconciler"):
+        pulling = f"{section}: {{imagePullSecrets: [t]}}"
+        yield f"a token that is a pull secret of {section}", {"scorers": token, "settings": settings(pulling)}
+    yield (
+        "a pull secret that is listed twice",
+        {"settings": settings("agent: {imagePullSecrets: [t, t]}")},
+    )
     auth = "auth: {tokenSecretRef: {name: t, key: k}}"
     one = SCORER.replace("scoring: {", f"scoring: {{host: 'http://a.svc', {auth}, ")
     for host in ("http://a.svc", "http://a.svc:9000", "http://b.svc", "https://a.svc"):

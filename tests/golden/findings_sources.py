@@ -166,6 +166,7 @@ def _on_the_hub() -> Iterator[tuple[str, Documents]]:
         ("a", ""),
         ("a", "secrets: [a]"),
         ("a", "secrets: [b]"),
+        ("a", "secrets: [a], imagePullSecrets: [a]"),
         ("bootstrap-hub-kubeconfig", ""),
     ):
         for auth in (f"tokenSecretRef: {{name: {secret}, key: k}}", "serviceAccountToken: true"):

@@ -6,7 +6,7 @@ from dsf_wire import clusters, summary
 from dsf_wire.constants import CLUSTERS_KEY, CONFIGMAP_KEY
 from gitops_dsf.canonicalyaml import printable_json
 from gitops_dsf.plan.types import HubScoring
-from gitops_dsf.render.containers import CONFIG_DIR, agent_container, agent_volumes, pod_security
+from gitops_dsf.render.containers import CONFIG_DIR, agent_container, agent_volumes, pod_security, pull_secrets
 from gitops_dsf.render.egress import egress_policy
 from gitops_dsf.render.hubscorer.names import LABELS, NAME
 from gitops_dsf.render.objects import Object, Wave, metadata
@@ -68,6 +68,7 @@ def _deployment(repository: FleetRepository) -> Object:
                     "tolerations": settings.tolerations,
                     "terminationGracePeriodSeconds": 15,
                     "securityContext": pod_security(),
+                    **pull_secrets(settings.image_pull_secrets),
                     "containers": [_container(repository)],
                     "volumes": agent_volumes({"name": NAME}),
                 },

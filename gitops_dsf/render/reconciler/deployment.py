@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from gitops_dsf.render.containers import metrics_port, pod_security, probes, security_context
+from gitops_dsf.render.containers import metrics_port, pod_security, probes, pull_secrets, security_context
 from gitops_dsf.render.objects import Object, metadata
 from gitops_dsf.render.reconciler.arguments import CREDENTIALS_DIR, TMP_DIR, arguments
 from gitops_dsf.render.reconciler.names import LABELS, NAME
@@ -58,6 +58,7 @@ def _deployment(repository: FleetRepository, args: list[str]) -> Object:
                     # A push that is under way may end; the lease is given back after it.
                     "terminationGracePeriodSeconds": 30,
                     "securityContext": pod_security(),
+                    **pull_secrets(settings.image_pull_secrets),
                     "containers": [_container(repository, args)],
                     "volumes": _volumes(repository),
                 },

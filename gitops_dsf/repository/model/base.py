@@ -2,7 +2,7 @@
 
 from typing import Annotated, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from gitops_dsf.hub.selectors import Requirement as HubRequirement
@@ -27,6 +27,19 @@ Quantity = Annotated[str, Field(pattern=QUANTITY)]
 DnsLabel = Annotated[str, Field(pattern=DNS_LABEL, min_length=1, max_length=63)]
 DnsName = Annotated[str, Field(pattern=DNS_SUBDOMAIN, min_length=1, max_length=253)]
 Labels = dict[str, str]
+
+
+def _each_once(names: list[str]) -> list[str]:
+    """The API server refuses a pod that lists one pull secret twice."""
+    doubled = {one for one in names if names.count(one) > 1}
+    if doubled:
+        msg = f"{min(doubled)} is listed twice: remove one"
+        raise ValueError(msg)
+    return names
+
+
+PullSecrets = Annotated[list[DnsName], AfterValidator(_each_once)]
+"""Names of Secrets with credentials for registries."""
 
 
 class FieldError(ValueError):

@@ -7,7 +7,7 @@ from pydantic import Field, field_validator, model_validator
 
 from gitops_dsf import __version__
 from gitops_dsf.hub.names import JOURNAL_BRANCH
-from gitops_dsf.repository.model.base import Authored, DnsName, Labels
+from gitops_dsf.repository.model.base import Authored, DnsName, Labels, PullSecrets
 
 DEFAULT_RECONCILER_IMAGE = f"ghcr.io/gitops-dsf/gitops-dsf-reconciler:{__version__}"
 
@@ -174,6 +174,8 @@ class Reconciler(Authored):
     """Container image, preferably pinned by digest."""
     image_pull_policy: Literal["Always", "IfNotPresent", "Never"] = "IfNotPresent"
     """Kubernetes image pull policy."""
+    image_pull_secrets: PullSecrets = []
+    """Secrets in hubNamespace with credentials for registries."""
     resources: ReconcilerResources = ReconcilerResources()
     """Requests and limits."""
     replicas: Annotated[int, Field(ge=1, le=5)] = 2

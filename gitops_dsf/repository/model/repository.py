@@ -20,6 +20,7 @@ from gitops_dsf.repository.model.base import (
     Labels,
     LabelSelector,
     Metadata,
+    PullSecrets,
     Quantity,
 )
 from gitops_dsf.repository.model.reconciler import Reconciler
@@ -210,6 +211,10 @@ class Agent(Authored):
     """
     image_pull_policy: Literal["Always", "IfNotPresent", "Never"] = "IfNotPresent"
     """Kubernetes image pull policy."""
+    image_pull_secrets: PullSecrets = []
+    """Secrets with credentials for registries, in the namespace dynamic-scoring of every managed cluster. OCM
+    copies open-cluster-management-image-pull-credentials there; other Secrets must be created there.
+    """
     resources: Resources = Resources()
     """Requests and limits."""
     node_selector: Labels = {"kubernetes.io/os": "linux"}
@@ -242,6 +247,8 @@ class HubScorer(Authored):
     """Container image, preferably pinned by digest. It runs the same program as the agent."""
     image_pull_policy: Literal["Always", "IfNotPresent", "Never"] = "IfNotPresent"
     """Kubernetes image pull policy."""
+    image_pull_secrets: PullSecrets = []
+    """Secrets in the hub namespace with credentials for registries."""
     resources: HubResources = HubResources()
     """Requests and limits."""
     node_selector: Labels = {"kubernetes.io/os": "linux"}

@@ -2,7 +2,7 @@
 not allowed.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
@@ -12,6 +12,7 @@ from gitops_dsf.hub.glob import matches
 from gitops_dsf.hub.hosts import is_in_cluster, is_metadata
 from gitops_dsf.repository.load import Document, Path
 from gitops_dsf.repository.model.mistake import dotted
+from gitops_dsf.repository.model.repository import FleetRepositorySpec
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.credentials import Credential, Sent, credentials, is_reserved, sent
 
@@ -99,9 +100,10 @@ def secrets_are_nobody_elses(context: Context) -> Iterator[Diagnostic]:
     """
     repository = context.declared.repository
     listed = repository.value.spec.hub_scorer.secrets if repository is not None else None
+    pulling = _pull_secrets(repository.value.spec) if repository is not None else {}
     for peer in _peers(context):
         for item in peer.credentials:
-            if is_reserved(item.secret):
+            if is_reserved(item.secret) or item.secret in pulling.get(peer.on_hub, ()):
                 message = (
                     f"{peer.title_of(item)}: Secret {item.secret} holds credentials for the hub or a"
                     " registry, and no scorer may send it"
@@ -118,6 +120,12 @@ def secrets_are_nobody_elses(context: Context) -> Iterator[Diagnostic]:
                 )
                 hint = f"add {item.secret} to spec.hubScorer.secrets in gitops-dsf.yaml"
                 yield codes.RESERVED_SECRET.at(peer.at(*item.path, "name"), message, hint)
+
+
+def _pull_secrets(spec: FleetRepositorySpec) -> Mapping[bool, frozenset[str]]:
+    """Secrets for registries, by whether they are on the hub."""
+    hub = (*spec.hub_scorer.image_pull_secrets, *spec.reconciler.image_pull_secrets)
+    return {True: frozenset(hub), False: frozenset(spec.agent.image_pull_secrets)}
 
 
 def tokens_go_where_they_may(context: Context) -> Iterator[Diagnostic]:

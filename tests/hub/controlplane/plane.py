@@ -1,7 +1,8 @@
 """The control plane as one thing: a hub, its spokes, OCM on both, and the verbs that tests use on them."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
@@ -112,6 +113,26 @@ class ControlPlane:
     def stop_work_agent(self, name: str) -> None:
         """Stop it until `start_work_agent`: the spoke is cut off from the hub's works."""
         self.processes.stop(self._agents[name].process)
+
+    @contextmanager
+    def copying_pull_secrets(self, name: str, *, namespace: str) -> Iterator[None]:
+        """Runs the controller of a spoke's klusterlet operator that copies pull secrets. `namespace` is that
+        of the operator.
+        """
+        spoke, process = self.spokes[name], f"{name}-pull-secrets"
+        controllers = self._ocm()
+        controllers.start(
+            process,
+            "pull-secrets",
+            server=spoke,
+            kubeconfig=spoke.kubeconfig(Identity(user="klusterlet-operator", groups=("system:masters",))),
+            namespace=namespace,
+        )
+        try:
+            controllers.wait(process)
+            yield
+        finally:
+            self.processes.stop(process)
 
     def start_work_agent(self, name: str) -> None:
         self._agents[name].start()

@@ -4,6 +4,7 @@
 //
 //	placement, addon, registration   OCM's controllers on the hub, started as their own commands start them
 //	work-agent                       OCM's work agent on a spoke
+//	pull-secrets                     one controller of OCM's klusterlet operator (pullsecrets.go)
 //	webhooks                         OCM's webhook handlers on 127.0.0.1 (webhooks.go)
 //	render                           OCM's manifest templates as YAML (render.go)
 package main
@@ -37,11 +38,12 @@ var controllers = map[string]func() *cobra.Command{
 	"addon":        addonCommand,
 	"registration": registrationCommand,
 	"work-agent":   workAgentCommand,
+	"pull-secrets": pullSecretsCommand,
 }
 
 func main() {
 	if len(os.Args) < 2 {
-		fail("ocm", fmt.Errorf("say what to run: placement, addon, registration, work-agent, webhooks or render"))
+		fail("ocm", fmt.Errorf("say what to run: placement, addon, registration, work-agent, pull-secrets, webhooks or render"))
 	}
 	name := os.Args[1]
 	os.Args = append([]string{name}, os.Args[2:]...)
@@ -53,7 +55,7 @@ func main() {
 	case name == "render":
 		fail(name, render(os.Args[1:]))
 	default:
-		fail("ocm", fmt.Errorf("%q: write placement, addon, registration, work-agent, webhooks or render", name))
+		fail("ocm", fmt.Errorf("%q: write placement, addon, registration, work-agent, pull-secrets, webhooks or render", name))
 	}
 }
 

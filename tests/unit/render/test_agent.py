@@ -8,7 +8,7 @@ import pytest
 from gitops_dsf.pipeline import produce
 from gitops_dsf.render.tree import shared_objects
 from tests.support import fleets
-from tests.support.rendering import PRODUCT, objects, rendered, scorer
+from tests.support.rendering import PRODUCT, objects, on_hub, produced, rendered, scorer
 
 ADDON = "gitops-dsf-agent"
 OPERATED = {"clusterSelector": {"matchLabels": {"operator": "yes"}}}
@@ -203,3 +203,57 @@ class TestRollout:
         sources = fleets.FleetSources(settings=settings, documents=(cluster, scorer("cpu")))
         result = produce(fleets.write(root, sources))
         return {item.code: (item.position.line, item.position.column) for item in result.diagnostics}
+
+
+class TestPullSecrets:
+    OCM = "open-cluster-management-image-pull-credentials"
+
+    def pods(self, found: dict[str, dict[str, Any]]) -> dict[str, Any]:
+        """The pull secrets of each pod that is rendered, by the name of its Deployment."""
+        manifests = [item for listed in templates(found).values() for item in listed]
+        return {
+            item["metadata"]["name"]: item["spec"]["template"]["spec"].get("imagePullSecrets")
+            for item in (*found.values(), *manifests)
+            if item["kind"] == "Deployment"
+        }
+
+    def namespaces(self, found: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
+        """The agent's namespace in the add-on and in the works."""
+        works = [item["spec"]["workload"] for item in found.values() if item["kind"] == "ManifestWork"]
+        manifests = [*templates(found).values(), *(work["manifests"] for work in works)]
+        return [item["metadata"] for listed in manifests for item in listed if item["kind"] == "Namespace"]
+
+    def test_each_program_names_its_own(self, tmp_path: Path) -> None:
+        found = objects(
+            rendered(
+                tmp_path,
+                scorer("cpu"),
+                on_hub("idle"),
+                agent={"imagePullSecrets": ["agents", self.OCM]},
+                hubScorer={"imagePullSecrets": ["hub"]},
+                reconciler={"imagePullSecrets": ["hub", "mirror"]},
+            )
+        )
+        assert self.pods(found) == {
+            ADDON: [{"name": "agents"}, {"name": self.OCM}],
+            "gitops-dsf-hub-scorer": [{"name": "hub"}],
+            "gitops-dsf-reconciler": [{"name": "hub"}, {"name": "mirror"}],
+        }
+
+    def test_none_is_named_unasked(self, tmp_path: Path) -> None:
+        found = objects(rendered(tmp_path, scorer("cpu"), on_hub("idle")))
+        assert set(self.pods(found).values()) == {None}
+        assert not any("labels" in item for item in self.namespaces(found))
+
+    @pytest.mark.parametrize(("names", "copied"), [([OCM], True), (["agents"], False)])
+    def test_ocm_copies_its_own_only_where_it_is_named(
+        self, tmp_path: Path, names: list[str], copied: bool
+    ) -> None:
+        found = objects(rendered(tmp_path, scorer("cpu"), agent={"imagePullSecrets": names}))
+        label = {"addon.open-cluster-management.io/namespace": "true"}
+        assert any(item.get("labels") == label for item in self.namespaces(found)) is copied
+
+    def test_one_listed_twice_is_refused(self, tmp_path: Path) -> None:
+        """The API server refuses such a pod."""
+        (finding,) = produced(tmp_path, scorer("cpu"), agent={"imagePullSecrets": ["a", "b", "a"]}).diagnostics
+        assert "a is listed twice: remove one" in finding.message

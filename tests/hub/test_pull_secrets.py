@@ -1,0 +1,107 @@
+"""Credentials for registries: named by the Deployments, and copied within a managed cluster by OCM's klusterlet
+operator.
+"""
+
+import base64
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from dsf_wire.constants import ADDON_NAME, AGENT_NAMESPACE
+from gitops_dsf.hub.names import OCM_PULL_SECRET, OCM_PULL_SECRET_LABEL
+from tests.hub.controlplane.gitserver import GitServer
+from tests.hub.controlplane.plane import ControlPlane
+from tests.hub.controlplane.waiting import wait_for
+from tests.hub.scenario.fleet import Fleet, cluster, cluster_set, scorer, settings
+from tests.hub.scenario.installation import WORK, Installation, installed
+from tests.hub.scenario.spokeagent import DEPLOYMENT, wait_for_deployment
+
+pytestmark = [pytest.mark.family("kubernetes", "ocm"), pytest.mark.timeout(300)]
+
+CLUSTER = "cluster1"
+OPERATOR_NAMESPACE = "open-cluster-management"
+SECRET, NAMESPACE = "v1/Secret", "v1/Namespace"
+CREDENTIALS = base64.b64encode(json.dumps({"auths": {"registry.example.com": {"auth": "eDp5"}}}).encode())
+
+
+@pytest.fixture
+def installation(control_plane: ControlPlane, git_server: GitServer) -> Iterator[Installation]:
+    fleet = Fleet(repository=git_server.create("pull-secrets"), name="pullsecrets")
+    fleet.write("scorers/cpu.yaml", scorer())
+    fleet.write("clusters/fleet.yaml", cluster_set(fleet.name), cluster(CLUSTER, fleet=fleet.name))
+    configure(fleet, [OCM_PULL_SECRET, "regcred"])
+    fleet.render()
+    with installed(fleet, control_plane, clusters=(CLUSTER,)) as installation:
+        wait_for_deployment(control_plane, CLUSTER)
+        yield installation
+
+
+def configure(fleet: Fleet, names: list[str]) -> None:
+    changed = settings(fleet)
+    for section in ("agent", "reconciler"):
+        changed["spec"][section] = {"imagePullSecrets": names}
+    fleet.write("gitops-dsf.yaml", changed)
+
+
+def test_ocm_copies_its_pull_secret_to_the_agent(
+    installation: Installation, control_plane: ControlPlane
+) -> None:
+    spoke, hub = control_plane.spokes[CLUSTER].admin, control_plane.hub.admin
+    spoke.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": OPERATOR_NAMESPACE}})
+    spoke.apply(
+        {
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "metadata": {"name": OCM_PULL_SECRET, "namespace": OPERATOR_NAMESPACE},
+            "type": "kubernetes.io/dockerconfigjson",
+            "data": {".dockerconfigjson": CREDENTIALS.decode()},
+        }
+    )
+    for work in ("gitops-dsf-config", f"addon-{ADDON_NAME}-deploy-0"):
+        wait_for(
+            lambda work=work: "True" in conditions(installation, work),  # type: ignore[misc]
+            what=f"{work}, which has the namespace as well, is applied",
+            timeout=60,
+        )
+    with control_plane.copying_pull_secrets(CLUSTER, namespace=OPERATOR_NAMESPACE):
+        copy = wait_for(
+            lambda: spoke.find(SECRET, OCM_PULL_SECRET, namespace=AGENT_NAMESPACE),
+            what="OCM copied its pull secret",
+            timeout=60,
+            seen=lambda: spoke.get(NAMESPACE, AGENT_NAMESPACE)["metadata"],
+        )
+    assert copy["type"] == "kubernetes.io/dockerconfigjson"
+    assert copy["data"] == {".dockerconfigjson": CREDENTIALS.decode()}
+    named = [{"name": OCM_PULL_SECRET}, {"name": "regcred"}]
+    assert pod_of(control_plane, CLUSTER)["imagePullSecrets"] == named
+    reconciler = hub.get(DEPLOYMENT, "gitops-dsf-reconciler", namespace="open-cluster-management")
+    assert reconciler["spec"]["template"]["spec"]["imagePullSecrets"] == named
+
+    configure(installation.fleet, [])
+    installation.sync()
+    wait_for(
+        lambda: "imagePullSecrets" not in pod_of(control_plane, CLUSTER),
+        what="the Deployment names no pull secrets any more",
+        timeout=60,
+    )
+    # OCM's work agent removes no labels, and the operator deletes no copies: people do that.
+    assert spoke.get(NAMESPACE, AGENT_NAMESPACE)["metadata"]["labels"][OCM_PULL_SECRET_LABEL] == "true"
+    assert spoke.find(SECRET, OCM_PULL_SECRET, namespace=AGENT_NAMESPACE) is not None
+    spoke.patch(NAMESPACE, AGENT_NAMESPACE, {"metadata": {"labels": {OCM_PULL_SECRET_LABEL: None}}})
+    for namespace in (AGENT_NAMESPACE, OPERATOR_NAMESPACE):
+        spoke.delete(SECRET, OCM_PULL_SECRET, namespace=namespace)
+
+
+def pod_of(plane: ControlPlane, cluster: str) -> dict[str, object]:
+    deployment = plane.spokes[cluster].admin.get(DEPLOYMENT, ADDON_NAME, namespace=AGENT_NAMESPACE)
+    pod: dict[str, object] = deployment["spec"]["template"]["spec"]
+    return pod
+
+
+def conditions(installation: Installation, work: str) -> list[str]:
+    """Whether a ManifestWork is applied."""
+    found = installation.hub.find(WORK, work, namespace=CLUSTER) or {}
+    return [
+        str(one["status"]) for one in found.get("status", {}).get("conditions", []) if one["type"] == "Applied"
+    ]
