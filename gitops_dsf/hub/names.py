@@ -44,11 +44,11 @@ stays in git, and without the masks a masked score would look like one that is m
 MASKS_KEY: Final = "masks"
 """The only key of that ConfigMap: a JSON array of masks."""
 SYNC_WAVE: Final = "argocd.argoproj.io/sync-wave"
-OCM_PULL_SECRET: Final = "open-cluster-management-image-pull-credentials"
+OCM_PULL_SECRET: Final = "open-cluster-management-image-pull-credentials"  # noqa: S105 - a name
 """The Secret with credentials for registries that OCM copies within a managed cluster
 (docs/contributing/ocm-behaviour.md#secrets-of-an-add-on).
 """
-OCM_PULL_SECRET_LABEL: Final = "addon.open-cluster-management.io/namespace"
+OCM_PULL_SECRET_LABEL: Final = "addon.open-cluster-management.io/namespace"  # noqa: S105 - a label
 """On a namespace, with the value `true`: OCM copies its pull secret there."""
 NAMESPACES_OF_OTHERS: Final = ("default", "kube-*", "open-cluster-management*")
 """Globs of hub namespaces that belong to Kubernetes and OCM. A cluster of such a name would use that

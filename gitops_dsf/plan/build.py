@@ -19,6 +19,7 @@ from gitops_dsf.repository.model.cluster import ManagedCluster
 from gitops_dsf.repository.model.repository import Agent, Egress
 from gitops_dsf.resolve.credentials import credentials
 from gitops_dsf.resolve.identities import identity_of
+from gitops_dsf.resolve.rollouts import entries_of
 from gitops_dsf.resolve.types import EffectiveScorer, Resolved
 
 
@@ -120,18 +121,8 @@ def _addon_parts(agent: Agent, cluster: ManagedCluster, configuration: Configura
         receiver=configuration.receiver is not None,
         service_monitor=monitor is not None
         and (monitor.cluster_selector is None or monitor.cluster_selector.matches(cluster.metadata.labels)),
-        rollout=_rollout(agent, cluster),
+        rollout=entries_of(agent, cluster.metadata.labels),
     )
-
-
-def _rollout(agent: Agent, cluster: ManagedCluster) -> int | None:
-    """The first entry that selects the cluster. One with the image of all other clusters makes no
-    difference.
-    """
-    for index, entry in enumerate(agent.rollout):
-        if entry.cluster_selector.matches(cluster.metadata.labels):
-            return None if entry.image == agent.image else index
-    return None
 
 
 class _Summaries:

@@ -44,20 +44,20 @@ class Configuration:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AddOnParts:
-    """What the add-on of a cluster installs: which image of the agent, and what besides it. Clusters that
+    """What the add-on of a cluster installs: the settings of the agent, and what besides it. Clusters that
     differ in it have different AddOnTemplates.
     """
 
     receiver: bool = False
     """Whether the receiver for OpenTelemetry metrics runs in the agent's pod."""
     service_monitor: bool = False
-    rollout: int | None = None
-    """Index of the entry of spec.agent.rollout whose image the cluster runs; None for spec.agent.image."""
+    rollout: tuple[int, ...] = ()
+    """Indexes of the entries of spec.agent.rollout that count on the cluster, sorted."""
 
     @property
-    def order(self) -> tuple[bool, bool, int]:
+    def order(self) -> tuple[bool, bool, tuple[int, ...]]:
         """Sorts the parts of a fleet."""
-        return self.receiver, self.service_monitor, -1 if self.rollout is None else self.rollout
+        return self.receiver, self.service_monitor, self.rollout
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -27,6 +27,7 @@ from gitops_dsf.render.containers import agent_container, agent_volumes, pod_sec
 from gitops_dsf.render.objects import OPERATOR_API, Object, Wave, metadata
 from gitops_dsf.render.scraping import metrics_ingress, metrics_service
 from gitops_dsf.repository.model.repository import Agent, AgentServiceMonitor, FleetRepository, OpenTelemetry
+from gitops_dsf.resolve.rollouts import settings_with
 
 HUB_ROLE = "gitops-dsf:agent"
 SUSPENDED_ROLE = "gitops-dsf-suspended-reader"
@@ -98,7 +99,7 @@ def template_of(parts: AddOnParts, repository: FleetRepository) -> str | None:
         for suffix, there in (
             ("otlp", parts.receiver),
             ("servicemonitor", parts.service_monitor),
-            (f"rollout-{(parts.rollout or 0) + 1}", parts.rollout is not None),
+            ("-".join(("rollout", *(str(index + 1) for index in parts.rollout))), bool(parts.rollout)),
         )
         if there
     ]
@@ -174,7 +175,7 @@ def _template(name: str, spec: Object) -> Object:
 
 
 def _template_spec(repository: FleetRepository, parts: AddOnParts) -> Object:
-    agent = repository.spec.agent
+    agent = settings_with(repository.spec.agent, parts.rollout)
     monitor = agent.service_monitor if parts.service_monitor else None
     receiving = agent.open_telemetry if parts.receiver else None
     return {
@@ -188,7 +189,7 @@ def _template_spec(repository: FleetRepository, parts: AddOnParts) -> Object:
                         "kind": "ServiceAccount",
                         "metadata": metadata(name=ADDON_NAME, namespace=AGENT_NAMESPACE),
                     },
-                    _deployment(repository, receiving, image=_image(agent, parts)),
+                    _deployment(agent, receiving, hub_namespace=repository.spec.hub_namespace),
                     metrics_service(name=ADDON_NAME, namespace=AGENT_NAMESPACE, labels=LABELS),
                     _network_policy(receiving),
                     *([receiver.service()] if receiving is not None else []),
@@ -211,12 +212,7 @@ def _namespace(pull_secrets: Sequence[str]) -> Object:
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": found}
 
 
-def _image(agent: Agent, parts: AddOnParts) -> str:
-    return agent.image if parts.rollout is None else agent.rollout[parts.rollout].image
-
-
-def _deployment(repository: FleetRepository, receiving: OpenTelemetry | None, *, image: str) -> Object:
-    agent = repository.spec.agent
+def _deployment(agent: Agent, receiving: OpenTelemetry | None, *, hub_namespace: str) -> Object:
     found: Object = {
         "apiVersion": "apps/v1",
         "kind": "Deployment",
@@ -235,7 +231,7 @@ def _deployment(repository: FleetRepository, receiving: OpenTelemetry | None, *,
                     "terminationGracePeriodSeconds": 15,
                     "securityContext": pod_security(),
                     **pull_secrets(agent.image_pull_secrets),
-                    "containers": [_container(repository, image)],
+                    "containers": [_container(agent, hub_namespace=hub_namespace)],
                     "volumes": agent_volumes(
                         {
                             "name": CONFIGMAP_NAME,
@@ -259,13 +255,10 @@ def _deployment(repository: FleetRepository, receiving: OpenTelemetry | None, *,
     return found
 
 
-def _container(repository: FleetRepository, image: str) -> Object:
-    found = agent_container(
-        repository.spec.agent,
-        name="agent",
-        arguments=["--publish", "hub", "--hub-namespace", repository.spec.hub_namespace],
+def _container(agent: Agent, *, hub_namespace: str) -> Object:
+    return agent_container(
+        agent, name="agent", arguments=["--publish", "hub", "--hub-namespace", hub_namespace]
     )
-    return {**found, "image": image}
 
 
 def _service_monitor(settings: AgentServiceMonitor) -> Object:

@@ -1,5 +1,5 @@
-"""Credentials for registries: named by the Deployments, and copied within a managed cluster by OCM's klusterlet
-operator.
+"""Credentials for registries: named by the Deployments, and copied within a managed cluster by the operator
+of OCM's klusterlet.
 """
 
 import base64
@@ -102,6 +102,5 @@ def pod_of(plane: ControlPlane, cluster: str) -> dict[str, object]:
 def conditions(installation: Installation, work: str) -> list[str]:
     """Whether a ManifestWork is applied."""
     found = installation.hub.find(WORK, work, namespace=CLUSTER) or {}
-    return [
-        str(one["status"]) for one in found.get("status", {}).get("conditions", []) if one["type"] == "Applied"
-    ]
+    listed = found.get("status", {}).get("conditions", [])
+    return [str(one["status"]) for one in listed if one["type"] == "Applied"]

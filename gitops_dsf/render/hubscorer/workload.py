@@ -6,7 +6,13 @@ from dsf_wire import clusters, summary
 from dsf_wire.constants import CLUSTERS_KEY, CONFIGMAP_KEY
 from gitops_dsf.canonicalyaml import printable_json
 from gitops_dsf.plan.types import HubScoring
-from gitops_dsf.render.containers import CONFIG_DIR, agent_container, agent_volumes, pod_security, pull_secrets
+from gitops_dsf.render.containers import (
+    CONFIG_DIR,
+    agent_container,
+    agent_volumes,
+    pod_security,
+    pull_secrets,
+)
 from gitops_dsf.render.egress import egress_policy
 from gitops_dsf.render.hubscorer.names import LABELS, NAME
 from gitops_dsf.render.objects import Object, Wave, metadata

@@ -7,7 +7,7 @@ from pydantic import Field, field_validator, model_validator
 
 from gitops_dsf import __version__
 from gitops_dsf.hub.names import JOURNAL_BRANCH
-from gitops_dsf.repository.model.base import Authored, DnsName, Labels, PullSecrets
+from gitops_dsf.repository.model.base import Authored, DnsName, Labels, PullSecrets, Quantity
 
 DEFAULT_RECONCILER_IMAGE = f"ghcr.io/gitops-dsf/gitops-dsf-reconciler:{__version__}"
 
@@ -24,9 +24,9 @@ BranchName = Annotated[
 class ReconcilerResources(Authored):
     """Requests and limits of the reconciler's container."""
 
-    requests: Labels = {"cpu": "50m", "memory": "128Mi"}
+    requests: dict[str, Quantity] = {"cpu": "50m", "memory": "128Mi"}
     """Resources that the scheduler reserves."""
-    limits: Labels = {"memory": "512Mi"}
+    limits: dict[str, Quantity] = {"memory": "512Mi"}
     """Resources that the container cannot exceed."""
 
 

@@ -191,13 +191,50 @@ class AgentServiceMonitor(Authored):
     """
 
 
+class RolloutResources(Authored):
+    """Requests and limits on some clusters."""
+
+    requests: dict[str, Quantity] | None = None
+    """Resources that the scheduler reserves; spec.agent.resources.requests when absent."""
+    limits: dict[str, Quantity] | None = None
+    """Resources that the container cannot exceed; spec.agent.resources.limits when absent."""
+
+
 class AgentRollout(Authored):
-    """Another image of the agent for some clusters."""
+    """What is different for the agents of some clusters: a new version, or other nodes."""
 
     cluster_selector: LabelSelector
-    """Clusters that run this image, by labels of the inventory."""
-    image: Annotated[str, Field(pattern=IMAGE)]
+    """Clusters that it is for, by labels of the inventory."""
+    image: Annotated[str, Field(pattern=IMAGE)] | None = None
     """Container image, preferably pinned by digest."""
+    image_pull_secrets: PullSecrets | None = None
+    """Secrets with credentials for registries, instead of those of spec.agent."""
+    node_selector: Labels | None = None
+    """Nodes that may run the agent, instead of spec.agent.nodeSelector."""
+    tolerations: list[dict[str, Any]] | None = None
+    """Kubernetes tolerations of the agent's pod, instead of those of spec.agent."""
+    resources: RolloutResources | None = None
+    """Requests and limits."""
+
+    @property
+    def changed(self) -> dict[str, Any]:
+        """What it says, by the name of the field of `Agent`."""
+        values = ((name, getattr(self, name)) for name in ROLLOUT_FIELDS)
+        return {name: value for name, value in values if value is not None}
+
+    @model_validator(mode="after")
+    def _changes_something(self) -> Self:
+        if not self.changed:
+            msg = (
+                "this entry changes nothing: write image, imagePullSecrets, nodeSelector, tolerations or"
+                " resources"
+            )
+            raise ValueError(msg)
+        return self
+
+
+ROLLOUT_FIELDS: Final = ("image", "image_pull_secrets", "node_selector", "tolerations", "resources")
+"""The fields of `AgentRollout` that replace those of `Agent`."""
 
 
 class Agent(Authored):
@@ -206,8 +243,8 @@ class Agent(Authored):
     image: Annotated[str, Field(pattern=IMAGE)] = DEFAULT_IMAGE
     """Container image, preferably pinned by digest."""
     rollout: list[AgentRollout] = []
-    """Images for clusters that try another version first. The first entry that selects a cluster counts;
-    clusters that none selects run spec.agent.image.
+    """What is different on some clusters. For each field counts the first entry that selects the cluster and
+    has the field; what no entry says is as in spec.agent.
     """
     image_pull_policy: Literal["Always", "IfNotPresent", "Never"] = "IfNotPresent"
     """Kubernetes image pull policy."""

@@ -23,7 +23,9 @@ def images_have_digests(context: Context) -> Iterator[Diagnostic]:
     if not context.is_upstream:
         images.append((("agent",), spec.agent.image))
         images += [
-            (("agent", "rollout", index), entry.image) for index, entry in enumerate(spec.agent.rollout)
+            (("agent", "rollout", index), entry.image)
+            for index, entry in enumerate(spec.agent.rollout)
+            if entry.image is not None
         ]
         if spec.agent.open_telemetry is not None:
             images.append((("agent", "openTelemetry"), spec.agent.open_telemetry.image))

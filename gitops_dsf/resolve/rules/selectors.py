@@ -5,9 +5,12 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
+from pydantic.alias_generators import to_camel
+
 from gitops_dsf.diagnostics import Diagnostic, Severity, codes
 from gitops_dsf.repository.load import Document
 from gitops_dsf.repository.model.base import LabelSelector
+from gitops_dsf.repository.model.repository import ROLLOUT_FIELDS
 from gitops_dsf.resolve.context import Context
 
 _NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
@@ -78,11 +81,11 @@ def service_monitors_find_clusters(context: Context) -> Iterator[Diagnostic]:
 
 
 def rollouts_find_clusters(context: Context) -> Iterator[Diagnostic]:
-    """An entry of spec.agent.rollout must select a cluster that no earlier entry selects."""
+    """An entry of spec.agent.rollout must select a cluster, and each of its fields must count on one."""
     repository = context.declared.repository
     if repository is None or not context.inventory.clusters or context.is_uncertain("ManagedCluster"):
         return
-    taken: set[str] = set()
+    taken = {name: set[str]() for name in ROLLOUT_FIELDS}
     for index, entry in enumerate(repository.value.spec.agent.rollout):
         place = (*_ROLLOUT, index, "clusterSelector")
         if not is_certain(repository.document, *place):
@@ -92,16 +95,20 @@ def rollouts_find_clusters(context: Context) -> Iterator[Diagnostic]:
         if not selected:
             yield codes.MATCHES_NOTHING.at(
                 position,
-                f"no cluster of the inventory has these labels: no cluster runs {entry.image}",
+                "no cluster of the inventory has these labels: the entry has no effect",
                 _closest(context, entry.cluster_selector) or "correct the labels, or label the clusters",
             )
-        elif selected <= taken:
+            continue
+        dead = [name for name in entry.changed if selected <= taken[name]]
+        if dead:
+            fields = " and ".join(to_camel(name) for name in dead)
             yield codes.DEAD_ROLLOUT.at(
                 position,
-                f"earlier entries select all of its clusters: none runs {entry.image}",
-                "move it up, give it another clusterSelector, or remove it",
+                f"earlier entries set {fields} for all of its clusters: it has no effect here",
+                "move the entry up, give it another clusterSelector, or remove what has no effect",
             )
-        taken |= selected
+        for name in entry.changed:
+            taken[name] |= selected
 
 
 def is_certain(document: Document, *place: str | int) -> bool:

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from gitops_dsf.pipeline import produce
+from gitops_dsf.pipeline import Rendered, produce
 from gitops_dsf.render.tree import shared_objects
 from tests.support import fleets
 from tests.support.rendering import PRODUCT, objects, on_hub, produced, rendered, scorer
@@ -165,6 +165,71 @@ class TestRollout:
             f"addontemplate.{ADDON}-servicemonitor-rollout-1.yaml",
         }
 
+    def test_each_field_comes_from_the_first_entry_that_has_it(self, tmp_path: Path) -> None:
+        """A new image is tried on clusters whose nodes are special, and they stay special."""
+        everywhere: dict[str, Any] = {"clusterSelector": {}}
+        arm = {"kubernetes.io/arch": "arm64"}
+        found = labelled(
+            tmp_path,
+            resources={"requests": {"cpu": "30m"}, "limits": {"memory": "1Gi"}},
+            rollout=[
+                self.ENTRY,
+                {
+                    **everywhere,
+                    "image": "registry.example.com/agent:3",
+                    "nodeSelector": arm,
+                    "tolerations": [{"operator": "Exists"}],
+                    "resources": {"requests": {"cpu": "10m"}},
+                },
+                {**everywhere, "nodeSelector": {}, "imagePullSecrets": ["mirror"]},
+            ],
+        )
+        names = {cluster: each[0]["name"] for cluster, each in configs(found).items() if each}
+        assert names == {"c1": f"{ADDON}-rollout-1-2-3", "c0": f"{ADDON}-rollout-2-3"}
+        pods = {
+            path.rpartition("agent")[2]: item["spec"]["template"]["spec"]
+            for path, manifests in templates(found).items()
+            for item in manifests
+            if item["kind"] == "Deployment"
+        }
+        special, other = pods["-rollout-1-2-3.yaml"], pods["-rollout-2-3.yaml"]
+        assert special["containers"][0]["image"] == self.NEXT
+        assert other["containers"][0]["image"] == "registry.example.com/agent:3"
+        for pod in (special, other):
+            assert pod["nodeSelector"] == arm
+            assert pod["tolerations"] == [{"operator": "Exists"}]
+            assert pod["imagePullSecrets"] == [{"name": "mirror"}]
+            assert pod["containers"][0]["resources"] == {
+                "requests": {"cpu": "10m"},
+                "limits": {"memory": "1Gi"},
+            }
+
+    def test_an_entry_may_bring_back_what_holds_elsewhere(self, tmp_path: Path) -> None:
+        """The first entry counts, also where it says what the agents of most clusters do."""
+        agent = {"image": "registry.example.com/agent:1"}
+        back = {"clusterSelector": OPERATED["clusterSelector"], **agent}
+        others = {"clusterSelector": {}, "image": self.NEXT, "nodeSelector": {}}
+        found = labelled(tmp_path, **agent, rollout=[back, others])
+        assert self.images(found) == {
+            f"addontemplate.{ADDON}.yaml": "registry.example.com/agent:1",
+            f"addontemplate.{ADDON}-rollout-1-2.yaml": "registry.example.com/agent:1",
+            f"addontemplate.{ADDON}-rollout-2.yaml": self.NEXT,
+        }
+
+    def test_an_entry_that_changes_nothing_is_refused(self, tmp_path: Path) -> None:
+        assert self.findings(tmp_path, rollout=[OPERATED]) == {"DSF016": (9, 7)}
+
+    def test_a_field_that_earlier_entries_set_everywhere_is_a_finding(self, tmp_path: Path) -> None:
+        later = {**self.ENTRY, "nodeSelector": {}, "tolerations": []}
+        earlier = {"clusterSelector": {}, "tolerations": [], "image": self.NEXT}
+        result = self.produced(tmp_path, rollout=[earlier, later])
+        assert [(item.code, item.message) for item in result.diagnostics] == [
+            (
+                "DSF162",
+                "earlier entries set image and tolerations for all of its clusters: it has no effect here",
+            )
+        ]
+
     @pytest.mark.parametrize(
         ("rollout", "code", "place"),
         [
@@ -185,9 +250,11 @@ class TestRollout:
         )
         assert found == {"DSF157": (13, 16)}
 
-    def findings(
-        self, root: Path, *, more: dict[str, Any] | None = None, **agent: Any
-    ) -> dict[str, tuple[int, int]]:
+    def findings(self, root: Path, **settings: Any) -> dict[str, tuple[int, int]]:
+        result = self.produced(root, **settings)
+        return {item.code: (item.position.line, item.position.column) for item in result.diagnostics}
+
+    def produced(self, root: Path, *, more: dict[str, Any] | None = None, **agent: Any) -> Rendered:
         settings = {
             "apiVersion": PRODUCT,
             "kind": "FleetRepository",
@@ -201,8 +268,77 @@ class TestRollout:
         }
         cluster = fleets.cluster("c0", operator="yes")
         sources = fleets.FleetSources(settings=settings, documents=(cluster, scorer("cpu")))
-        result = produce(fleets.write(root, sources))
-        return {item.code: (item.position.line, item.position.column) for item in result.diagnostics}
+        return produce(fleets.write(root, sources))
+
+
+class TestPods:
+    @pytest.mark.parametrize(
+        ("toleration", "finding"),
+        [
+            ({"key": "infra", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 60}, None),
+            ({"operator": "Exists"}, None),
+            ({"key": "infra", "value": "yes"}, None),
+            ({"key": "priority", "operator": "Gt", "value": "7"}, None),
+            ({"key": "infra", "operator": "Equals"}, "Equals is no operator of a toleration"),
+            ({"key": "infra", "Operator": "Exists"}, "Operator is no field of a toleration"),
+            ({"key": "infra", "value": True}, "value is True, which is no text"),
+            ({"value": "yes"}, "a toleration without a key"),
+            ({}, "a toleration without a key"),
+            ({"key": "infra", "operator": "Exists", "value": "yes"}, "Exists does not compare values"),
+            ({"key": "infra", "value": "a b"}, "a b is not a label value"),
+            ({"key": "in fra", "operator": "Exists"}, "in fra is not a label key"),
+            ({"key": "infra", "effect": "NoSelect"}, "NoSelect is no effect of a taint"),
+            (
+                {"key": "infra", "effect": "NoSchedule", "tolerationSeconds": 60},
+                "tolerationSeconds without the effect NoExecute, the only one that evicts",
+            ),
+            (
+                {"key": "infra", "effect": "NoExecute", "tolerationSeconds": "1m"},
+                "tolerationSeconds is 1m",
+            ),
+        ],
+    )
+    def test_tolerations_are_checked_everywhere(
+        self, tmp_path: Path, toleration: dict[str, Any], finding: str | None
+    ) -> None:
+        settings = {"tolerations": [toleration]}
+        result = produced(
+            tmp_path,
+            scorer("cpu"),
+            agent={**settings, "rollout": [{"clusterSelector": {}, **settings}]},
+            hubScorer=settings,
+            reconciler=settings,
+        )
+        found = [(item.code, item.message) for item in result.diagnostics]
+        assert found == ([("DSF169", finding)] * 4 if finding else [])
+
+    def test_node_selectors_are_labels(self, tmp_path: Path) -> None:
+        selector = {"nodeSelector": {"kubernetes.io/os": "linux,arm"}}
+        other = {"nodeSelector": {"a//b": "x"}}
+        agent = {**selector, "rollout": [{"clusterSelector": {}, **other}]}
+        result = produced(tmp_path, scorer("cpu"), agent=agent)
+        assert [(item.code, item.message) for item in result.diagnostics] == [
+            ("DSF169", "linux,arm is not a label value"),
+            ("DSF169", "a//b is not a label key"),
+        ]
+
+    def test_a_request_above_its_limit_is_a_finding(self, tmp_path: Path) -> None:
+        small = {"resources": {"limits": {"memory": "64Mi", "cpu": "1"}}}
+        result = produced(
+            tmp_path,
+            scorer("cpu"),
+            agent={"rollout": [{"clusterSelector": {}, **small}]},
+            hubScorer={"resources": {"requests": {"cpu": "1001m"}, "limits": {"cpu": "1"}}},
+            reconciler={"resources": {"requests": {"memory": "0.5Gi"}, "limits": {"memory": "500M"}}},
+        )
+        assert [(item.code, item.message) for item in result.diagnostics] == [
+            (
+                "DSF170",
+                "agent.rollout[0].resources: the request of 96Mi memory is above the limit of 64Mi",
+            ),
+            ("DSF170", "hubScorer.resources: the request of 1001m cpu is above the limit of 1"),
+            ("DSF170", "reconciler.resources: the request of 0.5Gi memory is above the limit of 500M"),
+        ]
 
 
 class TestPullSecrets:
@@ -255,5 +391,7 @@ class TestPullSecrets:
 
     def test_one_listed_twice_is_refused(self, tmp_path: Path) -> None:
         """The API server refuses such a pod."""
-        (finding,) = produced(tmp_path, scorer("cpu"), agent={"imagePullSecrets": ["a", "b", "a"]}).diagnostics
+        (finding,) = produced(
+            tmp_path, scorer("cpu"), agent={"imagePullSecrets": ["a", "b", "a"]}
+        ).diagnostics
         assert "a is listed twice: remove one" in finding.message
