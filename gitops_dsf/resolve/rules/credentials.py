@@ -125,9 +125,8 @@ def secrets_are_nobody_elses(context: Context) -> Iterator[Diagnostic]:
 def _pull_secrets(spec: FleetRepositorySpec) -> Mapping[bool, frozenset[str]]:
     """Secrets for registries, by whether they are on the hub."""
     hub = (*spec.hub_scorer.image_pull_secrets, *spec.reconciler.image_pull_secrets)
-    settings = (spec.agent, *spec.agent.rollout)
-    spokes = (name for one in settings for name in one.image_pull_secrets or ())
-    return {True: frozenset(hub), False: frozenset(spokes)}
+    some = (name for entry in spec.agent.rollout for name in entry.image_pull_secrets or ())
+    return {True: frozenset(hub), False: frozenset((*spec.agent.image_pull_secrets, *some))}
 
 
 def tokens_go_where_they_may(context: Context) -> Iterator[Diagnostic]:
