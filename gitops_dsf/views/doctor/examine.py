@@ -11,7 +11,7 @@ from gitops_dsf.views.doctor.facts import Facts
 from gitops_dsf.views.doctor.finding import Finding, State, findings_of
 from gitops_dsf.views.doctor.registry import CHECKS, Check
 
-RIGHTS: Final = "ask an administrator of the hub for this right"
+RIGHTS: Final = "ask an administrator of the hub for the rights of the ClusterRole gitops-dsf-doctor"
 
 
 def examine(facts: Facts, checks: Iterable[Check] = CHECKS) -> tuple[Finding, ...]:

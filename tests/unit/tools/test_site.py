@@ -32,14 +32,16 @@ def test_pages_for_contributors_stand_apart() -> None:
 
 def test_the_front_page_and_folders_have_trees_of_pages() -> None:
     pages = sources(DOCS)
-    assert ":caption: First steps\n\ndemo.md\n" in pages["index.md"]
-    assert "\ndynamicscorer.md\n" in pages["reference/README.md"].split("{toctree}")[1]
-    assert "\ncli.md\n" not in pages["reference/README.md"].split("{toctree}")[1], "the front page lists it"
+    assert pages["index.md"].split(":caption: First steps")[1].split()[0] == "demo.md"
+    assert "dynamicscorer.md" in pages["reference/README.md"].split("{toctree}")[1].split()
+    assert "cli.md" not in pages["reference/README.md"].split("{toctree}")[1].split(), (
+        "the front page lists it"
+    )
     assert set(pages) == (PAGES - {"README.md"}) | {"index.md"}
 
 
 def test_links_out_of_the_folder_lead_to_the_source() -> None:
     pages = sources(DOCS)
     assert f"({SOURCE}/blob/main/CONTRIBUTING.md)" in pages["contributing/README.md"]
-    assert "(../architecture.md)" in pages["contributing/README.md"]
+    assert "(../architecture" in pages["contributing/README.md"]
     assert not [path for path, text in pages.items() if "](../../" in text or Path(path).is_absolute()]

@@ -982,7 +982,8 @@ def test_what_may_not_be_read_makes_its_checks_unknown_and_no_other(source: Sour
     assert unknown, f"nothing needs {source}"
     assert all(finding.state in {"ok", "unknown"} for finding in found)
     assert all(
-        "needs the right to list things.example.com" in finding.message and "docs/doctor.md" in finding.fix
+        "needs the right to list things.example.com" in finding.message
+        and "the ClusterRole gitops-dsf-doctor" in finding.fix
         for finding in found
         if finding.state == "unknown"
     )
