@@ -100,10 +100,6 @@ class FleetPublisher:
             publisher=self, scorer=scorer, rule=rule, metrics=metrics, number=next(self._numbers)
         )
 
-    def wall(self) -> float:
-        """The hub's time."""
-        return self._store.wall()
-
     async def run(self) -> None:
         """Writes until it is cancelled."""
         async with asyncio.TaskGroup() as tasks:

@@ -110,9 +110,9 @@ class Publishing:
         self.publisher = FleetPublisher(store=store, clock=clock, rng=random.Random(1))
         self._metrics = Metrics(cluster="hub")
 
-    def publication(self, name: str) -> FleetPublication:
+    def publication(self, name: str, *, ttl: float = TTL) -> FleetPublication:
         scorer = Summary(name=name, score_name=name, scoring_interval=60)
-        rule = Rule(deadband=2, min_interval=LEAST, ttl=TTL, jitter=0.0)
+        rule = Rule(deadband=2, min_interval=LEAST, ttl=ttl, jitter=0.0)
         return self.publisher.publication(scorer, rule=rule, metrics=self._metrics.of(name))
 
     def outcomes(self) -> dict[str, float]:
@@ -236,19 +236,20 @@ async def test_while_the_hub_is_away_requests_become_rare() -> None:
         assert len({cluster for _, cluster, _ in hub.writes}) == len(CLUSTERS)
 
 
+LONG = 1000 * AUDIT_SECONDS
+"""A TTL. Until half of it is over, only the audit finds what is missing."""
+
+
 async def test_a_deleted_object_is_written_again() -> None:
     hub = Hub()
     async with publishing(hub) as running:
-        cpu = running.publication("cpu")
+        cpu = running.publication("cpu", ttl=LONG)
         offer(cpu, ["c1"])
         await asyncio.sleep(20)
         hub.objects.clear()
         await asyncio.sleep(20)
         assert len(hub.writes) == 1
-        for _ in range(3):
-            # Before half of the TTL is over, the list of the audit is what finds it.
-            cpu._entries["c1"].rule = Rule(deadband=2, min_interval=LEAST, ttl=100 * TTL, jitter=0.0)
-            await asyncio.sleep(AUDIT_SECONDS)
+        await asyncio.sleep(2 * AUDIT_SECONDS)
         assert len(hub.writes) == 2
 
 
@@ -269,7 +270,7 @@ async def test_a_removed_scorer_writes_no_more() -> None:
 async def test_a_scorer_that_replaced_another_one_is_still_audited_when_the_old_one_goes() -> None:
     hub = Hub()
     async with publishing(hub) as running:
-        old, new = (running.publication("cpu") for _ in range(2))
+        old, new = (running.publication("cpu", ttl=LONG) for _ in range(2))
         offer(old, ["c1"])
         await asyncio.sleep(5)
         offer(new, ["c1"])
@@ -277,7 +278,6 @@ async def test_a_scorer_that_replaced_another_one_is_still_audited_when_the_old_
         await asyncio.sleep(20)
         hub.objects.clear()
         written = len(hub.writes)
-        new._entries["c1"].rule = Rule(deadband=2, min_interval=LEAST, ttl=100 * TTL, jitter=0.0)
         await asyncio.sleep(2 * AUDIT_SECONDS)
         assert len(hub.writes) == written + 1
 
@@ -388,3 +388,61 @@ async def test_failures_of_a_cluster_are_logged_once_for_each_reason(
         "the scores of c2 are published again",
         "the scores of c1 are published again",
     ]
+
+
+async def test_the_audit_looks_at_every_cluster_in_its_time() -> None:
+    hub = Hub()
+    clusters = CLUSTERS[:10]
+    async with publishing(hub) as running:
+        cpu = running.publication("cpu", ttl=LONG)
+        offer(cpu, clusters)
+        await asyncio.sleep(20)
+        hub.objects.clear()
+        await asyncio.sleep(2 * AUDIT_SECONDS)
+        assert len(hub.objects) == len(clusters)
+
+
+async def test_a_change_during_a_write_waits_for_the_least_interval() -> None:
+    hub = Hub(seconds=2)
+    async with publishing(hub) as running:
+        cpu = running.publication("cpu")
+        offer(cpu, ["c1"])
+        await asyncio.sleep(3)
+        offer(cpu, ["c1"], {"a": 50})
+        await asyncio.sleep(20)
+        assert [at for at, _ in hub.attempts] == pytest.approx([2.0], abs=0.5)
+        await asyncio.sleep(LEAST)
+        assert hub.objects["c1", "cpu"].values == {"a": 50}
+
+
+async def test_nothing_is_read_for_a_score_that_was_withheld_before_its_turn() -> None:
+    hub = Hub()
+    async with publishing(hub) as running:
+        cpu = running.publication("cpu")
+        offer(cpu, ["c1"])
+        cpu.withhold("c1")
+        await asyncio.sleep(30)
+    assert (hub.lists, hub.attempts) == (0, [])
+
+
+@pytest.mark.parametrize(("asked", "waited"), [(100.0, 100.0), (100_000.0, TTL / 4)])
+async def test_a_pause_that_the_hub_asks_for_is_kept_up_to_a_quarter_of_the_ttl(
+    asked: float, waited: float
+) -> None:
+    hub = Hub()
+    hub.faults["c1"] = PublishError("later", reason=Reason.THROTTLED, retry_after=asked)
+    async with publishing(hub) as running:
+        offer(running.publication("cpu"), ["c1"])
+        await asyncio.sleep(300)
+        (first, _), (second, _), *_ = hub.attempts
+    assert second - first == pytest.approx(waited, abs=3)
+
+
+async def test_offers_that_change_nothing_do_not_fill_the_schedule() -> None:
+    hub = Hub()
+    async with publishing(hub) as running:
+        cpu = running.publication("cpu")
+        for _ in range(20):
+            offer(cpu, ["c1"])
+            await asyncio.sleep(5)
+        assert len(running.publisher._schedule) == 1

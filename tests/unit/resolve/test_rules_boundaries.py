@@ -1,0 +1,169 @@
+"""Rules at the values where they begin to apply, and beside mistakes that make something unknown."""
+
+import pytest
+
+from tests.unit.resolve.test_rules import BASE, codes, findings, masks, scorer
+from tests.unit.resolve.test_rules_applications import app
+from tests.unit.resolve.test_shadows import lock, shadow, told
+from tests.unit.resolve.test_shadows import scorer as live
+
+MALFORMED_CLUSTER = (
+    BASE["clusters/c.yaml"] + "---\n" + BASE["clusters/c.yaml"].replace("labels: {env: prod}", "labels: 3")
+)
+IN_NORTH = BASE["clusters/c.yaml"].replace(
+    "env: prod", "env: prod, cluster.open-cluster-management.io/clusterset: north"
+)
+SET = """\
+---
+apiVersion: cluster.open-cluster-management.io/v1beta2
+kind: ManagedClusterSet
+metadata: {name: north}
+spec: {clusterSelector: {selectorType: X}}
+"""
+
+
+def settings(old: str, new: str) -> str:
+    assert old in BASE["gitops-dsf.yaml"]
+    return BASE["gitops-dsf.yaml"].replace(old, new)
+
+
+def rollout(*entries: str) -> str:
+    written = ", ".join(
+        f"{{clusterSelector: {one}, image: 'a.example.com/agent:{at}'}}" for at, one in enumerate(entries)
+    )
+    return settings("spec: {", f"spec: {{agent: {{rollout: [{written}]}}, ")
+
+
+@pytest.mark.parametrize(("number", "expected"), [(1, []), (2, ["DSF339"])])
+def test_more_clusters_than_one(number: int, expected: list[str]) -> None:
+    asked = app() + f"  placement: {{numberOfClusters: {number}}}\n"
+    assert codes(apps=asked) == expected
+
+
+def test_clusters_are_not_counted_while_one_of_them_cannot_be_read() -> None:
+    asked = app() + "  placement: {numberOfClusters: 2}\n"
+    assert codes(apps=asked, clusters=MALFORMED_CLUSTER) == ["DSF015"]
+
+
+def test_a_set_that_cannot_be_read_may_be_the_one_that_a_cluster_names() -> None:
+    (found,) = findings(clusters=IN_NORTH)
+    assert found.message == ("prod-1 would be in the ManagedClusterSet north, which is not in clusters/")
+    assert codes(clusters=IN_NORTH + SET) == ["DSF016"]
+
+
+NONE = "{matchLabels: {env: none}}"
+PROD = "{matchLabels: {env: prod}}"
+
+
+@pytest.mark.parametrize(
+    ("entries", "expected"),
+    [
+        ([PROD], []),
+        ([PROD, "{matchExpressions: [{key: env, operator: Exists}]}"], ["DSF162"]),
+        ([NONE], ["DSF203"]),
+        (["{matchLabels: {'a b': none}}", NONE], ["DSF206"]),
+    ],
+)
+def test_rollouts(entries: list[str], expected: list[str]) -> None:
+    assert codes(settings=rollout(*entries)) == expected
+
+
+@pytest.mark.parametrize(
+    ("clusters", "expected"), [(MALFORMED_CLUSTER, ["DSF015"]), ("", ["DSF208"])], ids=["malformed", "none"]
+)
+def test_rollouts_where_the_clusters_are_not_known(clusters: str, expected: list[str]) -> None:
+    assert codes(settings=rollout(NONE), clusters=clusters) == expected
+
+
+def test_a_rollout_that_no_cluster_takes_part_in_gets_the_closest_labels() -> None:
+    (found,) = findings(settings=rollout("{matchLabels: {env: prd}}"))
+    assert "prod" in found.hint
+    (found,) = findings(settings=rollout("{matchLabels: {zone: x}}"))
+    assert found.hint == "no cluster has the label zone"
+    (found,) = findings(settings=rollout("{matchExpressions: [{key: env, operator: DoesNotExist}]}"))
+    assert found.hint == "correct the labels, or label the clusters"
+
+
+def asking(source: str) -> str:
+    return scorer("  scoring:", f"  source: {source}\n  scoring:")
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("{host: 'http://p.svc', params: {query: avg(up), range: 1, step: 2}}", ["DSF167"]),
+        ("{host: 'http://p.svc', path: /api/v1/query, params: {query: avg(up), range: 1, step: 2}}", []),
+        ("{type: Kubernetes, params: {query: nodes, range: 10, step: 60}}", []),
+    ],
+)
+def test_where_a_step_belongs_to_a_range(source: str, expected: list[str]) -> None:
+    assert [code for code in codes(scorers=asking(source)) if code == "DSF167"] == expected
+
+
+@pytest.mark.parametrize(("interval", "words"), [(1, "second"), (4, "4 seconds")])
+def test_short_intervals_are_counted(interval: int, words: str) -> None:
+    (found,) = findings(scorers=scorer("interval: 60", f"interval: {interval}"))
+    assert found.message == f"every cluster asks its metric source every {words}"
+
+
+@pytest.mark.parametrize(
+    ("auth", "expected"),
+    [
+        ("{token: abc}", ["DSF105"]),
+        ("{username: abc}", []),
+        ("{serviceAccountToken: 'yes'}", []),
+        ("{serviceAccountToken: true}", []),
+    ],
+)
+def test_fields_of_auth_that_hold_secrets(auth: str, expected: list[str]) -> None:
+    source = f"{{host: 'http://p.svc', auth: {auth}, params: {{query: avg(up), range: 60, step: 30}}}}"
+    assert [code for code in codes(scorers=asking(source)) if code == "DSF105"] == expected
+
+
+def test_a_url_without_a_scheme_is_no_misspelt_scheme() -> None:
+    (found,) = findings(apps=app(url="htps"))
+    assert found.code == "DSF336"
+    assert "htps://" not in found.hint
+    assert found.hint.startswith("write https://host/")
+
+
+PLACEMENT = """\
+apiVersion: cluster.open-cluster-management.io/v1beta1
+kind: Placement
+metadata: {name: p, namespace: argocd}
+spec: {SPEC}
+"""
+
+
+ADD_ON = "{type: AddOn, addOn: {resourceName: [a], scoreName: b}}"
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        f"prioritizerPolicy: {{configurations: [{{weight: 1, scoreCoordinate: {ADD_ON}}}]}}",
+        "predicates: [{requiredClusterSelector: {celSelector: {celExpressions: [3, [4]]}}}]",
+        "predicates: 3, prioritizerPolicy: {configurations: 4}",
+    ],
+)
+def test_a_placement_of_the_wrong_shape_beside_a_shadow(spec: str) -> None:
+    found = told(live("cpu"), shadow(score="cpu-x"), apps=PLACEMENT.replace("SPEC", spec))
+    assert "DSF321" in {item.code for item in found}
+    assert "DSF163" not in {item.code for item in found}
+
+
+def test_the_lock_of_a_shadow_is_not_compared_with_a_name_that_is_not_known_yet() -> None:
+    found = told(
+        live("cpu", score="", mode="Full").replace("name: , ", ""),
+        shadow(mode="Full"),
+        locks=lock("next", "other"),
+    )
+    assert "DSF161" not in {item.code for item in found}
+
+
+def test_masks_of_a_shadow_are_compared_only_where_both_are_complete() -> None:
+    waiting = live("cpu", score="", mode="Full").replace("name: , ", "")
+    mask = masks("{clusterName: prod-1, scoreName: next}")
+    assert "DSF160" not in {item.code for item in told(waiting, shadow(), config=mask)}
+    other = shadow(mode="Full", score="").replace("name: , ", "")
+    assert "DSF160" not in {item.code for item in told(live("cpu"), other, config=mask)}
