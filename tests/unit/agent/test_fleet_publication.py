@@ -35,7 +35,7 @@ class Hub:
         self.lists = 0
         self.attempts: list[tuple[float, str]] = []
         """Every write that was asked for, and its cluster."""
-        self.faults: dict[str, PublishError] = {}
+        self.faults: dict[str, Exception] = {}
         """By cluster: why writes fail."""
         self.lost: dict[str, PublishError] = {}
         """By cluster: why the answer to the next write does not arrive. The write takes effect."""
@@ -241,16 +241,18 @@ LONG = 1000 * AUDIT_SECONDS
 
 
 async def test_a_deleted_object_is_written_again() -> None:
+    """Every time."""
     hub = Hub()
     async with publishing(hub) as running:
         cpu = running.publication("cpu", ttl=LONG)
         offer(cpu, ["c1"])
         await asyncio.sleep(20)
-        hub.objects.clear()
-        await asyncio.sleep(20)
-        assert len(hub.writes) == 1
-        await asyncio.sleep(2 * AUDIT_SECONDS)
-        assert len(hub.writes) == 2
+        for times in (1, 2, 3):
+            assert len(hub.writes) == times
+            hub.objects.clear()
+            await asyncio.sleep(20)
+            assert len(hub.writes) == times
+            await asyncio.sleep(AUDIT_SECONDS)
 
 
 async def test_a_removed_scorer_writes_no_more() -> None:
@@ -398,7 +400,7 @@ async def test_the_audit_looks_at_every_cluster_in_its_time() -> None:
         offer(cpu, clusters)
         await asyncio.sleep(20)
         hub.objects.clear()
-        await asyncio.sleep(2 * AUDIT_SECONDS)
+        await asyncio.sleep(AUDIT_SECONDS)
         assert len(hub.objects) == len(clusters)
 
 
@@ -446,3 +448,20 @@ async def test_offers_that_change_nothing_do_not_fill_the_schedule() -> None:
             offer(cpu, ["c1"])
             await asyncio.sleep(5)
         assert len(running.publisher._schedule) == 1
+
+
+async def test_a_bug_in_a_write_is_a_failure_of_its_cluster(caplog: pytest.LogCaptureFixture) -> None:
+    hub = Hub()
+    hub.faults["c1"] = RuntimeError("oops")
+    async with publishing(hub) as running:
+        cpu = running.publication("cpu")
+        offer(cpu, ["c1", "c2"])
+        await asyncio.sleep(30)
+        assert ("c2", "cpu") in hub.objects
+        assert cpu.fault is not None
+        assert cpu.fault.reason is Reason.INTERNAL
+        assert 3 <= [cluster for _, cluster in hub.attempts].count("c1") <= 6
+        hub.faults.clear()
+        await asyncio.sleep(60)
+        assert cpu.fault is None
+    assert "publishing failed because of a bug in the agent" in caplog.text
