@@ -6,13 +6,14 @@ import asyncio
 import gc
 import os
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
 from tests.support import laws
 from tests.support.virtual_time import VirtualLoop
+from tests.support.warmpython import warm_python
 
 laws.register()
 
@@ -58,7 +59,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         fixtures = getattr(item, "_fixtureinfo").name2fixturedefs.values()  # noqa: B009 - pytest has no public name for it
         shares = any(one.scope == "module" for definitions in fixtures for one in definitions)
-        if shares or item.path.is_relative_to(tests / "unit"):
+        if "warm_programs" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.xdist_group("warm_programs"))
+        elif shares or item.path.is_relative_to(tests / "unit"):
             item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
 
 
@@ -81,6 +84,15 @@ def pytest_collection_finish() -> None:
     """No collection of a test's garbage need go through the modules and thousands of tests."""
     gc.freeze()
     gc.enable()
+
+
+@pytest.fixture(scope="session")
+def warm_programs() -> Iterator[Path]:
+    """A folder for PATH with `python` and our programs, which start at once. The tests that use it run in one
+    worker, so that one server is started.
+    """
+    with warm_python() as folder:
+        yield folder
 
 
 @pytest.fixture

@@ -19,12 +19,12 @@ ROOT = Path(__file__).parents[2]
 PLUGIN = ROOT / "argocd" / "plugin"
 
 
-def generate(folder: Path, **parameters: str) -> subprocess.CompletedProcess[str]:
+def generate(folder: Path, programs: Path, **parameters: str) -> subprocess.CompletedProcess[str]:
     """Runs `generate` of plugin.yaml with the variables that the plugin server derives from an Application's
     parameters.
     """
     command = yamlfast.load((PLUGIN / "plugin.yaml").read_text("utf-8"))["spec"]["generate"]
-    environment = {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    environment = {"PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}
     environment |= {f"PARAM_{name.upper()}": value for name, value in parameters.items()}
     line = [*command["command"], *command["args"]]
     return subprocess.run(
@@ -43,22 +43,22 @@ def fleet(tmp_path: Path) -> Path:
     return tmp_path / "fleet"
 
 
-def test_a_part_is_that_part_alone(fleet: Path) -> None:
-    result = generate(fleet, part="works-00")
+def test_a_part_is_that_part_alone(fleet: Path, warm_programs: Path) -> None:
+    result = generate(fleet, warm_programs, part="works-00")
     assert result.returncode == 0, result.stderr
     assert kinds(result.stdout) == {"ManifestWork", "ManagedClusterAddOn", "RoleBinding"}
 
 
-def test_without_a_part_everything_but_the_bootstrap_is_there(fleet: Path) -> None:
-    result = generate(fleet)
+def test_without_a_part_everything_but_the_bootstrap_is_there(fleet: Path, warm_programs: Path) -> None:
+    result = generate(fleet, warm_programs)
     assert result.returncode == 0, result.stderr
     assert {"CustomResourceDefinition", "ManifestWork", "ApplicationSet"} <= kinds(result.stdout)
     assert not {"AppProject", "Application"} & kinds(result.stdout)
 
 
-def test_nothing_is_written_into_the_sources(fleet: Path) -> None:
+def test_nothing_is_written_into_the_sources(fleet: Path, warm_programs: Path) -> None:
     before = sorted(fleet.rglob("*"))
-    generate(fleet)
+    generate(fleet, warm_programs)
     assert sorted(fleet.rglob("*")) == before
 
 
@@ -66,23 +66,23 @@ def test_nothing_is_written_into_the_sources(fleet: Path) -> None:
     "part",
     ["nothing-like-it", "--check", "x; echo kind: Pwned", "$(echo works-00)", "works-00 --allow-shrink"],
 )
-def test_a_strange_part_is_an_error_and_never_a_command(fleet: Path, part: str) -> None:
-    result = generate(fleet, part=part)
+def test_a_strange_part_is_an_error_and_never_a_command(fleet: Path, warm_programs: Path, part: str) -> None:
+    result = generate(fleet, warm_programs, part=part)
     assert result.returncode != 0
     assert result.stdout == ""
     assert "Traceback" not in result.stderr
 
 
-def test_an_error_leaves_standard_output_empty(fleet: Path) -> None:
+def test_an_error_leaves_standard_output_empty(fleet: Path, warm_programs: Path) -> None:
     (fleet / "scorers" / "broken.yaml").write_text("kind: [\n")
-    result = generate(fleet, part="platform")
+    result = generate(fleet, warm_programs, part="platform")
     assert result.returncode == 1
     assert result.stdout == ""
     assert "scorers/broken.yaml" in result.stderr
 
 
-def test_a_folder_that_is_no_fleet_is_an_error(tmp_path: Path) -> None:
-    result = generate(tmp_path)
+def test_a_folder_that_is_no_fleet_is_an_error(tmp_path: Path, warm_programs: Path) -> None:
+    result = generate(tmp_path, warm_programs)
     assert result.returncode != 0
     assert result.stdout == ""
 

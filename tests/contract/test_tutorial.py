@@ -3,7 +3,6 @@
 import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -13,7 +12,7 @@ REST = "..."
 """A line of an expected output that stands for any lines."""
 
 
-def test_the_tutorial_shows_what_happens(tmp_path: Path) -> None:
+def test_the_tutorial_shows_what_happens(tmp_path: Path, warm_programs: Path) -> None:
     folder = tmp_path
     for language, title, body in BLOCK.findall(PAGE):
         if language == "console":
@@ -21,7 +20,7 @@ def test_the_tutorial_shows_what_happens(tmp_path: Path) -> None:
                 if command.startswith("cd "):
                     folder /= command.removeprefix("cd ")
                 else:
-                    shown(run(command, folder), expected, command)
+                    shown(run(command, folder, warm_programs), expected, command)
         elif language == "yaml":
             (folder / title).write_text(body, encoding="utf-8")
         elif language == "diff":
@@ -51,9 +50,9 @@ def commands(body: str) -> list[tuple[str, list[str]]]:
     return found
 
 
-def run(command: str, folder: Path) -> list[str]:
+def run(command: str, folder: Path, programs: Path) -> list[str]:
     environment = {
-        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        "PATH": f"{programs}:{os.environ['PATH']}",
         "HOME": str(folder),
         "PYTHONUNBUFFERED": "1",
         "GIT_CONFIG_GLOBAL": os.devnull,

@@ -278,12 +278,6 @@ def test_every_step_of_a_newcomer_works_from_the_wheel(wheels: Path, tmp_path: P
     (wheel,) = wheels.glob("gitops_dsf-*.whl")
     installed = tmp_path / "site"
     zipfile.ZipFile(wheel).extractall(installed)
-    script = (
-        f"import sys; sys.path.insert(0, {str(installed)!r})\n"
-        "from gitops_dsf.cli import main as cli\n"
-        f"assert cli.__file__.startswith({str(installed)!r}), cli.__file__\n"
-        "sys.exit(cli.main(sys.argv[1:]))\n"
-    )
     steps = [
         ["init", "fleet"],
         ["validate", "fleet", "--strict"],
@@ -295,16 +289,22 @@ def test_every_step_of_a_newcomer_works_from_the_wheel(wheels: Path, tmp_path: P
         ["completion", "bash"],
         ["scorer", "new", "gpu-headroom"],
     ]
-    for step in steps:
-        done = subprocess.run(
-            [sys.executable, "-I", "-c", script, *step],
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
-        assert done.returncode == 0, (step, done.stdout, done.stderr)
+    script = (
+        f"import sys; sys.path.insert(0, {str(installed)!r})\n"
+        "from gitops_dsf.cli import main as cli\n"
+        f"assert cli.__file__.startswith({str(installed)!r}), cli.__file__\n"
+        f"for step in {steps!r}:\n"
+        "    if cli.main(step) != 0: sys.exit(f'this failed: {step}')\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", script],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
     assert (tmp_path / "fleet" / "rendered" / "INVENTORY").is_file()
     assert {path.name for path in (tmp_path / "schemas").iterdir()} >= {
         path.name for path in (ROOT / "schemas").iterdir() if path.is_dir()

@@ -4,7 +4,6 @@ a shell reads them.
 
 import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,7 @@ RENDERED = "gitops-dsf-rendered"
 class Fleet:
     """A bare origin, and a pipeline's clone of it."""
 
-    def __init__(self, root: Path, *, folder: str = "") -> None:
+    def __init__(self, root: Path, warm_programs: Path, *, folder: str = "") -> None:
         self.root = root
         self.folder = folder
         self.origin = root / "origin.git"
@@ -39,7 +38,7 @@ class Fleet:
         sleep.write_text('#!/bin/sh\necho "$1" >> "$HOME/slept"\n')
         sleep.chmod(0o755)
         self.environment = {
-            "PATH": os.pathsep.join([str(programs), str(Path(sys.executable).parent), os.environ["PATH"]]),
+            "PATH": os.pathsep.join([str(programs), str(warm_programs), os.environ["PATH"]]),
             "HOME": str(home),
             "GIT_CONFIG_NOSYSTEM": "1",
             "LC_ALL": "C.UTF-8",
@@ -100,8 +99,8 @@ class Fleet:
 
 
 @pytest.fixture
-def fleet(tmp_path: Path) -> Fleet:
-    return Fleet(tmp_path)
+def fleet(tmp_path: Path, warm_programs: Path) -> Fleet:
+    return Fleet(tmp_path, warm_programs)
 
 
 def branch_mode(fleet: Fleet) -> None:
@@ -255,8 +254,8 @@ def test_outside_of_a_pipeline_nothing_is_touched(fleet: Fleet) -> None:
 
 
 @pytest.mark.parametrize("mode", ["Directory", "Branch"])
-def test_a_fleet_in_a_folder_of_a_larger_repository(tmp_path: Path, mode: str) -> None:
-    fleet = Fleet(tmp_path, folder="platform")
+def test_a_fleet_in_a_folder_of_a_larger_repository(tmp_path: Path, warm_programs: Path, mode: str) -> None:
+    fleet = Fleet(tmp_path, warm_programs, folder="platform")
     fleet.edit("gitops-dsf.yaml", "targetRevision: main", "targetRevision: main\n    path: platform/fleet")
     fleet.edit("gitops-dsf.yaml", "mode: Directory", f"mode: {mode}")
     fleet.commit("Say where")

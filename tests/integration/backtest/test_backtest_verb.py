@@ -3,7 +3,6 @@
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -175,11 +174,11 @@ def test_two_revisions_side_by_side(tmp_path: Path, store: Store) -> None:
     assert 'http-equiv="Content-Security-Policy" content="default-src \'none\'' in page.stdout
 
 
-def _comment(fleet: Path, tmp_path: Path, **variables: str) -> str:
+def _comment(fleet: Path, tmp_path: Path, programs: Path, **variables: str) -> str:
     """What ci/backtest.sh of the template makes of a preview."""
     comment = tmp_path / "preview.md"
     comment.write_text("<!-- gitops-dsf-preview -->\nThe preview.\n")
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    path = os.pathsep.join([str(programs), os.environ["PATH"]])
     subprocess.run(
         ["sh", repo_template() / "ci" / "backtest.sh", "main", comment],
         cwd=fleet,
@@ -190,7 +189,7 @@ def _comment(fleet: Path, tmp_path: Path, **variables: str) -> str:
     return comment.read_text()
 
 
-def test_the_pipeline_adds_a_backtest_to_the_preview(tmp_path: Path) -> None:
+def test_the_pipeline_adds_a_backtest_to_the_preview(tmp_path: Path, warm_programs: Path) -> None:
     fleet = _fleet(tmp_path / "fleet", stickiness=20)
     _git(fleet, "init", "-b", "main")
     _git(fleet, "add", ".")
@@ -198,14 +197,18 @@ def test_the_pipeline_adds_a_backtest_to_the_preview(tmp_path: Path) -> None:
     app = fleet / "apps" / "portal.yaml"
     app.write_text(app.read_text().replace("stickiness: 20", "stickiness: 10"))
     plain = "<!-- gitops-dsf-preview -->\nThe preview.\n"
-    assert _comment(fleet, tmp_path) == plain
+    assert _comment(fleet, tmp_path, warm_programs) == plain
     with Store(scores=SCORES, token="s3cret") as store:
         found = _comment(
-            fleet, tmp_path, GITOPS_DSF_PROMETHEUS=store.url, GITOPS_DSF_PROMETHEUS_TOKEN="s3cret"
+            fleet,
+            tmp_path,
+            warm_programs,
+            GITOPS_DSF_PROMETHEUS=store.url,
+            GITOPS_DSF_PROMETHEUS_TOKEN="s3cret",
         )
         assert found.startswith(f"{plain}\n### What this would have done\n\n14.0 days from")
         assert "Compared with `main" in found
-        refused = _comment(fleet, tmp_path, GITOPS_DSF_PROMETHEUS=store.url)
+        refused = _comment(fleet, tmp_path, warm_programs, GITOPS_DSF_PROMETHEUS=store.url)
     told = "The backtest failed. The log of the pipeline says why."
     assert refused == f"{plain}\n### What this would have done\n\n{told}\n"
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-COMMAND = [sys.executable, "-m", "demo", "--fast", "--metrics", "builtin"]
+ARGUMENTS = ("-m", "demo", "--fast", "--metrics", "builtin")
 ROOT = Path(__file__).parents[3]
 
 
@@ -32,12 +32,15 @@ class Told:
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory: pytest.TempPathFactory) -> Told:
+def told(tmp_path_factory: pytest.TempPathFactory, warm_programs: Path) -> Told:
     out = tmp_path_factory.mktemp("demo") / "demo-out"
     log = out.with_name("said")
     with log.open("w") as said:
         process = subprocess.Popen(
-            [*COMMAND, "--out", str(out)], cwd=ROOT, stdout=said, stderr=subprocess.STDOUT
+            [warm_programs / "python", *ARGUMENTS, "--out", out],
+            cwd=ROOT,
+            stdout=said,
+            stderr=subprocess.STDOUT,
         )
         pids: set[int] = set()
         while process.poll() is None:
@@ -166,16 +169,16 @@ def test_the_mistake_was_found_with_its_line(told: Told) -> None:
     )
 
 
-def test_what_is_left_can_be_explored(told: Told) -> None:
-    def ran(*arguments: str) -> str:
+def test_what_is_left_can_be_explored(told: Told, warm_programs: Path) -> None:
+    def ran(*arguments: str | Path) -> str:
         answer = subprocess.run(arguments, cwd=told.out / "fleet", capture_output=True, text=True, check=True)
         return answer.stdout
 
     assert ran("git", "status", "--porcelain") == ""
     assert "Let prices count" in ran("git", "log", "--oneline")
     chosen = told.history["looks"][-1]["chosen"][0]
-    assert f"*  {chosen}" in ran(sys.executable, "-m", "gitops_dsf", "simulate", "--scores", "../hub")
-    ran(sys.executable, "-m", "gitops_dsf", "render", "--check")
+    assert f"*  {chosen}" in ran(warm_programs / "gitops-dsf", "simulate", "--scores", "../hub")
+    ran(warm_programs / "gitops-dsf", "render", "--check")
     named = re.findall(
         r"^    (\S*gitops-dsf \w+ .*?)(?:    #.*)?$", told.said.partition("To try:")[2], re.MULTILINE
     )
@@ -235,16 +238,16 @@ def test_the_report_tells_the_story_and_asks_for_nothing(told: Told) -> None:
         assert set(drawing["aria-labelledby"].split()) <= set(identifiers)
 
 
-def test_ctrl_c_leaves_no_process(tmp_path: Path) -> None:
+def test_ctrl_c_leaves_no_process(tmp_path: Path, warm_programs: Path) -> None:
     out = tmp_path / "demo-out"
     process = subprocess.Popen(
-        [*COMMAND, "--keep-running", "--out", str(out)],
+        [warm_programs / "python", *ARGUMENTS, "--keep-running", "--out", out],
         cwd=ROOT,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
     )
-    pids = when(lambda: found if len(found := running(out)) == 6 else None)
+    pids = when(lambda: found if len(found := running(out)) == 4 else None)
     process.send_signal(signal.SIGINT)
     said, _ = process.communicate(timeout=60)
     assert process.returncode == 128 + signal.SIGINT, said
@@ -258,7 +261,10 @@ def test_kept_running_it_follows_load_and_commits_until_sigterm(tmp_path: Path) 
     log = tmp_path / "said"
     with log.open("w") as said:
         process = subprocess.Popen(
-            [*COMMAND, "--keep-running", "--out", str(out)], cwd=ROOT, stdout=said, stderr=subprocess.STDOUT
+            [sys.executable, *ARGUMENTS, "--keep-running", "--out", out],
+            cwd=ROOT,
+            stdout=said,
+            stderr=subprocess.STDOUT,
         )
     when(lambda: (out / "load" / "ap-south-1").exists() or None)
     pids = running(out)
@@ -291,12 +297,16 @@ def test_kept_running_it_follows_load_and_commits_until_sigterm(tmp_path: Path) 
     assert [pid for pid in pids if alive(pid)] == []
 
 
-def test_a_program_that_dies_ends_the_demo_with_its_last_words(tmp_path: Path) -> None:
+def test_a_program_that_dies_ends_the_demo_with_its_last_words(tmp_path: Path, warm_programs: Path) -> None:
     out = tmp_path / "demo-out"
     process = subprocess.Popen(
-        [*COMMAND, "--out", str(out)], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        [warm_programs / "python", *ARGUMENTS, "--out", out],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
     )
-    pids = when(lambda: found if len(found := running(out)) == 6 else None)
+    pids = when(lambda: found if len(found := running(out)) == 4 else None)
     victim = next(
         line.split()[0]
         for line in (out / "processes").read_text().splitlines()
@@ -309,10 +319,14 @@ def test_a_program_that_dies_ends_the_demo_with_its_last_words(tmp_path: Path) -
     assert [pid for pid in pids if alive(pid)] == []
 
 
-def test_a_folder_of_somebody_else_is_left_alone(tmp_path: Path) -> None:
+def test_a_folder_of_somebody_else_is_left_alone(tmp_path: Path, warm_programs: Path) -> None:
     (tmp_path / "work").write_text("mine")
     answer = subprocess.run(
-        [*COMMAND, "--out", str(tmp_path)], cwd=ROOT, capture_output=True, text=True, check=False
+        [warm_programs / "python", *ARGUMENTS, "--out", tmp_path],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert (answer.returncode, [path.name for path in tmp_path.iterdir()]) == (1, ["work"])
     assert "no demo made it" in answer.stderr

@@ -5,7 +5,6 @@ pseudo-terminal.
 import os
 import pty
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -24,12 +23,14 @@ def large(tmp_path: Path) -> Path:
     return tmp_path / "fleet"
 
 
-def on_a_terminal(*arguments: str, cwd: Path, term: str = "xterm") -> tuple[int, bytes, bytes]:
+def on_a_terminal(
+    programs: Path, *arguments: str, cwd: Path, term: str = "xterm"
+) -> tuple[int, bytes, bytes]:
     """Exit code, what went to the pipe on standard output, and what the terminal on standard error
     was sent.
     """
     ours, theirs = pty.openpty()
-    command = [sys.executable, "-m", "gitops_dsf", *arguments]
+    command = [programs / "gitops-dsf", *arguments]
     with subprocess.Popen(
         command, cwd=cwd, stdout=subprocess.PIPE, stderr=theirs, env={**os.environ, "TERM": term}
     ) as process:
@@ -51,8 +52,8 @@ def left_standing(shown: bytes) -> bytes:
     return b"\n".join(line.rpartition(b"\r\x1b[K")[2] for line in shown.replace(b"\r\n", b"\n").split(b"\n"))
 
 
-def test_validate_says_what_it_is_at_and_takes_it_back(large: Path) -> None:
-    code, out, shown = on_a_terminal("validate", cwd=large)
+def test_validate_says_what_it_is_at_and_takes_it_back(large: Path, warm_programs: Path) -> None:
+    code, out, shown = on_a_terminal(warm_programs, "validate", cwd=large)
     assert code == 0
     assert b"checking 512 documents" in shown
     assert b"checking" not in left_standing(shown)
@@ -60,8 +61,8 @@ def test_validate_says_what_it_is_at_and_takes_it_back(large: Path) -> None:
     assert ESCAPE not in out
 
 
-def test_render_says_what_it_is_at_and_takes_it_back(large: Path) -> None:
-    code, out, shown = on_a_terminal("render", cwd=large)
+def test_render_says_what_it_is_at_and_takes_it_back(large: Path, warm_programs: Path) -> None:
+    code, out, shown = on_a_terminal(warm_programs, "render", cwd=large)
     assert code == 0
     places = [shown.find(text) for text in (b"checking 512 documents", b"comparing ", b"writing ")]
     assert -1 not in places
@@ -70,22 +71,22 @@ def test_render_says_what_it_is_at_and_takes_it_back(large: Path) -> None:
     assert ESCAPE not in out
 
 
-def test_a_terminal_that_cannot_erase_is_spared(large: Path) -> None:
-    _, _, shown = on_a_terminal("validate", cwd=large, term="dumb")
+def test_a_terminal_that_cannot_erase_is_spared(large: Path, warm_programs: Path) -> None:
+    _, _, shown = on_a_terminal(warm_programs, "validate", cwd=large, term="dumb")
     assert ESCAPE not in shown
     assert b"checking" not in shown
 
 
-def test_a_small_fleet_is_done_before_anybody_could_read(tmp_path: Path) -> None:
+def test_a_small_fleet_is_done_before_anybody_could_read(tmp_path: Path, warm_programs: Path) -> None:
     scaffold(target=tmp_path / "fleet", name="fleet")
-    _, _, shown = on_a_terminal("render", cwd=tmp_path / "fleet")
+    _, _, shown = on_a_terminal(warm_programs, "render", cwd=tmp_path / "fleet")
     assert shown == b""
 
 
-def test_pipes_hold_neither_progress_nor_escapes(large: Path) -> None:
+def test_pipes_hold_neither_progress_nor_escapes(large: Path, warm_programs: Path) -> None:
     for verb in ("validate", "render"):
         done = subprocess.run(
-            [sys.executable, "-m", "gitops_dsf", verb],
+            [warm_programs / "gitops-dsf", verb],
             cwd=large,
             capture_output=True,
             timeout=120,

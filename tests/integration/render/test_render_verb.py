@@ -7,7 +7,6 @@ output that cannot be written; errors in the repository; both output modes; both
 import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -185,8 +184,8 @@ class TestStdout:
         assert (done.returncode, done.stdout) == (1, "")
         assert "would make Argo CD delete what is there" in done.stderr
 
-    def test_a_reader_that_goes_away_is_no_bug(self, fleet: Path) -> None:
-        command = [sys.executable, "-m", "gitops_dsf", "render", "--stdout"]
+    def test_a_reader_that_goes_away_is_no_bug(self, fleet: Path, warm_programs: Path) -> None:
+        command = [warm_programs / "gitops-dsf", "render", "--stdout"]
         with subprocess.Popen(command, cwd=fleet, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
             assert process.stdout is not None
             assert process.stderr is not None

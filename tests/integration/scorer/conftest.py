@@ -3,6 +3,7 @@
 import ssl
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from pathlib import Path
 
 import pytest
 
@@ -11,9 +12,11 @@ from tests.support.scorer.stand_in import Behaviour, StandIn
 
 
 @pytest.fixture
-def serve() -> Iterator[Callable[..., Served]]:
+def serve(warm_programs: Path) -> Iterator[Callable[..., Served]]:
     with ExitStack() as stack:
-        yield lambda app, directory, *options: stack.enter_context(serving(app, directory, *options))
+        yield lambda app, directory, *options: stack.enter_context(
+            serving(app, directory, *options, programs=warm_programs)
+        )
 
 
 @pytest.fixture

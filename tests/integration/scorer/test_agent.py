@@ -28,7 +28,7 @@ def published(folder: Path) -> dict[str, int]:
     return found
 
 
-def test_an_agent_publishes_what_sample_scorers_say(tmp_path: Path) -> None:
+def test_an_agent_publishes_what_sample_scorers_say(tmp_path: Path, warm_programs: Path) -> None:
     async def scenario(mean_url: str, fixed_url: str) -> dict[str, int]:
         async with HttpFake(prometheus(series(2, points=3))) as source:
             ConfigMapVolume(tmp_path / "config").put(
@@ -45,12 +45,15 @@ def test_an_agent_publishes_what_sample_scorers_say(tmp_path: Path) -> None:
                 await until(lambda: len(published(out)) == 4, what="both scorers' scores are published")
                 return published(out)
 
-    with serving("mean:app", EXAMPLES / "mean") as mean, serving("fixed:app", EXAMPLES / "fixed") as fixed:
+    with (
+        serving("mean:app", EXAMPLES / "mean", programs=warm_programs) as mean,
+        serving("fixed:app", EXAMPLES / "fixed", programs=warm_programs) as fixed,
+    ):
         scores = asyncio.run(scenario(mean.url, fixed.url))
     assert scores == {"n0": 1, "n1": 2, "region": 80, "green": 12}
 
 
-def test_a_refusal_of_the_sdk_reaches_the_agents_log(tmp_path: Path) -> None:
+def test_a_refusal_of_the_sdk_reaches_the_agents_log(tmp_path: Path, warm_programs: Path) -> None:
     """Arguments that a scorer does not understand: the agent's log names the field."""
 
     async def scenario(url: str) -> str:
@@ -61,7 +64,7 @@ def test_a_refusal_of_the_sdk_reaches_the_agents_log(tmp_path: Path) -> None:
             await until(lambda: "scoring.arguments" in running.log, what="the agent logs the refusal")
             return running.log
 
-    with serving("fixed:app", EXAMPLES / "fixed") as fixed:
+    with serving("fixed:app", EXAMPLES / "fixed", programs=warm_programs) as fixed:
         log = asyncio.run(scenario(fixed.url))
     assert "422" in log
     assert "$.arguments" in log

@@ -3,8 +3,6 @@
 import io
 import json
 import ssl
-import subprocess
-import sys
 import threading
 from collections.abc import Callable
 from contextlib import redirect_stdout
@@ -510,8 +508,7 @@ def test_wrong_usage_is_explained(tmp_path: Path, arguments: list[str], text: st
     (tmp_path / "bad.json").write_text("{")
     (tmp_path / "odd.json").write_text('{"data": 5}')
     (tmp_path / "empty").write_text("\n")
-    command = [sys.executable, "-m", "gitops_dsf", "scorer", "check", *arguments]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+    done = gitops_dsf("scorer", "check", *arguments, cwd=tmp_path)
     assert done.returncode == 2
     assert text in done.stderr
     assert "secret" not in done.stderr

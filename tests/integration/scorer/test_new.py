@@ -1,5 +1,6 @@
 """`gitops-dsf scorer new`: what it makes works as it is."""
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -37,12 +38,16 @@ def test_its_own_test_passes(project: Path) -> None:
         "-q",
         "-p",
         "no:cacheprovider",
-        "-p",
-        "no:asyncio",
-        "-p",
-        "no:randomly",
     ]
-    done = subprocess.run(command, cwd=project, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(
+        command,
+        cwd=project,
+        env={**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
     assert done.returncode == 0, done.stdout
     assert "3 passed" in done.stdout
 
@@ -57,12 +62,16 @@ def test_its_own_test_can_fail(project: Path) -> None:
         "-q",
         "-p",
         "no:cacheprovider",
-        "-p",
-        "no:asyncio",
-        "-p",
-        "no:randomly",
     ]
-    done = subprocess.run(command, cwd=project, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(
+        command,
+        cwd=project,
+        env={**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
     assert done.returncode == 1
     assert "1 failed, 2 passed" in done.stdout
 

@@ -5,7 +5,6 @@ import json
 import signal
 import socket
 import subprocess
-import sys
 import threading
 import time
 import urllib.error
@@ -138,8 +137,8 @@ def test_it_stops_when_told_to(project: Path, serve: Callable[..., Any], number:
     assert served.process.wait(timeout=60) in {-number, 0, 130}
 
 
-def start(directory: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, "-m", "gitops_dsf", "scorer", "run", *arguments]
+def start(programs: Path, directory: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    command = [programs / "gitops-dsf", "scorer", "run", *arguments]
     return subprocess.run(command, cwd=directory, capture_output=True, text=True, timeout=120, check=False)
 
 
@@ -159,26 +158,30 @@ def start(directory: Path, *arguments: str) -> "subprocess.CompletedProcess[str]
         (["scorer:app", "--port", "70000"], "write 0 to 65535"),
     ],
 )
-def test_it_says_why_it_cannot_start(project: Path, arguments: list[str], text: str) -> None:
+def test_it_says_why_it_cannot_start(
+    project: Path, warm_programs: Path, arguments: list[str], text: str
+) -> None:
     (project / "broken.py").write_text("def (")
     (project / "needy.py").write_text("import no_such_package")
     (project / "undefined.py").write_text(APP.replace("interval_seconds=60", "interval_seconds=0"))
-    done = start(project, *arguments)
+    done = start(warm_programs, project, *arguments)
     assert done.returncode == 2
     assert text in done.stderr
     assert "Traceback" not in done.stderr
 
 
-def test_a_bad_setting_stops_the_start(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bad_setting_stops_the_start(
+    project: Path, warm_programs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("SCORER_MAX_SERIES", "many")
-    done = start(project, "scorer:app")
+    done = start(warm_programs, project, "scorer:app")
     assert done.returncode == 2
     assert "SCORER_MAX_SERIES is 'many'; write a whole number" in done.stderr
 
 
-def test_a_taken_port_is_named(project: Path) -> None:
+def test_a_taken_port_is_named(project: Path, warm_programs: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        done = start(project, "scorer:app", "--port", str(taken.getsockname()[1]))
+        done = start(warm_programs, project, "scorer:app", "--port", str(taken.getsockname()[1]))
     assert done.returncode == 1
     assert "address already in use" in done.stderr
     assert "Traceback" not in done.stderr

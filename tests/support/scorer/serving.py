@@ -2,7 +2,6 @@
 
 import re
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,8 +21,9 @@ class Served:
 
 
 @contextmanager
-def serving(app: str, directory: Path, *options: str) -> Iterator[Served]:
-    command = [sys.executable, "-m", "gitops_dsf", "scorer", "run", app, "--port", "0", *options]
+def serving(app: str, directory: Path, *options: str, programs: Path) -> Iterator[Served]:
+    """`programs` is the folder with `gitops-dsf`, such as the fixture `warm_programs`."""
+    command = [str(programs / "gitops-dsf"), "scorer", "run", app, "--port", "0", *options]
     with subprocess.Popen(command, cwd=directory, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
         try:

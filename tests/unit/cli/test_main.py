@@ -166,13 +166,13 @@ def test_output_is_utf8_in_any_locale_and_for_any_file_name(style: str, tmp_path
     assert "Köln" in result.stdout.decode("utf-8")
 
 
-def test_a_reader_that_goes_away_is_no_traceback(tmp_path: Path) -> None:
+def test_a_reader_that_goes_away_is_no_traceback(tmp_path: Path, warm_programs: Path) -> None:
     (tmp_path / "clusters").mkdir()
     (tmp_path / "clusters" / "bad.yaml").write_text(
         "---\n".join(f"kind: K{number}\napiVersion: v1\n" for number in range(3000))
     )
     result = subprocess.run(
-        ["bash", "-c", f"{sys.executable} -m gitops_dsf validate {tmp_path} | head -1"],
+        ["bash", "-c", f"{warm_programs}/gitops-dsf validate {tmp_path} | head -1"],
         capture_output=True,
         text=True,
         check=False,
@@ -184,10 +184,12 @@ def test_a_reader_that_goes_away_is_no_traceback(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
 @pytest.mark.parametrize("arguments", [["validate", "--format", "sarif"], ["completion", "bash"]])
-def test_a_full_disk_behind_standard_output_is_no_bug(arguments: list[str], tmp_path: Path) -> None:
+def test_a_full_disk_behind_standard_output_is_no_bug(
+    arguments: list[str], tmp_path: Path, warm_programs: Path
+) -> None:
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
-            [sys.executable, "-m", "gitops_dsf", *arguments],
+            [warm_programs / "gitops-dsf", *arguments],
             stdout=full,
             stderr=subprocess.PIPE,
             text=True,

@@ -3,7 +3,6 @@
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -172,13 +171,13 @@ def test_sarif_has_rules_results_and_places(
     }
 
 
-def terminal(bad: Path, environment: dict[str, str]) -> str:
+def terminal(programs: Path, bad: Path, environment: dict[str, str]) -> str:
     """What validate writes to a real pseudo-terminal."""
     import pty
 
     leader, follower = pty.openpty()
     with subprocess.Popen(
-        [sys.executable, "-m", "gitops_dsf", "validate", str(bad)],
+        [programs / "gitops-dsf", "validate", str(bad)],
         stdout=follower,
         stderr=subprocess.DEVNULL,
         env={**os.environ, **environment},
@@ -190,12 +189,14 @@ def terminal(bad: Path, environment: dict[str, str]) -> str:
     return text
 
 
-def test_colour_is_for_terminals_that_want_it(bad: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_colour_is_for_terminals_that_want_it(
+    bad: Path, warm_programs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     main(["validate", str(bad)])
     assert "\033" not in capsys.readouterr().out
-    assert "\033[31m" in terminal(bad, {"TERM": "xterm"})
-    assert "\033" not in terminal(bad, {"TERM": "xterm", "NO_COLOR": "1"})
-    assert "\033" not in terminal(bad, {"TERM": "dumb"})
+    assert "\033[31m" in terminal(warm_programs, bad, {"TERM": "xterm"})
+    assert "\033" not in terminal(warm_programs, bad, {"TERM": "xterm", "NO_COLOR": "1"})
+    assert "\033" not in terminal(warm_programs, bad, {"TERM": "dumb"})
 
 
 @pytest.mark.parametrize("style", ["text", "github", "json", "sarif"])

@@ -1,6 +1,7 @@
 """docs/writing-scorers.md: its code works as printed, its tables are complete."""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -49,13 +50,19 @@ def test_the_first_example_passes_the_test_in_the_guide(tmp_path: Path) -> None:
         "-q",
         "-p",
         "no:cacheprovider",
-        "-p",
-        "no:asyncio",
         "-W",
         "error",
         f"--rootdir={tmp_path}",
     ]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(
+        command,
+        cwd=tmp_path,
+        env={**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
     assert "1 passed" in done.stdout, done.stdout
 
 
@@ -68,14 +75,18 @@ def test_the_first_example_passes_the_test_in_the_guide(tmp_path: Path) -> None:
     ],
 )
 def test_an_example_passes_the_contract_test(
-    name: str, data: dict[str, Any] | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    name: str,
+    data: dict[str, Any] | None,
+    tmp_path: Path,
+    warm_programs: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     (tmp_path / f"{name}.py").write_text(BLOCKS[f"{name}.py"])
     options = []
     if data is not None:
         (tmp_path / "data.json").write_text(json.dumps(data))
         options = ["--data", str(tmp_path / "data.json")]
-    with serving(f"{name}:app", tmp_path) as served:
+    with serving(f"{name}:app", tmp_path, programs=warm_programs) as served:
         code = main(["check", served.url, *options])
     assert code == 0, capsys.readouterr().out
 
