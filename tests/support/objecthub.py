@@ -3,6 +3,7 @@ refusals.
 """
 
 import asyncio
+import contextlib
 import copy
 import json
 import ssl
@@ -108,28 +109,30 @@ class ObjectHub:
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._writers.append(writer)
-        try:
-            head = (await reader.readuntil(b"\r\n\r\n")).decode()
-            method, target, _ = head.split("\r\n")[0].split(" ")
-            fields = dict(line.lower().split(": ", 1) for line in head.split("\r\n")[1:] if ": " in line)
-            body = await reader.readexactly(int(fields.get("content-length", 0)))
-            if self.arrives is not None:
-                await self.arrives(f"{method} {_split(urlsplit(target).path)[0]}")
-            status, answer = self._answer(method, target, json.loads(body) if body else {})
-            if self.gate is not None:
-                await self.gate.wait()
-            if status:
-                content = json.dumps(answer).encode()
-                date = f"Date: {formatdate(self.clock(), usegmt=True)}\r\n" if self.clock else ""
-                writer.write(
-                    f"HTTP/1.1 {status} X\r\n{date}Content-Length: {len(content)}\r\nConnection:"
-                    " close\r\n\r\n".encode()
-                    + content
-                )
-                await writer.drain()
-        except (asyncio.IncompleteReadError, ConnectionError):
-            pass
+        with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
+            while await self._one(reader, writer):
+                pass
         writer.close()
+
+    async def _one(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+        """One request. Returns whether it was answered."""
+        head = (await reader.readuntil(b"\r\n\r\n")).decode()
+        method, target, _ = head.split("\r\n")[0].split(" ")
+        fields = dict(line.lower().split(": ", 1) for line in head.split("\r\n")[1:] if ": " in line)
+        body = await reader.readexactly(int(fields.get("content-length", 0)))
+        if self.arrives is not None:
+            await self.arrives(f"{method} {_split(urlsplit(target).path)[0]}")
+        status, answer = self._answer(method, target, json.loads(body) if body else {})
+        if self.gate is not None:
+            await self.gate.wait()
+        if status:
+            content = json.dumps(answer).encode()
+            date = f"Date: {formatdate(self.clock(), usegmt=True)}\r\n" if self.clock else ""
+            writer.write(
+                f"HTTP/1.1 {status} X\r\n{date}Content-Length: {len(content)}\r\n\r\n".encode() + content
+            )
+            await writer.drain()
+        return bool(status)
 
     def _answer(self, method: str, target: str, body: Object) -> tuple[int, Object]:
         parts = urlsplit(target)

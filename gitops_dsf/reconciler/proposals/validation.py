@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping
+from functools import cached_property
 from pathlib import Path
 
 from gitops_dsf.diagnostics import Diagnostic, Severity
@@ -13,17 +14,21 @@ class Validation:
 
     def __init__(self, root: Path) -> None:
         self._root = root
-        self._before = Counter(_key(item) for item in self._errors())
+
+    @cached_property
+    def _before(self) -> Counter[tuple[str, str, str]]:
+        """Worked out for the first change: most passes find none, and a check of a large fleet takes seconds."""
+        return Counter(_key(item) for item in self._errors())
 
     def new_errors(self, files: Mapping[str, str | None]) -> list[str]:
         """Errors that these files add to those that the repository has already."""
         if not files:
             return []
+        left = self._before.copy()
         kept = {file: _content(self._root / file) for file in files}
         try:
             for file, text in files.items():
                 _put(self._root / file, None if text is None else text.encode())
-            left = self._before.copy()
             found = []
             for item in self._errors():
                 left[_key(item)] -= 1

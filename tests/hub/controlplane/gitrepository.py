@@ -2,10 +2,17 @@
 
 import os
 import subprocess
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Self
+from functools import cache
+from pathlib import Path, PurePath
+from typing import Final, Self
+
+BARE: Final = "bare.git"
+CLONE: Final = "clone"
+ORIGIN: Final = b"/the/bare/repository"
+"""In the configuration of the first clone, instead of the path of the bare repository."""
 
 
 class GitError(Exception):
@@ -41,6 +48,25 @@ def git(*arguments: str, folder: Path) -> str:
     return answer.stdout
 
 
+@cache
+def _first_files() -> dict[PurePath, bytes]:
+    """The files of a bare repository and of its clone. They are made once, because it takes ten processes."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        bare, clone = folder / BARE, folder / CLONE
+        git("init", "--quiet", "--bare", "--template=", "--initial-branch=main", BARE, folder=folder)
+        git("config", "http.receivepack", "true", folder=bare)
+        git("config", "receive.autogc", "false", folder=bare)
+        git("init", "--quiet", "--template=", "--initial-branch=main", CLONE, folder=folder)
+        git("remote", "add", "origin", str(bare), folder=clone)
+        git("commit", "--quiet", "--allow-empty", "--message", "Begin", folder=clone)
+        git("push", "--quiet", "origin", "main", folder=clone)
+        git("config", "remote.origin.url", ORIGIN.decode(), folder=clone)
+        return {
+            path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()
+        }
+
+
 @dataclass(frozen=True, kw_only=True)
 class GitRepository:
     """`url` is what Argo CD is given; `clone` is a work tree on `main` for programs that want files."""
@@ -51,11 +77,11 @@ class GitRepository:
 
     @classmethod
     def create(cls, *, url: str, bare: Path, clone: Path) -> Self:
-        clone.mkdir(parents=True)
-        git("init", "--quiet", "--initial-branch=main", folder=clone)
-        git("remote", "add", "origin", str(bare), folder=clone)
-        git("commit", "--quiet", "--allow-empty", "--message", "Begin", folder=clone)
-        git("push", "--quiet", "origin", "main", folder=clone)
+        """A repository with an empty first commit."""
+        for name, content in _first_files().items():
+            path = (bare if name.parts[0] == BARE else clone).joinpath(*name.parts[1:])
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content.replace(ORIGIN, bytes(bare)))
         return cls(url=url, bare=bare, clone=clone)
 
     def commit(self, files: Mapping[str, str | None], *, message: str = "Change") -> str:

@@ -12,6 +12,7 @@ import subprocess
 import threading
 import time
 from dataclasses import dataclass
+from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import TracebackType
@@ -51,7 +52,7 @@ class GitServer:
         self._clones = folder / "clones"
         self._bare.mkdir(parents=True)
         self._port = free_port()
-        self._backend = Path(git("--exec-path", folder=folder).strip()) / "git-http-backend"
+        self._backend = _backend()
         self._server: ThreadingHTTPServer | None = None
         self._thread: threading.Thread | None = None
 
@@ -74,11 +75,9 @@ class GitServer:
 
     def create(self, name: str) -> GitRepository:
         """A new repository with an empty first commit on `main`, and a clone to commit from."""
-        bare = self._bare / f"{name}.git"
-        git("init", "--quiet", "--bare", "--initial-branch=main", str(bare), folder=self._bare)
-        git("config", "http.receivepack", "true", folder=bare)
-        git("config", "receive.autogc", "false", folder=bare)
-        return GitRepository.create(url=f"{self.url}/{name}.git", bare=bare, clone=self._clones / name)
+        return GitRepository.create(
+            url=f"{self.url}/{name}.git", bare=self._bare / f"{name}.git", clone=self._clones / name
+        )
 
     def start(self) -> None:
         """Serve; nothing happens when it serves already."""
@@ -113,6 +112,11 @@ class GitServer:
         self._thread.join()
         self._server.server_close()
         self._server = None
+
+
+@cache
+def _backend() -> Path:
+    return Path(git("--exec-path", folder=Path.cwd()).strip()) / "git-http-backend"
 
 
 def _refused(request: BaseHTTPRequestHandler, manners: Manners) -> bool:

@@ -133,18 +133,18 @@ async def test_a_change_scores_anew_within_seconds(scene: Scene) -> None:
 
 
 async def test_a_storm_of_changes_does_not_raise_the_rate_of_scoring(scene: Scene) -> None:
-    """50 changes a second for two minutes. The last change counts."""
+    """Ten changes a second for two minutes. The last change counts."""
     scene.volume.put(scene.entry("cpu_requested_cores"))
     async with scene.agent() as agent:
         await until(lambda: agent.scorer()["state"] == "running", what="scored")
         before = len(scene.scoring.seen)
-        for number in range(6000):
+        for number in range(1200):
             scene.api.put(pod(f"p{number % 10}", on="a", cpu=f"{number + 1}m"))
-            await asyncio.sleep(0.02)
+            await asyncio.sleep(0.1)
         scored = len(scene.scoring.seen) - before
         assert 10 <= scored <= 13
         await asyncio.sleep(11)
-        assert scene.values() == [sum(range(5991, 6001)) / 1000]
+        assert scene.values() == [sum(range(1191, 1201)) / 1000]
 
 
 async def test_a_range_has_points_at_multiples_of_the_step_and_the_present(scene: Scene) -> None:

@@ -19,6 +19,7 @@ import pytest
 from gitops_dsf.cli.main import main
 from tests.integration.hubverbs.conftest import Run, Serve
 from tests.support.apiserver import ApiServer
+from tests.support.commandline import gitops_dsf
 from tests.support.hubobjects import (
     PATHS,
     Object,
@@ -250,23 +251,11 @@ def test_refused_credentials_and_a_hub_that_is_not_there(serve: Serve, run: Run,
     other = serve()
     kubeconfig = other.kubeconfig(tmp_path / "other")
     kubeconfig.write_text(kubeconfig.read_text().replace("test-token", "wrong"))
-    command = [
-        sys.executable,
-        "-m",
-        "gitops_dsf",
-        "status",
-        "--context",
-        "hub",
-        "--kubeconfig",
-        str(kubeconfig),
-    ]
-    ran = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    ran = gitops_dsf("status", "--context", "hub", "--kubeconfig", kubeconfig)
     assert (ran.returncode, ran.stdout) == (1, "")
     assert "401" in ran.stderr
     assert "log in again" in ran.stderr
-    missing = subprocess.run(
-        [*command[:5], "nowhere", *command[6:]], capture_output=True, text=True, timeout=120, check=False
-    )
+    missing = gitops_dsf("status", "--context", "nowhere", "--kubeconfig", kubeconfig)
     assert missing.returncode == 1
     assert "nowhere" in missing.stderr
 
@@ -372,12 +361,10 @@ def test_watching_follows_the_hub_through_its_absence_and_ends_cleanly(serve: Se
     assert "Traceback" not in err
 
 
-def test_the_first_look_must_work(serve: Serve, tmp_path: Path) -> None:
-    hub = serve(away=True)
-    with watching(hub, tmp_path) as process:
-        out, err = process.communicate(timeout=60)
-    assert (process.returncode, out) == (1, "")
-    assert "does not answer" in err
+def test_the_first_look_must_work(serve: Serve, run: Run) -> None:
+    ran = run(serve(away=True), "status", "--watch", "--interval", "1")
+    assert (ran.returncode, ran.stdout) == (1, "")
+    assert "does not answer" in ran.stderr
 
 
 def test_only_a_terminal_is_cleared(serve: Serve, tmp_path: Path) -> None:

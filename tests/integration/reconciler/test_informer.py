@@ -240,7 +240,7 @@ def test_an_expired_watch_is_followed_by_a_new_list_that_keeps_what_is_the_same_
 def test_what_a_watch_missed_is_seen_with_the_next_list() -> None:
     hub = FakeHub()
     hub.things = {"a": 1, "b": 2}
-    hub.watches = [[event("MODIFIED", "a", 1)] for _ in range(500)]
+    hub.watches = [[event("MODIFIED", "a", 1)] for _ in range(20)]
 
     async def test(hub: FakeHub, informer: "Informer[int]", changes: list[tuple[str, int | None]]) -> None:
         await informer.synced.wait()

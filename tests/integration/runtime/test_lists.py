@@ -14,13 +14,16 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from dsf_runtime import apianswers
 from dsf_runtime.access import Access
-from dsf_runtime.apianswers import MOST_PAGE_BYTES, PAGE, PAGE_BYTES
+from dsf_runtime.apianswers import PAGE
 from dsf_runtime.apiserver import ApiError, ApiServer
 from dsf_runtime.blocking import BlockingApiServer, Page
 from tests.support.agent.http import Fault, HttpFake, Reply, Seen
 
 PATH = "/apis/example.com/v1/things"
+SMALL = 1 << 18
+"""Bytes of a page, where a test needs many pages."""
 ROOT = Path(__file__).parents[3]
 
 
@@ -36,11 +39,13 @@ class Things:
         self.limits.append(limit)
         end = min(start + limit, len(self.sizes))
         items = [
-            {"metadata": {"name": f"t{number}"}, "text": "x" * self.sizes[number]}
+            b'{"metadata":{"name":"t%d"},"text":"%b"}' % (number, b"x" * self.sizes[number])
             for number in range(start, end)
         ]
-        more = {"continue": str(end)} if end < len(self.sizes) else {}
-        return Reply.of({"metadata": {"resourceVersion": "7", **more}, "items": items})
+        more = b',"continue":"%d"' % end if end < len(self.sizes) else b""
+        return Reply(
+            body=b'{"metadata":{"resourceVersion":"7"%b},"items":[%b]}' % (more, b",".join(items))
+        )
 
 
 class Meta(msgspec.Struct):
@@ -82,12 +87,16 @@ async def listed(url: str) -> tuple[list[str], str]:
     [
         ([], 1),
         ([100] * (PAGE + 1), 2),
-        ([PAGE_BYTES // 4] * 16, 9),
-        ([100] * 300 + [PAGE_BYTES] * 4 + [100] * 300, 30),
-        ([MOST_PAGE_BYTES + 1, 10, MOST_PAGE_BYTES + 1], 12),
+        ([SMALL // 4] * 16, 9),
+        ([100] * 300 + [SMALL] * 4 + [100] * 300, 30),
+        ([4 * SMALL + 1, 10, 4 * SMALL + 1], 12),
     ],
 )
-async def test_every_object_is_listed_once_whatever_its_size(sizes: list[int], most_requests: int) -> None:
+async def test_every_object_is_listed_once_whatever_its_size(
+    sizes: list[int], most_requests: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(apianswers, "PAGE_BYTES", SMALL)
+    monkeypatch.setattr(apianswers, "MOST_PAGE_BYTES", 4 * SMALL)
     things = Things(sizes)
     async with HttpFake(things) as server:
         assert await listed(server.url) == ([f"t{number}" for number in range(len(sizes))], "7")

@@ -117,4 +117,5 @@ def _failing(agent: RunningAgent) -> dict[str, str]:
 
 
 async def _exposes(agent: RunningAgent, score_names: set[str]) -> bool:
-    return await agent.exposed() == score_names
+    """Asks for the page only when it can be so."""
+    return not _failing(agent) and await agent.exposed() == score_names

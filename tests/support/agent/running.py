@@ -86,7 +86,7 @@ async def running(*flags: str | Path, clock: Clock | None = None) -> AsyncIterat
     grace period is short.
     """
     address = ["--metrics-address", "127.0.0.1:0"]
-    waits = ["--splay", "0", "--shutdown-grace", "0.5", "--config-poll", "0.2"]
+    waits = ["--splay", "0", "--shutdown-grace", "0.5", "--config-poll", "1"]
     defaults = ["run", *address, "--cluster-name", "c1", *waits]
     read, _ = settings.read([*defaults, *map(str, flags)], {})
     agent = Agent(adapters=build.adapters(read, clock=clock or LoopClock()))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from dsf_agent.errors import Reason, ScoreError
 from dsf_agent.scoring import lenient, results
 from dsf_agent.scoring.labels import LabelSets
-from dsf_agent.scoring.results import DROP_EXCESS, MAX_RESULTS, MAX_UNUSUAL, PIECE, Results
+from dsf_agent.scoring.results import DROP_EXCESS, MAX_RESULTS, PIECE, Results
 
 
 def _label_sets() -> LabelSets:
@@ -26,21 +26,24 @@ def _row(node: int, *, pod: int = 0, score: float = 1.5) -> dict[str, object]:
     return {"metric": {"node": f"n{node:07d}", "pod": f"p{pod}"}, "score": score}
 
 
-async def _read(body: bytearray) -> Results:
-    return await results.read(body, where="api", label_sets=_label_sets())
+async def _read(body: bytearray, *, most: int = MAX_RESULTS) -> Results:
+    label_sets = _label_sets()
+    label_sets.most_results = most
+    return await results.read(body, where="api", label_sets=label_sets)
 
 
 @pytest.mark.parametrize("separators", [(",", ":"), (", ", ": ")])
 async def test_the_first_items_by_name_are_kept_whatever_their_order(separators: tuple[str, str]) -> None:
     """So every answer with these items publishes the same ones. The others are counted."""
-    rows = [_row(node) for node in range(2 * MAX_RESULTS)]
+    most = 5000
+    rows = [_row(node) for node in range(2 * most)]
     random.Random(1).shuffle(rows)
-    read = await _read(_body(rows, separators=separators))
-    assert {one.item for one in read.label_sets} == {f"n{node:07d}" for node in range(MAX_RESULTS)}
-    assert read.scores == [1.5] * MAX_RESULTS
-    assert dict(read.dropped) == {DROP_EXCESS: MAX_RESULTS}
-    assert read.total == 2 * MAX_RESULTS
-    assert "more than 50000 results" in read.first_fault
+    read = await _read(_body(rows, separators=separators), most=most)
+    assert {one.item for one in read.label_sets} == {f"n{node:07d}" for node in range(most)}
+    assert read.scores == [1.5] * most
+    assert dict(read.dropped) == {DROP_EXCESS: most}
+    assert read.total == 2 * most
+    assert "more than 5000 results" in read.first_fault
 
 
 @given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 3)), max_size=30), st.integers(1, 12))
@@ -74,6 +77,7 @@ async def test_one_item_of_too_many_results_keeps_the_first() -> None:
     read = await _read(_body(rows))
     assert read.scores == [float(pod) for pod in range(MAX_RESULTS)]
     assert dict(read.dropped) == {DROP_EXCESS: 7}
+    assert "more than 50000 results" in read.first_fault
 
 
 async def test_results_without_an_item_are_dropped_first() -> None:
@@ -106,9 +110,10 @@ async def test_reading_in_pieces_gives_the_same_results(name: str, monkeypatch: 
     assert len(pieces.scores) == 4000
 
 
-async def test_unusual_answers_are_read_up_to_a_number_of_results() -> None:
+async def test_unusual_answers_are_read_up_to_a_number_of_results(monkeypatch: pytest.MonkeyPatch) -> None:
     """Sixty million zeros in an answer of 64 MB would keep the agent busy for minutes."""
-    body = bytearray(b'{"results":[' + b"0," * (2 * MAX_UNUSUAL) + b"0]}")
+    monkeypatch.setattr(results, "MAX_UNUSUAL", PIECE)
+    body = bytearray(b'{"results":[' + b"0," * (2 * PIECE) + b"0]}")
     with pytest.raises(ScoreError, match="unusual formatting") as caught:
         await _read(body)
     assert caught.value.reason is Reason.TOO_LARGE

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gitops_dsf.hub.decisions import decision_of
@@ -24,6 +24,7 @@ from gitops_dsf.hub.snapshotfile import files
 from gitops_dsf.hub.timestamp import age_text
 from gitops_dsf.hubreader.documents import documents
 from gitops_dsf.hubreader.files import from_contents, from_path
+from tests.support.laws import examples
 
 NAMES = st.from_regex(r"[a-z0-9]([a-z0-9.-]{0,20}[a-z0-9])?", fullmatch=True)
 DIMENSIONS = st.text(st.characters(blacklist_categories=("Cs",)), min_size=1, max_size=12)
@@ -85,6 +86,7 @@ def snapshots(draw: st.DrawFn) -> Snapshot:
 
 
 @given(snapshots())
+@settings(examples(20))
 def test_what_is_written_is_read_back(snapshot: Snapshot) -> None:
     written = files(snapshot, hub="hub")
     assert from_contents(reversed(written.items()), origin="a place") == snapshot

@@ -128,7 +128,7 @@ legs = st.lists(
 )
 
 
-@settings(examples(30))
+@settings(examples(15))
 @given(ways=st.lists(st.tuples(legs, st.floats(min_value=-600, max_value=600)), min_size=2, max_size=3))
 def test_two_never_lead_at_once(ways: list[tuple[list[float | None], float]]) -> None:
     async def main() -> None:

@@ -30,8 +30,6 @@ AUTHOR = "Fleet Reconciler <fleet@example.com>"
 
 def repository(folder: Path) -> GitRepository:
     bare = folder / "fleet.git"
-    bare.mkdir(parents=True)
-    git("init", "--quiet", "--bare", "--initial-branch=main", folder=bare)
     return GitRepository.create(url=str(bare), bare=bare, clone=folder / "clone")
 
 

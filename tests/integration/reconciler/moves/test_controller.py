@@ -71,8 +71,9 @@ class Leader:
         self.now += seconds
         # Of two looks the second began after the informers were read. Twice: it may delete, and until the
         # informers see that, it is "Gone".
-        for _ in range(4):
-            await self.view.refresh()
+        for look in range(4):
+            if look % 2 == 0:
+                await self.view.refresh()
             passes = self.controller.passes
             self.ticks += 1
             # Something that concerns nobody wakes it.

@@ -88,7 +88,7 @@ def test_a_request_of_a_frozen_leader_that_arrives_late_costs_no_copy(request_nu
 DELAYS = st.lists(st.floats(min_value=0, max_value=0.1), min_size=1, max_size=40)
 
 
-@settings(examples(15), suppress_health_check=[HealthCheck.too_slow])
+@settings(examples(8), suppress_health_check=[HealthCheck.too_slow])
 @given(
     delays=DELAYS, changes=st.lists(st.tuples(DELAYS, st.sampled_from("abc")), max_size=6), late=st.booleans()
 )
