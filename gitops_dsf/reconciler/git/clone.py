@@ -93,7 +93,7 @@ class Clone:
                 f"+{_HEADS}{branch}:{mine}",
                 server=self._url,
             )
-            commit = await self._git.text("rev-parse", "--verify", f"{mine}^{{commit}}")
+            commit = _first_id((self._folder / "FETCH_HEAD").read_bytes())
             self._new_commits += self._fetched.get(branch) != commit
             self._fetched[branch] = commit
             return commit
@@ -199,8 +199,7 @@ class Clone:
             stream = commit_stream(
                 ref=ref, parent=parent, files=files, modes=modes, message=message, author=self.author, at=at
             )
-            await self._git.run("fast-import", "--quiet", "--force", "--done", stdin=stream)
-            return await self._git.text("rev-parse", "--verify", f"{ref}^{{commit}}")
+            return _first_id(await self._git.run("fast-import", "--quiet", "--force", "--done", stdin=stream))
 
     async def push(self, commit: str, *, branch: str, expected: str | None) -> None:
         """Makes a branch of the server point at a commit if it points at `expected` now (None: it does not
@@ -267,6 +266,11 @@ class Clone:
             msg = f"{both[0]} is a file and a folder in commit {commit}; remove one of them"
             raise GitError(Cause.FAILED, msg)
         return tree
+
+
+def _first_id(output: bytes) -> str:
+    """The object id that a line of git begins with."""
+    return output.split(maxsplit=1)[0].decode()
 
 
 def _folders(path: str) -> Iterator[str]:

@@ -50,7 +50,7 @@ def commit_stream(
     """
     who = f"{author} {int(at.timestamp())} {at:%z}"
     parts = [
-        f"commit {ref}\nauthor {who}\ncommitter {who}\n".encode(),
+        f"commit {ref}\nmark :1\nauthor {who}\ncommitter {who}\n".encode(),
         _data(message.rstrip().encode() + b"\n"),
     ]
     if parent:
@@ -60,7 +60,8 @@ def commit_stream(
             parts += [f"M {modes.get(path, '100644')} inline ".encode(), _quoted(path), b"\n", _data(content)]
         elif path in modes:
             parts += [b"D ", _quoted(path), b"\n"]
-    parts.append(b"done\n")
+    # Git writes the commit's id to standard output.
+    parts.append(b"get-mark :1\ndone\n")
     return b"".join(parts)
 
 

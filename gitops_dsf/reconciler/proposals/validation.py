@@ -17,7 +17,7 @@ class Validation:
 
     @cached_property
     def _before(self) -> Counter[tuple[str, str, str]]:
-        """Worked out for the first change: most passes find none, and a check of a large fleet takes seconds."""
+        """Read for the first change. Many passes find none, and a check of a large fleet takes seconds."""
         return Counter(_key(item) for item in self._errors())
 
     def new_errors(self, files: Mapping[str, str | None]) -> list[str]:

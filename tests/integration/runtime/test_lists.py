@@ -43,9 +43,7 @@ class Things:
             for number in range(start, end)
         ]
         more = b',"continue":"%d"' % end if end < len(self.sizes) else b""
-        return Reply(
-            body=b'{"metadata":{"resourceVersion":"7"%b},"items":[%b]}' % (more, b",".join(items))
-        )
+        return Reply(body=b'{"metadata":{"resourceVersion":"7"%b},"items":[%b]}' % (more, b",".join(items)))
 
 
 class Meta(msgspec.Struct):

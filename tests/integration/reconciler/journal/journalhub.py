@@ -39,6 +39,8 @@ class JournalHub:
     repository: GitRepository
     work: Path
     replicas: int = 0
+    _branch: tuple[str, Read] | None = field(default=None, init=False)
+    """The last commit that was read, and its records."""
 
     def __post_init__(self) -> None:
         for item in hubobjects.fleet(now=datetime.fromtimestamp(wall(), UTC)):
@@ -68,14 +70,15 @@ class JournalHub:
         hook.chmod(0o755)
 
     def branch(self) -> Read:
-        """The records of the branch."""
-        if BRANCH not in self.repository.branches():
+        """The records of the branch. Each commit is read once, because tests that wait ask often."""
+        commit = self.repository.branches().get(BRANCH)
+        if commit is None:
             return read({})
-        names = git("ls-tree", "--name-only", BRANCH, folder=self.repository.bare).split()
-        return read(
-            {
+        if self._branch is None or self._branch[0] != commit:
+            names = git("ls-tree", "--name-only", commit, folder=self.repository.bare).split()
+            files = {
                 name: subprocess.run(
-                    ["git", "show", f"{BRANCH}:{name}"],
+                    ["git", "show", f"{commit}:{name}"],
                     cwd=self.repository.bare,
                     check=True,
                     capture_output=True,
@@ -83,7 +86,8 @@ class JournalHub:
                 for name in names
                 if name.endswith(".jsonl")
             }
-        )
+            self._branch = commit, read(files)
+        return self._branch[1]
 
     def moves(self) -> list[tuple[tuple[str, ...] | None, tuple[str, ...] | None]]:
         """From where to where, for each record of the branch. One that is there twice is listed twice."""

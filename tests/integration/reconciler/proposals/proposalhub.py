@@ -90,6 +90,12 @@ class ProposalHub:
     folder: str = ""
     memory: Callable[[], Memory] = lambda: Memory(apart=0.0, between=0.0)
     absent: float = 0.0
+    over_http: bool = False
+    """Whether git's server is asked also without a forge. It takes five times the processes of a path."""
+
+    @property
+    def url(self) -> str:
+        return self.repository.url if self.forge or self.over_http else self.repository.bare.as_uri()
 
     def drifts(self, name: str, *, drifted: bool = True) -> None:
         """What the scorer controller writes into the status."""
@@ -158,7 +164,7 @@ class ProposalHub:
                 events=Events(api=api, metrics=metrics.events),
                 metrics=metrics.proposals,
                 git=GitSettings(
-                    url=self.repository.url,
+                    url=self.url,
                     author=AUTHOR,
                     credentials=self.secret,
                     work_dir=self.work,

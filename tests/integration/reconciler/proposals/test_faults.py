@@ -65,6 +65,7 @@ async def test_two_that_think_they_lead_offer_it_once(
 
 
 async def test_git_that_is_away_or_wants_another_token_delays_only(scene: ProposalHub) -> None:
+    scene.over_http = True
     scene.departs("cpu")
     scene.server.stop()
     async with scene.hub, scene.working() as working:
@@ -129,6 +130,7 @@ async def test_a_direct_commit_never_forces_and_is_not_repeated_when_people_reve
     scene: ProposalHub,
 ) -> None:
     scene.settings = {"direct": True, "kinds": frozenset({"locks"})}
+    scene.over_http = True
     scene.departs("cpu")
     scene.server.manners.push_seconds = 1.5
     async with scene.hub, scene.working() as working:

@@ -96,8 +96,7 @@ async def test_an_empty_hub_removes_nothing(scene: ProposalHub) -> None:
         scene.leaves(f"c{number}")
     scene.drifts("cpu")
     async with scene.hub, scene.working() as working:
-        before = scene.server.manners.requests
-        await working.until(lambda: scene.server.manners.requests > before + 8, "it looks several times")
+        await working.looks_again("inventory", "nothing", times=3)
         assert scene.proposals == {}
 
 

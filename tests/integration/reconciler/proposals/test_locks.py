@@ -13,6 +13,7 @@ pytestmark = pytest.mark.real_time  # git is a process, and its server a thread
 
 @pytest.mark.worker
 async def test_what_a_page_says_is_offered_on_a_branch_of_its_own(scene: ProposalHub, tmp_path: Path) -> None:
+    scene.over_http = True
     scene.departs("cpu")
     scene.drifts("mem", drifted=False)
     async with scene.hub, scene.working() as working:
@@ -40,6 +41,7 @@ async def test_what_a_page_says_is_offered_on_a_branch_of_its_own(scene: Proposa
 @pytest.mark.parametrize("direct", [False, True])
 async def test_a_look_that_finds_nothing_to_do_is_counted(scene: ProposalHub, *, direct: bool) -> None:
     """An alert must tell a quiet fleet from one whose repository is away."""
+    scene.over_http = True
     scene.settings = {"direct": direct, "kinds": frozenset({"locks", "inventory"})}
     scene.drifts("cpu")
     async with scene.hub, scene.working() as working:
