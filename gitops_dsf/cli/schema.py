@@ -9,6 +9,7 @@ writes:
   json/         one JSON Schema per kind, and document.json, which chooses by apiVersion and kind; for editors
   kubeconform/  the same kinds for kubeconform -schema-location 'DIR/kubeconform/{{.Group}}/{{.ResourceKind}}_{{.ResourceAPIVersion}}.json'
   crds/         CustomResourceDefinitions of DynamicScorer and DynamicScoringConfig, as `render` puts them into rendered/platform/
+  output/       the JSON that each verb prints with -o json; keys are only ever added
   wire/         the summaries that agents read from the scoring ConfigMap
 
 examples:

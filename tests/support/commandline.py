@@ -13,13 +13,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from unittest import mock
 
-from gitops_dsf.cli.main import main
+from gitops_dsf.cli.main import USAGE, main
+from tests.support.outputs import check_output
 
 
 def gitops_dsf(
     *arguments: str | Path, cwd: Path | None = None, stdin: str = "", environ: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Runs one command. `environ` is added to the environment."""
+    """Runs one command. `environ` is added to the environment. JSON must be what schemas/output says."""
     command = [str(argument) for argument in arguments]
     given, out, err = (
         io.TextIOWrapper(io.BytesIO(content), encoding="utf-8") for content in (stdin.encode(), b"", b"")
@@ -37,4 +38,6 @@ def gitops_dsf(
         stream.flush()
         stream.seek(0)
         said.append(stream.read())
+    if code != USAGE:
+        check_output(command, said[0])
     return subprocess.CompletedProcess(["gitops-dsf", *command], code, stdout=said[0], stderr=said[1])

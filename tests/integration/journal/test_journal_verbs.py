@@ -11,6 +11,7 @@ from gitops_dsf.cli.main import main
 from gitops_dsf.journal.lines import appended, encode
 from gitops_dsf.journal.record import ClusterReason, Record, ScoreChange, Term, new_record
 from tests.hub.controlplane.gitrepository import git
+from tests.support.outputs import check_output
 
 AT = datetime(2026, 6, 1, 3, 12, 7, tzinfo=UTC)
 SPAN = ("--from", "2026-05-01T00:00:00Z", "--to", "2026-07-01T00:00:00Z")
@@ -106,7 +107,9 @@ argocd/portal, cluster eu-1: not selected
 
 def test_why_takes_the_last_move_by_default(journal: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["why", "argocd/portal", "--journal", str(journal), "--format", "json"]) == 0
-    (record,) = json.loads(capsys.readouterr().out)["records"]
+    printed = capsys.readouterr().out
+    assert check_output(["why", "--format", "json"], printed)
+    (record,) = json.loads(printed)["records"]
     assert (record["number"], record["from"], record["to"]) == (3, ["eu-2"], ["eu-1"])
 
 
@@ -139,7 +142,9 @@ def test_log_lists_one_line_for_each_move(journal: Path, capsys: pytest.CaptureF
 """
     )
     assert main(["log", "--journal", str(journal), "--from", "2026-06-01T04:00:00Z", "--format", "json"]) == 0
-    assert [item["number"] for item in json.loads(capsys.readouterr().out)["records"]] == [3]
+    printed = capsys.readouterr().out
+    assert check_output(["log", "--format", "json"], printed)
+    assert [item["number"] for item in json.loads(printed)["records"]] == [3]
     assert main(["log", "shop", "--journal", str(journal), *SPAN]) == 0
     assert "no change of shop is recorded in this span" in capsys.readouterr().err
 

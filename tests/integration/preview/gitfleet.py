@@ -15,6 +15,7 @@ from gitops_dsf.hub.decisions import decision_of
 from gitops_dsf.hub.scores import score_of
 from gitops_dsf.hub.snapshot import Snapshot
 from gitops_dsf.hub.snapshotfile import files
+from tests.support.outputs import check_output
 
 SET = "cluster.open-cluster-management.io/clusterset"
 CLUSTERS = {"eu-1": "eu", "eu-2": "eu", "us-1": "us"}
@@ -195,4 +196,6 @@ class Run:
         return printed.out
 
     def json(self, *arguments: str | Path, code: int = 0) -> Any:
-        return json.loads(self(*arguments, "--format", "json", code=code))
+        printed = self(*arguments, "--format", "json", code=code)
+        check_output([*map(str, arguments), "--format", "json"], printed)
+        return json.loads(printed)

@@ -18,6 +18,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from gitops_dsf.cli.main import main
 from tests.support.commandline import gitops_dsf
+from tests.support.outputs import check_output
 from tests.support.scorer.stand_in import Asked, Behaviour, Given, StandIn
 
 CONFIG: dict[str, Any] = {
@@ -66,6 +67,7 @@ def check(url: str, *options: str) -> tuple[int, dict[str, tuple[str, str]]]:
     with redirect_stdout(output):
         code = main(["scorer", "check", url, "--format", "json", "--series", "50", *options])
     assert code in {0, 1}
+    assert check_output(["scorer", "check", "--format", "json"], output.getvalue())
     report = json.loads(output.getvalue())
     found = {
         finding["check"]: (finding["severity"], f"{finding['message']} {finding['hint']}")

@@ -21,6 +21,7 @@ from cryptography.x509.oid import NameOID
 from gitops_dsf.cli.main import main
 from gitops_dsf.pipeline import produce
 from tests.integration.sync.conftest import SETTINGS, Repository
+from tests.support.outputs import check_output
 from tests.support.pageserver import Answer, PageServer, says
 from tests.support.rendering import metric_source
 
@@ -139,7 +140,9 @@ cpu  changed    locks/cpu.yaml would be written
     )
     assert out.err == "1 changed; run gitops-dsf sync to write them\n"
     assert cpu.sync("--check", "--format", "json") == 1
-    found = json.loads(capsys.readouterr().out)
+    printed = capsys.readouterr().out
+    assert check_output(["sync", "--format", "json"], printed)
+    found = json.loads(printed)
     assert found[0]["changes"][1] == {"field": "config.scoring.params.interval", "before": 60, "after": 30}
     assert (found[0]["scorer"], found[0]["verdict"], found[0]["file"]) == ("cpu", "changed", "locks/cpu.yaml")
     assert cpu.sync() == 0

@@ -1,0 +1,719 @@
+"""The JSON that verbs print, as types: `schemas/output/VERB.json` is made of them.
+
+Programs may rely on these keys. Keys are only ever added, so the schemas allow others.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final, Literal, TypedDict
+
+import msgspec
+
+from gitops_dsf.schema.editor import DRAFT
+from gitops_dsf.schema.rules import Schema
+
+Unknown = Literal["unknown"]
+"""In place of a value that cannot be known before the changed scorers have run."""
+
+
+class Place(TypedDict):
+    """Where something is written. Line and column count from 1."""
+
+    file: str
+    line: int
+    column: int
+
+
+class ErrorFinding(Place):
+    """A finding of `validate` that is an error."""
+
+    code: str
+    message: str
+    hint: str
+
+
+class Finding(ErrorFinding):
+    """A finding of `validate`."""
+
+    severity: Literal["error", "warning", "notice"]
+
+
+class HubData(TypedDict):
+    """Where scores and decisions come from."""
+
+    origin: str | None
+    observedAt: str | None
+    ageSeconds: int | None
+    now: str
+    missing: str | None
+
+
+class Contribution(TypedDict):
+    """What one prioritizer adds to the sum of a cluster."""
+
+    name: str
+    weight: int
+    score: int | None
+    points: int | None
+    note: str
+
+
+class ScoreFlip(TypedDict):
+    """The score that would change the decision."""
+
+    name: str
+    score: int | None
+    needed: int
+    reachable: bool
+
+
+class Explanation(TypedDict):
+    """Why a cluster is in a decision or not."""
+
+    placement: str
+    cluster: str
+    selected: bool | None
+    reason: str
+    filter: str | None
+    rank: int | None
+    total: int | None
+    points: int | None
+    contributions: list[Contribution]
+    rival: str | None
+    rivalPoints: int | None
+    margin: int | None
+    flips: list[ScoreFlip]
+
+
+class ExplainOutput(Explanation):
+    """The output of `explain`."""
+
+    hub: HubData
+    filtersOnly: bool
+
+
+class FilterResult(TypedDict):
+    name: str
+    filteredClusters: list[str]
+
+
+class Dropped(TypedDict):
+    filter: str
+    reason: str
+
+
+class PrioritizerScores(TypedDict):
+    name: str
+    weight: int
+    scores: dict[str, int]
+
+
+class Decision(TypedDict):
+    name: str
+    labels: dict[str, str]
+    clusters: list[str]
+
+
+class DecisionGroup(TypedDict):
+    decisionGroupIndex: int
+    decisionGroupName: str
+    decisions: list[str]
+    clusterCount: int
+
+
+class VerdictBase(TypedDict):
+    placement: str
+    outcome: str
+    evicted: list[str]
+    notes: list[str]
+
+
+class Verdict(VerdictBase, total=False):
+    """The decision of one Placement. What OCM did not reach is left out."""
+
+    clusterSets: list[str]
+    filters: list[FilterResult] | None
+    dropped: dict[str, Dropped]
+    prioritizers: list[PrioritizerScores]
+    scores: dict[str, int] | None
+    ranked: list[str]
+    unscheduled: int
+    placementDecisions: list[Decision]
+    groups: list[DecisionGroup] | None
+    statusCode: int
+    statusMessage: str
+    satisfied: list[str] | None
+    misconfigured: list[str] | None
+    afterSync: dict[str, int]
+    willRetry: bool
+    syncError: str
+    requeue: bool
+    requeueAt: str
+    panic: str
+    unsupported: list[str]
+
+
+class SimulateOutput(TypedDict):
+    """The output of `simulate`."""
+
+    hub: HubData
+    filtersOnly: bool
+    placements: list[Verdict]
+
+
+class Failure(Place):
+    subject: str
+    expected: str
+    got: str
+    reasons: list[str]
+    explanations: list[Explanation]
+
+
+class TestOutcome(Place):
+    name: str
+    description: str
+    passed: bool
+    failures: list[Failure]
+
+
+class TestOutput(TypedDict):
+    """The output of `test`."""
+
+    passed: int
+    failed: int
+    tests: list[TestOutcome]
+
+
+class FieldChange(TypedDict):
+    """A field before and after a change. Null: it is not there."""
+
+    path: str
+    before: Any
+    after: Any
+
+
+class Credential(TypedDict):
+    section: str
+    kind: str
+    secret: str | None
+    to: str
+
+
+class ScorerChange(TypedDict):
+    name: str
+    change: str
+    fields: list[FieldChange]
+    gained: list[str]
+    lost: list[str]
+    kept: int
+    effect: str
+    unknownBecause: list[str]
+    promotedShadow: str | None
+    otherSource: list[str]
+    credentials: list[Credential]
+
+
+class SourceChange(TypedDict):
+    kind: str
+    names: list[str]
+    change: str
+    fields: list[FieldChange]
+
+
+class PlacementChange(TypedDict):
+    placement: str
+    change: str
+    fields: list[FieldChange]
+
+
+class Count(TypedDict):
+    added: int
+    removed: int
+    changed: int
+    total: int
+
+
+class ClusterCount(Count):
+    joined: list[str]
+    left: list[str]
+    edited: list[str]
+    gaining: int
+    losing: int
+    altered: int
+
+
+class Summary(TypedDict):
+    scorers: Count
+    clusters: ClusterCount
+    works: Count
+    placements: Count
+    applicationSets: Count
+    other: Count
+
+
+class Term(TypedDict):
+    name: str
+    before: int | None
+    after: int | Unknown | None
+    weightBefore: int | None
+    weightAfter: int | None
+    unknownBecause: str | None
+
+
+class Standing(TypedDict):
+    cluster: str
+    before: int | None
+    after: int | Unknown | None
+    terms: list[Term]
+
+
+Move = TypedDict(
+    "Move",
+    {
+        "application": str,
+        "followers": list[str],
+        "from": list[str],
+        "to": list[str] | Unknown,
+        "stays": int,
+        "reason": str,
+        "scores": list[Standing],
+    },
+)
+ShadowMove = TypedDict(
+    "ShadowMove", {"placement": str, "followers": list[str], "from": list[str], "to": list[str]}
+)
+
+
+class Spread(TypedDict):
+    min: int
+    lowerQuartile: int
+    median: int
+    upperQuartile: int
+    max: int
+
+
+class Difference(TypedDict):
+    cluster: str
+    item: str
+    live: int
+    shadow: int
+    liveRank: int
+    shadowRank: int
+
+
+class Agreement(TypedDict):
+    clusters: int
+    items: int
+    rankCorrelation: float | None
+    live: Spread | None
+    shadow: Spread | None
+    differences: list[Difference]
+    onlyLive: list[str]
+    onlyShadow: list[str]
+
+
+class ShadowMoves(TypedDict):
+    found: list[ShadowMove]
+    stay: int
+    open: list[str]
+
+
+class Shadow(TypedDict):
+    """How a shadow agrees with its live scorer, and what its promotion would move."""
+
+    name: str
+    shadowOf: str
+    agreement: Agreement
+    moves: ShadowMoves | None
+
+
+class Comparison(TypedDict):
+    summary: Summary
+    scorers: list[ScorerChange]
+    sources: list[SourceChange]
+    placements: list[PlacementChange]
+    moves: list[Move] | None
+    shadows: list[Shadow] | None
+    pending: list[str]
+    warnings: list[str]
+
+
+class DiffOutput(TypedDict):
+    """The output of `diff`. The comparison is null if a side has errors, its moves without data of a hub."""
+
+    base: str
+    head: str
+    notes: list[str]
+    differs: bool
+    foreignFiles: list[str]
+    hub: HubData
+    baseErrors: list[ErrorFinding]
+    headErrors: list[ErrorFinding]
+    comparison: Comparison | None
+
+
+class UnreadPart(TypedDict):
+    what: str
+    why: str
+    message: str
+
+
+class StatusHub(TypedDict):
+    origin: str
+    now: str
+    clusters: int
+    scores: int
+    unread: list[UnreadPart]
+
+
+class Condition(TypedDict):
+    type: str
+    status: str
+    reason: str
+    message: str
+
+
+class ScorerSummary(TypedDict):
+    clusters: dict[str, int]
+    min: int | None
+    median: int | None
+    max: int | None
+    atDefault: int | None
+    oldestSeconds: int | None
+
+
+class ClusterScore(TypedDict):
+    cluster: str
+    state: str
+    expected: bool
+    values: dict[str, int]
+    validUntil: str | None
+    ageSeconds: int | None
+
+
+class ScorerStatus(TypedDict):
+    name: str
+    scoreName: str
+    shadowOf: str | None
+    resource: str
+    health: str | None
+    conditions: list[Condition]
+    suspendedBy: str | None
+    intervalSeconds: int
+    ttlSeconds: int
+    summary: ScorerSummary | None
+    scores: list[ClusterScore]
+
+
+class NeededScore(TypedDict):
+    name: str
+    value: int | None
+    needed: int
+
+
+class DecisionFlip(TypedDict):
+    cluster: str
+    change: Literal["in", "out"]
+    rival: str
+    margin: int
+    score: NeededScore | None
+
+
+class PlacementStatus(TypedDict):
+    placement: str
+    numberOfClusters: int | None
+    eligible: int | None
+    decided: list[str] | None
+    next: list[str] | None
+    settled: bool
+    note: str | None
+    countedAsZero: list[str]
+    flips: list[DecisionFlip]
+
+
+class Copy(TypedDict):
+    cluster: str
+    standing: str
+    application: str | None
+    health: str | None
+    sync: str | None
+
+
+class ApplicationStatus(TypedDict):
+    name: str
+    strategy: str
+    placements: list[str]
+    settled: bool | None
+    message: str | None
+    copies: list[Copy]
+
+
+class StatusOutput(TypedDict):
+    """The output of `status`."""
+
+    hub: StatusHub
+    scorers: list[ScorerStatus]
+    placements: list[PlacementStatus]
+    shadows: list[Shadow]
+    applications: list[ApplicationStatus]
+
+
+class DoctorHub(TypedDict):
+    origin: str
+    now: str
+    clockOffsetSeconds: float | None
+
+
+class DoctorFinding(TypedDict):
+    check: str
+    state: Literal["ok", "warning", "error", "unknown"]
+    message: str
+    fix: str | None
+    count: int
+    subjects: list[str]
+
+
+class DoctorOutput(TypedDict):
+    """The output of `doctor`."""
+
+    hub: DoctorHub
+    findings: list[DoctorFinding]
+    summary: dict[str, int]
+
+
+class LockChange(TypedDict):
+    field: str
+    before: Any
+    after: Any
+
+
+class LockOutcome(TypedDict):
+    """What happened to the lock of one scorer."""
+
+    scorer: str
+    verdict: str
+    file: str
+    url: str
+    changes: list[LockChange]
+    reasons: list[str]
+    notes: list[str]
+
+
+class RecordedTermBase(TypedDict):
+    name: str
+    weight: int
+
+
+class RecordedTerm(RecordedTermBase, total=False):
+    score: int
+    note: str
+
+
+class RecordedClusterBase(TypedDict):
+    cluster: str
+    selected: bool
+    reason: str
+
+
+class RecordedCluster(RecordedClusterBase, total=False):
+    filter: str
+    rank: int
+    total: int
+    points: int
+    terms: list[RecordedTerm]
+    rival: str
+    rivalPoints: int
+    margin: int
+
+
+class RecordedScoreBase(TypedDict):
+    name: str
+    cluster: str
+
+
+class RecordedScore(RecordedScoreBase, total=False):
+    before: int
+    after: int
+
+
+class RecordBase(TypedDict):
+    id: str
+    number: int
+    time: str
+    placement: str
+
+
+_RecordKeys = TypedDict(
+    "_RecordKeys",
+    {
+        "kind": Literal["Change", "Later", "Start"],
+        "uid": str,
+        "applications": list[str],
+        "from": list[str],
+        "left": list[str],
+        "joined": list[str],
+        "to": list[str],
+        "count": int,
+        "before": int,
+        "more": int,
+        "clusters": list[RecordedCluster],
+        "doubt": str,
+        "scores": list[RecordedScore],
+        "moreScores": int,
+        "commit": str,
+        "lost": int,
+        "compacted": bool,
+    },
+    total=False,
+)
+
+
+class Record(RecordBase, _RecordKeys):
+    """A change of a decision, as the journal has it. What is empty is left out."""
+
+
+class LogOutput(TypedDict):
+    """The output of `log`."""
+
+    records: list[Record]
+    skipped: list[str]
+
+
+class WhyOutput(TypedDict):
+    """The output of `why`."""
+
+    records: list[Record]
+
+
+class Span(TypedDict):
+    start: float
+    end: float
+    step: float
+
+
+class DecisionChange(TypedDict):
+    at: float
+    left: list[str]
+    joined: list[str]
+
+
+class Flapping(TypedDict):
+    start: float
+    end: float
+    clusters: list[str]
+    returns: int
+    cause: str | None
+
+
+class Figures(TypedDict):
+    moves: int
+    movesPerDay: float
+    returns: int
+    regret: float
+    secondsOn: dict[str, float]
+    changes: list[DecisionChange]
+    flapping: list[Flapping]
+
+
+class Trial(TypedDict):
+    stickiness: int
+    deadband: int | None
+    moves: int
+    returns: int
+    regret: float
+    writes: int
+
+
+class Advice(TypedDict):
+    written: Trial
+    recommended: Trial
+    reason: str
+    front: list[Trial]
+    trials: list[Trial]
+
+
+class BacktestSide(TypedDict):
+    title: str
+    placements: dict[str, Figures]
+    unknown: dict[str, str]
+    gaps: dict[str, dict[str, float]]
+    advice: dict[str, Advice]
+
+
+class BacktestResult(TypedDict):
+    """Times are Unix seconds, regret is score points. The base is null if one revision was tested."""
+
+    span: Span
+    base: BacktestSide | None
+    head: BacktestSide
+    notes: list[str]
+    limits: list[str]
+
+
+class MoveCount(TypedDict):
+    moves: int
+    returns: int
+
+
+class RecordedPlacement(TypedDict):
+    placement: str
+    happened: MoveCount
+    would: MoveCount | None
+    unknown: str | None
+
+
+class RecordedBacktest(TypedDict):
+    """The result with --journal or --journal-branch."""
+
+    placements: list[RecordedPlacement]
+    limits: list[str]
+
+
+class CheckFinding(TypedDict):
+    check: str
+    severity: str
+    message: str
+    hint: str
+
+
+class CheckOutput(TypedDict):
+    """The output of `scorer check`."""
+
+    url: str
+    errors: int
+    warnings: int
+    findings: list[CheckFinding]
+
+
+_OUTPUTS: Final[Mapping[str, tuple[Any, ...]]] = {
+    "backtest": (BacktestResult, RecordedBacktest),
+    "diff": (DiffOutput,),
+    "doctor": (DoctorOutput,),
+    "explain": (ExplainOutput,),
+    "log": (LogOutput,),
+    "scorer-check": (CheckOutput,),
+    "simulate": (SimulateOutput,),
+    "status": (StatusOutput,),
+    "sync": (list[LockOutcome],),
+    "test": (TestOutput,),
+    "validate": (list[Finding],),
+    "why": (WhyOutput,),
+}
+"""The shapes that each verb can print."""
+
+
+def output_schemas() -> Mapping[str, Schema]:
+    """The JSON Schema of the output of each verb with `-o json`, by verb."""
+    return {verb: _schema(verb, shapes) for verb, shapes in _OUTPUTS.items()}
+
+
+def _schema(verb: str, shapes: tuple[Any, ...]) -> Schema:
+    schemas, definitions = msgspec.json.schema_components(shapes, ref_template="#/$defs/{name}")
+    for definition in definitions.values():
+        definition.pop("title", None)
+    found = schemas[0] if len(schemas) == 1 else {"anyOf": list(schemas)}
+    return {
+        "$schema": DRAFT,
+        "title": f"gitops-dsf {verb.replace('-', ' ')} -o json",
+        **found,
+        "$defs": definitions,
+    }

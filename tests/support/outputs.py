@@ -1,0 +1,42 @@
+"""Checks what verbs print with `--format json` against schemas/output, where every key must be known."""
+
+import itertools
+import json
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+from jsonschema import Draft202012Validator
+
+from gitops_dsf.schema.outputs import output_schemas
+
+
+def check_output(arguments: Sequence[str], printed: str) -> bool:
+    """Whether a command printed JSON, which is then checked."""
+    words = [*arguments]
+    pairs = set(itertools.pairwise(words))
+    if not printed.strip() or not pairs & {("--format", "json"), ("-o", "json"), ("--output", "json")}:
+        return False
+    name = "scorer-check" if words[:2] == ["scorer", "check"] else words[0]
+    for line in printed.splitlines() if "--watch" in words else [printed]:
+        problems = [
+            f"{'/'.join(map(str, error.absolute_path))}: {error.message[:200]}"
+            for error in validator(name).iter_errors(json.loads(line))
+        ]
+        assert not problems, (name, problems[:5])
+    return True
+
+
+@cache
+def validator(name: str) -> Draft202012Validator:
+    return Draft202012Validator(closed(output_schemas()[name]))
+
+
+def closed(schema: Any) -> Any:
+    """The schema without room for keys that it does not name."""
+    if isinstance(schema, list):
+        return [closed(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    found = {key: closed(value) for key, value in schema.items()}
+    return found | ({"additionalProperties": False} if "properties" in schema else {})
