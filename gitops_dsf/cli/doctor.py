@@ -9,6 +9,7 @@ from gitops_dsf.cli.arguments import add_hub_arguments, chosen_context
 from gitops_dsf.cli.colour import wants_colour
 from gitops_dsf.cli.garbage import kept
 from gitops_dsf.cli.jsontext import json_text
+from gitops_dsf.cli.width import wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -87,7 +88,8 @@ def _text(findings: "Sequence[Finding]", *, colour: bool) -> str:
     for finding in findings:
         state = f"{finding.state:<7}"
         painted = f"{COLOURS[finding.state]}{state}{END}" if colour else state
-        lines.append(f"{painted}  {finding.check:<{width}}  {finding.message}")
+        message = wrapped(finding.message, indent=width + 11)
+        lines.append(f"{painted}  {finding.check:<{width}}  {message}")
         if finding.fix:
             lines.append(f"{'':<{width + 11}}fix: {finding.fix}")
     return "\n".join(lines) + f"\n\n{_summary(findings)}\n"

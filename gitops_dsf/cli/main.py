@@ -207,7 +207,7 @@ def _parser(chosen: str | None) -> tuple[argparse.ArgumentParser, VerbModule | N
         if name == chosen:
             verb_module = cast("VerbModule", import_module(verb.module))
             verb_module.add_arguments(child)
-            add_output(child)
+            add_output(child, verb=name)
             if "exit code" not in (child.epilog or "").lower():
                 child.epilog = "\n\n".join(filter(None, ((child.epilog or "").rstrip(), EXIT_CODES)))
     return parser, verb_module

@@ -1,4 +1,4 @@
-"""`-o FORMAT` for every verb that has `--format` with JSON. YAML is made of the JSON."""
+"""`-o FORMAT` for every verb that has `--format` with JSON. YAML and names are made of the JSON."""
 
 import argparse
 import io
@@ -7,20 +7,23 @@ from collections.abc import Callable
 from contextlib import redirect_stdout
 from typing import Final
 
+from gitops_dsf.cli.names import NAMES, names
 from gitops_dsf.errors import UsageError
 
 YAML: Final = "yaml"
+NAME: Final = "name"
 
 
-def add_output(parser: argparse.ArgumentParser) -> None:
+def add_output(parser: argparse.ArgumentParser, *, verb: str) -> None:
     """Adds -o and --output to a verb that prints JSON."""
+    listed, _ = NAMES.get(verb, ("", None))
     for action in list(parser._actions):  # noqa: SLF001 - argparse has no public list of them
         if action.dest == "format" and "json" in (action.choices or ()):
             parser.add_argument(
                 "-o",
                 "--output",
-                choices=(*(action.choices or ()), YAML),
-                help="like --format; yaml is the JSON as YAML",
+                choices=(*(action.choices or ()), YAML, NAME),
+                help=f"like --format; yaml is the JSON as YAML; name prints one name per line: {listed}",
             )
 
 
@@ -29,16 +32,17 @@ def run_with_output(args: argparse.Namespace, run: Callable[[argparse.Namespace]
     wanted = getattr(args, "output", None)
     if wanted is None or not hasattr(args, "format"):
         return run(args)
-    if wanted != YAML:
+    if wanted not in {YAML, NAME}:
         args.format = wanted
         return run(args)
     if getattr(args, "watch", False):
-        msg = "-o yaml cannot be repeated with --watch: write -o json, one line per read"
+        msg = f"-o {wanted} cannot be repeated with --watch: write -o json, one line per read"
         raise UsageError(msg)
     args.format = "json"
     with redirect_stdout(io.StringIO()) as printed:
         code = run(args)
-    sys.stdout.write(_as_yaml(printed.getvalue()))
+    text = printed.getvalue()
+    sys.stdout.write(_as_yaml(text) if wanted == YAML else _as_names(text, args.verb))
     return code
 
 
@@ -50,3 +54,9 @@ def _as_yaml(text: str) -> str:
     if not text.strip():
         return ""
     return yaml.safe_dump(json.loads(text), sort_keys=False, allow_unicode=True, width=10_000)
+
+
+def _as_names(text: str, verb: str) -> str:
+    import json
+
+    return "".join(f"{name}\n" for name in names(verb, json.loads(text))) if text.strip() else ""
