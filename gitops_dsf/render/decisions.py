@@ -5,17 +5,17 @@ They are rendered next to the ApplicationSets, in an earlier wave. An Applicatio
 fails, and Argo CD retries only after 3 minutes (docs/contributing/argocd-behaviour.md#generator-errors).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from gitops_dsf.render.objects import Object, Wave, metadata
 from gitops_dsf.repository.model.delivery import DUCK_TYPE_CONFIGMAP
+from gitops_dsf.repository.model.repository import DECISION_READERS
 
 DECISION_READER = "gitops-dsf-placement-decision-reader"
-DECISION_READERS = ("argocd-applicationset-controller", "argocd-server")
 
 
-def decision_readers(namespace: str) -> Iterator[Object]:
-    """The objects that allow listing PlacementDecisions, also to the Argo CD server for previews
+def decision_readers(namespace: str, accounts: Sequence[str] = DECISION_READERS) -> Iterator[Object]:
+    """The objects that allow accounts to list PlacementDecisions, also the Argo CD server for previews
     (docs/contributing/argocd-behaviour.md#rights-to-list-decisions).
     """
     yield {
@@ -47,7 +47,5 @@ def decision_readers(namespace: str) -> Iterator[Object]:
         "kind": "RoleBinding",
         "metadata": metadata(name=DECISION_READER, namespace=namespace, wave=Wave.FOUNDATIONS),
         "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": DECISION_READER},
-        "subjects": [
-            {"kind": "ServiceAccount", "name": name, "namespace": namespace} for name in DECISION_READERS
-        ],
+        "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": namespace} for name in accounts],
     }

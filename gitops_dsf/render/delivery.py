@@ -20,7 +20,7 @@ def delivery(plan: Plan) -> Iterator[Object]:
     else and may be missing, and a wave that fails holds back the waves after it.
     """
     namespace = plan.repository.spec.argocd.namespace
-    yield from decision_readers(namespace)
+    yield from decision_readers(namespace, plan.repository.spec.argocd.decision_readers)
     if plan.repository.spec.delivery.mode == "ManifestWork" and plan.repository.spec.reconciler.enabled:
         for name in plan.placement_namespaces:
             yield from decision_rights(plan.repository, namespace=name)

@@ -106,6 +106,7 @@ PLACES: dict[str, str] = {
     "DSF168": "scorers/cpu.yaml:16:44",
     "DSF169": "gitops-dsf.yaml:9:32",
     "DSF170": "gitops-dsf.yaml:9:24",
+    "DSF171": "scorers/cpu.yaml:12:66",
     "DSF201": "config/masks.yaml:7:20",
     "DSF202": "config/masks.yaml:8:18",
     "DSF203": "scorers/cpu.yaml:20:3",

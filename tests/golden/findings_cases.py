@@ -1257,6 +1257,12 @@ def _credentials() -> Iterator[tuple[str, Documents]]:
         "a pull secret that is listed twice",
         {"settings": settings("agent: {imagePullSecrets: [t, t]}")},
     )
+    for name in ("openshift-service-ca.crt", "kube-root-ca.crt", "mine"):
+        for key in ("service-ca.crt", "ca.crt"):
+            auth = f"auth: {{caConfigMapRef: {{name: {name}, key: {key}}}}}"
+            yield f"{key} of {name}", {"scorers": SCORER.replace("scoring: {", f"scoring: {{{auth}, ")}
+            asked = asking("up").replace("host:", f"{auth}, host:")
+            yield f"{key} of {name} for the source", {"scorers": asked}
     auth = "auth: {tokenSecretRef: {name: t, key: k}}"
     one = SCORER.replace("scoring: {", f"scoring: {{host: 'http://a.svc', {auth}, ")
     for host in ("http://a.svc", "http://a.svc:9000", "http://b.svc", "https://a.svc"):

@@ -49,6 +49,8 @@ RESOURCE_ATTRIBUTES: Final = (
 Memory = Annotated[str, Field(pattern=r"^[1-9][0-9]{0,6}(Mi|Gi)$")]
 """A quantity of memory that `mebibytes` reads."""
 
+DECISION_READERS: Final = ("argocd-applicationset-controller", "argocd-server")
+"""As Argo CD's own manifests name them."""
 DEFAULT_IMAGE = f"ghcr.io/gitops-dsf/gitops-dsf-agent:{__version__}"
 
 
@@ -102,6 +104,11 @@ class ArgoCd(Authored):
     """AppProject of the Applications that apply the rendered tree."""
     destination_server: str = "https://kubernetes.default.svc"
     """API server of the hub as Argo CD knows it."""
+    decision_readers: Annotated[list[DnsName], Field(min_length=1)] = list(DECISION_READERS)
+    """ServiceAccounts of Argo CD that get the right to list PlacementDecisions: that of the ApplicationSet
+    controller, and for previews in the user interface that of the server. Helm and OpenShift GitOps use other
+    names.
+    """
 
 
 class Resources(Authored):

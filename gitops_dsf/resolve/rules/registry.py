@@ -72,6 +72,7 @@ RULES: Final[tuple[Rule, ...]] = (
     durations.sources_have_a_host,
     queries.unchecked_queries_are_named,
     credentials.secrets_are_nobody_elses,
+    credentials.authorities_have_their_key,
     credentials.tokens_go_where_they_may,
     credentials.secrets_have_one_host,
     credentials.hosts_are_no_metadata_services,

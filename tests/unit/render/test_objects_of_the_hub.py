@@ -355,3 +355,34 @@ def test_a_carried_document_of_another_namespace_has_a_file_of_its_own(tmp_path:
         ("other", "web"),
         ("argocd", "web.in.other"),
     }
+
+
+class TestDecisionReaders:
+    """Who may list PlacementDecisions."""
+
+    @pytest.mark.parametrize(
+        ("argocd", "names"),
+        [
+            ({}, ["argocd-applicationset-controller", "argocd-server"]),
+            (
+                {
+                    "namespace": "openshift-gitops",
+                    "decisionReaders": ["openshift-gitops-applicationset-controller"],
+                },
+                ["openshift-gitops-applicationset-controller"],
+            ),
+        ],
+    )
+    def test_they_are_accounts_of_argo_cd(
+        self, tmp_path: Path, argocd: dict[str, Any], names: list[str]
+    ) -> None:
+        found = objects(rendered(tmp_path, scorer("cpu"), argocd=argocd))
+        (binding,) = (
+            item
+            for item in kind(found, "RoleBinding")
+            if item["metadata"]["name"] == "gitops-dsf-placement-decision-reader"
+        )
+        namespace = argocd.get("namespace", "argocd")
+        assert binding["subjects"] == [
+            {"kind": "ServiceAccount", "name": name, "namespace": namespace} for name in names
+        ]

@@ -193,6 +193,14 @@ def test_variants_that_are_never_used_are_reported(tmp_path: Path) -> None:
             "variants[0].auth: Secret x-hub-kubeconfig holds credentials for the hub",
         ),
         (
+            {
+                "host": THANOS,
+                "auth": {"caConfigMapRef": {"name": "openshift-service-ca.crt", "key": "ca.crt"}},
+            },
+            "DSF171",
+            "variants[0].auth: ConfigMap openshift-service-ca.crt has no key ca.crt",
+        ),
+        (
             {"host": HOST, "clusterSelector": {"matchLabels": {"a b": "c"}}},
             "DSF206",
             "a b is not a label key",

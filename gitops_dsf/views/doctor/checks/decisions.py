@@ -7,8 +7,9 @@ from typing import Final
 
 from dsf_wire.constants import GENERATOR_MANAGER, MANAGED_BY_LABEL
 from gitops_dsf.hub.names import REFRESH_ANNOTATION
-from gitops_dsf.render.decisions import DECISION_READER, DECISION_READERS, decision_readers
+from gitops_dsf.render.decisions import DECISION_READER, decision_readers
 from gitops_dsf.repository.model.delivery import DUCK_TYPE_CONFIGMAP
+from gitops_dsf.repository.model.repository import DECISION_READERS
 from gitops_dsf.views.doctor.facts import Facts, Object, Source, counted, name_of
 from gitops_dsf.views.doctor.finding import Result, error, ok, warning
 
@@ -96,12 +97,9 @@ def rights(facts: Facts) -> Iterator[Result]:
         )
     for name in sorted(_controllers(facts) - bound) if sound else ():
         sound = False
-        subject = f'[{{"op":"add","path":"/subjects/-","value":{{"kind":"ServiceAccount","name":"{name}","namespace":"{namespace}"}}}}]'  # noqa: E501
-        fix = facts.command(
-            "-n", namespace, "patch", "rolebinding", DECISION_READER, "--type=json", "-p", subject
-        )
         yield error(
-            f"the ApplicationSet controller runs as ServiceAccount {name}, which may not list decisions", fix
+            f"the ApplicationSet controller runs as ServiceAccount {name}, which may not list decisions",
+            f"add {name} to spec.argocd.decisionReaders in gitops-dsf.yaml and render",
         )
     if sound:
         yield ok("Argo CD may list decisions")
