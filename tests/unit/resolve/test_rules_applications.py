@@ -167,7 +167,7 @@ def test_a_rollout_to_no_cluster() -> None:
     settings = BASE["gitops-dsf.yaml"].replace("spec: {", f"spec: {{agent: {{rollout: [{entry}]}}, ")
     [found] = findings(settings=settings)
     assert found.code == "DSF203"
-    assert found.message.endswith("no cluster runs registry.example.com/agent:2")
+    assert found.message == "no cluster of the inventory has these labels: the entry has no effect"
 
 
 NOWHERE = "clusterSelector: {matchLabels: {env: prd}}"
