@@ -8,8 +8,10 @@ import os
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
+from xdist.scheduler import LoadGroupScheduling
 
 from tests.support import laws
 from tests.support.virtual_time import VirtualLoop
@@ -50,8 +52,7 @@ def pytest_asyncio_loop_factories(item: pytest.Item) -> Mapping[str, Callable[[]
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The longest files first. Tests that share a fixture of their module run in one worker, so that the
-    fixture is made once. So do the unit tests of a file: after each test pytest-xdist adds up all groups that
-    a worker ever had, so the time that it needs grows with the square of the number of groups.
+    fixture is made once. So do the unit tests of a file, so that the controller sends fewer messages.
     """
     tests = Path(__file__).parent
     first = {tests / name: place for place, name in enumerate(LONGEST)}
@@ -63,6 +64,22 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.xdist_group("warm_programs"))
         elif shares or item.path.is_relative_to(tests / "unit"):
             item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
+
+
+class Groups(LoadGroupScheduling):
+    """Groups of tests. After each test, pytest-xdist adds up all groups that its worker ever had, so the time
+    that it needs grows with the square of their number. This one forgets those that are done.
+    """
+
+    def _pending_of(self, workload: dict[str, dict[str, bool]]) -> int:
+        for group in [group for group, tests in workload.items() if all(tests.values())]:
+            del workload[group]
+        return int(super()._pending_of(workload))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Groups | None:
+    return Groups(config, log) if config.getoption("dist") == "loadgroup" else None
 
 
 def pytest_make_parametrize_id(val: object) -> str | None:

@@ -39,7 +39,7 @@ ranges = st.none() | st.builds(
 )
 
 
-@examples(300)
+@examples(100)
 @given(st.lists(st.floats(), max_size=50), ranges)
 def test_many_raw_scores_are_mapped_as_one(raw: list[float], score_range: ScoreRange | None) -> None:
     one_by_one = [map_score(each, score_range).value if math.isfinite(each) else ABSENT for each in raw]
@@ -65,7 +65,7 @@ def scorers(draw: st.DrawFn) -> Summary:
 walks = st.lists(st.sampled_from([NAN, 10.0, 11.0, 12.0, 13.0, 15.0, 60.0]), min_size=1, max_size=80)
 
 
-@examples(300)
+@examples(60)
 @given(scorers(), walks, st.integers(1, 40))
 def test_an_object_with_one_item_is_written_as_any_other(
     scorer: Summary, raw: list[float], points: int
@@ -86,7 +86,7 @@ def test_an_object_with_one_item_is_written_as_any_other(
     }
 
 
-@examples(200)
+@examples(100)
 @given(st.lists(st.floats(0.5, 5000.0), max_size=30), st.sampled_from([60.0, 900.0]))
 def test_a_long_track_expires_as_any_other(gaps: list[float], ttl: float) -> None:
     at = array("d", itertools.accumulate(gaps))
@@ -155,7 +155,7 @@ def stories(draw: st.DrawFn) -> tuple[list[Object], dict[str, dict[str, Track]],
     return objects, found, grid
 
 
-@examples(150)
+@examples(40)
 @given(stories())
 def test_all_points_at_once_are_decided_as_one_by_one(
     story: tuple[list[Object], dict[str, dict[str, Track]], Grid],
@@ -217,7 +217,7 @@ def entangled(draw: st.DrawFn) -> tuple[list[Object], dict[str, dict[str, Track]
     return hub(*objects, *with_defaults(placements)), found, grid
 
 
-@examples(200)
+@examples(50)
 @given(entangled())
 def test_passes_that_depend_on_decisions_are_those_of_the_simulator(
     story: tuple[list[Object], dict[str, dict[str, Track]], Grid],

@@ -33,7 +33,7 @@ from tests.support.fleets import FleetSources
 from tests.support.laws import examples
 
 PLACE = re.compile(r"[\w./-]+\.ya?ml:\d+:\d+")
-LAW = examples(12)
+LAW = examples(8)
 HUB_CLUSTERS = "reconciler/configmap.gitops-dsf-hub-scorer.yaml"
 """It lists the clusters."""
 LAYOUTS = st.none() | st.integers(0, 2**32)

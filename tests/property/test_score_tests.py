@@ -53,7 +53,7 @@ walks = st.integers(1, 40).flatmap(
 )
 
 
-@examples(60)
+@examples(20)
 @given(walks, st.sampled_from([None, *CLUSTERS]))
 def test_a_test_written_from_a_backtest_passes(walk: tuple[list[float], ...], current: str | None) -> None:
     _, version, fleets = fleet()

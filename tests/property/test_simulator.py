@@ -153,7 +153,7 @@ def test_a_shared_state_gives_the_same_verdict(objects: list[dict[str, Any]]) ->
     assert simulate(state, "ns/p", NOW).to_dict() == first
 
 
-@settings(examples(50))
+@settings(examples(25))
 @given(objects=hubs(steady=st.integers(0, 10)))
 def test_decisions_come_to_rest(objects: list[dict[str, Any]]) -> None:
     """Fed back into the hub, decisions stop changing.

@@ -1,5 +1,6 @@
 """The command line: exit codes, help, and what happens to bugs and interruptions."""
 
+import json
 import os
 import re
 import subprocess
@@ -90,15 +91,25 @@ def test_a_folder_where_files_are_meant_is_2(tmp_path: Path, capsys: pytest.Capt
     assert f"is a folder; name its files, such as {tmp_path}/*.yaml" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("verb", sorted(VERBS))
-def test_help_of_a_verb_teaches_and_has_no_heavy_imports(verb: str) -> None:
-    heavy = "print(sorted({'pydantic', 'yaml', 'httpx'} & {*sys.modules}))"
-    code = f"import sys; from gitops_dsf.cli.main import main; main(sys.argv[1:]); {heavy}"
-    result = subprocess.run(
-        [sys.executable, "-c", code, verb, "--help"], capture_output=True, text=True, check=True
-    )
-    assert f"gitops-dsf {verb}" in result.stdout.partition("options:")[2], "an example of what to type"
-    assert result.stdout.splitlines()[-1] == "[]"
+HELP_OF_ALL = """
+import contextlib, io, json, sys
+from gitops_dsf.cli.main import VERBS, main
+pages = {}
+for verb in VERBS:
+    with contextlib.redirect_stdout(io.StringIO()) as page:
+        main([verb, "--help"])
+    pages[verb] = page.getvalue()
+print(json.dumps({"pages": pages, "heavy": sorted({"pydantic", "yaml", "httpx"} & {*sys.modules})}))
+"""
+
+
+def test_help_of_a_verb_teaches_and_has_no_heavy_imports() -> None:
+    result = subprocess.run([sys.executable, "-c", HELP_OF_ALL], capture_output=True, text=True, check=True)
+    told = json.loads(result.stdout)
+    assert told["pages"].keys() == VERBS.keys()
+    for verb, page in told["pages"].items():
+        assert f"gitops-dsf {verb}" in page.partition("options:")[2], f"{verb}: an example of what to type"
+    assert told["heavy"] == []
 
 
 def test_a_bug_is_a_short_report_and_a_traceback_only_on_demand(tmp_path: Path) -> None:
@@ -146,8 +157,16 @@ def test_an_interruption_is_130(tmp_path: Path) -> None:
     assert "Traceback" not in err
 
 
-@pytest.mark.parametrize("style", ["text", "json", "github", "sarif"])
-def test_output_is_utf8_in_any_locale_and_for_any_file_name(style: str, tmp_path: Path) -> None:
+STYLES = ("text", "json", "github", "sarif")
+ALL_STYLES = f"""
+import sys
+from gitops_dsf.cli.main import main
+for style in {STYLES}:
+    if main(["validate", "--format", style, sys.argv[1]]) != 1: sys.exit(style)
+"""
+
+
+def test_output_is_utf8_in_any_locale_and_for_any_file_name(tmp_path: Path) -> None:
     (tmp_path / "clusters").mkdir()
     for name in ("ä.yaml".encode(), b"\xff.yaml"):
         Path(os.fsdecode(os.fsencode(tmp_path / "clusters") + b"/" + name)).write_text(
@@ -160,10 +179,10 @@ def test_output_is_utf8_in_any_locale_and_for_any_file_name(style: str, tmp_path
         "PYTHONCOERCECLOCALE": "0",
         "PYTHONIOENCODING": "ascii",
     }
-    command = [sys.executable, "-m", "gitops_dsf", "validate", "--format", style, str(tmp_path)]
+    command = [sys.executable, "-c", ALL_STYLES, str(tmp_path)]
     result = subprocess.run(command, capture_output=True, check=False, env=environment)
-    assert result.returncode == 1, result.stderr
-    assert "Köln" in result.stdout.decode("utf-8")
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.decode("utf-8").count("Köln") >= len(STYLES)
 
 
 def test_a_reader_that_goes_away_is_no_traceback(tmp_path: Path, warm_programs: Path) -> None:
