@@ -19,13 +19,19 @@ def add_fleet_directory(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_hub_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds --context, --kubeconfig, --hub-namespace and --argocd-namespace."""
+def add_context_arguments(parser: argparse.ArgumentParser) -> "argparse._ArgumentGroup":
+    """Adds --context and --kubeconfig, and returns their group."""
     hub = parser.add_argument_group("which hub")
     hub.add_argument("--context", metavar="HUB", help="context of the kubeconfig; the current one by default")
     hub.add_argument(
         "--kubeconfig", metavar="FILE", type=Path, help="in place of $KUBECONFIG or ~/.kube/config"
     )
+    return hub
+
+
+def add_hub_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds --context, --kubeconfig, --hub-namespace and --argocd-namespace."""
+    hub = add_context_arguments(parser)
     hub.add_argument(
         "--hub-namespace",
         metavar="NAME",

@@ -77,12 +77,13 @@ def run(args: argparse.Namespace) -> int:
     if args.format == "json":
         sys.stdout.write(_json(facts, findings))
     else:
-        sys.stdout.write(_text(findings, colour=wants_colour(sys.stdout)))
+        sys.stdout.write(findings_text(findings, colour=wants_colour(sys.stdout)))
     bad = {State.ERROR, State.WARNING} if args.strict else {State.ERROR}
     return int(any(finding.state in bad for finding in findings))
 
 
-def _text(findings: "Sequence[Finding]", *, colour: bool) -> str:
+def findings_text(findings: "Sequence[Finding]", *, colour: bool) -> str:
+    """Formats findings for people, with a summary as the last line."""
     width = max(len(finding.check) for finding in findings)
     lines = []
     for finding in findings:

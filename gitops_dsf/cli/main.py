@@ -69,6 +69,7 @@ VERBS: Final[dict[str, Verb]] = {
     "explain-code": Verb("gitops_dsf.cli.explain_code", "say what a code of a finding means, with examples"),
     "import": Verb("gitops_dsf.cli.import_", "write what a hub knows into clusters/, scorers/ and config/"),
     "init": Verb("gitops_dsf.cli.init", "create a fleet repository that is valid"),
+    "install": Verb("gitops_dsf.cli.install", "install on a hub: from Argo CD to a running loop"),
     "log": Verb("gitops_dsf.cli.log", "list past changes of decisions, from the journal"),
     "migrate": Verb("gitops_dsf.cli.migrate", "rewrite older spellings of scorers and masks in place"),
     "promote": Verb("gitops_dsf.cli.promote", "make a shadow live: the live scorer takes its definition"),
@@ -80,6 +81,7 @@ VERBS: Final[dict[str, Verb]] = {
     "status": Verb("gitops_dsf.cli.status", "show scores, decisions and applications on a hub"),
     "sync": Verb("gitops_dsf.cli.sync", "update locks/ from the /config pages of scoring APIs"),
     "test": Verb("gitops_dsf.cli.test", "run the unit tests of scores and decisions in tests/"),
+    "uninstall": Verb("gitops_dsf.cli.uninstall", "take back what is installed on a hub; applications stay"),
     "validate": Verb("gitops_dsf.cli.validate", "report every mistake of a fleet repository"),
     "why": Verb("gitops_dsf.cli.why", "explain a past move of an application, from the journal"),
 }

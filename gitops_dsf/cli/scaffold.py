@@ -48,7 +48,7 @@ def scaffold(*, target: Path, name: str, git_url: str | None = None, examples: b
     """
     _check_name(name)
     if git_url is not None:
-        _check_url(git_url)
+        check_url(git_url)
     _check_target(target)
     template = _template(name=name, git_url=git_url)
     files = {**(template if examples else _without_examples(template)), **_schemas()}
@@ -110,7 +110,8 @@ def _check_name(name: str) -> None:
         raise UsageError(msg)
 
 
-def _check_url(url: str) -> None:
+def check_url(url: str) -> None:
+    """Raises UsageError for a URL that Argo CD cannot clone, or that holds credentials."""
     if not CLONABLE.fullmatch(url) or misleads_git(url) or url != scalar(url):
         msg = (
             f"{url!r} is not a git URL: write it as Argo CD clones it, such as {TEMPLATE_URL} or"

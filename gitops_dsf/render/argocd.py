@@ -73,7 +73,7 @@ def bootstrap(
         "What gitops-dsf renders from its fleet repository, but for the works.",
         namespaces=sorted({spec.hub_namespace, spec.argocd.namespace, *further}),
         kinds=_KINDS,
-        cluster_kinds=_cluster_kinds(repository),
+        cluster_kinds=_cluster_kinds(spec.hub_namespace),
     )
     if any(directory.startswith(WORKS) for directory in directories):
         # Every cluster has a namespace of its name, and clusters join without the project being applied
@@ -101,7 +101,13 @@ def works_project(repository: FleetRepository) -> str:
     return f"{repository.spec.argocd.project}-works"
 
 
-def _cluster_kinds(repository: FleetRepository) -> list[Object]:
+def rendered_kinds() -> frozenset[tuple[str, str]]:
+    """(group, kind) of what may be rendered outside of rendered/argocd, except copied documents."""
+    cluster_scoped = ((item["group"], item["kind"]) for item in _cluster_kinds(""))
+    return frozenset((*_KINDS, *_WORK_KINDS, *cluster_scoped))
+
+
+def _cluster_kinds(hub_namespace: str) -> list[Object]:
     """Cluster-scoped objects by name, the same for all settings."""
     addon, admission, rbac = (
         "addon.open-cluster-management.io",
@@ -109,7 +115,7 @@ def _cluster_kinds(repository: FleetRepository) -> list[Object]:
         "rbac.authorization.k8s.io",
     )
     allowed = [
-        ("", "Namespace", repository.spec.hub_namespace),
+        ("", "Namespace", hub_namespace),
         (addon, "AddOnTemplate", f"{ADDON_NAME}-*"),
         (addon, "ClusterManagementAddOn", ADDON_NAME),
         (admission, "ValidatingAdmissionPolicy", f"{NAME}-*"),

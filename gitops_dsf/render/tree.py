@@ -79,13 +79,18 @@ def shared_objects(plan: Plan) -> dict[str, Object]:
             *hub_scorer(plan),
         ):
             _add(found, "reconciler", item, home=repository.spec.hub_namespace)
+    for item in bootstrap_objects(plan):
+        _add(found, BOOTSTRAP, item)
+    return found
+
+
+def bootstrap_objects(plan: Plan) -> Iterator[Object]:
+    """The objects of rendered/argocd, AppProjects first."""
     further = {
         *(document.data["metadata"].get("namespace") for document in plan.raw_documents),
         *(placement.namespace for placement in plan.placements),
     }
-    for item in bootstrap(repository, _directories(plan), further=sorted(further - {None, ""})):
-        _add(found, BOOTSTRAP, item)
-    return found
+    return bootstrap(plan.repository, _directories(plan), further=sorted(further - {None, ""}))
 
 
 def paths(plan: Plan) -> frozenset[str]:

@@ -68,6 +68,13 @@ class ApiServer:
             found = [item for item in found if self._wanted(item, query)]
         return 200, self._page(found, query, "PartialObjectMetadataList" in accept)
 
+    def change(self, method: str, target: str, body: Object) -> tuple[int, Object]:
+        """The answer to a write. This server only reads."""
+        return 405, {
+            "kind": "Status",
+            "message": f"{method} {target}: not by this server ({len(body)} fields)",
+        }
+
     def _groups(self) -> Object:
         served: dict[str, set[str]] = {}
         for path in self.objects:
@@ -134,9 +141,21 @@ def serving(hub: ApiServer) -> Iterator[ApiServer]:
             if hub.away:
                 self.close_connection = True
                 return
-            status, content = hub.answer(
-                self.path, self.headers.get("Accept", ""), self.headers.get("Authorization")
+            self._send(
+                *hub.answer(self.path, self.headers.get("Accept", ""), self.headers.get("Authorization"))
             )
+
+        def do_PATCH(self) -> None:
+            self._change("PATCH")
+
+        def do_DELETE(self) -> None:
+            self._change("DELETE")
+
+        def _change(self, method: str) -> None:
+            body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            self._send(*hub.change(method, self.path, json.loads(body)))
+
+        def _send(self, status: int, content: Object) -> None:
             body = json.dumps(content).encode()
             self.send_response_only(status)
             self.send_header("Date", formatdate(time() + hub.ahead, usegmt=True))

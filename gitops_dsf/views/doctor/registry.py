@@ -34,6 +34,8 @@ class Check:
     """Whether only we install what it checks. Then it is skipped if the upstream addon delivers
     (delivery.mode UpstreamController).
     """
+    first: bool = False
+    """Whether it must be without errors before anything of ours is installed."""
 
     @property
     def title(self) -> str:
@@ -45,9 +47,14 @@ _SCORES: Final = (Part.CLUSTERS, Part.ADDONS, Part.SCORERS, Part.SCORES)
 
 CHECKS: Final = (
     Check(id="clock", run=runtime.clock),
-    Check(id="ocm-kinds", run=ocm.installed),
-    Check(id="ocm-version", run=ocm.version, needs=(Source.OCM_DEPLOYMENTS,)),
-    Check(id="ocm-features", run=ocm.features, needs=(Source.CLUSTER_MANAGERS, Source.OCM_DEPLOYMENTS)),
+    Check(id="ocm-kinds", run=ocm.installed, first=True),
+    Check(id="ocm-version", run=ocm.version, needs=(Source.OCM_DEPLOYMENTS,), first=True),
+    Check(
+        id="ocm-features",
+        run=ocm.features,
+        needs=(Source.CLUSTER_MANAGERS, Source.OCM_DEPLOYMENTS),
+        first=True,
+    ),
     Check(id="ocm-clusters", run=ocm.clusters, needs=(Part.CLUSTERS, Part.ADDONS), ours=True),
     Check(id="crds", run=crds.definitions, needs=(Source.CRDS,), ours=True),
     Check(
@@ -76,9 +83,12 @@ CHECKS: Final = (
     ),
     Check(id="agents", run=addon.agents, needs=(Source.ADDON_STATES,), ours=True),
     Check(
-        id="argocd-version", run=argocd.version, needs=(Source.ARGOCD_DEPLOYMENTS, Source.ARGOCD_STATEFULSETS)
+        id="argocd-version",
+        run=argocd.version,
+        needs=(Source.ARGOCD_DEPLOYMENTS, Source.ARGOCD_STATEFULSETS),
+        first=True,
     ),
-    Check(id="argocd-policy", run=argocd.policy, needs=(Source.ARGOCD_PARAMETERS,)),
+    Check(id="argocd-policy", run=argocd.policy, needs=(Source.ARGOCD_PARAMETERS,), first=True),
     Check(id="argocd-settings", run=argocd.settings, needs=(Source.ARGOCD_SETTINGS,)),
     Check(id="argocd-delivery", run=argocd.delivery, needs=(Source.DELIVERY,)),
     Check(id="decisions-configmap", run=decisions.configmap, needs=(Source.DECISIONS_CONFIGMAP,)),

@@ -1,0 +1,166 @@
+"""gitops-dsf install: from a hub with OCM and Argo CD to a running loop."""
+
+import argparse
+import sys
+from typing import TYPE_CHECKING
+
+from gitops_dsf.cli.arguments import add_context_arguments, add_fleet_directory, chosen_context
+from gitops_dsf.cli.colour import wants_colour
+from gitops_dsf.cli.garbage import kept
+from gitops_dsf.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gitops_dsf.installation.source import Source
+    from gitops_dsf.views.doctor import Finding
+
+DESCRIPTION = """\
+Installs gitops-dsf on a hub that has Open Cluster Management and Argo CD, from a fleet repository that is
+rendered and pushed. Checks what it needs, applies the health checks for Argo CD and rendered/argocd, waits
+until Argo CD has applied the tree from git and a reconciler leads, and ends with the findings of doctor.
+Everything else is applied by Argo CD. Running it again changes only what differs."""
+
+EXAMPLES = """\
+examples:
+  gitops-dsf install --context hub                  from the repository in the current folder
+  gitops-dsf install --context hub --dry-run        check everything; the hub validates the objects and stores none
+  gitops-dsf install fleet --context hub --repo https://git.example.com/platform/fleet.git
+                                                    set spec.git.url first, and render again
+  gitops-dsf install --context hub --no-wait        apply, and leave the rest to Argo CD
+
+exit codes: 0 installed, 1 a check failed, the hub refused an object, the loop does not run in time or doctor
+finds an error, 2 wrong usage, 3 a bug of gitops-dsf, 130 interrupted
+"""  # noqa: E501
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the arguments of install."""
+    parser.description = DESCRIPTION
+    parser.epilog = EXAMPLES
+    add_fleet_directory(parser)
+    add_context_arguments(parser)
+    parser.add_argument(
+        "--repo",
+        metavar="URL",
+        help="URL of the repository as Argo CD clones it: written to spec.git.url in gitops-dsf.yaml",
+    )
+    parser.add_argument("--dry-run", action="store_true", help="check everything and change nothing")
+    parser.add_argument(
+        "--timeout",
+        metavar="SECONDS",
+        type=int,
+        default=300,
+        help="how long to wait until the loop runs (300)",
+    )
+    parser.add_argument("--no-wait", action="store_true", help="do not wait until the loop runs")
+
+
+@kept()
+def run(args: argparse.Namespace) -> int:
+    """Returns 0 when the loop runs and doctor finds no error, or with --dry-run when nothing is refused; else
+    1. Raises HubError and RepositoryError.
+    """
+    import asyncio
+
+    from gitops_dsf.cli.report import report, summary, under
+    from gitops_dsf.cli.scaffold import check_url
+    from gitops_dsf.installation.source import read_source
+
+    if not args.directory.is_dir():
+        msg = f"{args.directory} is not a folder; write the folder that holds gitops-dsf.yaml"
+        raise UsageError(msg)
+    if args.timeout < 1:
+        msg = "--timeout is 1 second or more"
+        raise UsageError(msg)
+    if args.repo is not None:
+        check_url(args.repo)
+    context = chosen_context(args)
+    source, diagnostics = read_source(args.directory, url=args.repo)
+    findings = under(args.directory, diagnostics)
+    sys.stderr.write(report(findings, "text"))
+    if source is None:
+        print(f"{summary(findings)}; nothing was installed", file=sys.stderr)
+        return 1
+    examine = _doctor(args, context, source)
+    if not _ready(examine(True), dry_run=args.dry_run):
+        return 1
+    asyncio.run(_apply(args, context, source))
+    if args.dry_run or args.no_wait:
+        return 0
+    return _end(examine(False))
+
+
+def _doctor(
+    args: argparse.Namespace, context: str, source: "Source"
+) -> "Callable[[bool], tuple[Finding, ...]]":
+    """Reads the hub and examines it: with True only what must be right before anything is installed."""
+
+    def examined(first: bool) -> "tuple[Finding, ...]":
+        from gitops_dsf.hubreader.facts import read_facts
+        from gitops_dsf.views.doctor import examine
+        from gitops_dsf.views.doctor.registry import CHECKS
+
+        facts = read_facts(
+            context=context,
+            kubeconfig=args.kubeconfig,
+            hub_namespace=source.settings.spec.hub_namespace,
+            argocd_namespace=source.settings.spec.argocd.namespace,
+        )
+        return examine(facts, [check for check in CHECKS if check.first or not first])
+
+    return examined
+
+
+def _ready(findings: "tuple[Finding, ...]", *, dry_run: bool) -> bool:
+    """Prints the first checks, and says whether nothing forbids the installation."""
+    from gitops_dsf.cli.doctor import findings_text
+    from gitops_dsf.views.doctor import State
+
+    sys.stdout.write("What the hub needs before an installation\n")
+    sys.stdout.write(findings_text(findings, colour=wants_colour(sys.stdout)))
+    ready = all(finding.state is not State.ERROR for finding in findings)
+    if not ready:
+        print("\nnothing was changed: mend the errors first, and run install again")
+    else:
+        print("\nWhat is applied (a dry run)" if dry_run else "\nWhat is applied")
+    sys.stdout.flush()
+    return ready
+
+
+async def _apply(args: argparse.Namespace, context: str, source: "Source") -> None:
+    from dsf_runtime.clock import SystemClock
+    from gitops_dsf.installation.hub import WritableHub
+    from gitops_dsf.installation.install import Installer
+
+    def say(line: str) -> None:
+        print(line, flush=True)
+
+    async with WritableHub(context=context, kubeconfig=args.kubeconfig, dry_run=args.dry_run) as hub:
+        installer = Installer(hub=hub, source=source, say=say, clock=SystemClock())
+        await installer.check()
+        url = source.settings.spec.git.url
+        if source.new_settings is not None:
+            would = "would be " if args.dry_run else ""
+            say(f"gitops-dsf.yaml: spec.git.url {would}set to {url}, and rendered/ {would}rendered")
+        if args.dry_run:
+            return
+        source.save()
+        await installer.apply()
+        if source.new_settings is not None:
+            say(
+                f"Commit gitops-dsf.yaml and rendered/, and push them to {url}: Argo CD applies what is there"
+            )
+        if not args.no_wait:
+            say("\nWhat Argo CD does with it")
+            await installer.wait(seconds=args.timeout)
+
+
+def _end(findings: "tuple[Finding, ...]") -> int:
+    """Prints what doctor finds, without what is right."""
+    from gitops_dsf.cli.doctor import findings_text
+    from gitops_dsf.views.doctor import State
+
+    sys.stdout.write("\nThe loop runs. What doctor finds\n")
+    sys.stdout.write(findings_text(findings, colour=wants_colour(sys.stdout)))
+    return int(any(finding.state is State.ERROR for finding in findings))

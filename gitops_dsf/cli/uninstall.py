@@ -1,0 +1,77 @@
+"""gitops-dsf uninstall: takes back what is installed on a hub."""
+
+import argparse
+
+from gitops_dsf.cli.arguments import add_hub_arguments, chosen_context
+from gitops_dsf.errors import UsageError
+
+DESCRIPTION = """\
+Removes gitops-dsf from a hub: the Applications over the rendered tree, the reconciler, ApplicationSets and
+Placements, the agents and what they run, scorers, rights, policies and the health checks in argocd-cm. It
+finds them by their labels. Applications that were placed stay where they run, unless --delete-applications
+is given. Ends with what stays, and why. Running it again finishes what a first run could not."""
+
+EXAMPLES = """\
+examples:
+  gitops-dsf uninstall --context hub --dry-run      what would be deleted, and what stays
+  gitops-dsf uninstall --context hub
+  gitops-dsf uninstall --context hub --no-wait      also with managed clusters that never answer again
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the arguments of uninstall."""
+    parser.description = DESCRIPTION
+    parser.epilog = EXAMPLES
+    add_hub_arguments(parser)
+    parser.add_argument(
+        "--dry-run", action="store_true", help="delete nothing, and say what would be deleted"
+    )
+    parser.add_argument(
+        "--delete-applications",
+        action="store_true",
+        help="also delete the placed applications, with their workloads",
+    )
+    parser.add_argument(
+        "--timeout",
+        metavar="SECONDS",
+        type=int,
+        default=300,
+        help="how long to wait until the managed clusters have removed the agents (300)",
+    )
+    parser.add_argument(
+        "--no-wait",
+        action="store_true",
+        help="do not wait until the managed clusters have removed the agents",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Returns 0. Raises HubError when the hub refuses a deletion, or does not finish it in time."""
+    import asyncio
+
+    if args.timeout < 1:
+        msg = "--timeout is 1 second or more"
+        raise UsageError(msg)
+    asyncio.run(_uninstall(args, chosen_context(args)))
+    return 0
+
+
+async def _uninstall(args: argparse.Namespace, context: str) -> None:
+    from dsf_runtime.clock import SystemClock
+    from gitops_dsf.installation.hub import WritableHub
+    from gitops_dsf.installation.uninstall import Uninstaller
+
+    def say(line: str) -> None:
+        print(line, flush=True)
+
+    async with WritableHub(context=context, kubeconfig=args.kubeconfig, dry_run=args.dry_run) as hub:
+        uninstaller = Uninstaller(
+            hub=hub,
+            hub_namespace=args.hub_namespace,
+            argocd_namespace=args.argocd_namespace,
+            say=say,
+            clock=SystemClock(),
+            with_applications=args.delete_applications,
+        )
+        await uninstaller.run(seconds=None if args.no_wait else args.timeout)

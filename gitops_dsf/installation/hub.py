@@ -1,0 +1,249 @@
+"""Writes to a hub: server-side apply and deletions, also as a dry run of the API server."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from enum import StrEnum
+from http import HTTPStatus
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, Self
+
+import msgspec
+
+from dsf_wire.constants import GENERATOR_MANAGER
+from gitops_dsf.errors import HubError
+
+try:
+    from dsf_runtime.access import AccessError
+    from dsf_runtime.apiserver import APPLY, MERGE, ApiError, ApiServer
+    from dsf_runtime.kubeconfig import Kubeconfig
+except ImportError as error:
+    msg = f"{error.name} is not installed; writing to a hub needs: pip install 'gitops-dsf[live]'"
+    raise HubError(msg) from error
+
+Object = dict[str, Any]
+TIMEOUT_SECONDS: Final = 30.0
+DRY_RUN: Final = {"dryRun": "All"}
+
+
+class Change(StrEnum):
+    """What an apply did to an object."""
+
+    CREATED = "created"
+    CHANGED = "changed"
+    UNCHANGED = "unchanged"
+
+
+class _Resource(msgspec.Struct, frozen=True):
+    name: str
+    kind: str
+    namespaced: bool
+
+
+class _Resources(msgspec.Struct, frozen=True):
+    resources: list[_Resource] = []
+
+
+class _Version(msgspec.Struct, frozen=True):
+    version: str
+
+
+class _Group(msgspec.Struct, frozen=True):
+    name: str
+    versions: list[_Version]
+
+
+class _Groups(msgspec.Struct, frozen=True):
+    groups: list[_Group] = []
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Served:
+    """A kind that the hub serves."""
+
+    base: str
+    """Such as `/apis/apps/v1`."""
+    plural: str
+    namespaced: bool
+
+    def path(self, *, namespace: str = "", name: str = "") -> str:
+        """The path of an object, or of all of them in a namespace or in the hub."""
+        inside = f"/namespaces/{namespace}" if self.namespaced and namespace else ""
+        return f"{self.base}{inside}/{self.plural}" + (f"/{name}" if name else "")
+
+
+@dataclass(kw_only=True)
+class WritableHub:
+    """A connection to a hub; an async context manager. Every error of the hub becomes a HubError."""
+
+    context: str
+    kubeconfig: Path | None = None
+    dry_run: bool = False
+    """The hub validates every write and stores none."""
+    _served: dict[str, tuple[_Resource, ...]] = field(default_factory=dict, init=False)
+    _groups: dict[str, tuple[str, ...]] | None = field(default=None, init=False)
+
+    async def __aenter__(self) -> Self:
+        load = Kubeconfig(path=self.kubeconfig, context=self.context).load
+        self._server = ApiServer(load=load, user_agent="gitops-dsf", timeout_seconds=TIMEOUT_SECONDS)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._server.close()
+
+    def now(self) -> float:
+        """Unix time of the hub's clock."""
+        return self._server.now()
+
+    async def apply(self, item: Object, *, force: bool, check: bool = False) -> Change:
+        """Applies an object with our field manager. With `force` it takes over fields that other managers
+        own. With `check` it is a dry run. Raises HubError.
+        """
+        metadata = item["metadata"]
+        kind = await self.kind(*_group_and_version(item["apiVersion"]), kind=item["kind"])
+        if kind is None:
+            msg = f"context {self.context}: the hub does not serve {item['kind']} of {item['apiVersion']}"
+            raise HubError(msg)
+        path = kind.path(namespace=metadata.get("namespace", ""), name=metadata["name"])
+        before = await self._find(path)
+        params = {"fieldManager": GENERATOR_MANAGER, "force": "true" if force else "false"}
+        answer = await self._write(
+            "PATCH", path, params=params, body=item, content_type=APPLY, check=check or self.dry_run
+        )
+        if before is None:
+            return Change.CREATED
+        return Change.UNCHANGED if _content(before) == _content(answer) else Change.CHANGED
+
+    async def merge(self, path: str, change: Mapping[str, Any]) -> None:
+        """Sends a JSON merge patch. Raises HubError."""
+        await self._write(
+            "PATCH",
+            path,
+            params={"fieldManager": GENERATOR_MANAGER},
+            body=dict(change),
+            content_type=MERGE,
+            check=self.dry_run,
+        )
+
+    async def delete(self, path: str, *, orphan: bool = False) -> bool:
+        """Deletes an object. With `orphan` the objects that it owns stay. Returns whether it was there.
+        Raises HubError.
+        """
+        body = {
+            "apiVersion": "v1",
+            "kind": "DeleteOptions",
+            "propagationPolicy": "Orphan" if orphan else "Background",
+            **({"dryRun": ["All"]} if self.dry_run else {}),
+        }
+        try:
+            await self._server.request("DELETE", path, body=body)
+        except ApiError as error:
+            if error.status == HTTPStatus.NOT_FOUND:
+                return False
+            raise self._hub_error(error) from error
+        return True
+
+    async def find(self, path: str) -> Object | None:
+        """Returns an object; None if it does not exist. Raises HubError."""
+        found = await self._find(path)
+        return None if found is None else dict(msgspec.json.decode(found, type=dict[str, Any]))
+
+    async def list(self, path: str, *, labels: str = "") -> list[Object]:
+        """Returns the objects of a collection. Raises HubError."""
+        found: list[Object] = []
+
+        def take(raw: msgspec.Raw) -> None:
+            found.append(msgspec.json.decode(raw, type=dict[str, Any]))
+
+        with self._asking():
+            await self._server.list(path, take, **({"labelSelector": labels} if labels else {}))
+        return found
+
+    async def kind(self, group: str, version: str = "", *, kind: str) -> Served | None:
+        """Returns how the hub serves a kind, in the given version or the first that has it; None if it does
+        not. Raises HubError.
+        """
+        for candidate in (version,) if version else await self._versions(group):
+            base = f"/apis/{group}/{candidate}" if group else f"/api/{candidate}"
+            for resource in await self._resources(base):
+                if resource.kind == kind and "/" not in resource.name:
+                    return Served(base=base, plural=resource.name, namespaced=resource.namespaced)
+        return None
+
+    async def _versions(self, group: str) -> tuple[str, ...]:
+        if not group:
+            return ("v1",)
+        if self._groups is None:
+            with self._asking():
+                content = await self._server.get("/apis")
+            self._groups = {
+                item.name: tuple(one.version for one in item.versions)
+                for item in msgspec.json.decode(content, type=_Groups).groups
+            }
+        return self._groups.get(group, ())
+
+    async def _resources(self, base: str) -> tuple[_Resource, ...]:
+        if base not in self._served:
+            found = await self._find(base)
+            decoded = _Resources() if found is None else msgspec.json.decode(found, type=_Resources)
+            self._served[base] = tuple(decoded.resources)
+        return self._served[base]
+
+    async def _find(self, path: str) -> bytes | None:
+        try:
+            return await self._server.get(path)
+        except ApiError as error:
+            if error.status == HTTPStatus.NOT_FOUND:
+                return None
+            raise self._hub_error(error) from error
+
+    async def _write(
+        self,
+        method: str,
+        path: str,
+        *,
+        params: Mapping[str, str],
+        body: Object,
+        content_type: str,
+        check: bool,
+    ) -> bytes:
+        with self._asking():
+            reply = await self._server.request(
+                method,
+                path,
+                params={**params, **(DRY_RUN if check else {})},
+                body=body,
+                content_type=content_type,
+            )
+        return reply.body
+
+    @contextmanager
+    def _asking(self) -> Iterator[None]:
+        try:
+            yield
+        except ApiError as error:
+            raise self._hub_error(error) from error
+        except AccessError as error:
+            raise HubError(str(error)) from error
+
+    def _hub_error(self, error: ApiError) -> HubError:
+        return HubError(f"context {self.context}: {error}")
+
+
+def _group_and_version(api_version: str) -> tuple[str, str]:
+    group, _, version = api_version.rpartition("/")
+    return group, version
+
+
+def _content(text: bytes) -> Object:
+    """An object without what changes with every write, and without the status that its controller writes."""
+    item: Object = msgspec.json.decode(text, type=dict[str, Any])
+    metadata = {
+        key: value
+        for key, value in item.get("metadata", {}).items()
+        if key not in {"managedFields", "resourceVersion", "generation"}
+    }
+    return {key: value for key, value in item.items() if key != "status"} | {"metadata": metadata}

@@ -1,0 +1,124 @@
+"""From a hub with OCM and Argo CD to a running loop. Running it again changes nothing that is right."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from dsf_runtime.clock import Clock
+from gitops_dsf.errors import HubError
+from gitops_dsf.installation import progress
+from gitops_dsf.installation.hub import Change, WritableHub
+from gitops_dsf.installation.progress import Step
+from gitops_dsf.installation.source import Source
+from gitops_dsf.render.reconciler.names import NAME as RECONCILER
+from gitops_dsf.schema import crds
+
+Object = dict[str, Any]
+Say = Callable[[str], None]
+POLL_SECONDS: Final = 2.0
+ARGOCD: Final = "argoproj.io"
+
+
+class InstallError(HubError):
+    """The hub refused an object, or the loop does not run in time."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Installer:
+    """Applies the bootstrap of a repository to a hub, and waits until the loop runs."""
+
+    hub: WritableHub
+    source: Source
+    say: Say
+    clock: Clock
+
+    async def check(self) -> None:
+        """Lets the hub validate every object, without storing any. Raises InstallError with all refusals."""
+        refused = []
+        for item, force in self._objects():
+            try:
+                change = await self.hub.apply(item, force=force, check=True)
+            except HubError as error:
+                refused.append(f"{name_of(item)}: {error}")
+                continue
+            if self.hub.dry_run:
+                would = "" if change is Change.UNCHANGED else "would be "
+                self.say(f"{name_of(item)}: {would}{change}")
+        if refused:
+            lines = "\n  ".join(refused)
+            msg = f"the hub refuses what would be applied, so nothing was changed:\n  {lines}"
+            raise InstallError(msg)
+
+    async def apply(self) -> None:
+        """Applies every object. Raises HubError."""
+        for item, force in self._objects():
+            self.say(f"{name_of(item)}: {await self.hub.apply(item, force=force)}")
+
+    async def wait(self, *, seconds: float) -> None:
+        """Waits until the loop runs. Raises InstallError with what is missing after this time."""
+        until, told = self.clock.monotonic() + seconds, dict[str, str]()
+        while True:
+            steps = await self._steps()
+            for step in steps:
+                if told.get(step.name) != step.state:
+                    told[step.name] = step.state
+                    self.say(f"{step.name}: {step.state}")
+            left = [step for step in steps if not step.done]
+            if not left:
+                return
+            if self.clock.monotonic() >= until:
+                lines = "\n  ".join(f"{step.name}: {step.state}" for step in left)
+                msg = (
+                    f"the loop does not run after {seconds:.0f} s. What was applied stays, and Argo CD tries"
+                    f" on; run install again to wait longer, or doctor for the causes:\n  {lines}"
+                )
+                raise InstallError(msg)
+            await self.clock.sleep(POLL_SECONDS)
+
+    def _objects(self) -> Iterator[tuple[Object, bool]]:
+        """Each object, and whether its fields are ours alone: argocd-cm belongs to whoever runs Argo CD."""
+        yield self.source.health_checks(), False
+        for item in self.source.bootstrap:
+            yield item, True
+
+    async def _steps(self) -> list[Step]:
+        settings = self.source.settings.spec
+        found = []
+        if settings.delivery.mode == "ManifestWork":
+            found = [
+                progress.definition(
+                    name, await self._get("apiextensions.k8s.io", "CustomResourceDefinition", name)
+                )
+                for name in (crd["metadata"]["name"] for crd in crds())
+            ]
+        for item in self.source.bootstrap:
+            if item["kind"] == "Application":
+                metadata = item["metadata"]
+                live = await self._get(ARGOCD, "Application", metadata["name"], metadata["namespace"])
+                found.append(progress.application(item, live))
+        if settings.delivery.mode == "ManifestWork" and settings.reconciler.enabled:
+            namespace = settings.hub_namespace
+            found.append(
+                progress.leadership(
+                    await self._get("coordination.k8s.io", "Lease", RECONCILER, namespace),
+                    deployment=await self._get("apps", "Deployment", RECONCILER, namespace),
+                    now=datetime.fromtimestamp(self.hub.now(), tz=UTC),
+                )
+            )
+        return found
+
+    async def _get(self, group: str, kind: str, name: str, namespace: str = "") -> Object | None:
+        served = await self.hub.kind(group, kind=kind)
+        return None if served is None else await self.hub.find(served.path(namespace=namespace, name=name))
+
+
+def name_of(item: Object) -> str:
+    """Kind, namespace and name, for people."""
+    metadata = item["metadata"]
+    namespace = metadata.get("namespace")
+    return (
+        f"{item['kind']} {namespace}/{metadata['name']}"
+        if namespace
+        else f"{item['kind']} {metadata['name']}"
+    )

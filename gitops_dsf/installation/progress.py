@@ -1,0 +1,76 @@
+"""What an installation waits for: CRDs that are established, Applications that are synced, and a reconciler
+that leads. Pure.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+Object = Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """One thing that is waited for."""
+
+    name: str
+    done: bool
+    state: str
+    """Its state in words for people."""
+
+
+def definition(name: str, item: Object | None) -> Step:
+    """Our kind: the hub serves it once its CRD is established."""
+    conditions = ((item or {}).get("status") or {}).get("conditions") or ()
+    done = any(one.get("type") == "Established" and one.get("status") == "True" for one in conditions)
+    state = "not there yet" if item is None else "established" if done else "not established yet"
+    return Step(name=f"CustomResourceDefinition {name}", done=done, state=state)
+
+
+def application(wanted: Object, item: Object | None) -> Step:
+    """An Application of the rendered tree. It is done when Argo CD has applied the wanted source. Its health
+    is not waited for, because it depends on the managed clusters.
+    """
+    name = f"Application {wanted['metadata']['name']}"
+    status: Object = (item or {}).get("status") or {}
+    sync = status.get("sync") or {}
+    compared = (sync.get("comparedTo") or {}).get("source") or {}
+    source = wanted["spec"]["source"]
+    if any(compared.get(field) != source[field] for field in source):
+        return Step(
+            name=name, done=False, state=_problem(status) or "Argo CD has not compared it with git yet"
+        )
+    operation = status.get("operationState") or {}
+    done = sync.get("status") == "Synced" and operation.get("phase", "Succeeded") == "Succeeded"
+    health = (status.get("health") or {}).get("status")
+    state = ", ".join(filter(None, (sync.get("status"), health)))
+    if not done and (problem := _problem(status)):
+        state = f"{state}: {problem}"
+    return Step(name=name, done=done, state=state)
+
+
+def _problem(status: Object) -> str:
+    """What Argo CD says is wrong; empty if nothing is."""
+    for one in status.get("conditions") or ():
+        if str(one.get("type", "")).endswith("Error"):
+            return str(one.get("message", ""))
+    operation = status.get("operationState") or {}
+    return "" if operation.get("phase") in {None, "Succeeded"} else str(operation.get("message", ""))
+
+
+def leadership(lease: Object | None, *, deployment: Object | None, now: datetime) -> Step:
+    """The reconciler. It works once a replica holds the Lease."""
+    name = "reconciler"
+    spec = (lease or {}).get("spec") or {}
+    holder, renewed = spec.get("holderIdentity"), spec.get("renewTime")
+    lasts = timedelta(seconds=int(spec.get("leaseDurationSeconds") or 0))
+    if holder and renewed and now - datetime.fromisoformat(renewed) <= lasts:
+        return Step(name=name, done=True, state=f"{holder} leads")
+    if deployment is None:
+        return Step(name=name, done=False, state="its Deployment is not there yet")
+    ready = (deployment.get("status") or {}).get("readyReplicas") or 0
+    if ready:
+        return Step(name=name, done=False, state="no replica leads yet")
+    image = deployment["spec"]["template"]["spec"]["containers"][0].get("image")
+    return Step(name=name, done=False, state=f"no pod is ready; its image is {image}")

@@ -1,0 +1,122 @@
+"""What `install` takes from a fleet repository: its settings, and the objects that people apply."""
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from ruamel.yaml import YAML
+from ruamel.yaml.comments import CommentedMap
+
+from gitops_dsf.diagnostics import Diagnostic
+from gitops_dsf.errors import RepositoryError
+from gitops_dsf.output.changes import Changes, compare
+from gitops_dsf.output.write import write
+from gitops_dsf.packagedata import packaged
+from gitops_dsf.pipeline import produce
+from gitops_dsf.render.argocd import RENDERED
+from gitops_dsf.render.tree import RenderedTree, bootstrap_objects
+from gitops_dsf.repository.load.names import FOLDERS, SETTINGS_FILE
+from gitops_dsf.repository.model.repository import FleetRepository
+from gitops_dsf.repository.write import write_file
+from gitops_dsf.repository.yamledit import YamlFile
+
+Object = dict[str, Any]
+HEALTH: Final = "repo-template/argocd/install/argocd-cm-health.yaml"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """A fleet repository without errors."""
+
+    directory: Path
+    settings: FleetRepository
+    bootstrap: tuple[Object, ...]
+    """The AppProjects and Applications of rendered/argocd."""
+    tree: RenderedTree
+    changes: Changes | None
+    """How rendered/ differs from the sources; None if it is on another branch."""
+    new_settings: str | None = None
+    """The text of gitops-dsf.yaml with another URL; None if the URL stays."""
+
+    def health_checks(self) -> Object:
+        """The health checks of OCM's kinds and ours, for Argo CD's ConfigMap."""
+        item: Object = YAML(typ="safe").load(packaged(HEALTH).read_text("utf-8"))
+        item["metadata"]["namespace"] = self.settings.spec.argocd.namespace
+        return item
+
+    def save(self) -> None:
+        """Writes gitops-dsf.yaml and rendered/ for the new URL. Raises RepositoryError."""
+        if self.new_settings is not None:
+            write_file(self.directory / SETTINGS_FILE, self.new_settings)
+        if self.changes is not None:
+            write(self.tree, self.directory / RENDERED, self.changes)
+
+
+def read_source(directory: Path, *, url: str | None = None) -> "tuple[Source | None, tuple[Diagnostic, ...]]":
+    """Reads a repository, with another URL in spec.git.url if one is given. Returns no source if there are
+    errors, and all findings.
+
+    Raises RepositoryError when it cannot be read, or rendered/ is not what its sources say.
+    """
+    rendered = produce(directory)
+    tree, plan = rendered.tree, rendered.plan
+    if tree is None or plan is None:
+        return None, rendered.diagnostics
+    out = directory / RENDERED
+    in_folder = plan.repository.spec.output.mode == "Directory"
+    if in_folder and not compare(tree, out).is_clean:
+        msg = (
+            f"{out} is not what the sources render to, and Argo CD applies it from git: run `gitops-dsf"
+            " render`, commit and push"
+        )
+        raise RepositoryError(msg)
+    new_settings = None
+    if url is not None and url != plan.repository.spec.git.url:
+        new_settings = _with_url(directory, plan.repository.metadata.name, url)
+        with _copied(directory, new_settings) as copy:
+            rendered = produce(copy)
+        tree, plan = rendered.tree, rendered.plan
+        if tree is None or plan is None:
+            return None, rendered.diagnostics
+    return Source(
+        directory=directory,
+        settings=plan.repository,
+        bootstrap=tuple(bootstrap_objects(plan)),
+        tree=tree,
+        changes=compare(tree, out) if in_folder else None,
+        new_settings=new_settings,
+    ), rendered.diagnostics
+
+
+def _with_url(directory: Path, name: str, url: str) -> str:
+    """The text of gitops-dsf.yaml with another spec.git.url."""
+    path = directory / SETTINGS_FILE
+    try:
+        file = YamlFile(path.read_bytes().decode())
+    except (OSError, UnicodeDecodeError) as error:
+        msg = f"{path} cannot be read: {error}"
+        raise RepositoryError(msg) from error
+    document = file.find("FleetRepository", name)
+    spec = None if document is None else document.get("spec")
+    git = spec.get("git") if isinstance(spec, CommentedMap) else None
+    if not isinstance(git, CommentedMap):
+        msg = f"{path}: spec.git cannot be edited; write spec.git.url by hand"
+        raise RepositoryError(msg)
+    git["url"] = url
+    return file.text
+
+
+@contextmanager
+def _copied(directory: Path, settings: str) -> Iterator[Path]:
+    """A copy of the sources with other settings, so that nothing changes before all checks passed."""
+    with tempfile.TemporaryDirectory(prefix="gitops-dsf-") as name:
+        copy = Path(name)
+        for folder in FOLDERS:
+            if (directory / folder).is_dir():
+                shutil.copytree(directory / folder, copy / folder, symlinks=True)
+        (copy / SETTINGS_FILE).write_text(settings, encoding="utf-8", newline="")
+        yield copy

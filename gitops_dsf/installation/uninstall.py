@@ -1,0 +1,276 @@
+"""Takes everything of gitops-dsf off a hub that its labels identify. Running it again finishes what a first
+run could not.
+
+Applications that ApplicationSets generated stay where they run. ApplicationSets are deleted without what they
+own, and everything that could change a decision goes after them.
+"""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from dsf_runtime.clock import Clock
+from dsf_wire.constants import (
+    AGENT_MANAGER,
+    AGENT_NAMESPACE,
+    GENERATOR_MANAGER,
+    MANAGED_BY_LABEL,
+    SCORE_GROUP,
+    SUSPENDED_CONFIGMAP,
+)
+from gitops_dsf.errors import HubError
+from gitops_dsf.hub.applications import PRUNES
+from gitops_dsf.hub.names import APPLICATION_LABEL, JOURNAL_CONFIGMAP
+from gitops_dsf.installation.hub import Served, WritableHub
+from gitops_dsf.render.argocd import rendered_kinds
+from gitops_dsf.render.objects import PART_OF_LABEL
+from gitops_dsf.render.reconciler.names import NAME as RECONCILER
+from gitops_dsf.schema import crds
+
+Object = dict[str, Any]
+Kind = tuple[str, str]
+"""Group and kind."""
+Say = Callable[[str], None]
+
+OURS: Final = f"{MANAGED_BY_LABEL}={GENERATOR_MANAGER},{PART_OF_LABEL}=gitops-dsf"
+APPLICATION: Final = ("argoproj.io", "Application")
+APPLICATION_SET: Final = ("argoproj.io", "ApplicationSet")
+PROJECT: Final = ("argoproj.io", "AppProject")
+DEPLOYMENT: Final = ("apps", "Deployment")
+ADDON: Final = ("addon.open-cluster-management.io", "ManagedClusterAddOn")
+WORK: Final = ("work.open-cluster-management.io", "ManifestWork")
+KEPT: Final = frozenset({("", "Namespace"), ("apiextensions.k8s.io", "CustomResourceDefinition")})
+FIRST: Final = (APPLICATION, DEPLOYMENT, APPLICATION_SET)
+"""What would undo a deletion or move an application."""
+ON_CLUSTERS: Final = (ADDON, WORK)
+"""What OCM removes from the managed clusters, for which it needs the rights and templates that go later."""
+TRACKING: Final = "argocd.argoproj.io/tracking-id"
+FLUX: Final = "kustomize.toolkit.fluxcd.io/name"
+AT_A_TIME: Final = 32
+NAMED: Final = 5
+POLL_SECONDS: Final = 2.0
+
+
+class UninstallError(HubError):
+    """Something else would bring the objects back, or the hub does not finish a deletion."""
+
+
+@dataclass(kw_only=True)
+class Uninstaller:
+    """Deletes what is labelled as ours, in an order in which no application moves."""
+
+    hub: WritableHub
+    hub_namespace: str
+    argocd_namespace: str
+    say: Say
+    clock: Clock
+    with_applications: bool = False
+    _found: dict[Kind, list[Object]] = field(default_factory=lambda: defaultdict(list), init=False)
+    _served: dict[Kind, Served] = field(default_factory=dict, init=False)
+    _carried: list[str] = field(default_factory=list, init=False)
+    """Documents that were copied from the repository. They have no label of ours."""
+
+    async def run(self, *, seconds: float | None) -> None:
+        """Removes everything. Waits at most this long until the managed clusters have removed their part;
+        None means not at all. Raises UninstallError and HubError.
+        """
+        for kind in sorted({*rendered_kinds(), APPLICATION, PROJECT} - KEPT):
+            await self._look(kind)
+        self._nobody_brings_it_back()
+        self._carried = sorted(self._copied_documents())
+        if not any(self._found.values()):
+            self.say("no object of gitops-dsf is on this hub")
+        await self._without_finalizers()
+        for kind in FIRST:
+            await self._remove(kind, orphan=kind == APPLICATION_SET)
+        if self.with_applications:
+            await self._remove_generated()
+        for kind in ON_CLUSTERS:
+            await self._remove(kind)
+        if seconds is not None and not self.hub.dry_run:
+            await self._wait(seconds=seconds)
+        for kind in sorted(self._found.keys() - {*FIRST, *ON_CLUSTERS, PROJECT}):
+            await self._remove(kind)
+        await self._remove(PROJECT)
+        await self._remove_of_reconciler()
+        await self._release_health_checks()
+        for line in await self._stays():
+            self.say(line)
+
+    async def _look(self, kind: Kind) -> None:
+        served = await self.hub.kind(kind[0], kind=kind[1])
+        if served is not None:
+            self._served[kind] = served
+            self._found[kind] = await self.hub.list(served.path(), labels=OURS)
+
+    def _nobody_brings_it_back(self) -> None:
+        """Raises UninstallError if a root Application or Flux applies our objects."""
+        ours = {item["metadata"]["name"] for item in self._found[APPLICATION]}
+        for kind, items in self._found.items():
+            for item in items:
+                metadata = item["metadata"]
+                root = (metadata.get("annotations") or {}).get(TRACKING, "").partition(":")[0]
+                flux = (metadata.get("labels") or {}).get(FLUX)
+                owner = f"the Kustomization {flux} of Flux" if flux else f"the Application {root}"
+                if flux or (root and root not in ours and kind in {APPLICATION, PROJECT}):
+                    msg = (
+                        f"{_name(kind, item)} is applied by {owner}, which would bring it back: delete that"
+                        " first, without what it applied, and run uninstall again"
+                    )
+                    raise UninstallError(msg)
+
+    def _copied_documents(self) -> Iterator[str]:
+        for item in self._found[APPLICATION]:
+            for one in (item.get("status") or {}).get("resources") or ():
+                kind = (one.get("group", ""), one["kind"])
+                known = {
+                    (got["metadata"].get("namespace"), got["metadata"]["name"]) for got in self._found[kind]
+                }
+                place = (one.get("namespace"), one["name"])
+                if kind not in KEPT and place not in known:
+                    yield f"{one['kind']} {'/'.join(filter(None, place))}"
+
+    async def _without_finalizers(self) -> None:
+        """Argo CD deletes what an Application applied if it has this finalizer. We delete it in our order."""
+        for item in self._found[APPLICATION]:
+            metadata = item["metadata"]
+            finalizers = metadata.get("finalizers") or []
+            left = [name for name in finalizers if not name.startswith(PRUNES)]
+            if left != finalizers:
+                await self.hub.merge(
+                    self._path(APPLICATION, item), {"metadata": {"finalizers": left or None}}
+                )
+
+    async def _remove(self, kind: Kind, *, orphan: bool = False) -> None:
+        items = self._found[kind]
+        for start in range(0, len(items), AT_A_TIME):
+            batch = items[start : start + AT_A_TIME]
+            await asyncio.gather(*(self.hub.delete(self._path(kind, item), orphan=orphan) for item in batch))
+        self._tell(kind, items)
+
+    async def _remove_generated(self) -> None:
+        """Deletes the Applications that ApplicationSets generated. Argo CD then deletes their workloads."""
+        self._found[APPLICATION] = await self._generated()
+        await self._remove(APPLICATION)
+
+    async def _generated(self) -> list[Object]:
+        served = self._served.get(APPLICATION)
+        if served is None:
+            return []
+        found = await self.hub.list(served.path(), labels=APPLICATION_LABEL)
+        return [item for item in found if "deletionTimestamp" not in item["metadata"]]
+
+    async def _wait(self, *, seconds: float) -> None:
+        until = self.clock.monotonic() + seconds
+        told = False
+        while left := await self._left():
+            if self.clock.monotonic() >= until:
+                msg = (
+                    f"after {seconds:.0f} s still there: {_some(left)}. OCM removes them when the work agents"
+                    " of these clusters answer: run uninstall again then, or with --no-wait to leave the"
+                    " agents on clusters that never come back"
+                )
+                raise UninstallError(msg)
+            if not told:
+                self.say("waiting until OCM has removed the agents from the managed clusters")
+                told = True
+            await self.clock.sleep(POLL_SECONDS)
+
+    async def _left(self) -> list[str]:
+        return [
+            _name(kind, item)
+            for kind in ON_CLUSTERS
+            if kind in self._served
+            for item in await self.hub.list(self._served[kind].path(), labels=OURS)
+        ]
+
+    async def _remove_of_reconciler(self) -> None:
+        """Deletes the Lease and the list of suspended scorers, which the reconciler created itself."""
+        for group, kind, name in (
+            ("coordination.k8s.io", "Lease", RECONCILER),
+            ("", "ConfigMap", SUSPENDED_CONFIGMAP),
+        ):
+            served = await self.hub.kind(group, kind=kind)
+            if served is not None and await self.hub.delete(
+                served.path(namespace=self.hub_namespace, name=name)
+            ):
+                self._tell((group, kind), [{"metadata": {"namespace": self.hub_namespace, "name": name}}])
+
+    async def _release_health_checks(self) -> None:
+        """Gives up our fields of Argo CD's ConfigMap. The API server removes those that nobody else owns."""
+        body: Object = {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {"name": "argocd-cm", "namespace": self.argocd_namespace},
+        }
+        live = await self.hub.find(f"/api/v1/namespaces/{self.argocd_namespace}/configmaps/argocd-cm")
+        managers = ((live or {}).get("metadata") or {}).get("managedFields") or ()
+        if any(
+            one.get("manager") == GENERATOR_MANAGER and one.get("operation") == "Apply" for one in managers
+        ):
+            await self.hub.apply(body, force=False)
+            would = "would be removed" if self.hub.dry_run else "removed"
+            self.say(f"ConfigMap {self.argocd_namespace}/argocd-cm: our health checks {would}")
+
+    async def _stays(self) -> list[str]:
+        """What is not removed, and why."""
+        lines = list[str]()
+        generated = [_name(APPLICATION, item) for item in await self._generated()]
+        if generated:
+            lines.append(
+                f"{_some(generated)}: they run on where they are, and nothing moves them any more."
+                " `gitops-dsf uninstall --delete-applications` deletes them with their workloads"
+            )
+        if self._carried:
+            lines.append(f"{_some(self._carried)}: copied from your repository, and may be used by others")
+        names = [crd["metadata"]["name"] for crd in crds()]
+        served = await self.hub.kind("apiextensions.k8s.io", kind="CustomResourceDefinition")
+        there = [name for name in names if served and await self.hub.find(served.path(name=name))]
+        if there:
+            lines.append(
+                f"CustomResourceDefinition {' and '.join(there)}: deleting them deletes every object of these"
+                f" kinds, also those of others: kubectl delete crd {' '.join(there)}"
+            )
+        scores = await self.hub.kind(SCORE_GROUP, kind="AddOnPlacementScore")
+        if scores and (
+            count := len(await self.hub.list(scores.path(), labels=f"{MANAGED_BY_LABEL}={AGENT_MANAGER}"))
+        ):
+            lines.append(
+                f"{count} AddOnPlacementScore{'' if count == 1 else 's'}: Placements ignore them once they"
+                " expire. To delete them: kubectl delete addonplacementscores -A -l"
+                f" {MANAGED_BY_LABEL}={AGENT_MANAGER}"
+            )
+        path = f"/api/v1/namespaces/{self.hub_namespace}/configmaps/{JOURNAL_CONFIGMAP}"
+        if await self.hub.find(path):
+            lines.append(
+                f"ConfigMap {self.hub_namespace}/{JOURNAL_CONFIGMAP}: records of moves that may not be on the"
+                " journal's branch yet"
+            )
+        lines += [
+            f"Namespace {self.hub_namespace} with its Secrets: others use it, too",
+            f"Namespace {AGENT_NAMESPACE} on the managed clusters: it holds Secrets that people created",
+            "the fleet repository and its branches",
+        ]
+        return ["", "What stays", *(f"  {line}" for line in lines)]
+
+    def _path(self, kind: Kind, item: Object) -> str:
+        metadata = item["metadata"]
+        return self._served[kind].path(namespace=metadata.get("namespace", ""), name=metadata["name"])
+
+    def _tell(self, kind: Kind, items: Sequence[Object]) -> None:
+        verb = "would be deleted" if self.hub.dry_run else "deleted"
+        if items:
+            self.say(f"{_some([_name(kind, item) for item in items])}: {verb}")
+
+
+def _name(kind: Kind, item: Object) -> str:
+    metadata = item["metadata"]
+    return f"{kind[1]} {'/'.join(filter(None, (metadata.get('namespace'), metadata['name'])))}"
+
+
+def _some(names: Iterable[str]) -> str:
+    found = list(names)
+    more = f" and {len(found) - NAMED} more" if len(found) > NAMED else ""
+    return ", ".join(found[:NAMED]) + more

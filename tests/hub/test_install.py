@@ -1,0 +1,230 @@
+"""`gitops-dsf install` and `uninstall` on a real hub with OCM and Argo CD: an empty hub, a loop that runs, a
+second run that changes nothing, and what stays afterwards.
+"""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from dsf_wire.constants import ADDON_NAME, AGENT_NAMESPACE, CONFIGMAP_NAME
+from tests.hub.controlplane.api import Client, Object
+from tests.hub.controlplane.applications import APPLICATION, APPLICATION_SET
+from tests.hub.controlplane.argocd import ArgoCD
+from tests.hub.controlplane.gitserver import GitServer
+from tests.hub.controlplane.plane import ControlPlane
+from tests.hub.controlplane.waiting import hold_for, wait_for
+from tests.hub.scenario.commandline import Ran
+from tests.hub.scenario.fleet import APPLICATION as GUESTBOOK
+from tests.hub.scenario.fleet import Fleet, application, settings, write_fleet
+from tests.hub.scenario.installation import ADDON, DECISION, WORK, Installation
+from tests.hub.scenario.reconciling import FAST, HUB_NAMESPACE, reconciling
+
+pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd"), pytest.mark.timeout(480)]
+
+CLUSTERS = ("cluster1", "cluster2")
+PROJECT = "argoproj.io/v1alpha1/AppProject"
+OURS = "app.kubernetes.io/managed-by=gitops-dsf,app.kubernetes.io/part-of=gitops-dsf"
+GENERATED = f"gitops-dsf.io/application={GUESTBOOK}"
+HEALTH_KEY = "resource.customizations.health.work.open-cluster-management.io_ManifestWork"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Empty:
+    """A fleet in git, and a hub that knows nothing of it."""
+
+    fleet: Fleet
+    plane: ControlPlane
+    hub: Client
+
+    def run(self, verb: str, *arguments: str) -> Ran:
+        """The verb as a process, because other things happen while it waits."""
+        answer = subprocess.run(
+            [
+                sys.executable,
+                "-m",
+                "gitops_dsf",
+                verb,
+                "--context",
+                "context",
+                "--kubeconfig",
+                str(self.plane.hub.kubeconfig()),
+                *arguments,
+            ],
+            cwd=self.fleet.root,
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+        return Ran(code=answer.returncode, stdout=answer.stdout, stderr=answer.stderr)
+
+    def ours(self) -> list[str]:
+        """Everything with our labels that uninstall takes back."""
+        kinds = (
+            APPLICATION,
+            APPLICATION_SET,
+            PROJECT,
+            WORK,
+            ADDON,
+            "addon.open-cluster-management.io/v1alpha1/AddOnTemplate",
+            "addon.open-cluster-management.io/v1alpha1/ClusterManagementAddOn",
+            "addon.open-cluster-management.io/v1alpha1/AddOnDeploymentConfig",
+            "admissionregistration.k8s.io/v1/ValidatingAdmissionPolicy",
+            "admissionregistration.k8s.io/v1/ValidatingAdmissionPolicyBinding",
+            "apps/v1/Deployment",
+            "cluster.open-cluster-management.io/v1beta1/Placement",
+            "cluster.open-cluster-management.io/v1beta2/ManagedClusterSetBinding",
+            "networking.k8s.io/v1/NetworkPolicy",
+            "policy/v1/PodDisruptionBudget",
+            "rbac.authorization.k8s.io/v1/ClusterRole",
+            "rbac.authorization.k8s.io/v1/ClusterRoleBinding",
+            "rbac.authorization.k8s.io/v1/Role",
+            "rbac.authorization.k8s.io/v1/RoleBinding",
+            "v1/ConfigMap",
+            "v1/Service",
+            "v1/ServiceAccount",
+        )
+        return [
+            f"{kind.rpartition('/')[2]} {item['metadata']['name']}"
+            for kind in kinds
+            for item in self.hub.list(kind, labels=OURS)
+        ]
+
+    def generated(self) -> list[Object]:
+        return self.hub.list(APPLICATION, namespace="argocd", labels=GENERATED)
+
+    def health_checks(self) -> list[str]:
+        data = self.hub.get("v1/ConfigMap", "argocd-cm", namespace="argocd").get("data") or {}
+        return [key for key in data if key.startswith("resource.customizations.health.")]
+
+
+@pytest.fixture
+def empty(control_plane: ControlPlane, argocd: ArgoCD, git_server: GitServer, hub: Client) -> Iterator[Empty]:
+    fleet = Fleet(repository=git_server.create("installed"), name="installed")
+    write_fleet(fleet, clusters=list(CLUSTERS))
+    document = settings(fleet)
+    document["spec"]["output"]["shards"] = 1
+    fleet.write("gitops-dsf.yaml", document)
+    workload = git_server.create("installed-guestbook")
+    greeting: dict[str, Any] = {"apiVersion": "v1", "kind": "ConfigMap", "data": {"greeting": "hello"}}
+    workload.commit({"guestbook.yaml": json.dumps({**greeting, "metadata": {"name": "guestbook"}})})
+    guestbook = application("installed")
+    guestbook["spec"]["application"]["source"]["repoURL"] = workload.url
+    del guestbook["spec"]["application"]["syncPolicy"]
+    fleet.write(f"apps/{GUESTBOOK}.yaml", guestbook)
+    installation = Installation(fleet=fleet, plane=control_plane, clusters=CLUSTERS)
+    found = Empty(fleet=fleet, plane=control_plane, hub=hub)
+    with ExitStack() as stack:
+        for name in CLUSTERS:
+            spoke = control_plane.spokes[name]
+            argocd.add_cluster_secret(name, spoke.url, spoke.kubeconfig())
+            stack.callback(argocd.remove_cluster_secret, name)
+        installation.label_clusters()
+        stack.callback(hub.delete, "cluster.open-cluster-management.io/v1beta2/ManagedClusterSet", fleet.name)
+        fleet.render()
+        fleet.publish("A fleet")
+        stack.callback(_nothing_left, found)
+        yield found
+
+
+def _nothing_left(empty: Empty) -> None:
+    empty.run("uninstall", "--delete-applications", "--timeout", "90")
+    wait_for(lambda: not empty.generated(), what="the placed applications are gone", timeout=90)
+
+
+def test_from_an_empty_hub_to_a_loop_and_back(
+    empty: Empty, control_plane: ControlPlane, note: Callable[[str], None]
+) -> None:
+    checked = empty.run("install", "--dry-run")
+    assert checked.code == 0, checked.stdout + checked.stderr
+    assert "Application argocd/gitops-dsf-platform: would be created" in checked.stdout
+    assert empty.ours() == []
+    assert empty.health_checks() == []
+
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        installing = pool.submit(empty.run, "install", "--timeout", "240")
+        wait_for(
+            lambda: (
+                empty.hub.find("rbac.authorization.k8s.io/v1/ClusterRoleBinding", "gitops-dsf:reconciler")
+                and empty.hub.find("v1/ServiceAccount", "gitops-dsf-reconciler", namespace=HUB_NAMESPACE)
+            ),
+            what="Argo CD has applied the reconciler's rights",
+            timeout=180,
+            seen=lambda: installing.result() if installing.done() else empty.ours(),
+        )
+        with reconciling(control_plane, speed=FAST, until="ready"):
+            installed = installing.result()
+            assert "The loop runs" in installed.stdout, installed.stdout + installed.stderr
+            assert "0 errors" in installed.stdout, installed.stdout
+            assert installed.code == 0
+            assert HEALTH_KEY in empty.health_checks()
+            wait_for(empty.generated, what="the application is placed", timeout=90)
+            wait_for(
+                lambda: all(
+                    item.get("status", {}).get("sync", {}).get("status") == "Synced"
+                    for item in empty.generated()
+                ),
+                what="the application is synced",
+                timeout=90,
+            )
+            again = empty.run("install")
+            applied = again.stdout.partition("What is applied")[2].partition("What Argo CD does")[0]
+            assert again.code == 0, again.stdout + again.stderr
+            assert {line.rpartition(": ")[2] for line in applied.split("\n") if ": " in line} == {"unchanged"}
+
+            where = {item["spec"]["destination"]["name"] for item in empty.generated()}
+            told = empty.run("uninstall", "--dry-run")
+            assert told.code == 0, told.stdout + told.stderr
+            assert "ApplicationSet argocd/guestbook: would be deleted" in told.stdout
+            assert empty.hub.find(APPLICATION_SET, GUESTBOOK, namespace="argocd")
+    note(f"gitops-dsf install:\n{installed.stdout}")
+
+    removed = empty.run("uninstall", "--timeout", "120")
+    note(f"gitops-dsf uninstall:\n{removed.stdout}")
+    assert removed.code == 0, removed.stdout + removed.stderr
+    assert empty.ours() == []
+    assert empty.health_checks() == []
+    for name in CLUSTERS:
+        spoke = control_plane.spokes[name].admin
+        assert empty.hub.find(ADDON, ADDON_NAME, namespace=name) is None
+        assert spoke.find("v1/ConfigMap", CONFIGMAP_NAME, namespace=AGENT_NAMESPACE) is None
+        assert spoke.find("v1/Namespace", AGENT_NAMESPACE) is not None
+    for name in ("dynamicscorers", "dynamicscoringconfigs"):
+        crd = f"{name}.dynamic-scoring.open-cluster-management.io"
+        assert empty.hub.find("apiextensions.k8s.io/v1/CustomResourceDefinition", crd)
+        assert crd in removed.stdout
+    assert empty.hub.find("v1/Namespace", HUB_NAMESPACE)
+
+    wait_for(
+        lambda: not empty.hub.list(DECISION, namespace="argocd"), what="the decisions are gone", timeout=60
+    )
+    hold_for(
+        lambda: {item["spec"]["destination"]["name"] for item in empty.generated()} == where,
+        what="the application stays where it runs",
+        seconds=5,
+    )
+    assert all(not item["metadata"].get("ownerReferences") for item in empty.generated())
+    assert all("deletionTimestamp" not in item["metadata"] for item in empty.generated())
+    [cluster] = where
+    assert control_plane.spokes[cluster].admin.find("v1/ConfigMap", "guestbook", namespace=GUESTBOOK)
+
+    nothing = empty.run("uninstall")
+    assert nothing.code == 0, nothing.stdout + nothing.stderr
+    assert "no object of gitops-dsf is on this hub" in nothing.stdout
+
+    last = empty.run("uninstall", "--delete-applications")
+    assert last.code == 0, last.stdout + last.stderr
+    wait_for(
+        lambda: (
+            control_plane.spokes[cluster].admin.find("v1/ConfigMap", "guestbook", namespace=GUESTBOOK) is None
+        ),
+        what="Argo CD deletes the workload with its Application",
+        timeout=90,
+    )

@@ -1,0 +1,178 @@
+"""gitops-dsf install: what it checks first, what it applies, and what it waits for."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from gitops_dsf.cli.main import main
+from gitops_dsf.schema import crds
+from tests.integration.installation.conftest import Run, Serve
+from tests.support.hubobjects import ARGOCD, HUB
+from tests.support.writablehub import WritableHub
+
+APPLIED = [
+    "PATCH ConfigMap argocd-cm",
+    "PATCH AppProject gitops-dsf",
+    "PATCH AppProject gitops-dsf-works",
+    "PATCH Application gitops-dsf-platform",
+    "PATCH Application gitops-dsf-works-00",
+    "PATCH Application gitops-dsf-delivery",
+    "PATCH Application gitops-dsf-reconciler",
+]
+
+
+def test_it_applies_what_argocd_does_not_apply_itself(serve: Serve, run: Run, rendered: Path) -> None:
+    hub = serve()
+    done = run(hub, "install", rendered, "--no-wait")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert hub.writes == APPLIED
+    assert "Application argocd/gitops-dsf-platform: created" in done.stdout
+    health = hub.bodies["PATCH ConfigMap argocd-cm"]
+    assert health["metadata"]["namespace"] == ARGOCD
+    assert any(key.endswith("_ManifestWork") for key in health["data"])
+
+
+def test_a_second_run_changes_nothing(serve: Serve, run: Run, rendered: Path) -> None:
+    hub = serve()
+    run(hub, "install", rendered, "--no-wait")
+    hub.writes.clear()
+    done = run(hub, "install", rendered, "--no-wait")
+    assert (done.returncode, hub.writes) == (0, [])
+    assert done.stdout.count(": unchanged\n") == len(APPLIED)
+
+
+def test_a_dry_run_stores_nothing(serve: Serve, run: Run, rendered: Path) -> None:
+    hub = serve()
+    done = run(hub, "install", rendered, "--dry-run")
+    assert (done.returncode, hub.writes) == (0, [])
+    assert "Application argocd/gitops-dsf-platform: would be created" in done.stdout
+
+
+def test_an_object_that_is_refused_keeps_the_others_off_the_hub(
+    serve: Serve, run: Run, rendered: Path
+) -> None:
+    hub = serve()
+    hub.forbidden = {"PATCH Application gitops-dsf-delivery", "PATCH AppProject gitops-dsf"}
+    done = run(hub, "install", rendered)
+    assert (done.returncode, hub.writes) == (1, [])
+    assert "nothing was changed" in done.stderr
+    assert "AppProject argocd/gitops-dsf: context hub: PATCH" in done.stderr
+    assert "Application argocd/gitops-dsf-delivery: context hub: PATCH" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("without", "words"),
+    [
+        ("argoproj.io", "Argo CD is not installed"),
+        ("work.open-cluster-management.io", "does not serve work."),
+    ],
+)
+def test_a_hub_that_lacks_something_is_not_touched(
+    serve: Serve, run: Run, rendered: Path, without: str, words: str
+) -> None:
+    hub = serve(without=without)
+    done = run(hub, "install", rendered)
+    assert (done.returncode, hub.writes) == (1, [])
+    assert words in done.stdout
+    assert "nothing was changed: mend the errors first" in done.stdout
+
+
+def test_a_tree_that_is_stale_is_rendered_first(
+    serve: Serve, run: Run, rendered: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "fleet"
+    shutil.copytree(rendered, folder)
+    (folder / "rendered/platform/README.md").unlink()
+    hub = serve()
+    done = run(hub, "install", folder)
+    assert (done.returncode, hub.writes) == (1, [])
+    assert "run `gitops-dsf render`, commit and push" in done.stderr
+
+
+def test_a_mistake_in_the_repository_is_told(serve: Serve, run: Run, rendered: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "fleet"
+    shutil.copytree(rendered, folder)
+    (folder / "scorers/more.yaml").write_text("kind: [", encoding="utf-8")
+    hub = serve()
+    done = run(hub, "install", folder)
+    assert (done.returncode, hub.writes) == (1, [])
+    assert "scorers/more.yaml:1" in done.stderr
+    assert "nothing was installed" in done.stderr
+
+
+def test_another_url_is_written_and_rendered(serve: Serve, run: Run, rendered: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "fleet"
+    shutil.copytree(rendered, folder)
+    hub, url = serve(), "https://git.example.com/moved.git"
+    before = (folder / "gitops-dsf.yaml").read_text("utf-8")
+    told = run(hub, "install", folder, "--repo", url, "--dry-run")
+    assert (told.returncode, hub.writes) == (0, [])
+    assert f"spec.git.url would be set to {url}" in told.stdout
+    assert (folder / "gitops-dsf.yaml").read_text("utf-8") == before
+    done = run(hub, "install", folder, "--repo", url, "--no-wait")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"push them to {url}" in done.stdout
+    after = (folder / "gitops-dsf.yaml").read_text("utf-8")
+    assert after == before.replace("https://git.example.com/fleet.git", url)
+    assert hub.bodies["PATCH Application gitops-dsf-platform"]["spec"]["source"]["repoURL"] == url
+    assert run(hub, "render", folder, "--check").returncode == 2  # it takes no hub
+    assert main(["render", str(folder), "--check"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--repo", "https://me:secret@git.example.com/fleet.git"], "holds credentials"),
+        (["--timeout", "0"], "--timeout is 1 second or more"),
+        (["nowhere"], "nowhere is not a folder"),
+    ],
+)
+def test_wrong_usage(
+    rendered: Path, arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = [] if arguments == ["nowhere"] else [str(rendered)]
+    assert main(["install", *folder, *arguments, "--context", "hub"]) == 2
+    assert words in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("hasty")
+def test_what_is_missing_at_the_end_is_named(serve: Serve, run: Run, rendered: Path) -> None:
+    hub = serve()
+    settle(hub, rendered, run)
+    applications = hub.objects["/apis/argoproj.io/v1alpha1/applications"]
+    stuck = next(item for item in applications if item["metadata"]["name"] == "gitops-dsf-works-00")
+    stuck["status"]["sync"]["status"] = "OutOfSync"
+    stuck["status"]["conditions"] = [{"type": "SyncError", "message": 'namespaces "eu-1" not found'}]
+    done = run(hub, "install", rendered)
+    assert done.returncode == 1
+    assert "the loop does not run after 300 s" in done.stderr
+    assert 'Application gitops-dsf-works-00: OutOfSync, Healthy: namespaces "eu-1" not found' in done.stderr
+    assert "Application gitops-dsf-platform: Synced" in done.stdout
+    assert "reconciler: pod-a leads" in done.stdout
+
+
+def test_a_loop_that_runs_ends_with_the_findings_of_doctor(serve: Serve, run: Run, rendered: Path) -> None:
+    hub = serve()
+    settle(hub, rendered, run)
+    done = run(hub, "install", rendered)
+    assert "The loop runs. What doctor finds" in done.stdout
+    assert "addon-definition" in done.stdout
+    assert done.returncode == 1  # this hub has no add-on
+
+
+def settle(hub: WritableHub, rendered: Path, run: Run) -> None:
+    """Says what Argo CD and a reconciler would."""
+    assert run(hub, "install", rendered, "--no-wait").returncode == 0
+    for item in hub.objects["/apis/argoproj.io/v1alpha1/applications"]:
+        if item["metadata"]["name"].startswith("gitops-dsf-"):
+            sync = {"status": "Synced", "comparedTo": {"source": item["spec"]["source"]}}
+            item["status"] = {"sync": sync, "health": {"status": "Healthy"}}
+    established = [{"type": "Established", "status": "True"}]
+    hub.objects["/apis/apiextensions.k8s.io/v1/customresourcedefinitions"] = [
+        {**crd, "status": {"conditions": established}} for crd in crds()
+    ]
+    lease = {"holderIdentity": "pod-a", "leaseDurationSeconds": 3600, "renewTime": "2999-01-01T00:00:00Z"}
+    hub.objects["/apis/coordination.k8s.io/v1/leases"] = [
+        {"metadata": {"name": "gitops-dsf-reconciler", "namespace": HUB}, "spec": lease}
+    ]

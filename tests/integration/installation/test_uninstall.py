@@ -1,0 +1,163 @@
+"""gitops-dsf uninstall: what it deletes and in which order, and what stays."""
+
+from typing import Any
+
+import pytest
+
+from tests.integration.installation.conftest import Run, Serve
+from tests.support.hubobjects import ARGOCD, HUB
+from tests.support.writablehub import KINDS, WritableHub
+
+Object = dict[str, Any]
+LABELS = {"app.kubernetes.io/managed-by": "gitops-dsf", "app.kubernetes.io/part-of": "gitops-dsf"}
+PATHS = {kind: path for path, kind in KINDS.items()}
+
+
+def put(hub: WritableHub, kind: str, name: str, namespace: str = ARGOCD, **metadata: Any) -> Object:
+    place = {"namespace": namespace} if namespace else {}
+    item = {"metadata": {"name": name, **place, "labels": LABELS, **metadata}}
+    hub.objects[PATHS[kind]].append(item)
+    return item
+
+
+@pytest.fixture
+def hub(serve: Serve) -> WritableHub:
+    """A hub with one object of each kind of ours, and a generated Application."""
+    found = serve()
+    for items in found.objects.values():
+        items.clear()
+    put(found, "Application", "gitops-dsf-platform", finalizers=["resources-finalizer.argocd.argoproj.io"])
+    put(found, "AppProject", "gitops-dsf")
+    put(found, "ApplicationSet", "guestbook")
+    put(found, "Placement", "guestbook")
+    put(found, "Deployment", "gitops-dsf-reconciler", HUB)
+    put(found, "Service", "gitops-dsf-reconciler", HUB)
+    put(found, "ManagedClusterAddOn", "gitops-dsf-agent", "cluster1")
+    put(found, "ManifestWork", "gitops-dsf-config", "cluster1")
+    put(found, "ClusterManagementAddOn", "gitops-dsf-agent", "")
+    put(found, "Application", "guestbook-cluster1", labels={"gitops-dsf.io/application": "guestbook"})
+    put(found, "Service", "of-somebody-else", HUB, labels={})
+    return found
+
+
+def test_it_deletes_what_is_ours_in_an_order_in_which_nothing_moves(hub: WritableHub, run: Run) -> None:
+    done = run(hub, "uninstall")
+    assert done.returncode == 0, done.stderr
+    assert hub.writes == [
+        "PATCH Application gitops-dsf-platform",
+        "DELETE Application gitops-dsf-platform",
+        "DELETE Deployment gitops-dsf-reconciler",
+        "DELETE ApplicationSet guestbook",
+        "DELETE ManagedClusterAddOn gitops-dsf-agent",
+        "DELETE ManifestWork gitops-dsf-config",
+        "DELETE Service gitops-dsf-reconciler",
+        "DELETE ClusterManagementAddOn gitops-dsf-agent",
+        "DELETE Placement guestbook",
+        "DELETE AppProject gitops-dsf",
+    ]
+    assert hub.bodies["DELETE ApplicationSet guestbook"]["propagationPolicy"] == "Orphan"
+    assert hub.bodies["PATCH Application gitops-dsf-platform"] == {"metadata": {"finalizers": None}}
+    assert "Application argocd/guestbook-cluster1: they run on where they are" in done.stdout
+    assert [item["metadata"]["name"] for item in hub.objects[PATHS["Service"]]] == ["of-somebody-else"]
+
+
+def test_a_dry_run_deletes_nothing(hub: WritableHub, run: Run) -> None:
+    done = run(hub, "uninstall", "--dry-run")
+    assert (done.returncode, hub.writes) == (0, [])
+    assert "ApplicationSet argocd/guestbook: would be deleted" in done.stdout
+
+
+def test_a_second_run_finds_nothing(hub: WritableHub, run: Run) -> None:
+    run(hub, "uninstall")
+    hub.writes.clear()
+    done = run(hub, "uninstall")
+    assert (done.returncode, hub.writes) == (0, [])
+    assert "no object of gitops-dsf is on this hub" in done.stdout
+
+
+def test_placed_applications_are_deleted_on_request(hub: WritableHub, run: Run) -> None:
+    done = run(hub, "uninstall", "--delete-applications")
+    assert done.returncode == 0
+    assert "DELETE Application guestbook-cluster1" in hub.writes
+    assert hub.writes.index("DELETE ApplicationSet guestbook") < hub.writes.index(
+        "DELETE Application guestbook-cluster1"
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "metadata", "owner"),
+    [
+        (
+            "Application",
+            "gitops-dsf-delivery",
+            {"annotations": {"argocd.argoproj.io/tracking-id": "root:argoproj.io/Application:argocd/x"}},
+            "the Application root",
+        ),
+        (
+            "ManifestWork",
+            "gitops-dsf-config",
+            {"labels": {**LABELS, "kustomize.toolkit.fluxcd.io/name": "works"}},
+            "the Kustomization works of Flux",
+        ),
+    ],
+)
+def test_what_another_program_would_bring_back_is_left_alone(
+    hub: WritableHub, run: Run, kind: str, name: str, metadata: Object, owner: str
+) -> None:
+    put(hub, kind, name, "argocd", **metadata)
+    done = run(hub, "uninstall")
+    assert (done.returncode, hub.writes) == (1, [])
+    assert f"{kind} argocd/{name} is applied by {owner}, which would bring it back" in done.stderr
+
+
+@pytest.mark.usefixtures("hasty")
+def test_agents_that_do_not_go_are_named_and_keep_their_rights(hub: WritableHub, run: Run) -> None:
+    hub.stuck = {"ManagedClusterAddOn"}
+    done = run(hub, "uninstall")
+    assert done.returncode == 1
+    assert "after 300 s still there: ManagedClusterAddOn cluster1/gitops-dsf-agent" in done.stderr
+    assert "DELETE ClusterManagementAddOn gitops-dsf-agent" not in hub.writes
+    assert run(hub, "uninstall", "--no-wait").returncode == 0
+    assert "DELETE ClusterManagementAddOn gitops-dsf-agent" in hub.writes
+
+
+def test_what_stays_is_told_with_a_reason(hub: WritableHub, run: Run) -> None:
+    crd = "dynamicscorers.dynamic-scoring.open-cluster-management.io"
+    put(hub, "CustomResourceDefinition", crd, "")
+    put(
+        hub,
+        "AddOnPlacementScore",
+        "cpu",
+        "cluster1",
+        labels={"app.kubernetes.io/managed-by": "gitops-dsf-agent"},
+    )
+    put(hub, "ConfigMap", "gitops-dsf-journal", HUB, labels={})
+    platform = hub.objects[PATHS["Application"]][0]
+    platform["status"] = {
+        "resources": [
+            {"group": "argoproj.io", "kind": "ApplicationSet", "namespace": ARGOCD, "name": "guestbook"},
+            {"group": "argoproj.io", "kind": "ApplicationSet", "namespace": ARGOCD, "name": "by-hand"},
+        ]
+    }
+    done = run(hub, "uninstall")
+    assert done.returncode == 0
+    assert "ApplicationSet argocd/by-hand: copied from your repository" in done.stdout
+    assert "ApplicationSet argocd/guestbook: copied" not in done.stdout
+    assert f"kubectl delete crd {crd}" in done.stdout
+    assert "1 AddOnPlacementScore: Placements ignore them once they expire" in done.stdout
+    assert "ConfigMap open-cluster-management/gitops-dsf-journal: records of moves" in done.stdout
+
+
+def test_health_checks_in_argocd_cm_are_given_up(hub: WritableHub, run: Run) -> None:
+    put(
+        hub,
+        "ConfigMap",
+        "argocd-cm",
+        labels={},
+        managedFields=[{"manager": "gitops-dsf", "operation": "Apply"}],
+    )
+    hub.objects[PATHS["ConfigMap"]][0]["data"] = {"url": "https://argocd.example.com"}
+    done = run(hub, "uninstall")
+    assert done.returncode == 0
+    assert "ConfigMap argocd/argocd-cm: our health checks removed" in done.stdout
+    assert "data" not in hub.bodies.get("PATCH ConfigMap argocd-cm", {})
