@@ -115,7 +115,7 @@ class WritableHub:
         )
         if before is None:
             return Change.CREATED
-        return Change.UNCHANGED if _content(before) == _content(answer) else Change.CHANGED
+        return Change.UNCHANGED if _declared(before, item) == _declared(answer, item) else Change.CHANGED
 
     async def merge(self, path: str, change: Mapping[str, Any]) -> None:
         """Sends a JSON merge patch. Raises HubError."""
@@ -238,12 +238,24 @@ def _group_and_version(api_version: str) -> tuple[str, str]:
     return group, version
 
 
-def _content(text: bytes) -> Object:
-    """An object without what changes with every write, and without the status that its controller writes."""
-    item: Object = msgspec.json.decode(text, type=dict[str, Any])
-    metadata = {
-        key: value
-        for key, value in item.get("metadata", {}).items()
-        if key not in {"managedFields", "resourceVersion", "generation"}
-    }
-    return {key: value for key, value in item.items() if key != "status"} | {"metadata": metadata}
+def _declared(text: bytes, item: Object) -> object:
+    """What people declare in an object, for comparisons: without what its controller writes at any time.
+
+    Empty values are left out, because Argo CD removes them from an Application when it writes it.
+    """
+    live: Object = msgspec.json.decode(text, type=dict[str, Any])
+    fields = {key: value for key, value in live.items() if key not in {"metadata", "operation", "status"}}
+    metadata = live.get("metadata", {})
+    for name in ("labels", "annotations"):
+        wanted, found = item["metadata"].get(name) or {}, metadata.get(name) or {}
+        fields[name] = {key: found.get(key) for key in wanted}
+    return _without_empty(fields)
+
+
+def _without_empty(value: object) -> object:
+    if isinstance(value, dict):
+        inner = {key: _without_empty(one) for key, one in value.items()}
+        return {key: one for key, one in inner.items() if one not in (None, False, "", [], {})}
+    if isinstance(value, list):
+        return [_without_empty(one) for one in value]
+    return value

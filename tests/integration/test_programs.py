@@ -27,6 +27,7 @@ RUNS: dict[str, tuple[list[str], int, str]] = {
     "explain-code": (["DSF310"], 0, "no eligible cluster"),
     "import": (["--from", "-", "--dry-run"], 0, "1 would be added"),
     "init": (["another"], 0, "cd another"),
+    "install": (["--context", "hub", "--kubeconfig", "kubeconfig"], 1, "run `gitops-dsf render`"),
     "log": (["--journal", "missing"], 2, "missing"),
     "migrate": (["scorers/cpu-headroom.yaml"], 0, ""),
     "promote": (["cpu-headroom-next"], 1, "there is no shadow cpu-headroom-next"),
@@ -38,6 +39,7 @@ RUNS: dict[str, tuple[list[str], int, str]] = {
     "status": (["--context", "hub", "--kubeconfig", "kubeconfig"], 0, "clusters"),
     "sync": (["--check", "--scorer", "region-preference"], 2, "configSyncMode None"),
     "test": ([], 0, "1 test passed"),
+    "uninstall": (["--context", "hub", "--kubeconfig", "kubeconfig", "--dry-run"], 0, "What stays"),
     "validate": ([], 0, "no mistakes found"),
     "why": (["raw-guestbook", "--journal", "missing"], 2, "missing"),
 }
