@@ -17,9 +17,7 @@ def platform(plan: Plan) -> Iterator[Object]:
     spec = plan.repository.spec
     ours = spec.delivery.mode == "ManifestWork"
     if ours:
-        for crd in crds():
-            meta = crd["metadata"]
-            yield {**crd, "metadata": metadata(name=meta["name"], wave=Wave.CRDS, sync_options=KEEP)}
+        yield from definitions()
     yield {
         "apiVersion": "v1",
         "kind": "Namespace",
@@ -39,3 +37,10 @@ def platform(plan: Plan) -> Iterator[Object]:
         yield open_scorer(item, plan.repository)
     if not ours and plan.scoring_config is not None:
         yield scoring_config(plan.scoring_config, plan.repository)
+
+
+def definitions() -> Iterator[Object]:
+    """The CRDs. They are never pruned, because that would delete every object of their kinds."""
+    for crd in crds():
+        meta = crd["metadata"]
+        yield {**crd, "metadata": metadata(name=meta["name"], wave=Wave.CRDS, sync_options=KEEP)}
