@@ -34,6 +34,10 @@ CONDITIONS: Final = {
 NO_IMAGE: Final = (
     "set image to the reconciler's image, such as registry.example.com/gitops-dsf-reconciler:1.0.0"
 )
+NOTES: Final = """\
+The reconciler runs in namespace {{ .Values.hubNamespace }}. It becomes ready when the hub serves the kinds of
+Open Cluster Management and Argo CD. `gitops-dsf doctor` says what is missing.
+"""
 EXTRA_ARGS: Final = """\
 Flags of `gitops-dsf reconcile`, such as --suspend. Pushing to git needs --git-url, --work-dir=/tmp/gitops-dsf
 # and, with gitSecret, --git-credentials=/etc/gitops-dsf/git."""
@@ -57,10 +61,7 @@ def chart_files() -> Mapping[str, str]:
         ),
         "values.yaml": _values(),
         "values.schema.json": json.dumps(_schema(), indent=2) + "\n",
-        "templates/NOTES.txt": (
-            "The reconciler runs in namespace {{ .Values.hubNamespace }}. It becomes ready when the hub"
-            " serves the kinds of\nOpen Cluster Management and Argo CD. `gitops-dsf doctor` says what is missing.\n"
-        ),
+        "templates/NOTES.txt": NOTES,
         ".helmignore": "*.tmp\n",
     }
     for item in definitions():

@@ -123,7 +123,10 @@ def test_a_hub_takes_it_and_keeps_the_crds(helm: str, control_plane: ControlPlan
         hub.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
     chosen = ["--set", f"image={IMAGE},hubNamespace=dsf-chart,argocdNamespace=dsf-chart-argocd"]
     access = ["--kubeconfig", str(control_plane.hub.kubeconfig()), "--namespace", "dsf-chart"]
-    run(helm, "install", "dsf", CHART, *chosen, *access)
+    # What is left in rendered/reconciler of a repository that does not render it.
+    for item in reconciler(repository({"enabled": False}, hubNamespace="dsf-chart")):
+        hub.apply(item, manager="argocd-controller")
+    run(helm, "install", "dsf", CHART, "--take-ownership", *chosen, *access)
     try:
         [container] = hub.get(DEPLOYMENT, "gitops-dsf-reconciler", namespace="dsf-chart")["spec"]["template"][
             "spec"
