@@ -212,7 +212,10 @@ def _values() -> str:
         ("Secrets with credentials of the registry: [{name: NAME}].", {"imagePullSecrets": []}),
         ("Pods. One leads, and another one takes over.", {"replicas": program.replicas}),
         ("Requests and limits of the container.", {"resources": resources}),
-        ("Nodes that may run the reconciler.", {"nodeSelector": program.node_selector}),
+        (
+            "Nodes that may run the reconciler. Helm adds to this map; null removes an entry.",
+            {"nodeSelector": program.node_selector},
+        ),
         ("Tolerations of the pods.", {"tolerations": list(program.tolerations)}),
         (EXTRA_ARGS, {"extraArgs": []}),
         ("Secret in the hub namespace with the credentials of git.", {"gitSecret": ""}),

@@ -77,7 +77,13 @@ def by_identity(items: list[Object]) -> dict[tuple[str, ...], Object]:
         (
             EVERYTHING,
             {"hubNamespace": "dsf-hub", "argocd": {"namespace": "openshift-gitops"}},
-            {**EVERYTHING, "hubNamespace": "dsf-hub", "argocdNamespace": "openshift-gitops"},
+            {
+                **EVERYTHING,
+                "hubNamespace": "dsf-hub",
+                "argocdNamespace": "openshift-gitops",
+                # Helm merges maps with their defaults.
+                "nodeSelector": {**EVERYTHING["nodeSelector"], "kubernetes.io/os": None},
+            },
         ),
         (
             PUSHING,
