@@ -4,6 +4,8 @@ whether all scorers gave scores.
 
 import asyncio
 import json
+from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -13,10 +15,12 @@ from tests.support.agent.configmap import ConfigMapVolume, entry
 from tests.support.agent.http import HttpFake, Reply, Seen
 from tests.support.agent.process import COMMAND
 
+Check = Callable[..., Awaitable[tuple[int, str, str]]]
 
-async def _check(*arguments: str | Path) -> tuple[int, str, str]:
+
+async def _check(*arguments: str | Path, command: Path = COMMAND) -> tuple[int, str, str]:
     process = await asyncio.create_subprocess_exec(
-        COMMAND,
+        command,
         "check",
         "--cluster-name",
         "c1",
@@ -29,8 +33,13 @@ async def _check(*arguments: str | Path) -> tuple[int, str, str]:
     return process.returncode or 0, out.decode(), errors.decode()
 
 
+@pytest.fixture
+def check(warm_programs: Path) -> Check:
+    return partial(_check, command=warm_programs / "gitops-dsf-agent")
+
+
 @pytest.mark.real_time
-async def test_the_table(tmp_path: Path) -> None:
+async def test_the_table(check: Check, tmp_path: Path) -> None:
     """Successful, failing and invalid entries, with the items that would be published and the reasons of
     failures.
     """
@@ -82,13 +91,13 @@ async def test_the_table(tmp_path: Path) -> None:
             and line.endswith("refused: bad_data: parse error")
             for line in lines
         )
-        code, out, _ = await _check("--config-dir", tmp_path, "--scorer", "cpu")
+        code, out, _ = await check("--config-dir", tmp_path, "--scorer", "cpu")
         assert code == 0
         assert len(out.splitlines()) == 4
 
 
 @pytest.mark.real_time
-async def test_names_that_are_not_printable(tmp_path: Path) -> None:
+async def test_names_that_are_not_printable(check: Check, tmp_path: Path) -> None:
     """Line breaks, escape sequences and very long text in labels and entries stay inside their line."""
     volume = ConfigMapVolume(tmp_path)
     answer = Reply.of(
@@ -101,7 +110,7 @@ async def test_names_that_are_not_printable(tmp_path: Path) -> None:
     )
     async with HttpFake(lambda _seen: answer) as scoring:
         volume.put(entry("cpu", scoring=scoring.url), {"name": "x\ny"})
-        code, out, _ = await _check("--config-dir", tmp_path)
+        code, out, _ = await check("--config-dir", tmp_path)
     assert code == 1
     lines = out.splitlines()
     assert lines[2].split()[0] == "x?y"
@@ -110,10 +119,10 @@ async def test_names_that_are_not_printable(tmp_path: Path) -> None:
 
 
 @pytest.mark.real_time
-async def test_a_file_without_scorers(tmp_path: Path) -> None:
+async def test_a_file_without_scorers(check: Check, tmp_path: Path) -> None:
     """An empty array is valid, and the output says so."""
     ConfigMapVolume(tmp_path).put()
-    code, out, _ = await _check("--config-dir", tmp_path)
+    code, out, _ = await check("--config-dir", tmp_path)
     assert code == 0
     assert out.splitlines()[1:] == [f"{tmp_path / 'summaries'} has no scorers"]
 
@@ -133,19 +142,19 @@ async def test_a_file_without_scorers(tmp_path: Path) -> None:
 )
 @pytest.mark.real_time
 async def test_what_cannot_be_checked(
-    tmp_path: Path, content: bytes | None, flags: list[str], code: int, text: str
+    check: Check, tmp_path: Path, content: bytes | None, flags: list[str], code: int, text: str
 ) -> None:
     """One line on standard error, and no table."""
     if content is not None:
         ConfigMapVolume(tmp_path).put_raw(content)
-    found, out, errors = await _check("--config-dir", tmp_path, *flags)
+    found, out, errors = await check("--config-dir", tmp_path, *flags)
     assert (found, out) == (code, "")
     assert text in errors
     assert len(errors.splitlines()) == 1
 
 
 @pytest.mark.real_time
-async def test_a_query_scorer_and_a_default_score(tmp_path: Path) -> None:
+async def test_a_query_scorer_and_a_default_score(check: Check, tmp_path: Path) -> None:
     """No scoring API is needed, and the note says where a score is the default."""
 
     def source(seen: Seen) -> Reply:
@@ -161,7 +170,7 @@ async def test_a_query_scorer_and_a_default_score(tmp_path: Path) -> None:
                 "gpu", scoring="", source=prometheus.url, **by_query, sourceQuery="nothing", defaultScore=-9
             ),
         )
-        code, out, errors = await _check("--config-dir", tmp_path)
+        code, out, errors = await check("--config-dir", tmp_path)
     assert (code, errors) == (0, "")
     assert "cpu: cpu-score: cpu-score=41\n" in out
     assert "gpu: gpu-score: gpu-score=-9\n" in out

@@ -201,13 +201,14 @@ async def test_our_own_keys_take_effect(tmp_path: Path) -> None:
 
 
 @pytest.mark.real_time
-async def test_a_proxy_of_the_environment_is_used(tmp_path: Path) -> None:
+async def test_a_proxy_of_the_environment_is_used(warm_programs: Path, tmp_path: Path) -> None:
     """An AddOnDeploymentConfig sets it. NO_PROXY is respected."""
     volume, out = ConfigMapVolume(tmp_path / "config"), tmp_path / "out"
     async with HttpFake(scores(3.0)) as proxy, HttpFake(scores(4.0)) as near:
         volume.put(entry("far", scoring="http://scoring.example.org"), entry("near", scoring=near.url))
         flags = ["--config-dir", volume.directory, "--cluster-name", "c1", "--publish", f"dir:{out}"]
-        async with agent(*flags, environ={"HTTP_PROXY": proxy.url, "NO_PROXY": "127.0.0.1"}):
+        environ = {"HTTP_PROXY": proxy.url, "NO_PROXY": "127.0.0.1"}
+        async with agent(*flags, environ=environ, command=warm_programs / "gitops-dsf-agent"):
             await until(lambda: len(list(out.glob("*.yaml"))) == 2, what="both are published")
         assert {seen.target for seen in proxy.seen} == {"http://scoring.example.org/scoring"}
         assert near.seen

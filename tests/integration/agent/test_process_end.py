@@ -12,13 +12,17 @@ from tests.support.agent.apis import prometheus, scores, series
 from tests.support.agent.configmap import ConfigMapVolume, entry
 from tests.support.agent.http import Fault, HttpFake
 from tests.support.agent.hub import HubFake, kubeconfig
-from tests.support.agent.process import COMMAND, agent
+from tests.support.agent.process import agent
 from tests.support.waiting import until
+
+AGENT = "gitops-dsf-agent"
 
 
 @pytest.mark.parametrize("stage", ["fetch", "score", "publish", "idle"])
 @pytest.mark.real_time
-async def test_sigterm_ends_in_time_with_work_in_flight(tmp_path: Path, stage: str) -> None:
+async def test_sigterm_ends_in_time_with_work_in_flight(
+    warm_programs: Path, tmp_path: Path, stage: str
+) -> None:
     """The exit code is 0 even if a peer never answers, and there is no traceback."""
     hub = HubFake()
     source, scoring = HttpFake(prometheus(series(1))), HttpFake(scores(1.0))
@@ -35,7 +39,8 @@ async def test_sigterm_ends_in_time_with_work_in_flight(tmp_path: Path, stage: s
         # allow.
         flags += ["--request-timeout", "300", "--hub-timeout", "300"]
         # One stage waits for the default grace; the others need not.
-        async with agent(*flags, *([] if stage == "fetch" else ["--shutdown-grace", "1"])) as process:
+        flags += [] if stage == "fetch" else ["--shutdown-grace", "1"]
+        async with agent(*flags, command=warm_programs / AGENT) as process:
             if hanging is None:
                 await until(lambda: hub.values("cpu-score"), what="published")
             else:
@@ -46,7 +51,7 @@ async def test_sigterm_ends_in_time_with_work_in_flight(tmp_path: Path, stage: s
 
 
 @pytest.mark.real_time
-async def test_a_write_in_flight_is_finished(tmp_path: Path) -> None:
+async def test_a_write_in_flight_is_finished(warm_programs: Path, tmp_path: Path) -> None:
     """SIGTERM arrives while the hub needs a second for the status. The write finishes before the process
     ends.
     """
@@ -70,7 +75,7 @@ async def test_a_write_in_flight_is_finished(tmp_path: Path) -> None:
             "--shutdown-grace",
             "30",
         ]
-        async with agent(*flags) as process:
+        async with agent(*flags, command=warm_programs / AGENT) as process:
             await until(
                 lambda: any(seen.method == "POST" for seen in server.seen), what="the create is under way"
             )
@@ -96,7 +101,9 @@ async def test_sigkill_and_restart(tmp_path: Path) -> None:
 
 
 @pytest.mark.real_time
-async def test_files_that_hang_block_neither_other_scorers_nor_the_shutdown(tmp_path: Path) -> None:
+async def test_files_that_hang_block_neither_other_scorers_nor_the_shutdown(
+    warm_programs: Path, tmp_path: Path
+) -> None:
     """The token of ten scorers is read from a pipe without a writer. The healthy scorer runs, an edit is
     followed, and SIGTERM works.
     """
@@ -119,7 +126,8 @@ async def test_files_that_hang_block_neither_other_scorers_nor_the_shutdown(tmp_
             "--publish",
             f"dir:{tmp_path / 'out'}",
         ]
-        async with agent(*flags, "--service-account-token-file", pipe, "--shutdown-grace", "0.5") as process:
+        flags += ["--service-account-token-file", str(pipe), "--shutdown-grace", "0.5"]
+        async with agent(*flags, command=warm_programs / AGENT) as process:
             await until(lambda: len(scoring.to("well")) >= 2, what="the healthy one runs")
             await until((tmp_path / "out" / "well-score.yaml").exists, what="it is published")
             volume.put(*hanging, well, new)
@@ -166,7 +174,9 @@ def test_wrong_usage_is_explained(name: str, capsys: pytest.CaptureFixture[str])
 
 
 @pytest.mark.real_time
-async def test_an_address_that_cannot_be_listened_on_is_explained(tmp_path: Path) -> None:
+async def test_an_address_that_cannot_be_listened_on_is_explained(
+    warm_programs: Path, tmp_path: Path
+) -> None:
     """A port in use or an unknown host: exit code 1, and one line with address and flag."""
     async with HttpFake(scores(1.0)) as taken:
         for address in (f"127.0.0.1:{taken.port}", "no-such-host.invalid:8080"):
@@ -180,7 +190,7 @@ async def test_an_address_that_cannot_be_listened_on_is_explained(tmp_path: Path
                 address,
             ]
             process = await asyncio.create_subprocess_exec(
-                COMMAND, *flags, stderr=asyncio.subprocess.PIPE, env={}
+                warm_programs / AGENT, *flags, stderr=asyncio.subprocess.PIPE, env={}
             )
             _, errors = await process.communicate()
             assert process.returncode == 1

@@ -308,18 +308,11 @@ def test_every_state_and_standing_is_documented() -> None:
 
 @contextmanager
 def watching(
-    hub: ApiServer, tmp_path: Path, *arguments: str, stdout: int = subprocess.PIPE
+    hub: ApiServer, tmp_path: Path, programs: Path, *arguments: str, stdout: int = subprocess.PIPE
 ) -> Iterator["subprocess.Popen[str]"]:
     kubeconfig = hub.kubeconfig(tmp_path / "kubeconfig")
-    # A shell's background jobs inherit an ignored SIGINT; the program as people start it does not.
-    code = (
-        "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); "
-        "from gitops_dsf.cli.main import main; sys.exit(main(sys.argv[1:]))"
-    )
     command = [
-        sys.executable,
-        "-c",
-        code,
+        programs / "gitops-dsf",
         "status",
         "--watch",
         "--interval",
@@ -337,9 +330,11 @@ def watching(
             process.kill()
 
 
-def test_watching_follows_the_hub_through_its_absence_and_ends_cleanly(serve: Serve, tmp_path: Path) -> None:
+def test_watching_follows_the_hub_through_its_absence_and_ends_cleanly(
+    serve: Serve, warm_programs: Path, tmp_path: Path
+) -> None:
     hub = serve()
-    with watching(hub, tmp_path, "--format", "json") as process:
+    with watching(hub, tmp_path, warm_programs, "--format", "json") as process:
         assert process.stdout is not None
         assert process.stderr is not None
         assert json.loads(process.stdout.readline())["hub"]["clusters"] == 3
@@ -367,10 +362,10 @@ def test_the_first_look_must_work(serve: Serve, run: Run) -> None:
     assert "does not answer" in ran.stderr
 
 
-def test_only_a_terminal_is_cleared(serve: Serve, tmp_path: Path) -> None:
+def test_only_a_terminal_is_cleared(serve: Serve, warm_programs: Path, tmp_path: Path) -> None:
     hub = serve()
     leader, follower = pty.openpty()
-    with watching(hub, tmp_path, stdout=follower) as process:
+    with watching(hub, tmp_path, warm_programs, stdout=follower) as process:
         text = until(leader, "running on cluster1")
         assert text.startswith("\x1b[H\x1b[2J")
         hub.away = True
@@ -381,7 +376,7 @@ def test_only_a_terminal_is_cleared(serve: Serve, tmp_path: Path) -> None:
     os.close(follower)
     os.close(leader)
     assert process.returncode == 130
-    with watching(serve(), tmp_path) as process:
+    with watching(serve(), tmp_path, warm_programs) as process:
         assert process.stdout is not None
         lines = [process.stdout.readline() for _ in range(5)]
         process.send_signal(signal.SIGINT)
