@@ -42,13 +42,24 @@ class Acceptance:
     """Warnings about accepted candidates, by scorer."""
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Applied:
+    """A repository with the locks of some candidates."""
+
+    candidates: tuple[Candidate, ...]
+    texts: Mapping[str, str]
+    """The changed files, by path."""
+    findings: Sequence[Diagnostic]
+
+
 class LockChecker:
     """Checks candidates against one repository. `texts` are the lock files that exist, by file."""
 
     def __init__(self, *, loaded: Loaded, texts: Mapping[str, str]) -> None:
         self._loaded = loaded
         self._texts = texts
-        self._before = Counter(_key(item) for item in _errors(self._findings(())))
+        self._last: _Applied | None = None
+        self._before = Counter(_key(item) for item in _errors(self._applied(()).findings))
 
     def accept(self, candidates: Sequence[Candidate]) -> Acceptance:
         """Refuses candidates that cause new errors. Of candidates that conflict, the first by name is
@@ -64,12 +75,12 @@ class LockChecker:
                 fine.append(candidate)
         accepted: list[Candidate] = []
         self._together(fine, accepted, refused)
-        findings = self._findings(accepted)
+        applied = self._applied(accepted)
         warnings = {
-            item.name: tuple(found for found in self._about(item, findings) if not _is_error(found))
+            item.name: tuple(found for found in self._about(item, applied.findings) if not _is_error(found))
             for item in accepted
         }
-        return Acceptance(files=self._written(accepted), refused=refused, warnings=warnings)
+        return Acceptance(files=applied.texts, refused=refused, warnings=warnings)
 
     def _together(
         self,
@@ -120,7 +131,7 @@ class LockChecker:
     def _new_errors(self, candidates: Sequence[Candidate]) -> tuple[Diagnostic, ...]:
         seen = Counter(self._before)
         found = []
-        for item in _errors(self._findings(candidates)):
+        for item in _errors(self._applied(candidates).findings):
             seen[_key(item)] -= 1
             if seen[_key(item)] < 0:
                 found.append(item)
@@ -135,9 +146,16 @@ class LockChecker:
             )
         return texts
 
-    def _findings(self, candidates: Sequence[Candidate]) -> list[Diagnostic]:
-        """What `validate` would report if these locks were written."""
-        written = {file: load_text(text, file=file) for file, text in self._written(candidates).items()}
+    def _applied(self, candidates: Sequence[Candidate]) -> _Applied:
+        """The last result is kept: when no candidate is refused, all of them are asked for twice."""
+        if self._last is None or self._last.candidates != tuple(candidates):
+            texts = self._written(candidates)
+            self._last = _Applied(candidates=tuple(candidates), texts=texts, findings=self._findings(texts))
+        return self._last
+
+    def _findings(self, texts: Mapping[str, str]) -> list[Diagnostic]:
+        """What `validate` would report if these files were written."""
+        written = {file: load_text(text, file=file) for file, text in texts.items()}
         documents: list[Document] = [item for item in self._loaded.documents if item.file not in written]
         diagnostics = [item for item in self._loaded.diagnostics if item.position.file not in written]
         for loaded in written.values():

@@ -16,9 +16,12 @@ def with_comments_of(old: str, new: str) -> str:
     Each comes back where it was. Its subject may be gone; only its author can decide about that.
     """
     before, after = old.splitlines(keepends=True), new.splitlines(keepends=True)
+    all_lost = list(_lost(before, after))
+    if not all_lost:
+        return new
     kept = list(after)
     meaning = _meaning(new)
-    for at, lost in reversed(list(_lost(before, after))):
+    for at, lost in reversed(all_lost):
         without = before[:lost] + before[lost + 1 :]
         if _meaning("".join(without)) != _meaning(old):
             continue  # a line of a block scalar that looks like a comment
