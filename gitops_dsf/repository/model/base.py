@@ -1,6 +1,6 @@
 """What all authored kinds have in common."""
 
-from typing import Annotated, Final, Literal
+from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
@@ -62,6 +62,10 @@ class Authored(BaseModel):
         validate_by_alias=True,
         serialize_by_alias=True,
     )
+
+    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
+        """Nothing changes an object. pydantic copies the default of a field for each object that has none."""
+        return self
 
 
 class Foreign(Authored):
