@@ -465,3 +465,34 @@ async def test_a_bug_in_a_write_is_a_failure_of_its_cluster(caplog: pytest.LogCa
         await asyncio.sleep(60)
         assert cpu.fault is None
     assert "publishing failed because of a bug in the agent" in caplog.text
+
+
+async def test_a_cluster_that_failed_and_was_withheld_is_written_when_it_has_scores_again() -> None:
+    hub = Hub()
+    hub.faults["c1"] = PublishError("no rights", reason=Reason.FORBIDDEN)
+    async with publishing(hub) as running:
+        cpu = running.publication("cpu")
+        offer(cpu, ["c1"])
+        await asyncio.sleep(1)
+        cpu.withhold("c1")
+        hub.faults.clear()
+        await asyncio.sleep(60)
+        assert hub.writes == []
+        offer(cpu, ["c1"])
+        await asyncio.sleep(1)
+        assert len(hub.writes) == 1
+
+
+async def test_a_score_that_is_withheld_while_its_cluster_is_read_is_not_written() -> None:
+    hub = Hub(seconds=2)
+    async with publishing(hub) as running:
+        offer(running.publication("cpu"), ["c1"])
+        await asyncio.sleep(10)
+    async with publishing(hub) as running:
+        cpu = running.publication("cpu")
+        offer(cpu, ["c1"], {"a": 90})
+        await asyncio.sleep(1)
+        cpu.withhold("c1")
+        await asyncio.sleep(TTL)
+        assert cpu.fault is None
+    assert len(hub.writes) == 1
