@@ -119,6 +119,12 @@ def test_the_hint_translates_an_opentelemetry_name() -> None:
     assert "write k8s_pod_cpu_usage, and for metrics the suffix" in hint
 
 
+def test_the_name_at_the_mistake_is_translated() -> None:
+    query = 'a{host="x.y"} + sum(k8s.pod.cpu.usage)'
+    ((_, _, _, hint),) = said(settings=RECEIVER, scorers=asking(query))
+    assert "write k8s_pod_cpu_usage, and for metrics the suffix" in hint
+
+
 def test_promql_is_checked_as_for_any_prometheus() -> None:
     assert [item[0] for item in said(settings=RECEIVER, scorers=asking("rate(a)"))] == ["DSF109"]
     assert [item[0] for item in said(settings=RECEIVER, scorers=asking(step=0))] == ["DSF107"]
