@@ -496,3 +496,17 @@ async def test_a_score_that_is_withheld_while_its_cluster_is_read_is_not_written
         await asyncio.sleep(TTL)
         assert cpu.fault is None
     assert len(hub.writes) == 1
+
+
+async def test_after_an_outage_of_the_hub_the_audit_goes_on() -> None:
+    hub = Hub()
+    hub.faults["c1"] = PublishError("down", reason=Reason.UNREACHABLE)
+    async with publishing(hub) as running:
+        offer(running.publication("cpu", ttl=LONG), ["c1"])
+        await asyncio.sleep(60)
+        hub.faults.clear()
+        await asyncio.sleep(200)
+        assert len(hub.writes) == 1
+        hub.objects.clear()
+        await asyncio.sleep(AUDIT_SECONDS)
+        assert len(hub.writes) == 2
