@@ -22,7 +22,7 @@ from dsf_agent.publish.publication import BACKOFF, RETRY_FRACTION, published_by,
 from dsf_runtime.clock import Clock, happens_within
 from dsf_wire import scorename
 from dsf_wire.constants import HUB_SCORER_WRITES_PER_SECOND
-from dsf_wire.publishrule import Published, Rule, decide
+from dsf_wire.publishrule import Decision, Published, Rule, decide
 from dsf_wire.spread import stable_fraction
 from dsf_wire.summary import Summary
 
@@ -176,10 +176,7 @@ class FleetPublisher:
         if entry.wanted is None:
             return
         now = self._store.wall()
-        rule = entry.rule
-        if entry.published is not None and too_late(entry.published.valid_until, rule=rule, now=now):
-            entry.published = None
-        if decide(entry.wanted, entry.published, rule=rule).at > now:
+        if self._decided(entry, entry.wanted, now=now).at > now:
             # A write that failed before has taken effect without an answer.
             self._recovered(entry)
             return
@@ -189,7 +186,7 @@ class FleetPublisher:
             return
         with publication.metrics.stage("publish"):
             now = self._store.wall()
-            valid_until = now + rule.ttl
+            valid_until = now + entry.rule.ttl
             await self._store.of(entry.cluster).write(
                 publication.name,
                 scorer=publication.scorer,
@@ -220,9 +217,18 @@ class FleetPublisher:
         if not entry.known:
             self.plan(entry, 0.0)
             return "deferred"
-        decision = decide(entry.wanted, entry.published, rule=entry.rule)
+        decision = self._decided(entry, entry.wanted, now=self._store.wall())
         self.plan(entry, decision.at)
         return "deferred" if decision.changed else "unchanged"
+
+    @staticmethod
+    def _decided(entry: _Entry, wanted: Mapping[str, int], *, now: float) -> Decision:
+        """What the rule says about these scores. If the hub's clock was set back, or another program set
+        validUntil, the expiry that is known may be too late. It would delay every write until then.
+        """
+        if entry.published is not None and too_late(entry.published.valid_until, rule=entry.rule, now=now):
+            entry.published = None
+        return decide(wanted, entry.published, rule=entry.rule)
 
     async def _turn(self) -> None:
         """Waits for the next write that the limit allows."""

@@ -32,7 +32,13 @@ class Hub:
         self._seconds = seconds
         self.objects: dict[tuple[str, str], Stored] = {}
         self.writes: list[tuple[float, str, str]] = []
+        self.ahead = 0.0
+        """Seconds that the clock is ahead."""
         self.lists = 0
+        self.list_faults: list[PublishError] = []
+        """Why the next lists fail."""
+        self.hidden: set[str] = set()
+        """Clusters whose lists have nothing."""
         self.attempts: list[tuple[float, str]] = []
         """Every write that was asked for, and its cluster."""
         self.faults: dict[str, Exception] = {}
@@ -45,7 +51,7 @@ class Hub:
         return asyncio.get_running_loop().time() - self._start
 
     def wall(self) -> float:
-        return 1_700_000_000.0 + self.elapsed
+        return 1_700_000_000.0 + self.elapsed + self.ahead
 
     def of(self, name: str) -> list[float]:
         """When the scores of a scorer were written."""
@@ -93,7 +99,11 @@ class Store:
 
     async def list_owned(self) -> list[Stored]:
         self._hub.lists += 1
+        if self._hub.list_faults:
+            raise self._hub.list_faults.pop()
         await asyncio.sleep(self._hub._seconds)
+        if self._cluster in self._hub.hidden:
+            return []
         return [one for (cluster, _), one in self._hub.objects.items() if cluster == self._cluster]
 
     async def delete(self, stored: Stored) -> None:
@@ -103,11 +113,13 @@ class Store:
 class Publishing:
     """A running publisher."""
 
-    def __init__(self, hub: Hub) -> None:
+    def __init__(self, hub: Hub, *, writes_per_second: float) -> None:
         self.hub = hub
         clock = LoopClock()
         store = FleetStore(store_of=lambda cluster: Store(hub, cluster), wall=hub.wall)
-        self.publisher = FleetPublisher(store=store, clock=clock, rng=random.Random(1))
+        self.publisher = FleetPublisher(
+            store=store, clock=clock, rng=random.Random(1), writes_per_second=writes_per_second
+        )
         self._metrics = Metrics(cluster="hub")
 
     def publication(self, name: str, *, ttl: float = TTL) -> FleetPublication:
@@ -123,10 +135,16 @@ class Publishing:
         found = {one["outcome"]: read("gitops_dsf_agent_publish_total", one) for one in labels}
         return {name: value for name, value in found.items() if value}
 
+    def failures(self, reason: Reason) -> float | None:
+        labels = {"score_name": "cpu", "stage": "publish", "reason": reason.value}
+        return self._metrics.registry.get_sample_value("gitops_dsf_agent_failures_total", labels)
+
 
 @asynccontextmanager
-async def publishing(hub: Hub) -> AsyncIterator[Publishing]:
-    found = Publishing(hub)
+async def publishing(
+    hub: Hub, *, writes_per_second: float = HUB_SCORER_WRITES_PER_SECOND
+) -> AsyncIterator[Publishing]:
+    found = Publishing(hub, writes_per_second=writes_per_second)
     task = asyncio.create_task(found.publisher.run())
     try:
         yield found
@@ -373,6 +391,7 @@ async def test_failures_of_a_cluster_are_logged_once_for_each_reason(
     hub = Hub()
     async with publishing(hub) as running:
         cpu = running.publication("cpu")
+        offer(cpu, ["c3"])
         for reason in (Reason.FORBIDDEN, Reason.INVALID_BODY):
             hub.faults["c1"] = PublishError(reason.value, reason=reason)
             offer(cpu, ["c1"])
@@ -460,7 +479,9 @@ async def test_a_bug_in_a_write_is_a_failure_of_its_cluster(caplog: pytest.LogCa
         assert ("c2", "cpu") in hub.objects
         assert cpu.fault is not None
         assert cpu.fault.reason is Reason.INTERNAL
-        assert 3 <= [cluster for _, cluster in hub.attempts].count("c1") <= 6
+        failed = [cluster for _, cluster in hub.attempts].count("c1")
+        assert 3 <= failed <= 6
+        assert running.outcomes()["failed"] == running.failures(Reason.INTERNAL) == failed
         hub.faults.clear()
         await asyncio.sleep(60)
         assert cpu.fault is None
@@ -510,3 +531,145 @@ async def test_after_an_outage_of_the_hub_the_audit_goes_on() -> None:
         hub.objects.clear()
         await asyncio.sleep(AUDIT_SECONDS)
         assert len(hub.writes) == 2
+
+
+@pytest.mark.parametrize("hidden", [False, True])
+async def test_what_the_hub_has_is_read_for_every_scorer_of_a_cluster(hidden: bool) -> None:
+    """Also for one that comes later. After a restart nothing is written that is there."""
+    hub = Hub()
+    async with publishing(hub) as running:
+        for name in ("cpu", "mem"):
+            offer(running.publication(name), ["c1"])
+        await asyncio.sleep(10)
+    async with publishing(hub) as running:
+        offer(running.publication("cpu"), ["c1"])
+        await asyncio.sleep(10)
+        hub.hidden = {"c1"} if hidden else set()
+        offer(running.publication("mem"), ["c1"])
+        await asyncio.sleep(10)
+    assert [name for _, _, name in hub.writes] == ["cpu", "mem", *(["mem"] if hidden else [])]
+
+
+async def test_a_list_of_the_audit_that_fails_ends_nothing() -> None:
+    hub = Hub()
+    async with publishing(hub) as running:
+        offer(running.publication("cpu", ttl=LONG), ["c1", "c2"])
+        await asyncio.sleep(20)
+        hub.list_faults = [PublishError("down", reason=Reason.TIMEOUT)]
+        await asyncio.sleep(AUDIT_SECONDS)
+        assert (hub.list_faults, len(hub.writes)) == ([], 2)
+        hub.objects.clear()
+        await asyncio.sleep(2 * AUDIT_SECONDS)
+        assert len(hub.writes) == 4
+
+
+async def test_a_write_just_before_a_list_of_the_audit_may_be_missing_in_it() -> None:
+    hub = Hub()
+    async with publishing(hub) as running:
+        cpu = running.publication("cpu", ttl=LONG)
+        offer(cpu, ["c1"])
+        await asyncio.sleep(AUDIT_SECONDS - 3)
+        hub.hidden = {"c1"}
+        offer(cpu, ["c1"], {"a": 50})
+        await asyncio.sleep(20)
+        assert len(hub.writes) == 2
+        await asyncio.sleep(AUDIT_SECONDS)
+        assert len(hub.writes) == 3
+
+
+async def test_an_object_that_is_being_written_during_an_audit_is_not_written_twice() -> None:
+    hub = Hub(seconds=5)
+    async with publishing(hub) as running:
+        cpu = running.publication("cpu", ttl=LONG)
+        offer(cpu, ["c1"])
+        await asyncio.sleep(AUDIT_SECONDS - 20)
+        hub.objects.clear()
+        await asyncio.sleep(21)
+        offer(cpu, ["c1"], {"a": 50})
+        await asyncio.sleep(30)
+        assert len(hub.attempts) == 2
+
+
+async def test_the_audit_still_looks_at_a_cluster_that_one_of_two_scorers_left() -> None:
+    hub = Hub()
+    async with publishing(hub) as running:
+        cpu, mem = (running.publication(name, ttl=LONG) for name in ("cpu", "mem"))
+        for publication in (cpu, mem):
+            offer(publication, ["c1"])
+        await asyncio.sleep(20)
+        cpu.keep_only(frozenset())
+        hub.objects.clear()
+        await asyncio.sleep(2 * AUDIT_SECONDS)
+        assert hub.of("mem")[1:] != []
+        assert len(hub.of("cpu")) == 1
+
+
+@pytest.mark.parametrize("way", ["another program", "clock"])
+async def test_an_expiry_that_is_too_late_delays_no_write(way: str) -> None:
+    hub = Hub()
+    hub.ahead = 10 * TTL
+    async with publishing(hub) as running:
+        cpu = running.publication("cpu")
+        offer(cpu, ["c1"])
+        await asyncio.sleep(5)
+        if way == "clock":
+            hub.ahead = 0.0
+            offer(cpu, ["c1"])
+            await asyncio.sleep(5)
+            assert len(hub.writes) == 2
+    if way == "another program":
+        hub.ahead = 0.0
+        async with publishing(hub) as running:
+            offer(running.publication("cpu"), ["c1"])
+            await asyncio.sleep(5)
+        assert len(hub.writes) == 2
+
+
+async def test_offers_do_not_hurry_a_cluster_that_fails() -> None:
+    hub = Hub()
+    hub.faults["c1"] = PublishError("no rights", reason=Reason.FORBIDDEN)
+    async with publishing(hub) as running:
+        cpu = running.publication("cpu")
+        for value in range(60):
+            offer(cpu, ["c1"], {"a": value})
+            await asyncio.sleep(1)
+    assert len(hub.attempts) <= 7
+
+
+async def test_a_score_that_is_withheld_while_it_waits_for_its_turn_is_not_written() -> None:
+    hub = Hub()
+    async with publishing(hub, writes_per_second=0.1) as running:
+        cpu = running.publication("cpu")
+        offer(cpu, ["c1", "c2"])
+        await asyncio.sleep(5)
+        cpu.withhold("c2")
+        await asyncio.sleep(30)
+        assert cpu.fault is None
+    assert [cluster for _, cluster in hub.attempts] == ["c1"]
+
+
+_AWAY = {
+    Reason.UNREACHABLE,
+    Reason.TIMEOUT,
+    Reason.TLS,
+    Reason.CONNECTION_LOST,
+    Reason.THROTTLED,
+    Reason.SERVER_ERROR,
+    Reason.UNAUTHORIZED,
+    Reason.BAD_CREDENTIALS,
+}
+
+
+@pytest.mark.parametrize("reason", [*_AWAY, Reason.FORBIDDEN, Reason.INVALID_BODY, Reason.INTERNAL])
+async def test_failures_that_every_cluster_would_have_pause_all_of_them(reason: Reason) -> None:
+    hub = Hub()
+    hub.faults["c1"] = PublishError("no", reason=reason)
+    async with publishing(hub) as running:
+        cpu = running.publication("cpu")
+        offer(cpu, ["c1"])
+        await asyncio.sleep(0.1)
+        offer(cpu, ["c2"])
+        await asyncio.sleep(1)
+        assert len(hub.writes) == (reason not in _AWAY)
+        await asyncio.sleep(5)
+        assert len(hub.writes) == 1
