@@ -3,16 +3,19 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gitops_dsf.diagnostics import Diagnostic, has_errors, in_order
 from gitops_dsf.plan import Plan, build
-from gitops_dsf.render import RenderedTree, render
 from gitops_dsf.render.limits import check_limits
 from gitops_dsf.repository.load import Loaded, ReadLimits, load
 from gitops_dsf.repository.model.declared import Declared
 from gitops_dsf.repository.model.validate import declare
 from gitops_dsf.resolve import resolve
 from gitops_dsf.resolve.types import Resolved
+
+if TYPE_CHECKING:
+    from gitops_dsf.render.tree import RenderedTree
 
 Notify = Callable[[str, int, str], None]
 """Called when a stage begins, with an activity, a count and a noun, such as ("checking", 12, "documents")."""
@@ -63,7 +66,7 @@ class Rendered:
 
     resolved: Resolved | None
     plan: Plan | None
-    tree: RenderedTree | None
+    tree: "RenderedTree | None"
     diagnostics: tuple[Diagnostic, ...]
     """All findings, in order of position."""
 
@@ -75,5 +78,8 @@ def produce(root: Path, *, limits: ReadLimits | None = None, notify: Notify | No
     if checked.plan is not None:
         if notify is not None:
             notify("rendering", len(checked.plan.works), "works")
+        # Most verbs render nothing, so they need not import what renders.
+        from gitops_dsf.render.tree import render  # noqa: PLC0415
+
         tree = render(checked.plan)
     return Rendered(resolved=checked.resolved, plan=checked.plan, tree=tree, diagnostics=checked.diagnostics)

@@ -67,9 +67,14 @@ def results(
     """
     found: dict[str, dict[Labels, Values]] = {}
     start = grid.at(first)
+    times = np.arange(count, dtype=np.float64) * grid.step + start
     for item in series:
         cluster, labels = read(item.labels)
-        row = found.setdefault(cluster, {}).setdefault(labels, np.full(count, np.nan))
+        by_labels = found.setdefault(cluster, {})
+        if labels not in by_labels and np.array_equal(item.times, times):
+            by_labels[labels] = item.values.copy()
+            continue
+        row = by_labels.setdefault(labels, np.full(count, np.nan))
         places = (item.times - start) / grid.step
         numbers = np.rint(places).astype(np.int64)
         on_grid = (np.abs(places - numbers) < 1e-3) & (numbers >= 0) & (numbers < count)

@@ -17,7 +17,7 @@ from dsf_wire.publishrule import Rule
 from gitops_dsf.backtest.grid import Grid
 from gitops_dsf.backtest.track import ABSENT, NEVER
 
-MOST_LAGS: Final = 8
+MOST_LAGS: Final = 6
 """How many points ahead the next change is looked up for all points of a page at once."""
 
 Scores = npt.NDArray[np.int8]
@@ -139,10 +139,14 @@ def _following(scores: Scores, rule: Rule, step: float) -> list[int]:
     if delay > step and delay % step:
         return []
     farthest = min(int(rule.refresh // step), nearest + MOST_LAGS - 1, len(scores) - 1)
-    wide, numbers = scores.astype(np.int16), np.arange(len(scores))
-    found = np.zeros(len(scores), dtype=np.int64)
-    for lag in range(farthest, nearest - 1, -1):
-        changed = np.abs(wide[lag:] - wide[:-lag]) >= _deadband(rule)
-        np.copyto(found[:-lag], numbers[lag:], where=changed)
+    wide, deadband = scores.astype(np.int16), np.int16(_deadband(rule))
+    # The nearer the next write, the higher the number; 0 if there is none.
+    nearness = np.zeros(len(scores), dtype=np.uint8)
+    for lag in range(nearest, farthest + 1):
+        changed = np.abs(wide[lag:] - wide[:-lag]) >= deadband
+        near = changed.view(np.uint8) * np.uint8(farthest + 1 - lag)
+        np.maximum(nearness[:-lag], near, out=nearness[:-lag])
+    found = np.arange(farthest + 1, farthest + 1 + len(scores)) - nearness
+    found *= nearness != 0
     result: list[int] = found.tolist()
     return result

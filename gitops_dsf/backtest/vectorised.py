@@ -23,6 +23,8 @@ from gitops_dsf.simulator.prioritizers import MAX_SCORE
 Ints = npt.NDArray[np.int64]
 CELLS: Final = 1_000_000
 """Points times clusters that are looked at together, which bounds the memory."""
+FEW: Final = 4
+"""Fewer clusters than this are looked for one by one among the best ones."""
 FIRST_LOOK: Final = 16
 """Points that are compared after a move. The stretch grows while nothing changes."""
 
@@ -64,9 +66,18 @@ class ScoreColumns:
             return None
         # The first value stands for the time before the first write.
         written = np.concatenate((np.array([ABSENT], dtype=np.int8), np.frombuffer(values, dtype=np.int8)))
-        last = np.searchsorted(np.frombuffer(track.at, dtype=np.float64), self._times, side="right")
-        found: npt.NDArray[np.int8] = written[last]
+        firsts = self._first_points(np.frombuffer(track.at, dtype=np.float64))
+        found: npt.NDArray[np.int8] = np.repeat(written, np.diff(firsts, prepend=0, append=len(self._times)))
         return found
+
+    def _first_points(self, at: npt.NDArray[np.float64]) -> Ints:
+        """The number of the first point at or after each moment; the number of points if there is none."""
+        start, step = self._grid.start, self._grid.step
+        numbers = np.ceil((at - start) / step)
+        # The division may round to the wrong side of a point.
+        numbers -= (numbers - 1) * step + start >= at
+        numbers += numbers * step + start < at
+        return np.clip(numbers, 0, len(self._times)).astype(np.int64)
 
 
 class SumBlocks:
@@ -134,15 +145,31 @@ class _Ranks:
         width = sums.shape[1]
         # Among equal sums the first name wins.
         self.keys: Ints = sums * (multiplier * width) + np.arange(width - 1, -1, -1, dtype=np.int64)
-        first = width - count - 1
-        places = np.argpartition(self.keys, first, axis=1)[:, first:]
-        order = np.argsort(-np.take_along_axis(self.keys, places, axis=1), axis=1)
-        self.leaders: Ints = np.take_along_axis(places, order, axis=1)
+        self.leaders: Ints = _first_few(self.keys, count + 1) if count < FEW else _first(self.keys, count + 1)
         """The best candidates of each point, one more than are chosen, the best first."""
         self.leading: Ints = np.take_along_axis(self.keys, self.leaders, axis=1)
         """Their keys."""
         self.best: Ints = np.take_along_axis(sums, self.leaders[:, :count], axis=1).sum(axis=1)
         """The sum of the best clusters of each point."""
+
+
+def _first(keys: Ints, count: int) -> Ints:
+    """The places of the highest keys of each row, the highest first."""
+    rest = keys.shape[1] - count
+    places = np.argpartition(keys, rest, axis=1)[:, rest:]
+    order = np.argsort(-np.take_along_axis(keys, places, axis=1), axis=1)
+    found: Ints = np.take_along_axis(places, order, axis=1)
+    return found
+
+
+def _first_few(keys: Ints, count: int) -> Ints:
+    """The same, faster if they are few."""
+    found = np.empty((len(keys), count), dtype=np.int64)
+    rest, rows = keys.copy(), np.arange(len(keys))
+    for number in range(count):
+        found[:, number] = rest.argmax(axis=1)
+        rest[rows, found[:, number]] = np.iinfo(np.int64).min
+    return found
 
 
 class Fold:

@@ -297,13 +297,13 @@ def _feed(
     args: argparse.Namespace, builder: "BacktestBuilder", progress: "Progress", limit: TimeLimit
 ) -> list[str]:
     """Reads the history into the builder. Returns what the store warned of."""
+    if args.history is not None:
+        return _feed_files(args, builder)
     try:
         from gitops_dsf.metricstore.client import MetricStore
     except ModuleNotFoundError as error:
         msg = f"{error.name} is not installed; asking a store needs: pip install 'gitops-dsf[backtest]'"
         raise GitopsDsfError(msg) from error
-    if args.history is not None:
-        return _feed_files(args, builder)
 
     async def read() -> list[str]:
         async with MetricStore(

@@ -18,6 +18,7 @@ from typing import Final, Protocol, cast
 
 from gitops_dsf import SOURCE, __version__
 from gitops_dsf.cli import shell_completion
+from gitops_dsf.cli.garbage import end_quickly
 from gitops_dsf.cli.outputformat import add_output, run_with_output
 from gitops_dsf.errors import GitopsDsfError, UsageError
 
@@ -110,6 +111,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     debug = "--debug" in arguments
     _speak_utf8()
+    end_quickly()
     try:
         code = _run(arguments)
         sys.stdout.flush()

@@ -11,7 +11,7 @@ from gitops_dsf.errors import RepositoryError, UsageError
 
 if TYPE_CHECKING:
     from gitops_dsf.output.changes import Changes
-    from gitops_dsf.render import RenderedTree
+    from gitops_dsf.render.tree import RenderedTree
 
 RENDERED = "rendered"
 SHRINK_LIMIT = 0.2

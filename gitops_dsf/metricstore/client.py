@@ -63,6 +63,8 @@ class MetricStore:
         self._limits = limits or StoreLimits()
         self._turns = Turns()
         self._read = 0
+        self._expected = 0
+        """Bytes of the last answer."""
         sent = {
             "User-Agent": f"gitops-dsf/{__version__}",
             "Accept-Encoding": "gzip, identity",
@@ -139,12 +141,17 @@ class MetricStore:
                     self._client.stream("POST", self._url, data=form) as response,
                 ):
                     body = await answers.read(
-                        response, limit=self._limits.answer_bytes, turns=self._turns, compressed=True
+                        response,
+                        limit=self._limits.answer_bytes,
+                        turns=self._turns,
+                        compressed=True,
+                        expected=self._expected,
                     )
         except CallFault as fault:
             smaller = fault.kind in (FailureKind.TIMEOUT, FailureKind.TOO_LARGE)
             raise (TooMuchError if smaller else StoreError)(str(fault)) from fault
         content = bytes(body.content)
+        self._expected = len(content)
         if response.is_success or content.startswith(b'{"status":"error"'):
             return read(content, where=where)
         if response.status_code in (401, 403):

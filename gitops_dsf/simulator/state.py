@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import msgspec
 
@@ -21,10 +21,12 @@ from gitops_dsf.hub.objects import (
 )
 from gitops_dsf.hub.scores import AddOnPlacementScore, Interner, Score, Scores
 from gitops_dsf.simulator import quantity
-from gitops_dsf.simulator.cel.predicates import CelPredicates
 from gitops_dsf.simulator.documents import HubObject, describe, flatten, read
 from gitops_dsf.simulator.errors import SimulatorInputError
 from gitops_dsf.simulator.score_table import ScoreTable
+
+if TYPE_CHECKING:
+    from gitops_dsf.simulator.cel.predicates import CelPredicates
 
 RESOURCES = ("cpu", "memory")
 """The resources of a cluster that the ResourceAllocatable prioritizers read."""
@@ -162,6 +164,9 @@ class HubState:
 
     @cached_property
     def cel(self) -> CelPredicates:
+        # Most Placements have no expressions, so the engine is imported for the first one.
+        from gitops_dsf.simulator.cel.predicates import CelPredicates  # noqa: PLC0415
+
         return CelPredicates(names=self.names, documents=self.documents, scores=self.scores)
 
     @cached_property

@@ -11,7 +11,7 @@ from typing import Any
 
 from gitops_dsf.hub.objects import Placement
 from gitops_dsf.simulator.binding import bind
-from gitops_dsf.simulator.cel.predicates import Unsupported
+from gitops_dsf.simulator.cel.unsupported import Unsupported
 from gitops_dsf.simulator.conditions import Condition
 from gitops_dsf.simulator.drops import Drop, DropReasons
 from gitops_dsf.simulator.groups import DecisionObject, Group

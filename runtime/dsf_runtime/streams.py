@@ -20,6 +20,10 @@ PIECE_LINES: Final = 128
 """Most lines in a piece. A chunk or an interim response has two, which need 20 to 40 microseconds."""
 BYTES_PER_UNIT: Final = 1 << 13
 """Bytes that cost as much as one line to copy and check."""
+PLAIN_BYTES: Final = 256 << 10
+"""Size of a piece of a body without framing. The event loop receives as many bytes at once, and each piece
+needs 100 microseconds in httpcore, whatever its size.
+"""
 HEAD_BYTES: Final = 64 << 10
 """Largest head, including all interim (1xx) responses before it."""
 HEAD_LINES: Final = 512
@@ -62,8 +66,12 @@ class BoundedStream(httpcore.AsyncNetworkStream):
         self._barren = 0
 
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ASYNC109 - httpcore's signature
-        """Raises ExcessError if the head or the framing is too large."""
+        """Raises ExcessError if the head or the framing is too large. A body without framing comes in pieces
+        of up to PLAIN_BYTES, also if fewer are asked for: httpcore always asks for 64 KiB.
+        """
         self._check()
+        if not self._in_head and not self._framed:
+            max_bytes = max(max_bytes, PLAIN_BYTES)
         if self._at >= len(self._data):
             # Free the bytes before waiting, because hundreds of connections may wait.
             self._data, self._at = b"", 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import itertools
 import math
 from array import array
@@ -120,6 +121,24 @@ def _exists(name: str) -> str:
     """What onMissingScore: Exclude renders."""
     resource, _, item = name.partition("/")
     return f'managedCluster.scores("{resource}").exists(score, score.name == "{item}")'
+
+
+@examples(200)
+@given(
+    st.sampled_from([0.1, 1_000_000.0, 1_780_272_000.3]),
+    st.sampled_from([0.1, 7.0, 60.0]),
+    st.lists(st.integers(-3, 40) | st.floats(-3, 40), min_size=1, max_size=30),
+)
+def test_a_point_has_the_score_of_the_last_write_before_it(
+    start: float, step: float, written: list[float]
+) -> None:
+    """Writes at points and between them, also where times have no exact binary form."""
+    grid = Grid(start=start, step=step, count=30)
+    at = array("d", sorted(start + number * step for number in written))
+    track = Track(ttl=1.0, at=at, values={"v": array("b", range(1, len(at) + 1))})
+    column = ScoreColumns(tracks={"r": {"c1": track}}, grid=grid).column("r", "v", "c1")
+    assert column is not None
+    assert column.tolist() == [bisect.bisect_right(at, grid.at(number)) for number in range(grid.count)]
 
 
 @st.composite

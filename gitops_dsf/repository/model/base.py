@@ -61,6 +61,7 @@ class Authored(BaseModel):
         validate_by_name=True,
         validate_by_alias=True,
         serialize_by_alias=True,
+        defer_build=True,  # a repository has few of the kinds, and their parts need no validator of their own
     )
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from gitops_dsf.hub.scores import Scores
@@ -11,24 +10,7 @@ from gitops_dsf.simulator.cel.checker import CelSyntaxError
 from gitops_dsf.simulator.cel.cluster_view import View, cluster_view
 from gitops_dsf.simulator.cel.environment import Environment, Program
 from gitops_dsf.simulator.cel.function import CelUnsupported
-
-
-@dataclass(frozen=True, slots=True)
-class Unsupported:
-    """The simulator has no answer. Conclude nothing from it."""
-
-    expression: str
-    reason: str
-    cluster: str | None = None
-    """The cluster where it came up; None if the whole expression is not supported."""
-
-    def __str__(self) -> str:
-        where = f" on cluster {self.cluster}" if self.cluster else ""
-        return (
-            f"CEL expression {self.expression!r}{where} uses what the simulator does not support:"
-            f" {self.reason}"
-        )
-
+from gitops_dsf.simulator.cel.unsupported import Unsupported
 
 Answer = bool | str | Unsupported
 """True; False; a text: why the expression failed on the cluster, which drops it; or unknown."""

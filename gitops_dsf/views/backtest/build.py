@@ -334,7 +334,7 @@ def _add(side: Side, resource: str, page: Page) -> None:
         results = page.results.get(cluster, {})
         for publications in side.publications.values():
             publications[resource][cluster].add(page.first, results or nothing)
-        points = min((int(np.isnan(values).sum()) for values in results.values()), default=page.count)
+        points = min((int(np.count_nonzero(np.isnan(each))) for each in results.values()), default=page.count)
         missing[cluster] = missing.get(cluster, 0) + points
 
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from gitops_dsf.backtest.advice import Advice, Trial
 from gitops_dsf.backtest.figures import Figures
 from gitops_dsf.views.backtest.build import Result
-from gitops_dsf.views.preview.wording import plural
+from gitops_dsf.views.preview.plural import plural
 
 LIMITS = (
     "an application that moves takes its load with it; the scores of the past do not know that",

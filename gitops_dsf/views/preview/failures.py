@@ -5,7 +5,8 @@ from collections.abc import Set as AbstractSet
 from enum import StrEnum
 
 from gitops_dsf.views.preview.build import Preview
-from gitops_dsf.views.preview.wording import names_text, plural
+from gitops_dsf.views.preview.plural import plural
+from gitops_dsf.views.preview.wording import names_text
 
 _NAMED = 5
 

@@ -12,6 +12,7 @@ from gitops_dsf.views.markdown import code, escaped
 from gitops_dsf.views.preview.build import Comparison, Preview
 from gitops_dsf.views.preview.fields import FieldChange
 from gitops_dsf.views.preview.moves import Move
+from gitops_dsf.views.preview.plural import plural
 from gitops_dsf.views.preview.scorers import Effect, ScorerChange
 from gitops_dsf.views.preview.sources import SourceChange
 from gitops_dsf.views.preview.summary import PlacementChange, placements_alike
@@ -26,7 +27,6 @@ from gitops_dsf.views.preview.wording import (
     move_title,
     moves_line,
     names_text,
-    plural,
     standing_text,
     target_text,
     value_text,

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from gitops_dsf.diagnostics import Diagnostic
 from gitops_dsf.views.preview.build import Comparison, Preview
 from gitops_dsf.views.preview.fields import FieldChange
+from gitops_dsf.views.preview.plural import plural
 from gitops_dsf.views.preview.scorers import Effect, ScorerChange
 from gitops_dsf.views.preview.summary import placements_alike
 from gitops_dsf.views.preview.wording import (
@@ -18,7 +19,6 @@ from gitops_dsf.views.preview.wording import (
     move_title,
     moves_line,
     names_text,
-    plural,
     standing_text,
     target_text,
     value_text,

@@ -7,6 +7,7 @@ from typing import Any
 from gitops_dsf.hub.timestamp import age_text
 from gitops_dsf.views.preview.build import Evidence, Preview
 from gitops_dsf.views.preview.moves import Move, Standing, Term
+from gitops_dsf.views.preview.plural import plural
 from gitops_dsf.views.preview.summary import Count, Summary
 
 UNKNOWN = "unknown"
@@ -159,8 +160,3 @@ def _points(value: int | None) -> str:
 
 def _number(value: int | None) -> str:
     return "-" if value is None else str(value)
-
-
-def plural(count: int, noun: str) -> str:
-    """Formats `1 cluster`, `2 clusters`."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

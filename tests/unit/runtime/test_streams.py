@@ -16,6 +16,7 @@ from dsf_runtime.streams import (
     HEAD_BYTES,
     HEAD_LINES,
     PIECE_LINES,
+    PLAIN_BYTES,
     BoundedStream,
     ExcessError,
     bound,
@@ -76,6 +77,15 @@ async def test_a_body_of_known_length_is_one_piece() -> None:
     stream = BoundedStream(Peer(data), turns=Turns())
     stream.body(framed=False)
     assert await _pieces(stream) == [data]
+
+
+async def test_a_body_of_known_length_comes_in_large_pieces() -> None:
+    """httpcore asks for 64 KiB each time, and needs as long for a small piece as for a large one."""
+    stream = BoundedStream(Peer(b"x" * BIG), turns=Turns())
+    assert len(await stream.read(32 << 10)) == 32 << 10
+    stream.body(framed=False)
+    pieces = await _pieces(stream, most=64 << 10)
+    assert {len(piece) for piece in pieces[:-1]} == {PLAIN_BYTES}
 
 
 @pytest.mark.parametrize(
