@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 EPILOG: Final = """\
 examples:
-  {program} new cpu-headroom                      a project with a test, an image and a DynamicScorer
+  {program} new cpu-headroom                      a project: code, test, image, deployment, DynamicScorer
   {program} run scorer:app --port 8000            serve the ASGI application `app` of scorer.py
   {program} check http://127.0.0.1:8000           test an API against the contract, in any language
   {program} check https://scoring.example.com/config --token-file token --data series.json

@@ -10,9 +10,18 @@ from typing import Any
 import pytest
 
 from gitops_dsf.cli.main import main
+from tests.support import yamlfast
 from tests.support.commandline import gitops_dsf
 
-FILES = ["Containerfile", "README.md", "dynamicscorer.yaml", "pyproject.toml", "scorer.py", "test_scorer.py"]
+FILES = [
+    "Containerfile",
+    "README.md",
+    "deploy/api.yaml",
+    "dynamicscorer.yaml",
+    "pyproject.toml",
+    "scorer.py",
+    "test_scorer.py",
+]
 
 
 @pytest.fixture
@@ -24,10 +33,29 @@ def project(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
 
 
 def test_its_files(project: Path) -> None:
-    assert sorted(path.name for path in project.iterdir()) == FILES
-    text = "".join(path.read_text() for path in project.iterdir())
+    assert files(project) == FILES
+    text = "".join((project / name).read_text() for name in FILES)
     assert "$name" not in text
     assert "$version" not in text
+
+
+def files(folder: Path) -> list[str]:
+    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+
+
+def test_its_service_is_what_its_scorer_calls(project: Path) -> None:
+    deployment, service = yamlfast.load_all((project / "deploy/api.yaml").read_text())
+    scorer = yamlfast.load((project / "dynamicscorer.yaml").read_text())
+    (port,), name = service["spec"]["ports"], service["metadata"]["name"]
+    host = f"http://{name}.{service['metadata']['namespace']}.svc:{port['port']}"
+    assert scorer["spec"]["scoring"]["host"] == host
+    assert scorer["spec"]["configURL"] == f"{host}/config"
+    pod = deployment["spec"]["template"]
+    assert service["spec"]["selector"].items() <= pod["metadata"]["labels"].items()
+    (container,) = pod["spec"]["containers"]
+    (listening,) = container["ports"]
+    assert listening["name"] == port["targetPort"]
+    assert f'"--port", "{listening["containerPort"]}"' in (project / "Containerfile").read_text()
 
 
 def test_its_own_test_passes(project: Path) -> None:
@@ -95,11 +123,11 @@ def test_its_scorer_fits_into_a_fleet_repository(
 
 def test_the_name_is_the_folder_when_none_is_given(tmp_path: Path) -> None:
     assert gitops_dsf("scorer", "new", "gpu", cwd=tmp_path).returncode == 0
-    assert sorted(path.name for path in (tmp_path / "gpu").iterdir()) == FILES
+    assert files(tmp_path / "gpu") == FILES
 
 
 @pytest.mark.parametrize(
-    "name", ["", "CPU", "cpu_mean", "-cpu", "cpu-", "a" * 64, "cpu mean", "../cpu", "cpu\n"]
+    "name", ["", "CPU", "cpu_mean", "-cpu", "cpu-", "a" * 64, "3d", "cpu mean", "../cpu", "cpu\n"]
 )
 def test_a_name_that_kubernetes_would_refuse(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
