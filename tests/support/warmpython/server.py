@@ -140,6 +140,9 @@ def run(request: Request) -> NoReturn:
         become(program, arguments)
     except SystemExit as ended:
         code = ended.code
+    except KeyboardInterrupt:
+        traceback.print_exc()
+        code = -signal.SIGINT
     except BaseException:  # noqa: BLE001 - the interpreter does it, too
         traceback.print_exc()
         code = 1
@@ -150,6 +153,9 @@ def run(request: Request) -> NoReturn:
     atexit._run_exitfuncs()
     with contextlib.suppress(OSError, ValueError):
         sys.stdout.flush()
+    if code == -signal.SIGINT:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGINT)
     os._exit(code or 0)
 
 
