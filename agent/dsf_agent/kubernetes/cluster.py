@@ -100,9 +100,7 @@ class Cluster:
             self._task = asyncio.create_task(run, name="follow nodes and pods")
         for name, scorer in wanted.items():
             if needs_history(scorer) and name not in self._recordings:
-                history = History(
-                    step=scorer.source_step, seconds=scorer.source_range, most_bytes=HISTORY_BYTES
-                )
+                history = History(seconds=scorer.source_range, most_bytes=HISTORY_BYTES)
                 task = asyncio.create_task(self._record(scorer, history), name=f"record {name}")
                 self._recordings[name] = _Recording(scorer=scorer, history=history, task=task)
         for recording in self._recordings.values():

@@ -42,8 +42,7 @@ class History:
     ones go.
     """
 
-    def __init__(self, *, step: int, seconds: int, most_bytes: int) -> None:
-        self.step = step
+    def __init__(self, *, seconds: int, most_bytes: int) -> None:
         self.seconds = seconds
         self.most_bytes = most_bytes
         self.shortened = False

@@ -149,7 +149,7 @@ ADD_ON = "{type: AddOn, addOn: {resourceName: [a], scoreName: b}}"
 def test_a_placement_of_the_wrong_shape_beside_a_shadow(spec: str) -> None:
     found = told(live("cpu"), shadow(score="cpu-x"), apps=PLACEMENT.replace("SPEC", spec))
     assert "DSF321" in {item.code for item in found}
-    assert "DSF163" not in {item.code for item in found}
+    assert "DSF329" not in {item.code for item in found}
 
 
 def test_the_lock_of_a_shadow_is_not_compared_with_a_name_that_is_not_known_yet() -> None:
@@ -167,3 +167,47 @@ def test_masks_of_a_shadow_are_compared_only_where_both_are_complete() -> None:
     assert "DSF160" not in {item.code for item in told(waiting, shadow(), config=mask)}
     other = shadow(mode="Full", score="").replace("name: , ", "")
     assert "DSF160" not in {item.code for item in told(live("cpu"), other, config=mask)}
+
+
+def unnamed(text: str) -> str:
+    """Only its /config names the score."""
+    assert "name: , " in text
+    return text.replace("name: , ", "")
+
+
+def test_a_placement_does_not_read_a_shadow_whose_score_has_no_name_yet() -> None:
+    waiting = unnamed(shadow(mode="Full", score=""))
+    add_on = "{type: AddOn, addOn: {resourceName: none, scoreName: b}}"
+    spec = f"prioritizerPolicy: {{configurations: [{{weight: 1, scoreCoordinate: {add_on}}}]}}"
+    found = told(live("cpu"), waiting, apps=PLACEMENT.replace("SPEC", spec))
+    assert "DSF329" not in {item.code for item in found}
+
+
+def test_a_lock_without_a_name_renames_nothing() -> None:
+    nameless = lock("next", "x").replace("name: x, ", "")
+    found = told(live("cpu"), shadow(mode="Full", score="next"), locks=nameless)
+    assert "DSF161" not in {item.code for item in found}
+    named = told(live("cpu"), shadow(mode="Full", score="next"), locks=lock("next", "x"))
+    assert "DSF161" in {item.code for item in named}
+
+
+def test_a_set_of_a_cluster_that_is_nearly_one_of_ours() -> None:
+    known = SET.replace("spec: {clusterSelector: {selectorType: X}}", "spec: {}")
+    (found,) = findings(clusters=IN_NORTH.replace("clusterset: north", "clusterset: nroth") + known)
+    assert (found.code, found.hint) == ("DSF340", "did you mean north?")
+
+
+TEST = """\
+apiVersion: gitops-dsf.io/v1alpha1
+kind: ScoreTest
+metadata: {name: t}
+spec: {given: {}, expect: {scores: [{scorer: cpu, cluster: prod-1, value: 1}]}}
+"""
+
+
+def test_a_scorer_that_lacks_something_does_not_wait_for_a_lock() -> None:
+    incomplete = unnamed(live("cpu", score=""))
+    found = findings(scorers=incomplete, tests=TEST)
+    assert "DSF602" not in {item.code for item in found}
+    waiting = findings(scorers=unnamed(live("cpu", score="", mode="Full")), tests=TEST)
+    assert "DSF602" in {item.code for item in waiting}

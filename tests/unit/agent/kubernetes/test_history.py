@@ -8,7 +8,7 @@ def points(history: History, key: bytes) -> list[tuple[float, float]]:
 
 
 def test_old_points_go() -> None:
-    history = History(step=10, seconds=30, most_bytes=10_000)
+    history = History(seconds=30, most_bytes=10_000)
     for at in range(10, 80, 10):
         history.record([(b"a", at / 10)], at=at)
     assert points(history, b"a") == [(40, 4.0), (50, 5.0), (60, 6.0), (70, 7.0)]
@@ -17,7 +17,7 @@ def test_old_points_go() -> None:
 
 
 def test_series_come_and_go() -> None:
-    history = History(step=10, seconds=100, most_bytes=10_000)
+    history = History(seconds=100, most_bytes=10_000)
     history.record([(b"a", 1.0), (b"b", 2.0)], at=10)
     history.record([(b"b", 3.0)], at=20)
     history.record([(b"b", 4.0), (b"a", 5.0)], at=30)
@@ -29,7 +29,7 @@ def test_series_come_and_go() -> None:
 def test_the_oldest_points_go_when_there_are_too_many_bytes() -> None:
     """The last snapshot always stays, however large it is."""
     each, labels = SNAPSHOT_BYTES + 2 * VALUE_BYTES, 2 * (KEY_BYTES + 1)
-    history = History(step=1, seconds=3600, most_bytes=3 * each + labels)
+    history = History(seconds=3600, most_bytes=3 * each + labels)
     for at in range(10):
         history.record([(b"a", 0.0), (b"b", 0.0)], at=at)
     assert (len(history), history.size, history.shortened) == (3, 3 * each + labels, True)
@@ -41,7 +41,7 @@ def test_the_oldest_points_go_when_there_are_too_many_bytes() -> None:
 
 def test_a_history_that_has_room_again_is_not_shortened_any_more() -> None:
     """Other scorers may go, and leave their part of the memory."""
-    history = History(step=1, seconds=3, most_bytes=400)
+    history = History(seconds=3, most_bytes=400)
     for at in range(5):
         history.record([(b"a", 0.0)], at=at)
     assert (len(history), history.shortened) == (1, True)
@@ -55,7 +55,7 @@ def test_a_history_that_has_room_again_is_not_shortened_any_more() -> None:
 
 def test_labels_count_as_long_as_a_point_needs_them() -> None:
     """Nodes that come and go in every step need new labels each time."""
-    history = History(step=1, seconds=3, most_bytes=100_000)
+    history = History(seconds=3, most_bytes=100_000)
     for at in range(20):
         history.record([(b"node-%02d" % at, 1.0)], at=at)
     each = SNAPSHOT_BYTES + VALUE_BYTES + KEY_BYTES + len(b"node-00")
@@ -69,7 +69,7 @@ def test_a_clock_that_is_set_back_does_not_disturb_the_order() -> None:
     """Moments that were recorded before are kept. After a jump over the whole range they are wrong, and the
     history starts anew.
     """
-    history = History(step=10, seconds=30, most_bytes=10_000)
+    history = History(seconds=30, most_bytes=10_000)
     history.record([(b"a", 1.0)], at=100)
     history.record([(b"a", 2.0)], at=100)
     history.record([(b"a", 3.0)], at=90)
@@ -79,7 +79,7 @@ def test_a_clock_that_is_set_back_does_not_disturb_the_order() -> None:
 
 
 def test_a_jump_back_over_exactly_the_range_starts_anew() -> None:
-    history = History(step=10, seconds=30, most_bytes=10_000)
+    history = History(seconds=30, most_bytes=10_000)
     assert not history.shortened
     history.record([(b"a", 1.0)], at=100)
     history.record([(b"a", 2.0)], at=71)

@@ -14,6 +14,7 @@ from dsf_agent.kubernetes.history import History
 from dsf_runtime.informer import Informer
 from dsf_wire.measures import Selection
 from dsf_wire.summary import Summary
+from tests.support.virtual_time import LoopClock
 
 NODES = [f"n{number}" for number in range(3)]
 KEYS = [json.dumps({"__name__": "node_ready", "node": name}).encode() for name in NODES]
@@ -23,7 +24,7 @@ class Recorded:
     """A cluster whose samples and history are given."""
 
     def __init__(self, *, points: int, most_bytes: int = 4 << 20) -> None:
-        self.past = History(step=10, seconds=100_000, most_bytes=most_bytes)
+        self.past = History(seconds=100_000, most_bytes=most_bytes)
         for number in range(points):
             self.past.record([(key, number + 0.5) for key in KEYS], at=10.0 * number)
 
@@ -119,3 +120,12 @@ def test_objects_of_which_nothing_is_heard_may_be_outdated() -> None:
     with pytest.raises(FetchError, match="nodes: nothing was heard") as raised:
         cluster._check(informer)
     assert raised.value.reason is Reason.TIMEOUT
+
+
+async def test_a_read_while_nothing_is_followed_fails() -> None:
+    """As for half a minute after a bug."""
+    server: Any = object()
+    idle = cluster.Cluster(server=server, clock=LoopClock(), wait_seconds=1)
+    with pytest.raises(FetchError, match="nodes and pods are not followed at the moment") as raised:
+        await idle.read([])
+    assert raised.value.reason is Reason.INTERNAL
