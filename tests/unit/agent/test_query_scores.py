@@ -16,7 +16,7 @@ from dsf_agent.scoring import query, results
 from dsf_agent.scoring.items import ItemBuilder, Items
 from dsf_agent.scoring.labels import LabelSets
 from dsf_agent.scoring.query import QueryScore
-from dsf_agent.scoring.results import DROP_EXCESS, DROP_INVALID, DROP_NOT_FINITE, MAX_RESULTS, Results
+from dsf_agent.scoring.results import DROP_EXCESS, DROP_INVALID, DROP_NOT_FINITE, Results
 from dsf_wire.summary import Summary
 from tests.support.laws import examples
 
@@ -156,13 +156,15 @@ async def test_series_that_cannot_be_read_fail_the_cycle() -> None:
     assert caught.value.reason is Reason.INVALID_BODY
 
 
-async def test_more_series_than_an_agent_keeps() -> None:
+async def test_more_series_than_an_agent_keeps(monkeypatch: pytest.MonkeyPatch) -> None:
     """The first by name of item are kept, whatever the order of the answer."""
-    rows = [{"metric": {"node": f"n{node:06d}"}, "value": [1, "1"]} for node in range(MAX_RESULTS + 500)]
+    most = 5000
+    monkeypatch.setattr(LabelSets, "most_results", most)
+    rows = [{"metric": {"node": f"n{node:06d}"}, "value": [1, "1"]} for node in range(most + 500)]
     found = await _score(await _fetched(rows[::-1], kind="vector"))
-    assert sorted(one.item for one in found.label_sets) == [f"n{node:06d}" for node in range(MAX_RESULTS)]
+    assert sorted(one.item for one in found.label_sets) == [f"n{node:06d}" for node in range(most)]
     assert dict(found.dropped) == {DROP_EXCESS: 500}
-    assert found.size == results.RESULT_BYTES * MAX_RESULTS
+    assert found.size == results.RESULT_BYTES * most
 
 
 async def test_excess_series_do_not_add_up_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -184,9 +186,9 @@ async def test_excess_series_do_not_add_up_in_memory(monkeypatch: pytest.MonkeyP
 
 
 async def test_a_large_answer_is_read_in_small_steps() -> None:
-    """A vector of 50,000 series is never decoded as a whole: each step has a bounded number of bytes."""
+    """A vector of 10,000 series is never decoded as a whole: each step has a bounded number of bytes."""
     rows = [
-        {"metric": {"node": f"n{node:06d}", "job": "x" * 60}, "value": [1, "1"]} for node in range(50_000)
+        {"metric": {"node": f"n{node:06d}", "job": "x" * 60}, "value": [1, "1"]} for node in range(10_000)
     ]
     body = bytearray(_compact({"status": "success", "data": {"resultType": "vector", "result": rows}}))
     series = await promjson.in_pieces(body, where="query")
@@ -195,7 +197,7 @@ async def test_a_large_answer_is_read_in_small_steps() -> None:
     sizes = [len(piece) for part in series.parts for piece in query.pieces(part)]
     assert max(sizes) < query.PIECE + 1000
     found = await _score(series)
-    assert (series.count, len(found.scores)) == (50_000, 50_000)
+    assert (series.count, len(found.scores)) == (10_000, 10_000)
 
 
 async def test_other_tasks_run_between_the_pieces() -> None:

@@ -18,7 +18,7 @@ async def test_what_a_page_says_is_offered_on_a_branch_of_its_own(scene: Proposa
     scene.drifts("mem", drifted=False)
     async with scene.hub, scene.working() as working:
         await working.until(lambda: scene.proposals, "a branch appears")
-        await working.looks_again("locks", "unchanged")
+        await working.looks_again("locks", "unchanged", times=1)
         branch = scene.one
         assert branch.startswith("gitops-dsf/locks-cpu-")
         assert scene.changed(branch) == ["locks/cpu.yaml"]
