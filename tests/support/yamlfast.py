@@ -10,6 +10,12 @@ def load(text: str | bytes) -> Any:
     return yaml.load(text, Loader=yaml.CSafeLoader)
 
 
+def dump(*documents: Any) -> str:
+    """Writes documents; their keys keep their order."""
+    text: str = yaml.dump_all(documents, Dumper=yaml.CSafeDumper, sort_keys=False, explicit_start=True)
+    return text
+
+
 def load_all(text: str | bytes) -> list[Any]:
     """Reads all documents."""
     return list(yaml.load_all(text, Loader=yaml.CSafeLoader))

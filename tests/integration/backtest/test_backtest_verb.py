@@ -10,11 +10,11 @@ from typing import Any
 
 import msgspec
 import pytest
-import yaml
 
 from gitops_dsf.cli.scaffold import repo_template
 from gitops_dsf.journal.lines import encode
 from gitops_dsf.journal.record import ClusterReason, Record, ScoreChange, Term, new_record
+from tests.support import yamlfast
 from tests.support.commandline import gitops_dsf
 from tests.support.metricstore import Store, Value, answer_of, matrix
 
@@ -63,7 +63,7 @@ def _fleet(
         for name in ("eu", "us")
     ]
     members = {"apiVersion": f"{ocm}/v1beta2", "kind": "ManagedClusterSet", "metadata": {"name": "all"}}
-    (root / "clusters" / "all.yaml").write_text(yaml.safe_dump_all([*clusters, members]))
+    (root / "clusters" / "all.yaml").write_text(yamlfast.dump(*clusters, members))
     scorer = {
         "apiVersion": dsf,
         "kind": "DynamicScorer",
@@ -84,7 +84,7 @@ def _fleet(
         spec |= {"runsOn": "Hub"}
         spec["source"] |= {"clusterLabel": {"name": cluster_label}}
         spec["source"]["params"]["query"] = query if "by (" in query else f"avg by ({cluster_label}) (idle)"
-    (root / "scorers" / "idle.yaml").write_text(yaml.safe_dump(scorer))
+    (root / "scorers" / "idle.yaml").write_text(yamlfast.dump(scorer))
     (root / "apps" / "portal.yaml").write_text(
         "apiVersion: gitops-dsf.io/v1alpha1\n"
         "kind: ScoredApplication\n"

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from gitops_dsf.cli.main import main
 from gitops_dsf.hub.decisions import decision_of
 from gitops_dsf.hub.scores import score_of
 from gitops_dsf.hub.snapshot import Snapshot
 from gitops_dsf.hub.snapshotfile import files
+from tests.support import yamlfast
 from tests.support.outputs import check_output
 
 SET = "cluster.open-cluster-management.io/clusterset"
@@ -104,7 +104,7 @@ class GitFleet:
     def write(self, name: str, *documents: Mapping[str, Any]) -> None:
         path = self.path / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("".join("---\n" + yaml.safe_dump(dict(item), sort_keys=False) for item in documents))
+        path.write_text(yamlfast.dump(*map(dict, documents)))
 
     def git(self, *arguments: str) -> str:
         done = subprocess.run(

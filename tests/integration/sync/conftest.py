@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from gitops_dsf.cli.main import main
 from tests.support import yamlfast
@@ -34,7 +33,7 @@ class Repository:
     def write(self, file: str, *documents: Any) -> None:
         path = self.root / file
         path.parent.mkdir(exist_ok=True)
-        path.write_text(yaml.safe_dump_all(documents, sort_keys=False), encoding="utf-8")
+        path.write_text(yamlfast.dump(*documents), encoding="utf-8")
 
     def scorer(self, name: str, url: str, **spec: Any) -> None:
         body = {"description": name, "configURL": url, "configSyncMode": "Full", "source": SOURCE, **spec}
