@@ -2,10 +2,13 @@
 
 import argparse
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Final
 
+from dsf_agent.configuration import settings
 from gitops_dsf.cli.main import EPILOG, VERBS, verb_parser
 
+_AGENT_PAGE: Final = Path("docs/agent.md")
 _OF_EVERY_VERB: Final = frozenset({"help", "debug"})
 
 
@@ -24,6 +27,13 @@ def cli_page() -> str:
     ]
     for name in VERBS:
         lines += _section(name, verb_parser(name), heading="##")
+    lines += [
+        "## gitops-dsf-agent",
+        "",
+        f"The program on each cluster: [the agent](../{_AGENT_PAGE.name}). Brackets: variable and default.",
+        "",
+    ]
+    lines += _verbs_below("gitops-dsf-agent", settings.parser(), heading="##")
     return "\n".join(lines)
 
 
@@ -36,6 +46,10 @@ def _section(name: str, parser: argparse.ArgumentParser, *, heading: str) -> Ite
         yield from ("| argument | meaning |", "|---|---|", *rows, "")
     if parser.epilog:
         yield from ("```text", parser.epilog.strip("\n"), "```", "")
+    yield from _verbs_below(name, parser, heading=heading)
+
+
+def _verbs_below(name: str, parser: argparse.ArgumentParser, *, heading: str) -> Iterator[str]:
     for action in parser._actions:  # noqa: SLF001 - argparse has no public list of them
         if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001
             for child, child_parser in action.choices.items():
@@ -48,7 +62,7 @@ def _rows(parser: argparse.ArgumentParser) -> Iterator[str]:
         shown = action.dest not in _OF_EVERY_VERB and action.help != argparse.SUPPRESS
         if shown and not isinstance(action, argparse._SubParsersAction):  # noqa: SLF001
             meaning = formatter._expand_help(action) if action.help else ""  # noqa: SLF001
-            yield f"| `{_invocation(action)}` | {_cell(meaning)} |"
+            yield f"| `{_cell(_invocation(action))}` | {_cell(meaning)} |"
 
 
 def _invocation(action: argparse.Action) -> str:

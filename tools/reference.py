@@ -1,5 +1,5 @@
 """Generates the reference pages docs/reference/*.md: one per authored kind, with an example and every field,
-one with the measures of source type Kubernetes, and one of the command line.
+one with the measures of source type Kubernetes, one of the command line, and one of the metrics.
 
 They are never edited by hand. `python -m tools.reference DIR` writes them.
 """
@@ -18,6 +18,7 @@ from gitops_dsf.schema.editor import kind_schema
 from gitops_dsf.schema.rules import RULES, Schema
 from gitops_dsf.schema.tree import write_tree
 from tools.clireference import cli_page
+from tools.metricsreference import metrics_page
 
 _TEMPLATE: Final = repo_template()
 _EXAMPLE_FLEET: Final = Path(__file__).parents[1] / "examples" / "fleet"
@@ -53,7 +54,8 @@ class _Row:
 def reference_pages() -> Mapping[str, str]:
     """Returns the Markdown of each file by name, including the index."""
     pages = {f"{kind.lower()}.md": _page(api_version, kind) for api_version, kind in KINDS}
-    pages |= {"measures.md": _measures(), "cli.md": f"{_GENERATED}\n{cli_page()}", "README.md": _index()}
+    pages |= {"measures.md": _measures(), "README.md": _index()}
+    pages |= {"cli.md": f"{_GENERATED}\n{cli_page()}", "metrics.md": f"{_GENERATED}\n{metrics_page()}"}
     return dict(sorted(pages.items()))
 
 
@@ -95,7 +97,9 @@ def _index() -> str:
             "",
             _MEASURES_LINK,
             "",
-            "[Command line](cli.md): every verb with its arguments",
+            "[Command line](cli.md): every verb with its arguments, and the flags of the agent",
+            "",
+            "[Metrics](metrics.md): those of the agent and of the reconciler",
             "",
         ]
     )

@@ -96,9 +96,14 @@ def _common(verb: argparse.ArgumentParser) -> None:
     add(
         "--config-dir",
         metavar="DIR",
-        help="directory with the file 'summaries' [CONFIG_DIR; /etc/dynamic-scoring]",
+        help="mounted ConfigMap with the file 'summaries', not a subPath, which does not follow changes"
+        " [CONFIG_DIR; /etc/dynamic-scoring]",
     )
-    add("--cluster-name", metavar="NAME", help="name of this managed cluster [CLUSTER_NAME]")
+    add(
+        "--cluster-name",
+        metavar="NAME",
+        help="name of this managed cluster, which is its namespace on the hub [CLUSTER_NAME]",
+    )
     add(
         "--clusters",
         metavar="FILE",
@@ -133,9 +138,14 @@ def _common(verb: argparse.ArgumentParser) -> None:
     add(
         "--max-bytes-in-flight",
         metavar="BYTES",
-        help="bytes of large answers in memory at one time [MAX_BYTES_IN_FLIGHT; 67108864]",
+        help="bytes of answers above 1 MB in memory at one time, and of one cycle"
+        " [MAX_BYTES_IN_FLIGHT; 67108864]",
     )
-    add("--max-calls-per-origin", metavar="N", help="calls to one host at one time [MAX_CALLS_PER_ORIGIN; 8]")
+    add(
+        "--max-calls-per-origin",
+        metavar="N",
+        help="calls to one scheme, host and port at one time [MAX_CALLS_PER_ORIGIN; 8]",
+    )
     add("--log-format", metavar="text|json", help="[LOG_FORMAT; text]")
     add(
         "--log-level", metavar="LEVEL", help="debug, info, warning or error [LOG_LEVEL; info, check: warning]"
@@ -144,7 +154,11 @@ def _common(verb: argparse.ArgumentParser) -> None:
 
 def _running(run: argparse.ArgumentParser) -> None:
     add = run.add_argument
-    add("--publish", metavar="hub|dir:PATH", help="where AddOnPlacementScores go [PUBLISH; hub]")
+    add(
+        "--publish",
+        metavar="hub|dir:PATH",
+        help="hub, or a directory for one file per AddOnPlacementScore [PUBLISH; hub]",
+    )
     add("--hub-kubeconfig", metavar="FILE", help="how to reach the hub [HUB_KUBECONFIG]")
     add(
         "--hub-namespace",
@@ -171,7 +185,11 @@ def _running(run: argparse.ArgumentParser) -> None:
         metavar="SECONDS",
         help="how long a file must be unchanged before scores of removed scorers go [PRUNE_DELAY; 10]",
     )
-    add("--splay", metavar="SECONDS", help="longest delay of the first runs after the start [SPLAY; 10]")
+    add(
+        "--splay",
+        metavar="SECONDS",
+        help="longest delay of the first runs after the start; after an edit 0.5 [SPLAY; 10]",
+    )
     add(
         "--shutdown-grace",
         metavar="SECONDS",

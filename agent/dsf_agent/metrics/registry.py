@@ -86,7 +86,7 @@ class Metrics:
         )
         self.stages = Histogram(
             f"{PREFIX}_stage_duration_seconds",
-            "Duration of a stage.",
+            "Duration of a stage: fetch, score or publish.",
             [*one, "stage"],
             buckets=STAGE_BUCKETS,
             registry=registry,
@@ -105,7 +105,8 @@ class Metrics:
         )
         self.dropped = Counter(
             f"{PREFIX}_results_dropped",
-            "Results that could not be used, by reason.",
+            "Results that were not used: invalid, not_finite, no_name (the dimension format gives an empty"
+            " name), overflow, excess (beyond 50,000), or no_cluster (on the hub: no cluster label).",
             [*one, "reason"],
             registry=registry,
         )
@@ -162,7 +163,10 @@ class Metrics:
             registry=registry,
         )
         self.scorers = Gauge(
-            f"{PREFIX}_scorers", "Scorers of the configuration by state.", ["state"], registry=registry
+            f"{PREFIX}_scorers",
+            "Scorers of the configuration: running, suspended or invalid.",
+            ["state"],
+            registry=registry,
         )
         self.config_timestamp = Gauge(
             f"{PREFIX}_config_last_change_timestamp_seconds",
@@ -171,7 +175,7 @@ class Metrics:
         )
         self.config_failures = Counter(
             f"{PREFIX}_config_failures",
-            "States of the file that could not be used.",
+            "States of the file that could not be used: missing, empty, not_json, too_large or unreadable.",
             ["reason"],
             registry=registry,
         )
@@ -198,7 +202,9 @@ class Metrics:
     def watch_hub_offset(self, clock: HubClock) -> None:
         """Exports the offset of the hub's clock. It is NaN until the hub has answered."""
         gauge = Gauge(
-            f"{PREFIX}_hub_clock_offset_seconds", "Hub clock minus local clock.", registry=self.registry
+            f"{PREFIX}_hub_clock_offset_seconds",
+            "Hub clock minus local clock; only with --publish hub.",
+            registry=self.registry,
         )
         gauge.set_function(lambda: math.nan if clock.offset is None else clock.offset)
 
