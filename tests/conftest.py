@@ -27,9 +27,12 @@ LONGEST = (
     "integration/test_template_pipeline.py",
     "integration/test_init.py",
     "integration/agent/test_process_end.py",
+    "unit/agent/test_series.py",
+    "unit/agent/test_many_results.py",
+    "contract/test_version.py",
 )
-"""Files with tests of more than five seconds. They begin first: at the end no process is left alone with one
-of them.
+"""Files with tests, or with groups of tests, of more than five seconds. They begin first: at the end no
+process is left alone with one of them.
 """
 ID_CHARACTERS = 80
 """Of a parameter in the name of a test."""
