@@ -20,7 +20,7 @@ IMAGES ?=
 # pytest compiles every test anew, in every worker, where it may not keep what it compiled.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help install test check soak hub-programs test-hub soak-hub mutants fuzz lint format bench demo golden schemas chart version lock wheel images site clean
+.PHONY: help install test check soak hub-programs test-hub soak-hub mutants fuzz lint format bench demo golden schemas chart version lock wheel images release site clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 20
@@ -108,6 +108,9 @@ images: install ## three OCI images and their bills of materials into dist/ (Deb
 site: install ## the documentation site into dist/site; a broken link fails the build
 	$(UV) sync --quiet --frozen --all-packages --all-extras --group dev --group site --inexact
 	$(PY) -m tools.site --out dist/site
+
+release: install ## everything that a release publishes into dist/, with checksums (Debian 12; docs/contributing/releasing.md)
+	$(PY) -m tools.release --out dist
 
 clean: ## remove what make install and the tests left
 	rm -rf $(VENV) dist build demo-out .pytest_cache .mypy_cache .ruff_cache .hypothesis

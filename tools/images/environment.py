@@ -28,14 +28,14 @@ def install(image: Image, root: Path, *, architecture: str, epoch: int, scratch:
     requirements = scratch / "requirements.txt"
     chosen = [word for extra in image.extras for word in ("--extra", extra)]
     chosen += [word for name in image.without for word in ("--prune", name)]
-    _uv(
+    uv(
         ["export", "--frozen", "--no-dev", "--no-emit-workspace", "--package", image.project, *chosen],
         ["--output-file", str(requirements)],
         epoch=epoch,
     )
     wheels = scratch / "wheels"
     for member in image.members:
-        _uv(
+        uv(
             ["build", "--wheel", "--no-build-isolation", "--python", sys.executable],
             ["--out-dir", str(wheels), str(ROOT / member)],
             epoch=epoch,
@@ -48,8 +48,8 @@ def install(image: Image, root: Path, *, architecture: str, epoch: int, scratch:
     machine = {"amd64": "x86_64", "arm64": "aarch64"}[architecture]
     platform = ["--python-version", PYTHON, "--python-platform", f"{machine}-{_PLATFORM}"]
     platform += ["--only-binary", ":all:"]
-    _uv(target, [*platform, "--require-hashes", "--requirement", str(requirements)], epoch=epoch)
-    _uv(target, [*platform, "--no-index", "--find-links", str(wheels), *own], epoch=epoch)
+    uv(target, [*platform, "--require-hashes", "--requirement", str(requirements)], epoch=epoch)
+    uv(target, [*platform, "--no-index", "--find-links", str(wheels), *own], epoch=epoch)
     _tidy(packages)
     _programs(image, home)
     return packages
@@ -173,7 +173,8 @@ def _tidy(packages: Path) -> None:
         record.write_text("".join(sorted(kept)), encoding="utf-8")
 
 
-def _uv(*parts: Sequence[str], epoch: int) -> None:
+def uv(*parts: Sequence[str], epoch: int) -> None:
+    """Run uv of the lock file in the checkout. Raises ImageError."""
     command = [str(_UV), "--quiet", *(word for part in parts for word in part)]
     settings = {**os.environ, "SOURCE_DATE_EPOCH": str(epoch)}
     answer = subprocess.run(command, cwd=ROOT, env=settings, capture_output=True, text=True, check=False)

@@ -1,0 +1,88 @@
+"""`make release`, really built, without the images: the same bytes twice, and installed by pip."""
+
+import os
+import subprocess
+import sys
+import tarfile
+import zipfile
+from email.parser import Parser
+from pathlib import Path
+
+import pytest
+
+from tools import version
+from tools.images.environment import ROOT
+from tools.release import __main__ as command
+
+pytestmark = [pytest.mark.soak, pytest.mark.timeout(900)]
+
+
+@pytest.fixture(scope="module")
+def builds(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Built twice, the second time by another user's habits."""
+    folders = tmp_path_factory.mktemp("first"), tmp_path_factory.mktemp("second")
+    for folder, mask in zip(folders, (0o022, 0o077), strict=True):
+        before = os.umask(mask)
+        try:
+            assert command.main(["--out", str(folder), "--without-images"]) == 0
+        finally:
+            os.umask(before)
+    return folders
+
+
+def test_two_builds_are_equal(builds: tuple[Path, Path]) -> None:
+    first, second = ({path.name: path.read_bytes() for path in folder.iterdir()} for folder in builds)
+    assert first.keys() == second.keys()
+    assert [name for name in first if first[name] != second[name]] == []
+    assert len([name for name in first if name.endswith(".whl")]) == len(version.distributions(ROOT))
+    assert len([name for name in first if name.endswith(".tar.gz")]) == len(version.distributions(ROOT))
+
+
+def test_the_checksums_are_those_of_the_files(builds: tuple[Path, Path]) -> None:
+    subprocess.run(["sha256sum", "--check", "--strict", command.SUMS], cwd=builds[0], check=True)
+    lines = (builds[0] / command.SUMS).read_text("ascii").splitlines()
+    assert len(lines) == len(list(builds[0].iterdir())) - 1
+
+
+def test_wheels_and_sdists_carry_readme_and_licence(builds: tuple[Path, Path]) -> None:
+    for wheel in builds[0].glob("*.whl"):
+        with zipfile.ZipFile(wheel) as opened:
+            (name,) = (one for one in opened.namelist() if one.endswith(".dist-info/METADATA"))
+            metadata = Parser().parsestr(opened.read(name).decode("utf-8"))
+        assert metadata["License-Expression"] == "Apache-2.0"
+        assert metadata["License-File"] == "LICENSE"
+        assert metadata["Description-Content-Type"] == "text/markdown"
+        assert metadata.get_payload()
+    for sdist in builds[0].glob("*.tar.gz"):
+        with tarfile.open(sdist) as opened_sdist:
+            names = {name.partition("/")[2] for name in opened_sdist.getnames()}
+        assert {"LICENSE", "README.md", "pyproject.toml"} <= names, sdist.name
+
+
+@pytest.mark.parametrize(
+    ("wanted", "program"),
+    [
+        ("gitops-dsf", "gitops-dsf"),
+        ("gitops-dsf-agent", "gitops-dsf-agent"),
+        ("gitops-dsf-scorer", "dsf-scorer"),
+    ],
+)
+def test_pip_installs_from_the_folder(
+    builds: tuple[Path, Path], tmp_path: Path, wanted: str, program: str
+) -> None:
+    """Our distributions come from the folder, what they need from the index."""
+    subprocess.run([sys.executable, "-m", "venv", tmp_path / "venv"], check=True)
+    python = tmp_path / "venv/bin/python"
+    pinned = f"{wanted}=={version.current(ROOT)}"
+    subprocess.run(
+        [python, "-m", "pip", "install", "--quiet", "--find-links", builds[0], pinned],
+        check=True,
+    )
+    said = subprocess.run(
+        [tmp_path / "venv/bin" / program, "--version"], check=True, capture_output=True, text=True
+    ).stdout
+    assert version.current(ROOT) in said
+    if wanted == "gitops-dsf":
+        fleet = tmp_path / "fleet"
+        for words in (["init", fleet], ["render", fleet]):
+            subprocess.run([tmp_path / "venv/bin/gitops-dsf", *words], check=True, capture_output=True)
