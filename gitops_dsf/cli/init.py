@@ -9,6 +9,7 @@ EPILOG = """\
 examples:
   gitops-dsf init fleet
   gitops-dsf init fleet --git-url https://git.example.com/platform/fleet.git
+  gitops-dsf init fleet --registry registry.example.com/platform
   gitops-dsf init fleet --empty && cd fleet && gitops-dsf import --context hub    for a hub that has clusters
   gitops-dsf init . --name emea        into a fresh clone: a folder that holds nothing but .git
 """
@@ -29,6 +30,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--git-url", metavar="URL", help="repository URL as Argo CD will clone it, without credentials"
     )
     parser.add_argument(
+        "--registry",
+        metavar="NAME",
+        help="registry and folder that have our images, such as registry.example.com/platform",
+    )
+    parser.add_argument(
         "--empty",
         action="store_true",
         help="without the example scorers, clusters and applications; for a hub of your own",
@@ -37,26 +43,35 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Writes the repository and prints the next steps. Raises UsageError for a folder that is not empty, and
-    for a bad name or URL.
+    for a bad name, URL or registry.
     """
     from gitops_dsf.cli.scaffold import default_name, scaffold
 
     target: Path = arguments.dir
     name = arguments.name if arguments.name is not None else default_name(target)
-    written = scaffold(target=target, name=name, git_url=arguments.git_url, examples=not arguments.empty)
+    written = scaffold(
+        target=target,
+        name=name,
+        git_url=arguments.git_url,
+        registry=arguments.registry,
+        examples=not arguments.empty,
+    )
     sys.stdout.write(
         _next_steps(
             target=target,
             name=name,
             count=len(written),
             has_url=arguments.git_url is not None,
+            has_registry=arguments.registry is not None,
             has_examples=not arguments.empty,
         )
     )
     return 0
 
 
-def _next_steps(*, target: Path, name: str, count: int, has_url: bool, has_examples: bool) -> str:
+def _next_steps(
+    *, target: Path, name: str, count: int, has_url: bool, has_registry: bool, has_examples: bool
+) -> str:
     steps = ["gitops-dsf validate", "gitops-dsf test", "gitops-dsf render"]
     if not has_examples:
         steps = ["gitops-dsf import --context HUB", "gitops-dsf validate", "gitops-dsf render"]
@@ -66,6 +81,11 @@ def _next_steps(*, target: Path, name: str, count: int, has_url: bool, has_examp
     if not has_url:
         lines.append(
             "Set spec.git.url in gitops-dsf.yaml to the repository that Argo CD will clone, and render again."
+        )
+    if not has_registry:
+        lines.append(
+            "Push the images to a registry of yours and name them in gitops-dsf.yaml: no public registry has"
+            " them."
         )
     lines.append(
         "README.md says what each folder is for, and how to replace the example clusters and scorers."

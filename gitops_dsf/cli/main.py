@@ -16,11 +16,12 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import Final, Protocol, cast
 
-from gitops_dsf import SOURCE, __version__
+from gitops_dsf import __version__
 from gitops_dsf.cli import shell_completion
 from gitops_dsf.cli.garbage import end_quickly
 from gitops_dsf.cli.outputformat import add_output, run_with_output
 from gitops_dsf.errors import GitopsDsfError, UsageError
+from gitops_dsf.published import REPOSITORY
 
 OK: Final = 0
 FINDINGS: Final = 1
@@ -29,8 +30,6 @@ BUG: Final = 3
 INTERRUPTED: Final = 130
 _NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 """Errors of a full or broken disk behind standard output."""
-
-ISSUES: Final = f"{SOURCE}/issues"
 
 
 @dataclass(frozen=True)
@@ -234,9 +233,10 @@ def _bug(error: Exception, arguments: Sequence[str], *, debug: bool) -> int:
         traceback.print_exc()
     frames = traceback.extract_tb(error.__traceback__)
     where = f" at {frames[-1].name}:{frames[-1].lineno}" if frames else ""
+    at = f" at {REPOSITORY}/issues" if REPOSITORY else ""
     _say(
         f"this is a bug of gitops-dsf {__version__}, not of your repository: {type(error).__name__}:"
-        f" {error}{where}\n  Please report it at {ISSUES} with this message, Python {sys.version.split()[0]}"
+        f" {error}{where}\n  Please report it{at} with this message, Python {sys.version.split()[0]}"
         f" and the command\n  gitops-dsf {' '.join(arguments)}\n  Run it again with --debug for the"
         " traceback."
     )

@@ -5,10 +5,11 @@ from collections.abc import Sequence
 from typing import Any
 from urllib.parse import quote
 
-from gitops_dsf import SOURCE, __version__
+from gitops_dsf import __version__
 from gitops_dsf.cli.reference import PAGE, Entry, entries
 from gitops_dsf.diagnostics import Diagnostic, Severity
 from gitops_dsf.diagnostics.codes import CODES
+from gitops_dsf.published import REPOSITORY
 
 
 def sarif(diagnostics: Sequence[Diagnostic]) -> str:
@@ -42,11 +43,12 @@ def _level(severity: Severity) -> str:
 
 def _rule(code: str) -> dict[str, Any]:
     known, entry = CODES[code], entries()[code]
+    where = f"{PAGE}#{code.lower()}-{entry.anchor}"
     return {
         "id": code,
         "shortDescription": {"text": known.title},
         "help": {"text": _help(entry)},
-        "helpUri": f"{SOURCE}/blob/v{__version__}/{PAGE}#{code.lower()}-{entry.anchor}",
+        **({"helpUri": f"{REPOSITORY}/blob/v{__version__}/{where}"} if REPOSITORY else {}),
         "defaultConfiguration": {"level": _level(known.severity)},
     }
 

@@ -27,6 +27,10 @@ SCHEMAS: Final = ".schemas"
 _EXAMPLE_SETTINGS: Final = re.compile(r"^  allowedTokenHosts:.*\n(    - .*\n)+", re.MULTILINE)
 """The settings in the template that only its example scorers need."""
 
+_REGISTRY: Final = re.compile(r"[a-z0-9]+([.-]+[a-z0-9]+)*(:[0-9]+)?(/[a-z0-9]+([._-]+[a-z0-9]+)*)*")
+_NO_IMAGES: Final = re.compile(r"^  # The images are in no registry .*\n", re.MULTILINE)
+_IMAGE_COMMENT: Final = re.compile(r"^( +)# (.*image: )REGISTRY/", re.MULTILINE)
+
 _NOT_COPIED = frozenset({"__pycache__", ".gitkeep", ".DS_Store", "rendered"})
 _IGNORED_IN_TARGET = frozenset({".git"})
 
@@ -39,18 +43,29 @@ def default_name(target: Path) -> str:
     return name or "fleet"
 
 
-def scaffold(*, target: Path, name: str, git_url: str | None = None, examples: bool = True) -> list[str]:
-    """Creates a fleet repository, with or without the example scorers, clusters and applications. Returns the
-    paths of the written files, relative to target, sorted.
+def scaffold(
+    *,
+    target: Path,
+    name: str,
+    git_url: str | None = None,
+    registry: str | None = None,
+    examples: bool = True,
+) -> list[str]:
+    """Creates a fleet repository, with or without the example scorers, clusters and applications. `registry`
+    is where the images are. Returns the paths of the written files, relative to target, sorted.
 
-    Raises UsageError for an invalid name or URL and for a folder that is not empty (`.git` is ignored), and
-    RepositoryError when a file cannot be read or written.
+    Raises UsageError for an invalid name, URL or registry and for a folder that is not empty (`.git` is
+    ignored), and RepositoryError when a file cannot be read or written.
     """
     _check_name(name)
     if git_url is not None:
         check_url(git_url)
+    if registry is not None:
+        _check_registry(registry)
     _check_target(target)
     template = _template(name=name, git_url=git_url)
+    if registry is not None:
+        template = _with_images(template, registry)
     files = {**(template if examples else _without_examples(template)), **_schemas()}
     try:
         for path, content in files.items():
@@ -94,6 +109,13 @@ def _without_examples(template: Mapping[str, bytes]) -> Mapping[str, bytes]:
     return {**kept, SETTINGS_FILE: _EXAMPLE_SETTINGS.sub("", settings).encode()}
 
 
+def _with_images(template: Mapping[str, bytes], registry: str) -> Mapping[str, bytes]:
+    """The template with the images, which are comments in it."""
+    settings = template[SETTINGS_FILE].decode()
+    named = _IMAGE_COMMENT.sub(rf"\1\2{registry}/", _NO_IMAGES.sub("", settings))
+    return {**template, SETTINGS_FILE: named.encode()}
+
+
 def _schemas() -> Mapping[str, bytes]:
     """The files that `gitops-dsf schema` would write, so that its first run after an upgrade shows what the
     upgrade changed.
@@ -130,6 +152,15 @@ def check_url(url: str) -> None:
         msg = (
             "the git URL holds credentials, and it would be committed: leave them out and give them to Argo"
             " CD as a repository Secret"
+        )
+        raise UsageError(msg)
+
+
+def _check_registry(registry: str) -> None:
+    if not _REGISTRY.fullmatch(registry):
+        msg = (
+            f"{registry!r} is not a registry: write its host and the folder of the images, without a scheme,"
+            " such as registry.example.com/platform"
         )
         raise UsageError(msg)
 

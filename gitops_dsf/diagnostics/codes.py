@@ -143,6 +143,7 @@ SHORT_INTERVAL = _notice("DSF168", "interval of less than five seconds")
 POD_PLACEMENT = _error("DSF169", "toleration or node selector that Kubernetes refuses")
 POD_RESOURCES = _error("DSF170", "request above its limit")
 CA_KEY = _error("DSF171", "key that a CA of the platform does not have")
+UNSET_IMAGE = _warning("DSF191", "image that is in no registry")
 
 UNKNOWN_CLUSTER = _error("DSF201", "mask for an unknown cluster")
 UNKNOWN_SCORE = _error("DSF202", "mask for an unknown score")

@@ -116,6 +116,7 @@ def test_the_example_of_the_readme_renders(tmp_path: Path) -> None:
     (tmp_path / "gitops-dsf.yaml").write_text(
         "apiVersion: gitops-dsf.io/v1alpha1\nkind: FleetRepository\nmetadata: {name: fleet}\n"
         "spec:\n  git: {url: 'https://git.example.com/fleet.git'}\n"
+        "  agent: {image: r.example.com/agent}\n  reconciler: {image: r.example.com/reconciler}\n"
     )
     result = produce(tmp_path)
     assert [item.message for item in result.diagnostics] == []

@@ -168,7 +168,7 @@ def test_all_of_them_fit_into_one_fleet_repository(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     fleet = tmp_path / "fleet"
-    assert main(["init", str(fleet)]) == 0
+    assert main(["init", str(fleet), "--registry", "registry.example.com"]) == 0
     for name in NAMES:
         shutil.copy(SCORERS / name / "dynamicscorer.yaml", fleet / "scorers" / f"sample-{name}.yaml")
     capsys.readouterr()
@@ -196,7 +196,7 @@ def test_the_queries_fit_into_one_fleet_repository(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     fleet = tmp_path / "fleet"
-    assert main(["init", str(fleet)]) == 0
+    assert main(["init", str(fleet), "--registry", "registry.example.com"]) == 0
     for path in QUERY_FILES:
         shutil.copy(path, fleet / "scorers" / path.name)
     capsys.readouterr()

@@ -18,7 +18,7 @@ SETTINGS = """\
 apiVersion: gitops-dsf.io/v1alpha1
 kind: FleetRepository
 metadata: {name: fleet}
-spec: {git: {url: "https://git.example.com/fleet.git"}}
+spec: {git: {url: "https://git.example.com/fleet.git"}, agent: {image: r/a}, reconciler: {image: r/r}}
 """
 CLUSTER = """\
 apiVersion: cluster.open-cluster-management.io/v1

@@ -34,6 +34,10 @@ spec: {clusterSelector: {selectorType: LabelSelector, labelSelector: {matchLabel
 
 
 def settings(new: str, text: str = SETTINGS) -> str:
+    """Settings with a new field, or with more fields in a section that is there."""
+    section, _, fields = new.partition("{")
+    if f", {section}{{" in text:
+        return text.replace(f", {section}{{", f", {section}{{{fields[:-1]}, ")
     return text.replace("spec: {", f"spec: {{{new}, ")
 
 

@@ -20,10 +20,11 @@ from tests.support.commandline import gitops_dsf
 
 ROOT = Path(__file__).parents[2]
 URL = "https://git.internal/platform/emea.git"
+REGISTRY = "registry.internal:5000/platform"
 
 
 def test_the_new_repository_has_no_findings(tmp_path: Path) -> None:
-    scaffold(target=tmp_path / "fleet", name="fleet")
+    scaffold(target=tmp_path / "fleet", name="fleet", registry=REGISTRY)
     checked = check(tmp_path / "fleet")
     assert checked.diagnostics == ()
     assert checked.resolved is not None
@@ -36,7 +37,7 @@ def test_the_new_repository_has_no_findings(tmp_path: Path) -> None:
 
 
 def test_init_then_validate_then_render(tmp_path: Path) -> None:
-    made = gitops_dsf("init", "fleet", "--git-url", URL, cwd=tmp_path)
+    made = gitops_dsf("init", "fleet", "--git-url", URL, "--registry", REGISTRY, cwd=tmp_path)
     assert (made.returncode, made.stderr) == (0, "")
     assert "cd fleet" in made.stdout
     assert "gitops-dsf validate" in made.stdout
@@ -55,6 +56,36 @@ def test_init_then_validate_then_render(tmp_path: Path) -> None:
     settings = yamlfast.load((fleet / "gitops-dsf.yaml").read_text("utf-8"))
     assert settings["metadata"]["name"] == "fleet"
     assert settings["spec"]["git"]["url"] == URL
+
+
+def test_images_are_those_of_the_registry(tmp_path: Path) -> None:
+    scaffold(target=tmp_path, name="fleet", registry=REGISTRY)
+    text = (tmp_path / "gitops-dsf.yaml").read_text("utf-8")
+    spec = yamlfast.load(text)["spec"]
+    assert spec["agent"]["image"] == f"{REGISTRY}/gitops-dsf-agent:{__version__}"
+    assert spec["reconciler"]["image"] == f"{REGISTRY}/gitops-dsf-reconciler:{__version__}"
+    assert "REGISTRY" not in text
+    assert "no registry" not in text
+
+
+def test_without_a_registry_strict_validation_says_that_no_pod_will_start(tmp_path: Path) -> None:
+    made = gitops_dsf("init", "fleet", cwd=tmp_path)
+    assert "no public registry has them" in made.stdout
+    assert gitops_dsf("validate", cwd=tmp_path / "fleet").returncode == 0
+    strict = gitops_dsf("validate", "--strict", cwd=tmp_path / "fleet")
+    assert strict.returncode == 1
+    assert "DSF191" in strict.stdout
+    assert "spec has no agent.image and no reconciler.image" in strict.stdout
+    assert f"agent.image: REGISTRY/gitops-dsf-agent:{__version__}" in strict.stdout
+
+
+@pytest.mark.parametrize(
+    "registry", ["", "https://registry.example.com", "r.example.com/", "R/x", "a b", "a\nb"]
+)
+def test_a_bad_registry_is_refused_before_anything_is_written(tmp_path: Path, registry: str) -> None:
+    with pytest.raises(UsageError, match="is not a registry: write its host"):
+        scaffold(target=tmp_path / "fleet", name="fleet", registry=registry)
+    assert not (tmp_path / "fleet").exists()
 
 
 HUB = """\
@@ -279,7 +310,7 @@ def test_every_step_of_a_newcomer_works_from_the_wheel(wheels: Path, tmp_path: P
     installed = tmp_path / "site"
     zipfile.ZipFile(wheel).extractall(installed)
     steps = [
-        ["init", "fleet"],
+        ["init", "fleet", "--registry", REGISTRY],
         ["validate", "fleet", "--strict"],
         ["render", "fleet"],
         ["render", "fleet", "--check"],

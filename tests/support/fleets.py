@@ -38,6 +38,11 @@ HUB_QUERIES = (
     'sum by (cluster, node) (kube_pod_info{node!="a;b"}); count by (cluster) (up)',
 )
 """Queries that keep the label `cluster`."""
+IMAGES = {
+    "agent": {"image": "r.example.com/agent"},
+    "reconciler": {"image": "r.example.com/reconciler"},
+}
+"""Images of a registry, in the spec of gitops-dsf.yaml."""
 HUB_SECRET = "central-token"
 """The Secret that scorers on the hub may name."""
 
@@ -268,12 +273,13 @@ def _sets() -> list[Object]:
 
 PROGRAMS: Object = {
     "agent": {
+        "image": "r.example.com/agent",
         "openTelemetry": {
             "image": "quay.io/prometheus/prometheus:v3.13.0",
             "collectorNamespaces": ["observability"],
-        }
+        },
     },
-    "hubScorer": {"secrets": [HUB_SECRET]},
+    "hubScorer": {"secrets": [HUB_SECRET], "image": "r.example.com/agent"},
 }
 
 
@@ -292,6 +298,7 @@ def _settings(draw: st.DrawFn, mode: str) -> Object:
             "allowUnmatchedSelectors": True,
             "hubNamespace": draw(st.sampled_from(("open-cluster-management", "scoring"))),
             "delivery": {"mode": mode},
+            **IMAGES,
             **({} if mode == "UpstreamController" else PROGRAMS),
             "output": {
                 "mode": draw(st.sampled_from(("Directory", "Branch"))),

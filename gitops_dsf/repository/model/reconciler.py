@@ -5,11 +5,11 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from gitops_dsf import __version__
 from gitops_dsf.hub.names import JOURNAL_BRANCH
+from gitops_dsf.published import image
 from gitops_dsf.repository.model.base import Authored, DnsName, Labels, PullSecrets, Quantity
 
-DEFAULT_RECONCILER_IMAGE = f"ghcr.io/gitops-dsf/gitops-dsf-reconciler:{__version__}"
+DEFAULT_RECONCILER_IMAGE = image("reconciler")
 
 NonEmpty = Annotated[str, Field(min_length=1)]
 HttpUrl = Annotated[str, Field(pattern=r"^https?://[^\s@]+$")]
@@ -171,7 +171,7 @@ class Reconciler(Authored):
     MakeBeforeBreak behaves like Keep.
     """
     image: NonEmpty = DEFAULT_RECONCILER_IMAGE
-    """Container image, preferably pinned by digest."""
+    """Container image, preferably pinned by digest. No registry has the default (DSF191)."""
     image_pull_policy: Literal["Always", "IfNotPresent", "Never"] = "IfNotPresent"
     """Kubernetes image pull policy."""
     image_pull_secrets: PullSecrets = []

@@ -6,8 +6,8 @@ from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from gitops_dsf import __version__
 from gitops_dsf.hub.urls import misleads_git
+from gitops_dsf.published import image
 from gitops_dsf.repository.model.base import (
     BRANCH,
     HOST_GLOB,
@@ -51,7 +51,7 @@ Memory = Annotated[str, Field(pattern=r"^[1-9][0-9]{0,6}(Mi|Gi)$")]
 
 DECISION_READERS: Final = ("argocd-applicationset-controller", "argocd-server")
 """As Argo CD's own manifests name them."""
-DEFAULT_IMAGE = f"ghcr.io/gitops-dsf/gitops-dsf-agent:{__version__}"
+DEFAULT_IMAGE = image("agent")
 
 
 def mebibytes(quantity: str) -> int:
@@ -248,7 +248,7 @@ class Agent(Authored):
     """The spoke agent's Deployment."""
 
     image: Annotated[str, Field(pattern=IMAGE)] = DEFAULT_IMAGE
-    """Container image, preferably pinned by digest."""
+    """Container image, preferably pinned by digest. No registry has the default (DSF191)."""
     rollout: list[AgentRollout] = []
     """What is different on some clusters. For each field counts the first entry that selects the cluster and
     has the field; what no entry says is as in spec.agent.
@@ -288,7 +288,7 @@ class HubScorer(Authored):
     """The hub scorer's Deployment, which runs scorers with runsOn: Hub. It is rendered when there is one."""
 
     image: Annotated[str, Field(pattern=IMAGE)] = DEFAULT_IMAGE
-    """Container image, preferably pinned by digest. It runs the same program as the agent."""
+    """Container image, preferably pinned by digest. It runs the agent; no registry has the default."""
     image_pull_policy: Literal["Always", "IfNotPresent", "Never"] = "IfNotPresent"
     """Kubernetes image pull policy."""
     image_pull_secrets: PullSecrets = []

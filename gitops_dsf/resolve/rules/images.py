@@ -6,6 +6,7 @@ from typing import Final
 
 from dsf_wire.constants import RUNS_ON_HUB
 from gitops_dsf.diagnostics import Diagnostic, codes
+from gitops_dsf.published import REGISTRY
 from gitops_dsf.repository.model.mistake import dotted
 from gitops_dsf.resolve.context import Context
 
@@ -18,22 +19,7 @@ def images_have_digests(context: Context) -> Iterator[Diagnostic]:
     repository = context.declared.repository
     if repository is None or not repository.value.spec.require_image_digests:
         return
-    spec = repository.value.spec
-    images: list[tuple[tuple[str | int, ...], str]] = []
-    if not context.is_upstream:
-        images.append((("agent",), spec.agent.image))
-        images += [
-            (("agent", "rollout", index), entry.image)
-            for index, entry in enumerate(spec.agent.rollout)
-            if entry.image is not None
-        ]
-        if spec.agent.open_telemetry is not None:
-            images.append((("agent", "openTelemetry"), spec.agent.open_telemetry.image))
-    if any(item.value.spec.runs_on == RUNS_ON_HUB for item in context.declared.scorers):
-        images.append((("hubScorer",), spec.hub_scorer.image))
-    if spec.reconciler.enabled:
-        images.append((("reconciler",), spec.reconciler.image))
-    for section, image in images:
+    for section, image, _ in _images(context):
         if not _DIGEST.fullmatch(image):
             name, field = image.partition("@")[0], dotted((*section, "image"))
             yield codes.IMAGE_WITHOUT_DIGEST.at(
@@ -41,3 +27,39 @@ def images_have_digests(context: Context) -> Iterator[Diagnostic]:
                 f"spec.requireImageDigests is true, but {field} is {image}, without a digest",
                 f"write image: {name}@sha256:...; docker buildx imagetools inspect {name} prints the digest",
             )
+
+
+def images_are_set(context: Context) -> Iterator[Diagnostic]:
+    """Our images must be named as long as no registry has them."""
+    repository = context.declared.repository
+    if repository is None or REGISTRY is not None:
+        return
+    unset = {section: image for section, image, is_set in _images(context) if not is_set}
+    if unset:
+        fields = [dotted((*section, "image")) for section in unset]
+        written = "; ".join(
+            f"{field}: REGISTRY/{image}" for field, image in zip(fields, unset.values(), strict=True)
+        )
+        yield codes.UNSET_IMAGE.at(
+            repository.at("spec", *next(iter(unset))),
+            f"spec has no {' and no '.join(fields)}, and no registry has our images: no pod will start",
+            f"build the images, push them to a registry of yours, and write {written}",
+        )
+
+
+def _images(context: Context) -> Iterator[tuple[tuple[str | int, ...], str, bool]]:
+    """The images that are rendered: the section of the settings, the image, and whether people wrote it."""
+    repository = context.declared.repository
+    if repository is None or context.is_upstream:
+        return
+    spec = repository.value.spec
+    yield ("agent",), spec.agent.image, "image" in spec.agent.model_fields_set
+    for index, entry in enumerate(spec.agent.rollout):
+        if entry.image is not None:
+            yield ("agent", "rollout", index), entry.image, True
+    if spec.agent.open_telemetry is not None:
+        yield ("agent", "openTelemetry"), spec.agent.open_telemetry.image, True
+    if any(item.value.spec.runs_on == RUNS_ON_HUB for item in context.declared.scorers):
+        yield ("hubScorer",), spec.hub_scorer.image, "image" in spec.hub_scorer.model_fields_set
+    if spec.reconciler.enabled:
+        yield ("reconciler",), spec.reconciler.image, "image" in spec.reconciler.model_fields_set

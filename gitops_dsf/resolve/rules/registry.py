@@ -82,6 +82,7 @@ RULES: Final[tuple[Rule, ...]] = (
     queries.series_have_items_of_their_own,
     images.images_have_digests,
     pods.pods_are_accepted,
+    images.images_are_set,
     urls.hosts_are_not_local,
     durations.steps_fit_into_the_range,
     durations.intervals_are_not_too_short,

@@ -14,7 +14,7 @@ from gitops_dsf.hub.decisions import decision_of
 from gitops_dsf.hub.scores import score_of
 from gitops_dsf.hub.snapshot import Snapshot
 from gitops_dsf.hub.snapshotfile import files
-from tests.support import yamlfast
+from tests.support import fleets, yamlfast
 from tests.support.outputs import check_output
 
 SET = "cluster.open-cluster-management.io/clusterset"
@@ -131,7 +131,7 @@ def settings(**spec: Any) -> dict[str, Any]:
         "apiVersion": "gitops-dsf.io/v1alpha1",
         "kind": "FleetRepository",
         "metadata": {"name": "fleet"},
-        "spec": {"git": {"url": "https://git.example.com/fleet.git"}, **spec},
+        "spec": {"git": {"url": "https://git.example.com/fleet.git"}, **fleets.IMAGES, **spec},
     }
 
 

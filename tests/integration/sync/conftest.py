@@ -9,13 +9,14 @@ import pytest
 
 from gitops_dsf.cli.main import main
 from tests.support import yamlfast
+from tests.support.fleets import IMAGES
 from tests.support.pageserver import PageServer
 
 SETTINGS = {
     "apiVersion": "gitops-dsf.io/v1alpha1",
     "kind": "FleetRepository",
     "metadata": {"name": "fleet"},
-    "spec": {"git": {"url": "https://git.example.com/fleet.git"}},
+    "spec": {"git": {"url": "https://git.example.com/fleet.git"}, **IMAGES},
 }
 CLUSTER = {
     "apiVersion": "cluster.open-cluster-management.io/v1",

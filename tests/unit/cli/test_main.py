@@ -151,7 +151,8 @@ def test_a_bug_is_a_short_report_and_a_traceback_only_on_demand(tmp_path: Path) 
     assert result.returncode == 3
     assert "Traceback" not in result.stderr
     assert "ZeroDivisionError" in result.stderr
-    assert "https://" in result.stderr
+    assert "Please report it" in result.stderr
+    assert "https://" not in result.stderr, "no forge has the project yet"
     assert (
         "Traceback"
         in subprocess.run([*run, "--debug"], capture_output=True, text=True, check=False, cwd=tmp_path).stderr

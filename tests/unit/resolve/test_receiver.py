@@ -5,8 +5,7 @@ import pytest
 from tests.unit.resolve.test_rules import BASE, findings
 
 RECEIVER = BASE["gitops-dsf.yaml"].replace(
-    "spec: {git:",
-    "spec: {agent: {openTelemetry: {image: prom:3.13, collectorNamespaces: [otel]}}, git:",
+    "agent: {", "agent: {openTelemetry: {image: prom:3.13, collectorNamespaces: [otel]}, "
 )
 UPSTREAM = BASE["gitops-dsf.yaml"].replace("spec: {", "spec: {delivery: {mode: UpstreamController}, ")
 

@@ -13,8 +13,8 @@ SETTINGS = """\
 apiVersion: gitops-dsf.io/v1alpha1
 kind: FleetRepository
 metadata: {name: fleet}
-spec: {git: {url: "https://git.example.com/fleet.git"}, allowUnmatchedSelectors: true}
-"""
+spec: {git: {url: "https://git.example.com/fleet.git"}, allowUnmatchedSelectors: true, IMAGES}
+""".replace("IMAGES", "agent: {image: r.example.com/agent}, reconciler: {image: r.example.com/reconciler}")
 SCORER = """\
 apiVersion: dynamic-scoring.open-cluster-management.io/v1alpha1
 kind: DynamicScorer

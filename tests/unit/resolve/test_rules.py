@@ -10,13 +10,18 @@ from gitops_dsf.resolve import resolve
 from gitops_dsf.resolve.rules.registry import RULES
 from gitops_dsf.resolve.rules.selectors import label_key, label_value
 
+IMAGES = (
+    ", agent: {image: r.example.com/agent}, reconciler: {image: r.example.com/reconciler}"
+    ", hubScorer: {image: r.example.com/agent}"
+)
+"""Images of a registry, in gitops-dsf.yaml below."""
 BASE = {
     "gitops-dsf.yaml": (
-        """\
+        f"""\
 apiVersion: gitops-dsf.io/v1alpha1
 kind: FleetRepository
-metadata: {name: fleet}
-spec: {git: {url: "https://git.example.com/fleet.git"}}
+metadata: {{name: fleet}}
+spec: {{git: {{url: "https://git.example.com/fleet.git"}}{IMAGES}}}
 """
     ),
     "clusters/c.yaml": (
@@ -138,7 +143,8 @@ DIGEST = "sha256:" + "0a" * 32
 )
 def test_images_without_a_digest(agent: str, reconciler: str, expected: list[str]) -> None:
     images = f"agent: {{image: '{agent}'}}, reconciler: {{image: '{reconciler}'}}"
-    text = BASE["gitops-dsf.yaml"].replace("spec: {", f"spec: {{{images}, requireImageDigests: true, ")
+    settings = BASE["gitops-dsf.yaml"].replace(IMAGES, "")
+    text = settings.replace("spec: {", f"spec: {{{images}, requireImageDigests: true, ")
     found = findings(settings=text)
     assert [item.code for item in found] == ["DSF157"] * len(expected)
     assert [item.message.partition(", but ")[2].partition(".")[0] for item in found] == expected
@@ -156,7 +162,8 @@ def test_images_without_a_digest(agent: str, reconciler: str, expected: list[str
 )
 def test_only_images_that_are_rendered_need_a_digest(rest: str, expected: list[str]) -> None:
     """The defaults are named by tag."""
-    text = BASE["gitops-dsf.yaml"].replace("spec: {", f"spec: {{{rest}requireImageDigests: true, ")
+    settings = BASE["gitops-dsf.yaml"].replace(IMAGES, "")
+    text = settings.replace("spec: {", f"spec: {{{rest}requireImageDigests: true, ")
     assert [
         code
         for code in codes(settings=text, scorers=scorer("  scoreRange: {min: 0, max: 1}\n", ""))

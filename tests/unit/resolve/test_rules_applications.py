@@ -164,7 +164,7 @@ def test_one_cluster_of_a_set_that_is_like_no_other() -> None:
 
 def test_a_rollout_to_no_cluster() -> None:
     entry = "{clusterSelector: {matchLabels: {env: prd}}, image: registry.example.com/agent:2}"
-    settings = BASE["gitops-dsf.yaml"].replace("spec: {", f"spec: {{agent: {{rollout: [{entry}]}}, ")
+    settings = BASE["gitops-dsf.yaml"].replace("agent: {", f"agent: {{rollout: [{entry}], ")
     [found] = findings(settings=settings)
     assert found.code == "DSF203"
     assert found.message == "no cluster of the inventory has these labels: the entry has no effect"

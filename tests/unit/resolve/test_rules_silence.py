@@ -218,9 +218,12 @@ def test_nothing_is_passed_over_in_silence(code: str, marked: dict[str, str], wo
         {"apps": app("path: deploy", "chart: web, targetRevision: 1.x")},
         {"apps": app("path: deploy", "path: .")},
         settings("output: {mode: Branch, branch: rendered/eu-1}"),
-        settings(
-            "agent: {image: 'registry:5000/a/b@sha256:abc', resources: {limits: {memory: 1.5Gi, cpu: '2'}}}"
-        ),
+        {
+            "settings": SETTINGS.replace(
+                "agent: {image: r.example.com/agent}",
+                "agent: {image: 'registry:5000/a/b@sha256:abc', resources: {limits: {memory: 1.5Gi, cpu: '2'}}}",
+            )
+        },
         settings("allowedHosts: ['*.example.com', 10.0.0.7]"),
         *(
             {"settings": SETTINGS.replace("https://git.example.com/fleet.git", url)}

@@ -1,0 +1,19 @@
+"""Where gitops-dsf is published: the one place with names of a forge and a registry.
+
+Both are None as long as no release exists. `python -m tools.names` sets them, here and in the metadata of
+the distributions.
+"""
+
+from typing import Final
+
+from dsf_wire import __version__
+
+REPOSITORY: Final[str | None] = None
+"""URL of the source, its documents and issues, such as https://forge.example.com/team/gitops-dsf."""
+REGISTRY: Final[str | None] = None
+"""Where the images are, such as registry.example.com/team."""
+
+
+def image(program: str, *, registry: str | None = REGISTRY) -> str:
+    """The image of a program in this version."""
+    return "/".join(filter(None, (registry, f"gitops-dsf-{program}:{__version__}")))
