@@ -31,7 +31,7 @@ def rollout(*entries: str) -> str:
     written = ", ".join(
         f"{{clusterSelector: {one}, image: 'a.example.com/agent:{at}'}}" for at, one in enumerate(entries)
     )
-    return settings("spec: {", f"spec: {{agent: {{rollout: [{written}]}}, ")
+    return settings("agent: {", f"agent: {{rollout: [{written}], ")
 
 
 @pytest.mark.parametrize(("number", "expected"), [(1, []), (2, ["DSF339"])])
