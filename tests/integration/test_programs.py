@@ -52,7 +52,7 @@ def test_every_verb_is_here() -> None:
 @pytest.mark.parametrize("verb", sorted(RUNS))
 def test_a_verb_as_a_process(verb: str, tmp_path: Path) -> None:
     arguments, code, text = RUNS[verb]
-    scaffold(target=tmp_path / "fleet", name="fleet")
+    scaffold(target=tmp_path / "fleet", name="fleet", registry="registry.example.com")
     with serving(hub_with(fleet(now=datetime.now(UTC)))) as hub:
         hub.kubeconfig(tmp_path / "fleet" / "kubeconfig")
         done = subprocess.run(
