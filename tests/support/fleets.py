@@ -44,6 +44,14 @@ IMAGES = {
     "hubScorer": {"image": "r.example.com/agent"},
 }
 """Images of a registry, in the spec of gitops-dsf.yaml."""
+
+
+def with_images(spec: dict[str, Any]) -> dict[str, Any]:
+    """The spec with images in the sections that name none."""
+    sections = {name: spec.get(name, {}) for name in IMAGES}
+    return spec | {name: section | IMAGES[name] | section for name, section in sections.items()}
+
+
 HUB_SECRET = "central-token"
 """The Secret that scorers on the hub may name."""
 

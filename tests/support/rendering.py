@@ -88,7 +88,7 @@ def rendered(root: Path, *documents: dict[str, Any], clusters: int = 2, **settin
 
 def produced(root: Path, *documents: dict[str, Any], clusters: int = 2, **settings: Any) -> Rendered:
     """Like `rendered`; the documents may have errors."""
-    spec = {"git": {"url": "https://git.example.com/fleet.git"}, **fleets.IMAGES, **settings}
+    spec = fleets.with_images({"git": {"url": "https://git.example.com/fleet.git"}, **settings})
     repository = {
         "apiVersion": PRODUCT,
         "kind": "FleetRepository",

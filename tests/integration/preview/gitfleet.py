@@ -131,7 +131,7 @@ def settings(**spec: Any) -> dict[str, Any]:
         "apiVersion": "gitops-dsf.io/v1alpha1",
         "kind": "FleetRepository",
         "metadata": {"name": "fleet"},
-        "spec": {"git": {"url": "https://git.example.com/fleet.git"}, **fleets.IMAGES, **spec},
+        "spec": fleets.with_images({"git": {"url": "https://git.example.com/fleet.git"}, **spec}),
     }
 
 

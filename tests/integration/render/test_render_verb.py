@@ -47,7 +47,7 @@ def sources(
         "apiVersion": "gitops-dsf.io/v1alpha1",
         "kind": "FleetRepository",
         "metadata": {"name": "fleet"},
-        "spec": {"git": {"url": "https://git.example.com/fleet.git"}, **fleets.IMAGES, **spec},
+        "spec": fleets.with_images({"git": {"url": "https://git.example.com/fleet.git"}, **spec}),
     }
     documents = [fleets.cluster(f"c{number}") for number in range(clusters)]
     return fleets.FleetSources(settings=settings, documents=(*documents, *(scorers or (scorer("cpu"),))))

@@ -17,7 +17,7 @@ CPU = {"scorer": "cpu-headroom"}
 
 @pytest.fixture
 def fleet(tmp_path: Path) -> Path:
-    scaffold(target=tmp_path / "fleet", name="fleet")
+    scaffold(target=tmp_path / "fleet", name="fleet", registry="registry.example.com")
     (tmp_path / "fleet" / "tests" / "guestbook.yaml").unlink()
     return tmp_path / "fleet"
 

@@ -46,7 +46,7 @@ def test_the_names_of_a_verb(verb: str, output: Any, found: list[str]) -> None:
 
 
 def test_a_verb_prints_names(tmp_path: Path) -> None:
-    assert main(["init", str(tmp_path / "fleet")]) == 0
+    assert main(["init", str(tmp_path / "fleet"), "--registry", "r.example.com"]) == 0
     done = gitops_dsf("simulate", "-o", "name", cwd=tmp_path / "fleet")
     assert (done.returncode, done.stdout.splitlines()[0]) == (0, "argocd/guestbook")
     (tmp_path / "fleet/apps/bad.yaml").write_text("kind: [\n")

@@ -93,10 +93,12 @@ class TestServiceMonitor:
             "apiVersion": PRODUCT,
             "kind": "FleetRepository",
             "metadata": {"name": "fleet"},
-            "spec": {
-                "agent": {"serviceMonitor": {"clusterSelector": {"matchLabels": labels}}},
-                "git": {"url": "https://git.example.com/fleet.git"},
-            },
+            "spec": fleets.with_images(
+                {
+                    "agent": {"serviceMonitor": {"clusterSelector": {"matchLabels": labels}}},
+                    "git": {"url": "https://git.example.com/fleet.git"},
+                }
+            ),
         }
         cluster = fleets.cluster("c0", operator="yes")
         result = produce(
@@ -259,12 +261,14 @@ class TestRollout:
             "apiVersion": PRODUCT,
             "kind": "FleetRepository",
             "metadata": {"name": "fleet"},
-            "spec": {
-                "agent": agent,
-                "git": {"url": "https://git.example.com/fleet.git"},
-                "reconciler": {"enabled": False},
-                **(more or {}),
-            },
+            "spec": fleets.with_images(
+                {
+                    "agent": agent,
+                    "git": {"url": "https://git.example.com/fleet.git"},
+                    "reconciler": {"enabled": False},
+                    **(more or {}),
+                }
+            ),
         }
         cluster = fleets.cluster("c0", operator="yes")
         sources = fleets.FleetSources(settings=settings, documents=(cluster, scorer("cpu")))

@@ -221,7 +221,7 @@ def test_nothing_is_passed_over_in_silence(code: str, marked: dict[str, str], wo
         {
             "settings": SETTINGS.replace(
                 "agent: {image: r.example.com/agent}",
-                "agent: {image: 'registry:5000/a/b@sha256:abc', resources: {limits: {memory: 1.5Gi, cpu: '2'}}}",
+                "agent: {image: 'registry:5000/a/b@sha256:abc', resources: {limits: {cpu: '2'}}}",
             )
         },
         settings("allowedHosts: ['*.example.com', 10.0.0.7]"),
