@@ -15,11 +15,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from gitops_dsf import SOURCE
+from gitops_dsf.published import REPOSITORY
 
 ROOT: Final = Path(__file__).parents[1]
 DOCS: Final = ROOT / "docs"
-_LINK: Final = re.compile(r"(?<=\]\()([^)\s:#]+)(?=(?:#[^)\s]*)?\))")
+_LINK: Final = re.compile(r"\[([^\]]*)\]\(([^)\s:#]+)(#[^)\s]*)?\)")
 _ROW: Final = re.compile(r"^\| \[[^\]]*\]\(([^)\s]+\.md)\)", re.MULTILINE)
 _SETTINGS: Final[Mapping[str, str]] = {
     "project": "gitops-dsf",
@@ -38,12 +38,13 @@ def groups(front_page: str) -> Mapping[str, list[str]]:
     return {title: _ROW.findall(text) for title, text in zip(parts[1::2], parts[2::2], strict=True)}
 
 
-def sources(docs: Path) -> Mapping[str, str]:
+def sources(docs: Path, *, repository: str | None = REPOSITORY) -> Mapping[str, str]:
     """The Markdown of each page of the site. The front page and those of folders have their navigation, and
-    links to files outside of the folder lead to the source repository.
+    links to files outside of the folder lead to the source repository, once it is published.
     """
     pages = {
-        page.relative_to(docs).as_posix(): _with_absolute_links(page) for page in sorted(docs.rglob("*.md"))
+        page.relative_to(docs).as_posix(): _with_absolute_links(page, repository)
+        for page in sorted(docs.rglob("*.md"))
     }
     front_page = pages.pop("README.md")
     navigation = groups(front_page)
@@ -56,12 +57,15 @@ def sources(docs: Path) -> Mapping[str, str]:
     return {"index.md": front_page + whole, **pages}
 
 
-def _with_absolute_links(page: Path) -> str:
+def _with_absolute_links(page: Path, repository: str | None) -> str:
     def absolute(link: re.Match[str]) -> str:
-        target = Path(os.path.normpath(page.parent / link[1]))
+        text, path, anchor = link.groups(default="")
+        target = Path(os.path.normpath(page.parent / path))
         if target.is_relative_to(DOCS) and not target.is_dir():
-            return link[1]
-        return f"{SOURCE}/blob/main/{target.relative_to(ROOT).as_posix()}"
+            return link[0]
+        if repository is None:
+            return text
+        return f"[{text}]({repository}/blob/main/{target.relative_to(ROOT).as_posix()}{anchor})"
 
     return _LINK.sub(absolute, page.read_text(encoding="utf-8"))
 

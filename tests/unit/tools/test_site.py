@@ -5,7 +5,6 @@
 
 from pathlib import Path
 
-from gitops_dsf import SOURCE
 from tools.site import DOCS, groups, sources
 
 PAGES = {page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md")}
@@ -41,7 +40,15 @@ def test_the_front_page_and_folders_have_trees_of_pages() -> None:
 
 
 def test_links_out_of_the_folder_lead_to_the_source() -> None:
-    pages = sources(DOCS)
-    assert f"({SOURCE}/blob/main/CONTRIBUTING.md)" in pages["contributing/README.md"]
+    pages = sources(DOCS, repository="https://forge.internal/project")
+    source = "https://forge.internal/project/blob/main/CONTRIBUTING.md"
+    assert f"[CONTRIBUTING]({source})" in pages["contributing/README.md"]
+    assert f"[CONTRIBUTING]({source}#the-hub-suite)" in pages["contributing/tests.md"]
     assert "(../architecture" in pages["contributing/README.md"]
     assert not [path for path, text in pages.items() if "](../../" in text or Path(path).is_absolute()]
+
+
+def test_without_a_published_source_links_out_of_the_folder_are_text() -> None:
+    pages = sources(DOCS, repository=None)
+    assert "| CONTRIBUTING |" in pages["contributing/README.md"]
+    assert not [path for path, text in pages.items() if "](../../" in text]
