@@ -71,6 +71,9 @@ class Uninstaller:
     _served: dict[Kind, Served] = field(default_factory=dict, init=False)
     _carried: list[str] = field(default_factory=list, init=False)
     """Documents that were copied from the repository. They have no label of ours."""
+    _deleted: set[str] = field(default_factory=set, init=False)
+    _used: list[str] = field(default_factory=list, init=False)
+    """AppProjects that other Applications use, with one of them."""
 
     async def run(self, *, seconds: float | None) -> None:
         """Removes everything. Waits at most this long until the managed clusters have removed their part;
@@ -93,6 +96,7 @@ class Uninstaller:
             await self._wait(seconds=seconds)
         for kind in sorted(self._found.keys() - {*FIRST, *ON_CLUSTERS, PROJECT}):
             await self._remove(kind)
+        await self._keep_used_projects()
         await self._remove(PROJECT)
         await self._remove_of_reconciler()
         await self._release_health_checks()
@@ -148,6 +152,7 @@ class Uninstaller:
         for start in range(0, len(items), AT_A_TIME):
             batch = items[start : start + AT_A_TIME]
             await asyncio.gather(*(self.hub.delete(self._path(kind, item), orphan=orphan) for item in batch))
+        self._deleted.update(_name(kind, item) for item in items)
         self._tell(kind, items)
 
     async def _remove_generated(self) -> None:
@@ -186,6 +191,21 @@ class Uninstaller:
             for item in await self.hub.list(self._served[kind].path(), labels=OURS)
         ]
 
+    async def _keep_used_projects(self) -> None:
+        """Argo CD neither syncs nor deletes an Application without its project."""
+        served = self._served.get(APPLICATION)
+        found = [] if served is None else await self.hub.list(served.path())
+        going = self._deleted if self.hub.dry_run else set[str]()
+        users = {
+            str(item["spec"].get("project")): _name(APPLICATION, item)
+            for item in found
+            if _name(APPLICATION, item) not in going
+        }
+        for project in list(self._found[PROJECT]):
+            if user := users.get(project["metadata"]["name"]):
+                self._found[PROJECT].remove(project)
+                self._used.append(f"{_name(PROJECT, project)}: {user} belongs to it")
+
     async def _remove_of_reconciler(self) -> None:
         """Deletes the Lease and the list of suspended scorers, which the reconciler created itself."""
         for group, kind, name in (
@@ -216,9 +236,9 @@ class Uninstaller:
 
     async def _stays(self) -> list[str]:
         """What is not removed, and why."""
-        lines = list[str]()
+        lines = list(self._used)
         generated = [_name(APPLICATION, item) for item in await self._generated()]
-        if generated:
+        if generated and not self.with_applications:
             lines.append(
                 f"{_some(generated)}: they run on where they are, and nothing moves them any more."
                 " `gitops-dsf uninstall --delete-applications` deletes them with their workloads"

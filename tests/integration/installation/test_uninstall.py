@@ -15,7 +15,7 @@ PATHS = {kind: path for path, kind in KINDS.items()}
 
 def put(hub: WritableHub, kind: str, name: str, namespace: str = ARGOCD, **metadata: Any) -> Object:
     place = {"namespace": namespace} if namespace else {}
-    item = {"metadata": {"name": name, **place, "labels": LABELS, **metadata}}
+    item: Object = {"metadata": {"name": name, **place, "labels": LABELS, **metadata}, "spec": {}}
     hub.objects[PATHS[kind]].append(item)
     return item
 
@@ -76,6 +76,12 @@ def test_a_second_run_finds_nothing(hub: WritableHub, run: Run) -> None:
 
 
 def test_placed_applications_are_deleted_on_request(hub: WritableHub, run: Run) -> None:
+    for item in hub.objects[PATHS["Application"]]:
+        item["spec"] = {"project": "gitops-dsf"}
+    told = run(hub, "uninstall", "--delete-applications", "--dry-run")
+    assert "AppProject argocd/gitops-dsf: would be deleted" in told.stdout
+    assert "Application argocd/guestbook-cluster1: would be deleted" in told.stdout
+    assert "they run on where they are" not in told.stdout
     done = run(hub, "uninstall", "--delete-applications")
     assert done.returncode == 0
     assert "DELETE Application guestbook-cluster1" in hub.writes
@@ -146,6 +152,18 @@ def test_what_stays_is_told_with_a_reason(hub: WritableHub, run: Run) -> None:
     assert f"kubectl delete crd {crd}" in done.stdout
     assert "1 AddOnPlacementScore: Placements ignore them once they expire" in done.stdout
     assert "ConfigMap open-cluster-management/gitops-dsf-journal: records of moves" in done.stdout
+
+
+def test_a_project_of_other_applications_stays(hub: WritableHub, run: Run) -> None:
+    """Argo CD neither syncs nor deletes an Application without its project."""
+    other = put(hub, "Application", "by-hand", labels={})
+    other["spec"] = {"project": "gitops-dsf"}
+    told = run(hub, "uninstall", "--dry-run")
+    assert "AppProject argocd/gitops-dsf: Application argocd/by-hand belongs to it" in told.stdout
+    done = run(hub, "uninstall")
+    assert done.returncode == 0
+    assert "DELETE AppProject gitops-dsf" not in hub.writes
+    assert "AppProject argocd/gitops-dsf: Application argocd/by-hand belongs to it" in done.stdout
 
 
 def test_health_checks_in_argocd_cm_are_given_up(hub: WritableHub, run: Run) -> None:
