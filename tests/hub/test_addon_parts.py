@@ -1,5 +1,5 @@
 """What the add-on installs on some clusters only: a ServiceMonitor where the Prometheus operator is, and what
-happens where it is not; and another image of the agent.
+happens where it is not; and another image and other nodes of the agent.
 """
 
 from collections.abc import Iterator
@@ -154,6 +154,21 @@ def test_a_rollout_reaches_its_clusters_first(installation: Installation) -> Non
     becomes(new, old, what="the selected cluster runs another image")
     configure(fleet, None, image=old, rollout=[{**SELECTED, "image": newer}])
     becomes(newer, old, what="a changed entry is rolled out, too")
+
+    # Two entries for one cluster: the image of one, the nodes of the other.
+    infra = [{"key": "infra", "operator": "Exists"}]
+    configure(
+        fleet, None, image=old, rollout=[{**SELECTED, "image": newer}, {**SELECTED, "tolerations": infra}]
+    )
+    installation.sync()
+    wait_for(
+        lambda: deployment(OPERATED)["spec"]["template"]["spec"].get("tolerations") == infra,
+        what="the tolerations of the second entry count as well",
+        timeout=60,
+    )
+    assert images() == [newer, old]
+    assert not deployment(BARE)["spec"]["template"]["spec"].get("tolerations")
+
     configure(fleet, None, image=newer)
     becomes(newer, newer, what="the others follow, and the template of the entry is gone")
     assert [deployment(name)["metadata"]["uid"] for name in (OPERATED, BARE)] == before
