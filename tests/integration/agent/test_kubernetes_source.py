@@ -181,6 +181,8 @@ async def test_an_edit_keeps_the_history_unless_it_changes_what_is_recorded(scen
             lambda: scene.sent()[0]["metric"] == {"__name__": "nodes"}, what="scored after the second edit"
         )
         assert len(scene.sent()[0]["values"]) <= 2
+        await asyncio.sleep(100)
+        assert len(scene.sent()[0]["values"]) >= 6
 
 
 async def test_a_measure_is_the_score_without_a_scoring_api(scene: Scene) -> None:
@@ -283,6 +285,14 @@ async def test_usage_comes_from_the_metrics_api(scene: Scene) -> None:
         assert scene.api.asked.count("list usage") == 1
         found = [scene.values(index) for index in (1, 2)]
         assert sorted(found) == [[0.1875, 1.5 * 2**30, 3.0], [1.5]]
+        await asyncio.sleep(100)
+        scene.api.asked.clear()
+        scored = len(scene.scoring.seen)
+        scene.api.put(pod("zero", on="a", cpu="1"))
+        await until(lambda: len(scene.scoring.seen) == scored + 3, what="all scored anew")
+        assert scene.api.asked.count("list usage") == 1
+        assert "internal" not in str(await agent.failures())
+        await asyncio.sleep(100)
         scene.api.refused["usage"] = 403
         scene.api.put(pod("one", on="a", cpu="1"))
         await asyncio.sleep(15)
@@ -360,6 +370,7 @@ async def test_an_api_server_that_is_silent_is_noticed(scene: Scene) -> None:
         await until(lambda: agent.scorer()["reason"] == "server_error", what="noticed")
         assert agent.scorer()["message"].startswith(("GET /api/v1/", "WATCH /api/v1/"))
         assert "503" in agent.scorer()["message"]
+        assert "needs get" not in agent.scorer()["message"]
 
 
 async def test_an_api_server_that_is_not_there_yet_is_awaited(scene: Scene) -> None:
@@ -419,8 +430,11 @@ async def test_a_bug_in_following_is_survived(
     scene.api.put(pod("one", on="a", cpu="1"))
     scene.volume.put(scene.entry("cpu_requested_cores; pods_requested"))
     async with scene.agent() as agent:
+        told = "following nodes and pods failed because of a bug in the agent"
+        await until(lambda: told in caplog.text, what="it was logged")
+        await asyncio.sleep(25)
+        assert scene.api.watching == []
         await until(lambda: agent.scorer()["failures"], what="the cycle failed")
-        assert "following nodes and pods failed because of a bug in the agent" in caplog.text
         await until(lambda: agent.scorer()["state"] == "running", what="it works again", seconds=200)
         assert scene.values() == [1.0, 1.0]
         assert scene.api.watching == ["nodes", "pods"]
