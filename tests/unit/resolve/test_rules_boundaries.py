@@ -211,3 +211,35 @@ def test_a_scorer_that_lacks_something_does_not_wait_for_a_lock() -> None:
     assert "DSF602" not in {item.code for item in found}
     waiting = findings(scorers=unnamed(live("cpu", score="", mode="Full")), tests=TEST)
     assert "DSF602" in {item.code for item in waiting}
+
+
+def a_test(given: str = "", decisions: str = "{application: web, clusters: []}") -> str:
+    spec = f"{{given: {{{given}}}, expect: {{decisions: [{decisions}]}}}}"
+    return TEST[: TEST.index("spec: ")] + f"spec: {spec}\n"
+
+
+@pytest.mark.parametrize(("more", "expected"), [(0, []), (1, ["DSF601"])])
+def test_the_values_of_all_series_of_a_test_are_counted(more: int, expected: list[str]) -> None:
+    series = [
+        f"{{scorer: cpu, cluster: prod-1, labels: {{node: n{number}}}, values: 1x9999}}"
+        for number in range(20)
+    ]
+    series += ["{scorer: cpu, cluster: prod-1, labels: {node: last}, values: '1'}"] * more
+    given = f"series: [{', '.join(series)}]"
+    found = codes(apps=app(), tests=a_test(given))
+    assert [code for code in found if code == "DSF601"] == expected
+
+
+def test_a_cluster_of_a_test_may_be_one_that_cannot_be_read() -> None:
+    tests = a_test(decisions="{application: web, clusters: [prod-2]}")
+    assert "DSF602" in codes(apps=app(), tests=tests)
+    assert "DSF602" not in codes(apps=app(), tests=tests, clusters=MALFORMED_CLUSTER)
+
+
+@pytest.mark.parametrize(
+    ("name", "exists"), [("p", True), ("argocd/p", True), ("other/p", False), ("argocd", False)]
+)
+def test_a_placement_of_a_test_is_named_with_or_without_its_namespace(name: str, exists: bool) -> None:
+    placement = PLACEMENT.replace("SPEC", "numberOfClusters: 1")
+    found = codes(apps=placement, tests=a_test(decisions=f"{{placement: {name}, clusters: []}}"))
+    assert ("DSF602" in found) is not exists

@@ -1,0 +1,32 @@
+"""What is left on a hub when all Placements have been decided: their PlacementDecisions."""
+
+from datetime import datetime
+
+from gitops_dsf.simulator import HubState
+from gitops_dsf.simulator.settle import settle
+from tests.unit.simulator.hub import GROUP, NOW, cluster, decision, hub, placement
+
+AT = datetime.fromisoformat(NOW)
+DISABLE = {f"{GROUP}/experimental-scheduling-disable": "true"}
+
+
+def test_pages_that_are_not_needed_any_more_go_and_those_of_other_placements_stay() -> None:
+    disabled = placement(numberOfClusters=1)
+    disabled["metadata"] = {"name": "q", "namespace": "ns", "annotations": DISABLE}
+    state = HubState.build(
+        hub(
+            cluster("c1"),
+            cluster("c2"),
+            placement(numberOfClusters=1),
+            decision("c1"),
+            decision("c2", name="p-decision-2"),
+            disabled,
+            decision("c2", name="q-decision-1", placement="q"),
+        )
+    )
+    verdicts, decisions = settle(state, ("ns/p", "ns/q"), AT)
+    assert verdicts.keys() == {"ns/p", "ns/q"}
+    assert [(item.metadata.name, item.placement, tuple(item.cluster_names)) for item in decisions] == [
+        ("q-decision-1", "q", ("c2",)),
+        ("p-decision-1", "p", ("c1",)),
+    ]
