@@ -2,12 +2,14 @@
 
 import re
 import shlex
+from argparse import ArgumentParser
 from functools import cache
+from itertools import takewhile
 from pathlib import Path
 
 import pytest
 
-from gitops_dsf.cli.main import VERBS
+from gitops_dsf.cli.main import VERBS, verb_parser
 from gitops_dsf.pipeline import produce
 from gitops_dsf.repository.model.kinds import KINDS
 from tests.support import yamlfast
@@ -79,6 +81,24 @@ def test_every_command_exists_with_its_flags(page: Path) -> None:
             if word.startswith("--") and word.partition("=")[0] not in known
         ]
     assert wrong == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_every_command_of_a_block_has_the_arguments_that_its_verb_takes(
+    page: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    refused = []
+    for line in commands(page):
+        words = shlex.split(re.split(r"\s{2,}", line)[0], comments=True)
+        words = list(takewhile(lambda word: word not in {"|", ">", "2>", ">>"}, words))
+        if len(words) < 2 or words[1] not in VERBS or "..." in words or "<" in line:
+            continue  # it names a verb in general, or a part of it must be filled in
+        try:
+            parser_of(words[1]).parse_args(words[2:])
+        except SystemExit as end:
+            if end.code != 0:
+                refused.append((line, capsys.readouterr().err))
+    assert refused == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
@@ -157,6 +177,11 @@ def anchors(file: Path) -> frozenset[str]:
     """GitHub's rule: lower-case, punctuation dropped, blanks to dashes."""
     headings = re.findall(r"^#+ (.*)$", file.read_text(encoding="utf-8"), re.MULTILINE)
     return frozenset(re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings)
+
+
+@cache
+def parser_of(verb: str) -> ArgumentParser:
+    return verb_parser(verb)
 
 
 @cache
