@@ -38,6 +38,8 @@ metadata: {name: fleet}
 spec:
   git: {url: "https://git.example.com/fleet.git"}
   allowedHosts: ["*.example.com"]
+  agent: {image: r.example.com/agent}
+  reconciler: {image: r.example.com/reconciler}
 """
     ),
     "scorers/scorers.yaml": (

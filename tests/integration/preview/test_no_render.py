@@ -15,7 +15,7 @@ def no_rendering(monkeypatch: pytest.MonkeyPatch) -> None:
         raise AssertionError(msg)
 
     for name in (
-        "gitops_dsf.pipeline.render",
+        "gitops_dsf.render.tree.render",
         "gitops_dsf.render.tree.emit",
         "gitops_dsf.render.works.WorkRenderer.parts",
     ):

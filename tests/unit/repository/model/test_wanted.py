@@ -86,7 +86,11 @@ def test_nothing_follows_from_a_value_that_readers_disagree_about(folder: str, t
         "apiVersion": "gitops-dsf.io/v1alpha1",
         "kind": "FleetRepository",
         "metadata": {"name": "fleet"},
-        "spec": {"git": {"url": "https://git.example.com/fleet.git"}},
+        "spec": {
+            "git": {"url": "https://git.example.com/fleet.git"},
+            "agent": {"image": "r.example.com/agent"},
+            "reconciler": {"image": "r.example.com/reconciler"},
+        },
     }
     placement = {"numberOfClusters": 1, "clusterSets": ["default"], "clusterSelector": LABELLED}
     masks = {
