@@ -166,7 +166,8 @@ def _run(arguments: Sequence[str]) -> int:
     verb = next((word for word in arguments if not word.startswith("-")), None)
     if verb is not None and verb not in VERBS and not completing:
         raise UsageError(_no_such_verb(verb))
-    parser, verb_module = _parser(verb if verb in VERBS else None)
+    only = not completing and arguments[:1] == [verb]
+    parser, verb_module = _parser(verb if verb in VERBS else None, only=only)
     if completing:
         shell_completion.answer(parser)
     args = parser.parse_args(arguments)
@@ -182,9 +183,9 @@ def _no_such_verb(word: str) -> str:
     return f"there is no verb {word}; {did_you_mean(word, VERBS) or 'the verbs are ' + ', '.join(VERBS)}"
 
 
-def _parser(chosen: str | None) -> tuple[argparse.ArgumentParser, VerbModule | None]:
+def _parser(chosen: str | None, *, only: bool = False) -> tuple[argparse.ArgumentParser, VerbModule | None]:
     """Returns the parser. Only the chosen verb has its arguments, so that the other modules need not be
-    imported.
+    imported. With ``only`` it knows no other verb, which is enough when the verb is the first word.
     """
     common = argparse.ArgumentParser(add_help=False)
     common.add_argument("--debug", action="store_true", help="show tracebacks")
@@ -200,6 +201,8 @@ def _parser(chosen: str | None) -> tuple[argparse.ArgumentParser, VerbModule | N
     verbs = parser.add_subparsers(title="verbs", metavar="VERB", dest="verb", required=chosen is not None)
     verb_module: VerbModule | None = None
     for name, verb in VERBS.items():
+        if only and name != chosen:
+            continue
         child = verbs.add_parser(
             name,
             help=verb.help,
@@ -218,7 +221,7 @@ def _parser(chosen: str | None) -> tuple[argparse.ArgumentParser, VerbModule | N
 
 def verb_parser(name: str) -> argparse.ArgumentParser:
     """Returns the parser of one verb. It imports the module of the verb."""
-    parser, _ = _parser(name)
+    parser, _ = _parser(name, only=True)
     (verbs,) = (
         action
         for action in parser._actions  # noqa: SLF001 - argparse has no public list of them

@@ -120,12 +120,14 @@ def crds() -> list[dict[str, Any]]:
     """CustomResourceDefinitions of DynamicScorer and DynamicScoringConfig (apiextensions.k8s.io/v1), by
     name. The caller may change them.
     """
-    return deepcopy(_crds())
+    return deepcopy(shared_crds())
 
 
 @cache
-def _crds() -> list[Schema]:
-    """Derives the CRDs once per process, because that takes longer than rendering a small repository."""
+def shared_crds() -> list[Schema]:
+    """The CRDs for callers that do not change them. They are derived once per process, because that takes
+    longer than rendering a small repository. To copy them takes a fifth of that time.
+    """
     return [_crd(definition) for definition in _DEFINITIONS]
 
 

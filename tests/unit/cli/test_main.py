@@ -137,6 +137,15 @@ def test_validate_and_backtest_import_and_end_without_needless_work(tmp_path: Pa
     assert lines[-2:] == ["[0, 0] []", "frozen"]
 
 
+@pytest.mark.parametrize("arguments", [["--help"], ["--help", "validate"], ["--debug", "--help", "render"]])
+def test_help_before_a_verb_lists_all_verbs(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(arguments) == 0
+    listed = capsys.readouterr().out
+    assert [
+        verb for verb in VERBS if f"\n    {verb} " not in listed and f"\n    {verb}\n" not in listed
+    ] == []
+
+
 def test_a_bug_is_a_short_report_and_a_traceback_only_on_demand(tmp_path: Path) -> None:
     """A stand-in verb that fails as a bug would: the table of verbs is data."""
     (tmp_path / "broken_verb.py").write_text(
