@@ -4,11 +4,9 @@ once.
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import pytest
 
-from gitops_dsf.journal.lines import read
 from gitops_dsf.journal.record import Record
 from tests.hub.controlplane.api import Client
 from tests.hub.controlplane.argocd import ArgoCD
@@ -18,28 +16,16 @@ from tests.hub.controlplane.plane import ControlPlane
 from tests.hub.controlplane.waiting import wait_for
 from tests.hub.scenario.fleet import APPLICATION, RESOURCE, SCORE, Fleet, write_fleet
 from tests.hub.scenario.installation import installed
+from tests.hub.scenario.journalplane import BRANCH, JournalPlane
 from tests.hub.scenario.reconciling import FAST, HUB_NAMESPACE, reconciling
-from tests.hub.scenario.scoredplane import ScoredPlane
 
 pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd"), pytest.mark.timeout(300)]
 
 CLUSTERS = ("cluster1", "cluster2")
-BRANCH = "gitops-dsf-journal"
 CONFIG_MAP = "v1/ConfigMap"
 
 
-@dataclass(kw_only=True)
-class JournalPlane(ScoredPlane):
-    fleet: Fleet
-
-    @property
-    def arguments(self) -> tuple[str, ...]:
-        return (
-            f"--git-url={self.fleet.repository.url}",
-            f"--journal-branch={BRANCH}",
-            "--journal-interval=10",
-        )
-
+class MovingPlane(JournalPlane):
     def moves_to(self, cluster: str) -> None:
         """OCM decides for this cluster, because its score is the best."""
         for each in CLUSTERS:
@@ -55,22 +41,6 @@ class JournalPlane(ScoredPlane):
         hook.parent.mkdir(exist_ok=True)
         hook.write_text(f"#!/bin/sh\nexit {int(refused)}\n")
         hook.chmod(0o755)
-
-    def lines(self) -> list[bytes]:
-        """The lines of the branch, a line that is there twice too."""
-        repository = self.fleet.repository
-        if BRANCH not in repository.branches():
-            return []
-        names = git("ls-tree", "--name-only", BRANCH, folder=repository.bare).split()
-        return [
-            line.encode()
-            for name in sorted(names)
-            if name.endswith(".jsonl")
-            for line in git("show", f"{BRANCH}:{name}", folder=repository.bare).splitlines()
-        ]
-
-    def records(self) -> tuple[Record, ...]:
-        return read({"all": b"\n".join(self.lines())}).records
 
     def recorded(self, after: int, *moves: tuple[str, str]) -> tuple[Record, ...]:
         """The records after so many, once they are these moves."""
@@ -88,16 +58,16 @@ class JournalPlane(ScoredPlane):
 @pytest.fixture(scope="module")
 def scene(
     control_plane: ControlPlane, argocd: ArgoCD, git_server: GitServer, hub: Client
-) -> Iterator[JournalPlane]:
+) -> Iterator[MovingPlane]:
     fleet = Fleet(repository=git_server.create("journal"), name="journal")
     write_fleet(fleet, clusters=list(CLUSTERS))
     fleet.render()
     with installed(fleet, control_plane, clusters=CLUSTERS):
-        yield JournalPlane(plane=control_plane, hub=hub, fleet=fleet)
+        yield MovingPlane(plane=control_plane, hub=hub, fleet=fleet)
 
 
 @pytest.fixture
-def known(scene: JournalPlane) -> int:
+def known(scene: MovingPlane) -> int:
     """The application is on cluster1, the journal knows it, and nobody leads. How many records there are."""
     scene.moves_to("cluster1")
     with reconciling(scene.plane, *scene.arguments, speed=FAST) as reconciler:
@@ -114,7 +84,7 @@ def known(scene: JournalPlane) -> int:
     return len(scene.records())
 
 
-def test_a_real_move_is_explained_as_ocm_decided_it(scene: JournalPlane, known: int) -> None:
+def test_a_real_move_is_explained_as_ocm_decided_it(scene: MovingPlane, known: int) -> None:
     with reconciling(scene.plane, *scene.arguments, speed=FAST):
         scene.moves_to("cluster2")
         (move,) = scene.recorded(known, ("cluster1", "cluster2"))
@@ -140,7 +110,7 @@ def test_a_real_move_is_explained_as_ocm_decided_it(scene: JournalPlane, known: 
     assert [item["number"] for item in json.loads(listed.stdout)["records"]][-1] == move.number
 
 
-def test_a_killed_leader_and_a_refused_push_lose_nothing(scene: JournalPlane, known: int) -> None:
+def test_a_killed_leader_and_a_refused_push_lose_nothing(scene: MovingPlane, known: int) -> None:
     scene.refuse_pushes(refused=True)
     try:
         with (

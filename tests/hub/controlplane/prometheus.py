@@ -128,8 +128,13 @@ def _write_history(promtool: Path, folder: Path, data: Path, history: Iterable[S
 
 
 def _merged(base: dict[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
-    """Both, with the sections that both have joined."""
-    return {**base, **{key: {**base[key], **value} if key in base else value for key, value in more.items()}}
+    """Both, with the sections and lists that both have joined."""
+    joined: dict[str, Any] = {
+        key: [*base[key], *value] if isinstance(value, list) else {**base[key], **value}
+        for key, value in more.items()
+        if key in base
+    }
+    return {**base, **more, **joined}
 
 
 def _configuration(exporter: LoadExporter | None) -> dict[str, Any]:

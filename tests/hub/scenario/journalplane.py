@@ -1,0 +1,42 @@
+"""A hub whose reconciler keeps a journal on a branch of the fleet repository."""
+
+from dataclasses import dataclass
+
+from gitops_dsf.journal.lines import read
+from gitops_dsf.journal.record import Record
+from tests.hub.controlplane.gitrepository import git
+from tests.hub.scenario.fleet import Fleet
+from tests.hub.scenario.scoredplane import ScoredPlane
+
+BRANCH = "gitops-dsf-journal"
+
+
+@dataclass(kw_only=True)
+class JournalPlane(ScoredPlane):
+    fleet: Fleet
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """Those of the reconciler."""
+        return (
+            f"--git-url={self.fleet.repository.url}",
+            f"--journal-branch={BRANCH}",
+            "--journal-interval=10",
+        )
+
+    def lines(self) -> list[bytes]:
+        """The lines of the branch, a line that is there twice too."""
+        repository = self.fleet.repository
+        if BRANCH not in repository.branches():
+            return []
+        names = git("ls-tree", "--name-only", BRANCH, folder=repository.bare).split()
+        return [
+            line.encode()
+            for name in sorted(names)
+            if name.endswith(".jsonl")
+            for line in git("show", f"{BRANCH}:{name}", folder=repository.bare).splitlines()
+        ]
+
+    def records(self) -> tuple[Record, ...]:
+        """The records of the branch, in order."""
+        return read({"all": b"\n".join(self.lines())}).records
