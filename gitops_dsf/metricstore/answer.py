@@ -93,26 +93,38 @@ def read(content: bytes, *, where: str) -> Answer:
 
 
 def _series(rows: list[_Row], *, where: str) -> Iterator[Series]:
+    """Series with the same times share them: a store answers a range query at the same times for all."""
+    known: list[float] = []
+    times = np.empty(0, dtype=np.float64)
     for row in rows:
         if row.histograms:
             msg = f"{where} gave native histograms, which are no scores: {row.metric}"
             raise StoreError(msg)
         numbers = _numbers(bytes(row.values), where=where)
-        yield Series(labels=row.metric, times=numbers[0::2], values=numbers[1::2])
+        # Comparing is three times as fast as making an array and checking it.
+        if len(numbers) % 2 or numbers[0::2] != known:
+            known = numbers[0::2]
+            times = _times(numbers, where=where)
+        yield Series(labels=row.metric, times=times, values=np.array(numbers[1::2], dtype=np.float64))
 
 
-def _numbers(text: bytes, *, where: str) -> npt.NDArray[np.float64]:
-    """The pairs `[time,"value"]` of a series as one flat array."""
+def _times(numbers: list[float], *, where: str) -> npt.NDArray[np.float64]:
+    times = np.array(numbers[0::2], dtype=np.float64)
+    if len(numbers) % 2 or not np.isfinite(times).all() or not (np.diff(times) > 0).all():
+        msg = f"{where} gave samples that are no pairs of time and value in order of time"
+        raise StoreError(msg)
+    return times
+
+
+def _numbers(text: bytes, *, where: str) -> list[float]:
+    """The pairs `[time,"value"]` of a series as one flat list."""
     flat = text.translate(None, b'[]" \n')
     try:
         # Four times as fast as numpy, and ten times as fast as decoding each pair.
-        numbers = np.array(_NUMBERS.decode(b"[%b]" % flat), dtype=np.float64)
+        return _NUMBERS.decode(b"[%b]" % flat)
     except msgspec.DecodeError:
-        numbers = _special(flat, where=where)
-    if len(numbers) % 2 or not np.isfinite(numbers[0::2]).all() or not (np.diff(numbers[0::2]) > 0).all():
-        msg = f"{where} gave samples that are no pairs of time and value in order of time"
-        raise StoreError(msg)
-    return numbers
+        found: list[float] = _special(flat, where=where).tolist()
+        return found
 
 
 def _special(flat: bytes, *, where: str) -> npt.NDArray[np.float64]:
