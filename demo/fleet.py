@@ -14,6 +14,8 @@ from demo.signals import Stop
 
 CONTENT: Final = Path(__file__).with_name("repository")
 BRANCH: Final = "main"
+REGISTRY: Final = "registry.example.com"
+"""Of images that no pod of the demo starts: its agents are processes."""
 SCORING_APIS: Final = Path(__file__).with_name("scoringapis")
 """Scorers that are added in the course of the demo."""
 _REPLACED: Final = ("apps", "clusters", "config", "locks", "scorers", "tests")
@@ -33,8 +35,8 @@ class FleetRepository:
     def create(self) -> list[Command]:
         """Runs `gitops-dsf init` and makes the first commit."""
         made = self._run(
-            [*PRODUCT, "init", str(self.root), "--name", "demo-fleet"],
-            shown="gitops-dsf init fleet --name demo-fleet",
+            [*PRODUCT, "init", str(self.root), "--name", "demo-fleet", "--registry", REGISTRY],
+            shown=f"gitops-dsf init fleet --name demo-fleet --registry {REGISTRY}",
             at=self.root.parent,
         )
         git = [self.git("init", "--quiet"), self.git("symbolic-ref", "HEAD", f"refs/heads/{BRANCH}")]

@@ -17,7 +17,11 @@ from tests.support import yamlfast
 
 ROOT = Path(__file__).parents[2]
 WORKFLOWS = sorted(
-    [*ROOT.glob(".github/workflows/*.yaml"), *ROOT.glob("repo-template/.github/workflows/*.yaml")]
+    [
+        ROOT / "action.yml",
+        *ROOT.glob(".github/workflows/*.yaml"),
+        *ROOT.glob("repo-template/.github/workflows/*.yaml"),
+    ]
 )
 USES = re.compile(r"uses: (\S+)@(\S+)(?: # (\S+))?")
 TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))

@@ -120,6 +120,39 @@ def test_it_starts_what_the_containerfile_starts(image: Image, file: str) -> Non
     assert set(variables.split()) <= set(config["Env"])  # type: ignore[call-overload]
 
 
+def test_the_containerfile_of_the_command_line_starts_a_shell_command() -> None:
+    config = command._config(CLI, "1.0.0")
+    text = (ROOT / "cli/Containerfile").read_text(encoding="utf-8")
+    assert "\nENTRYPOINT" not in text
+    assert f"\nCMD {json.dumps(config['Cmd'])}\n" in text
+    assert f"USER {config['User']}\n" in text
+    assert f"PATH=/{CLI.folder}/bin:" in text
+    assert all(f"--extra {extra}" in text for extra in CLI.extras)
+
+
+def test_the_containerfile_of_the_command_line_is_like_the_reconcilers() -> None:
+    """The same base, installer, sources and steps."""
+    cli, reconciler = (
+        (ROOT / folder / "Containerfile").read_text(encoding="utf-8") for folder in ("cli", "reconciler")
+    )
+    different = (
+        "#",
+        "LABEL",
+        "      org.",
+        "RUN uv export",
+        " && uv pip install",
+        "ENV",
+        "EXPOSE",
+        "ENTRY",
+        "CMD",
+    )
+    same = [
+        [line for line in text.splitlines() if not line.startswith(different)] for text in (cli, reconciler)
+    ]
+    assert same[0] == same[1]
+    assert len(same[0]) > 25
+
+
 def test_the_agent_listens_on_the_port_of_its_image() -> None:
     read, _ = settings.read([*AGENT.command, "--cluster-name", "c", "--publish", "dir:x"], {})
     assert read.metrics_address.port == AGENT.port == METRICS_PORT

@@ -1,0 +1,117 @@
+"""What this repository offers from a tag: hooks, an action, a component, and the workflow that publishes. All do what the
+pipelines of a new fleet repository do.
+"""
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gitops_dsf.published import REGISTRY, REPOSITORY, image
+from tests.support import yamlfast
+from tools import version
+
+ROOT = Path(__file__).parents[2]
+TEMPLATE = ROOT / "repo-template"
+TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
+
+
+def read(path: str) -> Any:
+    return yamlfast.load((ROOT / path).read_text("utf-8"))
+
+
+def test_the_hooks_are_those_of_a_new_repository() -> None:
+    hooks, (local,) = read(".pre-commit-hooks.yaml"), read("repo-template/.pre-commit-config.yaml")["repos"]
+    fields = ("id", "name", "entry", "files", "pass_filenames", "language")
+    assert [[hook[field] for field in fields] for hook in hooks] == [
+        [hook[field] for field in fields] for hook in local["hooks"]
+    ]
+
+
+def test_the_hooks_install_all_of_ours_that_the_generator_needs() -> None:
+    """pre-commit installs the root of its clone, and these folders beside it: no index has them."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    needed = {line.partition("==")[0] for line in project["dependencies"] if line.startswith("gitops-dsf-")}
+    for hook in read(".pre-commit-hooks.yaml"):
+        folders = [ROOT / path for path in hook["additional_dependencies"]]
+        assert needed == {
+            tomllib.loads((folder / "pyproject.toml").read_text("utf-8"))["project"]["name"]
+            for folder in folders
+        }
+
+
+def test_the_action_runs_the_steps_of_the_workflow() -> None:
+    job = read("repo-template/.github/workflows/gitops-dsf.yaml")["jobs"]["check"]
+    steps = {step["name"]: step for step in job["steps"] if "name" in step}
+    action = {step["name"]: step for step in read("action.yml")["runs"]["steps"] if "name" in step}
+    assert {name: step["run"] for name, step in action.items() if name in steps} == {
+        name: step["run"] for name, step in steps.items()
+    }
+    assert action.keys() - steps.keys() == {"Install gitops-dsf"}
+    assert all(step["shell"] == "bash" for step in action.values())
+    for name, step in steps.items():
+        assert action[name].get("env", {}).keys() == step.get("env", {}).keys()
+
+
+def test_the_component_has_the_jobs_of_the_pipeline() -> None:
+    head, _, body = (ROOT / "templates/fleet.yml").read_text("utf-8").partition("---\n")
+    default = yamlfast.load(head)["spec"]["inputs"]["image"]["default"]
+    component = yamlfast.load(body.replace("$[[ inputs.image ]]", default))
+    pipeline = read("repo-template/.gitlab-ci.yml")
+    assert component == {name: job for name, job in pipeline.items() if name != "workflow"}
+
+
+def test_a_tag_publishes_without_keys_and_tokens() -> None:
+    text = (ROOT / ".github/workflows/release.yaml").read_text("utf-8")
+    jobs = yamlfast.load(text)["jobs"]
+    assert set(jobs) == {"build", "images", "pypi", "page"}
+    assert "secrets." not in text
+    assert jobs["pypi"]["environment"] == "pypi"
+    assert jobs["pypi"]["permissions"] == {"id-token": "write"}
+    assert jobs["images"]["permissions"]["id-token"] == "write"
+    assert jobs["page"]["needs"] == ["images", "pypi"]
+    built = {entry["target"] for entry in jobs["build"]["strategy"]["matrix"]["include"]}
+    assert built == {"release", "images"}
+    assert built | set(re.findall(r"run: make ([a-z-]+)", text)) <= TARGETS
+
+
+@pytest.mark.parametrize("folder", version.members(ROOT), ids=lambda folder: folder.name)
+def test_metadata_leads_to_the_repository_once_there_is_one(folder: Path) -> None:
+    project = tomllib.loads((folder / "pyproject.toml").read_text("utf-8"))["project"]
+    assert project.get("urls", {}).get("Repository") == REPOSITORY
+    assert (REPOSITORY is None) == ("urls" not in project)
+
+
+def test_images_are_in_the_registry() -> None:
+    assert image("agent", registry=None) == f"gitops-dsf-agent:{version.current(ROOT)}"
+    assert (
+        image("agent", registry="r.example.com/a")
+        == f"r.example.com/a/gitops-dsf-agent:{version.current(ROOT)}"
+    )
+    assert (REGISTRY is None) == (REPOSITORY is None)
+
+
+def test_nothing_leads_to_a_place_that_nobody_has_reserved() -> None:
+    places = re.compile(r"(github\.com|ghcr\.io|pypi\.org/project|docker\.io)/gitops-dsf")
+    folders = (
+        "gitops_dsf",
+        "wire",
+        "scorer",
+        "runtime",
+        "agent",
+        "repo-template",
+        "schemas",
+        "argocd",
+        "chart",
+        "docs",
+    )
+    found = [
+        path
+        for folder in folders
+        for path in (ROOT / folder).rglob("*")
+        if path.suffix in {".py", ".md", ".yaml", ".json", ".toml", ".tmpl"}
+        and places.search(path.read_text("utf-8"))
+    ]
+    assert found == []
