@@ -21,7 +21,15 @@ STANDARD = re.compile(r"RFC \d+|YAML 1\.\d")
 """Standards have numbered sections that everybody can look up."""
 CODE = (".py", ".pyi", ".toml", ".yaml", ".yml", ".lua", ".sh", ".tmpl", "Makefile", "Containerfile", "run")
 UNINSTALLED = re.compile(r"\bdocs/[\w/-]+\.md")
-NOT_OURS = ("tests/data/", "tests/golden/", "schemas/", "repo-template/", "examples/fleet/", "action.yml")
+NOT_OURS = (
+    "tests/data/",
+    "tests/golden/",
+    "schemas/",
+    "repo-template/",
+    "examples/fleet/",
+    "templates/",
+    "action.yml",
+)
 """Recorded answers of other programs, and files that live or run in a repository of their own."""
 
 

@@ -1,6 +1,4 @@
-"""What this repository offers from a tag: hooks, an action, a component, and the workflow that publishes. All do what the
-pipelines of a new fleet repository do.
-"""
+"""Hooks, action and component do what the pipelines of a new repository do, and a tag publishes them."""
 
 import re
 import tomllib

@@ -1,4 +1,6 @@
-"""`make release`, really built, without the images: the same bytes twice, and installed by pip."""
+"""`make release`, really built, without the images: the same bytes twice, and installed by pip. Hooks and
+action, really installed from a clone.
+"""
 
 import os
 import subprocess
@@ -10,10 +12,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import yamlfast
+from tests.support.commandline import gitops_dsf
 from tools import version
 from tools.images.environment import ROOT
 from tools.release import __main__ as command
 
+UV = Path(sys.executable).with_name("uv")
 pytestmark = [pytest.mark.soak, pytest.mark.timeout(900)]
 
 
@@ -86,3 +91,65 @@ def test_pip_installs_from_the_folder(
         fleet = tmp_path / "fleet"
         for words in (["init", fleet], ["render", fleet]):
             subprocess.run([tmp_path / "venv/bin/gitops-dsf", *words], check=True, capture_output=True)
+
+
+@pytest.fixture(scope="module")
+def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What pre-commit and forges make of a tag: the committed files."""
+    target = tmp_path_factory.mktemp("clone")
+    subprocess.run(["git", "clone", "--quiet", ROOT, target], check=True)
+    return target
+
+
+@pytest.fixture
+def fleet(tmp_path: Path) -> Path:
+    """A new fleet repository in git."""
+    assert gitops_dsf("init", "fleet", cwd=tmp_path).returncode == 0
+    fleet = tmp_path / "fleet"
+    for words in (["init", "--quiet"], ["add", "--all"]):
+        subprocess.run(["git", *words], cwd=fleet, check=True)
+    return fleet
+
+
+def test_pre_commit_runs_the_hooks_of_the_repository(clone: Path, fleet: Path, tmp_path: Path) -> None:
+    (fleet / "scorers/bad.yaml").write_text("kind: [\n")
+    subprocess.run(["git", "add", "--all"], cwd=fleet, check=True)
+    words = [UV, "tool", "run", "--from", "pre-commit", "pre-commit", "try-repo", clone]
+    ran = subprocess.run(
+        [*words, "gitops-dsf-validate", "--all-files"],
+        cwd=fleet,
+        env={**os.environ, "PRE_COMMIT_HOME": str(tmp_path / "home")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 1, ran.stdout + ran.stderr
+    assert "scorers/bad.yaml:1:" in ran.stdout
+
+
+def test_the_action_installs_the_versions_of_the_lock_file(clone: Path, fleet: Path, tmp_path: Path) -> None:
+    """Its step, as the shell of a runner runs it, and then one of its checks."""
+    steps = yamlfast.load((clone / "action.yml").read_text("utf-8"))["runs"]["steps"]
+    (install,) = (step["run"] for step in steps if step.get("name") == "Install gitops-dsf")
+    (check,) = (step["run"] for step in steps if step.get("name") == "Validate")
+    paths = tmp_path / "paths"
+    environment = {
+        **os.environ,
+        "PATH": f"{UV.parent}:{os.environ['PATH']}",
+        "SOURCE": str(clone),
+        "GITHUB_PATH": str(paths),
+    }
+    lines = install.splitlines()
+    assert lines[0].startswith("python -m pip install")
+    subprocess.run(["bash", "-e", "-c", "\n".join(lines[1:])], env=environment, check=True)
+    (added,) = paths.read_text().split()
+    ran = subprocess.run(
+        ["bash", "-e", "-c", f"command -v gitops-dsf\n{check}"],
+        cwd=fleet,
+        env={**environment, "PATH": f"{added}:{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert ran.stdout.splitlines()[0] == f"{clone}/.venv/bin/gitops-dsf"
+    assert "::warning file=gitops-dsf.yaml" in ran.stdout
