@@ -1,7 +1,6 @@
 """Where gitops-dsf is published: the one place with names of a forge and a registry.
 
-Both are None as long as no release exists. `python -m tools.names` sets them, here and in the metadata of
-the distributions.
+Both are None as long as no release exists. docs/contributing/releasing.md says what changes with them.
 """
 
 from typing import Final

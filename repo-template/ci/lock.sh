@@ -8,7 +8,7 @@ if ! command -v uv >/dev/null; then
     exit 2
 fi
 cd "$(dirname "$0")/.."
-uv pip compile --quiet --universal --python-version 3.12 --generate-hashes --no-annotate \
+uv pip compile --quiet --universal --python-version 3.12 --generate-hashes --no-annotate --emit-find-links \
     --custom-compile-command "sh ci/lock.sh" --output-file requirements.txt "$@" requirements.in
 if grep -q '^gitops-dsf==.*[^\\]$' requirements.txt; then
     echo "the package index gave no hash for gitops-dsf" >&2

@@ -124,7 +124,7 @@ def test_pre_commit_runs_the_hooks_of_the_repository(clone: Path, fleet: Path, t
         check=False,
     )
     assert ran.returncode == 1, ran.stdout + ran.stderr
-    assert "scorers/bad.yaml:1:" in ran.stdout
+    assert "\nscorers/bad.yaml:" in ran.stdout
 
 
 def test_the_action_installs_the_versions_of_the_lock_file(clone: Path, fleet: Path, tmp_path: Path) -> None:

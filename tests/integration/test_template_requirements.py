@@ -122,3 +122,35 @@ def test_every_pipeline_installs_by_hash() -> None:
     ]
     assert len(installs) == 3
     assert [line for line in installs if "--require-hashes" not in line] == []
+
+
+def test_wheels_in_the_repository_are_enough(index: Index) -> None:
+    """Before the first release: nothing but the folder that is committed has the distributions."""
+    wheels = index.fleet / "wheels"
+    index.files.rename(wheels)
+    index.files.mkdir()
+    wanted = index.fleet / "requirements.in"
+    text = wanted.read_text("utf-8")
+    assert "# --find-links wheels\n" in text
+    wanted.write_text(text.replace("# --find-links wheels\n", "--find-links wheels\n"))
+    locked = index.run("sh", "ci/lock.sh")
+    assert locked.returncode == 0, locked.stderr
+    (line,) = (
+        line
+        for line in (index.fleet / "requirements.txt").read_text("utf-8").splitlines()
+        if "wheels" in line
+    )
+    assert line == "--find-links wheels"
+    words = (
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "--no-index",
+        "--require-hashes",
+        "--target",
+        index.root / "installed",
+    )
+    installed = index.run(*words, "-r", "requirements.txt")
+    assert installed.returncode == 0, installed.stderr
+    assert (index.root / "installed/gitops_dsf.py").is_file()
