@@ -11,8 +11,9 @@ DISABLE = {f"{GROUP}/experimental-scheduling-disable": "true"}
 
 
 def test_pages_that_are_not_needed_any_more_go_and_those_of_other_placements_stay() -> None:
-    disabled = placement(numberOfClusters=1)
+    disabled, elsewhere = placement(numberOfClusters=1), placement(numberOfClusters=1)
     disabled["metadata"] = {"name": "q", "namespace": "ns", "annotations": DISABLE}
+    elsewhere["metadata"] = {"name": "q", "namespace": "other", "annotations": DISABLE}
     state = HubState.build(
         hub(
             cluster("c1"),
@@ -22,11 +23,19 @@ def test_pages_that_are_not_needed_any_more_go_and_those_of_other_placements_sta
             decision("c2", name="p-decision-2"),
             disabled,
             decision("c2", name="q-decision-1", placement="q"),
+            elsewhere,
+            decision("c1", name="q-decision-1", placement="q", namespace="other"),
         )
     )
-    verdicts, decisions = settle(state, ("ns/p", "ns/q"), AT)
-    assert verdicts.keys() == {"ns/p", "ns/q"}
-    assert [(item.metadata.name, item.placement, tuple(item.cluster_names)) for item in decisions] == [
-        ("q-decision-1", "q", ("c2",)),
-        ("p-decision-1", "p", ("c1",)),
-    ]
+    verdicts, decisions = settle(state, ("ns/p", "ns/q", "other/q"), AT)
+    assert verdicts.keys() == {"ns/p", "ns/q", "other/q"}
+    found = {
+        (item.metadata.namespace, item.metadata.name): (item.placement, *item.cluster_names)
+        for item in decisions
+    }
+    assert found == {
+        ("ns", "p-decision-1"): ("p", "c1"),
+        ("ns", "q-decision-1"): ("q", "c2"),
+        ("other", "q-decision-1"): ("q", "c1"),
+    }
+    assert len(decisions) == 3
