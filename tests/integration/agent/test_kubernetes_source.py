@@ -440,6 +440,30 @@ async def test_a_bug_in_following_is_survived(
         assert scene.api.watching == ["nodes", "pods"]
 
 
+async def test_after_a_bug_in_following_old_numbers_are_not_scored(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, broken = Totals.pod_changed, list[bool]()
+
+    def fails_once(totals: Totals, key: str, before: Pod | None, after: Pod | None) -> None:
+        if broken:
+            broken.clear()
+            msg = "oops"
+            raise RuntimeError(msg)
+        real(totals, key, before, after)
+
+    monkeypatch.setattr(Totals, "pod_changed", fails_once)
+    scene.volume.put(scene.entry("cpu_requested_cores", scoringInterval=5))
+    async with scene.agent() as agent:
+        await until(lambda: agent.scorer()["state"] == "running", what="scored")
+        broken.append(True)
+        scene.api.put(pod("one", on="a", cpu="1"))
+        await until(lambda: agent.scorer()["failures"], what="the cycle failed")
+        assert agent.scorer()["message"] == "nodes and pods are not followed at the moment"
+        await until(lambda: agent.scorer()["state"] == "running", what="it works again", seconds=200)
+        assert scene.values() == [1.0]
+
+
 async def test_an_agent_that_knows_no_api_server_says_so(scene: Scene) -> None:
     scene.volume.put(scene.entry("nodes"))
     without = [flag for flag in scene.flags if flag != "--spoke-kubeconfig"][:-1]
