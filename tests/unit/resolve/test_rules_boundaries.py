@@ -243,3 +243,13 @@ def test_a_placement_of_a_test_is_named_with_or_without_its_namespace(name: str,
     placement = PLACEMENT.replace("SPEC", "numberOfClusters: 1")
     found = codes(apps=placement, tests=a_test(decisions=f"{{placement: {name}, clusters: []}}"))
     assert ("DSF602" in found) is not exists
+
+
+def test_a_lead_is_not_measured_while_one_of_the_scorers_is_not_known() -> None:
+    scores = app().replace(
+        "scores: [{scorer: cpu}]", "scores: [{scorer: cpu}, {scorer: none}], stickiness: 100"
+    )
+    assert "scorer: none" in scores
+    found = codes(apps=scores)
+    assert found
+    assert "DSF334" not in found
