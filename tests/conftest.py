@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from xdist.scheduler import LoadGroupScheduling
 
-from tests.support import laws
+from tests.support import environment, laws
 from tests.support.virtual_time import VirtualLoop
 from tests.support.warmpython import warm_python
 
@@ -100,8 +100,19 @@ def pytest_sessionstart() -> None:
     gc.disable()
 
 
-def pytest_collection_finish() -> None:
-    """No collection of a test's garbage need go through the modules and thousands of tests."""
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Cleans the environment once for all tests; for each of them takes longer. The hub suite does it itself.
+
+    No collection of a test's garbage need go through the modules and thousands of tests.
+    """
+    hub = Path(__file__).parent / "hub"
+    beside = [item.path.is_relative_to(hub) for item in session.items]
+    if not all(beside):
+        environment.clean(os.environ)
+        # No test trusts the machine's authorities; to read them takes 40 ms for each client. The programs of
+        # the hub suite fetch from the network, so they keep them.
+        if not any(beside):
+            os.environ["SSL_CERT_FILE"] = str(AUTHORITY)
     gc.freeze()
     gc.enable()
 
@@ -118,23 +129,3 @@ def warm_programs() -> Iterator[Path]:
 @pytest.fixture
 def update_golden(request: pytest.FixtureRequest) -> bool:
     return bool(request.config.getoption("--update-golden"))
-
-
-@pytest.fixture(autouse=True)
-def _clean_environment(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No setting of the person who runs the tests reaches them."""
-    for name in list(os.environ):
-        if (
-            name.startswith(("GIT_", "GITHUB_", "KUBE", "HUB_", "CLUSTER_NAME", "INSTALL_NAMESPACE"))
-            and name != "KUBEBUILDER_ASSETS"
-        ):
-            monkeypatch.delenv(name)
-    # No test trusts the machine's authorities; to read them takes 40 ms for each client. The programs of the
-    # hub suite fetch from the network, so they keep them.
-    if "hub" not in request.path.relative_to(request.config.rootpath).parts:
-        monkeypatch.setenv("SSL_CERT_FILE", str(AUTHORITY))
-    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
-    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
-    for role in ("AUTHOR", "COMMITTER"):
-        monkeypatch.setenv(f"GIT_{role}_NAME", "A Developer")
-        monkeypatch.setenv(f"GIT_{role}_EMAIL", "developer@example.com")

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 
@@ -24,6 +25,7 @@ from tests.hub.controlplane.gitserver import GitServer
 from tests.hub.controlplane.kube import Kubernetes
 from tests.hub.controlplane.plane import ControlPlane
 from tests.hub.controlplane.processes import Processes
+from tests.support import environment
 
 SUITE = Path(__file__).parent
 LONGEST = (
@@ -49,6 +51,14 @@ LOG_LINES = 12
 _plane = pytest.StashKey[ControlPlane]()
 _report = pytest.StashKey[list[str]]()
 REPORT = "hub_report"
+
+
+@pytest.fixture(autouse=True)
+def _clean_environment() -> Iterator[None]:
+    """For each test: the fixtures of the suite build and start programs as the person does who runs it."""
+    with mock.patch.dict(os.environ):
+        environment.clean(os.environ)
+        yield
 
 
 def chosen_families() -> tuple[str, ...]:

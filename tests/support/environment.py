@@ -1,0 +1,19 @@
+"""The environment of tests: no setting of the person who runs them reaches them."""
+
+import os
+from collections.abc import MutableMapping
+from typing import Final
+
+_SETTINGS: Final = ("GIT_", "GITHUB_", "KUBE", "HUB_", "CLUSTER_NAME", "INSTALL_NAMESPACE")
+_KEPT: Final = "KUBEBUILDER_ASSETS"
+
+
+def clean(environment: MutableMapping[str, str]) -> None:
+    """Removes settings of git, forges and Kubernetes, and makes A Developer the author of commits."""
+    for name in list(environment):
+        if name.startswith(_SETTINGS) and name != _KEPT:
+            del environment[name]
+    environment.update({"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"})
+    for role in ("AUTHOR", "COMMITTER"):
+        environment[f"GIT_{role}_NAME"] = "A Developer"
+        environment[f"GIT_{role}_EMAIL"] = "developer@example.com"
