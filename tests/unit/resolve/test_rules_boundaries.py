@@ -248,3 +248,18 @@ def test_a_placement_of_a_test_is_named_with_or_without_its_namespace(name: str,
 def test_a_lead_is_not_measured_while_one_of_the_scorers_is_not_known() -> None:
     scores = app().replace("[{scorer: cpu}]", "[{scorer: cpu}, {scorer: none}]") + "  stickiness: 100\n"
     assert codes(apps=scores) == ["DSF301"]
+
+
+@pytest.mark.parametrize(("ttl", "found"), [(119, True), (120, False)])
+def test_scores_live_for_two_intervals(ttl: int, found: bool) -> None:
+    text = BASE["scorers/s.yaml"] + f"  scoreTTLSeconds: {ttl}\n"
+    said = [item.message for item in findings(scorers=text)]
+    assert any(message.startswith(f"scores expire after {ttl} seconds") for message in said) is found
+
+
+@pytest.mark.parametrize("clusters", [MALFORMED_CLUSTER, ""], ids=["malformed", "none"])
+def test_a_service_monitor_where_the_clusters_are_not_known(clusters: str) -> None:
+    monitor = "{clusterSelector: {matchLabels: {env: none}}}"
+    text = settings("spec: {", f"spec: {{agent: {{serviceMonitor: {monitor}}}, ")
+    assert "DSF203" in codes(settings=text)
+    assert "DSF203" not in codes(settings=text, clusters=clusters)
