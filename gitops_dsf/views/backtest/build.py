@@ -247,6 +247,7 @@ class BacktestBuilder:
     def _result(self, side: Side, *, window: float, stop: Callable[[], bool]) -> Result:
         histories = {deadband: _tracks(found) for deadband, found in side.publications.items()}
         tracks = histories[None]
+        _forget_without_past(side, tracks)
         grid = _begun(tracks, self.grid(min((item.interval for item in side.scorers.values()), default=60)))
         known = [key for key in side.keys if key not in side.unknown]
         state = hub_state(side.fleet, self._snapshot, scores={}, only=known)
@@ -284,6 +285,18 @@ def _tracks(publications: Mapping[str, Mapping[str, Publication]]) -> Tracks:
         resource: {cluster: item.track() for cluster, item in by_cluster.items()}
         for resource, by_cluster in publications.items()
     }
+
+
+def _forget_without_past(side: Side, tracks: Tracks) -> None:
+    """Decides no Placement that ranks by a score of which the history has nothing on any cluster: the metric
+    or its label is called otherwise, or the scorer did not run.
+    """
+    without = {name for name, found in tracks.items() if found and not any(map(len, found.values()))}
+    for key, placement in typed_placements(side.fleet, side.keys).items():
+        for each in ranked_by(placement):
+            if each.resource in without:
+                score = side.scorers[each.resource].score_name
+                side.unknown.setdefault(key, f"the history has no result of {score} in this time")
 
 
 def _begun(tracks: Tracks, grid: Grid) -> Grid:

@@ -440,13 +440,14 @@ def test_a_time_limit_leaves_out_what_the_store_does_not_answer(tmp_path: Path) 
     assert "portal: the time limit was over before the history of idle was read" in done.stdout
 
 
-def test_no_history_decides_nothing_by_scores(tmp_path: Path) -> None:
+def test_without_history_nothing_is_decided(tmp_path: Path) -> None:
     fleet = _fleet(tmp_path / "fleet", stickiness=10)
     with Store(scores={}) as store:
         done = gitops_dsf("backtest", fleet, "--prometheus", store.url, *SPAN)
     assert done.returncode == 0, done.stderr
     assert "idle has gaps on 2 clusters: eu 100 %, us 100 % of the points are missing" in done.stdout
-    assert "portal" in done.stdout
+    assert "portal: the history has no result of idle in this time" in done.stdout
+    assert "no Placement ranks by scores whose past is known" in done.stdout
 
 
 IDLE = "AddOn/idle/idle"
