@@ -112,7 +112,7 @@ def _without_examples(template: Mapping[str, bytes]) -> Mapping[str, bytes]:
 def _with_images(template: Mapping[str, bytes], registry: str) -> Mapping[str, bytes]:
     """The template with the images, which are comments in it."""
     settings = template[SETTINGS_FILE].decode()
-    named = _IMAGE_COMMENT.sub(rf"\1\2{registry}/", _NO_IMAGES.sub("", settings))
+    named = _IMAGE_COMMENT.sub(lambda found: f"{found[1]}{found[2]}{registry}/", _NO_IMAGES.sub("", settings))
     return {**template, SETTINGS_FILE: named.encode()}
 
 

@@ -58,12 +58,13 @@ def test_init_then_validate_then_render(tmp_path: Path) -> None:
     assert settings["spec"]["git"]["url"] == URL
 
 
-def test_images_are_those_of_the_registry(tmp_path: Path) -> None:
-    scaffold(target=tmp_path, name="fleet", registry=REGISTRY)
+@pytest.mark.parametrize("registry", [REGISTRY, "127.0.0.1:5000", "10.0.0.7:5000/platform"])
+def test_images_are_those_of_the_registry(tmp_path: Path, registry: str) -> None:
+    scaffold(target=tmp_path, name="fleet", registry=registry)
     text = (tmp_path / "gitops-dsf.yaml").read_text("utf-8")
     spec = yamlfast.load(text)["spec"]
-    assert spec["agent"]["image"] == f"{REGISTRY}/gitops-dsf-agent:{__version__}"
-    assert spec["reconciler"]["image"] == f"{REGISTRY}/gitops-dsf-reconciler:{__version__}"
+    assert spec["agent"]["image"] == f"{registry}/gitops-dsf-agent:{__version__}"
+    assert spec["reconciler"]["image"] == f"{registry}/gitops-dsf-reconciler:{__version__}"
     assert "REGISTRY" not in text
     assert "no registry" not in text
 
