@@ -18,6 +18,8 @@ import yaml
 
 from dsf_wire.constants import ADDON_NAME
 from gitops_dsf.hub import freshness
+from gitops_dsf.render.decisions import decision_readers
+from gitops_dsf.repository.model.repository import DECISION_READERS
 from tests.hub.controlplane.api import Object
 from tests.hub.controlplane.applications import refresh_set
 from tests.hub.controlplane.argocd import ArgoCD
@@ -236,17 +238,6 @@ BROKEN: dict[str, tuple[str, str, str, Callable[[Clinic], None]]] = {
         "RoleBinding argocd/",
         delete(BINDING, READER, ARGOCD_NAMESPACE),
     ),
-    "the controller runs under another name": (
-        "decisions-rights",
-        "error",
-        "runs as ServiceAccount other-applicationset-controller",
-        patch(
-            DEPLOYMENT,
-            "argocd-applicationset-controller",
-            {"spec": {"template": {"spec": {"serviceAccountName": "other-applicationset-controller"}}}},
-            ARGOCD_NAMESPACE,
-        ),
-    ),
     "an agent has no rights": (
         "agent-rights",
         "error",
@@ -431,6 +422,23 @@ def restored(*changes: Callable[[], object]) -> Iterator[None]:
         for change in changes:
             stack.callback(change)
         yield
+
+
+def test_a_controller_under_another_name_gets_its_right_from_the_settings(clinic: Clinic) -> None:
+    hub, controller, account = clinic.scene.hub, "argocd-applicationset-controller", "other-controller"
+    back = [lambda one=one: hub.apply(workload(*one)) for one in WORKLOADS if one[2] == controller]
+    back += [lambda one=one: hub.apply(one) for one in decision_readers(ARGOCD_NAMESPACE)]
+    with restored(*back):
+        pod = {"template": {"spec": {"serviceAccountName": account}}}
+        hub.patch(DEPLOYMENT, controller, {"spec": pod}, namespace=ARGOCD_NAMESPACE)
+        found = clinic.find("decisions-rights", f"runs as ServiceAccount {account}")
+        assert found["state"] == "error"
+        assert found["fix"] == f"add {account} to spec.argocd.decisionReaders in gitops-dsf.yaml and render"
+        # What is then rendered.
+        for one in decision_readers(ARGOCD_NAMESPACE, (*DECISION_READERS, account)):
+            hub.apply(one)
+        clinic.content("decisions-rights")
+    clinic.content("decisions-rights")
 
 
 def test_a_decided_cluster_that_argocd_does_not_know(clinic: Clinic) -> None:
@@ -664,5 +672,8 @@ def test_the_documented_role_is_enough_and_nothing_is_no_crash(clinic: Clinic) -
         )
     alone = clinic.findings(identity=stranger)
     assert {item["state"] for item in alone} == {"unknown"}
-    assert all("needs the right to" in item["message"] and "docs/doctor.md" in item["fix"] for item in alone)
+    assert all(
+        "needs the right to" in item["message"] and "the ClusterRole gitops-dsf-doctor" in item["fix"]
+        for item in alone
+    )
     assert clinic.doctor(stranger).code == 0
