@@ -213,3 +213,20 @@ def test_a_large_fleet_of_names_that_almost_meet_is_looked_at_in_a_moment() -> N
     start = time.process_time()
     assert list(applications_have_one_maker(context)) == []
     assert time.process_time() - start < 1.0
+
+
+@pytest.mark.parametrize(("namespace", "count"), [("argocd", 1), ("teams", 0)])
+def test_a_scored_placement_of_another_namespace_is_not_the_one_that_is_followed(
+    namespace: str, count: int
+) -> None:
+    """An ApplicationSet follows Placements of its own namespace."""
+    shared: fleets.Object = {
+        "apiVersion": "gitops-dsf.io/v1alpha1",
+        "kind": "ScoredPlacement",
+        "metadata": {"name": "shared", "namespace": namespace},
+        "spec": {"scores": [{"scorer": "cpu"}], "placement": {"clusterSets": ["global"]}},
+    }
+    found = findings(
+        *clusters("eu-1", "1"), app("web"), shared, raw_set("second", "web-{{name}}", follows="shared")
+    )
+    assert len(found) == count

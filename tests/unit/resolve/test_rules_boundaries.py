@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.unit.resolve.test_rules import BASE, codes, findings, masks, scorer
+from tests.unit.resolve.test_rules import BASE, IMAGES, codes, findings, masks, scorer
 from tests.unit.resolve.test_rules_applications import app
 from tests.unit.resolve.test_shadows import lock, shadow, told
 from tests.unit.resolve.test_shadows import scorer as live
@@ -144,6 +144,7 @@ ADD_ON = "{type: AddOn, addOn: {resourceName: [a], scoreName: b}}"
         f"prioritizerPolicy: {{configurations: [{{weight: 1, scoreCoordinate: {ADD_ON}}}]}}",
         "predicates: [{requiredClusterSelector: {celSelector: {celExpressions: [3, [4]]}}}]",
         "predicates: 3, prioritizerPolicy: {configurations: 4}",
+        "clusterSets: [global], predicates: 3, numberOfClusters: 2",
     ],
 )
 def test_a_placement_of_the_wrong_shape_beside_a_shadow(spec: str) -> None:
@@ -263,3 +264,50 @@ def test_a_service_monitor_where_the_clusters_are_not_known(clusters: str) -> No
     text = settings("spec: {", f"spec: {{agent: {{serviceMonitor: {monitor}}}, ")
     assert "DSF203" in codes(settings=text)
     assert "DSF203" not in codes(settings=text, clusters=clusters)
+
+
+@pytest.mark.parametrize("place", ["", "  runsOn: Hub\n"], ids=["spokes", "hub"])
+def test_a_label_of_clusters_counts_only_where_one_query_serves_all(place: str) -> None:
+    """DSF151 is about clusters without the claim, DSF149 about a query that mixes clusters."""
+    text = QUERY_SCORER.replace("  description: d\n", f"  description: d\n{place}")
+    found = set(codes(scorers=text)) & {"DSF149", "DSF151"}
+    assert found == ({"DSF149", "DSF151"} if place else set())
+
+
+QUERY_SCORER = """\
+apiVersion: dynamic-scoring.open-cluster-management.io/v1alpha1
+kind: DynamicScorer
+metadata: {name: cpu}
+spec:
+  description: d
+  source:
+    host: http://thanos.monitoring.svc:9090
+    params: {query: avg(up)}
+    clusterLabel: {name: cluster, claim: id.example.com}
+  scoring: {type: Query, params: {name: cpu_score, interval: 60}}
+"""
+
+
+def test_the_url_of_an_api_that_is_not_called_is_not_checked() -> None:
+    text = QUERY_SCORER.replace("  source:", "  configURL: ftp://api/config\n  source:")
+    assert "DSF103" in codes(scorers=scorer("http://api.svc:8000/config", "ftp://api/config"))
+    found = codes(scorers=text)
+    assert found
+    assert "DSF103" not in found
+
+
+def test_masks_of_a_second_document_are_not_compared() -> None:
+    """A repository has one DynamicScoringConfig; the second one is reported."""
+    mask = masks("{clusterName: prod-1, scoreName: cpu_score}")
+    second = mask.replace("dynamic-scoring-config", "another")
+    found = codes(config=f"{mask}---\n{second}")
+    assert "DSF207" in found
+    assert "DSF204" not in found
+
+
+@pytest.mark.parametrize(("registry", "expected"), [(None, ["DSF191"]), ("r.example.com", [])])
+def test_images_need_not_be_set_where_a_registry_has_them(
+    registry: str | None, expected: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gitops_dsf.resolve.rules.images.REGISTRY", registry)
+    assert codes(settings=settings(IMAGES, "")) == expected
