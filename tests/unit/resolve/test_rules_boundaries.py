@@ -104,6 +104,7 @@ def test_where_a_step_belongs_to_a_range(source: str, expected: list[str]) -> No
 def test_short_intervals_are_counted(interval: int, words: str) -> None:
     (found,) = findings(scorers=scorer("interval: 60", f"interval: {interval}"))
     assert found.message == f"every cluster asks its metric source every {words}"
+    assert findings(scorers=scorer("interval: 60", "interval: 5")) == []
 
 
 @pytest.mark.parametrize(
