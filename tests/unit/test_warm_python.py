@@ -1,7 +1,9 @@
 """What `tests.support.warmpython` starts behaves as a Python of its own."""
 
 import asyncio
+import os
 import signal
+import socket
 import subprocess
 from pathlib import Path
 
@@ -75,3 +77,25 @@ async def test_signals_reach_it(warm_programs: Path, number: signal.Signals) -> 
     client.send_signal(number)
     assert await client.wait() == -number
     await until(lambda: not program.exists(), what="the program has ended")
+
+
+@pytest.mark.parametrize("sent", [b"", b"\0\0", b"\0\0\0\x10half"], ids=["nothing", "half a length", "half"])
+def test_a_client_that_ends_before_it_has_said_all_harms_no_other(warm_programs: Path, sent: bytes) -> None:
+    with socket.socket(socket.AF_UNIX) as client:
+        client.connect(str(warm_programs.parent / "server"))
+        if sent:
+            socket.send_fds(client, [sent], [0, 1, 2])
+    assert run(warm_programs, "print('well')").stdout == "well\n"
+
+
+def test_a_program_whose_client_is_reset_is_killed_and_harms_no_other(warm_programs: Path) -> None:
+    """The kernel resets the connection when the client leaves something unread."""
+    request = repr((["python", "-c", "import time; time.sleep(60)"], "/", {})).encode()
+    null = os.open(os.devnull, os.O_RDWR)
+    with socket.socket(socket.AF_UNIX) as client:
+        client.connect(str(warm_programs.parent / "server"))
+        socket.send_fds(client, [len(request).to_bytes(4)], [null] * 3)
+        client.sendall(request)
+        client.sendall(bytes([signal.SIGCONT]))
+    os.close(null)
+    assert run(warm_programs, "print('well')").stdout == "well\n"

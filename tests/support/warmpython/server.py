@@ -69,7 +69,11 @@ class Server:
                 self._forward(pid)
             if self._listener in ready:
                 client = self._listener.accept()[0]
-                request = received(client)
+                try:
+                    request = received(client)
+                except (OSError, EOFError):  # it was killed, as tests do
+                    client.close()
+                    continue
                 if (pid := os.fork()) == 0:
                     self._close(client)
                     return request
@@ -91,7 +95,10 @@ class Server:
 
     def _forward(self, pid: int) -> None:
         """Sends the signals of a client to its program. A client that was killed takes its program along."""
-        numbers = self._running[pid].recv(64)
+        try:
+            numbers = self._running[pid].recv(64)
+        except ConnectionResetError:
+            numbers = b""
         for number in numbers or [signal.SIGKILL]:
             os.kill(pid, number)
         if not numbers:
@@ -107,15 +114,16 @@ class Server:
 
 
 def received(client: socket.socket) -> Request:
+    """Raises EOFError if the client ends before it has said all."""
     head, streams, _, _ = socket.recv_fds(client, 4, 3)
-    missing = int.from_bytes(head)
-    content = b""
-    while len(content) < missing:
-        part = client.recv(missing - len(content))
-        if not part:
-            msg = "a client ended in the middle of its request"
-            raise EOFError(msg)
+    missing, content = int.from_bytes(head), b""
+    while len(head) == 4 and len(content) < missing and (part := client.recv(missing - len(content))):
         content += part
+    if not missing or len(content) < missing:
+        for stream in streams:
+            os.close(stream)
+        msg = "a client ended in the middle of its request"
+        raise EOFError(msg)
     arguments, cwd, environment = ast.literal_eval(content.decode())
     return Request(arguments=arguments, cwd=cwd, environment=environment, streams=streams)
 
