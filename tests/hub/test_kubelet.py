@@ -4,7 +4,6 @@ Nothing is simulated but the registration agent of OCM, which would write the Se
 credentials. The bridge of the pods enforces no NetworkPolicies, so nothing here says anything about them.
 """
 
-import base64
 import os
 import signal
 import time
@@ -15,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from dsf_wire.constants import ADDON_NAME, AGENT_NAMESPACE
 from gitops_dsf.render.reconciler.names import NAME
@@ -26,7 +24,7 @@ from tests.hub.controlplane.binaries import Binaries, obtain
 from tests.hub.controlplane.gitserver import GitServer
 from tests.hub.controlplane.kube import WORKLOAD_CONTROLLERS, Kubernetes
 from tests.hub.controlplane.node import Node, Service
-from tests.hub.controlplane.plane import ControlPlane, addon_identity
+from tests.hub.controlplane.plane import ControlPlane
 from tests.hub.controlplane.processes import Processes
 from tests.hub.controlplane.registry import Registry
 from tests.hub.controlplane.waiting import hold_for, wait_for
@@ -42,6 +40,7 @@ from tests.hub.scenario.fleet import (
     write_fleet,
 )
 from tests.hub.scenario.headroom import HeadroomApi
+from tests.hub.scenario.hubcredentials import HUB_NAME, hub_kubeconfig, secret
 from tests.hub.scenario.installation import ADDON, SCORE, Installation
 from tests.hub.scenario.realimages import Images
 from tests.hub.scenario.reconciling import DYNAMIC_SCORER, HUB_NAMESPACE
@@ -51,7 +50,6 @@ pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd", "kubelet"), pyte
 
 CLUSTER = "cluster1"
 SECRET = "api-token"
-HUB_NAME = "hub-apiserver.example.com"
 USER = 65532
 PROJECTED_SECONDS = 120
 """The kubelet looks at a pod's volumes at least every 90 s, and its cache follows changes."""
@@ -192,7 +190,7 @@ def world(
         wait_for_deployment(plane, CLUSTER)
         spoke = plane.spokes[CLUSTER]
         spoke.admin.apply(secret(SECRET, {"token": b"first"}))
-        spoke.admin.apply(secret(f"{ADDON_NAME}-hub-kubeconfig", hub_credentials(plane, folder / "first")))
+        spoke.admin.apply(hub_kubeconfig(plane, CLUSTER))
         note(f"nodes: add-on delivered: {time.monotonic() - clock:.1f} s")
         clock = time.monotonic()
         port = int(registry.authority.rpartition(":")[2])
@@ -233,41 +231,6 @@ def world(
         yield running
     left = processes.left_behind()
     assert not left, f"processes left behind: {left}"
-
-
-def secret(name: str, content: dict[str, bytes]) -> Object:
-    data = {key: base64.b64encode(value).decode("ascii") for key, value in content.items()}
-    metadata = {"name": name, "namespace": AGENT_NAMESPACE}
-    return {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "type": "Opaque", "data": data}
-
-
-def hub_credentials(plane: ControlPlane, folder: Path) -> dict[str, bytes]:
-    """What OCM's registration agent writes: a kubeconfig with the names of the files beside it."""
-    identity = addon_identity(cluster=CLUSTER, addon=ADDON_NAME)
-    pair = plane.hub.authority.client(identity.user, identity.groups)
-    kubeconfig = {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "clusters": [
-            {
-                "name": "hub",
-                "cluster": {
-                    "server": f"https://{HUB_NAME}:443",
-                    "certificate-authority-data": plane.hub.authority.bundle,
-                },
-            }
-        ],
-        "users": [{"name": "agent", "user": {"client-certificate": "tls.crt", "client-key": "tls.key"}}],
-        "contexts": [{"name": "hub", "context": {"cluster": "hub", "user": "agent", "namespace": CLUSTER}}],
-        "current-context": "hub",
-    }
-    return {
-        "kubeconfig": yaml.safe_dump(kubeconfig).encode(),
-        "tls.crt": pair.certificate,
-        "tls.key": pair.key,
-        "cluster-name": CLUSTER.encode(),
-        "agent-name": b"agent1",
-    }
 
 
 def test_the_agent_runs_from_our_image_and_its_add_on_is_available(world: World) -> None:
@@ -374,9 +337,7 @@ def test_a_token_in_a_secret_rotates(world: World) -> None:
     world.expect(0.7)
 
 
-def test_hub_credentials_are_renewed_in_place(
-    world: World, tmp_path: Path, note: Callable[[str], None]
-) -> None:
+def test_hub_credentials_are_renewed_in_place(world: World, note: Callable[[str], None]) -> None:
     """As the registration agent does long before a certificate ends: the volume changes, the pod stays."""
     pod = world.agent()
     (process,) = world.spoke_node.processes_of(container_id(pod))
@@ -387,7 +348,7 @@ def test_hub_credentials_are_renewed_in_place(
     )
     file = Path(f"/proc/{process}/root{mount}/tls.crt")
     before = file.read_bytes()
-    world.spoke.apply(secret(f"{ADDON_NAME}-hub-kubeconfig", hub_credentials(world.plane, tmp_path)))
+    world.spoke.apply(hub_kubeconfig(world.plane, CLUSTER))
     clock = time.monotonic()
     wait_for(
         lambda: file.read_bytes() != before,

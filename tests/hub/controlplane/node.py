@@ -117,7 +117,11 @@ class Node:
         return answer.stdout
 
     def ready(self) -> bool:
-        """Whether the API server takes the node for ready, and lets pods onto it."""
+        """Whether the API server takes the node for ready, and lets pods onto it. AssertionError when the
+        kubelet has ended.
+        """
+        kubelet = self.processes.running[f"{self.name}-kubelet"]
+        assert kubelet.running, f"the kubelet of {self.name} has ended:\n{kubelet.tail()}"
         found = self.server.admin.find("v1/Node", self.name)
         if found is None or found["spec"].get("taints"):
             return False

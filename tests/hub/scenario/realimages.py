@@ -69,12 +69,13 @@ def publish(running: Registry, binaries: Binaries, folder: Path) -> Images:
     return Images(
         agent=running.push(archives["agent"], "gitops-dsf-agent:test"),
         reconciler=running.push(archives["reconciler"], "gitops-dsf-reconciler:test"),
-        sandbox=running.push(_sandbox(binaries, folder), "pause:test"),
+        sandbox=running.push(sandbox(binaries, folder), "pause:test"),
         archives=archives,
     )
 
 
-def _sandbox(binaries: Binaries, folder: Path) -> Path:
+def sandbox(binaries: Binaries, folder: Path) -> Path:
+    """The archive of an image whose program only waits."""
     root = folder / "pause"
     root.mkdir()
     shutil.copy(binaries.path("pause"), root / "pause")
