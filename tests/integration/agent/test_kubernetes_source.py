@@ -291,6 +291,10 @@ async def test_usage_comes_from_the_metrics_api(scene: Scene) -> None:
         scene.api.put(pod("zero", on="a", cpu="1"))
         await until(lambda: len(scene.scoring.seen) == scored + 3, what="all scored anew")
         assert scene.api.asked.count("list usage") == 1
+        await asyncio.sleep(16)
+        scene.api.put(pod("later", on="a", cpu="1"))
+        await until(lambda: len(scene.scoring.seen) == scored + 6, what="all scored once more")
+        assert scene.api.asked.count("list usage") == 2
         assert "internal" not in str(await agent.failures())
         await asyncio.sleep(100)
         scene.api.refused["usage"] = 403
@@ -432,9 +436,12 @@ async def test_a_bug_in_following_is_survived(
     async with scene.agent() as agent:
         told = "following nodes and pods failed because of a bug in the agent"
         await until(lambda: told in caplog.text, what="it was logged")
+        logged = asyncio.get_running_loop().time()
         await asyncio.sleep(25)
         assert scene.api.watching == []
         await until(lambda: agent.scorer()["failures"], what="the cycle failed")
+        await until(lambda: scene.api.watching, what="they are followed again")
+        assert 29 < asyncio.get_running_loop().time() - logged < 35
         await until(lambda: agent.scorer()["state"] == "running", what="it works again", seconds=200)
         assert scene.values() == [1.0, 1.0]
         assert scene.api.watching == ["nodes", "pods"]
