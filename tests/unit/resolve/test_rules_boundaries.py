@@ -48,6 +48,7 @@ def test_clusters_are_not_counted_while_one_of_them_cannot_be_read() -> None:
 def test_a_set_that_cannot_be_read_may_be_the_one_that_a_cluster_names() -> None:
     (found,) = findings(clusters=IN_NORTH)
     assert found.message == ("prod-1 would be in the ManagedClusterSet north, which is not in clusters/")
+    assert found.hint == "write the set into clusters/"
     assert codes(clusters=IN_NORTH + SET) == ["DSF016"]
 
 
@@ -177,9 +178,10 @@ def unnamed(text: str) -> str:
     return text.replace("name: , ", "")
 
 
-def test_a_placement_does_not_read_a_shadow_whose_score_has_no_name_yet() -> None:
+@pytest.mark.parametrize("resource", ["none", "score"])
+def test_a_placement_does_not_read_a_shadow_whose_score_has_no_name_yet(resource: str) -> None:
     waiting = unnamed(shadow(mode="Full", score=""))
-    add_on = "{type: AddOn, addOn: {resourceName: none, scoreName: b}}"
+    add_on = f"{{type: AddOn, addOn: {{resourceName: {resource}, scoreName: b}}}}"
     spec = f"prioritizerPolicy: {{configurations: [{{weight: 1, scoreCoordinate: {add_on}}}]}}"
     found = told(live("cpu"), waiting, apps=PLACEMENT.replace("SPEC", spec))
     assert "DSF329" not in {item.code for item in found}
@@ -197,6 +199,7 @@ def test_a_set_of_a_cluster_that_is_nearly_one_of_ours() -> None:
     known = SET.replace("spec: {clusterSelector: {selectorType: X}}", "spec: {}")
     (found,) = findings(clusters=IN_NORTH.replace("clusterset: north", "clusterset: nroth") + known)
     assert (found.code, found.hint) == ("DSF340", "did you mean north?")
+    assert codes(clusters=IN_NORTH + known) == []
 
 
 TEST = """\
@@ -312,3 +315,70 @@ def test_images_need_not_be_set_where_a_registry_has_them(
 ) -> None:
     monkeypatch.setattr("gitops_dsf.resolve.rules.images.REGISTRY", registry)
     assert codes(settings=settings(IMAGES, "")) == expected
+
+
+def test_clusters_of_a_raw_placement_are_not_counted_while_one_of_them_cannot_be_read() -> None:
+    asked = PLACEMENT.replace("SPEC", "clusterSets: [global], numberOfClusters: 2")
+    assert "DSF339" in codes(apps=asked)
+    assert "DSF339" not in codes(apps=asked, clusters=MALFORMED_CLUSTER)
+
+
+def test_items_of_a_score_without_a_name_are_not_known_yet() -> None:
+    scores = app().replace("[{scorer: cpu}]", "[{scorer: cpu, dimension: other}]")
+    assert "DSF303" in codes(apps=scores)
+    waiting = unnamed(live("cpu", score="", mode="Full"))
+    assert "DSF303" not in codes(apps=scores, scorers=waiting)
+
+
+@pytest.mark.parametrize(("place", "expected"), [("", False), ("  runsOn: Hub\n", True)])
+def test_the_hub_scorer_writes_only_scores_of_scorers_on_the_hub(
+    place: str, expected: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gitops_dsf.resolve.rules.hub_load.HUB_SCORER_WRITES_PER_SECOND", 0)
+    text = QUERY_SCORER.replace("  description: d\n", f"  description: d\n{place}")
+    said = [item.message for item in findings(scorers=text)]
+    assert any(message.startswith("scorers on the hub need about") for message in said) is expected
+
+
+def test_a_rollout_without_an_image_needs_no_digest() -> None:
+    entry = f"rollout: [{{clusterSelector: {PROD}, tolerations: []}}]"
+    text = settings("agent: {", f"agent: {{{entry}, ")
+    found = findings(settings=text.replace("spec: {", "spec: {requireImageDigests: true, "))
+    assert [item.code for item in found] == ["DSF157", "DSF157"]
+
+
+def test_scorers_may_not_send_a_secret_that_a_rollout_pulls_with() -> None:
+    entry = f"rollout: [{{clusterSelector: {PROD}, imagePullSecrets: [pull]}}]"
+    token = "auth: {tokenSecretRef: {name: NAME, key: token}}"
+    text = scorer("scoring: {", f"scoring: {{{token}, ").replace("http://api", "https://api")
+    reserved = codes(
+        settings=settings("agent: {", f"agent: {{{entry}, "), scorers=text.replace("NAME", "pull")
+    )
+    other = codes(settings=settings("agent: {", f"agent: {{{entry}, "), scorers=text.replace("NAME", "mine"))
+    assert set(reserved) - set(other) == {"DSF126"}
+
+
+def test_what_a_placement_with_an_ambiguous_value_chooses_is_not_known() -> None:
+    """YAML 1.1 reads this value as true, YAML 1.2 as text."""
+    clusters = (
+        BASE["clusters/c.yaml"]
+        + "---\n"
+        + BASE["clusters/c.yaml"].replace("prod-1, labels: {env: prod}", "other, labels: {zone: 'yes'}")
+    )
+    add_on = "{type: AddOn, addOn: {resourceName: cpu-score, scoreName: cpu_score}}"
+    spec = (
+        "clusterSets: [global], predicates: [{requiredClusterSelector: {labelSelector: {matchLabels: {zone:"
+        f" VALUE}}}}}}}}], prioritizerPolicy: {{mode: Exact, configurations: [{{weight: 1, scoreCoordinate:"
+        f" {add_on}}}]}}"
+    )
+    text = PLACEMENT.replace("SPEC", spec)
+    only = scorer("  scoring:", f"  clusterSelector: {PROD}\n  scoring:")
+    said = [
+        "runs on none of the"
+        in " ".join(
+            item.message
+            for item in findings(apps=text.replace("VALUE", value), scorers=only, clusters=clusters)
+        )
+        for value in ("'yes'", "yes")
+    ]
+    assert said == [True, False]
