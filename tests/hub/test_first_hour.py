@@ -95,12 +95,13 @@ spec:
   stickiness: 10
 """
 
+NODES = "docs/contributing/hub-suite.md"
 HEAD = """\
 # The first hour
 
 `tests/hub/test_first_hour.py` recorded this page: an empty folder, an empty hub, and every command on the way
 from a release to an application that moves, with its output and its time. Run the test
-[on a machine of yours](contributing/hub-suite.md#real-nodes) to record it again.
+[on a machine of yours]({page}#real-nodes) to record it again.
 
 The API servers of a hub and two clusters, a kubelet and containerd for each, OCM, Argo CD, a Prometheus for
 each cluster, a git server and an image registry are the real programs. They ran on one machine with
@@ -462,6 +463,6 @@ def finish(story: Transcript, note: Callable[[str], None]) -> None:
         f"## The images\n\nA CycloneDX bill of materials beside each image lists the packages.\n\n{images}"
     )
     if target := os.environ.get(TRANSCRIPT):
-        head = HEAD.format(cpus=os.cpu_count())
+        head = HEAD.format(cpus=os.cpu_count(), page=NODES.removeprefix("docs/"))
         Path(target).write_text(f"{head}\n{story.table()}\n{contents}\n{story.page()}", encoding="utf-8")
     note(f"first hour:\n{story.table()}")

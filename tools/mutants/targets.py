@@ -116,6 +116,7 @@ TARGETS: Final[Mapping[str, Target]] = {
         sources=("gitops_dsf/resolve/rules/*.py",),
         tests=(
             "tests/unit/resolve/test_*.py",
+            "tests/unit/render/test_agent.py",
             "tests/unit/repository/model/test_validate.py",
             "tests/contract/test_diagnostics_docs.py",
             "tests/contract/test_places.py",

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.unit.resolve.test_hub_scorers import SCORER as ON_HUB
 from tests.unit.resolve.test_rules import BASE, IMAGES, codes, findings, masks, scorer
 from tests.unit.resolve.test_rules_applications import app
 from tests.unit.resolve.test_shadows import lock, shadow, told
@@ -315,6 +316,36 @@ def test_images_need_not_be_set_where_a_registry_has_them(
 ) -> None:
     monkeypatch.setattr("gitops_dsf.resolve.rules.images.REGISTRY", registry)
     assert codes(settings=settings(IMAGES, "")) == expected
+
+
+IMAGES_OF_ALL = (
+    ", requireImageDigests: true, reconciler: {image: r.example.com/reconciler}"
+    ", hubScorer: {image: r.example.com/hub}"
+    ", agent: {image: r.example.com/agent, openTelemetry: {image: r.example.com/otlp,"
+    " collectorNamespaces: [otel]}, rollout: [{clusterSelector: {matchLabels: {env: prod}},"
+    " image: r.example.com/next}, {clusterSelector: {matchLabels: {env: prod}}, nodeSelector: {a: b}}]}"
+)
+
+
+@pytest.mark.parametrize(("scorers", "hub"), [(BASE["scorers/s.yaml"], []), (ON_HUB, ["hubScorer.image"])])
+def test_each_image_that_is_rendered_needs_a_digest(scorers: str, hub: list[str]) -> None:
+    found = findings(settings=settings(IMAGES, IMAGES_OF_ALL), scorers=scorers)
+    fields = [item.message.split()[4] for item in found if item.code == "DSF157"]
+    agent = ["agent.image", "agent.rollout[0].image", "agent.openTelemetry.image"]
+    assert sorted(fields) == sorted([*agent, *hub, "reconciler.image"])
+    assert "DSF191" not in {item.code for item in found}, "each of them is set"
+
+
+@pytest.mark.parametrize(("scorers", "hub"), [(BASE["scorers/s.yaml"], False), (ON_HUB, True)])
+def test_the_image_of_the_hub_scorer_is_missed_where_one_runs(scorers: str, hub: bool) -> None:
+    without = IMAGES.replace(", hubScorer: {image: r.example.com/agent}", "")
+    told = [item.message for item in findings(settings=settings(IMAGES, without), scorers=scorers)]
+    assert any("no hubScorer.image" in message for message in told) == hub
+
+
+def test_a_host_that_is_no_url_is_not_looked_up() -> None:
+    broken = scorer("scoring: {", "scoring: {host: 'http://[::1', ")
+    assert codes(scorers=broken) == ["DSF103"]
 
 
 def test_clusters_of_a_raw_placement_are_not_counted_while_one_of_them_cannot_be_read() -> None:
