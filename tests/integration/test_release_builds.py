@@ -57,6 +57,7 @@ def test_wheels_and_sdists_carry_readme_and_licence(builds: tuple[Path, Path]) -
         assert metadata["License-Expression"] == "Apache-2.0"
         assert metadata["License-File"] == "LICENSE"
         assert metadata["Description-Content-Type"] == "text/markdown"
+        assert "](docs/" not in str(metadata.get_payload())
         assert metadata.get_payload()
     for sdist in builds[0].glob("*.tar.gz"):
         with tarfile.open(sdist) as opened_sdist:

@@ -108,6 +108,6 @@ def test_a_release_without_notes_stops(
 @pytest.mark.parametrize("folder", version.members(ROOT), ids=lambda folder: folder.name)
 def test_every_distribution_has_a_readme_and_the_licence(folder: Path) -> None:
     project = tomllib.loads((folder / "pyproject.toml").read_text("utf-8"))["project"]
-    assert (folder / project["readme"]).is_file()
+    assert (folder / "README.md").is_file()
     assert project["license"] == "Apache-2.0"
     assert (folder / "LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes()
