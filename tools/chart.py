@@ -66,30 +66,35 @@ def chart_files() -> Mapping[str, str]:
     }
     for item in definitions():
         found[f"crds/{item['metadata']['name']}.yaml"] = HEADER + emit(item)
-    for item in reconciler(_repository()):
+    for item in reconciler(_everything()):
         kind, name = str(item["kind"]), str(item["metadata"]["name"]).replace(":", "-")
         place = item["metadata"].get("namespace", "").replace(ARGOCD, ".argocd").replace(HUB, "")
         found[f"templates/{kind.lower()}.{name}{place}.yaml"] = HEADER + _template(item)
     return dict(sorted(found.items()))
 
 
-def _repository() -> FleetRepository:
-    """Settings that render every object that the chart can have."""
-    monitoring = {"serviceMonitor": True, "rules": True, "dashboard": True}
+def _repository(spec: Object) -> FleetRepository:
+    """Settings of a fleet: the defaults, and what is given."""
     return FleetRepository.model_validate(
         {
             "apiVersion": "gitops-dsf.io/v1alpha1",
             "kind": "FleetRepository",
             "metadata": {"name": "chart"},
-            "spec": {
-                "git": {"url": "https://git.example.com/fleet.git"},
-                "hubNamespace": HUB,
-                "argocd": {"namespace": ARGOCD},
-                "reconciler": {
-                    "monitoring": monitoring,
-                    "journal": {"enabled": True},
-                    "gitSecret": {"name": SECRET},
-                },
+            "spec": {"git": {"url": "https://git.example.com/fleet.git"}, **spec},
+        }
+    )
+
+
+def _everything() -> FleetRepository:
+    """Settings that render every object that the chart can have."""
+    return _repository(
+        {
+            "hubNamespace": HUB,
+            "argocd": {"namespace": ARGOCD},
+            "reconciler": {
+                "monitoring": {"serviceMonitor": True, "rules": True, "dashboard": True},
+                "journal": {"enabled": True},
+                "gitSecret": {"name": SECRET},
             },
         }
     )
@@ -188,14 +193,7 @@ def _filled(text: str, mark: str, block: str) -> str:
 
 
 def _values() -> str:
-    settings = FleetRepository.model_validate(
-        {
-            "apiVersion": "gitops-dsf.io/v1alpha1",
-            "kind": "FleetRepository",
-            "metadata": {"name": "chart"},
-            "spec": {"git": {"url": "https://git.example.com/fleet.git"}},
-        }
-    ).spec
+    settings = _repository({}).spec
     program = settings.reconciler
     resources = {"requests": program.resources.requests, "limits": program.resources.limits}
     parts: list[tuple[str, Object]] = [

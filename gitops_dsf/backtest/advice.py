@@ -14,6 +14,7 @@ from gitops_dsf.backtest.grid import Grid
 from gitops_dsf.backtest.lapses import Tracks, lapses
 from gitops_dsf.backtest.vectorised import ScoreColumns, decide
 from gitops_dsf.hub.flapping import returns
+from gitops_dsf.wording import plural
 
 DEADBANDS: Final = (0, 1, 2, 3, 5, 8, 12, 20)
 """Deadbands that are tried beside the written ones."""
@@ -159,7 +160,7 @@ def _recommended(trials: Sequence[Trial], written: Trial) -> tuple[Trial, str]:
     best = min(front, key=lambda item: (_distance(item, front), item.setting.stickiness))
     if written in candidates and not (best.moves <= written.moves and best.regret < written.regret - 0.5):
         return written, "it does not flap, and nothing else has fewer moves with clearly less regret"
-    moves = f"{best.moves} move{'' if best.moves == 1 else 's'} instead of {written.moves}"
+    moves = f"{plural(best.moves, 'move')} instead of {written.moves}"
     back = (
         f"{least} back and forth instead of {written.returns}"
         if least or written.returns

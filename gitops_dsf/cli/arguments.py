@@ -46,6 +46,26 @@ def add_hub_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_waiting_arguments(parser: argparse.ArgumentParser, *, until: str, dry_run: str) -> None:
+    """Adds --dry-run, --timeout and --no-wait."""
+    parser.add_argument("--dry-run", action="store_true", help=dry_run)
+    parser.add_argument(
+        "--timeout",
+        metavar="SECONDS",
+        type=_timeout,
+        default=300,
+        help=f"how long to wait until {until} (300)",
+    )
+    parser.add_argument("--no-wait", action="store_true", help=f"do not wait until {until}")
+
+
+def _timeout(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        msg = f"{text!r} is not a whole number of seconds, 1 or more"
+        raise argparse.ArgumentTypeError(msg)
+    return int(text)
+
+
 def chosen_context(args: argparse.Namespace) -> str:
     """The context of the kubeconfig that --context names, or else the current one, which is then printed on
     standard error. Raises UsageError without both, and HubError.

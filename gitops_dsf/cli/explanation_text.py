@@ -2,6 +2,7 @@
 
 from gitops_dsf.cli.table import table
 from gitops_dsf.simulator import Explanation
+from gitops_dsf.wording import plural
 
 
 def explanation_text(explanation: Explanation) -> str:
@@ -41,7 +42,7 @@ def what_would_flip(explanation: Explanation) -> str:
             if explanation.rank is not None
             else ""
         )
-    points = f"{explanation.margin} point{'' if explanation.margin == 1 else 's'}"
+    points = plural(explanation.margin, "point")
     verb = "lose" if explanation.selected else "gain"
     text = (
         f"\n  what would have to change: it must {verb} {points} against {explanation.rival}"

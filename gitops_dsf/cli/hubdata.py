@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gitops_dsf.errors import UsageError
+from gitops_dsf.wording import plural
 
 if TYPE_CHECKING:
     from gitops_dsf.hub.snapshot import Snapshot
@@ -84,7 +85,7 @@ class HubData:
             return self.missing
         age = f"seen {age_text(self.age)} ago" if self.age is not None else "of unknown age (no observedAt)"
         count = self.snapshot.score_count
-        return f"{self.snapshot.origin}: {count} AddOnPlacementScore{'' if count == 1 else 's'}, {age}"
+        return f"{self.snapshot.origin}: {plural(count, 'AddOnPlacementScore')}, {age}"
 
     def to_dict(self) -> dict[str, Any]:
         """Returns JSON data."""

@@ -4,7 +4,12 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from gitops_dsf.cli.arguments import add_context_arguments, add_fleet_directory, chosen_context
+from gitops_dsf.cli.arguments import (
+    add_context_arguments,
+    add_fleet_directory,
+    add_waiting_arguments,
+    chosen_context,
+)
 from gitops_dsf.cli.colour import wants_colour
 from gitops_dsf.cli.garbage import kept
 from gitops_dsf.errors import UsageError
@@ -45,15 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="URL",
         help="URL of the repository as Argo CD clones it: written to spec.git.url in gitops-dsf.yaml",
     )
-    parser.add_argument("--dry-run", action="store_true", help="check everything and change nothing")
-    parser.add_argument(
-        "--timeout",
-        metavar="SECONDS",
-        type=int,
-        default=300,
-        help="how long to wait until the loop runs (300)",
-    )
-    parser.add_argument("--no-wait", action="store_true", help="do not wait until the loop runs")
+    add_waiting_arguments(parser, until="the loop runs", dry_run="check everything and change nothing")
 
 
 @kept()
@@ -69,9 +66,6 @@ def run(args: argparse.Namespace) -> int:
 
     if not args.directory.is_dir():
         msg = f"{args.directory} is not a folder; write the folder that holds gitops-dsf.yaml"
-        raise UsageError(msg)
-    if args.timeout < 1:
-        msg = "--timeout is 1 second or more"
         raise UsageError(msg)
     if args.repo is not None:
         check_url(args.repo)

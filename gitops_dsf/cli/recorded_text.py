@@ -5,7 +5,7 @@ from typing import Any
 
 from gitops_dsf.cli.table import table
 from gitops_dsf.views.backtest.recorded import LIMITS, Moves, Recorded
-from gitops_dsf.views.preview.plural import plural
+from gitops_dsf.wording import plural
 
 
 def recorded_text(found: Sequence[Recorded]) -> str:

@@ -20,6 +20,7 @@ from gitops_dsf.views.status.model import (
     Standing,
     Turn,
 )
+from gitops_dsf.wording import names_text
 
 MATRIX_CLUSTERS, MATRIX_SCORERS = 20, 6
 """Above these sizes the matrix of scores is left out, because it does not fit on a screen."""
@@ -173,12 +174,7 @@ def _not_live(views: Sequence[ScorerView]) -> Iterator[str]:
         for state in (State.EXPIRED, State.EMPTY, State.MISSING):
             names = item.unusual.get(state, ())
             if names:
-                yield f"  {item.scorer.name} {state}: {_some(names)}"
-
-
-def _some(names: Sequence[str]) -> str:
-    more = f" and {len(names) - NAMES} more" if len(names) > NAMES else ""
-    return ", ".join(names[:NAMES]) + more
+                yield f"  {item.scorer.name} {state}: {names_text(names)}"
 
 
 def _cell(cell: Cell | None) -> str:
@@ -220,7 +216,7 @@ def _placements(views: Sequence[PlacementView], *, everything: bool) -> Iterator
         if item.note:
             yield f"    {item.note}"
         if item.counted_as_zero:
-            yield f"    scores missing or expired, which count as 0: {_some(item.counted_as_zero)}"
+            yield f"    scores missing or expired, which count as 0: {names_text(item.counted_as_zero)}"
         yield from (f"    {_turn(turn)}" for turn in item.turns)
     if len(shown) < len(ordered):
         yield f"  and {len(ordered) - len(shown)} more; --placement or --all shows them"
@@ -236,7 +232,7 @@ def _decision(item: PlacementView) -> str:
 
 
 def _names(names: Sequence[str]) -> str:
-    return _some(names) if names else "nowhere"
+    return names_text(names) or "nowhere"
 
 
 def _turn(turn: Turn) -> str:
@@ -273,7 +269,7 @@ def _applications(views: Sequence[ApplicationView], *, everything: bool) -> Iter
 
 def _follows(item: ApplicationView) -> str:
     """The Placements that it follows, unless that is the one of its name."""
-    return "" if item.placements in {(), (item.name,)} else f", follows {_some(item.placements)}"
+    return "" if item.placements in {(), (item.name,)} else f", follows {names_text(item.placements)}"
 
 
 def _standing(item: ApplicationView) -> str:
@@ -281,7 +277,7 @@ def _standing(item: ApplicationView) -> str:
         return "not known"
     if not item.copies:
         return "nowhere, and decided for nowhere"
-    clusters = _some([copy.cluster for copy in item.copies])
+    clusters = names_text([copy.cluster for copy in item.copies])
     return (
         f"running on {clusters}"
         if all(copy.standing is Standing.RUNNING for copy in item.copies)

@@ -2,8 +2,7 @@
 
 import argparse
 
-from gitops_dsf.cli.arguments import add_hub_arguments, chosen_context
-from gitops_dsf.errors import UsageError
+from gitops_dsf.cli.arguments import add_hub_arguments, add_waiting_arguments, chosen_context
 
 DESCRIPTION = """\
 Removes gitops-dsf from a hub: the Applications over the rendered tree, the reconciler, ApplicationSets and
@@ -24,25 +23,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = DESCRIPTION
     parser.epilog = EXAMPLES
     add_hub_arguments(parser)
-    parser.add_argument(
-        "--dry-run", action="store_true", help="delete nothing, and say what would be deleted"
+    add_waiting_arguments(
+        parser,
+        until="the managed clusters have removed the agents",
+        dry_run="delete nothing, and say what would be deleted",
     )
     parser.add_argument(
         "--delete-applications",
         action="store_true",
         help="also delete the placed applications, with their workloads",
-    )
-    parser.add_argument(
-        "--timeout",
-        metavar="SECONDS",
-        type=int,
-        default=300,
-        help="how long to wait until the managed clusters have removed the agents (300)",
-    )
-    parser.add_argument(
-        "--no-wait",
-        action="store_true",
-        help="do not wait until the managed clusters have removed the agents",
     )
 
 
@@ -50,9 +39,6 @@ def run(args: argparse.Namespace) -> int:
     """Returns 0. Raises HubError when the hub refuses a deletion, or does not finish it in time."""
     import asyncio
 
-    if args.timeout < 1:
-        msg = "--timeout is 1 second or more"
-        raise UsageError(msg)
     asyncio.run(_uninstall(args, chosen_context(args)))
     return 0
 

@@ -4,6 +4,7 @@ from gitops_dsf.cli.table import table
 from gitops_dsf.hub.freshness import expired
 from gitops_dsf.simulator import Outcome, Verdict
 from gitops_dsf.simulator.weights import Prioritizer
+from gitops_dsf.wording import plural
 
 MISSING, EXPIRED = "none", "expired"
 
@@ -33,8 +34,8 @@ def eligible_text(verdict: Verdict, *, asks_for_scores: bool, rows: int | None) 
         else f"scores choose {number_of_clusters} of them"
     )
     text = (
-        f"{verdict.placement}: {_count(len(names))} eligible of {_count(len(verdict.candidates))} in"
-        f" {_sets(verdict)}; {choice}\n"
+        f"{verdict.placement}: {plural(len(names), 'cluster')} eligible of"
+        f" {plural(len(verdict.candidates), 'cluster')} in {_sets(verdict)}; {choice}\n"
     )
     if asks_for_scores:
         text += (
@@ -62,8 +63,8 @@ def _headline(verdict: Verdict) -> str:
     )
     total = len(verdict.ranking.clusters)
     return (
-        f"{len(verdict.ranked)} of {_count(total)} selected{asked}, from {_count(len(verdict.candidates))} in"
-        f" {_sets(verdict)}"
+        f"{len(verdict.ranked)} of {plural(total, 'cluster')} selected{asked}, from"
+        f" {plural(len(verdict.candidates), 'cluster')} in {_sets(verdict)}"
     )
 
 
@@ -130,7 +131,3 @@ def _named(head: str, names: list[str], rows: int | None) -> str:
 
 def _more(count: int, what: str) -> str:
     return f"  ... and {count} more {what} (--all shows them)\n" if count > 0 else ""
-
-
-def _count(number: int) -> str:
-    return f"{number} cluster{'' if number == 1 else 's'}"

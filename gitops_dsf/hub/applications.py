@@ -8,7 +8,7 @@ from gitops_dsf.hub.metadata import Metadata
 from gitops_dsf.hub.names import APPLICATION_LABEL, PULL_ANNOTATION
 
 PRUNES: Final = "resources-finalizer.argocd.argoproj.io"
-"""With this finalizer Argo CD deletes the workload together with its Application. A suffix sets the order."""
+"""A finalizer. A suffix after a slash sets the order in which Argo CD deletes."""
 INVALID: Final = "InvalidSpecError"
 """Condition of an Application whose destination Argo CD does not know."""
 
@@ -87,6 +87,11 @@ class Application(msgspec.Struct, frozen=True, kw_only=True):
     """Why Argo CD rejects the destination; empty if it does not."""
 
 
+def prunes(finalizer: str) -> bool:
+    """Says whether Argo CD deletes the workload together with an Application that has this finalizer."""
+    return finalizer == PRUNES or finalizer.startswith(f"{PRUNES}/")
+
+
 def read_application(raw: bytes | msgspec.Raw) -> Application:
     """Decodes an Application from JSON. Raises msgspec.DecodeError."""
     item = msgspec.json.decode(raw, type=_Application)
@@ -106,7 +111,7 @@ def read_application(raw: bytes | msgspec.Raw) -> Application:
         health=status.health.status,
         sync=status.sync.status,
         phase=status.operation_state.phase,
-        prunes=any(each == PRUNES or each.startswith(f"{PRUNES}/") for each in meta.finalizers or ()),
+        prunes=any(map(prunes, meta.finalizers or ())),
         deleting=meta.deleting,
         refusal=next(refusals, ""),
     )

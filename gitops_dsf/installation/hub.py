@@ -259,3 +259,9 @@ def _without_empty(value: object) -> object:
     if isinstance(value, list):
         return [_without_empty(one) for one in value]
     return value
+
+
+def object_text(kind: str, item: Mapping[str, Any]) -> str:
+    """Formats `Application argocd/portal`. Items of a list do not say their kind."""
+    metadata = item["metadata"]
+    return f"{kind} {'/'.join(filter(None, (metadata.get('namespace'), metadata['name'])))}"

@@ -8,7 +8,7 @@ from typing import Any, Final
 from dsf_runtime.clock import Clock
 from gitops_dsf.errors import HubError
 from gitops_dsf.installation import progress
-from gitops_dsf.installation.hub import Change, WritableHub
+from gitops_dsf.installation.hub import Change, WritableHub, object_text
 from gitops_dsf.installation.progress import Step
 from gitops_dsf.installation.source import Source
 from gitops_dsf.render.reconciler.names import NAME as RECONCILER
@@ -40,11 +40,11 @@ class Installer:
             try:
                 change = await self.hub.apply(item, force=force, check=True)
             except HubError as error:
-                refused.append(f"{name_of(item)}: {error}")
+                refused.append(f"{object_text(item['kind'], item)}: {error}")
                 continue
             if self.hub.dry_run:
                 would = "" if change is Change.UNCHANGED else "would be "
-                self.say(f"{name_of(item)}: {would}{change}")
+                self.say(f"{object_text(item['kind'], item)}: {would}{change}")
         if refused:
             lines = "\n  ".join(refused)
             msg = f"the hub refuses what would be applied, so nothing was changed:\n  {lines}"
@@ -53,7 +53,7 @@ class Installer:
     async def apply(self) -> None:
         """Applies every object. Raises HubError."""
         for item, force in self._objects():
-            self.say(f"{name_of(item)}: {await self.hub.apply(item, force=force)}")
+            self.say(f"{object_text(item['kind'], item)}: {await self.hub.apply(item, force=force)}")
 
     async def wait(self, *, seconds: float) -> None:
         """Waits until the loop runs. Raises InstallError with what is missing after this time."""
@@ -111,14 +111,3 @@ class Installer:
     async def _get(self, group: str, kind: str, name: str, namespace: str = "") -> Object | None:
         served = await self.hub.kind(group, kind=kind)
         return None if served is None else await self.hub.find(served.path(namespace=namespace, name=name))
-
-
-def name_of(item: Object) -> str:
-    """Kind, namespace and name, for people."""
-    metadata = item["metadata"]
-    namespace = metadata.get("namespace")
-    return (
-        f"{item['kind']} {namespace}/{metadata['name']}"
-        if namespace
-        else f"{item['kind']} {metadata['name']}"
-    )

@@ -4,8 +4,11 @@ that leads. Pure.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
+
+from gitops_dsf.hub.leadership import read_leadership
+from gitops_dsf.views.doctor.facts import condition
 
 Object = Mapping[str, Any]
 
@@ -22,8 +25,8 @@ class Step:
 
 def definition(name: str, item: Object | None) -> Step:
     """Our kind: the hub serves it once its CRD is established."""
-    conditions = ((item or {}).get("status") or {}).get("conditions") or ()
-    done = any(one.get("type") == "Established" and one.get("status") == "True" for one in conditions)
+    established = condition(item or {}, "Established")
+    done = established is not None and established.get("status") == "True"
     state = "not there yet" if item is None else "established" if done else "not established yet"
     return Step(name=f"CustomResourceDefinition {name}", done=done, state=state)
 
@@ -62,11 +65,9 @@ def _problem(status: Object) -> str:
 def leadership(lease: Object | None, *, deployment: Object | None, now: datetime) -> Step:
     """The reconciler. It works once a replica holds the Lease."""
     name = "reconciler"
-    spec = (lease or {}).get("spec") or {}
-    holder, renewed = spec.get("holderIdentity"), spec.get("renewTime")
-    lasts = timedelta(seconds=int(spec.get("leaseDurationSeconds") or 0))
-    if holder and renewed and now - datetime.fromisoformat(renewed) <= lasts:
-        return Step(name=name, done=True, state=f"{holder} leads")
+    found = read_leadership(lease or {})
+    if found.holder and found.stands(now):
+        return Step(name=name, done=True, state=f"{found.holder} leads")
     if deployment is None:
         return Step(name=name, done=False, state="its Deployment is not there yet")
     ready = (deployment.get("status") or {}).get("readyReplicas") or 0

@@ -7,7 +7,7 @@ own, and everything that could change a decision goes after them.
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -21,13 +21,14 @@ from dsf_wire.constants import (
     SUSPENDED_CONFIGMAP,
 )
 from gitops_dsf.errors import HubError
-from gitops_dsf.hub.applications import PRUNES
+from gitops_dsf.hub.applications import prunes
 from gitops_dsf.hub.names import APPLICATION_LABEL, JOURNAL_CONFIGMAP
-from gitops_dsf.installation.hub import Served, WritableHub
+from gitops_dsf.installation.hub import Served, WritableHub, object_text
 from gitops_dsf.render.argocd import rendered_kinds
 from gitops_dsf.render.objects import PART_OF_LABEL
 from gitops_dsf.render.reconciler.names import NAME as RECONCILER
 from gitops_dsf.schema import crds
+from gitops_dsf.wording import names_text, plural
 
 Object = dict[str, Any]
 Kind = tuple[str, str]
@@ -49,7 +50,6 @@ ON_CLUSTERS: Final = (ADDON, WORK)
 TRACKING: Final = "argocd.argoproj.io/tracking-id"
 FLUX: Final = "kustomize.toolkit.fluxcd.io/name"
 AT_A_TIME: Final = 32
-NAMED: Final = 5
 POLL_SECONDS: Final = 2.0
 
 
@@ -120,8 +120,8 @@ class Uninstaller:
                 owner = f"the Kustomization {flux} of Flux" if flux else f"the Application {root}"
                 if flux or (root and root not in ours and kind in {APPLICATION, PROJECT}):
                     msg = (
-                        f"{_name(kind, item)} is applied by {owner}, which would bring it back: delete that"
-                        " first, without what it applied, and run uninstall again"
+                        f"{object_text(kind[1], item)} is applied by {owner}, which would bring it back:"
+                        " delete that first, without what it applied, and run uninstall again"
                     )
                     raise UninstallError(msg)
 
@@ -141,7 +141,7 @@ class Uninstaller:
         for item in self._found[APPLICATION]:
             metadata = item["metadata"]
             finalizers = metadata.get("finalizers") or []
-            left = [name for name in finalizers if not name.startswith(PRUNES)]
+            left = [name for name in finalizers if not prunes(name)]
             if left != finalizers:
                 await self.hub.merge(
                     self._path(APPLICATION, item), {"metadata": {"finalizers": left or None}}
@@ -152,7 +152,7 @@ class Uninstaller:
         for start in range(0, len(items), AT_A_TIME):
             batch = items[start : start + AT_A_TIME]
             await asyncio.gather(*(self.hub.delete(self._path(kind, item), orphan=orphan) for item in batch))
-        self._deleted.update(_name(kind, item) for item in items)
+        self._deleted.update(object_text(kind[1], item) for item in items)
         self._tell(kind, items)
 
     async def _remove_generated(self) -> None:
@@ -173,9 +173,9 @@ class Uninstaller:
         while left := await self._left():
             if self.clock.monotonic() >= until:
                 msg = (
-                    f"after {seconds:.0f} s still there: {_some(left)}. OCM removes them when the work agents"
-                    " of these clusters answer: run uninstall again then, or with --no-wait to leave the"
-                    " agents on clusters that never come back"
+                    f"after {seconds:.0f} s still there: {names_text(left)}. OCM removes them when the work"
+                    " agents of these clusters answer: run uninstall again then, or with --no-wait to leave"
+                    " the agents on clusters that never come back"
                 )
                 raise UninstallError(msg)
             if not told:
@@ -185,7 +185,7 @@ class Uninstaller:
 
     async def _left(self) -> list[str]:
         return [
-            _name(kind, item)
+            object_text(kind[1], item)
             for kind in ON_CLUSTERS
             if kind in self._served
             for item in await self.hub.list(self._served[kind].path(), labels=OURS)
@@ -197,14 +197,14 @@ class Uninstaller:
         found = [] if served is None else await self.hub.list(served.path())
         going = self._deleted if self.hub.dry_run else set[str]()
         users = {
-            str(item["spec"].get("project")): _name(APPLICATION, item)
+            str(item["spec"].get("project")): object_text(APPLICATION[1], item)
             for item in found
-            if _name(APPLICATION, item) not in going
+            if object_text(APPLICATION[1], item) not in going
         }
         for project in list(self._found[PROJECT]):
             if user := users.get(project["metadata"]["name"]):
                 self._found[PROJECT].remove(project)
-                self._used.append(f"{_name(PROJECT, project)}: {user} belongs to it")
+                self._used.append(f"{object_text(PROJECT[1], project)}: {user} belongs to it")
 
     async def _remove_of_reconciler(self) -> None:
         """Deletes the Lease and the list of suspended scorers, which the reconciler created itself."""
@@ -237,14 +237,16 @@ class Uninstaller:
     async def _stays(self) -> list[str]:
         """What is not removed, and why."""
         lines = list(self._used)
-        generated = [_name(APPLICATION, item) for item in await self._generated()]
+        generated = [object_text(APPLICATION[1], item) for item in await self._generated()]
         if generated and not self.with_applications:
             lines.append(
-                f"{_some(generated)}: they run on where they are, and nothing moves them any more."
+                f"{names_text(generated)}: they run on where they are, and nothing moves them any more."
                 " `gitops-dsf uninstall --delete-applications` deletes them with their workloads"
             )
         if self._carried:
-            lines.append(f"{_some(self._carried)}: copied from your repository, and may be used by others")
+            lines.append(
+                f"{names_text(self._carried)}: copied from your repository, and may be used by others"
+            )
         names = [crd["metadata"]["name"] for crd in crds()]
         served = await self.hub.kind("apiextensions.k8s.io", kind="CustomResourceDefinition")
         there = [name for name in names if served and await self.hub.find(served.path(name=name))]
@@ -258,7 +260,7 @@ class Uninstaller:
             count := len(await self.hub.list(scores.path(), labels=f"{MANAGED_BY_LABEL}={AGENT_MANAGER}"))
         ):
             lines.append(
-                f"{count} AddOnPlacementScore{'' if count == 1 else 's'}: Placements ignore them once they"
+                f"{plural(count, 'AddOnPlacementScore')}: Placements ignore them once they"
                 " expire. To delete them: kubectl delete addonplacementscores -A -l"
                 f" {MANAGED_BY_LABEL}={AGENT_MANAGER}"
             )
@@ -282,15 +284,4 @@ class Uninstaller:
     def _tell(self, kind: Kind, items: Sequence[Object]) -> None:
         verb = "would be deleted" if self.hub.dry_run else "deleted"
         if items:
-            self.say(f"{_some([_name(kind, item) for item in items])}: {verb}")
-
-
-def _name(kind: Kind, item: Object) -> str:
-    metadata = item["metadata"]
-    return f"{kind[1]} {'/'.join(filter(None, (metadata.get('namespace'), metadata['name'])))}"
-
-
-def _some(names: Iterable[str]) -> str:
-    found = list(names)
-    more = f" and {len(found) - NAMED} more" if len(found) > NAMED else ""
-    return ", ".join(found[:NAMED]) + more
+            self.say(f"{names_text([object_text(kind[1], item) for item in items])}: {verb}")

@@ -14,7 +14,7 @@ from gitops_dsf.render.scorers import scorer as rendered
 from gitops_dsf.repository.load import Loaded, load, load_text
 from gitops_dsf.repository.model.declared import Declared, Item
 from gitops_dsf.repository.model.scorer import DynamicScorer
-from gitops_dsf.repository.model.suggestion import did_you_mean, listed
+from gitops_dsf.repository.model.suggestion import did_you_mean
 from gitops_dsf.repository.model.validate import declare
 from gitops_dsf.repository.yamledit import YamlFile
 from gitops_dsf.resolve.types import EffectiveScorer, Resolved
@@ -22,6 +22,7 @@ from gitops_dsf.sync.lockfile import updated
 from gitops_dsf.sync.weigh import lock_file
 from gitops_dsf.views.preview.fields import FieldChange, field_changes
 from gitops_dsf.views.preview.scorers import Effect, effect_of
+from gitops_dsf.wording import names_text
 
 
 class PromotionError(GitopsDsfError):
@@ -94,7 +95,9 @@ def _pair(declared: Declared, resolved: Resolved, name: str) -> tuple[EffectiveS
     """The shadow and its live scorer."""
     shadows = {item.name: item for item in declared.scorers if item.value.spec.shadow_of is not None}
     if name not in shadows:
-        known = did_you_mean(name, shadows) or f"shadows here: {listed(sorted(shadows)) or 'none'}"
+        known = (
+            did_you_mean(name, shadows) or f"shadows here: {names_text(sorted(shadows), most=8) or 'none'}"
+        )
         if any(item.name == name for item in declared.scorers):
             msg = f"{name} is no shadow, because it has no shadowOf; {known}"
         else:

@@ -23,7 +23,7 @@ from gitops_dsf.render.objects import Object, metadata
 from gitops_dsf.render.reconciler.names import NAME
 from gitops_dsf.render.reconciler.rights import HUB_ROLE as RECONCILER_ROLE
 from gitops_dsf.repository.model.repository import FleetRepository
-from gitops_dsf.schema import shared_crds
+from gitops_dsf.schema import crds
 
 RENDERED = "rendered"
 BOOTSTRAP = "argocd"
@@ -124,10 +124,7 @@ def _cluster_kinds(hub_namespace: str) -> list[Object]:
         (admission, "ValidatingAdmissionPolicyBinding", AGENT_POLICY),
         (admission, "ValidatingAdmissionPolicy", f"{HUB_SCORER}-*"),
         (admission, "ValidatingAdmissionPolicyBinding", f"{HUB_SCORER}-*"),
-        *(
-            ("apiextensions.k8s.io", "CustomResourceDefinition", crd["metadata"]["name"])
-            for crd in shared_crds()
-        ),
+        *(("apiextensions.k8s.io", "CustomResourceDefinition", crd["metadata"]["name"]) for crd in crds()),
         (rbac, "ClusterRole", HUB_ROLE),
         (rbac, "ClusterRole", RECONCILER_ROLE),
         (rbac, "ClusterRoleBinding", RECONCILER_ROLE),

@@ -7,7 +7,7 @@ from gitops_dsf.render import agent
 from gitops_dsf.render.agentscores import agent_scores
 from gitops_dsf.render.objects import Object, Wave, metadata
 from gitops_dsf.render.scorers import masks, open_scorer, scorer, scoring_config
-from gitops_dsf.schema import shared_crds
+from gitops_dsf.schema import crds
 
 KEEP = "Prune=false,Delete=false"
 
@@ -41,6 +41,6 @@ def platform(plan: Plan) -> Iterator[Object]:
 
 def definitions() -> Iterator[Object]:
     """The CRDs. They are never pruned, because that would delete every object of their kinds."""
-    for crd in shared_crds():
+    for crd in crds():
         meta = crd["metadata"]
         yield {**crd, "metadata": metadata(name=meta["name"], wave=Wave.CRDS, sync_options=KEEP)}

@@ -1,5 +1,5 @@
 """Schemas that are derived from the models: CRDs, JSON Schemas and reference pages."""
 
-from gitops_dsf.schema.crd import crds, shared_crds
+from gitops_dsf.schema.crd import crds
 
-__all__ = ["crds", "shared_crds"]
+__all__ = ["crds"]

@@ -1,6 +1,5 @@
 """The two CustomResourceDefinitions: supersets of upstream's, built from the models of the same kinds."""
 
-from copy import deepcopy
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -116,17 +115,11 @@ _DEFINITIONS = (
 )
 
 
+@cache
 def crds() -> list[dict[str, Any]]:
     """CustomResourceDefinitions of DynamicScorer and DynamicScoringConfig (apiextensions.k8s.io/v1), by
-    name. The caller may change them.
-    """
-    return deepcopy(shared_crds())
-
-
-@cache
-def shared_crds() -> list[Schema]:
-    """The CRDs for callers that do not change them. They are derived once per process, because that takes
-    longer than rendering a small repository. To copy them takes a fifth of that time.
+    name. They are shared, because to derive them takes longer than rendering a small repository: do not
+    change them.
     """
     return [_crd(definition) for definition in _DEFINITIONS]
 

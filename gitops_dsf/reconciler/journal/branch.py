@@ -8,6 +8,7 @@ from gitops_dsf.errors import RepositoryError
 from gitops_dsf.journal.lines import FILE, Read, appended, file_of, read
 from gitops_dsf.journal.record import Record
 from gitops_dsf.reconciler.git import Cause, Clone, GitError
+from gitops_dsf.wording import plural
 
 README: Final = "README.md"
 ATTEMPTS: Final = 3
@@ -80,4 +81,4 @@ class JournalBranch:
 
 
 def _message(count: int) -> str:
-    return f"Record {count} change{'' if count == 1 else 's'} of decisions\n"
+    return f"Record {plural(count, 'change')} of decisions\n"

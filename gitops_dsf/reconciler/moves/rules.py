@@ -20,10 +20,10 @@ from enum import StrEnum
 from typing import Final
 
 from gitops_dsf.hub.applications import Application
+from gitops_dsf.wording import names_text
 
 _RANKS: Final = {"Healthy": 3, "Suspended": 3, "Progressing": 2}
 """By health; 1 for all others. The rank of a copy on an unreachable cluster is 0."""
-NAMED: Final = 5
 """Clusters that a message names at most."""
 
 
@@ -196,8 +196,7 @@ def _rank(copy: Application, state: MoveState) -> int:
 def _states(clusters: Iterable[str], copies: Iterable[Application], state: MoveState) -> str:
     by_cluster = {copy.cluster: copy for copy in copies}
     listed = sorted(clusters)
-    words = [f"{by_cluster[name].name} is {_state(by_cluster[name], state)}" for name in listed[:NAMED]]
-    return ", ".join(words) + (f" and {len(listed) - NAMED} more" if len(listed) > NAMED else "")
+    return names_text(f"{by_cluster[name].name} is {_state(by_cluster[name], state)}" for name in listed)
 
 
 def _state(copy: Application, state: MoveState) -> str:
@@ -212,8 +211,7 @@ def _state(copy: Application, state: MoveState) -> str:
 def _named(clusters: Iterable[str]) -> str:
     """The names, with "is" or "are"."""
     names = sorted(clusters)
-    words = ", ".join(names[:NAMED]) + (f" and {len(names) - NAMED} more" if len(names) > NAMED else "")
-    return f"{words} {'is' if len(names) == 1 else 'are'}"
+    return f"{names_text(names)} {'is' if len(names) == 1 else 'are'}"
 
 
 def _delete(

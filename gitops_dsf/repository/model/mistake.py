@@ -26,7 +26,8 @@ from gitops_dsf.repository.model.field_docs import field_docs
 from gitops_dsf.repository.model.field_model import field_at, model_at, scalar_types
 from gitops_dsf.repository.model.misplaced import places_elsewhere
 from gitops_dsf.repository.model.score_test import FINDING, PLACEMENT_REFERENCE, TIME
-from gitops_dsf.repository.model.suggestion import did_you_mean, listed
+from gitops_dsf.repository.model.suggestion import did_you_mean
+from gitops_dsf.wording import names_text
 
 _PATTERNS = {
     DNS_LABEL: (
@@ -108,7 +109,7 @@ def _diagnostic(
         hint = (
             _belongs(model, path)
             or did_you_mean(str(path[-1]), siblings)
-            or f"known here: {listed(siblings, most=12)}"
+            or f"known here: {names_text(siblings, most=12)}"
         )
         where = dotted(path[:-1])
         message = (

@@ -12,11 +12,3 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
         return f"did you mean {lowered[word.lower()]}?"
     close = difflib.get_close_matches(word, names, n=1, cutoff=0.6) if len(word) <= 100 else []
     return f"did you mean {close[0]}?" if close else ""
-
-
-def listed(names: Iterable[str], *, most: int = 8) -> str:
-    """Formats names for a message: all if there are few, else the first ones."""
-    ordered = list(names)
-    if len(ordered) <= most:
-        return ", ".join(ordered)
-    return f"{', '.join(ordered[:most])} and {len(ordered) - most} more"

@@ -10,6 +10,7 @@ from gitops_dsf.repository.model.declared import Item
 from gitops_dsf.repository.model.scorer import ClusterLabel, DynamicScorer
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.identities import identity_of
+from gitops_dsf.wording import names_text
 
 NAMED = 3
 """Clusters that a finding names at most."""
@@ -108,9 +109,7 @@ def _identities(
 
 
 def _named(clusters: list[str]) -> str:
-    more = len(clusters) - NAMED
-    names = ", ".join(clusters[:NAMED]) + (f" and {more} more" if more > 0 else "")
-    return f"{'cluster' if len(clusters) == 1 else 'clusters'} {names}"
+    return f"{'cluster' if len(clusters) == 1 else 'clusters'} {names_text(clusters, most=NAMED)}"
 
 
 def _them(clusters: list[str]) -> str:

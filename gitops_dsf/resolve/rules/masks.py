@@ -6,10 +6,11 @@ from gitops_dsf.diagnostics import Diagnostic, codes
 from gitops_dsf.hub.glob import is_glob, matches
 from gitops_dsf.repository.model.declared import Item
 from gitops_dsf.repository.model.scoring_config import SINGLETON_NAME, DynamicScoringConfig, Mask
-from gitops_dsf.repository.model.suggestion import did_you_mean, listed
+from gitops_dsf.repository.model.suggestion import did_you_mean
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.rules.selectors import is_certain
 from gitops_dsf.resolve.targets import masked_clusters
+from gitops_dsf.wording import names_text
 
 
 def the_config_is_the_one(context: Context) -> Iterator[Diagnostic]:
@@ -93,13 +94,12 @@ def _score(
     ):
         return  # the mask may be for a scorer whose score name is not known yet
     position = item.at("spec", "masks", index, "scoreName")
+    known = f"scores here: {names_text(sorted(names), most=8) or 'none'}"
     if is_glob(mask.score_name):
-        yield codes.MATCHES_NOTHING.at(
-            position, f"{mask.score_name} matches no score", f"scores here: {listed(sorted(names)) or 'none'}"
-        )
+        yield codes.MATCHES_NOTHING.at(position, f"{mask.score_name} matches no score", known)
         return
     overlay = context.overlays.get(mask.score_name)
-    hint = did_you_mean(mask.score_name, names) or f"scores here: {listed(sorted(names)) or 'none'}"
+    hint = did_you_mean(mask.score_name, names) or known
     if overlay is not None and overlay.score_name.value:
         hint = f"{mask.score_name} is the scorer; its score is {overlay.score_name.value}"
     yield codes.UNKNOWN_SCORE.at(position, f"there is no score {mask.score_name}", hint)

@@ -6,10 +6,11 @@ from typing import Final
 from dsf_wire.headers import name_fault, value_fault
 from gitops_dsf.diagnostics import Diagnostic, codes
 from gitops_dsf.repository.model.mistake import dotted
-from gitops_dsf.repository.model.suggestion import did_you_mean, listed
+from gitops_dsf.repository.model.suggestion import did_you_mean
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.metric_sources import ResolvedSource
 from gitops_dsf.resolve.rules.selectors import is_certain
+from gitops_dsf.wording import names_text
 
 _INLINE = ("type", "host", "path", "auth")
 """Fields of a scorer's source that a MetricSource has in its place."""
@@ -24,7 +25,9 @@ def sources_exist(context: Context) -> Iterator[Diagnostic]:
             continue
         known = sorted(context.sources)
         hint = did_you_mean(ref, known) or (
-            f"defined here: {listed(known)}" if known else "write it into config/, or write source.host"
+            f"defined here: {names_text(known, most=8)}"
+            if known
+            else "write it into config/, or write source.host"
         )
         yield codes.UNKNOWN_SOURCE.at(
             item.at("spec", "source", "ref"), f"there is no MetricSource {ref}", hint
@@ -61,7 +64,7 @@ def sources_cover_their_clusters(context: Context) -> Iterator[Diagnostic]:
         if lacking:
             where = "this cluster" if len(lacking) == 1 else "these clusters"
             message = (
-                f"{name} runs on {listed(lacking, most=_NAMED)}, and MetricSource {source.name} has no"
+                f"{name} runs on {names_text(lacking, most=_NAMED)}, and MetricSource {source.name} has no"
                 f" variant for {where}"
             )
             hint = (

@@ -6,8 +6,9 @@ from gitops_dsf.diagnostics import Diagnostic, codes
 from gitops_dsf.repository.model.application import ScoredApplication
 from gitops_dsf.repository.model.declared import Item
 from gitops_dsf.repository.model.mistake import dotted
-from gitops_dsf.repository.model.suggestion import did_you_mean, listed
+from gitops_dsf.repository.model.suggestion import did_you_mean
 from gitops_dsf.resolve.context import Context
+from gitops_dsf.wording import names_text
 
 
 def scorers_exist(context: Context) -> Iterator[Diagnostic]:
@@ -100,7 +101,7 @@ def _placement_hint(name: str, context: Context) -> str:
         if any(item.name == name for item in items):
             return f"{name} is a {kind}; write a ScoredPlacement, and refer to that"
     known = context.shared_placements
-    return did_you_mean(name, known) or f"defined here: {listed(sorted(known)) or 'none'}"
+    return did_you_mean(name, known) or f"defined here: {names_text(sorted(known), most=8) or 'none'}"
 
 
 def _hint(name: str, context: Context) -> str:
@@ -110,5 +111,6 @@ def _hint(name: str, context: Context) -> str:
     if by_score_name is not None:
         return f"{name} is the score name of {by_score_name}; write scorer: {by_score_name}"
     return (
-        did_you_mean(name, context.overlays) or f"defined here: {listed(sorted(context.overlays)) or 'none'}"
+        did_you_mean(name, context.overlays)
+        or f"defined here: {names_text(sorted(context.overlays), most=8) or 'none'}"
     )

@@ -14,8 +14,9 @@ from gitops_dsf.repository.model.score_test import (
     ScoreTest,
 )
 from gitops_dsf.repository.model.series_values import SeriesValuesError, expand
-from gitops_dsf.repository.model.suggestion import did_you_mean, listed
+from gitops_dsf.repository.model.suggestion import did_you_mean
 from gitops_dsf.resolve.context import Context
+from gitops_dsf.wording import names_text
 
 Path = tuple[str | int, ...]
 
@@ -205,5 +206,5 @@ def _exists(
 ) -> Iterator[Diagnostic]:
     if named.name not in known:
         message = f"there is no {named.kind} {named.name}{where}"
-        hint = did_you_mean(named.name, known) or f"known here: {listed(sorted(known)) or 'none'}"
+        hint = did_you_mean(named.name, known) or f"known here: {names_text(sorted(known), most=8) or 'none'}"
         yield codes.UNKNOWN_IN_TEST.at(item.at(*named.path), message, hint)

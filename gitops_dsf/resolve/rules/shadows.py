@@ -10,11 +10,12 @@ from gitops_dsf.diagnostics import Diagnostic, Severity, codes
 from gitops_dsf.hub.placements import scores_named
 from gitops_dsf.repository.model.declared import Item
 from gitops_dsf.repository.model.delivery import RawPlacement
-from gitops_dsf.repository.model.suggestion import did_you_mean, listed
+from gitops_dsf.repository.model.suggestion import did_you_mean
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.overlay import Overlay
 from gitops_dsf.resolve.rules.selectors import Place, value_at
 from gitops_dsf.resolve.shadows import live_of
+from gitops_dsf.wording import names_text
 
 NAMED = 3
 """Clusters that a finding names at most."""
@@ -33,7 +34,7 @@ def shadows_have_a_live_scorer(context: Context) -> Iterator[Diagnostic]:
             each for each, other in context.overlays.items() if other.scorer.value.spec.shadow_of is None
         ]
         if found is None:
-            hint = did_you_mean(name, known) or f"defined here: {listed(sorted(known)) or 'none'}"
+            hint = did_you_mean(name, known) or f"defined here: {names_text(sorted(known), most=8) or 'none'}"
             yield codes.UNKNOWN_LIVE.at(position, f"there is no DynamicScorer {name}", hint)
         elif name == item.name:
             hint = "write the name of the live scorer, or remove shadowOf"
@@ -75,7 +76,7 @@ def _masked(context: Context, overlay: Overlay, live: Overlay) -> Iterator[Diagn
     score = overlay.score_name.value
     yield codes.SHADOW_ELSEWHERE.at(
         overlay.scorer.position,
-        f"masks of {score} keep the shadow {name} off {listed(lacking, most=NAMED)}, where {of} runs",
+        f"masks of {score} keep the shadow {name} off {names_text(lacking, most=NAMED)}, where {of} runs",
         f"remove these masks; the masks of {live.score_name.value} also apply to its shadows",
         severity=Severity.WARNING,
     )

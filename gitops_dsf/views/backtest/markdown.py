@@ -15,7 +15,7 @@ from gitops_dsf.views.backtest.sentences import (
     time_on,
 )
 from gitops_dsf.views.markdown import code, escaped
-from gitops_dsf.views.preview.plural import plural
+from gitops_dsf.wording import plural
 
 MOST_ROWS = 20
 

@@ -25,7 +25,7 @@ from gitops_dsf.views.backtest.sentences import (
 )
 from gitops_dsf.views.page.chart import NARROW, WIDE, Chart, Line, Span, draw
 from gitops_dsf.views.page.document import document, facts, section
-from gitops_dsf.views.preview.plural import plural
+from gitops_dsf.wording import plural
 
 COLOURS: Final = 5
 """Colours of the style for clusters; others share the last one."""

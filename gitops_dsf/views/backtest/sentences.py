@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from gitops_dsf.backtest.advice import Advice, Trial
 from gitops_dsf.backtest.figures import Figures
 from gitops_dsf.views.backtest.build import Result
-from gitops_dsf.views.preview.plural import plural
+from gitops_dsf.wording import names_text, plural
 
 LIMITS = (
     "an application that moves takes its load with it; the scores of the past do not know that",
@@ -54,9 +54,7 @@ def time_on(item: Figures) -> str:
     """`eu-1 61 %, eu-2 39 %`."""
     total = sum(item.time_on.values()) or 1.0
     shares = [f"{name} {100 * seconds / total:.0f} %" for name, seconds in item.time_on.items()]
-    return ", ".join(shares[:MOST_NAMED]) + (
-        f" and {len(shares) - MOST_NAMED} more" if len(shares) > MOST_NAMED else ""
-    )
+    return names_text(shares, most=MOST_NAMED)
 
 
 def advised(advice: Advice) -> str:
@@ -82,10 +80,9 @@ def gaps(result: Result) -> Iterator[str]:
     """One line for each score with gaps in its history."""
     for resource, found in result.gaps.items():
         names = sorted(found.clusters, key=lambda name: (-found.clusters[name], name))
-        worst = ", ".join(f"{name} {100 * found.clusters[name]:.0f} %" for name in names[:MOST_NAMED])
-        more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+        worst = names_text([f"{name} {100 * found.clusters[name]:.0f} %" for name in names], most=MOST_NAMED)
         where = plural(len(names), "cluster")
-        yield f"{resource} has gaps on {where}: {worst}{more} of the points are missing"
+        yield f"{resource} has gaps on {where}: {worst} of the points are missing"
 
 
 def moment(at: float) -> str:
@@ -108,5 +105,5 @@ def span(result: Result) -> str:
 def listed(names: Sequence[str]) -> str:
     """`a`, `a and b`, `a, b, c and 2 more`."""
     if len(names) > MOST_NAMED:
-        return f"{', '.join(names[:MOST_NAMED])} and {len(names) - MOST_NAMED} more"
+        return names_text(names, most=MOST_NAMED)
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)

@@ -101,14 +101,3 @@ def condition(item: Object, kind: str) -> Mapping[str, Any] | None:
         if found.get("type") == kind:
             return dict(found)
     return None
-
-
-def counted(number: int, noun: str) -> str:
-    """Formats a number with its noun, in the plural unless it is one."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
-def some(names: list[str] | tuple[str, ...], limit: int = 5) -> str:
-    """Formats a list for people, and cuts it if it is long."""
-    more = f" and {len(names) - limit} more" if len(names) > limit else ""
-    return ", ".join(names[:limit]) + more

@@ -12,10 +12,10 @@ from gitops_dsf.views.preview.hub import hub_state
 from gitops_dsf.views.preview.passes import Pass
 from gitops_dsf.views.preview.scorers import ScorerChange, credentials_of
 from gitops_dsf.views.preview.version import FleetVersion, Object
+from gitops_dsf.wording import names_text
 
 OLD_SECONDS = 3_600
 """Data is old after this many seconds, because scores are published every few minutes."""
-_NAMED = 5
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -78,7 +78,7 @@ def right_concerns(base: FleetVersion | None, head: FleetVersion) -> Iterator[st
         agents = "1 cluster" if len(names) == 1 else f"{len(names)} clusters"
         yield (
             f"the agents of {agents} may read all nodes and pods for the first time (scorer"
-            f" {gained[names[0]]}): {_named(names)}"
+            f" {gained[names[0]]}): {names_text(names)}"
         )
 
 
@@ -103,15 +103,15 @@ def receiver_concerns(base: FleetVersion | None, head: FleetVersion) -> Iterator
     gained = sorted((running - before) & base.cluster_names)
     if gained:
         agents = "1 cluster" if len(gained) == 1 else f"{len(gained)} clusters"
-        pushing = _named(sorted(settings.collector_namespaces))
+        pushing = names_text(sorted(settings.collector_namespaces))
         yield (
             f"the agents of {agents} get a receiver for OpenTelemetry metrics, to which pods of {pushing} may"
-            f" push: {_named(gained)}"
+            f" push: {names_text(gained)}"
         )
     known = base.plan.repository.spec.agent.open_telemetry
     more = set(settings.collector_namespaces).difference(known.collector_namespaces if known else ())
     if more and running & before:
-        yield f"pods of {_named(sorted(more))} may push OpenTelemetry metrics for the first time"
+        yield f"pods of {names_text(sorted(more))} may push OpenTelemetry metrics for the first time"
 
 
 def bootstrap_concerns(base: FleetVersion | None, head: FleetVersion) -> Iterator[str]:
@@ -124,7 +124,7 @@ def bootstrap_concerns(base: FleetVersion | None, head: FleetVersion) -> Iterato
     changed = sorted(key for key in after if before.get(key) != after[key])
     if changed:
         allowed = [text for key in changed for text in _newly_allowed(before.get(key), after[key])]
-        because = f"; until then Argo CD refuses {_named(allowed)}" if allowed else ""
+        because = f"; until then Argo CD refuses {names_text(allowed)}" if allowed else ""
         yield (
             f"{_joined(changed)} in rendered/argocd, which people apply: run kubectl apply --server-side -f"
             f" rendered/argocd{because}"
@@ -137,7 +137,7 @@ def bootstrap_concerns(base: FleetVersion | None, head: FleetVersion) -> Iterato
 
 def _joined(keys: list[tuple[str, str]]) -> str:
     """Kinds and names."""
-    return _named([" ".join(key) for key in keys])
+    return names_text([" ".join(key) for key in keys])
 
 
 def _bootstrap(fleet: FleetVersion) -> dict[tuple[str, str], Object]:
@@ -213,14 +213,14 @@ def data_concerns(
             differ.append(name)
     if differ:
         yield (
-            f"labels on the hub differ from clusters/ for {_named(sorted(differ))}; decisions follow the"
+            f"labels on the hub differ from clusters/ for {names_text(sorted(differ))}; decisions follow the"
             " hub's"
         )
     unknown = sorted(set(snapshot.clusters) - head.cluster_names)
     if unknown:
         yield (
-            f"on the hub but not in clusters/: {_named(unknown)}; no scorer runs there, and Placements may"
-            " select them"
+            f"on the hub but not in clusters/: {names_text(unknown)}; no scorer runs there, and Placements"
+            " may select them"
         )
 
 
@@ -277,8 +277,3 @@ def _smallest(*explanations: Explanation) -> tuple[str, int] | None:
         if (flip := item.nearest) is not None
     ]
     return min(flips, key=lambda entry: abs(entry[1])) if flips else None
-
-
-def _named(names: list[str]) -> str:
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return ", ".join(names[:_NAMED]) + more

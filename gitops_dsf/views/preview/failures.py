@@ -5,8 +5,7 @@ from collections.abc import Set as AbstractSet
 from enum import StrEnum
 
 from gitops_dsf.views.preview.build import Preview
-from gitops_dsf.views.preview.plural import plural
-from gitops_dsf.views.preview.wording import names_text
+from gitops_dsf.wording import names_text, plural
 
 _NAMED = 5
 
@@ -33,13 +32,13 @@ def failures(preview: Preview, refused: AbstractSet[Refused]) -> Iterator[str]:
     leaving = [move for move in moves or () if move.unknown or move.origin]
     evicted = [move for move in leaving if move.unknown or len(move.target) < len(move.origin)]
     if Refused.MOVE in refused and leaving:
-        names = names_text([move.application for move in leaving], _NAMED)
+        names = names_text([move.application for move in leaving], most=_NAMED)
         yield f"{plural(len(leaving), 'decision')} would or may move: {names}"
     if Refused.EVICTION in refused and evicted:
-        names = names_text([move.application for move in evicted], _NAMED)
+        names = names_text([move.application for move in evicted], most=_NAMED)
         yield f"{plural(len(evicted), 'decision')} would or may lose a cluster without another: {names}"
     rescored = [change for change in found.scorers if change.rescored]
     if Refused.RESCORE in refused and rescored:
         clusters = {cluster for change in rescored for cluster in change.rescored}
-        names = names_text([change.name for change in rescored], _NAMED)
+        names = names_text([change.name for change in rescored], most=_NAMED)
         yield f"scores of {plural(len(clusters), 'cluster')} would change: {names}"

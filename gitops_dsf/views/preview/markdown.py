@@ -12,7 +12,6 @@ from gitops_dsf.views.markdown import code, escaped
 from gitops_dsf.views.preview.build import Comparison, Preview
 from gitops_dsf.views.preview.fields import FieldChange
 from gitops_dsf.views.preview.moves import Move
-from gitops_dsf.views.preview.plural import plural
 from gitops_dsf.views.preview.scorers import Effect, ScorerChange
 from gitops_dsf.views.preview.sources import SourceChange
 from gitops_dsf.views.preview.summary import PlacementChange, placements_alike
@@ -26,13 +25,13 @@ from gitops_dsf.views.preview.wording import (
     is_long,
     move_title,
     moves_line,
-    names_text,
     standing_text,
     target_text,
     value_text,
 )
 from gitops_dsf.views.shadows.build import ShadowView
 from gitops_dsf.views.shadows.sentences import details, headline
+from gitops_dsf.wording import names_text, plural
 
 MARKER = "<!-- gitops-dsf-preview -->"
 """First line of every comment, by which a bot finds the comment that it edits."""
@@ -179,9 +178,8 @@ def _scorer(change: ScorerChange, limit: _Limit) -> Iterator[str]:
     yield from _fields(change.fields, limit)
     for clusters, words in ((change.gained, "runs now also on"), (change.lost, "no longer runs on")):
         if clusters:
-            yield (
-                f"- {words} {plural(len(clusters), 'cluster')}: {escaped(names_text(clusters, limit.names))}"
-            )
+            names = escaped(names_text(clusters, most=limit.names))
+            yield f"- {words} {plural(len(clusters), 'cluster')}: {names}"
     if change.kept and change.effect is Effect.UNKNOWN:
         yield (
             f"- new scores are **unknown** on {plural(len(change.kept), 'cluster')}:"
@@ -207,14 +205,14 @@ def _shadow(view: ShadowView, limit: _Limit) -> Iterator[str]:
 
 
 def _source(item: SourceChange, limit: _Limit) -> Iterator[str]:
-    yield f"{item.kind} **{code(names_text(item.names, limit.names))}** {item.change}"
+    yield f"{item.kind} **{code(names_text(item.names, most=limit.names))}** {item.change}"
     yield ""
     yield from _fields(item.fields, limit)
 
 
 def _placements(items: Sequence[PlacementChange], limit: _Limit) -> Iterator[str]:
     names = [item.placement for item in items]
-    yield f"**{code(names_text(names, limit.names))}** {items[0].change}"
+    yield f"**{code(names_text(names, most=limit.names))}** {items[0].change}"
     yield ""
     yield from _fields(items[0].fields, limit)
 
@@ -268,11 +266,11 @@ def _moves(preview: Preview, found: Comparison, limit: _Limit) -> Iterator[str]:
         yield "</details>"
     if found.pending:
         yield ""
-        yield f"Would move without this change too: {escaped(names_text(found.pending, limit.names))}"
+        yield f"Would move without this change too: {escaped(names_text(found.pending, most=limit.names))}"
 
 
 def _move(move: Move, limit: _Limit) -> str:
-    origin = names_text(move.origin, limit.names) or NOWHERE
+    origin = names_text(move.origin, most=limit.names) or NOWHERE
     reason = move.reason[: 2 * limit.width]
     return (
         f"| {code(move_title(move, limit.names))} | {escaped(origin)} |"

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 from gitops_dsf.diagnostics import Diagnostic
 from gitops_dsf.views.preview.build import Comparison, Preview
 from gitops_dsf.views.preview.fields import FieldChange
-from gitops_dsf.views.preview.plural import plural
 from gitops_dsf.views.preview.scorers import Effect, ScorerChange
 from gitops_dsf.views.preview.summary import placements_alike
 from gitops_dsf.views.preview.wording import (
@@ -18,12 +17,12 @@ from gitops_dsf.views.preview.wording import (
     is_long,
     move_title,
     moves_line,
-    names_text,
     standing_text,
     target_text,
     value_text,
 )
 from gitops_dsf.views.shadows.sentences import details, headline
+from gitops_dsf.wording import names_text, plural
 
 WIDTH = 2_000
 """Maximum characters of one value."""
@@ -53,12 +52,12 @@ def _lines(preview: Preview) -> Iterator[str]:
         yield from _scorer(change)
     for source in found.sources:
         yield ""
-        yield f"{source.kind} {names_text(source.names, NAMES)} {source.change}"
+        yield f"{source.kind} {names_text(source.names, most=NAMES)} {source.change}"
         yield from _fields(source.fields)
     for first, *others in placements_alike(found.placements):
         names = [item.placement for item in (first, *others)]
         yield ""
-        yield f"Placement {names_text(names, NAMES)} {first.change}"
+        yield f"Placement {names_text(names, most=NAMES)} {first.change}"
         yield from _fields(first.fields)
     yield ""
     yield from _moves(preview, found)
@@ -108,11 +107,11 @@ def _scorer(change: ScorerChange) -> Iterator[str]:
     yield from (f"  sends {item} ({item.section})" for item in change.credentials)
     yield from _fields(change.fields)
     if change.gained:
-        yield (
-            f"  runs now on {plural(len(change.gained), 'cluster')} more: {names_text(change.gained, NAMES)}"
-        )
+        names = names_text(change.gained, most=NAMES)
+        yield f"  runs now on {plural(len(change.gained), 'cluster')} more: {names}"
     if change.lost:
-        yield f"  no longer runs on {plural(len(change.lost), 'cluster')}: {names_text(change.lost, NAMES)}"
+        names = names_text(change.lost, most=NAMES)
+        yield f"  no longer runs on {plural(len(change.lost), 'cluster')}: {names}"
     if change.kept and change.effect is Effect.UNKNOWN:
         yield (
             f"  new scores are unknown on {plural(len(change.kept), 'cluster')}: {', '.join(change.causes)}"
@@ -144,9 +143,9 @@ def _moves(preview: Preview, found: Comparison) -> Iterator[str]:
     if not found.moves:
         yield "  none"
     for move in found.moves:
-        origin = names_text(move.origin, NAMES) or NOWHERE
+        origin = names_text(move.origin, most=NAMES) or NOWHERE
         yield f"  {move_title(move, NAMES)}: {origin} -> {target_text(move, NAMES)}"
         yield f"    {move.reason}"
         yield from (f"    {standing_text(standing)}" for standing in move.standings)
     if found.pending:
-        yield f"  would move without this change too: {names_text(found.pending, NAMES)}"
+        yield f"  would move without this change too: {names_text(found.pending, most=NAMES)}"

@@ -1,14 +1,13 @@
 """Phrases that the text and the Markdown of a preview share."""
 
 import json
-from collections.abc import Sequence
 from typing import Any
 
 from gitops_dsf.hub.timestamp import age_text
 from gitops_dsf.views.preview.build import Evidence, Preview
 from gitops_dsf.views.preview.moves import Move, Standing, Term
-from gitops_dsf.views.preview.plural import plural
 from gitops_dsf.views.preview.summary import Count, Summary
+from gitops_dsf.wording import names_text, plural
 
 UNKNOWN = "unknown"
 NOWHERE = "nowhere"
@@ -54,7 +53,7 @@ def inventory_lines(summary: Summary, limit: int) -> list[str]:
         (summary.edited, "changes in", "change in"),
     )
     return [
-        f"{names_text(names, limit)} {one if len(names) == 1 else many} the inventory"
+        f"{names_text(names, most=limit)} {one if len(names) == 1 else many} the inventory"
         for names, one, many in found
         if names
     ]
@@ -82,7 +81,7 @@ def move_title(move: Move, limit: int) -> str:
     """The Placement, and the applications that follow it unless that is one of the same name."""
     if not move.followers or move.followers == (move.application.partition("/")[2],):
         return move.application
-    return f"{move.application} ({names_text(move.followers, limit)})"
+    return f"{move.application} ({names_text(move.followers, most=limit)})"
 
 
 def evidence_line(evidence: Evidence) -> str:
@@ -118,15 +117,9 @@ def clip(text: str, width: int) -> str:
     return text if len(text) <= width else f"{text[:width]}... ({len(text) - width} more characters)"
 
 
-def names_text(names: Sequence[str], limit: int) -> str:
-    """Formats names, and how many more there are."""
-    more = f" and {len(names) - limit} more" if len(names) > limit else ""
-    return ", ".join(names[:limit]) + more
-
-
 def target_text(move: Move, limit: int) -> str:
     """Formats the clusters that an application moves to."""
-    return UNKNOWN if move.unknown else names_text(move.target, limit) or NOWHERE
+    return UNKNOWN if move.unknown else names_text(move.target, most=limit) or NOWHERE
 
 
 def standing_text(standing: Standing) -> str:

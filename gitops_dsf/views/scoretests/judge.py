@@ -16,11 +16,11 @@ from gitops_dsf.repository.model.score_test import (
     seconds,
 )
 from gitops_dsf.simulator import Explanation, Outcome, explain
-from gitops_dsf.views.preview.plural import plural
 from gitops_dsf.views.preview.version import FleetVersion
 from gitops_dsf.views.scoretests.queries import Evaluate, QueryError, no_promtool
 from gitops_dsf.views.scoretests.scorewords import time_text, why_score
 from gitops_dsf.views.scoretests.story import Story
+from gitops_dsf.wording import plural
 
 MOST_EXPLAINED: Final = 4
 """Clusters of a wrong decision that are explained."""

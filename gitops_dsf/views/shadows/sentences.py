@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from gitops_dsf.hub.shadows import Agreement, Difference, Spread
 from gitops_dsf.views.shadows.build import Moves, ShadowMove, ShadowView
+from gitops_dsf.wording import names_text
 
 NAMES = 5
 """Clusters of a line, and moves."""
@@ -82,5 +83,4 @@ def _move(item: ShadowMove, most: int) -> str:
 
 
 def _some(names: Sequence[str], most: int) -> str:
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return (", ".join(names[:most]) or "nowhere") + more
+    return names_text(names, most=most) or "nowhere"

@@ -124,7 +124,7 @@ def test_another_url_is_written_and_rendered(serve: Serve, run: Run, rendered: P
     ("arguments", "words"),
     [
         (["--repo", "https://me:secret@git.example.com/fleet.git"], "holds credentials"),
-        (["--timeout", "0"], "--timeout is 1 second or more"),
+        (["--timeout", "0"], "argument --timeout: '0' is not a whole number of seconds, 1 or more"),
         (["nowhere"], "nowhere is not a folder"),
     ],
 )

@@ -13,12 +13,11 @@ from gitops_dsf.views.doctor.facts import (
     Object,
     Source,
     condition,
-    counted,
     name_of,
     namespace_of,
-    some,
 )
 from gitops_dsf.views.doctor.finding import Result, error, ok, warning
+from gitops_dsf.wording import names_text, plural
 
 MANAGER: Final = "addon-manager-controller-sa"
 MANAGER_NAMESPACE: Final = "open-cluster-management-hub"
@@ -179,7 +178,7 @@ def rights(facts: Facts) -> Iterator[Result]:
     }
     lacking = sorted(f"{verb} {resource}" for resource, verb in NEEDED - allowed)
     if lacking:
-        yield error(f"ClusterRole {HUB_ROLE} lacks {some(lacking)}", PLATFORM)
+        yield error(f"ClusterRole {HUB_ROLE} lacks {names_text(lacking)}", PLATFORM)
     bindings = {namespace_of(item): item for item in facts.of(Source.AGENT_BINDINGS)}
     wrong = sorted(cluster for cluster in facts.inputs.addons if not _binds(bindings.get(cluster), cluster))
     for cluster in wrong:
@@ -202,7 +201,7 @@ def rights(facts: Facts) -> Iterator[Result]:
         )
     if not lacking and not wrong:
         yield ok(
-            f"{counted(len(facts.inputs.addons), 'agent')}: each may write the scores of its own cluster and"
+            f"{plural(len(facts.inputs.addons), 'agent')}: each may write the scores of its own cluster and"
             " of no other"
         )
 
@@ -261,7 +260,7 @@ def agents(facts: Facts) -> Iterator[Result]:
             )
             yield warning(f"agent of {cluster} is not Available: {why}", fix, subject=cluster)
     if not away:
-        yield ok(f"{counted(len(states), 'agent')}, all Available")
+        yield ok(f"{plural(len(states), 'agent')}, all Available")
 
 
 def _failed(item: Object, kind: str) -> Mapping[str, Any] | None:

@@ -5,9 +5,10 @@ objects that are not its own.
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from gitops_dsf.views.doctor.facts import Facts, Object, Source, counted, name_of, some
+from gitops_dsf.views.doctor.facts import Facts, Object, Source, name_of
 from gitops_dsf.views.doctor.finding import Result, error, ok, unknown, warning
 from gitops_dsf.views.doctor.version import Version, images_of, repository_of, versions_of
+from gitops_dsf.wording import names_text, plural
 
 MINIMUM: Final = Version(3, 3, 9)
 """Older controllers panic on a number in a PlacementDecision
@@ -52,7 +53,7 @@ def version(facts: Facts) -> Iterator[Result]:
     old = sorted(f"{name} {version}" for name, version in controllers.items() if version < MINIMUM)
     if old:
         yield error(
-            f"{some(old)} is older than {MINIMUM}: it fails on a number in a PlacementDecision",
+            f"{names_text(old)} is older than {MINIMUM}: it fails on a number in a PlacementDecision",
             _install(facts),
         )
         return
@@ -61,7 +62,7 @@ def version(facts: Facts) -> Iterator[Result]:
     )
     if mixed:
         yield warning(
-            f"Argo CD's programs are not of one version ({min(controllers.values())}): {some(mixed)}",
+            f"Argo CD's programs are not of one version ({min(controllers.values())}): {names_text(mixed)}",
             "finish the upgrade of Argo CD",
         )
     else:
@@ -142,7 +143,7 @@ def settings(facts: Facts) -> Iterator[Result]:
     if lacking:
         sound = False
         yield warning(
-            f"argocd-cm has no health check for {some(lacking)}: Argo CD calls them Healthy whatever"
+            f"argocd-cm has no health check for {names_text(lacking)}: Argo CD calls them Healthy whatever"
             " they say",
             facts.command(
                 "apply",
@@ -169,8 +170,8 @@ def delivery(facts: Facts) -> Iterator[Result]:
             sound = False
             fix = facts.command("apply", "--server-side", "-f", "rendered/argocd")
             yield error(
-                f"Argo CD syncs nothing of Application {name_of(item)}: {some(refused)}; if the AppProject in"
-                " git allows it, apply that, and otherwise remove the object from git",
+                f"Argo CD syncs nothing of Application {name_of(item)}: {names_text(refused)}; if the"
+                " AppProject in git allows it, apply that, and otherwise remove the object from git",
                 fix,
             )
         elif reason := _failure(item):
@@ -184,8 +185,8 @@ def delivery(facts: Facts) -> Iterator[Result]:
             if ((item.get("status") or {}).get("sync") or {}).get("status") != "Synced"
         )
         yield ok(
-            f"{counted(len(items), 'Application')} for the rendered tree, without errors"
-            + (f"; not in sync at the moment: {some(waiting)}" if waiting else "")
+            f"{plural(len(items), 'Application')} for the rendered tree, without errors"
+            + (f"; not in sync at the moment: {names_text(waiting)}" if waiting else "")
         )
 
 

@@ -4,8 +4,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from gitops_dsf.schema import crds
-from gitops_dsf.views.doctor.facts import Facts, Source, condition, name_of, some
+from gitops_dsf.views.doctor.facts import Facts, Source, condition, name_of
 from gitops_dsf.views.doctor.finding import Result, error, ok, warning
+from gitops_dsf.wording import names_text
 
 FOLDER = ".schemas"
 Schema = Mapping[str, Any]
@@ -51,10 +52,10 @@ def _compare(name: str, expected: Schema, item: Schema, fix: str) -> Iterator[Re
     ours, theirs = _fields(expected), _fields(item)
     missing, more = sorted(ours - theirs), sorted(theirs - ours)
     if missing:
-        yield error(f"{name} is older than this version: the hub drops {some(missing)}", fix)
+        yield error(f"{name} is older than this version: the hub drops {names_text(missing)}", fix)
     elif more:
         yield warning(
-            f"{name} is newer than this command: it knows {some(more)}",
+            f"{name} is newer than this command: it knows {names_text(more)}",
             "pip install --upgrade 'gitops-dsf[live]'",
         )
 

@@ -10,8 +10,9 @@ from gitops_dsf.hub.names import REFRESH_ANNOTATION
 from gitops_dsf.render.decisions import DECISION_READER, decision_readers
 from gitops_dsf.repository.model.delivery import DUCK_TYPE_CONFIGMAP
 from gitops_dsf.repository.model.repository import DECISION_READERS
-from gitops_dsf.views.doctor.facts import Facts, Object, Source, counted, name_of
+from gitops_dsf.views.doctor.facts import Facts, Object, Source, name_of
 from gitops_dsf.views.doctor.finding import Result, error, ok, warning
+from gitops_dsf.wording import plural
 
 CONTROLLER: Final = "applicationset-controller"
 
@@ -151,7 +152,7 @@ def placements(facts: Facts) -> Iterator[Result]:
                 f"Placement {key} has too few clusters: {satisfied.reason}: {satisfied.message}", describe
             )
     if sound:
-        yield ok(f"OCM understands {counted(len(ours), 'rendered Placement')}")
+        yield ok(f"OCM understands {plural(len(ours), 'rendered Placement')}")
 
 
 def application_sets(facts: Facts) -> Iterator[Result]:
@@ -167,4 +168,4 @@ def application_sets(facts: Facts) -> Iterator[Result]:
         fix = f"{annotate} {REFRESH_ANNOTATION}=$(date +%s)  # refreshes at once; else within 3 minutes"
         yield error(f"ApplicationSet {name} generates nothing: {message}", fix)
     if not failing:
-        yield ok(f"no error in {counted(len(ours), 'rendered ApplicationSet')}")
+        yield ok(f"no error in {plural(len(ours), 'rendered ApplicationSet')}")

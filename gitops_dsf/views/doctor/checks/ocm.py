@@ -7,9 +7,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from gitops_dsf.hub.names import AVAILABLE_CONDITION
-from gitops_dsf.views.doctor.facts import Facts, Source, counted, name_of, some
+from gitops_dsf.views.doctor.facts import Facts, Source, name_of
 from gitops_dsf.views.doctor.finding import Result, error, ok, unknown, warning
 from gitops_dsf.views.doctor.version import Version, versions_of
+from gitops_dsf.wording import names_text, plural
 
 GROUPS: Final = {
     "cluster.open-cluster-management.io": ("v1", "v1alpha1", "v1beta1", "v1beta2"),
@@ -42,7 +43,7 @@ def installed(facts: Facts) -> Iterator[Result]:
         if version not in facts.groups.get(group, ())
     ]
     if missing:
-        yield error(f"the hub does not serve {some(missing)}", facts.clusteradm("init", "--wait"))
+        yield error(f"the hub does not serve {names_text(missing)}", facts.clusteradm("init", "--wait"))
     else:
         yield ok("the hub serves every OCM kind that is rendered")
 
@@ -62,7 +63,7 @@ def version(facts: Facts) -> Iterator[Result]:
         return
     old = {name: version for name, version in found.items() if version < MINIMUM}
     if old:
-        names = some([f"{name} {version}" for name, version in sorted(old.items())])
+        names = names_text([f"{name} {version}" for name, version in sorted(old.items())])
         fix = facts.clusteradm("upgrade", "clustermanager", "--bundle-version", "latest")
         yield error(f"older than OCM {MINIMUM.major}.{MINIMUM.minor}: {names}", fix)
     else:
@@ -153,7 +154,7 @@ def clusters(facts: Facts) -> Iterator[Result]:
                 subject=name,
             )
     if not troubled:
-        everyone = counted(len(facts.inputs.snapshot.clusters), "cluster")
+        everyone = plural(len(facts.inputs.snapshot.clusters), "cluster")
         yield ok(
             f"{everyone}, {len(facts.inputs.addons)} of them with an agent; all of those joined and are"
             " available"

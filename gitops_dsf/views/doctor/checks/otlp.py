@@ -5,9 +5,10 @@ from collections.abc import Iterator
 
 from dsf_wire.constants import ADDON_NAME, AGENT_NAMESPACE
 from gitops_dsf.hub.urls import RECEIVER_PORT
-from gitops_dsf.views.doctor.facts import Facts, counted
+from gitops_dsf.views.doctor.facts import Facts
 from gitops_dsf.views.doctor.finding import Result, ok, unknown, warning
 from gitops_dsf.views.doctor.receivers import alternates
+from gitops_dsf.wording import plural
 
 _LOCAL_PORT = 19090
 
@@ -20,7 +21,7 @@ def receivers(facts: Facts) -> Iterator[Result]:
         return
     if not facts.receivers:
         yield unknown(
-            f"{counted(len(readers), 'scorer')} of OpenTelemetry metrics: the hub does not show what"
+            f"{plural(len(readers), 'scorer')} of OpenTelemetry metrics: the hub does not show what"
             " collectors push",
             f"kubectl --context CLUSTER -n {AGENT_NAMESPACE} port-forward deployment/{ADDON_NAME}"
             f" {_LOCAL_PORT}:{RECEIVER_PORT}  # on the cluster itself; then: gitops-dsf doctor --receiver"
@@ -43,4 +44,4 @@ def receivers(facts: Facts) -> Iterator[Result]:
                 subject=receiver.cluster,
             )
     if not found:
-        yield ok(f"{counted(len(facts.receivers), 'receiver')}: no series has two collectors")
+        yield ok(f"{plural(len(facts.receivers), 'receiver')}: no series has two collectors")

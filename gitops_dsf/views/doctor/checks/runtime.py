@@ -1,9 +1,9 @@
 """Checks the reconciler, and compares the clocks of the hub and this machine."""
 
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
 from typing import Final
 
+from gitops_dsf.hub.leadership import read_leadership
 from gitops_dsf.render.reconciler.names import NAME
 from gitops_dsf.views.doctor.facts import Facts, Source
 from gitops_dsf.views.doctor.finding import Result, error, ok, unknown, warning
@@ -26,27 +26,17 @@ def reconciler(facts: Facts) -> Iterator[Result]:
             f"{apply}  # spec.reconciler.enabled in gitops-dsf.yaml",
         )
         return
-    spec = lease.get("spec") or {}
-    holder, lasts = str(spec.get("holderIdentity") or ""), int(spec.get("leaseDurationSeconds") or 15)
-    renewed = _moment(str(spec.get("renewTime") or ""))
+    found = read_leadership(lease)
     find = facts.command("-n", facts.hub_namespace, "get", "pods", "-l", f"app.kubernetes.io/name={NAME}")
-    if renewed is None:
+    if found.renewed is None:
         yield warning("the Lease of the reconciler was never renewed", find)
-    elif facts.inputs.now - renewed > timedelta(seconds=lasts):
-        ago = int((facts.inputs.now - renewed).total_seconds())
-        yield warning(
-            f"no reconciler leads: the Lease of {holder or 'nobody'} was last renewed {ago} s ago", find
-        )
+    elif found.stands(facts.inputs.now):
+        yield ok(f"{found.holder or 'a replica that just stopped'} leads")
     else:
-        yield ok(f"{holder or 'a replica that just stopped'} leads")
-
-
-def _moment(text: str) -> datetime | None:
-    try:
-        found = datetime.fromisoformat(text)
-    except ValueError:
-        return None
-    return found if found.tzinfo is not None else found.replace(tzinfo=UTC)
+        ago = int((facts.inputs.now - found.renewed).total_seconds())
+        yield warning(
+            f"no reconciler leads: the Lease of {found.holder or 'nobody'} was last renewed {ago} s ago", find
+        )
 
 
 def clock(facts: Facts) -> Iterator[Result]:

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dsf_wire.constants import AGENT_NAMESPACE, SCORE_PLURAL
 from gitops_dsf.hub.freshness import DEAD, State
 from gitops_dsf.hub.names import HUB_SCORER
-from gitops_dsf.views.doctor.facts import Facts, counted, some
+from gitops_dsf.views.doctor.facts import Facts
 from gitops_dsf.views.doctor.finding import Result, error, ok, unknown, warning
 from gitops_dsf.views.status import Part
+from gitops_dsf.wording import names_text, plural
 
 
 def scorers(facts: Facts) -> Iterator[Result]:
@@ -57,7 +58,7 @@ def scorers(facts: Facts) -> Iterator[Result]:
         apis = [view for view in views if not view.scorer.scored_by_query]
         looked = sum(bool(view.scorer.health) for view in apis)
         without = f" ({len(views) - len(apis)} without a scoring API)" if len(apis) < len(views) else ""
-        found = f"{counted(len(views), 'scorer')}{without}, {looked} of them probed by the reconciler"
+        found = f"{plural(len(views), 'scorer')}{without}, {looked} of them probed by the reconciler"
         yield ok(f"{found}, nothing wrong")
 
 
@@ -94,10 +95,10 @@ def freshness(facts: Facts) -> Iterator[Result]:
     ]
     yield from results
     if unclear:
-        yield unknown(f"{counted(unclear, 'score')} missing or masked: {no_masks}")
+        yield unknown(f"{plural(unclear, 'score')} missing or masked: {no_masks}")
     if not results and not unclear:
         clusters = {name for view in facts.overview.scorers if not view.suspended for name in view.expected}
-        yield ok(f"{counted(total, 'score')} on {counted(len(clusters), 'cluster')}, all there and valid")
+        yield ok(f"{plural(total, 'score')} on {plural(len(clusters), 'cluster')}, all there and valid")
 
 
 def _on_hub(facts: Facts, scorer: str, found: Mapping[str, Sequence[str]]) -> Iterator[Result]:
@@ -105,8 +106,8 @@ def _on_hub(facts: Facts, scorer: str, found: Mapping[str, Sequence[str]]) -> It
     for what, clusters in found.items():
         if clusters:
             yield warning(
-                f"{scorer}, which runs on the hub: {what} on {some(sorted(clusters))}, and counts as 0: the"
-                " hub scorer is down, or its source has no series of them",
+                f"{scorer}, which runs on the hub: {what} on {names_text(sorted(clusters))}, and counts as 0:"
+                " the hub scorer is down, or its source has no series of them",
                 facts.command("-n", facts.hub_namespace, "logs", f"deployment/{HUB_SCORER}"),
             )
 
@@ -117,7 +118,7 @@ def _by_cluster(found: dict[str, list[str]], expected: Counter[str], what: str) 
         shown = (
             f"every score of {cluster} is {what}"
             if every and len(names) > 1
-            else f"{cluster}: {what}: {some(names)}"
+            else f"{cluster}: {what}: {names_text(names)}"
         )
         hint = ": its agent is down, or cannot reach the hub" if every and what == "expired" else ""
         fix = (
@@ -132,7 +133,7 @@ def ownership(facts: Facts) -> Iterator[Result]:
     if not facts.inputs.scorers and facts.inputs.unowned:
         # The scorers are probably in another --hub-namespace. Do not suggest deleting their scores.
         look = f"{facts.command('get', 'dynamicscorers', '--all-namespaces')}  # then --hub-namespace NAME"
-        scores = counted(len(facts.inputs.unowned), "score")
+        scores = plural(len(facts.inputs.unowned), "score")
         yield unknown(
             f"{scores} of our agents, and no DynamicScorer in namespace {facts.hub_namespace} to tell whose"
             " they are",
@@ -185,7 +186,7 @@ def _unexpected(facts: Facts) -> Iterator[Result]:
             ]
             why = "suspended" if view.scorer.spec.suspend else "excluded by selector or mask"
             yield warning(
-                f"{view.scorer.name} is {why}, and its score is still there on {some(clusters)}",
+                f"{view.scorer.name} is {why}, and its score is still there on {names_text(clusters)}",
                 " && ".join(commands),
             )
 

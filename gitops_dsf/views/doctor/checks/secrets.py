@@ -10,9 +10,10 @@ from collections.abc import Iterator
 
 from dsf_wire.constants import AGENT_NAMESPACE
 from gitops_dsf.hub.freshness import DEAD, State
-from gitops_dsf.views.doctor.facts import Facts, Object, Source, counted, name_of, some
+from gitops_dsf.views.doctor.facts import Facts, Object, Source, name_of
 from gitops_dsf.views.doctor.finding import Result, error, ok, unknown, warning
 from gitops_dsf.views.status import Part
+from gitops_dsf.wording import names_text, plural
 
 
 def clusters(facts: Facts) -> Iterator[Result]:
@@ -39,19 +40,21 @@ def clusters(facts: Facts) -> Iterator[Result]:
         )
     guessed = [*(here if spare else ()), *there]
     if len(guessed) > spare:
-        without = f"at least {len(guessed) - spare} of {some(guessed)}" if spare else some(guessed)
+        without = (
+            f"at least {len(guessed) - spare} of {names_text(guessed)}" if spare else names_text(guessed)
+        )
         yield warning(
             f"Argo CD has no cluster Secret for {without}: an application that is decided for it is left out",
             _add(guessed[0]),
         )
     elif guessed:
         yield unknown(
-            f"{some(guessed)}: no Secret shows it in its name or a label; {spare} may hold it in their data,"
-            " which is not read",
+            f"{names_text(guessed)}: no Secret shows it in its name or a label; {spare} may hold it in their"
+            " data, which is not read",
             "argocd cluster list  # NAME must be the name of the ManagedCluster",
         )
     if not unproven and not refused:
-        known = f"Argo CD knows {counted(len(eligible), 'cluster')}: all that applications may be decided for"
+        known = f"Argo CD knows {plural(len(eligible), 'cluster')}: all that applications may be decided for"
         yield ok(known if eligible else "no application is pushed")
 
 
@@ -104,8 +107,8 @@ def tokens(facts: Facts) -> Iterator[Result]:
                 sound = False
                 names = view.scorer.secrets
                 yield warning(
-                    f"{view.scorer.name}, which runs on the hub, has no score on {some(absent)} and needs"
-                    f" Secret {', '.join(names)} in namespace {facts.hub_namespace}",
+                    f"{view.scorer.name}, which runs on the hub, has no score on {names_text(absent)} and"
+                    f" needs Secret {', '.join(names)} in namespace {facts.hub_namespace}",
                     facts.command("-n", facts.hub_namespace, "get", "secret", *names),
                 )
             continue
@@ -123,13 +126,13 @@ def tokens(facts: Facts) -> Iterator[Result]:
                 f" {' '.join(secrets)}  # on the cluster itself"
             )
             yield warning(
-                f"{view.scorer.name} has no score on {some(clusters)} and needs Secret {', '.join(secrets)}"
-                " there, which the hub cannot see",
+                f"{view.scorer.name} has no score on {names_text(clusters)} and needs Secret"
+                f" {', '.join(secrets)} there, which the hub cannot see",
                 fix,
             )
     if sound:
         scorers = (
-            f"{counted(len(needing), 'scorer')} with a token, and no score missing"
+            f"{plural(len(needing), 'scorer')} with a token, and no score missing"
             if needing
             else "no scorer needs a token"
         )

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from dsf_wire.constants import ADDON_NAME
-from gitops_dsf.views.doctor.facts import Facts, Source, name_of, namespace_of, some
+from gitops_dsf.views.doctor.facts import Facts, Source, name_of, namespace_of
 from gitops_dsf.views.doctor.finding import Result, error, ok, warning
+from gitops_dsf.wording import names_text
 
 ADDON: Final = "dynamic-scoring-framework"
 """Its ClusterManagementAddOn."""
@@ -58,7 +59,11 @@ def controller(facts: Facts) -> Iterator[Result]:
         sound = False
         both = sorted(set(theirs) & {namespace_of(item) for item in facts.of(Source.OUR_WORKS)})
         commands = [facts.command("-n", cluster, "delete", "manifestwork", WORK) for cluster in theirs[:5]]
-        what = f"writes the same ConfigMap as ours on {some(both)}" if both else f"is left on {some(theirs)}"
+        what = (
+            f"writes the same ConfigMap as ours on {names_text(both)}"
+            if both
+            else f"is left on {names_text(theirs)}"
+        )
         yield error(
             f"the upstream addon's ManifestWork {what}: the last writer wins, and both report Applied",
             " && ".join(commands),

@@ -1,0 +1,15 @@
+"""Counts and lists of names, in words for people."""
+
+from collections.abc import Iterable
+
+
+def plural(count: int, noun: str) -> str:
+    """Formats `1 cluster`, `2 clusters`."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def names_text(names: Iterable[str], *, most: int = 5) -> str:
+    """Formats `a, b and 3 more`, with at most this many names."""
+    found = tuple(names)
+    more = f" and {len(found) - most} more" if len(found) > most else ""
+    return ", ".join(found[:most]) + more
