@@ -30,7 +30,7 @@ HELP_SECONDS = 0.1
 
 @dataclass(frozen=True, kw_only=True)
 class Size:
-    """A repository, and its targets in seconds and megabytes (issue 3: "Speed and memory")."""
+    """A repository, and its targets in seconds and megabytes."""
 
     clusters: int
     scorers: int
