@@ -4,7 +4,7 @@ nobody else's.
 A right to patch is a right to patch everything, one to create cannot be bound to a name, and one to delete
 does not ask in what state an object is (Kubernetes, "Using RBAC Authorization", resourceNames). With these
 policies a mistake of the reconciler, or a stolen token of its account, can change one annotation of an
-ApplicationSet and one of an Application, and delete what docs/reconciler.md#running-it lists, and nothing
+ApplicationSet and one of an Application, and delete what docs/rights.md#of-the-reconciler lists, and nothing
 else.
 """
 

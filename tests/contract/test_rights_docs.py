@@ -1,4 +1,4 @@
-"""docs/reconciler.md tells administrators what the reconciler may do: its table is the list from which the
+"""docs/rights.md tells administrators what the reconciler may do: its table is the list from which the
 roles are rendered.
 """
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 from gitops_dsf.render.reconciler import DECISIONS, RIGHTS, Right
 
-DOCS = Path(__file__).parents[2] / "docs/reconciler.md"
+DOCS = Path(__file__).parents[2] / "docs/rights.md"
 HEAD = ["| where | what | verbs |", "|---|---|---|"]
 
 
