@@ -256,9 +256,8 @@ def _deployment(agent: Agent, receiving: OpenTelemetry | None, *, hub_namespace:
 
 
 def _container(agent: Agent, *, hub_namespace: str) -> Object:
-    return agent_container(
-        agent, name="agent", arguments=["--publish", "hub", "--hub-namespace", hub_namespace]
-    )
+    arguments = ["--publish", "hub", "--hub-namespace", hub_namespace]
+    return agent_container(agent, image=agent.image, name="agent", arguments=arguments)
 
 
 def _service_monitor(settings: AgentServiceMonitor) -> Object:

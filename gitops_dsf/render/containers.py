@@ -61,11 +61,11 @@ def metrics_port() -> Object:
     return {"name": "metrics", "containerPort": METRICS_PORT}
 
 
-def agent_container(settings: Agent | HubScorer, *, name: str, arguments: list[str]) -> Object:
+def agent_container(settings: Agent | HubScorer, *, image: str, name: str, arguments: list[str]) -> Object:
     """The container of an agent program. ``arguments`` follow those that say where its configuration is."""
     return {
         "name": name,
-        "image": settings.image,
+        "image": image,
         "imagePullPolicy": settings.image_pull_policy,
         "args": [
             "run",

@@ -41,7 +41,6 @@ HUB_QUERIES = (
 IMAGES = {
     "agent": {"image": "r.example.com/agent"},
     "reconciler": {"image": "r.example.com/reconciler"},
-    "hubScorer": {"image": "r.example.com/agent"},
 }
 """Images of a registry, in the spec of gitops-dsf.yaml."""
 

@@ -84,9 +84,10 @@ def _deployment(repository: FleetRepository) -> Object:
 
 
 def _container(repository: FleetRepository) -> Object:
-    namespace = repository.spec.hub_namespace
+    namespace, settings = repository.spec.hub_namespace, repository.spec.hub_scorer
     return agent_container(
-        repository.spec.hub_scorer,
+        settings,
+        image=settings.image or repository.spec.agent.image,
         name="hub-scorer",
         arguments=[
             "--clusters",

@@ -287,8 +287,8 @@ class HubResources(Authored):
 class HubScorer(Authored):
     """The hub scorer's Deployment, which runs scorers with runsOn: Hub. It is rendered when there is one."""
 
-    image: Annotated[str, Field(pattern=IMAGE)] = DEFAULT_IMAGE
-    """Container image, preferably pinned by digest. It runs the agent; no registry has the default."""
+    image: Annotated[str, Field(pattern=IMAGE)] | None = None
+    """Container image of the agent, preferably pinned by digest; spec.agent.image when absent."""
     image_pull_policy: Literal["Always", "IfNotPresent", "Never"] = "IfNotPresent"
     """Kubernetes image pull policy."""
     image_pull_secrets: PullSecrets = []

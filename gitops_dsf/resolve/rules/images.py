@@ -59,7 +59,8 @@ def _images(context: Context) -> Iterator[tuple[tuple[str | int, ...], str, bool
             yield ("agent", "rollout", index), entry.image, True
     if spec.agent.open_telemetry is not None:
         yield ("agent", "openTelemetry"), spec.agent.open_telemetry.image, True
-    if any(item.value.spec.runs_on == RUNS_ON_HUB for item in context.declared.scorers):
-        yield ("hubScorer",), spec.hub_scorer.image, "image" in spec.hub_scorer.model_fields_set
+    runs_on_hub = any(item.value.spec.runs_on == RUNS_ON_HUB for item in context.declared.scorers)
+    if runs_on_hub and spec.hub_scorer.image is not None:
+        yield ("hubScorer",), spec.hub_scorer.image, True
     if spec.reconciler.enabled:
         yield ("reconciler",), spec.reconciler.image, "image" in spec.reconciler.model_fields_set

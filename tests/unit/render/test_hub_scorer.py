@@ -227,6 +227,12 @@ def test_the_deployment_follows_gitops_dsf_yaml(tmp_path: Path) -> None:
     assert re.search(r"'kubernetes.io/metadata.name': 'monitoring'", str(egress["egress"]))
 
 
+def test_it_runs_the_image_of_the_agent(tmp_path: Path) -> None:
+    found = objects(rendered(tmp_path, on_hub("headroom"), agent={"image": "r.example.com/team/agent:2"}))
+    pod = found["reconciler/deployment.gitops-dsf-hub-scorer.yaml"]["spec"]["template"]["spec"]
+    assert [one["image"] for one in pod["containers"]] == ["r.example.com/team/agent:2"]
+
+
 def test_a_prometheus_operator_finds_it_where_it_finds_the_reconciler(tmp_path: Path) -> None:
     path = "reconciler/servicemonitor.gitops-dsf-hub-scorer.yaml"
     monitored = {"monitoring": {"serviceMonitor": True}}

@@ -233,6 +233,7 @@ def test_the_image_of_the_hub_scorer_needs_a_digest_where_digests_are_required()
         "apiVersion: gitops-dsf.io/v1alpha1\nkind: FleetRepository\nmetadata: {name: fleet}\n"
         "spec:\n  git: {url: 'https://git.example.com/fleet.git'}\n  requireImageDigests: true\n"
         f"  agent: {{image: 'a@sha256:{'0' * 64}'}}\n  reconciler: {{enabled: false}}\n"
+        "  hubScorer: {image: a}\n"
     )
     (found,) = (item for item in findings(scorers=SCORER, settings=settings) if item.code == "DSF157")
     assert "hubScorer.image is " in found.message

@@ -10,10 +10,7 @@ from gitops_dsf.resolve import resolve
 from gitops_dsf.resolve.rules.registry import RULES
 from gitops_dsf.resolve.rules.selectors import label_key, label_value
 
-IMAGES = (
-    ", agent: {image: r.example.com/agent}, reconciler: {image: r.example.com/reconciler}"
-    ", hubScorer: {image: r.example.com/agent}"
-)
+IMAGES = ", agent: {image: r.example.com/agent}, reconciler: {image: r.example.com/reconciler}"
 """Images of a registry, in gitops-dsf.yaml below."""
 BASE = {
     "gitops-dsf.yaml": (
