@@ -22,6 +22,14 @@ def origin(url: str) -> str:
     return urlunsplit((parts.scheme, parts.netloc, "", "", "")) if parts.scheme and parts.netloc else ""
 
 
+def host_of(url: str) -> str:
+    """The host of a URL in lower case; empty if it has none."""
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:
+        return ""
+
+
 def has_path(url: str) -> bool:
     """Whether a host URL has a path."""
     return path_of(url) not in {"", "/"}

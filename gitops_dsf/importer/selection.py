@@ -13,7 +13,7 @@ from fnmatch import fnmatchcase
 from typing import Any, Final
 
 from gitops_dsf.hub.names import CLUSTER_SET_LABEL
-from gitops_dsf.repository.load import Document
+from gitops_dsf.repository.load import Document, value_at
 
 LABELS: Final = (CLUSTER_SET_LABEL, "topology.kubernetes.io/*")
 """Labels with a domain that are always taken."""
@@ -92,11 +92,8 @@ def _selectors(value: Any, field: str = "") -> Iterator[tuple[str, Mapping[str, 
 
 def _identity(scorer: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yields the claim or label in spec.source.clusterLabel."""
-    found: Any = scorer
-    for field in ("spec", "source", "clusterLabel"):
-        found = found.get(field) if isinstance(found, Mapping) else None
     for kind in ("claim", "label"):
-        name = found.get(kind) if isinstance(found, Mapping) else None
+        name = value_at(scorer, ("spec", "source", "clusterLabel", kind))
         if isinstance(name, str):
             yield kind, name
 

@@ -17,8 +17,8 @@ from gitops_dsf.importer.locks import Synced, locks, synced, with_files
 from gitops_dsf.importer.manifest import Object, is_rendered, manifest, name_of
 from gitops_dsf.importer.result import Import, Line
 from gitops_dsf.importer.selection import Selection
-from gitops_dsf.importer.update import may_differ, update, value_at
-from gitops_dsf.repository.load import Document, Loaded, load
+from gitops_dsf.importer.update import may_differ, update
+from gitops_dsf.repository.load import Document, Loaded, load, value_at
 from gitops_dsf.repository.load.names import FOLDER_OF_KIND
 from gitops_dsf.repository.model.cluster import BUILT_IN_SETS
 from gitops_dsf.repository.model.kinds import KINDS

@@ -7,6 +7,7 @@ from ruamel.yaml.comments import CommentedMap
 
 from gitops_dsf.importer.manifest import Object
 from gitops_dsf.importer.mirror import alike, mirror, same
+from gitops_dsf.repository.load import value_at
 
 _FIELDS: Final[Mapping[str, tuple[tuple[str, ...], ...]]] = {
     "ManagedCluster": (
@@ -68,12 +69,3 @@ def _accepted(target: CommentedMap, *, accepted: bool) -> list[str]:
         target["spec"] = CommentedMap()
     target["spec"]["hubAcceptsClient"] = accepted
     return [f"spec.hubAcceptsClient: {str(not accepted).lower()} -> {str(accepted).lower()}"]
-
-
-def value_at(value: Any, path: tuple[str, ...]) -> Any:  # noqa: ANN401 - whatever YAML holds
-    """The value at a path; None if it is missing."""
-    for part in path:
-        if not isinstance(value, Mapping):
-            return None
-        value = value.get(part)
-    return value

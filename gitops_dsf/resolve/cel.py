@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from gitops_dsf.diagnostics import shortened
 from gitops_dsf.repository.model.suggestion import did_you_mean
 
 if TYPE_CHECKING:
@@ -108,11 +109,11 @@ def _in_words(reason: str) -> tuple[str, str]:
         return (
             ("the expression ends too early", "")
             if found[1] == "<EOF>"
-            else (f"{_short(found[1])} does not fit here", "")
+            else (f"{shortened(found[1])} does not fit here", "")
         )
     if found := re.match(_UNDECLARED, reason):
         name = found[1].partition(".")[0]
-        return f"{_short(name)} is not known", did_you_mean(name, ("managedCluster",)) or _OFFERED
+        return f"{shortened(name)} is not known", did_you_mean(name, ("managedCluster",)) or _OFFERED
     if found := re.match(_OVERLOAD, reason):
         name = found[1].removeprefix("@")
         return (
@@ -122,8 +123,4 @@ def _in_words(reason: str) -> tuple[str, str]:
             ),
             "",
         )
-    return _short(reason.removesuffix(".")), ""
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= 60 else f"{text[:57]}..."
+    return shortened(reason.removesuffix(".")), ""

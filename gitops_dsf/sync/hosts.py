@@ -3,10 +3,10 @@ Pure.
 """
 
 from collections.abc import Iterator, Sequence
-from urllib.parse import urlsplit
 
 from gitops_dsf.hub.drift import Config
 from gitops_dsf.hub.glob import matches
+from gitops_dsf.hub.urls import host_of
 from gitops_dsf.repository.model.scorer import DynamicScorer
 from gitops_dsf.sync.text import shown
 
@@ -23,7 +23,7 @@ def moved_hosts(
             not old
             or not new
             or old == new
-            or new == _name(written)
+            or new == (host_of(written) or written)
             or any(matches(new, pattern) for pattern in allowed)
         ):
             continue
@@ -34,11 +34,5 @@ def moved_hosts(
 
 
 def _host(config: Config, section: str) -> str:
-    return _name(str(config.get(section, {}).get("host", "")))
-
-
-def _name(url: str) -> str:
-    try:
-        return urlsplit(url).hostname or url
-    except ValueError:
-        return url
+    url = str(config.get(section, {}).get("host", ""))
+    return host_of(url) or url

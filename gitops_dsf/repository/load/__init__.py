@@ -2,8 +2,7 @@
 accesses the disk.
 """
 
-from gitops_dsf.repository.load.ambiguous import AmbiguousValue
-from gitops_dsf.repository.load.document import Document, Path
+from gitops_dsf.repository.load.document import AmbiguousValue, Document, Path, texts_in, value_at
 from gitops_dsf.repository.load.limits import ReadLimits
 from gitops_dsf.repository.load.names import SETTINGS_FILE
 from gitops_dsf.repository.load.repository import Loaded, load, load_contents, load_text
@@ -18,4 +17,6 @@ __all__ = [
     "load",
     "load_contents",
     "load_text",
+    "texts_in",
+    "value_at",
 ]

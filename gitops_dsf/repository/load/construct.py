@@ -5,8 +5,8 @@ from typing import Any
 
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-from gitops_dsf.diagnostics import Diagnostic, Position, codes
-from gitops_dsf.repository.load.ambiguous import AmbiguousValue, Path
+from gitops_dsf.diagnostics import Diagnostic, Position, codes, shortened
+from gitops_dsf.repository.load.document import AmbiguousValue, Path
 from gitops_dsf.repository.load.limits import AliasBudget, ReadLimits
 from gitops_dsf.repository.load.scalar import Ambiguous, resolve_plain
 
@@ -106,9 +106,9 @@ class Constructor:
         if isinstance(value, str):
             return value
         why = (
-            f"{_short(text)}: {value.why}"
+            f"{shortened(text)}: {value.why}"
             if isinstance(value, Ambiguous)
-            else f"{_short(text) or 'an empty key'} is not a string"
+            else f"{shortened(text) or 'an empty key'} is not a string"
         )
         self._report(node, codes.AMBIGUOUS, f"{why}; field names are strings", f'quote it: "{text}"')
         return text
@@ -120,11 +120,11 @@ class Constructor:
         hint = f'quote it: "{node.value}"'
         if found.instead:
             hint += f", or write {found.instead}"
-        self._report(node, codes.AMBIGUOUS, f"{_short(node.value)}: {found.why}", hint)
+        self._report(node, codes.AMBIGUOUS, f"{shortened(node.value)}: {found.why}", hint)
 
     def _duplicate(self, name: str, key: Node, first: Mapping[str, Node]) -> None:
         there = self._at(first[name])
-        message = f"{_short(name)} is written twice; it is already on line {there.line}"
+        message = f"{shortened(name)} is written twice; it is already on line {there.line}"
         self._report(key, codes.DUPLICATE_KEY, message, "keep one of the two")
 
     def _unsupported_tag(self, node: Node) -> None:
@@ -134,7 +134,7 @@ class Constructor:
         self._report(
             node,
             codes.UNSUPPORTED_YAML,
-            f"the tag {_short(tag)} is not read",
+            f"the tag {shortened(tag)} is not read",
             "remove the tag; quote the value to make it a string",
         )
 
@@ -219,7 +219,3 @@ def _scalars(root: Node) -> Iterator[tuple[Path, ScalarNode]]:
             ]
         else:
             pending += [((*path, index), item) for index, item in enumerate(node.value)]
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= 60 else f"{text[:57]}..."

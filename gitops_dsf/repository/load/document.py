@@ -4,7 +4,7 @@ Positions are computed on request. The document keeps its text and composes it a
 a repository without mistakes never pays for positions.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
@@ -13,12 +13,25 @@ from typing import Any
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from gitops_dsf.diagnostics import Position
-from gitops_dsf.repository.load.ambiguous import AmbiguousValue
 from gitops_dsf.repository.load.compose import compose
 from gitops_dsf.repository.load.source_text import source_index
 
-Path = Sequence[str | int]
+Path = tuple[str | int, ...]
 """Field names and list indices from the root, such as ("spec", "masks", 0, "clusterName")."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AmbiguousValue:
+    """A scalar that YAML parsers read differently. The document's data holds it as text. It is kept until the
+    expected type of its field is known.
+    """
+
+    path: Path
+    position: Position
+    text: str
+    """As it was written."""
+    instead: str
+    """What to write if text is not meant; empty if there is no suggestion."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -146,3 +159,27 @@ class Document:
         return Position(
             file=self.file, line=self.first_line + node.start_mark.line + 1, column=node.start_mark.column + 1
         )
+
+
+def value_at(data: Any, path: Path) -> Any:  # noqa: ANN401 - plain data
+    """The plain value at a path; None if it is missing."""
+    for part in path:
+        if isinstance(data, dict):
+            data = data.get(part)
+        elif isinstance(data, list) and isinstance(part, int) and part < len(data):
+            data = data[part]
+        else:
+            return None
+    return data
+
+
+def texts_in(data: Any, path: Path = ()) -> Iterator[tuple[Path, str]]:  # noqa: ANN401 - plain data
+    """Every string at or below a path, with its own path."""
+    if isinstance(data, str):
+        yield path, data
+    elif isinstance(data, dict):
+        for key, item in data.items():
+            yield from texts_in(item, (*path, key))
+    elif isinstance(data, list):
+        for index, item in enumerate(data):
+            yield from texts_in(item, (*path, index))

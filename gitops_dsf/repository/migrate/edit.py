@@ -5,8 +5,8 @@ from typing import Any
 
 from yaml.nodes import CollectionNode, MappingNode, Node, ScalarNode
 
-from gitops_dsf.repository.load import Document
-from gitops_dsf.repository.model.dialect import Dialect, Place, Rewrite
+from gitops_dsf.repository.load import Document, Path
+from gitops_dsf.repository.model.dialect import Dialect, Rewrite
 
 
 @dataclass(frozen=True, order=True)
@@ -54,7 +54,7 @@ def edits_for(document: Document, dialect: Dialect) -> list[Edit] | None:
             return None
 
 
-def _pair(root: Node, path: Place) -> tuple[MappingNode, ScalarNode, Node] | None:
+def _pair(root: Node, path: Path) -> tuple[MappingNode, ScalarNode, Node] | None:
     """The mapping that contains the last part of the path, its key and its value."""
     node: Node = root
     found: tuple[MappingNode, ScalarNode, Node] | None = None

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from gitops_dsf.hub.urls import misleads_git
+from gitops_dsf.repository.load import Path
 from gitops_dsf.repository.model.base import PRODUCT_API, Authored, DnsLabel, DnsName, Metadata
 from gitops_dsf.repository.model.ranking import PlacementRules, Ranking, Score
 
@@ -64,9 +65,9 @@ class Application(Authored):
     """
 
     @property
-    def placed_sources(self) -> list[tuple[tuple[str | int, ...], ApplicationSource]]:
+    def placed_sources(self) -> list[tuple[Path, ApplicationSource]]:
         """Every source with its path in the document."""
-        found: list[tuple[tuple[str | int, ...], ApplicationSource]] = []
+        found: list[tuple[Path, ApplicationSource]] = []
         if self.source is not None:
             found.append((("spec", "application", "source"), self.source))
         found += [

@@ -11,13 +11,11 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final
 
-from gitops_dsf.repository.load import Document, Path
+from gitops_dsf.repository.load import Document, Path, value_at
 from gitops_dsf.repository.model.base import DSF_API, OLDER_DSF_API, Authored
 from gitops_dsf.repository.model.field_model import model_at
 from gitops_dsf.repository.model.kinds import KINDS
 from gitops_dsf.repository.model.suggestion import did_you_mean
-
-Place = tuple[str | int, ...]
 
 
 class Rewrite(Enum):
@@ -35,12 +33,12 @@ class Rewrite(Enum):
 class Dialect:
     """One older spelling, and what to write."""
 
-    path: Place
+    path: Path
     message: str
     hint: str
     rewrite: Rewrite
     text: str = ""
-    replaces: tuple[Place, ...] = ()
+    replaces: tuple[Path, ...] = ()
     """Paths that the right spelling fills. If they are missing, that is no further mistake."""
 
     @property
@@ -49,7 +47,7 @@ class Dialect:
         return self.rewrite is Rewrite.VALUE
 
 
-_VALUES: Final[dict[Place, tuple[str, ...]]] = {
+_VALUES: Final[dict[Path, tuple[str, ...]]] = {
     ("spec", "configSyncMode"): ("Full", "None"),
     ("spec", "location"): ("Internal", "External"),
     ("spec", "scoreDestination"): ("AddOnPlacementScore", "None"),
@@ -87,7 +85,7 @@ def _older_version() -> Dialect:
     )
 
 
-def _renamed(path: Place, new: str, *, message: str = "", fills: tuple[Place, ...] = ()) -> Dialect:
+def _renamed(path: Path, new: str, *, message: str = "", fills: tuple[Path, ...] = ()) -> Dialect:
     old = path[-1]
     return Dialect(
         path=path,
@@ -125,7 +123,7 @@ def _endpoints(spec: dict[str, Any]) -> Iterator[Dialect]:
         endpoint = inside.get("endpoint") if isinstance(inside, dict) else None
         if not isinstance(inside, dict) or not isinstance(endpoint, dict) or not endpoint:
             continue
-        path: Place = ("spec", section, "endpoint")
+        path: Path = ("spec", section, "endpoint")
         clash = [name for name in endpoint if name in inside]
         yield Dialect(
             path=path,
@@ -158,9 +156,7 @@ def _arguments(spec: dict[str, Any]) -> Iterator[Dialect]:
 
 def _values(spec: dict[str, Any]) -> Iterator[Dialect]:
     for path, allowed in _VALUES.items():
-        value: Any = spec
-        for part in path[1:]:
-            value = value.get(part) if isinstance(value, dict) else None
+        value = value_at(spec, path[1:])
         if not isinstance(value, str) or value in allowed:
             continue
         right = next((word for word in allowed if word.lower() == value.lower()), None)
@@ -198,7 +194,7 @@ def _score_name(spec: dict[str, Any]) -> Iterator[Dialect]:
     )
 
 
-def _letter_case(model: type[Authored], data: Any, path: Place) -> Iterator[Dialect]:  # noqa: ANN401 - whatever YAML holds
+def _letter_case(model: type[Authored], data: Any, path: Path) -> Iterator[Dialect]:  # noqa: ANN401 - whatever YAML holds
     """Names that differ from a field only in upper and lower case, such as Go's ConfigSyncMode."""
     if isinstance(data, list):
         for index, item in enumerate(data):
@@ -222,4 +218,4 @@ def _aliases(owner: Any) -> list[str]:  # noqa: ANN401 - a model class
 
 def explains(dialect: Dialect, path: Path) -> bool:
     """Whether the dialect already explains a mistake at this path."""
-    return any(tuple(path[: len(place)]) == place for place in (dialect.path, *dialect.replaces))
+    return any(path[: len(place)] == place for place in (dialect.path, *dialect.replaces))

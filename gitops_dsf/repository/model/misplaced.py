@@ -30,9 +30,7 @@ def places_elsewhere(model: type[BaseModel], path: Path) -> list[Path]:
     return []
 
 
-def _objects(
-    owner: type[BaseModel], where: Path
-) -> Iterator[tuple[tuple[str | int, ...], type[BaseModel] | None]]:
+def _objects(owner: type[BaseModel], where: Path) -> Iterator[tuple[Path, type[BaseModel] | None]]:
     for field in _fields(owner):
         below = model_at(owner, (field,))
         if below is not None:

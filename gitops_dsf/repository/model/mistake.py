@@ -8,7 +8,7 @@ from typing import Any, Final, Literal, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from gitops_dsf.diagnostics import Diagnostic, codes
+from gitops_dsf.diagnostics import Diagnostic, codes, shortened
 from gitops_dsf.repository.load import Document, Path
 from gitops_dsf.repository.model.base import (
     BRANCH,
@@ -69,7 +69,7 @@ def explain(
     error: ValidationError, *, model: type[Authored], document: Document, dialects: Sequence[Dialect]
 ) -> list[Diagnostic]:
     """Returns one diagnostic for every wrong place. Leaves out what a dialect explains already."""
-    by_place: dict[tuple[str | int, ...], list[ErrorDetails]] = defaultdict(list)
+    by_place: dict[Path, list[ErrorDetails]] = defaultdict(list)
     for item in error.errors(include_url=False):
         by_place[written_path(item, document.data)].append(item)
     return [
@@ -79,7 +79,7 @@ def explain(
     ]
 
 
-def written_path(item: ErrorDetails, data: Any) -> tuple[str | int, ...]:  # noqa: ANN401 - whatever YAML holds
+def written_path(item: ErrorDetails, data: Any) -> Path:  # noqa: ANN401 - whatever YAML holds
     """The path in the document. Pydantic's loc also contains the branches of unions, which are not fields."""
     path: list[str | int] = []
     value: Any = data
@@ -99,7 +99,7 @@ def _holds(value: object, part: str | int) -> bool:
 
 
 def _diagnostic(
-    path: tuple[str | int, ...], items: list[ErrorDetails], *, model: type[Authored], document: Document
+    path: Path, items: list[ErrorDetails], *, model: type[Authored], document: Document
 ) -> Diagnostic:
     first = items[0]
     name = dotted(path)
@@ -277,4 +277,4 @@ def _kind(value: object, written: str = "") -> str:
 
 def _shown(value: object) -> str:
     text = str(value).replace("\n", " ") if not isinstance(value, (dict, list)) else _kind(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
+    return shortened(text)

@@ -7,6 +7,8 @@ missing values. Native histograms are not read, because a score is one number.
 import re
 from typing import Final
 
+from gitops_dsf.diagnostics import shortened
+
 MOST_VALUES: Final = 10_000
 """Values of one series."""
 
@@ -34,11 +36,12 @@ def expand(text: str) -> tuple[float | None, ...]:
     for word in re.finditer(r"\S+", text):
         match = _ITEM.fullmatch(word[0])
         if match is None:
-            msg = f"{_shown(word[0])} is no value"
+            msg = f"{shortened(word[0], most=40)} is no value"
             raise SeriesValuesError(msg, offset=word.start())
         count = _count(match)
         if len(found) + count > MOST_VALUES:
-            msg = f"a series has at most {MOST_VALUES:,} values, and with {_shown(word[0])} it has more"
+            shown = shortened(word[0], most=40)
+            msg = f"a series has at most {MOST_VALUES:,} values, and with {shown} it has more"
             raise SeriesValuesError(msg, offset=word.start())
         found += _values(match, count)
     return tuple(found)
@@ -63,7 +66,3 @@ def _values(match: re.Match[str], count: int) -> list[float | None]:
         found.append(value)
         value += step
     return found
-
-
-def _shown(text: str) -> str:
-    return text if len(text) <= 40 else f"{text[:37]}..."

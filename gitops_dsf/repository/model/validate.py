@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from gitops_dsf.diagnostics import Diagnostic, Position, Severity, codes
-from gitops_dsf.repository.load import Document, Loaded
+from gitops_dsf.repository.load import Document, Loaded, Path
 from gitops_dsf.repository.load.names import FOLDER_OF_KIND
 from gitops_dsf.repository.model.base import DNS_SUBDOMAIN, Authored
 from gitops_dsf.repository.model.declared import Declared, Item
@@ -32,7 +32,7 @@ _UNREADABLE = frozenset(
     )
 )
 
-_SERVER_OWNED: frozenset[tuple[str | int, ...]] = frozenset(
+_SERVER_OWNED: frozenset[Path] = frozenset(
     {
         ("status",),
         *(

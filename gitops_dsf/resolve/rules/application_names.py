@@ -12,13 +12,13 @@ from dataclasses import dataclass
 
 from gitops_dsf.diagnostics import Diagnostic, Position, codes
 from gitops_dsf.hub.names import PLACEMENT_LABEL
+from gitops_dsf.repository.load import value_at
 from gitops_dsf.repository.model.application import ScoredApplication
 from gitops_dsf.repository.model.declared import Item
 from gitops_dsf.repository.model.delivery import RawApplicationSet, RawPlacement
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.rules.application_sets import GENERATOR
 from gitops_dsf.resolve.rules.candidates import choosable, eligible
-from gitops_dsf.resolve.rules.selectors import value_at
 
 _NAME = re.compile(r"([^{}]*)\{\{\s*\.?(?:name|clusterName)\s*\}\}([^{}]*)")
 _PLACEMENT_LABELS = ("labelSelector", "matchLabels", PLACEMENT_LABEL)

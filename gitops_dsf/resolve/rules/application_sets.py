@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from gitops_dsf.diagnostics import Diagnostic, codes
 from gitops_dsf.hub.names import PLACEMENT_LABEL
+from gitops_dsf.repository.load import Path, texts_in
 from gitops_dsf.repository.model.declared import Item
 from gitops_dsf.repository.model.delivery import DUCK_TYPE_CONFIGMAP, RawPlacement
 from gitops_dsf.repository.model.scored_placement import ScoredPlacement
@@ -14,7 +15,6 @@ from gitops_dsf.repository.model.suggestion import did_you_mean
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.rules.known_fields import APPLICATION_SET
 from gitops_dsf.resolve.rules.raw_document import Reader
-from gitops_dsf.resolve.rules.selectors import Place
 
 GENERATOR = "clusterDecisionResource"
 KEEPING_POLICIES = ("create-only", "create-update")
@@ -56,7 +56,7 @@ def application_sets_follow_decisions(context: Context) -> Iterator[Diagnostic]:
         yield from reader.found
 
 
-def _generators(reader: Reader, place: Place, depth: int = 0) -> Iterator[Place]:
+def _generators(reader: Reader, place: Path, depth: int = 0) -> Iterator[Path]:
     for item in reader.items(*place):
         found = reader.mapping(*item)
         if GENERATOR in found:
@@ -66,7 +66,7 @@ def _generators(reader: Reader, place: Place, depth: int = 0) -> Iterator[Place]
                 yield from _generators(reader, (*item, kind, "generators"), depth + 1)
 
 
-def _generator(context: Context, reader: Reader, place: Place) -> None:
+def _generator(context: Context, reader: Reader, place: Path) -> None:
     if not reader.is_mapping(*place):
         return
     config = reader.text(*place, "configMapRef")
@@ -106,7 +106,7 @@ def _generator(context: Context, reader: Reader, place: Place) -> None:
         _placement(context, reader, place)
 
 
-def _placement(context: Context, reader: Reader, place: Place) -> None:
+def _placement(context: Context, reader: Reader, place: Path) -> None:
     labels = (*place, "labelSelector", "matchLabels")
     if PLACEMENT_LABEL in reader.mapping(*labels):
         placement_name = reader.text(*labels, PLACEMENT_LABEL)
@@ -129,7 +129,7 @@ def _placement(context: Context, reader: Reader, place: Place) -> None:
             _followed(context, reader, where, name)
 
 
-def _followed(context: Context, reader: Reader, place: Place, placement_name: str) -> None:
+def _followed(context: Context, reader: Reader, place: Path, placement_name: str) -> None:
     """Checks that the Placement exists, and that it is in the namespace where decisions are looked up."""
     declared = context.declared
     placements: dict[str, Item[RawPlacement] | Item[ScoredPlacement]] = {
@@ -171,7 +171,7 @@ def _template(reader: Reader) -> None:
     for match in _PATCHED_PROJECT.finditer(patch):
         position = reader.document.inside(("spec", "templatePatch"), match.start("value"))
         reader.found.append(codes.TEMPLATED_PROJECT.at(position, message, "write the project's name"))
-    for place, text in _texts(reader, ("spec",)):
+    for place, text in texts_in(reader.mapping("spec"), ("spec",)):
         if place[-3:] == ("template", "spec", "project") and "{{" in text:
             reader.report(codes.TEMPLATED_PROJECT, place, message, "write the project's name")
         if "template" in place and "{{" in text and ".score" in text:
@@ -179,20 +179,8 @@ def _template(reader: Reader) -> None:
             reader.report(codes.SCORE_IN_TEMPLATE, place, effect, "leave the score out of the template")
 
 
-def _texts(reader: Reader, place: Place) -> Iterator[tuple[Place, str]]:
-    stack: list[tuple[Place, object]] = [(place, reader.mapping(*place))]
-    while stack:
-        where, value = stack.pop()
-        if isinstance(value, str):
-            yield where, value
-        elif isinstance(value, dict):
-            stack += [((*where, key), item) for key, item in value.items()]
-        elif isinstance(value, list):
-            stack += [((*where, index), item) for index, item in enumerate(value)]
-
-
 def _policy(reader: Reader) -> None:
-    place: Place = ("spec", "syncPolicy")
+    place: Path = ("spec", "syncPolicy")
     policy = reader.text(*place, "applicationsSync")
     if policy in KEEPING_POLICIES or reader.mapping(*place).get("preserveResourcesOnDeletion") is True:
         return

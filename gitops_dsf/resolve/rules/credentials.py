@@ -4,13 +4,13 @@ not allowed.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
 from dsf_wire.constants import RUNS_ON_HUB
 from gitops_dsf.diagnostics import Diagnostic, Position, codes
 from gitops_dsf.hub.glob import matches
 from gitops_dsf.hub.hosts import is_in_cluster, is_metadata
 from gitops_dsf.hub.names import CA_KEYS
+from gitops_dsf.hub.urls import host_of
 from gitops_dsf.repository.load import Document, Path
 from gitops_dsf.repository.model.mistake import dotted
 from gitops_dsf.repository.model.repository import FleetRepositorySpec
@@ -216,14 +216,14 @@ def hosts_are_no_metadata_services(context: Context) -> Iterator[Diagnostic]:
         scorer = overlay.scorer
         places = [(str(setting.value), setting) for setting in (overlay.source_host, overlay.scoring_host)]
         for url, setting in places:
-            if url and is_metadata(_host(url)):
-                yield codes.METADATA_HOST.at(setting.position, *_metadata(_host(url)))
+            if url and is_metadata(host_of(url)):
+                yield codes.METADATA_HOST.at(setting.position, *_metadata(host_of(url)))
         url = scorer.value.spec.config_url
-        if is_metadata(_host(url)):
-            yield codes.METADATA_HOST.at(scorer.at("spec", "configURL"), *_metadata(_host(url)))
+        if is_metadata(host_of(url)):
+            yield codes.METADATA_HOST.at(scorer.at("spec", "configURL"), *_metadata(host_of(url)))
     for source in context.sources.values():
         for variant in source.variants:
-            host = _host(variant.value.host)
+            host = host_of(variant.value.host)
             if is_metadata(host):
                 yield codes.METADATA_HOST.at(source.item.at(*variant.path, "host"), *_metadata(host))
 
@@ -234,10 +234,3 @@ def _metadata(host: str) -> tuple[str, str]:
         " a scoring API"
     )
     return message, "write the name of the service"
-
-
-def _host(url: str) -> str:
-    try:
-        return urlsplit(url).hostname or ""
-    except ValueError:
-        return ""

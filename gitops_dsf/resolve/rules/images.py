@@ -7,6 +7,7 @@ from typing import Final
 from dsf_wire.constants import RUNS_ON_HUB
 from gitops_dsf.diagnostics import Diagnostic, codes
 from gitops_dsf.published import REGISTRY
+from gitops_dsf.repository.load import Path
 from gitops_dsf.repository.model.mistake import dotted
 from gitops_dsf.resolve.context import Context
 
@@ -47,7 +48,7 @@ def images_are_set(context: Context) -> Iterator[Diagnostic]:
         )
 
 
-def _images(context: Context) -> Iterator[tuple[tuple[str | int, ...], str, bool]]:
+def _images(context: Context) -> Iterator[tuple[Path, str, bool]]:
     """The images that are rendered: the section of the settings, the image, and whether people wrote it."""
     repository = context.declared.repository
     if repository is None or context.is_upstream:

@@ -5,7 +5,8 @@ from urllib.parse import urlsplit
 
 from gitops_dsf.diagnostics import Diagnostic, codes
 from gitops_dsf.hub.glob import matches
-from gitops_dsf.repository.load import Path
+from gitops_dsf.hub.urls import host_of
+from gitops_dsf.repository.load import Path, value_at
 from gitops_dsf.repository.model.mistake import dotted
 from gitops_dsf.repository.model.scorer import Auth
 from gitops_dsf.repository.model.suggestion import did_you_mean
@@ -51,7 +52,7 @@ def locks_do_not_overrule(context: Context) -> Iterator[Diagnostic]:
             document = overlay.scorer.document
             if not setting.locked or not document.has(path):
                 continue
-            written = _value(document.data, path)
+            written = value_at(document.data, path)
             if written in {None, "", 0} or written == setting.value:
                 continue
             message = (
@@ -93,20 +94,20 @@ def locks_keep_to_known_hosts(context: Context) -> Iterator[Diagnostic]:
             (overlay.source_host, spec.source.host),
             (overlay.scoring_host, spec.scoring.host),
         ):
-            host = _host(str(setting.value))
             section = str(_in_spec(setting)[1])
             # Without a scoring host, the origin of configURL is used. Without a source host, there is nothing
             # to compare.
             before = written or (spec.config_url if section == "scoring" else "")
+            host, known = (host_of(url) or url for url in (str(setting.value), before))
             if (
                 not setting.locked
                 or not before
-                or host == _host(before)
+                or host == known
                 or any(matches(host, pattern) for pattern in allowed)
             ):
                 continue
             what = "metrics" if section == "scoring" else "queries"
-            message = f"the lock of {overlay.scorer.name} sends {what} to {host} instead of {_host(before)}"
+            message = f"the lock of {overlay.scorer.name} sends {what} to {host} instead of {known}"
             hint = (
                 f"write {section}.host: {setting.value} into the scorer, or add {host} to spec.allowedHosts"
                 " in gitops-dsf.yaml"
@@ -128,16 +129,10 @@ def _settings(overlay: Overlay) -> tuple[Setting, ...]:
     )
 
 
-def _in_spec(setting: Setting) -> tuple[str | int, ...]:
+def _in_spec(setting: Setting) -> Path:
     """The path of a field in the scorer. Locks have the same fields below spec.config."""
-    path = tuple(setting.path)
+    path = setting.path
     return ("spec", *path[2:]) if path[1] == "config" else path
-
-
-def _value(data: object, path: Path) -> object:
-    for part in path:
-        data = data[part] if isinstance(data, dict) else None  # Document.has found the path
-    return data
 
 
 def _sends_token(auth: Auth | None) -> bool:
@@ -154,10 +149,3 @@ def _origin(url: str) -> tuple[str, str]:
     except ValueError:
         return "", url
     return parts.scheme.lower(), parts.netloc.lower()
-
-
-def _host(url: str) -> str:
-    try:
-        return urlsplit(url).hostname or url
-    except ValueError:
-        return url

@@ -4,12 +4,12 @@ import re
 from collections.abc import Iterator
 
 from gitops_dsf.diagnostics import Diagnostic, codes
+from gitops_dsf.repository.load import Path, value_at
 from gitops_dsf.repository.model.suggestion import did_you_mean
 from gitops_dsf.resolve import cel
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.rules.known_fields import PLACEMENT
 from gitops_dsf.resolve.rules.raw_document import Reader
-from gitops_dsf.resolve.rules.selectors import Place, value_at
 from gitops_dsf.resolve.rules.unread_fields import UNREAD
 
 _PERCENT = re.compile(r"([1-9][0-9]?|100)%")
@@ -79,7 +79,7 @@ def _predicates(reader: Reader) -> None:
             _expression(reader, expression_place, text)
 
 
-def _expression(reader: Reader, place: Place, text: str) -> None:
+def _expression(reader: Reader, place: Path, text: str) -> None:
     """Checks that the expression compiles and yields a bool. Which clusters it selects is left to the
     simulator.
     """
@@ -149,7 +149,7 @@ def _tolerations(reader: Reader) -> None:
 
 
 def _groups(reader: Reader) -> None:
-    strategy: Place = ("spec", "decisionStrategy", "groupStrategy")
+    strategy: Path = ("spec", "decisionStrategy", "groupStrategy")
     reader.mapping(*strategy[:-1])
     reader.mapping(*strategy)
     size_place = (*strategy, "clustersPerDecisionGroup")

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 
 from dsf_wire.dimension import can_yield
 from gitops_dsf.diagnostics import Diagnostic, codes
+from gitops_dsf.repository.load import Path
 from gitops_dsf.repository.model.suggestion import did_you_mean
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.rules.raw_document import Reader
-from gitops_dsf.resolve.rules.selectors import Place
 
 BUILT_IN = ("Balance", "ResourceAllocatableCPU", "ResourceAllocatableMemory", "Steady")
 MODES = ("Additive", "Exact")
-_POLICY: Place = ("spec", "prioritizerPolicy")
+_POLICY: Path = ("spec", "prioritizerPolicy")
 
 
 def prioritizers_work(context: Context) -> Iterator[Diagnostic]:
@@ -91,7 +91,7 @@ def _policy(context: Context, reader: Reader) -> None:
         )
 
 
-def _weight(reader: Reader, place: Place) -> int:
+def _weight(reader: Reader, place: Path) -> int:
     weight = reader.whole(*place, "weight")
     if weight is None:
         if reader.mapping(*place).get("weight") is None:
@@ -112,7 +112,7 @@ def _weight(reader: Reader, place: Place) -> int:
     return weight
 
 
-def _built_in(reader: Reader, place: Place) -> tuple[str, ...]:
+def _built_in(reader: Reader, place: Path) -> tuple[str, ...]:
     where = (*place, "scoreCoordinate")
     name = reader.text(*where, "builtIn")
     if reader.mapping(*where, "addOn"):
@@ -132,7 +132,7 @@ def _built_in(reader: Reader, place: Place) -> tuple[str, ...]:
     return ("BuiltIn", name)
 
 
-def _add_on(context: Context, reader: Reader, place: Place, kind: str, weight: int) -> tuple[str, ...]:
+def _add_on(context: Context, reader: Reader, place: Path, kind: str, weight: int) -> tuple[str, ...]:
     where = (*place, "scoreCoordinate")
     if kind != "AddOn":
         hint = did_you_mean(kind, ("AddOn", "BuiltIn")) or "write BuiltIn or AddOn"
@@ -153,7 +153,7 @@ def _add_on(context: Context, reader: Reader, place: Place, kind: str, weight: i
     return ("AddOn", resource, score)
 
 
-def _producer(context: Context, reader: Reader, place: Place, weight: int) -> None:
+def _producer(context: Context, reader: Reader, place: Path, weight: int) -> None:
     resource, score = reader.text(*place, "resourceName") or "", reader.text(*place, "scoreName") or ""
     scorers = {scorer.resource_name: scorer for scorer in context.scorers.values()}
     scorer = scorers.get(resource)

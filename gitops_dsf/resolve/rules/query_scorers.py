@@ -1,11 +1,11 @@
 """Checks scorers without a scoring API (scoring.type Query), and default scores."""
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 from dsf_wire.dimension import label_placeholders
 from gitops_dsf.diagnostics import Diagnostic, codes
-from gitops_dsf.repository.load import Path
+from gitops_dsf.repository.load import Path, value_at
 from gitops_dsf.repository.model.mistake import dotted
 from gitops_dsf.resolve.context import Context
 
@@ -33,14 +33,14 @@ def query_scorers_have_no_api(context: Context) -> Iterator[Diagnostic]:
             continue
         document = overlay.scorer.document
         for path in _API_FIELDS:
-            if _value(document.data, path):
+            if value_at(document.data, path):
                 message = f"{dotted(path)} has no meaning with scoring.type Query: there is no scoring API"
                 yield codes.FIELD_OF_AN_API.at(document.key_at(path), message, _REMOVE_API)
         if overlay.scorer.value.spec.config_sync_mode == "Full":
             message = "configSyncMode is Full, and with scoring.type Query there is no /config"
             yield codes.FIELD_OF_AN_API.at(document.key_at(("spec", "configSyncMode")), message, _REMOVE_API)
         for path in _RANGE_FIELDS:
-            if _value(document.data, path):
+            if value_at(document.data, path):
                 message = (
                     f"{dotted(path)} has no meaning with scoring.type Query: the present value of each"
                     " series is its score"
@@ -80,9 +80,3 @@ def default_scores_can_be_published(context: Context) -> Iterator[Diagnostic]:
         if spec.score_destination == "None":
             message = "defaultScore has no effect: scoreDestination is None, so no score is published"
             yield codes.DEFAULT_SCORE.at(where, message, "remove one of them")
-
-
-def _value(data: Any, path: Path) -> Any:  # noqa: ANN401 - whatever YAML holds
-    for part in path:
-        data = data.get(part) if isinstance(data, dict) else None
-    return data

@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gitops_dsf.diagnostics import Diagnostic, codes
-from gitops_dsf.repository.load import Document
+from gitops_dsf.repository.load import Document, Path, value_at
 from gitops_dsf.repository.model.mistake import dotted
 from gitops_dsf.repository.model.suggestion import did_you_mean
 from gitops_dsf.resolve.rules.known_fields import Fields
-from gitops_dsf.resolve.rules.selectors import Place, invalid, value_at
+from gitops_dsf.resolve.rules.selectors import invalid
 
 
 @dataclass(slots=True)
@@ -28,10 +28,10 @@ class Reader:
         """Whether there is an object. Reports a value of any other type."""
         return self._value(place, dict, "an object") is not None
 
-    def items(self, *place: str | int) -> list[Place]:
+    def items(self, *place: str | int) -> list[Path]:
         """The paths of the objects in a list. Reports other items."""
         value = self._value(place, list, "a list") or []
-        places: list[Place] = []
+        places: list[Path] = []
         for index, item in enumerate(value):
             where = (*place, index)
             if isinstance(item, dict):
@@ -40,10 +40,10 @@ class Reader:
                 self._wrong(where, "an object")
         return places
 
-    def texts(self, *place: str | int) -> list[tuple[Place, str]]:
+    def texts(self, *place: str | int) -> list[tuple[Path, str]]:
         """The strings in a list, each with its path."""
         value = self._value(place, list, "a list") or []
-        found: list[tuple[Place, str]] = []
+        found: list[tuple[Path, str]] = []
         for index, item in enumerate(value):
             if isinstance(item, str):
                 found.append(((*place, index), item))
@@ -91,20 +91,20 @@ class Reader:
             self.found += invalid(self.document, place, value_at(self.document.data, place))
 
     def report(
-        self, code: codes.Code, place: Place, message: str, hint: str = "", *, at_key: bool = False
+        self, code: codes.Code, place: Path, message: str, hint: str = "", *, at_key: bool = False
     ) -> None:
         """Adds a finding at a value, or at its key."""
         position = self.document.key_at(place) if at_key else self.document.at(place)
         self.found.append(code.at(position, message, hint))
 
-    def _value(self, place: Place, kind: type, expected: str) -> Any:  # noqa: ANN401 - plain data
+    def _value(self, place: Path, kind: type, expected: str) -> Any:  # noqa: ANN401 - plain data
         value = value_at(self.document.data, place)
         if value is None or isinstance(value, kind):
             return value
         self._wrong(place, expected)
         return None
 
-    def _wrong(self, place: Place, expected: str) -> None:
+    def _wrong(self, place: Path, expected: str) -> None:
         hint, written = "", self.document.written(place)
         if expected == "a whole number" and written.isdigit():
             hint = "remove the quotes"

@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 
 from gitops_dsf.diagnostics import Diagnostic, codes
+from gitops_dsf.repository.load import value_at
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.rules.candidates import choosable
-from gitops_dsf.resolve.rules.selectors import is_certain, value_at
+from gitops_dsf.resolve.rules.selectors import is_certain
 
 
 def placements_rank_by_what_is_published(context: Context) -> Iterator[Diagnostic]:

@@ -5,6 +5,7 @@ from typing import Final, NamedTuple
 
 from dsf_wire import dimension
 from gitops_dsf.diagnostics import Diagnostic, codes
+from gitops_dsf.repository.load import Path
 from gitops_dsf.repository.model.declared import Item
 from gitops_dsf.repository.model.score_test import (
     ExpectedMoves,
@@ -17,8 +18,6 @@ from gitops_dsf.repository.model.series_values import SeriesValuesError, expand
 from gitops_dsf.repository.model.suggestion import did_you_mean
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.wording import names_text
-
-Path = tuple[str | int, ...]
 
 MOST_VALUES: Final = 200_000
 """Values of all series of one test."""

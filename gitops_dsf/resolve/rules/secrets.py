@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Iterator
-from typing import Any
 
 from gitops_dsf.diagnostics import Diagnostic, codes
+from gitops_dsf.repository.load import Path, texts_in
 from gitops_dsf.repository.model.mistake import dotted
 from gitops_dsf.resolve.context import Context
 
@@ -41,12 +41,12 @@ def repository_holds_no_secrets(context: Context) -> Iterator[Diagnostic]:
                 "put it into a Secret on the spoke and name it with auth.tokenSecretRef, or let the scoring"
                 " API hold it"
             )
-        for path, value in _strings(item.document.data, ()):
+        for path, value in texts_in(item.document.data):
             if _is_suspect(path, value) or _VALUE.search(value):
                 yield codes.SECRET_IN_YAML.at(item.at(*path), f"{dotted(path)} looks like a secret", hint)
 
 
-def _is_suspect(path: tuple[str | int, ...], value: str) -> bool:
+def _is_suspect(path: Path, value: str) -> bool:
     """Whether a field holds a secret by its name: an argument of a scoring API, or a token that stands in
     `auth` in place of the reference to its Secret.
     """
@@ -83,14 +83,3 @@ def _words(name: str) -> str:
     key.
     """
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name)
-
-
-def _strings(value: Any, path: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], str]]:  # noqa: ANN401 - whatever YAML holds
-    if isinstance(value, str):
-        yield path, value
-    elif isinstance(value, dict):
-        for key, item in value.items():
-            yield from _strings(item, (*path, key))
-    elif isinstance(value, list):
-        for index, item in enumerate(value):
-            yield from _strings(item, (*path, index))

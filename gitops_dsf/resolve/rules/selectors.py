@@ -7,8 +7,8 @@ from typing import Any
 
 from pydantic.alias_generators import to_camel
 
-from gitops_dsf.diagnostics import Diagnostic, Severity, codes
-from gitops_dsf.repository.load import Document
+from gitops_dsf.diagnostics import Diagnostic, Severity, codes, shortened
+from gitops_dsf.repository.load import Document, Path, value_at
 from gitops_dsf.repository.model.base import LabelSelector
 from gitops_dsf.repository.model.repository import ROLLOUT_FIELDS
 from gitops_dsf.resolve.context import Context
@@ -17,10 +17,8 @@ _NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
 _PREFIX = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
 
-Place = tuple[str | int, ...]
-
-_MONITOR_SELECTOR: Place = ("spec", "agent", "serviceMonitor", "clusterSelector")
-_ROLLOUT: Place = ("spec", "agent", "rollout")
+_MONITOR_SELECTOR: Path = ("spec", "agent", "serviceMonitor", "clusterSelector")
+_ROLLOUT: Path = ("spec", "agent", "rollout")
 
 
 IF_MEANT = {
@@ -116,7 +114,7 @@ def is_certain(document: Document, *place: str | int) -> bool:
     return not document.ambiguous and not any(invalid(document, place, value_at(document.data, place)))
 
 
-def invalid(document: Document, place: Place, selector: Any) -> Iterator[Diagnostic]:  # noqa: ANN401 - authored or raw
+def invalid(document: Document, place: Path, selector: Any) -> Iterator[Diagnostic]:  # noqa: ANN401 - authored or raw
     """Yields every mistake of one selector, typed or raw. The caller must check that it is a
     selector at all.
     """
@@ -126,7 +124,7 @@ def invalid(document: Document, place: Place, selector: Any) -> Iterator[Diagnos
     for key, value in (labels if isinstance(labels, dict) else {}).items():
         where = (*place, "matchLabels", key)
         if not label_key(key):
-            message = f"{_short(key) or 'an empty key'} is not a label key"
+            message = f"{shortened(key) or 'an empty key'} is not a label key"
             yield codes.BAD_SELECTOR.at(document.key_at(where), message, KEY_RULE)
         yield from _value(document, where, value)
     terms = selector.get("matchExpressions")
@@ -135,11 +133,13 @@ def invalid(document: Document, place: Place, selector: Any) -> Iterator[Diagnos
             yield from _term(document, (*place, "matchExpressions", index), term)
 
 
-def _term(document: Document, place: Place, term: dict[str, Any]) -> Iterator[Diagnostic]:
+def _term(document: Document, place: Path, term: dict[str, Any]) -> Iterator[Diagnostic]:
     key, operator, values = term.get("key"), term.get("operator"), term.get("values") or []
     if not isinstance(key, str) or not label_key(key):
         yield codes.BAD_SELECTOR.at(
-            document.at((*place, "key")), f"{_short(str(key or 'an empty key'))} is not a label key", KEY_RULE
+            document.at((*place, "key")),
+            f"{shortened(str(key or 'an empty key'))} is not a label key",
+            KEY_RULE,
         )
     if operator not in OPERATORS:
         message = f"the operator {operator} does not exist" if operator else "the operator is missing"
@@ -168,18 +168,18 @@ def _term(document: Document, place: Place, term: dict[str, Any]) -> Iterator[Di
         yield from _value(document, (*place, "values", index), value)
 
 
-def _value(document: Document, place: Place, value: Any) -> Iterator[Diagnostic]:  # noqa: ANN401 - authored or raw
+def _value(document: Document, place: Path, value: Any) -> Iterator[Diagnostic]:  # noqa: ANN401 - authored or raw
     if isinstance(value, (bool, int, float)):
         text = document.written(place)
         yield codes.BAD_SELECTOR.at(
             document.at(place), f"{text} is not text, as every label value is", f'quote it: "{text}"'
         )
     elif not isinstance(value, str) or not label_value(value):
-        shown = "an empty value" if value is None else _short(str(value))
+        shown = "an empty value" if value is None else shortened(str(value))
         yield codes.BAD_SELECTOR.at(document.at(place), f"{shown} is not a label value", VALUE_RULE)
 
 
-def _all_selectors(context: Context) -> Iterator[tuple[Document, Place]]:
+def _all_selectors(context: Context) -> Iterator[tuple[Document, Path]]:
     declared = context.declared
     if declared.repository is not None:
         yield declared.repository.document, _MONITOR_SELECTOR
@@ -203,18 +203,6 @@ def _all_selectors(context: Context) -> Iterator[tuple[Document, Place]]:
                 ranking.document,
                 ("spec", "placement", "decisionGroups", "groups", index, "clusterSelector"),
             )
-
-
-def value_at(data: Any, place: Place) -> Any:  # noqa: ANN401 - plain data
-    """The plain value at a path, or None."""
-    for part in place:
-        if isinstance(data, dict):
-            data = data.get(part)
-        elif isinstance(data, list) and isinstance(part, int) and part < len(data):
-            data = data[part]
-        else:
-            return None
-    return data
 
 
 @lru_cache(maxsize=4096)
@@ -249,7 +237,3 @@ def _closest(context: Context, selector: LabelSelector) -> str:
         if value not in values:
             return f"the label {key} has these values: {', '.join(values[:6])}"
     return ""
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= 60 else f"{text[:57]}..."

@@ -8,12 +8,12 @@ from typing import Any
 from dsf_wire.scorename import sanitise
 from gitops_dsf.diagnostics import Diagnostic, Severity, codes
 from gitops_dsf.hub.placements import scores_named
+from gitops_dsf.repository.load import Path, value_at
 from gitops_dsf.repository.model.declared import Item
 from gitops_dsf.repository.model.delivery import RawPlacement
 from gitops_dsf.repository.model.suggestion import did_you_mean
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.overlay import Overlay
-from gitops_dsf.resolve.rules.selectors import Place, value_at
 from gitops_dsf.resolve.shadows import live_of
 from gitops_dsf.wording import names_text
 
@@ -128,7 +128,7 @@ def placements_do_not_read_shadows(context: Context) -> Iterator[Diagnostic]:
                 )
 
 
-def _resources(item: Item[RawPlacement]) -> Iterator[tuple[Place, str]]:
+def _resources(item: Item[RawPlacement]) -> Iterator[tuple[Path, str]]:
     """The AddOnPlacementScores that a raw Placement reads, and where they are named."""
     data: Any = item.document.data
     for place in _indexes(data, "spec", "prioritizerPolicy", "configurations"):
@@ -143,7 +143,7 @@ def _resources(item: Item[RawPlacement]) -> Iterator[tuple[Place, str]]:
                 yield from ((where, name) for name in scores_named(expression))
 
 
-def _indexes(data: Any, *place: str | int) -> Iterator[Place]:  # noqa: ANN401 - plain data
+def _indexes(data: Any, *place: str | int) -> Iterator[Path]:  # noqa: ANN401 - plain data
     found = value_at(data, place)
     yield from ((*place, index) for index in range(len(found) if isinstance(found, list) else 0))
 
