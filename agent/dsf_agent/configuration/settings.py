@@ -1,4 +1,4 @@
-"""Flags and environment variables, read once into frozen Settings. docs/agent.md has the same table."""
+"""Flags and environment variables, read once into frozen Settings. docs/reference/cli.md lists them."""
 
 import argparse
 import re
