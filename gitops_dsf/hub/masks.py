@@ -5,6 +5,7 @@ from msgspec import Struct
 
 from gitops_dsf.hub.glob import is_glob, matches
 from gitops_dsf.hub.labels import LabelIndex
+from gitops_dsf.hub.names import MASKS_KEY
 from gitops_dsf.hub.objects import LabelSelector
 from gitops_dsf.hub.selectors import Selector
 
@@ -25,9 +26,10 @@ class Mask(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
             raise ValueError(msg)
 
 
-def read_masks(text: str | bytes) -> tuple[Mask, ...]:
-    """Decodes masks from the value of the ConfigMap's key. Raises msgspec.DecodeError."""
-    return msgspec.json.decode(text, type=tuple[Mask, ...])
+def read_masks(data: object) -> tuple[Mask, ...] | None:
+    """The masks in the data of the ConfigMap; None if it does not have them. Raises msgspec.DecodeError."""
+    text = (msgspec.convert(data, dict[str, str] | None) or {}).get(MASKS_KEY)
+    return None if text is None else msgspec.json.decode(text, type=tuple[Mask, ...])
 
 
 def masked_clusters(

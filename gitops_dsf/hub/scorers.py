@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from dsf_wire.constants import RUNS_ON_HUB, default_ttl_seconds
 from dsf_wire.scorename import sanitise
-from gitops_dsf.hub.metadata import Condition, Metadata
+from gitops_dsf.hub.metadata import Condition, Metadata, condition_of
 from gitops_dsf.hub.objects import LabelSelector
 from gitops_dsf.hub.selectors import lenient_selector
 from gitops_dsf.hub.shadows import Shadow
@@ -237,8 +237,8 @@ class DynamicScorer(Struct, frozen=True):
         return tuple(found)
 
     def condition(self, kind: str) -> Condition:
-        """The condition of a type; an empty one if it is absent."""
-        return next((each for each in self.conditions if each.type == kind), Condition())
+        """The condition of a type; NOT_SAID if it is absent."""
+        return condition_of(self.conditions, kind)
 
     @property
     def last_synced(self) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Reads the inputs of the view gitops_dsf.views.status. Objects are reduced while their page is read."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, Final, Self
+from collections.abc import Callable, Collection, Sequence
+from typing import Final, Self
 
 import msgspec
 
@@ -16,6 +16,7 @@ from dsf_wire.constants import (
     SUSPENDED_KEY,
 )
 from dsf_wire.ownership import FieldsOwner
+from dsf_wire.suspended import score_names
 from gitops_dsf.errors import HubError
 from gitops_dsf.hub.addons import ManagedClusterAddOn
 from gitops_dsf.hub.applications import read_application
@@ -287,28 +288,22 @@ def _as(model: type[T]) -> Callable[[msgspec.Raw], T]:
 def _masks(found: Object | Unread | None, where: Resource) -> tuple[Mask, ...] | Unread:
     if isinstance(found, Unread):
         return found
-    what = where.describe(MASKS_CONFIGMAP)
-    if found is None:
-        return Unread(
-            what=what,
-            why=Why.FAILED,
-            verb="get",
-            detail="it is not there, so a masked score is shown as missing",
-        )
+    lacks = "it is not there" if found is None else f"it has no key {MASKS_KEY}"
+    detail = f"{lacks}, so a masked score is shown as missing"
     try:
-        return read_masks((found.get("data") or {}).get(MASKS_KEY, "[]"))
-    except (msgspec.DecodeError, TypeError) as error:
-        return Unread(
-            what=what, why=Why.FAILED, verb="get", detail=f"{MASKS_KEY} is not a list of masks: {error}"
-        )
+        masks = read_masks((found or {}).get("data"))
+    except msgspec.DecodeError as error:
+        masks, detail = None, f"{MASKS_KEY} is not a list of masks: {error}"
+    if masks is not None:
+        return masks
+    return Unread(what=where.describe(MASKS_CONFIGMAP), why=Why.FAILED, verb="get", detail=detail)
 
 
 def _suspended(found: Object | Unread | None, where: Resource) -> tuple[str, ...] | Unread:
     if isinstance(found, Unread):
         return found
-    data: Mapping[str, Any] = (found or {}).get("data") or {}
     try:
-        return msgspec.json.decode(data.get(SUSPENDED_KEY, "[]"), type=tuple[str, ...])
+        return tuple(score_names((found or {}).get("data")))
     except msgspec.DecodeError as error:
         detail = f"{SUSPENDED_KEY} is not a list of score names: {error}"
         return Unread(what=where.describe(SUSPENDED_CONFIGMAP), why=Why.FAILED, verb="get", detail=detail)

@@ -105,7 +105,9 @@ class Leadership:
                     words = f"{self._seen[0]} leads; waiting"
             except ApiError as error:
                 words = f"the Lease cannot be taken: {error}"
-            last = self._log_change(words, last)
+            if words != last:
+                LOG.info("%s", words)
+                last = words
             if until is not None and self._clock() >= until:
                 return False
             if not taken:
@@ -178,10 +180,8 @@ class Leadership:
             }
             return await self._write(lambda: self._api.create(self._path, body), quiet=QUIET_SECONDS)
         spec = item["spec"]
-        holder, seen = (
-            str(spec.get("holderIdentity") or ""),
-            (str(spec.get("holderIdentity") or ""), str(spec.get("renewTime") or "")),
-        )
+        holder = str(spec.get("holderIdentity") or "")
+        seen = (holder, str(spec.get("renewTime") or ""))
         if seen != self._seen:
             self._seen, self._seen_at = seen, self._clock()
         lasts = float(spec.get("leaseDurationSeconds") or self._duration)
@@ -223,11 +223,6 @@ class Leadership:
         self._sent_at, self._held = sent_at, _lease(answer)
         self._quiet_until = max(self._quiet_until, self._clock() + quiet)
         return True
-
-    def _log_change(self, words: str, last: str) -> str:
-        if words != last:
-            LOG.info("%s", words)
-        return words
 
 
 def _lease(answer: bytes) -> dict[str, Any]:

@@ -30,7 +30,7 @@ from gitops_dsf.reconciler.proposals.controller import ProposalController
 from gitops_dsf.reconciler.refresh.controller import RefreshController
 from gitops_dsf.reconciler.scoregc.controller import ScoreGarbageCollector
 from gitops_dsf.reconciler.scorers.controller import ScorerController
-from gitops_dsf.reconciler.settings import Settings
+from gitops_dsf.reconciler.settings import GitSettings, Settings
 from gitops_dsf.reconciler.statebranch.controller import StateBranchController
 from gitops_dsf.reconciler.suspension.controller import SuspensionController
 from gitops_dsf.sync.fetch import Fetcher, FetchLimits
@@ -87,19 +87,8 @@ async def run_once(settings: Settings, *, load: Callable[[], Access]) -> int:
             )
             raise HubError(msg)
         try:
-            metrics = Metrics()
-            view = _view(api, settings, metrics)
-            events = Events(api=api, metrics=metrics.events)
-            controller = ScorerController(
-                api=api,
-                view=view,
-                fetcher=fetcher,
-                metrics=metrics.scorers,
-                freshness=metrics.freshness,
-                events=events,
-                interval=settings.probe_interval,
-                flapping=_flapping(settings, view=view, events=events, metrics=metrics),
-            )
+            parts = _Controllers(api=api, fetcher=fetcher, settings=settings, metrics=Metrics())
+            controller = parts.scorers()
             written = await _while_leading(leadership, controller.once())
         except (ApiError, LeaseLost) as error:
             raise HubError(str(error)) from error
@@ -141,7 +130,8 @@ async def _lead(
     while True:
         await leadership.acquire()
         metrics.leader.set(1)
-        controllers[:] = _controllers(api=api, fetcher=fetcher, settings=settings, metrics=metrics)
+        parts = _Controllers(api=api, fetcher=fetcher, settings=settings, metrics=metrics)
+        controllers[:] = parts.all()
         work = asyncio.create_task(keep_running(controllers, failures=metrics.failures))
         try:
             await leadership.keep()
@@ -162,102 +152,92 @@ def _waits_for(controllers: Sequence[Controller]) -> str:
     )
 
 
-def _controllers(
-    *, api: HubApi, fetcher: Fetcher, settings: Settings, metrics: Metrics
-) -> Sequence[Controller]:
-    view, events = _view(api, settings, metrics), Events(api=api, metrics=metrics.events)
-    tracker = DecisionTracker(view=view, metrics=metrics.decisions)
-    flapping = _flapping(settings, view=view, events=events, metrics=metrics)
-    scorers = ScorerController(
-        api=api,
-        view=view,
-        fetcher=fetcher,
-        metrics=metrics.scorers,
-        freshness=metrics.freshness,
-        events=events,
-        interval=settings.probe_interval,
-        flapping=flapping,
-    )
-    return (
-        view,
-        scorers,
-        SuspensionController(
-            api=api,
-            view=view,
-            metrics=metrics.suspension,
-            events=events,
-            health=scorers.health,
-            settings=settings.suspension,
-            probe_interval=settings.probe_interval,
-        ),
-        ScoreGarbageCollector(api=api, view=view, metrics=metrics.scoregc, events=events),
-        RefreshController(api=api, view=view, metrics=metrics.refresh, tracker=tracker),
-        MoveController(api=api, view=view, metrics=metrics.moves, events=events, tracker=tracker),
-        *_git_controllers(
-            api=api,
-            view=view,
-            settings=settings,
-            metrics=metrics,
-            events=events,
-            tracker=tracker,
-            flapping=flapping,
-        ),
-    )
+class _Controllers:
+    """Makes the controllers of one term of leadership, and what they share."""
 
-
-def _git_controllers(
-    *,
-    api: HubApi,
-    view: HubView,
-    settings: Settings,
-    metrics: Metrics,
-    events: Events,
-    tracker: DecisionTracker,
-    flapping: FlappingReporter | None,
-) -> Iterator[Controller]:
-    """Controllers that need a git repository, when the settings ask for them."""
-    if settings.git is not None and settings.state.branch:
-        yield StateBranchController(
-            api=api, view=view, git=settings.git, settings=settings.state, metrics=metrics.state
-        )
-    if settings.git is not None and flapping is not None:
-        yield JournalController(
+    def __init__(self, *, api: HubApi, fetcher: Fetcher, settings: Settings, metrics: Metrics) -> None:
+        self._api, self._fetcher, self._settings, self._metrics = api, fetcher, settings, metrics
+        self._view = HubView(
             api=api,
-            view=view,
-            git=settings.git,
-            settings=settings.journal,
-            metrics=metrics.journal,
-            tracker=tracker,
-            flapping=flapping,
+            hub_namespace=settings.hub_namespace,
+            argocd_namespace=settings.argocd_namespace,
+            metrics=metrics.watches,
         )
-    if settings.git is not None and settings.proposals.kinds:
-        proposals, seconds = settings.proposals, settings.probe_timeout
-        yield ProposalController(
-            view=view,
-            events=events,
-            metrics=metrics.proposals,
-            git=settings.git,
-            settings=proposals,
-            page_seconds=seconds,
+        self._events = Events(api=api, metrics=metrics.events)
+        self._flapping: FlappingReporter | None = None
+        """None without a journal."""
+        if settings.git is not None and settings.journal.branch:
+            self._flapping = FlappingReporter(
+                metrics=metrics.flapping, events=self._events, namespace=settings.argocd_namespace
+            )
+
+    def scorers(self) -> ScorerController:
+        """The only controller that a single pass needs."""
+        return ScorerController(
+            api=self._api,
+            view=self._view,
+            fetcher=self._fetcher,
+            metrics=self._metrics.scorers,
+            freshness=self._metrics.freshness,
+            events=self._events,
+            interval=self._settings.probe_interval,
+            flapping=self._flapping,
         )
 
+    def all(self) -> Sequence[Controller]:
+        """Every controller that the settings ask for."""
+        api, view, events, metrics, settings = (
+            self._api,
+            self._view,
+            self._events,
+            self._metrics,
+            self._settings,
+        )
+        tracker = DecisionTracker(view=view, metrics=metrics.decisions)
+        scorers = self.scorers()
+        return (
+            view,
+            scorers,
+            SuspensionController(
+                api=api,
+                view=view,
+                metrics=metrics.suspension,
+                events=events,
+                health=scorers.health,
+                settings=settings.suspension,
+                probe_interval=settings.probe_interval,
+            ),
+            ScoreGarbageCollector(api=api, view=view, metrics=metrics.scoregc, events=events),
+            RefreshController(api=api, view=view, metrics=metrics.refresh, tracker=tracker),
+            MoveController(api=api, view=view, metrics=metrics.moves, events=events, tracker=tracker),
+            *(self._with_git(settings.git, tracker) if settings.git is not None else ()),
+        )
 
-def _flapping(
-    settings: Settings, *, view: HubView, events: Events, metrics: Metrics
-) -> FlappingReporter | None:
-    """None without a journal."""
-    if settings.git is None or not settings.journal.branch:
-        return None
-    return FlappingReporter(metrics=metrics.flapping, events=events, namespace=view.argocd_namespace)
-
-
-def _view(api: HubApi, settings: Settings, metrics: Metrics) -> HubView:
-    return HubView(
-        api=api,
-        hub_namespace=settings.hub_namespace,
-        argocd_namespace=settings.argocd_namespace,
-        metrics=metrics.watches,
-    )
+    def _with_git(self, git: GitSettings, tracker: DecisionTracker) -> Iterator[Controller]:
+        settings, metrics = self._settings, self._metrics
+        if settings.state.branch:
+            yield StateBranchController(
+                api=self._api, view=self._view, git=git, settings=settings.state, metrics=metrics.state
+            )
+        if self._flapping is not None:
+            yield JournalController(
+                api=self._api,
+                view=self._view,
+                git=git,
+                settings=settings.journal,
+                metrics=metrics.journal,
+                tracker=tracker,
+                flapping=self._flapping,
+            )
+        if settings.proposals.kinds:
+            yield ProposalController(
+                view=self._view,
+                events=self._events,
+                metrics=metrics.proposals,
+                git=git,
+                settings=settings.proposals,
+                page_seconds=settings.probe_timeout,
+            )
 
 
 @contextlib.asynccontextmanager

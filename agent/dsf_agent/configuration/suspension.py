@@ -17,6 +17,7 @@ from dsf_agent.errors import PublishError, Reason
 from dsf_agent.metrics.registry import Metrics
 from dsf_runtime.clock import Clock
 from dsf_wire.constants import SUSPENDED_CONFIGMAP, SUSPENDED_KEY
+from dsf_wire.suspended import score_names
 
 log = logging.getLogger(__name__)
 
@@ -86,11 +87,9 @@ class Suspension:
             if error.reason is Reason.NOT_FOUND:
                 return frozenset()
             raise
-        data = found.get("data")
-        text = data.get(SUSPENDED_KEY, "[]") if isinstance(data, dict) else "[]"
         try:
-            return frozenset(msgspec.json.decode(text or "[]", type=list[str]))
-        except (msgspec.DecodeError, TypeError) as error:
+            return score_names(found.get("data"))
+        except msgspec.DecodeError as error:
             msg = (
                 f"key {SUSPENDED_KEY!r} of ConfigMap {SUSPENDED_CONFIGMAP!r} is not a JSON array of score"
                 f" names: {error}"

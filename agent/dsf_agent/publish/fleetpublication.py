@@ -18,11 +18,11 @@ from typing import Final
 from dsf_agent.errors import PublishError, Reason
 from dsf_agent.metrics.registry import ScorerMetrics
 from dsf_agent.publish.fleetstore import FleetStore
-from dsf_agent.publish.publication import BACKOFF, RETRY_FRACTION, published_by, too_late
+from dsf_agent.publish.publication import BACKOFF, decided, published_by, retry_delay
 from dsf_runtime.clock import Clock, happens_within
 from dsf_wire import scorename
 from dsf_wire.constants import HUB_SCORER_WRITES_PER_SECOND
-from dsf_wire.publishrule import Decision, Published, Rule, decide
+from dsf_wire.publishrule import Published, Rule
 from dsf_wire.spread import stable_fraction
 from dsf_wire.summary import Summary
 
@@ -176,7 +176,7 @@ class FleetPublisher:
         if entry.wanted is None:
             return
         now = self._store.wall()
-        if self._decided(entry, entry.wanted, now=now).at > now:
+        if decided(entry.wanted, entry.published, rule=entry.rule, now=now).at > now:
             # A write that failed before has taken effect without an answer.
             self._recovered(entry)
             return
@@ -217,18 +217,9 @@ class FleetPublisher:
         if not entry.known:
             self.plan(entry, 0.0)
             return "deferred"
-        decision = self._decided(entry, entry.wanted, now=self._store.wall())
+        decision = decided(entry.wanted, entry.published, rule=entry.rule, now=self._store.wall())
         self.plan(entry, decision.at)
         return "deferred" if decision.changed else "unchanged"
-
-    @staticmethod
-    def _decided(entry: _Entry, wanted: Mapping[str, int], *, now: float) -> Decision:
-        """What the rule says about these scores. If the hub's clock was set back, or another program set
-        validUntil, the expiry that is known may be too late. It would delay every write until then.
-        """
-        if entry.published is not None and too_late(entry.published.valid_until, rule=entry.rule, now=now):
-            entry.published = None
-        return decide(wanted, entry.published, rule=entry.rule)
 
     async def _turn(self) -> None:
         """Waits for the next write that the limit allows."""
@@ -283,8 +274,7 @@ class FleetPublisher:
         entry.failures += 1
         # The object may differ from what was read or written before.
         entry.known = False
-        delay = max(BACKOFF.delay(entry.failures, rng=self._rng), error.retry_after or 0.0)
-        delay = min(delay, entry.rule.ttl * RETRY_FRACTION)
+        delay = retry_delay(entry.failures, error, rule=entry.rule, rng=self._rng)
         if error.reason in _HUB_IS_AWAY and self._resume <= self._clock.monotonic():
             self._failures += 1
             self._resume = self._clock.monotonic() + BACKOFF.delay(self._failures, rng=self._rng)

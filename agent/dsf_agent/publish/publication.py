@@ -16,7 +16,7 @@ from dsf_agent.publish.store import ScoreStore, Stored
 from dsf_runtime.backoff import Backoff
 from dsf_runtime.clock import happens_within
 from dsf_wire import scorename
-from dsf_wire.publishrule import Published, Rule, decide
+from dsf_wire.publishrule import Decision, Published, Rule, decide
 from dsf_wire.summary import Summary
 
 log = logging.getLogger(__name__)
@@ -99,13 +99,7 @@ class Publication:
             if wanted is None:
                 return None
             now = self._store.wall()
-            if self._published is not None and too_late(
-                self._published.valid_until, rule=self._rule, now=now
-            ):
-                # The hub's clock was set back, or another program set this validUntil. It would delay every
-                # write until then.
-                self._published = None
-            decision = decide(wanted, self._published, rule=self._rule)
+            decision = decided(wanted, self._published, rule=self._rule, now=now)
             wait = decision.at - now
             if wait <= 0:
                 await self._write(wanted)
@@ -169,8 +163,7 @@ class Publication:
         self._seeded = False
         self._metrics.published("failed")
         self._metrics.failed("publish", error.reason)
-        delay = max(BACKOFF.delay(self._failures, rng=self._rng), error.retry_after or 0.0)
-        delay = min(delay, self._rule.ttl * RETRY_FRACTION)
+        delay = retry_delay(self._failures, error, rule=self._rule, rng=self._rng)
         log.warning(
             "not published, next attempt in %.0f s: %s",
             delay,
@@ -180,9 +173,20 @@ class Publication:
         return delay
 
 
-def too_late(valid_until: float, *, rule: Rule, now: float) -> bool:
-    """Whether the expiry is later than this rule would set it now."""
-    return valid_until > now + rule.ttl + CLOCK_SLACK_SECONDS
+def decided(wanted: Mapping[str, int], published: Published | None, *, rule: Rule, now: float) -> Decision:
+    """When to write, by the rule. If the hub's clock was set back, or another program set validUntil, the
+    known expiry may be later than this rule sets it. It would delay every write until then, so it does not
+    count.
+    """
+    if published is not None and published.valid_until > now + rule.ttl + CLOCK_SLACK_SECONDS:
+        published = None
+    return decide(wanted, published, rule=rule)
+
+
+def retry_delay(failures: int, error: PublishError, *, rule: Rule, rng: random.Random) -> float:
+    """Seconds to wait after this number of failed writes in a row."""
+    delay = max(BACKOFF.delay(failures, rng=rng), error.retry_after or 0.0)
+    return min(delay, rule.ttl * RETRY_FRACTION)
 
 
 def published_by(stored: Stored | None, *, rule: Rule, hub_scorer: bool) -> Published | None:

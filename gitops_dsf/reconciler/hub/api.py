@@ -5,13 +5,16 @@ deletion.
 import asyncio
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Any, Final, TypeVar
+
+import msgspec
 
 from dsf_runtime.access import Access
 from dsf_runtime.apiserver import ApiError, ApiServer
 from dsf_runtime.clock import Clock
 from gitops_dsf.reconciler.hub.fence import DELETION_SECONDS, Fence, Refusal
 
+T = TypeVar("T")
 MANAGER: Final = "gitops-dsf-reconciler"
 
 
@@ -45,6 +48,21 @@ class HubApi(ApiServer):
     async def merge(self, path: str, change: Mapping[str, Any], *, manager: str = MANAGER) -> bytes:
         """A JSON merge patch. Raises ApiError."""
         return await super().merge(path, change, manager=manager)
+
+    async def listed(self, path: str, read: Callable[[msgspec.Raw], T], **selector: str) -> list[T]:
+        """Every object of a list, as `read` returns it. `selector` is fieldSelector or labelSelector. Raises
+        ApiError.
+        """
+        found = list[T]()
+        await self.list(path, lambda raw: found.append(read(raw)), **selector)
+        return found
+
+    async def one(self, path: str, name: str, read: Callable[[msgspec.Raw], T]) -> T | None:
+        """The object of this name, by a list that selects it: the reconciler has the right to list, and needs
+        no right to get. Raises ApiError.
+        """
+        found = await self.listed(path, read, fieldSelector=f"metadata.name={name}")
+        return found[0] if found else None
 
     async def delete(self, path: str, *, uid: str, resource_version: str = "") -> None:
         """Deletes one object, if it still has this UID and resourceVersion.

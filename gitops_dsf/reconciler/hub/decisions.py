@@ -1,7 +1,6 @@
 """The clusters that each Placement is decided for, over all pages, and since when."""
 
 import asyncio
-import contextlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Final
@@ -84,8 +83,7 @@ class DecisionMetrics:
     def forget(self, placement: str) -> None:
         """Removes the series of a deleted Placement."""
         for series in (self.changes, self.clusters):
-            with contextlib.suppress(KeyError):
-                series.remove(placement)
+            series.remove(placement)
 
     def clear(self) -> None:
         """Clears the gauges on losing leadership. Counters stay."""

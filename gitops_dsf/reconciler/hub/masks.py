@@ -6,7 +6,7 @@ It is not watched, because that would need more rights than to get one object.
 import asyncio
 import logging
 from http import HTTPStatus
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -20,7 +20,7 @@ POLL_SECONDS: Final = 30.0
 
 
 class _ConfigMap(msgspec.Struct, frozen=True):
-    data: dict[str, str] = {}
+    data: Any = None
 
 
 class MaskPoll:
@@ -28,10 +28,9 @@ class MaskPoll:
     yet.
     """
 
-    def __init__(self, *, api: HubApi, namespace: str, poll: float = POLL_SECONDS) -> None:
+    def __init__(self, *, api: HubApi, namespace: str) -> None:
         self._api = api
         self._path = f"/api/v1/namespaces/{namespace}/configmaps/{MASKS_CONFIGMAP}"
-        self._poll = poll
         self._last_warning = ""
         self.current: tuple[Mask, ...] | None = None
         """The same object until the masks change."""
@@ -41,7 +40,7 @@ class MaskPoll:
     async def refresh(self) -> None:
         """Reads the ConfigMap once. When it cannot be read or is invalid, the masks stay as they are."""
         try:
-            found = self._read(await self._api.get(self._path))
+            found = read_masks(msgspec.json.decode(await self._api.get(self._path), type=_ConfigMap).data)
         except ApiError as error:
             if error.status == HTTPStatus.NOT_FOUND:
                 self.current = None
@@ -58,12 +57,7 @@ class MaskPoll:
         """Polls until it is cancelled."""
         while True:
             await self.refresh()
-            await asyncio.sleep(self._poll)
-
-    @staticmethod
-    def _read(body: bytes) -> tuple[Mask, ...] | None:
-        data = msgspec.json.decode(body, type=_ConfigMap).data
-        return read_masks(data[MASKS_KEY]) if MASKS_KEY in data else None
+            await asyncio.sleep(POLL_SECONDS)
 
     def _warn(self, words: str) -> None:
         if words != self._last_warning:

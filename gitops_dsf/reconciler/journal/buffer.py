@@ -10,16 +10,16 @@ import logging
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
 from dsf_runtime.apiserver import ApiError
-from dsf_wire.constants import MANAGED_BY_LABEL
 from gitops_dsf.hub.names import JOURNAL_CONFIGMAP
 from gitops_dsf.journal.lines import encode, read
 from gitops_dsf.journal.record import Record, without_details
-from gitops_dsf.reconciler.hub.api import MANAGER, HubApi
+from gitops_dsf.reconciler.hub.api import HubApi
+from gitops_dsf.reconciler.hub.configmaps import Item, OwnedKeys
 from gitops_dsf.reconciler.journal.observing import Head, digest
 
 LOG = logging.getLogger(__name__)
@@ -55,9 +55,8 @@ class JournalBuffer:
     """Reads and writes the ConfigMap. Tasks of one process may share it."""
 
     def __init__(self, *, api: HubApi, namespace: str) -> None:
-        self._api, self._namespace = api, namespace
-        self._path = f"/api/v1/namespaces/{namespace}/configmaps"
-        self._item: dict[str, Any] | None = None
+        self._keys = OwnedKeys(api=api, namespace=namespace, name=JOURNAL_CONFIGMAP)
+        self._item: Item | None = None
         self._lock = asyncio.Lock()
         self._unsaved: list[tuple[Record, Head]] = []
         self.held = Held()
@@ -67,14 +66,10 @@ class JournalBuffer:
         ApiError.
         """
         async with self._lock:
-            try:
-                item = msgspec.json.decode(await self._api.get(f"{self._path}/{JOURNAL_CONFIGMAP}"))
-            except ApiError as error:
-                if error.status != HTTPStatus.NOT_FOUND:
-                    raise
-                self._item, self.held = None, Held()
+            self._item = item = await self._keys.read()
+            if item is None:
+                self.held = Held()
                 return False
-            self._item = item
             data = item.get("data") or {}
             found = read(
                 {f"ConfigMap {JOURNAL_CONFIGMAP}, {PENDING_KEY}": data.get(PENDING_KEY, "").encode()}
@@ -156,26 +151,13 @@ class JournalBuffer:
 
     async def _write(self, held: Held) -> None:
         data = {PENDING_KEY: _lines(held.pending).decode(), HEADS_KEY: _heads(held.heads).decode()}
-        before = self._item or {"metadata": {"name": JOURNAL_CONFIGMAP, "namespace": self._namespace}}
-        metadata = {**before["metadata"]}
-        metadata["labels"] = {**(metadata.get("labels") or {}), MANAGED_BY_LABEL: MANAGER}
-        item = {
-            **before,
-            "apiVersion": "v1",
-            "kind": "ConfigMap",
-            "metadata": metadata,
-            "data": {**(before.get("data") or {}), **data},
-        }
-        if self._item is None:
-            answer = await self._api.create(self._path, item)
-        else:
-            try:
-                answer = await self._api.replace(f"{self._path}/{JOURNAL_CONFIGMAP}", item)
-            except ApiError as error:
-                if error.status == HTTPStatus.NOT_FOUND:
-                    self._item = None  # somebody deleted it, and the next write creates it again
-                raise
-        self._item, self.held = msgspec.json.decode(answer), held
+        try:
+            self._item = await self._keys.write(self._item, data)
+        except ApiError as error:
+            if error.status == HTTPStatus.NOT_FOUND:
+                self._item = None  # somebody deleted it, and the next write creates it again
+            raise
+        self.held = held
 
 
 def fitted(*, pending: Sequence[Record], heads: Mapping[str, Head], most: int = MOST_BYTES) -> Held:

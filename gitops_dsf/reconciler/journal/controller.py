@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import Final
@@ -326,7 +326,7 @@ class JournalController:
         pending = buffer.held.pending
         at = datetime.fromtimestamp(int(self._api.now()), tz=UTC)
         count = await branch.append(pending, at=at)
-        await buffer.remove(_ids(pending))
+        await buffer.remove({record.id for record in pending})
         LOG.info("%d records appended to branch %s", count, self._settings.branch)
 
     def _show(self, buffer: JournalBuffer) -> None:
@@ -334,7 +334,3 @@ class JournalController:
         self._metrics.pending.set(len(pending))
         oldest = min((record.time.timestamp() for record in pending), default=None)
         self._metrics.pending_seconds.set(0 if oldest is None else max(0.0, self._api.now() - oldest))
-
-
-def _ids(records: Collection[Record]) -> frozenset[str]:
-    return frozenset(record.id for record in records)

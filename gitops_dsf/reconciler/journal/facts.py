@@ -72,27 +72,13 @@ async def read_facts(names: Collection[str], *, api: HubApi, view: HubView) -> F
     Scores come first, from the informer: they are what OCM saw when it decided.
     """
     now = datetime.fromtimestamp(api.now(), tz=UTC)
-    known = (
-        {each.resource for name in names for each in view.placements.items[name].ranked_by}
-        if names
-        else set()
-    )
+    known = {each.resource for name in names for each in view.placements.items[name].ranked_by}
     scores = {resource: _scores(view, resource) for resource in sorted(known)}
     placements = await _placements(names, api=api, namespace=view.argocd_namespace)
     for resource in sorted(_read(placements.values(), view) - known):
         scores[resource] = _scores(view, resource)
-    sets: list[ManagedClusterSet] = []
-    bindings: list[tuple[str, str]] = []
-
-    def take_set(raw: msgspec.Raw) -> None:
-        sets.append(msgspec.json.decode(raw, type=ManagedClusterSet))
-
-    def take_binding(raw: msgspec.Raw) -> None:
-        item = msgspec.json.decode(raw, type=ManagedClusterSetBinding)
-        bindings.append((item.metadata.namespace or "", item.metadata.name))
-
-    await api.list(CLUSTER_SETS_PATH, take_set)
-    await api.list(BINDINGS_PATH.format(view.argocd_namespace), take_binding)
+    sets = await api.listed(CLUSTER_SETS_PATH, lambda raw: msgspec.json.decode(raw, type=ManagedClusterSet))
+    bindings = await api.listed(BINDINGS_PATH.format(view.argocd_namespace), _binding)
     # In a thread, because thousands of clusters take a while, and leadership must be renewed.
     state = await asyncio.to_thread(
         HubState.of,
@@ -134,20 +120,24 @@ def _read(placements: Iterable[Placement], view: HubView) -> set[str]:
 
 
 async def _placements(names: Collection[str], *, api: HubApi, namespace: str) -> dict[str, Placement]:
-    found: dict[str, Placement] = {}
-
-    def take(raw: msgspec.Raw) -> None:
-        item = msgspec.json.decode(raw, type=Placement)
-        if item.metadata.name in names:
-            found[item.metadata.name] = item
-
     path = PLACEMENTS_PATH.format(namespace)
     if len(names) > FEW:
-        await api.list(path, take)
+        found = await api.listed(path, _placement)
     else:
-        for name in sorted(names):
-            await api.list(path, take, fieldSelector=f"metadata.name={name}")
-    return found
+        found = [
+            item for name in sorted(names) if (item := await api.one(path, name, _placement)) is not None
+        ]
+    return {item.metadata.name: item for item in found if item.metadata.name in names}
+
+
+def _placement(raw: msgspec.Raw) -> Placement:
+    return msgspec.json.decode(raw, type=Placement)
+
+
+def _binding(raw: msgspec.Raw) -> tuple[str, str]:
+    """Namespace and name."""
+    item = msgspec.json.decode(raw, type=ManagedClusterSetBinding)
+    return item.metadata.namespace or "", item.metadata.name
 
 
 def _scores(view: HubView, resource: str) -> dict[str, Score] | None:
@@ -164,19 +154,13 @@ def _scores(view: HubView, resource: str) -> dict[str, Score] | None:
 
 async def _commit(api: HubApi, namespace: str) -> str:
     """The live commit of the rendered Placements."""
-    found: list[str] = []
-    path = APPLICATIONS_PATH.format(namespace)
     try:
-        await api.list(
-            path,
-            lambda raw: found.append(live_commit(raw)),
-            fieldSelector=f"metadata.name={DELIVERY_APPLICATION}",
-        )
+        found = await api.one(APPLICATIONS_PATH.format(namespace), DELIVERY_APPLICATION, live_commit)
     except ApiError as error:
         if error.status != HTTPStatus.NOT_FOUND:
             raise
         return ""  # a hub without Argo CD
-    return found[0] if found else ""
+    return found or ""
 
 
 def live_commit(raw: bytes | msgspec.Raw) -> str:

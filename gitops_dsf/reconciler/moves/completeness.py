@@ -6,16 +6,12 @@ scheduling controller). In between a cluster can be on no page or on two, and th
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from typing import Final
 
 import msgspec
 
 from gitops_dsf.hub.decisions import DecisionPage
 from gitops_dsf.hub.metadata import Metadata
-
-
-class _Metadata(Metadata, frozen=True, rename="camel"):
-    deletion_timestamp: datetime | None = None
 
 
 class _Spec(msgspec.Struct, frozen=True, rename="camel"):
@@ -34,7 +30,7 @@ class _Status(msgspec.Struct, frozen=True, rename="camel"):
 class ObservedPlacement(msgspec.Struct, frozen=True):
     """A Placement as the API server has it, with the numbers in its status."""
 
-    metadata: _Metadata
+    metadata: Metadata
     spec: _Spec = _Spec()
     status: _Status = _Status()
 
@@ -47,14 +43,20 @@ class BlockedReason:
     message: str
 
 
+PLACEMENT_GONE: Final = BlockedReason(
+    reason="PlacementGone", message="its Placement is deleted, so the decision does not count"
+)
+DECISION_EMPTY: Final = BlockedReason(
+    reason="DecisionEmpty", message="the decision names no cluster, and an empty decision deletes nothing"
+)
+
+
 def complete_decision(
     pages: Sequence[DecisionPage], placement: ObservedPlacement | None
 ) -> frozenset[str] | BlockedReason:
     """The clusters of a complete decision, never empty; or why it does not count."""
-    if placement is None or placement.metadata.deletion_timestamp is not None:
-        return BlockedReason(
-            reason="PlacementGone", message="its Placement is deleted, so the decision does not count"
-        )
+    if placement is None or placement.metadata.deleting:
+        return PLACEMENT_GONE
     if any(page.owner_uid != placement.metadata.uid for page in pages):
         return BlockedReason(
             reason="DecisionForeign",
@@ -62,10 +64,7 @@ def complete_decision(
         )
     clusters = frozenset(cluster for page in pages for cluster in page.clusters)
     if not clusters:
-        return BlockedReason(
-            reason="DecisionEmpty",
-            message="the decision names no cluster, and an empty decision deletes nothing",
-        )
+        return DECISION_EMPTY
     selected, groups = placement.status.number_of_selected_clusters, placement.status.decision_groups
     entries = sum(len(page.clusters) for page in pages)
     counts = {len(clusters), entries, selected if selected is not None else 0}

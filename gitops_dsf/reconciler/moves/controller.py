@@ -17,7 +17,7 @@ from gitops_dsf.reconciler.hub.api import HubApi, NotSentError
 from gitops_dsf.reconciler.hub.decisions import DEBOUNCE_SECONDS, DecisionTracker
 from gitops_dsf.reconciler.hub.fence import Refusal
 from gitops_dsf.reconciler.hub.view import HubView
-from gitops_dsf.reconciler.moves.completeness import BlockedReason
+from gitops_dsf.reconciler.moves.completeness import DECISION_EMPTY, PLACEMENT_GONE, BlockedReason
 from gitops_dsf.reconciler.moves.deletion import Candidate, CopyDeleter
 from gitops_dsf.reconciler.moves.pauses import DeletionPauses, Pause
 from gitops_dsf.reconciler.moves.reachability import Reachability, ReachabilityTracker
@@ -133,26 +133,17 @@ class MoveController:
                 CopyVerdict(copy=copy, action=Action.KEEP, reason="Generators", message=item.obstacle)
                 for copy in leaving
             )
-        placement, decision = (
-            self._view.placements.items.get(item.handover.placement),
-            self._decisions.get(item.handover.placement),
-        )
+        name = item.handover.placement
+        placement, decision = self._view.placements.items.get(name), self._decisions.get(name)
         if placement is None:
-            return _all_wait(
-                leaving, "PlacementGone", "its Placement is deleted, so the decision does not count"
-            )
+            return _all_wait(leaving, PLACEMENT_GONE)
         if decision is None or not decision.clusters:
-            return _all_wait(
-                leaving,
-                "DecisionEmpty",
-                "the decision names no cluster, and an empty decision deletes nothing",
-            )
+            return _all_wait(leaving, DECISION_EMPTY)
         best = self._best.observe(item.uid, decision.since, leaving)
         if now < decision.since + DEBOUNCE_SECONDS:
             self._at(decision.since + DEBOUNCE_SECONDS)
-            return _all_wait(
-                leaving, "DecisionUnsettled", f"the decision changed within the last {DEBOUNCE_SECONDS:g} s"
-            )
+            message = f"the decision changed within the last {DEBOUNCE_SECONDS:g} s"
+            return _all_wait(leaving, BlockedReason(reason="DecisionUnsettled", message=message))
         ends = decision.since + DEBOUNCE_SECONDS + item.handover.timeout
         if now < ends:
             self._at(ends)
@@ -228,5 +219,5 @@ def _waits(copy: Application, blocked: BlockedReason) -> CopyVerdict:
     return CopyVerdict(copy=copy, action=Action.WAIT, reason=blocked.reason, message=blocked.message)
 
 
-def _all_wait(copies: list[Application], reason: str, message: str) -> tuple[CopyVerdict, ...]:
-    return tuple(_waits(copy, BlockedReason(reason=reason, message=message)) for copy in copies)
+def _all_wait(copies: list[Application], blocked: BlockedReason) -> tuple[CopyVerdict, ...]:
+    return tuple(_waits(copy, blocked) for copy in copies)

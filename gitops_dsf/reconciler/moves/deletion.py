@@ -14,10 +14,10 @@ Nothing is remembered, so after a crash at any point the next attempt starts fro
 """
 
 import uuid
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from http import HTTPStatus
-from typing import Final, TypeVar
+from typing import Final
 
 import msgspec
 
@@ -44,7 +44,6 @@ from gitops_dsf.reconciler.moves.completeness import BlockedReason, ObservedPlac
 from gitops_dsf.reconciler.moves.reachability import ReachabilityTracker
 from gitops_dsf.reconciler.moves.rules import Action, CopyVerdict, MoveState, evaluate
 
-T = TypeVar("T")
 ONE_BY_ONE: Final = 10
 """Up to this many clusters are read one by one. For more, all clusters are listed."""
 ATTEMPTS: Final = 3
@@ -204,35 +203,24 @@ class CopyDeleter:
         deletion less likely.
         """
         label = f"{APPLICATION_LABEL}={candidate.verdict.copy.application}"
-        found = await self._all(self._applications, versioned, labelSelector=label)
+        found = await self._api.listed(self._applications, versioned, labelSelector=label)
         return [item for item in found if item.copy.owner_uid == candidate.set_uid]
 
     async def _clusters(self, names: Collection[str]) -> dict[str, ManagedCluster]:
         if len(names) > ONE_BY_ONE:
-            found = await self._all(CLUSTERS_PATH, cluster)
+            found = await self._api.listed(CLUSTERS_PATH, cluster)
         else:
-            found = [
-                item
-                for name in sorted(names)
-                for item in await self._all(CLUSTERS_PATH, cluster, fieldSelector=f"metadata.name={name}")
-            ]
+            one_by_one = [await self._api.one(CLUSTERS_PATH, name, cluster) for name in sorted(names)]
+            found = [pair for pair in one_by_one if pair is not None]
         return {name: item for name, item in found if name in names}
 
     async def _pages(self, placement: str) -> list[DecisionPage]:
-        return await self._all(
-            self._decisions, lambda raw: decision_page(raw)[1], labelSelector=f"{PLACEMENT_LABEL}={placement}"
+        found = await self._api.listed(
+            self._decisions, decision_page, labelSelector=f"{PLACEMENT_LABEL}={placement}"
         )
+        return [page for _, page in found]
 
     async def _placement(self, name: str) -> ObservedPlacement | None:
-        """Reads it by a list, because the reconciler has the right to list only."""
-        found = await self._all(
-            self._placements,
-            lambda raw: msgspec.json.decode(raw, type=ObservedPlacement),
-            fieldSelector=f"metadata.name={name}",
+        return await self._api.one(
+            self._placements, name, lambda raw: msgspec.json.decode(raw, type=ObservedPlacement)
         )
-        return found[0] if found else None
-
-    async def _all(self, path: str, project: Callable[[msgspec.Raw], T], **selector: str) -> list[T]:
-        found = list[T]()
-        await self._api.list(path, lambda item: found.append(project(item)), **selector)
-        return found

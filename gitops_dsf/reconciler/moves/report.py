@@ -3,7 +3,6 @@ when it lasts.
 """
 
 import collections
-import contextlib
 import logging
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
@@ -100,7 +99,7 @@ class MoveReporter:
         known = self._waits.setdefault(name, _Wait())
         counts = collections.Counter(verdict.reason for verdict in listed)
         for reason in known.reasons - counts.keys():
-            self._forget_reason(name, reason)
+            self.metrics.waiting.remove(name, reason)
         for reason, count in counts.items():
             self.metrics.waiting.labels(applicationset=name, reason=reason).set(count)
         known.reasons = frozenset(counts)
@@ -109,7 +108,7 @@ class MoveReporter:
             self.metrics.waiting_seconds.labels(applicationset=name).set(now - known.since)
         elif known.since is not None:
             known.since = None
-            self._forget_seconds(name)
+            self.metrics.waiting_seconds.remove(name)
         await self._announce(name, uid, known, listed, now)
 
     async def deleted(self, name: str, uid: str, verdict: CopyVerdict) -> None:
@@ -128,8 +127,8 @@ class MoveReporter:
         """Forgets other ApplicationSets, and removes their series."""
         for name in [name for name in self._waits if name not in names]:
             for reason in self._waits.pop(name).reasons:
-                self._forget_reason(name, reason)
-            self._forget_seconds(name)
+                self.metrics.waiting.remove(name, reason)
+            self.metrics.waiting_seconds.remove(name)
 
     async def _announce(
         self, name: str, uid: str, known: _Wait, listed: list[CopyVerdict], now: float
@@ -164,11 +163,3 @@ class MoveReporter:
                 "MoveWaits",
                 f"{news[1]} ({first.reason})",
             )
-
-    def _forget_reason(self, name: str, reason: str) -> None:
-        with contextlib.suppress(KeyError):
-            self.metrics.waiting.remove(name, reason)
-
-    def _forget_seconds(self, name: str) -> None:
-        with contextlib.suppress(KeyError):
-            self.metrics.waiting_seconds.remove(name)

@@ -90,19 +90,14 @@ class DriftDetector:
     def _scorers(self, offered: Collection[Subject]) -> list[str]:
         if Kind.LOCKS not in self._kinds:
             return []
-        drifted = {name for name, item in self._view.scorers.items.items() if _drifted(item.status)}
+        drifted = {
+            name
+            for name, item in self._view.scorers.items.items()
+            if item.condition("ConfigSynced").reason == "Drifted"
+        }
         names = drifted | {subject.scorer for subject in offered if subject.kind is Kind.LOCKS}
         subjects = [Subject(kind=Kind.LOCKS, scorer=name) for name in names]
         return [subject.scorer for subject in self._memory.in_turn(subjects, SCORERS)]
-
-
-def _drifted(status: dict[str, Any]) -> bool:
-    conditions = status.get("conditions") or []
-    return any(
-        item.get("type") == "ConfigSynced" and item.get("reason") == "Drifted"
-        for item in conditions
-        if isinstance(item, dict)
-    )
 
 
 def _lock(item: LockChange, in_repository: Callable[[str], str]) -> Finding:

@@ -8,7 +8,7 @@ import logging
 from collections.abc import Callable
 from datetime import datetime
 from enum import StrEnum
-from typing import Final, TypeVar
+from typing import Final
 
 import msgspec
 
@@ -29,7 +29,6 @@ from gitops_dsf.reconciler.hub.kinds import ADDONS_PATH, CLUSTERS_PATH, addon, c
 from gitops_dsf.reconciler.scoregc.candidates import DeadScore, expired_for_long, why_not_renewed
 
 LOG = logging.getLogger(__name__)
-T = TypeVar("T")
 _SCORES: Final = f"/apis/{SCORE_GROUP}/{SCORE_VERSION}/namespaces/{{}}/{SCORE_PLURAL}"
 _ADDONS: Final = ADDONS_PATH.replace("/managedclusteraddons", "/namespaces/{}/managedclusteraddons")
 
@@ -85,8 +84,8 @@ async def delete_if_dead(
 async def _delete_if_dead(
     api: HubApi, dead: DeadScore, *, ttl: float, before_deletion: Callable[[], None]
 ) -> DeletionResult:
-    found = await _one(
-        api, _SCORES.format(dead.cluster), dead.resource, lambda raw: msgspec.json.decode(raw, type=_Score)
+    found = await api.one(
+        _SCORES.format(dead.cluster), dead.resource, lambda raw: msgspec.json.decode(raw, type=_Score)
     )
     if found is None or found.metadata.deletion_timestamp is not None:
         return DeletionResult.KEPT
@@ -94,8 +93,8 @@ async def _delete_if_dead(
         return DeletionResult.FOREIGN
     if (found.metadata.labels.get(RUNS_ON_LABEL) == RUNS_ON_HUB) != dead.on_hub:
         return DeletionResult.KEPT
-    holder = await _one(api, CLUSTERS_PATH, dead.cluster, lambda raw: cluster(raw)[1])
-    agent = await _one(api, _ADDONS.format(dead.cluster), ADDON_NAME, lambda raw: addon(raw)[1])
+    holder = await api.one(CLUSTERS_PATH, dead.cluster, lambda raw: cluster(raw)[1])
+    agent = await api.one(_ADDONS.format(dead.cluster), ADDON_NAME, lambda raw: addon(raw)[1])
     until = found.status.valid_until.timestamp() if found.status.valid_until is not None else None
     why = why_not_renewed(holder, agent, renewer=dead.renewer)
     # Ask the hub's clock last: the answers above have just updated it.
@@ -117,12 +116,3 @@ async def _delete_if_dead(
         why,
     )
     return DeletionResult.DELETED
-
-
-async def _one(api: HubApi, path: str, name: str, read: Callable[[msgspec.Raw], T]) -> T | None:
-    """One object, by a list that selects its name: the reconciler has the right to list, and needs no right
-    to get.
-    """
-    found = list[T]()
-    await api.list(path, lambda item: found.append(read(item)), fieldSelector=f"metadata.name={name}")
-    return found[0] if found else None

@@ -42,24 +42,16 @@ class ScorerMetrics:
         """The series of the present reason has the value 1, the others 0. None removes them."""
         for each in ("InSync", "Drifted", "Invalid", "Unreachable"):
             if reason is None:
-                self._remove(self.config, scorer, each)
+                self.config.remove(scorer, each)
             else:
                 self.config.labels(scorer=scorer, reason=each).set(float(each == reason))
 
     def forget(self, scorer: str) -> None:
         """Removes the series of a deleted scorer."""
-        self._remove(self.healthy, scorer)
+        self.healthy.remove(scorer)
         self.set_config(scorer, None)
 
     def clear(self) -> None:
         """Clears the metrics on losing leadership."""
         self.healthy.clear()
         self.config.clear()
-
-    @staticmethod
-    def _remove(gauge: Gauge, *labels: str) -> None:
-        # Older versions of prometheus_client raise KeyError for labels that were never set.
-        try:
-            gauge.remove(*labels)
-        except KeyError:
-            return

@@ -147,13 +147,8 @@ async def _config(url: str, health: "asyncio.Task[Page | Fault]", fetcher: Fetch
 
 def _health_from_status(item: DynamicScorer) -> Health:
     """The health that the leader before wrote. Unknown when the spec has changed since."""
-    status = item.status.get("healthStatus")
     seen = item.status.get("observedGeneration") == item.metadata.generation
-    if not seen or status not in {HealthStatus.ACTIVE, HealthStatus.INACTIVE}:
+    if not seen or item.health not in {HealthStatus.ACTIVE, HealthStatus.INACTIVE}:
         return Health()
-    known: dict[str, str] = next(
-        (each for each in item.status.get("conditions") or [] if each.get("type") == "Healthy"), {}
-    )
-    return Health(
-        status=HealthStatus(status), reason=known.get("reason", "Unknown"), message=known.get("message", "")
-    )
+    known = item.condition("Healthy")
+    return Health(status=HealthStatus(item.health), reason=known.reason or "Unknown", message=known.message)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
+from gitops_dsf.hub.metadata import NOT_SAID, Condition
 from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.hub.timestamp import timestamp_of
 from gitops_dsf.reconciler.freshness.assessment import Assessment
@@ -43,16 +44,13 @@ def desired_status(
     conditions.append(("Scored", scores.status, scores.reason, f"{scores.message}{judged}"))
     if settled is not None:
         conditions.append((SETTLED, settled.status, settled.reason, settled.message))
-    before = {
-        item.get("type"): item for item in scorer.status.get("conditions") or [] if isinstance(item, dict)
-    }
     status: dict[str, Any] = {
         "observedGeneration": scorer.metadata.generation,
         "healthStatus": str(
             health.status if health is not None else _BY_SCORES.get(scores.status, HealthStatus.UNKNOWN)
         ),
         "conditions": [
-            _condition(before.get(item[0]), *item, generation=scorer.metadata.generation, now=now)
+            _condition(scorer.condition(item[0]), *item, generation=scorer.metadata.generation, now=now)
             for item in conditions
         ],
     }
@@ -66,14 +64,10 @@ def desired_status(
 
 def settled_before(scorer: DynamicScorer) -> Settled | None:
     """The condition Settled that the scorer has already; None if it has none."""
-    for item in scorer.status.get("conditions") or []:
-        if isinstance(item, dict) and item.get("type") == SETTLED:
-            return Settled(
-                status=str(item.get("status")),
-                reason=str(item.get("reason")),
-                message=str(item.get("message")),
-            )
-    return None
+    found = scorer.condition(SETTLED)
+    if found is NOT_SAID:
+        return None
+    return Settled(status=found.status, reason=found.reason, message=found.message)
 
 
 def patch(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
@@ -91,7 +85,7 @@ def patch(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]
 
 
 def _condition(
-    before: Mapping[str, Any] | None,
+    before: Condition,
     kind: str,
     status: str,
     reason: str,
@@ -100,9 +94,7 @@ def _condition(
     generation: int,
     now: float,
 ) -> dict[str, Any]:
-    since = (
-        before.get("lastTransitionTime") if before is not None and before.get("status") == status else None
-    )
+    since = before.last_transition_time if before.status == status else None
     return {
         "type": kind,
         "status": status,

@@ -11,6 +11,7 @@ import msgspec
 from dsf_runtime.apiserver import ApiError
 from dsf_runtime.backoff import Backoff
 from dsf_runtime.clock import monotonic
+from gitops_dsf.hub.metadata import NOT_SAID
 from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.reconciler.events import Events
 from gitops_dsf.reconciler.hub.api import HubApi
@@ -110,16 +111,11 @@ class StatusWriter:
             raise HubUnavailableError(str(error)) from error
 
     async def _announce(self, before: DynamicScorer, status: Mapping[str, Any]) -> None:
-        old = {item.get("type"): item for item in before.status.get("conditions") or []}
         for item in status["conditions"]:
-            known = old.get(item["type"])
+            known = before.condition(item["type"])
             bad = item["status"] == "False"
             # A condition that is new and good needs no Event.
-            if (
-                bad
-                if known is None
-                else (known.get("status"), known.get("reason")) != (item["status"], item["reason"])
-            ):
+            if bad if known is NOT_SAID else (known.status, known.reason) != (item["status"], item["reason"]):
                 message = f"{item['type']} is {item['status']}: {item['message']}"
                 await self._events.say(
                     scorer_reference(before), "Warning" if bad else "Normal", item["reason"], message

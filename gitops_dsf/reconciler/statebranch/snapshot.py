@@ -58,7 +58,8 @@ async def collect(
         await asyncio.sleep(0)
     pages = {(view.argocd_namespace, name): page for name, page in view.decisions.items.items()}
     for namespace in namespaces:
-        pages |= await _decision_pages(api, namespace)
+        found = await api.listed(DECISIONS_PATH.format(namespace), decision_page)
+        pages |= {(namespace, name): page for name, page in found}
     decisions = tuple(
         _decision(name, pages[namespace, name], namespace)
         for namespace, name in sorted(pages)
@@ -72,17 +73,6 @@ async def collect(
     if clusters:
         files["clusters.json"] = clusters_file(clusters, hub=HUB)
     return files
-
-
-async def _decision_pages(api: HubApi, namespace: str) -> dict[tuple[str, str], DecisionPage]:
-    found: dict[tuple[str, str], DecisionPage] = {}
-
-    def take(item: msgspec.Raw) -> None:
-        name, page = decision_page(item)
-        found[namespace, name] = page
-
-    await api.list(DECISIONS_PATH.format(namespace), take)
-    return found
 
 
 def selectable(cluster: ManagedCluster) -> ManagedCluster:

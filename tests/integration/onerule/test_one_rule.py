@@ -11,8 +11,10 @@ from typing import Any
 import pytest
 import yaml
 
+from dsf_wire.constants import SUSPENDED_CONFIGMAP, SUSPENDED_KEY
 from gitops_dsf.cli.main import main
 from gitops_dsf.pipeline import produce
+from gitops_dsf.reconciler.suspension.configmap import SuspendedConfigMap
 from tests.integration.reconciler.scorers.scorerhub import ARGOCD, NAMESPACE, ScorerHub, leading, stamp
 from tests.integration.sync.conftest import Repository
 from tests.integration.sync.conftest import repository as repository  # noqa: PLC0414 - a fixture
@@ -47,8 +49,9 @@ def status(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Status:
             ARGOCD,
         ]
         assert await asyncio.to_thread(main, [*command, "--format", "json"]) == 0
-        found = json.loads(capsys.readouterr().out)["scorers"]
-        return next(item for item in found if item["name"] == "cpu")
+        page = json.loads(capsys.readouterr().out)
+        scorer = next(item for item in page["scorers"] if item["name"] == "cpu")
+        return {**scorer, "unread": page["hub"]["unread"]}
 
     return run
 
@@ -212,3 +215,33 @@ async def test_a_cluster_that_just_joined_misses_nothing_before_the_grace_is_ove
         assert states(await status(hub)) == {"c1": "fresh", "new": "waiting", "old": "missing"}
         words = "fresh on 1 cluster; missing on 1 cluster (old); not published yet on 1 cluster (new)"
         assert hub.condition("cpu") == ("False", "Missing", words)
+
+
+async def test_a_configmap_without_its_key_does_not_say_which_clusters_are_masked(
+    pages: PageServer, status: Status
+) -> None:
+    async with ScorerHub(pages.url) as hub, leading(hub) as leader:
+        hub.scorer("cpu")
+        hub.cluster("c1", "c2")
+        hub.score("c1")
+        hub.masks("[]")
+        del hub.objects["configmaps", NAMESPACE, "gitops-dsf-masks"]["data"]
+        await leader.controller.once()
+        assert hub.condition("cpu")[2].endswith(
+            "missing or masked on 1 cluster (c2): the hub has no ConfigMap gitops-dsf-masks with the masks"
+        )
+        found = await status(hub)
+        assert states(found) == {"c1": "fresh", "c2": "missing"}
+        assert any("gitops-dsf-masks" in text for text in map(str, found["unread"]))
+
+
+async def test_an_empty_key_suspends_no_scorer(pages: PageServer, status: Status) -> None:
+    async with ScorerHub(pages.url) as hub, hub.api() as api:
+        hub.scorer("cpu")
+        hub.cluster("c1")
+        hub.score("c1")
+        hub.masks("[]")
+        hub.put("configmaps", SUSPENDED_CONFIGMAP, namespace=NAMESPACE, data={SUSPENDED_KEY: ""})
+        suspended = await SuspendedConfigMap(api=api, namespace=NAMESPACE).read()
+        assert (suspended.names, suspended.readable) == (frozenset(), True)
+        assert (await status(hub))["unread"] == []
