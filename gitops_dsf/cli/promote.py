@@ -24,7 +24,8 @@ examples:
   gitops-dsf promote cpu-headroom-next --take-interval
   gitops-dsf diff --base HEAD --context hub           what the promotion moves
 
-Exit codes: 0 written, or shown; 1 the promotion is refused, with the reason."""
+Exit codes: 0 written, or shown; 1 the promotion is refused, with the reason. After a
+promotion the shadow is gone, so that a second run is refused too."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from dsf_wire.constants import RUNS_ON_HUB, default_ttl_seconds
+from dsf_wire.constants import RUNS_ON_HUB, SCORE_MAX, SCORE_MIN, default_ttl_seconds
 from dsf_wire.scorename import sanitise
 from gitops_dsf.hub.metadata import Condition, Metadata, condition_of
 from gitops_dsf.hub.objects import LabelSelector
@@ -78,6 +78,13 @@ class Endpoint(Struct, frozen=True):
     variants: tuple[Variant, ...] = ()
 
 
+class ScoreRange(Struct, frozen=True, rename="camel"):
+    """Ends of the published scores. What the mapping does with raw scores only agents need."""
+
+    output_min: int = 1
+    output_max: int = 100
+
+
 class ScorerSpec(
     Struct,
     frozen=True,
@@ -90,6 +97,7 @@ class ScorerSpec(
         "selector": "clusterSelector",
         "dimension": "scoreDimensionFormat",
         "aggregation": "scoreAggregation",
+        "score_range": "scoreRange",
         "default_score": "defaultScore",
         "shadow_of": "shadowOf",
     },
@@ -106,6 +114,7 @@ class ScorerSpec(
     """A label selector over ManagedClusters; None means all of them."""
     dimension: str = ""
     aggregation: str = "Last"
+    score_range: ScoreRange | None = None
     default_score: int | None = None
     """Published where the metric source answers without series; if None, nothing is."""
     shadow_of: str = ""
@@ -151,6 +160,15 @@ class DynamicScorer(Struct, frozen=True):
     def resource(self) -> str:
         """Name of its AddOnPlacementScores, by the rule of the wire contract."""
         return sanitise(self.score_name)
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """The lowest and highest score that OCM can count for it. A missing score counts as 0."""
+        ends = self.spec.score_range
+        if ends is None:
+            return SCORE_MIN, SCORE_MAX
+        values = (ends.output_min, ends.output_max, self.spec.default_score or 0, 0)
+        return min(values), max(values)
 
     @property
     def interval(self) -> int:

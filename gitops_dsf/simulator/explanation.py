@@ -4,6 +4,7 @@ the decision.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,6 +47,12 @@ class Flip:
         """Whether an add-on could publish it: from -100 to 100."""
         return LOWEST <= self.needed <= HIGHEST
 
+    def within(self, spans: Mapping[str, tuple[int, int]]) -> bool:
+        """Whether the add-on of the score could publish it."""
+        resource = self.name.removeprefix("AddOn/").partition("/")[0]
+        low, high = spans.get(resource, (LOWEST, HIGHEST))
+        return self.reachable and low <= self.needed <= high
+
     def __str__(self) -> str:
         how = "rises" if self.change > 0 else "falls"
         text = f"{self.name} {how} from {self.score} to {self.needed}"
@@ -81,7 +88,13 @@ class Explanation:
     @property
     def nearest(self) -> Flip | None:
         """The smallest change that an add-on could publish."""
-        return next((flip for flip in self.flips if flip.reachable), None)
+        return self.nearest_within({})
+
+    def nearest_within(self, spans: Mapping[str, tuple[int, int]]) -> Flip | None:
+        """The smallest change to a score that can be published. `spans` has the lowest and highest one by
+        name of the AddOnPlacementScore, where they are known.
+        """
+        return next((flip for flip in self.flips if flip.within(spans)), None)
 
     def to_dict(self) -> dict[str, Any]:
         """JSON data in the spelling of Kubernetes objects."""

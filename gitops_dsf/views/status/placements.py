@@ -1,7 +1,6 @@
 """Placements: what OCM decided, what it would decide now, and the nearest score that would flip it."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import datetime
 
 from gitops_dsf.hub.decisions import decided
 from gitops_dsf.hub.objects import Placement
@@ -51,7 +50,7 @@ def placement_views(
     clusters = decided(inputs.snapshot.decisions) if inputs.knows(Part.DECISIONS) else None
     if isinstance(state, str):
         return tuple(_unknown(item, clusters, state) for item in chosen)
-    simulations = _Simulations(state, clusters, inputs.now, cluster)
+    simulations = _Simulations(state, clusters, inputs, cluster)
     views = (simulations.view(item) for item in chosen)
     return tuple(view for view in views if view is not None)
 
@@ -85,10 +84,11 @@ class _Simulations:
         self,
         state: HubState,
         clusters: Mapping[tuple[str, str], frozenset[str]] | None,
-        now: datetime,
+        inputs: Inputs,
         cluster: str | None,
     ) -> None:
-        self._state, self._decided, self._now, self._cluster = state, clusters, now, cluster
+        self._state, self._decided, self._now, self._cluster = state, clusters, inputs.now, cluster
+        self._spans = {item.resource: item.span for item in inputs.scorers}
         self._zeroes: dict[tuple[str, str], frozenset[str]] = {}
 
     def view(self, item: Placement) -> PlacementView | None:
@@ -109,7 +109,9 @@ class _Simulations:
             note=_note(verdict, scheduled=ranking is not None),
             counted_as_zero=self._counted_as_zero(verdict, eligible) if eligible is not None else (),
             each_turn=lambda: (
-                _turns(simulate(self._state, item.key, self._now), cluster) if ranking is not None else ()
+                _turns(simulate(self._state, item.key, self._now), cluster, self._spans)
+                if ranking is not None
+                else ()
             ),
         )
 
@@ -143,7 +145,7 @@ def _note(verdict: Verdict, *, scheduled: bool) -> str:
     return satisfied.message if satisfied is not None and not satisfied.status else ""
 
 
-def _turns(verdict: Verdict, cluster: str | None) -> Iterator[Turn]:
+def _turns(verdict: Verdict, cluster: str | None, spans: Mapping[str, tuple[int, int]]) -> Iterator[Turn]:
     """The last selected cluster and the first that is not; or only the requested cluster."""
     ranking = verdict.ranking
     if ranking is None:
@@ -154,12 +156,12 @@ def _turns(verdict: Verdict, cluster: str | None) -> Iterator[Turn]:
     else:
         asked = names[max(0, ranking.selected - 1) : ranking.selected + 1] if ranking.selected else []
     for name in asked:
-        turn = _turn(explain(verdict, name))
+        turn = _turn(explain(verdict, name), spans)
         if turn is not None:
             yield turn
 
 
-def _turn(found: Explanation) -> Turn | None:
+def _turn(found: Explanation, spans: Mapping[str, tuple[int, int]]) -> Turn | None:
     if found.rival is None or found.margin is None:
         return None
     return Turn(
@@ -167,5 +169,5 @@ def _turn(found: Explanation) -> Turn | None:
         gains=not found.selected,
         rival=found.rival,
         margin=found.margin,
-        flip=found.nearest,
+        flip=found.nearest_within(spans),
     )

@@ -191,6 +191,19 @@ def test_an_interrupted_promotion_is_finished_by_the_next_run(fleet: Path) -> No
     assert contents(fleet) == once
 
 
+def test_a_promotion_that_is_done_is_not_repeated(fleet: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """No file says that this name was ever a shadow, so it may as well be a typing error."""
+    assert main(["promote", "cpu-next", str(fleet)]) == 0
+    once = contents(fleet)
+    assert main(["promote", "cpu-next", str(fleet)]) == 1
+    said = capsys.readouterr().err.splitlines()[-1]
+    assert (
+        "there is no shadow cpu-next; if it was promoted already, nothing is left to do; shadows here: none"
+        in said
+    )
+    assert contents(fleet) == once
+
+
 def test_the_lock_of_the_shadow_becomes_that_of_the_live_scorer(tmp_path: Path) -> None:
     shadow = API.replace("NAME", "next") + "  shadowOf: cpu\n  scoring: {params: {name: cpu-next}}\n"
     fleet = repository(

@@ -91,6 +91,29 @@ def test_a_flip_that_no_score_can_reach_is_said_as_such() -> None:
     assert {turn.cluster: turn.flip for turn in view.turns} == {"a": None, "b": None}
 
 
+@pytest.mark.parametrize(
+    ("more", "needed"),
+    [
+        ({}, {"a": -1, "b": 41}),
+        ({"scoreRange": {"min": 0, "max": 1, "outputMin": 1, "outputMax": 100}}, {"a": None, "b": 41}),
+        ({"scoreRange": {"min": 0, "max": 1, "outputMin": 40, "outputMax": 0}}, {"a": None, "b": None}),
+        ({"scoreRange": {"min": 0, "max": 1}, "defaultScore": -5}, {"a": -1, "b": 41}),
+    ],
+)
+def test_a_score_that_its_scorer_never_publishes_flips_nothing(
+    more: dict[str, Any], needed: dict[str, int | None]
+) -> None:
+    """b has no score, which counts as 0, and a has 40."""
+    objects = [
+        item
+        for item in scored({"a": 40, "b": 1}, decided=("a",))
+        if not (item["kind"] == "AddOnPlacementScore" and item["metadata"]["namespace"] == "b")
+    ]
+    next(item for item in objects if item["kind"] == "DynamicScorer")["spec"].update(more)
+    view = only(objects)
+    assert {turn.cluster: turn.flip and turn.flip.needed for turn in view.turns} == needed
+
+
 def test_one_cluster_is_asked_about() -> None:
     objects = [*scored({"a": 80, "b": 60, "c": 10}, decided=("a",)), cluster("d", cordoned="yes")]
     view = build(inputs_of(objects), Filter(cluster="c")).placements[0]
