@@ -15,8 +15,9 @@ from gitops_dsf.resolve.rollouts import settings_with
 from gitops_dsf.resolve.rules.selectors import KEY_RULE, VALUE_RULE, label_key, label_value
 
 _TEXTS: Final = ("key", "operator", "value", "effect")
-_OPERATORS: Final = ("Exists", "Equal", "Lt", "Gt")
-"""The last two compare numbers, since Kubernetes 1.35."""
+_OPERATORS: Final = ("Exists", "Equal")
+_ALPHA: Final = ("Lt", "Gt")
+"""API servers refuse them while the feature gate TaintTolerationComparisonOperators is off, as by default."""
 _EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
 
@@ -110,7 +111,13 @@ def _unknown(document: Document, path: Path, toleration: dict[str, Any]) -> Iter
 def _unusable(document: Document, path: Path, toleration: dict[str, Any]) -> Iterator[Diagnostic]:
     key, operator, value, effect = (toleration.get(name, "") for name in _TEXTS)
     at = document.at
-    if operator not in ("", *_OPERATORS):
+    if operator in _ALPHA:
+        yield codes.POD_PLACEMENT.at(
+            at((*path, "operator")),
+            f"{operator} is an operator of tolerations that clusters refuse unless a feature gate is on",
+            "write Equal with one value, or Exists for every value",
+        )
+    elif operator not in ("", *_OPERATORS):
         yield codes.POD_PLACEMENT.at(
             at((*path, "operator")), f"{operator} is no operator of a toleration", "write Exists or Equal"
         )

@@ -282,7 +282,10 @@ class TestPods:
             ({"key": "infra", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 60}, None),
             ({"operator": "Exists"}, None),
             ({"key": "infra", "value": "yes"}, None),
-            ({"key": "priority", "operator": "Gt", "value": "7"}, None),
+            (
+                {"key": "priority", "operator": "Gt", "value": "7"},
+                "Gt is an operator of tolerations that clusters refuse unless a feature gate is on",
+            ),
             ({"key": "infra", "operator": "Equals"}, "Equals is no operator of a toleration"),
             ({"key": "infra", "Operator": "Exists"}, "Operator is no field of a toleration"),
             ({"key": "infra", "value": True}, "value is True, which is no text"),

@@ -10,6 +10,7 @@ EVICTS = (
     "write effect: NoExecute, or remove tolerationSeconds",
 )
 NO_KEY = ("a toleration without a key", "write the key of the taint, or operator: Exists for all taints")
+ALPHA = "is an operator of tolerations that clusters refuse unless a feature gate is on"
 SECONDS = "write whole seconds"
 
 
@@ -32,7 +33,8 @@ def said(field: str) -> list[tuple[str, str, str, str]]:
     [
         ("operator: Exists", "", ()),
         ("key: a, operator: Exists, effect: PreferNoSchedule", "", ()),
-        ("key: a, operator: Gt, value: '-7'", "", ()),
+        ("key: a, operator: Gt, value: '-7'", "Gt", (f"Gt {ALPHA}", "write Equal with one value")),
+        ("key: a, operator: Lt", "Lt", (f"Lt {ALPHA}", "write Equal with one value")),
         ("key: a, operator: Equal, value: b, effect: NoExecute, tolerationSeconds: 0", "", ()),
         ("key: a, operator: Equals", "Equals", ("Equals is no operator of a toleration", "write Exists or")),
         ("value: b", "{value", NO_KEY),
