@@ -1,13 +1,12 @@
 """Writes to a hub: server-side apply and deletions, also as a dry run of the API server."""
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from http import HTTPStatus
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Final, Self, TypeVar
 
 import msgspec
 
@@ -16,15 +15,22 @@ from gitops_dsf.errors import HubError
 
 try:
     from dsf_runtime.access import AccessError
+    from dsf_runtime.apianswers import BUSY_RETRIES, busy_seconds
     from dsf_runtime.apiserver import APPLY, MERGE, ApiError, ApiServer
+    from dsf_runtime.clock import Clock, SystemClock
     from dsf_runtime.kubeconfig import Kubeconfig
 except ImportError as error:
     msg = f"{error.name} is not installed; writing to a hub needs: pip install 'gitops-dsf[live]'"
     raise HubError(msg) from error
 
 Object = dict[str, Any]
+T = TypeVar("T")
 TIMEOUT_SECONDS: Final = 30.0
 DRY_RUN: Final = {"dryRun": "All"}
+
+
+class _NotFoundError(HubError):
+    """The object does not exist."""
 
 
 class Change(StrEnum):
@@ -81,6 +87,7 @@ class WritableHub:
     kubeconfig: Path | None = None
     dry_run: bool = False
     """The hub validates every write and stores none."""
+    clock: Clock = field(default_factory=SystemClock)
     _served: dict[str, tuple[_Resource, ...]] = field(default_factory=dict, init=False)
     _groups: dict[str, tuple[str, ...]] | None = field(default=None, init=False)
 
@@ -139,11 +146,9 @@ class WritableHub:
             **({"dryRun": ["All"]} if self.dry_run else {}),
         }
         try:
-            await self._server.request("DELETE", path, body=body)
-        except ApiError as error:
-            if error.status == HTTPStatus.NOT_FOUND:
-                return False
-            raise self._hub_error(error) from error
+            await self._ask(lambda: self._server.request("DELETE", path, body=body))
+        except _NotFoundError:
+            return False
         return True
 
     async def find(self, path: str) -> Object | None:
@@ -158,8 +163,11 @@ class WritableHub:
         def take(raw: msgspec.Raw) -> None:
             found.append(msgspec.json.decode(raw, type=dict[str, Any]))
 
-        with self._asking():
-            await self._server.list(path, take, **({"labelSelector": labels} if labels else {}))
+        def read() -> Awaitable[str]:
+            found.clear()
+            return self._server.list(path, take, **({"labelSelector": labels} if labels else {}))
+
+        await self._ask(read)
         return found
 
     async def kind(self, group: str, version: str = "", *, kind: str) -> Served | None:
@@ -177,8 +185,7 @@ class WritableHub:
         if not group:
             return ("v1",)
         if self._groups is None:
-            with self._asking():
-                content = await self._server.get("/apis")
+            content = await self._ask(lambda: self._server.get("/apis"))
             self._groups = {
                 item.name: tuple(one.version for one in item.versions)
                 for item in msgspec.json.decode(content, type=_Groups).groups
@@ -194,11 +201,9 @@ class WritableHub:
 
     async def _find(self, path: str) -> bytes | None:
         try:
-            return await self._server.get(path)
-        except ApiError as error:
-            if error.status == HTTPStatus.NOT_FOUND:
-                return None
-            raise self._hub_error(error) from error
+            return await self._ask(lambda: self._server.get(path))
+        except _NotFoundError:
+            return None
 
     async def _write(
         self,
@@ -210,27 +215,31 @@ class WritableHub:
         content_type: str,
         check: bool,
     ) -> bytes:
-        with self._asking():
-            reply = await self._server.request(
+        reply = await self._ask(
+            lambda: self._server.request(
                 method,
                 path,
                 params={**params, **(DRY_RUN if check else {})},
                 body=body,
                 content_type=content_type,
             )
+        )
         return reply.body
 
-    @contextmanager
-    def _asking(self) -> Iterator[None]:
-        try:
-            yield
-        except ApiError as error:
-            raise self._hub_error(error) from error
-        except AccessError as error:
-            raise HubError(str(error)) from error
-
-    def _hub_error(self, error: ApiError) -> HubError:
-        return HubError(f"context {self.context}: {error}")
+    async def _ask(self, call: Callable[[], Awaitable[T]]) -> T:
+        """The answer of the hub. While it is too busy it is asked again. Raises HubError."""
+        for left in reversed(range(BUSY_RETRIES + 1)):
+            try:
+                return await call()
+            except ApiError as error:
+                seconds = busy_seconds(error) if left else None
+                if seconds is None:
+                    kind = _NotFoundError if error.status == HTTPStatus.NOT_FOUND else HubError
+                    raise kind(f"context {self.context}: {error}") from error
+            except AccessError as error:
+                raise HubError(str(error)) from error
+            await self.clock.sleep(seconds)
+        raise AssertionError
 
 
 def _group_and_version(api_version: str) -> tuple[str, str]:

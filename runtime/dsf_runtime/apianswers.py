@@ -9,6 +9,7 @@ from dsf_runtime.access import Access
 from dsf_runtime.calls import CallFault, FailureKind, excerpt, hide, retry_after
 
 MAX_RETRY_AFTER: Final = 3600.0
+TOO_MANY_REQUESTS: Final = 429
 PAGE: Final = 500
 """Most objects in a page. The API server answers a page of small objects in milliseconds."""
 PAGE_BYTES: Final = 4 << 20
@@ -33,6 +34,21 @@ class ApiError(Exception):
         self.status, self.kind = status, kind
         self.retry_after = wait
         """Seconds that the server asked us to wait."""
+
+
+BUSY_RETRIES: Final = 10
+BUSY_SECONDS: Final = 10.0
+"""A program that reads once asks a busy server again this often, as client-go does, if each wait is at most
+this long. Controllers have delays of their own.
+"""
+
+
+def busy_seconds(error: ApiError) -> float | None:
+    """Seconds after which to ask again, if the server says that it is too busy now. An API server that just
+    started or just learned a kind says so for about a second.
+    """
+    wait = error.retry_after
+    return wait if error.status == TOO_MANY_REQUESTS and wait is not None and wait <= BUSY_SECONDS else None
 
 
 def error_status(

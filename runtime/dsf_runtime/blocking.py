@@ -7,6 +7,7 @@ s for 126 MB in pages of 500 objects.
 import base64
 import http.client
 import ssl
+import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -15,7 +16,15 @@ from typing import Self
 from urllib.parse import SplitResult, unquote, urlencode, urlsplit
 
 from dsf_runtime.access import Access, AccessError
-from dsf_runtime.apianswers import ANSWER_BYTES, ApiError, Paging, error_status, no_answer
+from dsf_runtime.apianswers import (
+    ANSWER_BYTES,
+    BUSY_RETRIES,
+    ApiError,
+    Paging,
+    busy_seconds,
+    error_status,
+    no_answer,
+)
 from dsf_runtime.apiserver import JSON
 from dsf_runtime.calls import CallFault, FailureKind, as_call_faults, display, excerpt
 from dsf_runtime.clock import Clock, HubClock, SystemClock
@@ -61,8 +70,8 @@ class _Response:
 
 
 class BlockingApiServer:
-    """Reads its credentials with ``load`` when it is created, and again after a 401. It is a context manager.
-    Raises AccessError.
+    """Reads its credentials with ``load`` when it is created, and again after a 401. It asks again, after a
+    ``sleep``, when the server says that it is too busy. It is a context manager. Raises AccessError.
     """
 
     def __init__(
@@ -72,7 +81,9 @@ class BlockingApiServer:
         user_agent: str,
         timeout_seconds: float,
         clock: Clock | None = None,
+        sleep: Callable[[float], None] = time.sleep,
     ) -> None:
+        self._sleep = sleep
         self._load, self._user_agent, self._timeout = load, user_agent, timeout_seconds
         self._time = clock or SystemClock()
         self._access = load()
@@ -122,6 +133,17 @@ class BlockingApiServer:
 
     def _get(self, path: str, params: Mapping[str, str], *, accept: str, most: int) -> bytes | None:
         """The body, or None if it is larger than ``most``."""
+        for _ in range(BUSY_RETRIES):
+            try:
+                return self._get_once(path, params, accept=accept, most=most)
+            except ApiError as error:
+                seconds = busy_seconds(error)
+                if seconds is None:
+                    raise
+            self._sleep(seconds)
+        return self._get_once(path, params, accept=accept, most=most)
+
+    def _get_once(self, path: str, params: Mapping[str, str], *, accept: str, most: int) -> bytes | None:
         answer = self._call(path, params, accept=accept, most=most)
         if answer.status == HTTPStatus.UNAUTHORIZED:
             self.close()

@@ -131,6 +131,7 @@ def empty(control_plane: ControlPlane, argocd: ArgoCD, git_server: GitServer, hu
         fleet.render()
         fleet.publish("A fleet")
         stack.callback(_nothing_left, found)
+        _nothing_left(found)  # nor of other modules, which share the hub
         yield found
 
 

@@ -8,8 +8,10 @@ validate strictly: an unknown or duplicate field is an error.
 
 import json
 import ssl
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Self
 
@@ -21,6 +23,7 @@ Object = dict[str, Any]
 APPLY = "application/apply-patch+yaml"
 MERGE = "application/merge-patch+json"
 MANAGER = "gitops-dsf-tests"
+BUSY_RETRIES = 10
 
 
 class ApiError(Exception):
@@ -182,9 +185,14 @@ class Client:
         """The decoded answer of any request; ApiError when the server refuses it."""
         content = None if body is None else json.dumps(body).encode()
         headers = {} if body is None else {"Content-Type": content_type}
-        answer = self._http.request(
-            method, path, content=content, headers=headers, params=dict(parameters or {})
-        )
+        query = dict(parameters or {})
+        answer = self._http.request(method, path, content=content, headers=headers, params=query)
+        for _ in range(BUSY_RETRIES):
+            # After a start, while watch caches fill. client-go waits and tries again, too.
+            if answer.status_code != HTTPStatus.TOO_MANY_REQUESTS or "Retry-After" not in answer.headers:
+                break
+            time.sleep(float(answer.headers["Retry-After"]))
+            answer = self._http.request(method, path, content=content, headers=headers, params=query)
         if answer.is_success:
             decoded: Object = answer.json()
             return decoded

@@ -4,7 +4,7 @@ sync-wave order.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from gitops_dsf.hub.names import APPLICATION_LABEL
 from tests.hub.controlplane.api import ApiError, Client, Object
@@ -31,6 +31,8 @@ class Installation:
     fleet: Fleet
     plane: ControlPlane
     clusters: tuple[str, ...]
+    _applied: dict[tuple[str, str | None, str], Object] = field(default_factory=dict, init=False)
+    """Everything that was ever applied, also what is no longer rendered, in the order of applying."""
 
     @property
     def hub(self) -> Client:
@@ -47,6 +49,7 @@ class Installation:
         """Applies the rendered tree as it is now; path to the object that the server returned."""
         answers = {}
         for path, item in self.rendered():
+            self._applied[_identity(item)] = item
             try:
                 answers[path] = self.hub.apply(item, manager=MANAGER)
             except ApiError as error:
@@ -79,7 +82,9 @@ class Installation:
         """Deletes what was applied except namespaces and CRDs, and waits until Argo CD and OCM have cleaned
         up the spokes.
         """
-        self._delete([item for _, item in self.rendered()])
+        rendered = {_identity(item): item for _, item in self.rendered()}
+        self._delete([item for name, item in self._applied.items() if name not in rendered])
+        self._delete(list(rendered.values()))
         wait_for(
             self._no_applications,
             what="the ApplicationSets' Applications are gone, before another fleet takes them for its own",
