@@ -57,6 +57,10 @@ class Context:
         ref = item.value.spec.placement.ref
         return item if ref is None else self.shared_placements.get(ref)
 
+    def source_of(self, scorer: Item[DynamicScorer]) -> ResolvedSource | None:
+        """The well-formed MetricSource that a scorer names."""
+        return _source_of(scorer, self.sources)
+
     def is_malformed(self, kind: str, name: str) -> bool:
         """Whether the object exists but is malformed, or could be in a file that cannot be parsed."""
         declared = self.declared
@@ -130,11 +134,11 @@ def context_of(declared: Declared) -> Context:
     masks = with_masks_of_live(configs[0].value.spec.masks if configs else (), overlays)
     targets = target_clusters(overlays.values(), masks, inventory)
     variants = {
-        name: _variants(found, _source(found, sources), targets.get(name, NO_CLUSTERS))
+        name: _variants(found, _source_of(found.scorer, sources), targets.get(name, NO_CLUSTERS))
         for name, found in overlays.items()
     }
     scorers = {
-        name: effective(found, _source(found, sources))
+        name: effective(found, _source_of(found.scorer, sources))
         for name, found in overlays.items()
         if not any(each.missing() for each in variants[name])
     }
@@ -155,8 +159,8 @@ def context_of(declared: Declared) -> Context:
     )
 
 
-def _source(scorer: Overlay, sources: Mapping[str, ResolvedSource]) -> ResolvedSource | None:
-    ref = scorer.scorer.value.spec.source.ref
+def _source_of(scorer: Item[DynamicScorer], sources: Mapping[str, ResolvedSource]) -> ResolvedSource | None:
+    ref = scorer.value.spec.source.ref
     return None if ref is None else sources.get(ref)
 
 

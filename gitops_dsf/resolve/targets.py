@@ -3,7 +3,6 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-from dsf_wire.constants import RUNS_ON_HUB
 from gitops_dsf.hub.glob import is_glob, matches
 from gitops_dsf.hub.masks import masked_clusters as named_by_mask
 from gitops_dsf.repository.model.scoring_config import Mask
@@ -59,6 +58,6 @@ def clusters_with_agents(scorers: Iterable[Overlay], inventory: ClusterInventory
     """
     on_hub, on_spokes = set[str](), set[str]()
     for scorer in scorers:
-        chosen = on_hub if scorer.scorer.value.spec.runs_on == RUNS_ON_HUB else on_spokes
+        chosen = on_hub if scorer.scorer.value.spec.on_hub else on_spokes
         chosen |= inventory.selected(scorer.selector)
     return frozenset(inventory.clusters) - (on_hub - on_spokes)

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from dsf_wire.constants import RUNS_ON_HUB
 from gitops_dsf.diagnostics import Position
 from gitops_dsf.repository.model.application import ScoredApplication
 from gitops_dsf.repository.model.base import LabelSelector, Metadata
@@ -90,7 +89,7 @@ class EffectiveScorer:
     @property
     def on_hub(self) -> bool:
         """Whether the hub scorer runs it, and no agent."""
-        return self.declared.spec.runs_on == RUNS_ON_HUB
+        return self.declared.spec.on_hub
 
     @property
     def shadow_of(self) -> str | None:

@@ -30,7 +30,6 @@ from gitops_dsf.render.objects import Object
 WRITES: Final = f"{NAME}-writes"
 DELETIONS: Final = f"{NAME}-deletions"
 HANDOVER: Final = f"{NAME}-handover"
-NAMES: Final = (WRITES, DELETIONS, HANDOVER)
 
 
 def policies(plan: Plan) -> Iterator[Object]:

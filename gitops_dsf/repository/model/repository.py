@@ -1,7 +1,6 @@
 """gitops-dsf.yaml: how this repository is rendered and delivered."""
 
 import re
-from enum import StrEnum
 from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
@@ -57,20 +56,6 @@ DEFAULT_IMAGE = image("agent")
 def mebibytes(quantity: str) -> int:
     """The number of MiB."""
     return int(quantity[:-2]) * (1024 if quantity.endswith("Gi") else 1)
-
-
-class DeliveryMode(StrEnum):
-    """What delivers the scoring configuration to the spokes."""
-
-    MANIFEST_WORK = "ManifestWork"
-    UPSTREAM_CONTROLLER = "UpstreamController"
-
-
-class OutputMode(StrEnum):
-    """Where the rendered tree is stored."""
-
-    DIRECTORY = "Directory"
-    BRANCH = "Branch"
 
 
 class Git(Authored):

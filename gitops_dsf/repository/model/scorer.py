@@ -8,10 +8,8 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, ModelWrapValidatorHandler, ValidationError, model_validator
 from pydantic_core import InitErrorDetails
 
-from dsf_wire.constants import DEFAULT_CLUSTERS_PER_REQUEST
+from dsf_wire.constants import DEFAULT_CLUSTERS_PER_REQUEST, RUNS_ON_HUB
 from gitops_dsf.repository.model.base import DSF_API, SECRET_KEY, Authored, DnsName, LabelSelector, Metadata
-
-Seconds = Annotated[int, Field(ge=1, le=31_536_000)]
 
 
 class KeyRef(Authored):
@@ -240,6 +238,11 @@ class DynamicScorerSpec(Authored):
     def scored_by_query(self) -> bool:
         """Whether the value of each series is its raw score, and there is no scoring API."""
         return self.scoring.type == "Query"
+
+    @property
+    def on_hub(self) -> bool:
+        """Whether the hub scorer runs it, and no agent."""
+        return self.runs_on == RUNS_ON_HUB
 
     @property
     def reads_config(self) -> bool:

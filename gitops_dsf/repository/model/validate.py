@@ -196,8 +196,3 @@ def _add(found: dict[str, Item[Any]], item: Item[Any], diagnostics: list[Diagnos
         )
         return
     found[key] = item
-
-
-def errors_in(declared: Declared) -> bool:
-    """Whether any finding so far stops rendering."""
-    return any(item.severity is Severity.ERROR for item in declared.diagnostics)

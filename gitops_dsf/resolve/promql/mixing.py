@@ -14,7 +14,6 @@ from gitops_dsf.resolve.promql.labels import can_have
 from gitops_dsf.resolve.promql.tokens import Token, tokens
 
 _KEEPING: Final = frozenset({"topk", "bottomk", "limitk", "limit_ratio"})
-_LITERALS: Final = frozenset({"NumberLiteral", "StringLiteral"})
 _UNLABELLED: Final = frozenset({"scalar", "vector", "absent", "absent_over_time"})
 """Functions whose result does not have the labels of their argument."""
 _MAX_DEPTH: Final = 200

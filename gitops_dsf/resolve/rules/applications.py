@@ -14,35 +14,6 @@ MAX_NAME = 63
 """The name of a Placement becomes a label value (docs/scheduler.md#what-evicts-everything)."""
 
 
-def missing_scores_lose(context: Context) -> Iterator[Diagnostic]:
-    """OCM counts a missing or expired score as 0, so 0 must not beat a real score
-    (docs/scheduler.md#what-the-scores-do-not-say).
-    """
-    for item in context.declared.rankings:
-        spec = item.value.spec
-        if spec.on_missing_score == "Exclude":
-            continue
-        for index, score in enumerate(spec.scores):
-            scorer = context.scorers.get(score.scorer)
-            if scorer is None or not score.weight:
-                continue
-            low, high = scorer.published
-            if score.weight > 0 and low < 0:
-                message = (
-                    f"{scorer.name} can publish {low}, and a cluster without the score counts as 0: it beats"
-                    " real ones"
-                )
-            elif score.weight < 0 and high > 0:
-                message = f"with a negative weight a cluster without the score (0) beats those with {high}"
-            else:
-                continue
-            hint = (
-                "give the scorer a scoreRange (output 1..100; swapped outputs make lower better), or write"
-                " onMissingScore: Exclude"
-            )
-            yield codes.MISSING_BEATS_REAL.at(item.at("spec", "scores", index, "scorer"), message, hint)
-
-
 def replace_is_not_excluding(context: Context) -> Iterator[Diagnostic]:
     """A score that is missing for a moment would delete the application at once."""
     for item in context.declared.applications:

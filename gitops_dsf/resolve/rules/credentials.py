@@ -5,7 +5,6 @@ not allowed.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from dsf_wire.constants import RUNS_ON_HUB
 from gitops_dsf.diagnostics import Diagnostic, Position, codes
 from gitops_dsf.hub.glob import matches
 from gitops_dsf.hub.hosts import is_in_cluster, is_metadata
@@ -69,7 +68,7 @@ def _peers(context: Context) -> Iterator[_Peer]:
                 authority=_authority(spec.source.auth),
                 document=document,
                 path=("spec", "source"),
-                on_hub=spec.runs_on == RUNS_ON_HUB,
+                on_hub=spec.on_hub,
             )
         yield _Peer(
             owner=overlay.scorer.name,
@@ -80,10 +79,10 @@ def _peers(context: Context) -> Iterator[_Peer]:
             authority=_authority(spec.scoring.auth),
             document=document,
             path=("spec", "scoring"),
-            on_hub=spec.runs_on == RUNS_ON_HUB,
+            on_hub=spec.on_hub,
         )
     specs = [overlay.scorer.value.spec for overlay in context.overlays.values()]
-    on_hub = {spec.source.ref for spec in specs if spec.runs_on == RUNS_ON_HUB}
+    on_hub = {spec.source.ref for spec in specs if spec.on_hub}
     for source in context.sources.values():
         for variant in source.variants:
             yield _Peer(

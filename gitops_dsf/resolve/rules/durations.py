@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from dsf_wire.constants import MAX_POINTS
+from dsf_wire.constants import MAX_POINTS, default_ttl_seconds
 from gitops_dsf.diagnostics import Diagnostic, codes
 from gitops_dsf.repository.model.mistake import dotted
 from gitops_dsf.resolve.context import Context
@@ -163,5 +163,5 @@ def scores_outlive_their_interval(context: Context) -> Iterator[Diagnostic]:
             yield codes.SHORT_TTL.at(
                 overlay.scorer.at("spec", "scoreTTLSeconds"),
                 message,
-                f"write {max(900, 10 * interval)}, or leave it out",
+                f"write {default_ttl_seconds(interval)}, or leave it out",
             )

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-from dsf_wire.constants import RUNS_ON_HUB
 from gitops_dsf.diagnostics import Diagnostic, codes
 from gitops_dsf.hub.scorers import PUSHED
 from gitops_dsf.repository.load import Path
@@ -18,16 +17,15 @@ _LABEL: Path = ("spec", "source", "clusterLabel")
 _ONLY_ON_HUB: tuple[Path, ...] = (_LABEL, ("spec", "scoring", "clustersPerRequest"))
 
 
-def on_hub(item: Item[DynamicScorer]) -> bool:
-    """Whether a scorer runs on the hub."""
-    return item.value.spec.runs_on == RUNS_ON_HUB
-
-
 def hub_scorers_know_their_clusters(context: Context) -> Iterator[Diagnostic]:
     """A central store has the series of all clusters, so a label must tell them apart."""
     for overlay in context.overlays.values():
         item = overlay.scorer
-        if on_hub(item) and overlay.kind_of_source == "Prometheus" and not item.document.has(_LABEL):
+        if (
+            item.value.spec.on_hub
+            and overlay.kind_of_source == "Prometheus"
+            and not item.document.has(_LABEL)
+        ):
             message = "a scorer that runs on the hub must say which label of a series names its cluster"
             hint = "write source.clusterLabel: {name: cluster}, with the label that your store has"
             yield codes.NO_CLUSTER_LABEL.at(item.document.at(_LABEL), message, hint)
@@ -37,7 +35,7 @@ def settings_fit_where_it_runs(context: Context) -> Iterator[Diagnostic]:
     """The hub scorer asks a central store. An agent has the series of one cluster only."""
     for overlay in context.overlays.values():
         item = overlay.scorer
-        if on_hub(item):
+        if item.value.spec.on_hub:
             yield from _asks_a_central_store(context, item)
             continue
         for path in _ONLY_ON_HUB:
@@ -49,7 +47,7 @@ def settings_fit_where_it_runs(context: Context) -> Iterator[Diagnostic]:
 
 def _asks_a_central_store(context: Context, item: Item[DynamicScorer]) -> Iterator[Diagnostic]:
     ref = item.value.spec.source.ref
-    source = context.sources.get(ref) if ref is not None else None
+    source = context.source_of(item)
     if source is not None and not source.is_one_for_all:
         message = (
             f"MetricSource {source.name} depends on the cluster, and the hub scorer asks one store for all"
@@ -76,7 +74,7 @@ def clusters_have_identities(context: Context) -> Iterator[Diagnostic]:
     for name, clusters in sorted(context.target_clusters.items()):
         item = context.overlays[name].scorer
         label = item.value.spec.source.cluster_label
-        if not on_hub(item) or label is None or item.value.spec.suspend:
+        if not item.value.spec.on_hub or label is None or item.value.spec.suspend:
             continue
         if label.claim is None and label.label is None:
             continue

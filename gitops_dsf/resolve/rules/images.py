@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from dsf_wire.constants import RUNS_ON_HUB
 from gitops_dsf.diagnostics import Diagnostic, codes
 from gitops_dsf.published import REGISTRY
 from gitops_dsf.repository.load import Path
@@ -60,7 +59,7 @@ def _images(context: Context) -> Iterator[tuple[Path, str, bool]]:
             yield ("agent", "rollout", index), entry.image, True
     if spec.agent.open_telemetry is not None:
         yield ("agent", "openTelemetry"), spec.agent.open_telemetry.image, True
-    runs_on_hub = any(item.value.spec.runs_on == RUNS_ON_HUB for item in context.declared.scorers)
+    runs_on_hub = any(item.value.spec.on_hub for item in context.declared.scorers)
     if runs_on_hub and spec.hub_scorer.image is not None:
         yield ("hubScorer",), spec.hub_scorer.image, True
     if spec.reconciler.enabled:

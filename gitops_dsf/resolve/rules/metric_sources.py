@@ -54,8 +54,7 @@ def sources_cover_their_clusters(context: Context) -> Iterator[Diagnostic]:
         return
     for name, clusters in context.target_clusters.items():
         scorer = context.overlays[name].scorer
-        ref = scorer.value.spec.source.ref
-        source = context.sources.get(ref) if ref is not None else None
+        source = context.source_of(scorer)
         if source is None or scorer.value.spec.suspend or not _is_certain(source):
             continue
         if not is_certain(scorer.document, "spec", "clusterSelector"):

@@ -10,6 +10,7 @@ from gitops_dsf.resolve import cel
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.rules.known_fields import PLACEMENT
 from gitops_dsf.resolve.rules.raw_document import Reader
+from gitops_dsf.resolve.rules.references import unknown_set
 from gitops_dsf.resolve.rules.unread_fields import UNREAD
 
 _PERCENT = re.compile(r"([1-9][0-9]?|100)%")
@@ -59,13 +60,7 @@ def _number(reader: Reader) -> None:
 def _sets(context: Context, reader: Reader) -> None:
     for place, name in reader.texts("spec", "clusterSets"):
         if not context.inventory.knows_set(name) and not context.is_malformed("ManagedClusterSet", name):
-            hint = (
-                did_you_mean(name, [*context.inventory.sets, "default", "global"])
-                or "write the set into clusters/, or name another"
-            )
-            reader.report(
-                codes.UNKNOWN_SET, place, f"there is no ManagedClusterSet {name} in clusters/", hint
-            )
+            reader.report(codes.UNKNOWN_SET, place, *unknown_set(context, name))
 
 
 def _predicates(reader: Reader) -> None:

@@ -10,6 +10,7 @@ from gitops_dsf.diagnostics import Diagnostic, codes
 from gitops_dsf.repository.load import Path
 from gitops_dsf.repository.model.suggestion import did_you_mean
 from gitops_dsf.resolve.context import Context
+from gitops_dsf.resolve.rules.published_scores import how_zero_wins
 from gitops_dsf.resolve.rules.raw_document import Reader
 
 BUILT_IN = ("Balance", "ResourceAllocatableCPU", "ResourceAllocatableMemory", "Steady")
@@ -182,16 +183,11 @@ def _producer(context: Context, reader: Reader, place: Path, weight: int) -> Non
         reader.report(
             codes.DIMENSION, (*place, "scoreName"), message, "name an item that the scorer publishes"
         )
-    low, high = scorer.published
-    if weight > 0 and low < 0:
-        message = (
-            f"{scorer.name} can publish {low}, and a cluster without the score counts as 0: it beats real"
-            " ones"
+    message = how_zero_wins(scorer, weight)
+    if message:
+        hint = (
+            "give the scorer a scoreRange"
+            if weight > 0
+            else "swap outputMin and outputMax of the scorer's scoreRange, and write a positive weight"
         )
-        reader.report(
-            codes.MISSING_BEATS_REAL, (*place, "resourceName"), message, "give the scorer a scoreRange"
-        )
-    elif weight < 0 and high > 0:
-        message = f"with a negative weight a cluster without the score (0) beats those with {high}"
-        hint = "swap outputMin and outputMax of the scorer's scoreRange, and write a positive weight"
         reader.report(codes.MISSING_BEATS_REAL, (*place, "resourceName"), message, hint)

@@ -4,7 +4,6 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 
-from dsf_wire.constants import RUNS_ON_HUB
 from dsf_wire.dimension import DEFAULT_FORMAT, LABELS, PLACEHOLDERS, label_placeholders, placeholders
 from dsf_wire.measures import SOURCE_TYPE, MeasureError, select
 from dsf_wire.query import Part, split
@@ -153,7 +152,7 @@ def series_have_items_of_their_own(context: Context) -> Iterator[Diagnostic]:
         template = scorer.value.spec.score_dimension_format or DEFAULT_FORMAT
         names = [item.name for item in label_placeholders(template)]
         label = scorer.value.spec.source.cluster_label
-        apart = [label.name] if label is not None and scorer.value.spec.runs_on == RUNS_ON_HUB else []
+        apart = [label.name] if label is not None and scorer.value.spec.on_hub else []
         apart += names
         for index, (offset, several) in enumerate(_differing(overlay, apart)):
             if several is False and (index == 0 or names):
@@ -187,7 +186,7 @@ def hub_queries_keep_clusters_apart(context: Context) -> Iterator[Diagnostic]:
     for overlay in context.overlays.values():
         spec = overlay.scorer.value.spec
         label = spec.source.cluster_label
-        if spec.runs_on != RUNS_ON_HUB or label is None:
+        if not spec.on_hub or label is None:
             continue
         for part, checked in _parsed(overlay):
             if checked.tree is None:

@@ -1,6 +1,6 @@
 """Reads documents that are copied into the output. Any shape is possible, and a wrong one is a finding."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -117,3 +117,18 @@ class Reader:
         )
         if finding not in self.found:
             self.found.append(finding)
+
+
+def resources_ranked_by(document: Document) -> Iterator[tuple[Path, str]]:
+    """The AddOnPlacementScores that the prioritizers of a raw Placement read, and where they are named."""
+    for place in indexes(document, "spec", "prioritizerPolicy", "configurations"):
+        where = (*place, "scoreCoordinate", "addOn", "resourceName")
+        name = value_at(document.data, where)
+        if isinstance(name, str):
+            yield where, name
+
+
+def indexes(document: Document, *place: str | int) -> Iterator[Path]:
+    """The paths of the items of a list; none if there is no list."""
+    found = value_at(document.data, place)
+    yield from ((*place, index) for index in range(len(found) if isinstance(found, list) else 0))

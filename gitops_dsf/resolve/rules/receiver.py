@@ -7,7 +7,6 @@ from gitops_dsf.hub.scorers import PUSHED
 from gitops_dsf.repository.load import Document, Path
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.metric_sources import ADDRESS
-from gitops_dsf.resolve.rules.hub_scoring import on_hub
 
 
 def receivers_are_set_up(context: Context) -> Iterator[Diagnostic]:
@@ -18,7 +17,7 @@ def receivers_are_set_up(context: Context) -> Iterator[Diagnostic]:
     places = {
         overlay.source_type.position
         for overlay in context.each_variant
-        if overlay.is_pushed and not on_hub(overlay.scorer)
+        if overlay.is_pushed and not overlay.scorer.value.spec.on_hub
     }
     for position in sorted(places):
         message = "no receiver for OpenTelemetry metrics runs beside the agent"

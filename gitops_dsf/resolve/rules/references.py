@@ -1,9 +1,10 @@
-"""Checks references to scorers and to ScoredPlacements."""
+"""Checks references to scorers, to ScoredPlacements and to sets of clusters."""
 
 from collections.abc import Iterator
 
 from gitops_dsf.diagnostics import Diagnostic, codes
 from gitops_dsf.repository.model.application import ScoredApplication
+from gitops_dsf.repository.model.cluster import BUILT_IN_SETS
 from gitops_dsf.repository.model.declared import Item
 from gitops_dsf.repository.model.mistake import dotted
 from gitops_dsf.repository.model.suggestion import did_you_mean
@@ -80,6 +81,15 @@ def a_reference_replaces_the_ranking(context: Context) -> Iterator[Diagnostic]:
             yield codes.REFERENCE_AND_RANKING.at(
                 item.document.key_at(path), message, "remove it here, or remove placement.ref"
             )
+
+
+def unknown_set(context: Context, name: str) -> tuple[str, str]:
+    """The message and the hint for a cluster set that does not exist."""
+    hint = did_you_mean(name, [*context.inventory.sets, *BUILT_IN_SETS])
+    return (
+        f"there is no ManagedClusterSet {name} in clusters/",
+        hint or "write the set into clusters/, or name another",
+    )
 
 
 def _own_ranking(item: Item[ScoredApplication]) -> Iterator[tuple[str, ...]]:

@@ -3,7 +3,6 @@ their scores.
 """
 
 from collections.abc import Iterator
-from typing import Any
 
 from dsf_wire.scorename import sanitise
 from gitops_dsf.diagnostics import Diagnostic, Severity, codes
@@ -14,6 +13,7 @@ from gitops_dsf.repository.model.delivery import RawPlacement
 from gitops_dsf.repository.model.suggestion import did_you_mean
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.overlay import Overlay
+from gitops_dsf.resolve.rules.raw_document import indexes, resources_ranked_by
 from gitops_dsf.resolve.shadows import live_of
 from gitops_dsf.wording import names_text
 
@@ -130,22 +130,13 @@ def placements_do_not_read_shadows(context: Context) -> Iterator[Diagnostic]:
 
 def _resources(item: Item[RawPlacement]) -> Iterator[tuple[Path, str]]:
     """The AddOnPlacementScores that a raw Placement reads, and where they are named."""
-    data: Any = item.document.data
-    for place in _indexes(data, "spec", "prioritizerPolicy", "configurations"):
-        where = (*place, "scoreCoordinate", "addOn", "resourceName")
-        name = value_at(data, where)
-        if isinstance(name, str):
-            yield where, name
-    for place in _indexes(data, "spec", "predicates"):
-        for where in _indexes(data, *place, "requiredClusterSelector", "celSelector", "celExpressions"):
-            expression = value_at(data, where)
+    document = item.document
+    yield from resources_ranked_by(document)
+    for place in indexes(document, "spec", "predicates"):
+        for where in indexes(document, *place, "requiredClusterSelector", "celSelector", "celExpressions"):
+            expression = value_at(document.data, where)
             if isinstance(expression, str):
                 yield from ((where, name) for name in scores_named(expression))
-
-
-def _indexes(data: Any, *place: str | int) -> Iterator[Path]:  # noqa: ANN401 - plain data
-    found = value_at(data, place)
-    yield from ((*place, index) for index in range(len(found) if isinstance(found, list) else 0))
 
 
 def _words(overlay: Overlay, reader: str) -> tuple[str, str]:

@@ -7,11 +7,12 @@ from gitops_dsf.hub.glob import matches
 from gitops_dsf.hub.names import CLUSTER_SET_LABEL, NAMESPACES_OF_OTHERS
 from gitops_dsf.repository.load import SETTINGS_FILE
 from gitops_dsf.repository.model.cluster import BUILT_IN_SETS, ManagedCluster
-from gitops_dsf.repository.model.declared import Item, RankingItem
+from gitops_dsf.repository.model.declared import Item
 from gitops_dsf.repository.model.suggestion import did_you_mean
 from gitops_dsf.resolve.context import Context
-from gitops_dsf.resolve.rules.candidates import choosable, eligible
-from gitops_dsf.resolve.rules.selectors import IF_MEANT, is_certain
+from gitops_dsf.resolve.rules.candidates import choosable, eligible, is_guess
+from gitops_dsf.resolve.rules.references import unknown_set
+from gitops_dsf.resolve.rules.selectors import IF_MEANT
 
 MANY_CLUSTERS = 100
 """Clusters per PlacementDecision. Above it OCM writes several
@@ -101,17 +102,13 @@ def applications_have_clusters(context: Context) -> Iterator[Diagnostic]:
         for index, name in enumerate(rules.cluster_sets):
             if not context.inventory.knows_set(name) and not context.is_malformed("ManagedClusterSet", name):
                 unknown = True
-                message = f"there is no ManagedClusterSet {name} in clusters/"
-                hint = (
-                    did_you_mean(name, [*context.inventory.sets, "default", "global"])
-                    or "write the set into clusters/, or name another"
-                )
-                yield codes.UNKNOWN_SET.at(item.at("spec", "placement", "clusterSets", index), message, hint)
+                position = item.at("spec", "placement", "clusterSets", index)
+                yield codes.UNKNOWN_SET.at(position, *unknown_set(context, name))
         if (
             not unknown
             and context.inventory.clusters
             and not eligible(context, item)
-            and not _is_guess(context, item)
+            and not is_guess(context, item)
         ):
             path = (
                 "spec",
@@ -129,7 +126,7 @@ def rankings_have_enough_clusters(context: Context) -> Iterator[Diagnostic]:
     for item in context.declared.rankings:
         number = item.value.spec.placement.number_of_clusters
         clusters = eligible(context, item)
-        if number is not None and 0 < len(clusters) < number and not _is_guess(context, item):
+        if number is not None and 0 < len(clusters) < number and not is_guess(context, item):
             yield _too_few(item.name, number, clusters, item.at("spec", "placement", "numberOfClusters"))
     for placement in context.declared.placements:
         number = placement.value.spec.get("numberOfClusters")
@@ -166,42 +163,6 @@ def sets_of_clusters_exist(context: Context) -> Iterator[Diagnostic]:
         yield codes.UNKNOWN_SET_OF_CLUSTER.at(
             items[0].at("metadata", "labels", CLUSTER_SET_LABEL), message, hint
         )
-
-
-def scores_are_published(context: Context) -> Iterator[Diagnostic]:
-    """At least one eligible cluster must publish each score of a ranking."""
-    for item in context.declared.rankings:
-        candidates = eligible(context, item)
-        for index, score in enumerate(item.value.spec.scores):
-            scorer = context.scorers.get(score.scorer)
-            if scorer is None:
-                continue
-            where = ("spec", "scores", index, "scorer")
-            if scorer.destination == "None":
-                message = (
-                    f"{scorer.name} has scoreDestination None: it publishes no score that could rank clusters"
-                )
-                yield codes.SCORE_NOT_RUNNING.at(
-                    item.at(*where), message, "write scoreDestination: AddOnPlacementScore in the scorer"
-                )
-            elif scorer.suspend:
-                message = f"{scorer.name} is suspended: its scores are removed everywhere"
-                yield codes.SCORE_SUSPENDED.at(
-                    item.at(*where),
-                    message,
-                    "remove the score here while the scorer is suspended",
-                )
-            elif candidates and not candidates & context.target_clusters[scorer.name]:
-                if _is_guess(context, item) or not is_certain(
-                    context.overlays[score.scorer].scorer.document, "spec", "clusterSelector"
-                ):
-                    continue
-                message = (
-                    f"{scorer.name} runs on none of the {len(candidates)} clusters that are eligible for"
-                    f" {item.name}"
-                )
-                hint = "correct its clusterSelector or the masks, or choose other clusters"
-                yield codes.SCORE_NOT_RUNNING.at(item.at(*where), message, hint)
 
 
 def decisions_fit_one_object(context: Context) -> Iterator[Diagnostic]:
@@ -261,9 +222,3 @@ def claims_are_kept(context: Context) -> Iterator[Diagnostic]:
                 message,
                 "select by labels, or have fewer claims",
             )
-
-
-def _is_guess(context: Context, item: RankingItem) -> bool:
-    """Whether mistakes elsewhere make it uncertain which clusters are eligible."""
-    uncertain = context.is_uncertain(*_INVENTORY, "DynamicScoringConfig")
-    return uncertain or not is_certain(item.document, "spec", "placement", "clusterSelector")

@@ -1,0 +1,117 @@
+"""Checks whether some cluster that may be chosen publishes each score that a Placement ranks by, and what a
+cluster without the score counts as.
+"""
+
+from collections.abc import Iterator
+
+from gitops_dsf.diagnostics import Diagnostic, codes
+from gitops_dsf.repository.load import Path
+from gitops_dsf.repository.model.declared import Item, RankingItem
+from gitops_dsf.repository.model.delivery import RawPlacement
+from gitops_dsf.resolve.context import Context
+from gitops_dsf.resolve.rules.candidates import choosable, eligible, is_guess
+from gitops_dsf.resolve.rules.raw_document import resources_ranked_by
+from gitops_dsf.resolve.rules.selectors import is_certain
+from gitops_dsf.resolve.types import EffectiveScorer
+
+
+def missing_scores_lose(context: Context) -> Iterator[Diagnostic]:
+    """OCM counts a missing or expired score as 0, so 0 must not beat a real score
+    (docs/scheduler.md#what-the-scores-do-not-say).
+    """
+    for item in context.declared.rankings:
+        spec = item.value.spec
+        if spec.on_missing_score == "Exclude":
+            continue
+        for index, score in enumerate(spec.scores):
+            scorer = context.scorers.get(score.scorer)
+            message = "" if scorer is None else how_zero_wins(scorer, score.weight)
+            if message:
+                hint = (
+                    "give the scorer a scoreRange (output 1..100; swapped outputs make lower better), or"
+                    " write onMissingScore: Exclude"
+                )
+                yield codes.MISSING_BEATS_REAL.at(item.at("spec", "scores", index, "scorer"), message, hint)
+
+
+def how_zero_wins(scorer: EffectiveScorer, weight: int) -> str:
+    """How a cluster without the score beats clusters that have it; empty if it never does."""
+    low, high = scorer.published
+    if weight > 0 and low < 0:
+        return (
+            f"{scorer.name} can publish {low}, and a cluster without the score counts as 0: it beats real"
+            " ones"
+        )
+    if weight < 0 and high > 0:
+        return f"with a negative weight a cluster without the score (0) beats those with {high}"
+    return ""
+
+
+def scores_are_published(context: Context) -> Iterator[Diagnostic]:
+    """At least one eligible cluster must publish each score of a ranking."""
+    for item in context.declared.rankings:
+        clusters = None if is_guess(context, item) else eligible(context, item)
+        for index, score in enumerate(item.value.spec.scores):
+            scorer = context.scorers.get(score.scorer)
+            if scorer is not None:
+                yield from _unpublished(
+                    context,
+                    scorer,
+                    item,
+                    ("spec", "scores", index, "scorer"),
+                    clusters=clusters,
+                    candidates=f"that are eligible for {item.name}",
+                    here="here",
+                )
+
+
+def placements_rank_by_what_is_published(context: Context) -> Iterator[Diagnostic]:
+    """The same for raw Placements. Skips Placements whose clusters are not known."""
+    scorers = {scorer.resource_name: scorer for scorer in context.scorers.values()}
+    uncertain = context.is_uncertain("ManagedCluster", "ManagedClusterSet", "DynamicScoringConfig")
+    for item in context.declared.placements:
+        clusters = None if uncertain or item.document.ambiguous else choosable(context, item)
+        for place, name in resources_ranked_by(item.document):
+            if name in scorers:
+                yield from _unpublished(
+                    context,
+                    scorers[name],
+                    item,
+                    place,
+                    clusters=clusters,
+                    candidates=f"that {item.name} may choose",
+                    here="from this Placement",
+                )
+
+
+def _unpublished(
+    context: Context,
+    scorer: EffectiveScorer,
+    item: RankingItem | Item[RawPlacement],
+    path: Path,
+    *,
+    clusters: frozenset[str] | None,
+    candidates: str,
+    here: str,
+) -> Iterator[Diagnostic]:
+    """Reports a score that `item` names at `path` and that none of `clusters` publishes. They are None if it
+    is not certain which clusters may be chosen.
+    """
+    if scorer.destination == "None":
+        message = f"{scorer.name} has scoreDestination None: it publishes no score that could rank clusters"
+        yield codes.SCORE_NOT_RUNNING.at(
+            item.at(*path), message, "write scoreDestination: AddOnPlacementScore in the scorer"
+        )
+    elif scorer.suspend:
+        message = f"{scorer.name} is suspended: its scores are removed everywhere"
+        yield codes.SCORE_SUSPENDED.at(
+            item.at(*path), message, f"remove the score {here} while the scorer is suspended"
+        )
+    elif (
+        clusters
+        and clusters.isdisjoint(context.target_clusters[scorer.name])
+        and is_certain(context.overlays[scorer.name].scorer.document, "spec", "clusterSelector")
+    ):
+        message = f"{scorer.name} runs on none of the {len(clusters)} clusters {candidates}"
+        hint = "correct its clusterSelector or the masks, or choose other clusters"
+        yield codes.SCORE_NOT_RUNNING.at(item.at(*path), message, hint)
