@@ -35,6 +35,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="registry and folder that have our images, such as registry.example.com/platform",
     )
     parser.add_argument(
+        "--pipelines",
+        choices=["long", "short"],
+        default="long",
+        help="long: every step is written out, for any forge; short: with the action, component and hooks of"
+        " a release, once there is one (default: %(default)s)",
+    )
+    parser.add_argument(
         "--empty",
         action="store_true",
         help="without the example scorers, clusters and applications; for a hub of your own",
@@ -45,8 +52,16 @@ def run(arguments: argparse.Namespace) -> int:
     """Writes the repository and prints the next steps. Raises UsageError for a folder that is not empty, and
     for a bad name, URL or registry.
     """
+    from gitops_dsf import published
     from gitops_dsf.cli.scaffold import default_name, scaffold
+    from gitops_dsf.errors import UsageError
 
+    if arguments.pipelines == "short" and published.REPOSITORY is None:
+        msg = (
+            "--pipelines short needs the action, the component and the hooks of a release, and there is no"
+            " release of gitops-dsf yet: leave it out, or write --pipelines long"
+        )
+        raise UsageError(msg)
     target: Path = arguments.dir
     name = arguments.name if arguments.name is not None else default_name(target)
     written = scaffold(
@@ -55,6 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
         git_url=arguments.git_url,
         registry=arguments.registry,
         examples=not arguments.empty,
+        pipelines_of=published.REPOSITORY if arguments.pipelines == "short" else None,
     )
     sys.stdout.write(
         _next_steps(
