@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gitops_dsf.hub.drift import Config
-from gitops_dsf.repository.load import Loaded, load_text
+from gitops_dsf.repository.load import Loaded
 from gitops_dsf.repository.model.validate import declare
 from gitops_dsf.sync import SyncPlan
 from gitops_dsf.sync.config import ConfigError, read_config
@@ -58,18 +58,6 @@ def locks(
             answers[item.name] = _answer(item.name, found)
     texts = {file: text for file in {lock_file(name, locked) for name in answers} if (text := read(file))}
     return weigh(loaded=loaded, declared=declared, texts=texts, answers=answers)
-
-
-def with_files(loaded: Loaded, files: Mapping[str, str]) -> Loaded:
-    """Returns the repository as it is once these files are written."""
-    documents = [item for item in loaded.documents if item.file not in files]
-    diagnostics = [item for item in loaded.diagnostics if item.position.file not in files]
-    for file, text in files.items():
-        new = load_text(text, file=file)
-        documents += new.documents
-        diagnostics += new.diagnostics
-    documents.sort(key=lambda item: item.file)
-    return Loaded(documents=tuple(documents), diagnostics=tuple(diagnostics))
 
 
 def _answer(name: str, found: Synced) -> Config | str:

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from gitops_dsf.canonicalyaml import emit
 from gitops_dsf.diagnostics import Severity
 from gitops_dsf.errors import RepositoryError
-from gitops_dsf.importer.locks import Synced, locks, synced, with_files
+from gitops_dsf.importer.locks import Synced, locks, synced
 from gitops_dsf.importer.manifest import Object, is_rendered, manifest, name_of
 from gitops_dsf.importer.result import Import, Line
 from gitops_dsf.importer.selection import Selection
@@ -187,7 +187,7 @@ class _Taker:
 
     def _locks(self, files: Mapping[str, str]) -> Mapping[str, str]:
         plan = locks(
-            with_files(self._loaded, files),
+            self._loaded.with_files(files),
             read=lambda file: _read(self._root / file),
             known=self._synced,
             overwrite=self._overwrite,

@@ -11,7 +11,7 @@ from gitops_dsf.errors import GitopsDsfError, RepositoryError
 from gitops_dsf.pipeline import Checked, check_loaded
 from gitops_dsf.promotion.merge import ALWAYS_KEPT, INTERVAL, TTL, merge, put
 from gitops_dsf.render.scorers import scorer as rendered
-from gitops_dsf.repository.load import Loaded, load, load_text
+from gitops_dsf.repository.load import load
 from gitops_dsf.repository.model.declared import Declared, Item
 from gitops_dsf.repository.model.scorer import DynamicScorer
 from gitops_dsf.repository.model.suggestion import did_you_mean
@@ -61,7 +61,7 @@ def promote(root: Path, name: str, *, take_interval: bool = False) -> Promotion:
     shadow, live = _pair(declared, before.resolved, name)
     editor = _Editor(root, declared, shadow, live, take_interval=take_interval)
     files = editor.files()
-    after = check_loaded(_with(loaded, files))
+    after = check_loaded(loaded.with_files(files))
     errors = [item for item in after.diagnostics if item.severity is Severity.ERROR]
     if after.resolved is None:
         msg = f"after the promotion the repository would have {_errors(errors)}"
@@ -153,19 +153,6 @@ def _errors(errors: list[Diagnostic]) -> str:
     shown = "; ".join(f"{item.position}: {item.code} {item.message}" for item in errors[:3])
     more = f" and {len(errors) - 3} more" if len(errors) > 3 else ""
     return f"{'an error' if len(errors) == 1 else f'{len(errors)} errors'}: {shown}{more}"
-
-
-def _with(loaded: Loaded, files: Mapping[str, str | None]) -> Loaded:
-    """The repository with other texts of these files."""
-    documents = [item for item in loaded.documents if item.file not in files]
-    diagnostics = [item for item in loaded.diagnostics if item.position.file not in files]
-    for file, text in files.items():
-        if text is not None:
-            new = load_text(text, file=file)
-            documents += new.documents
-            diagnostics += new.diagnostics
-    documents.sort(key=lambda item: item.file)
-    return Loaded(documents=tuple(documents), diagnostics=tuple(diagnostics))
 
 
 class _Editor:

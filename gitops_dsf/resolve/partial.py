@@ -33,17 +33,19 @@ def _scorers(declared: Declared) -> Declared:
     """Only the scorers, and the sources that they name. References to malformed scorers are not reported
     anyway.
     """
-    empty = replace(
+    return replace(
         declared,
         repository=None,
+        scorers=_of(declared, "DynamicScorer"),
         scoring_configs=(),
         clusters=(),
         cluster_sets=(),
         locks=(),
         applications=(),
         scored_placements=(),
+        placements=(),
+        application_sets=(),
     )
-    return replace(empty, scorers=_of(declared, "DynamicScorer"), placements=(), application_sets=())
 
 
 def _others(declared: Declared) -> Declared:

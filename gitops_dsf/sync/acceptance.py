@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from gitops_dsf.diagnostics import Diagnostic, Severity
 from gitops_dsf.hub.drift import Config
-from gitops_dsf.repository.load import SETTINGS_FILE, Document, Loaded, load_text
+from gitops_dsf.repository.load import SETTINGS_FILE, Loaded, load_text
 from gitops_dsf.repository.model.declared import Item
 from gitops_dsf.repository.model.scorer import DynamicScorer
 from gitops_dsf.repository.model.validate import declare
@@ -155,14 +155,7 @@ class LockChecker:
 
     def _findings(self, texts: Mapping[str, str]) -> list[Diagnostic]:
         """What `validate` would report if these files were written."""
-        written = {file: load_text(text, file=file) for file, text in texts.items()}
-        documents: list[Document] = [item for item in self._loaded.documents if item.file not in written]
-        diagnostics = [item for item in self._loaded.diagnostics if item.position.file not in written]
-        for loaded in written.values():
-            documents += loaded.documents
-            diagnostics += loaded.diagnostics
-        documents.sort(key=lambda item: item.file)
-        return resolve(declare(Loaded(documents=tuple(documents), diagnostics=tuple(diagnostics))))[1]
+        return resolve(declare(self._loaded.with_files(texts)))[1]
 
     def _about(self, candidate: Candidate, findings: Sequence[Diagnostic]) -> list[Diagnostic]:
         return [item for item in findings if item.position.file == candidate.file]

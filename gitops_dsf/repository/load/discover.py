@@ -39,46 +39,50 @@ def discover(root: Path, *, limits: ReadLimits) -> Discovered:
         msg = f"{root} is not a folder"
         raise RepositoryError(msg)
     diagnostics = list(forgotten(root))
-    files: list[SourceFile] = []
-    total = 0
     base = root.resolve()
     names = sorted(_names(root, diagnostics))
     with SafeFolder(root) as folder:
-        for name in names:
-            shown = os.fsencode(name).decode("utf-8", "replace")
-            content = _read(
-                folder, root, name, shown=shown, base=base, limits=limits, diagnostics=diagnostics
-            )
-            if content is None:
-                continue
-            total += len(content)
-            if total > limits.total_bytes:
-                diagnostics.append(_too_much(shown, limits))
-                break
-            text = _decode(content, name=shown, diagnostics=diagnostics)
-            if text is not None:
-                files.append(SourceFile(file=shown, text=text))
-    return Discovered(files=files, diagnostics=diagnostics)
+        contents = (
+            (_shown(name), _read(folder, root, name, base=base, limits=limits, diagnostics=diagnostics))
+            for name in names
+        )
+        return _discovered(contents, limits=limits, diagnostics=diagnostics)
 
 
 def in_memory(contents: Iterable[tuple[str, bytes]], *, limits: ReadLimits) -> Discovered:
     """Like `discover`, for files in memory: paths relative to the root, with their contents."""
     diagnostics: list[Diagnostic] = []
+    found: list[tuple[str, bytes]] = []
+    for name, content in sorted((name, content) for name, content in contents if _is_source(name)):
+        if len(content) > limits.file_bytes:
+            diagnostics.append(_too_large(_shown(name), len(content), limits))
+        else:
+            found.append((_shown(name), content))
+    return _discovered(found, limits=limits, diagnostics=diagnostics)
+
+
+def _discovered(
+    contents: Iterable[tuple[str, bytes | None]], *, limits: ReadLimits, diagnostics: list[Diagnostic]
+) -> Discovered:
+    """Decodes files. Skips those without content, which have a finding."""
     files: list[SourceFile] = []
     total = 0
-    for name, content in sorted((name, content) for name, content in contents if _is_source(name)):
-        shown = os.fsencode(name).decode("utf-8", "replace")
-        if len(content) > limits.file_bytes:
-            diagnostics.append(_too_large(shown, len(content), limits))
+    for name, content in contents:
+        if content is None:
             continue
         total += len(content)
         if total > limits.total_bytes:
-            diagnostics.append(_too_much(shown, limits))
+            diagnostics.append(_too_much(name, limits))
             break
-        text = _decode(content, name=shown, diagnostics=diagnostics)
+        text = _decode(content, name=name, diagnostics=diagnostics)
         if text is not None:
-            files.append(SourceFile(file=shown, text=text))
+            files.append(SourceFile(file=name, text=text))
     return Discovered(files=files, diagnostics=diagnostics)
+
+
+def _shown(name: str) -> str:
+    """A file name as text, also if it is not UTF-8."""
+    return os.fsencode(name).decode("utf-8", "replace")
 
 
 def _is_source(name: str) -> bool:
@@ -134,7 +138,7 @@ def _below(root: Path, folder: str, diagnostics: list[Diagnostic]) -> Iterator[s
             elif name.endswith(SUFFIXES) or (entry.is_symlink() and entry.is_dir()):
                 yield f"{where}/{name}"
             elif name.lower().endswith(_MEANT):
-                shown = os.fsencode(f"{where}/{name}").decode("utf-8", "replace")
+                shown = _shown(f"{where}/{name}")
                 position = Position(file=shown)
                 hint = "rename it: names of files that are read end in .yaml or .yml"
                 diagnostics.append(codes.UNREAD_FOLDER.at(position, f"the file {shown} is not read", hint))
@@ -145,11 +149,11 @@ def _read(
     root: Path,
     name: str,
     *,
-    shown: str,
     base: Path,
     limits: ReadLimits,
     diagnostics: list[Diagnostic],
 ) -> bytes | None:
+    shown = _shown(name)
     try:
         try:
             return folder.read(name, limit=limits.file_bytes)

@@ -14,7 +14,7 @@ from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from gitops_dsf.diagnostics import Position
 from gitops_dsf.repository.load.compose import compose
-from gitops_dsf.repository.load.source_text import source_index
+from gitops_dsf.repository.load.source_text import line_and_column, source_index
 
 Path = tuple[str | int, ...]
 """Field names and list indices from the root, such as ("spec", "masks", 0, "clusterName")."""
@@ -87,36 +87,35 @@ class Document:
 
     def at(self, path: Path) -> Position:
         """The position of the value at a path. For a missing path, the key of its nearest existing parent."""
-        node, key, whole = self._walk(path)
+        node, key, whole = self.walk(path)
         if not whole and key is not None:
             node = key
         return self._mark(node)
 
     def key_at(self, path: Path) -> Position:
         """The position of the key at a path; for list items, the item."""
-        node, key, _ = self._walk(path)
+        node, key, _ = self.walk(path)
         return self._mark(node if key is None else key)
 
     def inside(self, path: Path, offset: int) -> Position:
         """The position of a character of a string value, given its offset in the value. Handles quotes,
         escapes and folding.
         """
-        node, _, whole = self._walk(path)
+        node, _, whole = self.walk(path)
         if not whole or not isinstance(node, ScalarNode):
             return self.at(path)
         index = source_index(self.text, node, offset)
-        line = self.text.count("\n", 0, index)
-        column = index - (self.text.rfind("\n", 0, index) + 1)
+        line, column = line_and_column(self.text, index)
         return Position(file=self.file, line=self.first_line + line + 1, column=column + 1)
 
     def written(self, path: Path) -> str:
         """The text of a scalar as it is written: 1.10, not 1.1. Empty if the value is not a scalar."""
-        node, _, whole = self._walk(path)
+        node, _, whole = self.walk(path)
         return str(node.value) if whole and isinstance(node, ScalarNode) else ""
 
     def part(self, path: Path, *, data: dict[str, Any]) -> "Document":
         """A document of this data, whose positions are those of the object at a path and of its fields."""
-        node, _, _ = self._walk(path)
+        node, _, _ = self.walk(path)
         start, name = self._mark(node), self.at((*path, "name"))
         found = replace(
             self, data=data, start=(start.line, start.column), name_at=(name.line, name.column), ambiguous=()
@@ -138,7 +137,7 @@ class Document:
             value = value[part]
         return True
 
-    def _walk(self, path: Path) -> tuple[Node, Node | None, bool]:
+    def walk(self, path: Path) -> tuple[Node, ScalarNode | None, bool]:
         """The deepest existing node on the path, its key, and whether the whole path exists."""
         node, key = self.root, None
         for part in path:

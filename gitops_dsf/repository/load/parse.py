@@ -17,6 +17,7 @@ from gitops_dsf.repository.load.construct import Constructor
 from gitops_dsf.repository.load.depth import could_exceed, too_deep_at
 from gitops_dsf.repository.load.document import Document
 from gitops_dsf.repository.load.limits import AliasBudget, ReadLimits
+from gitops_dsf.repository.load.source_text import line_and_column
 from gitops_dsf.repository.load.syntax_error import explain
 
 _MARKER = re.compile(r"^---(?=[ \t\r\n]|\Z)", re.MULTILINE)
@@ -87,11 +88,12 @@ def _part(
         return [], [codes.UNSUPPORTED_YAML.at(place(line, 0), message, "remove the line")]
     odd = None if text.isascii() else _ODD_BREAK.search(text)
     if odd is not None:
-        line, column = text.count("\n", 0, odd.start()), odd.start() - (text.rfind("\n", 0, odd.start()) + 1)
         message = f"U+{ord(odd[0]):04X} ends the line for some readers of YAML, and is a letter for others"
         return [], [
             codes.SYNTAX.at(
-                place(line, column), message, "remove it, or write it as an escape in double quotes"
+                place(*line_and_column(text, odd.start())),
+                message,
+                "remove it, or write it as an escape in double quotes",
             )
         ]
     documents: list[Document] = []

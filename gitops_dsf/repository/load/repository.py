@@ -1,6 +1,6 @@
 """Loads a fleet repository as documents."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +18,18 @@ class Loaded:
 
     documents: tuple[Document, ...]
     diagnostics: tuple[Diagnostic, ...]
+
+    def with_files(self, files: Mapping[str, str | None]) -> "Loaded":
+        """The repository as it is once these texts are written; None removes a file."""
+        documents = [item for item in self.documents if item.file not in files]
+        diagnostics = [item for item in self.diagnostics if item.position.file not in files]
+        for file, text in files.items():
+            if text is not None:
+                new = load_text(text, file=file)
+                documents += new.documents
+                diagnostics += new.diagnostics
+        documents.sort(key=lambda item: item.file)
+        return Loaded(documents=tuple(documents), diagnostics=tuple(diagnostics))
 
 
 def load(root: Path, *, limits: ReadLimits = DEFAULT_LIMITS) -> Loaded:

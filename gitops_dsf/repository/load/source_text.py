@@ -1,11 +1,16 @@
-"""Maps an offset in a string value to an index in the source text, through quotes, escapes, indentation and
-folding.
+"""Places in a source text. Maps an offset in a string value to an index in the text, through quotes, escapes,
+indentation and folding.
 """
 
 from yaml.nodes import ScalarNode
 
 _HEX_ESCAPES = {"x": 2, "u": 4, "U": 8}
 _BLANK_ESCAPES = frozenset("tnrvf _\t\nNLP")
+
+
+def line_and_column(text: str, index: int) -> tuple[int, int]:
+    """The 0-based line and column of a character."""
+    return text.count("\n", 0, index), index - (text.rfind("\n", 0, index) + 1)
 
 
 def source_index(text: str, node: ScalarNode, offset: int) -> int:

@@ -5,6 +5,8 @@ from dataclasses import dataclass, replace
 
 from yaml import MarkedYAMLError
 
+from gitops_dsf.repository.load.source_text import line_and_column
+
 
 @dataclass(frozen=True, kw_only=True)
 class SyntaxMistake:
@@ -225,8 +227,7 @@ def _reader_error(message: str, text: str) -> SyntaxMistake:
             column=0,
             message=f"not valid YAML: {message.splitlines()[0] if message else 'unreadable'}",
         )
-    line = text.count("\n", 0, found.start())
-    column = found.start() - (text.rfind("\n", 0, found.start()) + 1)
+    line, column = line_and_column(text, found.start())
     name = f"U+{ord(found[0]):04X}"
     return SyntaxMistake(
         line=line,

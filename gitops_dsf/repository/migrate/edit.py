@@ -32,7 +32,7 @@ def overlap(first: list[Edit], second: list[Edit]) -> bool:
 
 def edits_for(document: Document, dialect: Dialect) -> list[Edit] | None:
     """The edits of a document's text; None if its layout needs a person's decision."""
-    pair = _pair(document.root, dialect.path)
+    pair = _pair(document, dialect.path)
     if pair is None:
         return None
     parent, key, value = pair
@@ -54,29 +54,11 @@ def edits_for(document: Document, dialect: Dialect) -> list[Edit] | None:
             return None
 
 
-def _pair(root: Node, path: Path) -> tuple[MappingNode, ScalarNode, Node] | None:
-    """The mapping that contains the last part of the path, its key and its value."""
-    node: Node = root
-    found: tuple[MappingNode, ScalarNode, Node] | None = None
-    for part in path:
-        if isinstance(node, MappingNode):
-            child = next(
-                (
-                    (key, value)
-                    for key, value in node.value
-                    if isinstance(key, ScalarNode) and key.value == part
-                ),
-                None,
-            )
-            if child is None:
-                return None
-            found = (node, *child)
-            node = child[1]
-        elif isinstance(part, int) and not isinstance(node, ScalarNode) and part < len(node.value):
-            node = node.value[part]
-        else:
-            return None
-    return found
+def _pair(document: Document, path: Path) -> tuple[MappingNode, ScalarNode, Node] | None:
+    """The mapping that contains the field at a path, its key and its value."""
+    parent, _, _ = document.walk(path[:-1])
+    value, key, whole = document.walk(path)
+    return (parent, key, value) if whole and isinstance(parent, MappingNode) and key is not None else None
 
 
 def _start(node: Node) -> int:
@@ -211,13 +193,13 @@ def _move_name(document: Document, parent: MappingNode, key: ScalarNode, value: 
     source = text[_start(value) : _end(value)]
     if removed is None or "\n" in source or source[:1] in {"&", "!"}:
         return None
-    params = _pair(document.root, ("spec", "scoring", "params"))
+    params = _pair(document, ("spec", "scoring", "params"))
     if params is not None and not isinstance(params[2], MappingNode):
         return None
     if params is not None and not _is_alias(params[1], params[2]):
         added = _insert_first(text, params[2], f"name: {source}", f"name: {source}")
     else:
-        scoring = _pair(document.root, ("spec", "scoring"))
+        scoring = _pair(document, ("spec", "scoring"))
         if scoring is None or _is_alias(scoring[1], scoring[2]):
             return None
         added = _insert_first(text, scoring[2], f"params: {{name: {source}}}", f"params: {{name: {source}}}")

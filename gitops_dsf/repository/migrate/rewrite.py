@@ -84,5 +84,4 @@ def _offset(text: str, line: int) -> int:
 
 
 def _change(document: Document, dialect: Dialect) -> Change:
-    position = document.at(dialect.path) if dialect.is_value else document.key_at(dialect.path)
-    return Change(position=position, message=dialect.message, hint=dialect.hint)
+    return Change(position=dialect.position(document), message=dialect.message, hint=dialect.hint)

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final
 
+from gitops_dsf.diagnostics import Position
 from gitops_dsf.repository.load import Document, Path, value_at
 from gitops_dsf.repository.model.base import DSF_API, OLDER_DSF_API, Authored
-from gitops_dsf.repository.model.field_model import model_at
+from gitops_dsf.repository.model.field_model import field_names, model_at
 from gitops_dsf.repository.model.kinds import KINDS
 from gitops_dsf.repository.model.suggestion import did_you_mean
 
@@ -41,10 +42,11 @@ class Dialect:
     replaces: tuple[Path, ...] = ()
     """Paths that the right spelling fills. If they are missing, that is no further mistake."""
 
-    @property
-    def is_value(self) -> bool:
-        """Whether the value is spelled differently; otherwise the key is."""
-        return self.rewrite is Rewrite.VALUE
+    def position(self, document: Document) -> Position:
+        """Where it is written: the value, if that is spelled differently, else the key."""
+        if self.rewrite is Rewrite.VALUE:
+            return document.at(self.path)
+        return document.key_at(self.path)
 
 
 _VALUES: Final[dict[Path, tuple[str, ...]]] = {
@@ -203,17 +205,13 @@ def _letter_case(model: type[Authored], data: Any, path: Path) -> Iterator[Diale
     owner = model_at(model, path)
     if not isinstance(data, dict) or owner is None:
         return
-    known = {alias.lower(): alias for alias in _aliases(owner)}
+    known = {alias.lower(): alias for alias in field_names(owner)}
     for name, value in data.items():
         right = known.get(name.lower())
         if right is not None and right != name and right not in data:
             yield _renamed((*path, name), right)
         elif right == name:
             yield from _letter_case(model, value, (*path, name))
-
-
-def _aliases(owner: Any) -> list[str]:  # noqa: ANN401 - a model class
-    return [field.alias or name for name, field in owner.model_fields.items()]
 
 
 def explains(dialect: Dialect, path: Path) -> bool:

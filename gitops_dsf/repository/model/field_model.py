@@ -8,6 +8,11 @@ from pydantic import BaseModel
 from gitops_dsf.repository.load import Path
 
 
+def field_names(model: type[BaseModel]) -> list[str]:
+    """The fields of a model as people write them."""
+    return [field.alias or name for name, field in model.model_fields.items()]
+
+
 def model_at(model: type[BaseModel], path: Path) -> type[BaseModel] | None:
     """The model of the object at a path; None if no model describes it (free-form objects, scalars)."""
     return _model(field_at(model, path))

@@ -23,7 +23,7 @@ from gitops_dsf.repository.model.base import (
 )
 from gitops_dsf.repository.model.dialect import Dialect, explains
 from gitops_dsf.repository.model.field_docs import field_docs
-from gitops_dsf.repository.model.field_model import field_at, model_at, scalar_types
+from gitops_dsf.repository.model.field_model import field_at, field_names, model_at, scalar_types
 from gitops_dsf.repository.model.misplaced import places_elsewhere
 from gitops_dsf.repository.model.score_test import FINDING, PLACEMENT_REFERENCE, TIME
 from gitops_dsf.repository.model.suggestion import did_you_mean
@@ -240,11 +240,7 @@ def _describe(model: type[BaseModel], path: Path) -> str:
 
 def _siblings(model: type[BaseModel], path: Path) -> list[str]:
     owner = model_at(model, path[:-1])
-    return (
-        []
-        if owner is None
-        else [field.alias or name for name, field in owner.model_fields.items() if not field.exclude]
-    )
+    return [] if owner is None else field_names(owner)
 
 
 def dotted(path: Path) -> str:

@@ -135,16 +135,10 @@ def _validate(
 
 
 def _dialect(document: Document, dialect: Dialect) -> Diagnostic:
-    position = document.at(dialect.path) if dialect.is_value else document.key_at(dialect.path)
-    return codes.DIALECT.at(position, dialect.message, _by(dialect, document.file))
-
-
-def _by(dialect: Dialect, file: str) -> str:
-    return (
-        dialect.hint
-        if dialect.rewrite is Rewrite.BY_HAND
-        else f"{dialect.hint}; `gitops-dsf migrate {file}` does it"
-    )
+    hint = dialect.hint
+    if dialect.rewrite is not Rewrite.BY_HAND:
+        hint += f"; `gitops-dsf migrate {document.file}` does it"
+    return codes.DIALECT.at(dialect.position(document), dialect.message, hint)
 
 
 def _name(document: Document) -> str:

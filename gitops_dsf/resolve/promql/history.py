@@ -2,7 +2,8 @@
 
 from typing import Any
 
-_MAX_DEPTH = 200
+from gitops_dsf.resolve.promql.labels import MAX_DEPTH
+
 _CHILDREN = ("expr", "lhs", "rhs", "vector_selector", "param")
 
 
@@ -14,7 +15,7 @@ def history_seconds(tree: Any) -> int:  # noqa: ANN401 - a promql_parser express
 
 
 def _seconds(tree: Any, depth: int) -> int:  # noqa: ANN401 - a promql_parser expression
-    if depth > _MAX_DEPTH:
+    if depth > MAX_DEPTH:
         return 0
     own = sum(
         int(found.total_seconds()) for name in ("range", "offset") if (found := getattr(tree, name, None))

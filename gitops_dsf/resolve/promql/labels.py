@@ -4,8 +4,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-_KEEPING = frozenset({"topk", "bottomk", "limitk", "limit_ratio"})
-_MAX_DEPTH = 200
+CHOOSING = frozenset({"topk", "bottomk", "limitk", "limit_ratio"})
+"""Aggregations that choose series, and keep their labels."""
+MAX_DEPTH = 200
+"""Levels of a tree that are visited, because the visitors recurse."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +61,13 @@ def others(tree: Any, names: Iterable[str]) -> bool | None:  # noqa: ANN401 - a 
     return not found.names <= frozenset(names)
 
 
+def aggregation_name(tree: Any) -> str:  # noqa: ANN401 - a promql_parser expression
+    """The word of an AggregateExpr, such as sum. The parser gives it in the text only."""
+    return str(tree.prettify().lstrip().split("(", 1)[0].split(None, 1)[0])
+
+
 def _labels(tree: Any, depth: int) -> _Labels:  # noqa: ANN401 - a promql_parser expression
-    if depth > _MAX_DEPTH:
+    if depth > MAX_DEPTH:
         return _ANY
     match type(tree).__name__:
         case "NumberLiteral" | "StringLiteral":
@@ -79,8 +86,8 @@ def _labels(tree: Any, depth: int) -> _Labels:  # noqa: ANN401 - a promql_parser
 
 def _aggregation(tree: Any, depth: int) -> _Labels:  # noqa: ANN401 - a promql_parser expression
     inner = _labels(tree.expr, depth + 1)
-    name = tree.prettify().lstrip().split("(", 1)[0].split(None, 1)[0]
-    if name in _KEEPING:
+    name = aggregation_name(tree)
+    if name in CHOOSING:
         return inner
     result = _NONE
     if tree.modifier is not None:

@@ -10,13 +10,11 @@ from itertools import pairwise
 from typing import Any, Final
 
 from gitops_dsf.resolve.promql.grammar import AGGREGATIONS, BINARY
-from gitops_dsf.resolve.promql.labels import can_have
+from gitops_dsf.resolve.promql.labels import CHOOSING, MAX_DEPTH, aggregation_name, can_have
 from gitops_dsf.resolve.promql.tokens import Token, tokens
 
-_KEEPING: Final = frozenset({"topk", "bottomk", "limitk", "limit_ratio"})
 _UNLABELLED: Final = frozenset({"scalar", "vector", "absent", "absent_over_time"})
 """Functions whose result does not have the labels of their argument."""
-_MAX_DEPTH: Final = 200
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -54,7 +52,7 @@ class _Walk:
         self._operators = _offsets(_binary_operators(words))
 
     def visit(self, tree: Any, label: str, depth: int) -> Iterator[Clause]:  # noqa: ANN401 - a promql_parser expression
-        if depth > _MAX_DEPTH:
+        if depth > MAX_DEPTH:
             return
         match type(tree).__name__:
             case "AggregateExpr":
@@ -97,10 +95,10 @@ def _aggregation(tree: Any, label: str, offset: int) -> Iterator[Clause]:  # noq
     by = modifier is None or str(modifier.type).endswith("By")
     if (label in listed) if by else (label not in listed):
         return
-    name = tree.prettify().lstrip().split("(", 1)[0].split(None, 1)[0]
+    name = aggregation_name(tree)
     does = (
         "chooses among the series of all clusters"
-        if name in _KEEPING
+        if name in CHOOSING
         else f"aggregates the label {label} away, so that all clusters become one value"
     )
     hint = (
