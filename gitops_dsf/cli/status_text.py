@@ -239,8 +239,8 @@ def _turn(turn: Turn) -> str:
     act = "comes in" if turn.gains else "goes out"
     if turn.flip is None:
         return (
-            f"{turn.cluster} {act} for {turn.rival} by {turn.margin} weighted points, which no score can"
-            " change"
+            f"{turn.cluster} {act} for {turn.rival} by {turn.margin} weighted points, which no"
+            " single score can change"
         )
     flip = turn.flip
     resource, _, score = flip.name.removeprefix("AddOn/").partition("/")

@@ -70,7 +70,7 @@ def desk(control_plane: ControlPlane, argocd: ArgoCD, git_server: GitServer) -> 
 def test_it_shows_the_hub_as_it_is(desk: Desk) -> None:
     desk.scene.move("cluster1")
     desk.scene.publish("cluster1", 90)
-    desk.scene.publish("cluster2", 5, age=300)
+    desk.scene.publish("cluster2", 45, age=300)
     found = desk.look()
     assert found["hub"]["unread"] == []
     scorer = found["scorers"][0]
@@ -78,14 +78,14 @@ def test_it_shows_the_hub_as_it_is(desk: Desk) -> None:
     cells = {cell["cluster"]: cell for cell in scorer["scores"]}
     assert {name: (cell["state"], list(cell["values"].values())) for name, cell in cells.items()} == {
         "cluster1": ("fresh", [90]),
-        "cluster2": ("fresh", [5]),
+        "cluster2": ("fresh", [45]),
     }
     assert cells["cluster1"]["ageSeconds"] < 30
     assert 300 <= cells["cluster2"]["ageSeconds"] < 330
     placement = desk.placement()
     assert placement["decided"] == placement["next"] == desk.scene.decision() == ["cluster1"]
     text = desk.run().stdout
-    assert "cluster1 goes out for cluster2 if its cpu-headroom/cpu_headroom falls from 90 to" in text
+    assert "cluster1 goes out for cluster2 if its cpu-headroom/cpu_headroom falls from 90 to 34" in text
 
 
 def test_the_flip_that_is_printed_is_the_one_at_which_ocm_flips(desk: Desk) -> None:
