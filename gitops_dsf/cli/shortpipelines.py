@@ -17,9 +17,9 @@ _JOBS: Final = re.compile(r"^stages:.*", re.MULTILINE | re.DOTALL)
 _HOOK: Final = re.compile(r"^      - id: .*\n", re.MULTILINE)
 
 _ACTION: Final = """\
-      - uses: {path}@{tag}   # better by commit (README.md#pipelines): a tag can be moved
+      - uses: {path}@{tag}   # better by commit (README.md, Pipelines): a tag can be moved
         with:
-          prometheus: ${{{{ vars.GITOPS_DSF_PROMETHEUS }}}}   # turns the backtest on (README.md#pipelines)
+          prometheus: ${{{{ vars.GITOPS_DSF_PROMETHEUS }}}}   # turns the backtest on (README.md, Pipelines)
           prometheus-token: ${{{{ secrets.GITOPS_DSF_PROMETHEUS_TOKEN }}}}
 """
 _COMPONENT: Final = """\
