@@ -111,6 +111,12 @@ def test_the_patterns_find_what_documents_write(text: str, tested: int, required
     assert (len(TESTED.findall(text)), len(REQUIRED.findall(text))) == (tested, required)
 
 
+def test_the_release_signs_with_the_cosign_that_is_tested() -> None:
+    workflow = (ROOT / ".github/workflows/release.yaml").read_text("utf-8")
+    tested = required("github.com/sigstore/cosign/v3", "cosign/go.mod")
+    assert re.findall(r"cosign-release: (\S+)", workflow) == [tested]
+
+
 def test_the_kubelet_has_the_library_versions_of_the_suite() -> None:
     """Its go.mod is its own. Equal versions are compiled once, and the kubelet fits the API server."""
 

@@ -1,5 +1,6 @@
 """The Helm chart with a real Helm: its objects are those that `render` writes, and a hub takes them."""
 
+import json
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -11,13 +12,19 @@ from gitops_dsf.render.objects import identity
 from gitops_dsf.render.platform import definitions
 from gitops_dsf.render.reconciler import reconciler
 from gitops_dsf.repository.model.repository import FleetRepository
+from tests.hub.controlplane import registry
 from tests.hub.controlplane.api import Client
 from tests.hub.controlplane.binaries import obtain
 from tests.hub.controlplane.plane import ControlPlane
+from tests.hub.controlplane.processes import Processes
+from tests.hub.controlplane.registry import Registry
+from tools.images.environment import ROOT
+from tools.release.__main__ import charts
+from tools.version import current
 
 pytestmark = [pytest.mark.family("helm"), pytest.mark.timeout(300)]
 
-CHART = Path(__file__).parents[2] / "chart/gitops-dsf"
+CHART = ROOT / "chart/gitops-dsf"
 IMAGE = "registry.example.com/gitops-dsf-reconciler:1"
 DEPLOYMENT = "apps/v1/Deployment"
 CRD = "apiextensions.k8s.io/v1/CustomResourceDefinition"
@@ -147,4 +154,35 @@ def test_a_hub_takes_it_and_keeps_the_crds(helm: str, control_plane: ControlPlan
     for plural in CRDS:
         assert hub.find(CRD, f"{plural}.dynamic-scoring.open-cluster-management.io")
     for name in ("dsf-chart", "dsf-chart-argocd"):
+        hub.delete("v1/Namespace", name)
+
+
+@pytest.mark.family("kubernetes")
+def test_helm_installs_what_a_release_pushed(
+    helm: str, control_plane: ControlPlane, hub: Client, tmp_path: Path
+) -> None:
+    """The archive of `make release`, from a registry."""
+    if reason := registry.missing():
+        pytest.skip(reason)
+    charts(ROOT, tmp_path, epoch=1_700_000_000)
+    (archive,) = tmp_path.iterdir()
+    for name in ("dsf-oci", "dsf-oci-argocd"):
+        hub.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+    chosen = ["--set", f"image={IMAGE},hubNamespace=dsf-oci,argocdNamespace=dsf-oci-argocd"]
+    access = ["--kubeconfig", str(control_plane.hub.kubeconfig()), "--namespace", "dsf-oci"]
+    processes = Processes(logs=tmp_path / "logs")
+    with Registry(processes=processes, folder=tmp_path / "registry") as serving:
+        place = f"oci://{serving.authority}/team/charts"
+        run(helm, "push", archive, place, "--plain-http")
+        wanted = [f"{place}/gitops-dsf", "--version", current(ROOT), "--plain-http"]
+        run(helm, "install", "dsf-oci", *wanted, *chosen, *access)
+    try:
+        assert hub.find(DEPLOYMENT, "gitops-dsf-reconciler", namespace="dsf-oci")
+        listed = json.loads(run(helm, "list", "--output", "json", *access))
+        assert [(one["chart"], one["status"]) for one in listed] == [
+            (f"gitops-dsf-{current(ROOT)}", "deployed")
+        ]
+    finally:
+        run(helm, "uninstall", "dsf-oci", *access, "--wait")
+    for name in ("dsf-oci", "dsf-oci-argocd"):
         hub.delete("v1/Namespace", name)

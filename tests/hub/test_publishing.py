@@ -1,0 +1,237 @@
+"""What a tag publishes: the step of the release workflow that pushes, signs and attests, run as written.
+
+The registry is a real one with TLS and a password. Two things stand in for the public ones: the images are
+small, and cosign signs with a key, because signatures without keys need a public service.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.hub.controlplane import registry
+from tests.hub.controlplane.binaries import obtain
+from tests.hub.controlplane.pki import Authority
+from tests.hub.controlplane.processes import Processes
+from tests.hub.controlplane.registry import Registry
+from tools import version
+from tools.images import oci, sbom
+from tools.images.environment import ROOT
+from tools.images.recipe import IMAGES
+from tools.release.__main__ import charts
+
+pytestmark = [pytest.mark.family("helm", "cosign"), pytest.mark.timeout(300)]
+
+WORKFLOW = ROOT / ".github/workflows/release.yaml"
+STEP = "Push, sign and attest the images and the charts"
+VERSION = version.current(ROOT)
+ARCHITECTURES = ("amd64", "arm64")
+EPOCH = 1_700_000_000
+CREATED = "2023-11-14T22:13:20Z"
+OWNER = "Team"
+SIGNATURE = "https://sigstore.dev/cosign/sign/v1"
+TOKEN = "a-token"
+USERS = "robot:$2b$05$abcdefghijklmnopqrstuuSDjfNGgDV/jl2nooPoFmmqMrufqZfM6\n"
+"""The line of htpasswd for TOKEN."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Published:
+    """A registry after the step, and who may ask it."""
+
+    place: str
+    """Registry and owner."""
+    folder: Path
+    environment: dict[str, str]
+
+    def run(self, *words: str) -> str:
+        return run(words, folder=self.folder, environment=self.environment)
+
+    def manifest(self, name: str) -> Any:
+        return json.loads(self.run("skopeo", "inspect", "--raw", f"docker://{self.place}/{name}"))
+
+    def digest(self, name: str) -> str:
+        return self.run(
+            "skopeo", "inspect", "--format", "{{.Digest}}", f"docker://{self.place}/{name}"
+        ).strip()
+
+
+def run(words: tuple[str, ...], *, folder: Path, environment: dict[str, str]) -> str:
+    done = subprocess.run(
+        words, cwd=folder, env=environment, capture_output=True, text=True, timeout=200, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Published]:
+    if reason := registry.missing():
+        pytest.skip(reason)
+    if shutil.which("buildah") is None:
+        pytest.skip("an index of images needs buildah: apt-get install buildah")
+    folder = tmp_path_factory.mktemp("publishing")
+    issuer = Authority("authority of the registry")
+    processes = Processes(logs=folder / "logs")
+    release(folder / "dist")
+    with Registry(processes=processes, folder=folder / "registry", issuer=issuer, users=USERS) as serving:
+        environment = {
+            "PATH": os.pathsep.join([str(programs(folder)), os.environ["PATH"]]),
+            "HOME": str(folder),
+            "XDG_RUNTIME_DIR": str(folder),
+            "SSL_CERT_FILE": str(issuer.pair.write(folder, "authority")[0]),
+            "CONTAINERS_STORAGE_CONF": str(storage(folder)),
+            "COSIGN_PASSWORD": "a-password",
+            "REGISTRY": serving.authority,
+            "TOKEN": TOKEN,
+            "GITHUB_ACTOR": "robot",
+            "GITHUB_REF_NAME": f"v{VERSION}",
+            "GITHUB_REPOSITORY_OWNER": OWNER,
+        }
+        run(("cosign", "generate-key-pair"), folder=folder, environment=environment)
+        # No service writes a log of signatures, and no service is trusted.
+        for words in (("signing-config", "create"), ("trusted-root", "create")):
+            target = str(folder / f"{words[0]}.json")
+            run(("cosign", *words, "--out", target), folder=folder, environment=environment)
+        run(("bash", "-e", "-c", step()), folder=folder, environment=environment)
+        place = f"{serving.authority}/{OWNER.lower()}"
+        yield Published(place=place, folder=folder, environment=environment)
+    left = processes.left_behind()
+    assert not left, f"processes left behind: {left}"
+
+
+def step() -> str:
+    """The shell commands of the workflow."""
+    steps = yaml.safe_load(WORKFLOW.read_text(encoding="utf-8"))["jobs"]["images"]["steps"]
+    (commands,) = (one["run"] for one in steps if one.get("name") == STEP)
+    return str(commands)
+
+
+def release(dist: Path) -> None:
+    """What both jobs of the workflow build, but with nearly nothing in the images."""
+    root, libraries = dist.with_name("root"), dist.with_name("libraries")
+    for path in (dist, root, libraries):
+        path.mkdir()
+    for image in IMAGES:
+        for architecture in ARCHITECTURES:
+            (root / "name").write_text(f"{image.name} {architecture}", encoding="ascii")
+            target = dist / f"{image.name}-{VERSION}-{architecture}"
+            digest = oci.write_archive(
+                Path(f"{target}.oci.tar"),
+                layers=[oci.layer(root, epoch=EPOCH)],
+                config={"User": "65532:65532"},
+                architecture=architecture,
+                created=CREATED,
+                epoch=EPOCH,
+                reference=VERSION,
+            )
+            bill = sbom.bill(
+                name=image.name,
+                version=VERSION,
+                digest=digest,
+                created=CREATED,
+                packages=[],
+                libraries=libraries,
+            )
+            Path(f"{target}.cdx.json").write_bytes(bill)
+    charts(ROOT, dist, epoch=EPOCH)
+
+
+def programs(folder: Path) -> Path:
+    """Helm and cosign. What signs gets a key."""
+    target = folder / "bin"
+    target.mkdir()
+    (target / "helm").symlink_to(obtain("helm").path("helm"))
+    cosign = target / "cosign"
+    cosign.write_text(
+        f"""\
+#!/bin/sh
+verb=$1
+case $verb in
+sign | attest)
+  shift
+  set -- "$verb" --key {folder}/cosign.key --signing-config {folder}/signing-config.json \\
+    --trusted-root {folder}/trusted-root.json "$@" ;;
+esac
+exec {obtain("cosign").path("cosign")} "$@"
+""",
+        encoding="utf-8",
+    )
+    cosign.chmod(0o755)
+    return target
+
+
+def storage(folder: Path) -> Path:
+    """Where buildah keeps what it assembles."""
+    target = folder / "storage.conf"
+    target.write_text(
+        f'[storage]\ndriver = "vfs"\ngraphroot = "{folder}/storage"\nrunroot = "{folder}/run"\n',
+        encoding="utf-8",
+    )
+    return target
+
+
+def test_a_tag_has_an_image_for_each_architecture(published: Published) -> None:
+    for image in IMAGES:
+        index = published.manifest(f"{image.name}:{VERSION}")
+        assert index["mediaType"] == "application/vnd.oci.image.index.v1+json"
+        found = {one["platform"]["architecture"]: one["digest"] for one in index["manifests"]}
+        assert found == {
+            architecture: published.digest(f"{image.name}:{VERSION}-{architecture}")
+            for architecture in ARCHITECTURES
+        }
+        assert {one["platform"]["os"] for one in index["manifests"]} == {"linux"}
+
+
+def test_a_registry_has_the_bytes_of_the_archive(published: Published) -> None:
+    """So the digest that `make release` prints is the one of the registry."""
+    for image in IMAGES:
+        archive = f"oci-archive:dist/{image.name}-{VERSION}-arm64.oci.tar"
+        built = published.run("skopeo", "inspect", "--format", "{{.Digest}}", archive).strip()
+        assert published.digest(f"{image.name}:{VERSION}-arm64") == built
+
+
+@pytest.mark.parametrize("suffix", ["", "-amd64", "-arm64"])
+def test_images_are_signed(published: Published, suffix: str) -> None:
+    for image in IMAGES:
+        name = f"{image.name}:{VERSION}{suffix}"
+        key = ("--key", "cosign.pub", "--insecure-ignore-tlog", "--output", "json")
+        found = json.loads(published.run("cosign", "verify", *key, f"{published.place}/{name}"))
+        # cosign also lists what is attested.
+        (signed,) = (one["critical"] for one in found if one["critical"]["type"] == SIGNATURE)
+        assert signed["image"]["docker-manifest-digest"] == published.digest(name)
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_the_bill_of_materials_is_attested(published: Published, architecture: str) -> None:
+    for image in IMAGES:
+        name = f"{published.place}/{image.name}:{VERSION}-{architecture}"
+        key = ("--key", "cosign.pub", "--insecure-ignore-tlog", "--type", "cyclonedx")
+        envelope = json.loads(published.run("cosign", "verify-attestation", *key, name))
+        payload = published.run("sh", "-c", f"echo {envelope['payload']} | base64 --decode")
+        bill = published.folder / f"dist/{image.name}-{VERSION}-{architecture}.cdx.json"
+        assert json.loads(payload)["predicate"] == json.loads(bill.read_text(encoding="utf-8"))
+
+
+def test_the_chart_is_an_artifact_of_the_registry(published: Published) -> None:
+    chart = f"oci://{published.place}/charts/gitops-dsf"
+    published.run("helm", "pull", chart, "--version", VERSION, "--destination", ".")
+    name = f"gitops-dsf-{VERSION}.tgz"
+    assert (published.folder / name).read_bytes() == (published.folder / "dist" / name).read_bytes()
+
+
+def test_nobody_pushes_without_the_password(published: Published) -> None:
+    """Or the logins of the step would show nothing."""
+    with pytest.raises(AssertionError, match=r"authentication required|unauthorized"):
+        run(
+            ("skopeo", "inspect", f"docker://{published.place}/gitops-dsf-agent:{VERSION}"),
+            folder=published.folder,
+            environment={**published.environment, "XDG_RUNTIME_DIR": "/nowhere", "HOME": "/nowhere"},
+        )
