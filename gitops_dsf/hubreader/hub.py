@@ -19,9 +19,9 @@ from gitops_dsf.hub.snapshot import Snapshot
 
 try:
     from dsf_runtime.access import AccessError
+    from dsf_runtime.apianswers import ListMetadata, ListPage
     from dsf_runtime.apiserver import JSON, ApiError
-    from dsf_runtime.blocking import BlockingApiServer
-    from dsf_runtime.blocking import Page as RawPage
+    from dsf_runtime.blocking import BlockingApiServer, Page
     from dsf_runtime.calls import FailureKind
     from dsf_runtime.kubeconfig import Kubeconfig
     from dsf_runtime.kubeconfig import current_context as _current_context
@@ -29,7 +29,7 @@ except ImportError as error:
     msg = f"{error.name} is not installed; asking a hub needs: pip install 'gitops-dsf[live]'"
     raise HubError(msg) from error
 
-__all__ = ["JSON", "ApiError", "Hub", "More", "Page", "current_context", "observe"]
+__all__ = ["JSON", "ApiError", "Hub", "ListMetadata", "ListPage", "current_context", "observe"]
 
 T = TypeVar("T")
 GROUP = "cluster.open-cluster-management.io"
@@ -57,20 +57,6 @@ def current_context(kubeconfig: Path | None = None) -> str | None:
         return _current_context(kubeconfig)
     except AccessError as error:
         raise HubError(str(error)) from error
-
-
-class More(msgspec.Struct, frozen=True, rename={"token": "continue", "remaining": "remainingItemCount"}):
-    """List metadata of a page: where the next page starts, and how many objects remain."""
-
-    token: str = ""
-    remaining: int | None = None
-
-
-class Page(msgspec.Struct, frozen=True):
-    """A page of a list. Its items are not decoded."""
-
-    items: list[msgspec.Raw] | None = None
-    metadata: More = More()
 
 
 class Hub:
@@ -117,7 +103,7 @@ class Hub:
         with self._asking():
             return self._server.get(path, accept=accept, **params)
 
-    def pages(self, path: str, *, accept: str = JSON, **selector: str) -> Iterator[RawPage]:
+    def pages(self, path: str, *, accept: str = JSON, **selector: str) -> Iterator[Page]:
         """Yields a list, page by page. Raises ApiError and HubError."""
         with self._asking():
             yield from self._server.pages(path, accept=accept, **selector)
@@ -127,10 +113,10 @@ class Hub:
         not installed. Raises HubError.
         """
         try:
-            for raw in self.pages(path):
-                page = self.decode(path, raw.content, Page)
-                yield from page.items or ()
-                raw.taken(count=len(page.items or ()), more=page.metadata.token)
+            for page in self.pages(path):
+                listed = self.decode(path, page.content, ListPage)
+                yield from listed.items or ()
+                page.taken(count=len(listed.items or ()), more=listed.metadata.more)
         except ApiError as error:
             if error.status == HTTPStatus.NOT_FOUND and optional:
                 return

@@ -4,18 +4,15 @@ rest can still be shown.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from http import HTTPStatus
-from pathlib import Path
-from types import TracebackType
-from typing import Any, Generic, Protocol, Self, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import msgspec
 
 from gitops_dsf.errors import HubError
 from gitops_dsf.hub.metadata import problem_of
 from gitops_dsf.hub.unread import Unread, Why
-from gitops_dsf.hubreader.hub import JSON, ApiError, Hub, More, Page
+from gitops_dsf.hubreader.hub import JSON, ApiError, Hub, ListMetadata, ListPage
 
 T = TypeVar("T")
 S = TypeVar("S")
@@ -53,8 +50,8 @@ _WHY: dict[int, Why] = {HTTPStatus.FORBIDDEN: Why.FORBIDDEN, HTTPStatus.NOT_FOUN
 
 
 class _Typed(msgspec.Struct, Generic[S], frozen=True):
+    metadata: ListMetadata
     items: list[S] | None = None
-    metadata: More = More()
 
 
 class Sink(Protocol[Taken_contra]):
@@ -70,35 +67,8 @@ class Sink(Protocol[Taken_contra]):
         """Receives an object that cannot be decoded."""
 
 
-class Reader:
-    """A connection to one hub; a context manager. It also compares the hub's clock with this machine's."""
-
-    def __init__(self, *, context: str, kubeconfig: Path | None = None) -> None:
-        self.context = context
-        self._hub = Hub(context=context, kubeconfig=kubeconfig)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Closes the connection."""
-        self._hub.close()
-
-    @property
-    def clock_offset(self) -> float | None:
-        """Seconds by which the hub's clock is ahead of this machine's; None before the first answer with a
-        Date header.
-        """
-        return self._hub.clock_offset
-
-    def now(self) -> datetime:
-        """The time of the hub's clock; of this machine's if the hub has not sent it."""
-        return self._hub.now()
+class Reader(Hub):
+    """A connection to one hub, which reads it part by part."""
 
     def read(
         self,
@@ -132,20 +102,17 @@ class Reader:
     def count(self, resource: Resource) -> int | None:
         """The number of objects, without reading them; None if the hub does not report it."""
         try:
-            page = self._hub.decode(
-                resource.path, self._hub.get(resource.path, accept=METADATA_ONLY, limit="1"), Page
-            )
+            content = self.get(resource.path, accept=METADATA_ONLY, limit="1")
         except ApiError:
             return None
+        page = self.decode(resource.path, content, ListPage)
         rest = page.metadata.remaining
-        return None if page.metadata.token and rest is None else len(page.items or ()) + (rest or 0)
+        return None if page.metadata.more and rest is None else len(page.items or ()) + (rest or 0)
 
     def find(self, resource: Resource, name: str) -> Object | Unread | None:
         """Returns one object; None if it does not exist. Raises HubError when the hub does not answer."""
         try:
-            found: Object = self._hub.decode(
-                resource.path, self._hub.get(f"{resource.path}/{name}"), dict[str, Any]
-            )
+            found: Object = self.decode(resource.path, self.get(f"{resource.path}/{name}"), dict[str, Any])
         except ApiError as error:
             return (
                 None
@@ -157,7 +124,7 @@ class Reader:
     def groups(self) -> dict[str, tuple[str, ...]] | Unread:
         """The API groups of the hub, with their versions. Raises HubError when the hub does not answer."""
         try:
-            content: Object = self._hub.decode("/apis", self._hub.get("/apis"), dict[str, Any])
+            content: Object = self.decode("/apis", self.get("/apis"), dict[str, Any])
         except ApiError as error:
             return self._unread(Resource(plural="/apis"), error, verb="get")
         return {
@@ -168,49 +135,45 @@ class Reader:
     def _stream(self, resource: Resource, model: type[S], sink: Sink[S], query: Mapping[str, str]) -> None:
         decoder: msgspec.json.Decoder[_Typed[S]] = msgspec.json.Decoder(_Typed[model])  # type: ignore[valid-type]
         sink.begin()
-        for page in self._hub.pages(resource.path, **query):
-            count, more = self._taken(page.content, resource, decoder, sink)
-            page.taken(count=count, more=more)
+        for page in self.pages(resource.path, **query):
+            try:
+                typed = decoder.decode(page.content)
+            except (msgspec.DecodeError, UnicodeDecodeError):
+                metadata, count = self._one_by_one(resource, page.content, model, sink)
+            else:
+                sink.take(typed.items or ())
+                metadata, count = typed.metadata, len(typed.items or ())
+            page.taken(count=count, more=metadata.more)
 
-    def _taken(
-        self, content: bytes, resource: Resource, decoder: "msgspec.json.Decoder[_Typed[S]]", sink: Sink[S]
-    ) -> tuple[int, str]:
-        """The number of objects of a page, and where the next page starts."""
-        try:
-            typed = decoder.decode(content)
-        except msgspec.ValidationError:
-            # One malformed object must not hide the others.
-            page = self._hub.decode(resource.path, content, Page)
-            for raw in page.items or ():
-                try:
-                    sink.take(decoder.decode(b'{"items":[' + bytes(raw) + b"]}").items or ())
-                except msgspec.ValidationError:
-                    sink.broken(raw)
-            return len(page.items or ()), page.metadata.token
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            msg = (
-                f"context {self.context}: GET {resource.path}: the answer is not that of an API server:"
-                f" {error}"
-            )
-            raise HubError(msg) from error
-        sink.take(typed.items or ())
-        return len(typed.items or ()), typed.metadata.token
+    def _one_by_one(
+        self, resource: Resource, content: bytes, model: type[S], sink: Sink[S]
+    ) -> tuple[ListMetadata, int]:
+        """Decodes each object of a page alone: a malformed one must not hide the others. Returns the metadata
+        of the page, and its number of objects.
+        """
+        page = self.decode(resource.path, content, ListPage)
+        for raw in page.items or ():
+            try:
+                sink.take((msgspec.json.decode(raw, type=model),))
+            except msgspec.ValidationError:
+                sink.broken(raw)
+        return page.metadata, len(page.items or ())
 
     def _read(
         self, resource: Resource, project: Callable[[msgspec.Raw], T], query: Mapping[str, str], accept: str
     ) -> tuple[T, ...]:
         found: list[T] = []
-        for raw in self._hub.pages(resource.path, accept=accept, **query):
-            page = self._hub.decode(resource.path, raw.content, Page)
+        for page in self.pages(resource.path, accept=accept, **query):
+            listed = self.decode(resource.path, page.content, ListPage)
             try:
-                found += map(project, page.items or ())
+                found += map(project, listed.items or ())
             except msgspec.ValidationError as error:
                 msg = (
                     f"context {self.context}: an object among {resource.describe()} is malformed:"
                     f" {problem_of(error)}"
                 )
                 raise HubError(msg) from error
-            raw.taken(count=len(page.items or ()), more=page.metadata.token)
+            page.taken(count=len(listed.items or ()), more=listed.metadata.more)
         return tuple(found)
 
     def _unread(self, resource: Resource, error: ApiError, *, verb: str, name: str = "") -> Unread:

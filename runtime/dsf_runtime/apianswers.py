@@ -8,7 +8,6 @@ import msgspec
 from dsf_runtime.access import Access
 from dsf_runtime.calls import CallFault, FailureKind, excerpt, hide, retry_after
 
-MAX_RETRY_AFTER: Final = 3600.0
 TOO_MANY_REQUESTS: Final = 429
 PAGE: Final = 500
 """Most objects in a page. The API server answers a page of small objects in milliseconds."""
@@ -68,7 +67,7 @@ def error_status(
         decoded = None
     message = decoded.get("message") if isinstance(decoded, dict) else content
     words = hide(excerpt(message if isinstance(message, str | bytes) else "") or phrase, access.token)
-    wait = retry_after(headers, now=now, most=MAX_RETRY_AFTER)
+    wait = retry_after(headers, now=now)
     return ApiError(f"{what}: {status} {words}", status=status, wait=wait)
 
 
@@ -103,8 +102,13 @@ class Paging:
         """Largest page that is read. A single object cannot be requested in parts."""
         return ANSWER_BYTES if self._limit == 1 else MOST_PAGE_BYTES
 
-    def too_large(self) -> None:
-        """Call this if the page was too large. The next request asks for fewer objects."""
+    def too_large(self, path: str) -> None:
+        """Call this if the page was too large. The next request asks for fewer objects. Raises ApiError for a
+        single object.
+        """
+        if self._limit == 1:
+            msg = f"GET {path}: one object has more than {ANSWER_BYTES} bytes"
+            raise ApiError(msg, kind=FailureKind.INVALID_BODY)
         self._limit = max(1, self._limit // 4)
 
     def taken(self, *, size: int, count: int, more: str) -> None:
@@ -122,12 +126,21 @@ class WatchEvent(msgspec.Struct, frozen=True):
 
 
 class ListMetadata(
-    msgspec.Struct, frozen=True, rename={"resource_version": "resourceVersion", "more": "continue"}
+    msgspec.Struct,
+    frozen=True,
+    rename={
+        "resource_version": "resourceVersion",
+        "more": "continue",
+        "remaining": "remainingItemCount",
+    },
 ):
     """Metadata of a list."""
 
     resource_version: str = ""
     more: str = ""
+    """Continue token of the next page; empty on the last one."""
+    remaining: int | None = None
+    """Objects of the pages that follow, if the server says it."""
 
 
 class ListPage(msgspec.Struct, frozen=True):

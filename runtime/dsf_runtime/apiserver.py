@@ -123,29 +123,18 @@ class ApiServer:
         """
         content = body if body is None or isinstance(body, bytes) else msgspec.json.encode(body)
         headers = {"Accept": accept} if content is None else {"Accept": accept, "Content-Type": content_type}
-        seconds = seconds or self._timeout
-        for last in (False, True):
-            connection = await self._connections.ready()
-            try:
-                with as_call_faults(url=connection.access.host + path, seconds=seconds):
-                    async with (
-                        asyncio.timeout(seconds),
-                        self._open(
-                            connection, method, path, params=params, content=content, headers=headers
-                        ) as response,
-                    ):
-                        answer = await _body(response, most=ANSWER_BYTES)
-            except CallFault as fault:
-                raise no_answer(f"{method} {path}", access=connection.access, fault=fault) from fault
-            if response.status_code == httpx.codes.UNAUTHORIZED and not last:
-                await self._connections.renew(connection)
-                continue
-            break
+        response, answer = await self._send(
+            method,
+            path,
+            params=params,
+            content=content,
+            headers=headers,
+            seconds=seconds or self._timeout,
+            most=ANSWER_BYTES,
+        )
         if answer is None:
             msg = f"{method} {path}: the answer has more than {ANSWER_BYTES} bytes"
             raise ApiError(msg, kind=FailureKind.INVALID_BODY)
-        if not response.is_success:
-            raise self._refused(f"{method} {path}", connection, response, answer)
         return Reply(url=str(response.url), body=answer)
 
     async def get(self, path: str, **params: str) -> bytes:
@@ -179,9 +168,11 @@ class ApiServer:
         """
         paging, metadata = Paging(selector), ListMetadata()
         while (params := paging.params()) is not None:
-            content = await self._page(path, params, accept=accept, most=paging.most)
+            _, content = await self._send(
+                "GET", path, params=params, headers={"Accept": accept}, most=paging.most
+            )
             if content is None:
-                paging.too_large()
+                paging.too_large(path)
                 continue
             metadata, count = await _take(path, content, take)
             paging.taken(size=len(content), count=count, more=metadata.more)
@@ -230,28 +221,43 @@ class ApiServer:
         except CallFault as fault:
             raise no_answer(f"WATCH {path}", access=connection.access, fault=fault) from fault
 
-    async def _page(self, path: str, params: Mapping[str, str], *, accept: str, most: int) -> bytes | None:
-        """One page, or None if it is larger than ``most``."""
+    async def _send(
+        self,
+        method: str,
+        path: str,
+        *,
+        params: Mapping[str, str] | None,
+        headers: Mapping[str, str],
+        most: int,
+        content: bytes | None = None,
+        seconds: float | None = None,
+    ) -> tuple[httpx.Response, bytes | None]:
+        """The answer and its body, None if it is larger than ``most``. Sends the request once more with new
+        credentials after a 401.
+
+        ``seconds`` limits each attempt as a whole; without it only each step of it has a time limit. Raises
+        ApiError unless the status is 2xx.
+        """
         for last in (False, True):
             connection = await self._connections.ready()
             try:
-                with as_call_faults(url=connection.access.host + path, seconds=self._timeout):
-                    async with self._open(
-                        connection, "GET", path, params=params, headers={"Accept": accept}
-                    ) as response:
-                        content = await _body(response, most=most)
+                with as_call_faults(url=connection.access.host + path, seconds=seconds or self._timeout):
+                    async with (
+                        asyncio.timeout(seconds),
+                        self._open(
+                            connection, method, path, params=params, content=content, headers=headers
+                        ) as response,
+                    ):
+                        answer = await _body(response, most=most)
             except CallFault as fault:
-                raise no_answer(f"GET {path}", access=connection.access, fault=fault) from fault
+                raise no_answer(f"{method} {path}", access=connection.access, fault=fault) from fault
             if response.status_code == httpx.codes.UNAUTHORIZED and not last:
                 await self._connections.renew(connection)
                 continue
             break
         if not response.is_success:
-            raise self._refused(f"GET {path}", connection, response, content or b"")
-        if content is None and most == ANSWER_BYTES:
-            msg = f"GET {path}: one object has more than {ANSWER_BYTES} bytes"
-            raise ApiError(msg, kind=FailureKind.INVALID_BODY)
-        return content
+            raise self._refused(f"{method} {path}", connection, response, answer or b"")
+        return response, answer
 
     @asynccontextmanager
     async def _open(

@@ -119,11 +119,8 @@ class BlockingApiServer:
         paging = Paging(selector)
         while (params := paging.params()) is not None:
             content = self._get(path, params, accept=accept, most=paging.most)
-            if content is None and paging.most == ANSWER_BYTES:
-                msg = f"GET {path}: one object has more than {ANSWER_BYTES} bytes"
-                raise ApiError(msg, kind=FailureKind.INVALID_BODY)
             if content is None:
-                paging.too_large()
+                paging.too_large(path)
             else:
 
                 def request_next() -> None:

@@ -21,6 +21,8 @@ from dsf_runtime.streams import ExcessError
 TEXT_LIMIT: Final = 400
 """Most characters of a peer's text in a message."""
 URL_LIMIT: Final = 200
+MAX_RETRY_AFTER: Final = 3600.0
+"""Longest Retry-After that is respected, in seconds."""
 HIDDEN: Final = "(token)"
 SHORTEST: Final = 8
 """This many characters from the start of a token are already hidden, because a message may end in the middle
@@ -179,9 +181,9 @@ def _hide(text: str, secret: str) -> str:
     return "".join([*pieces, text[position:]])
 
 
-def retry_after(headers: Mapping[str, str], *, now: float, most: float) -> float | None:
-    """The seconds of a Retry-After header (RFC 9110 section 10.2.3: seconds or a date), at most ``most``.
-    None without the header.
+def retry_after(headers: Mapping[str, str], *, now: float) -> float | None:
+    """The seconds of a Retry-After header (RFC 9110 section 10.2.3: seconds or a date), at most
+    MAX_RETRY_AFTER. None without the header.
     """
     value = headers.get("retry-after", "").strip()
     if not value:
@@ -193,7 +195,7 @@ def retry_after(headers: Mapping[str, str], *, now: float, most: float) -> float
         if date is None:
             return None
         seconds = date - now
-    return min(max(0.0, seconds), most)
+    return min(max(0.0, seconds), MAX_RETRY_AFTER)
 
 
 class Retirement:

@@ -6,10 +6,9 @@ import hashlib
 import itertools
 from dataclasses import dataclass, replace
 from typing import Final
-from urllib.parse import urlsplit
 
+from dsf_agent.endpoints.endpoint import url_fault
 from dsf_agent.fetch import sources
-from dsf_runtime.calls import display
 from dsf_wire import dimension, scorename, scorevalue, summary
 from dsf_wire.clusters import ClustersError, FleetCluster
 from dsf_wire.clusters import decode as decode_clusters
@@ -193,7 +192,7 @@ def _scoring_fault(scorer: Summary) -> str | None:
     if kind not in {SCORED_BY_API, SCORED_BY_QUERY}:
         return f"scoringType {kind!r} is not one of {SCORED_BY_API}, {SCORED_BY_QUERY}"
     if kind == SCORED_BY_API:
-        return _endpoint_fault("scoringEndpoint", scorer.scoring_endpoint)
+        return url_fault("scoringEndpoint", scorer.scoring_endpoint)
     if not sources.has_series(scorer):
         return "scoringType Query needs a source: the value of each of its series is a score"
     return None
@@ -209,16 +208,3 @@ def _default_fault(scorer: Summary) -> str | None:
     if labels:
         return f"defaultScore needs a scoreDimensionFormat without labels, and it has ${{{labels[0].name}}}"
     return None
-
-
-def _endpoint_fault(field: str, url: str) -> str | None:
-    try:
-        parts = urlsplit(url)
-        usable = (
-            parts.scheme in {"http", "https"}
-            and bool(parts.hostname)
-            and (parts.port is None or parts.port > 0)
-        )
-    except ValueError:
-        usable = False
-    return None if usable else f"{field} {display(url)!r} is not an http or https URL"

@@ -87,6 +87,8 @@ class Reservation:
         self._budget = budget
         self._size = 0
         """Bytes in memory."""
+        self._needed: int | None = None
+        """Bytes that the last cycle needed; None before the first one."""
         self._counted = 0
         """Bytes that count against the budget: those in memory or the expected ones, unless they are few."""
 
@@ -106,10 +108,11 @@ class Reservation:
             self._size = 0
             self._count(0)
 
-    async def within(self, expected: int | None, work: Callable[[], Awaitable[T]]) -> T:
-        """Runs a cycle with room for its answers. If they do not fit beside the others, the cycle drops them
-        and starts again with more room.
+    async def within(self, work: Callable[[], Awaitable[T]]) -> T:
+        """Runs a cycle with room for as many bytes as the last one needed. If its answers do not fit beside
+        the others, the cycle drops them and starts again with more room.
         """
+        expected = self._needed
         while True:
             try:
                 async with self.room(expected):
@@ -138,7 +141,7 @@ class Reservation:
 
     def set_size(self, size: int) -> None:
         """Sets the size of the answers in memory. Bytes that were expected beyond it stay counted."""
-        self._size = size
+        self._size = self._needed = size
         self._count(max(self._counted, size))
 
     def _count(self, size: int) -> None:

@@ -8,9 +8,6 @@ from dsf_agent.errors import CallError, Reason
 from dsf_runtime import calls
 from dsf_runtime.calls import CallFault, FailureKind, display, excerpt
 
-MAX_RETRY_AFTER: Final = 3600.0
-"""Longest Retry-After that is respected, in seconds."""
-
 _KIND_REASONS: Final = {FailureKind.UNKNOWN_HOST: Reason.UNREACHABLE, FailureKind.CERTIFICATE: Reason.TLS}
 """Other kinds have reasons with the same name."""
 
@@ -61,8 +58,3 @@ def status_text(*, url: str, status: int, headers: Mapping[str, str], body: byte
         )
     words = excerpt(body)
     return f"{display(url)} answered {status}" + (f": {words}" if words else "")
-
-
-def retry_after(headers: Mapping[str, str], *, now: float) -> float | None:
-    """The seconds of a Retry-After header, or None."""
-    return calls.retry_after(headers, now=now, most=MAX_RETRY_AFTER)

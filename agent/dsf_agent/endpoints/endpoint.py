@@ -2,12 +2,17 @@
 
 import ssl
 from dataclasses import replace
+from typing import TypeVar
+from urllib.parse import urlsplit
 
+from dsf_agent.endpoints import callerrors
 from dsf_agent.endpoints.budget import Reservation
 from dsf_agent.endpoints.credentials import Auth, Credentials, Sent
 from dsf_agent.endpoints.transport import Answer, Call, Transport
-from dsf_agent.errors import CallError, Reason
-from dsf_runtime.calls import hide
+from dsf_agent.errors import CallError, FetchError, Reason, ScoreError
+from dsf_runtime.calls import display, hide, retry_after
+
+E = TypeVar("E", FetchError, ScoreError)
 
 
 class Endpoint:
@@ -79,6 +84,27 @@ class Endpoint:
     def hide(self, text: str) -> str:
         """A message without the secrets that were sent to this endpoint."""
         return hide(text, *self._secrets)
+
+
+def refusal(kind: type[E], answer: Answer, *, url: str, now: float) -> E:
+    """The failure for an error status of the peer at this URL."""
+    text = callerrors.status_text(url=url, status=answer.status, headers=answer.headers, body=answer.body)
+    wait = retry_after(answer.headers, now=now)
+    return kind(text, reason=callerrors.status_reason(answer.status), retry_after=wait)
+
+
+def url_fault(field: str, url: str) -> str | None:
+    """Why nothing can be sent to this URL, or None. ``field`` is the key of the configuration."""
+    try:
+        parts = urlsplit(url)
+        usable = (
+            parts.scheme in {"http", "https"}
+            and bool(parts.hostname)
+            and (parts.port is None or parts.port > 0)
+        )
+    except ValueError:
+        usable = False
+    return None if usable else f"{field} {display(url)!r} is not an http or https URL"
 
 
 def _with(call: Call, sent: Sent) -> Call:

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlencode, urlsplit, urlunsplit
 
-from dsf_agent.endpoints import callerrors
-from dsf_agent.endpoints.endpoint import Endpoint
+from dsf_agent.endpoints.endpoint import Endpoint, refusal, url_fault
 from dsf_agent.endpoints.transport import Answer, Body, Call
 from dsf_agent.errors import FetchError
 from dsf_agent.fetch import promjson
@@ -64,17 +63,9 @@ class PrometheusSource:
 
     @staticmethod
     def fault(scorer: Summary) -> str | None:
-        try:
-            parts = urlsplit(scorer.source_endpoint)
-            usable = (
-                parts.scheme in {"http", "https"}
-                and bool(parts.hostname)
-                and (parts.port is None or parts.port > 0)
-            )
-        except ValueError:
-            usable = False
-        if not usable:
-            return f"sourceEndpoint {display(scorer.source_endpoint)!r} is not an http or https URL"
+        fault = url_fault("sourceEndpoint", scorer.source_endpoint)
+        if fault is not None:
+            return fault
         if not query.split(scorer.source_query):
             return "sourceQuery is empty; for a scorer without a query write sourceType None"
         if not 0 <= scorer.source_range <= MAX_LOOKBACK:
@@ -140,18 +131,15 @@ class PrometheusSource:
         )
 
     def _refused(self, answer: Answer, *, index: int, now: float) -> FetchError:
-        wait = callerrors.retry_after(answer.headers, now=now)
+        error = refusal(FetchError, answer, url=self._scorer.source_endpoint, now=now)
         found = (
             promjson.error_of(answer.body) if answer.status in {400, 422} or answer.status >= 500 else None
         )
-        if found is not None:
-            reason, text = found
-            msg = f"{self._where(index)} refused: {text}"
-            return FetchError(msg, reason=reason, retry_after=wait)
-        text = callerrors.status_text(
-            url=self._scorer.source_endpoint, status=answer.status, headers=answer.headers, body=answer.body
-        )
-        return FetchError(text, reason=callerrors.status_reason(answer.status), retry_after=wait)
+        if found is None:
+            return error
+        reason, text = found
+        msg = f"{self._where(index)} refused: {text}"
+        return FetchError(msg, reason=reason, retry_after=error.retry_after)
 
     def _where(self, index: int) -> str:
         number = f" {index + 1} of {len(self._queries)}" if len(self._queries) > 1 else ""

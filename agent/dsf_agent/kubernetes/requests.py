@@ -97,30 +97,25 @@ def effective(spec: PodSpec, status: PodStatus) -> Requests:
 def _of_container(
     container: Container, statuses: Mapping[str, ContainerStatus], *, infeasible: bool
 ) -> Requests:
-    wanted, status = _read(container.resources), statuses.get(container.name)
-    if status is None or status.resources is None:
-        return wanted
-    return _largest(wanted, status.resources, status.allocated_resources, infeasible=infeasible)
+    return _largest(_read(container.resources), statuses.get(container.name), infeasible=infeasible)
 
 
 def _pod_level(spec: PodSpec, status: PodStatus, *, infeasible: bool) -> Requests:
     """The resources that the pod requests as a whole. They replace the sums over its containers."""
-    wanted = {name: amount for name, amount in _read(spec.resources).items() if _is_pod_level(name)}
-    if not wanted or status.resources is None:
-        return wanted
-    found = _largest(
-        _read(spec.resources), status.resources, status.allocated_resources, infeasible=infeasible
-    )
+    wanted = [name for name in _read(spec.resources) if _is_pod_level(name)]
+    found = _largest(_read(spec.resources), status, infeasible=infeasible)
     return {name: found.get(name, 0) for name in wanted}
 
 
-def _largest(
-    wanted: Requests, applied: Resources, admitted: Mapping[str, str] | None, *, infeasible: bool
-) -> Requests:
-    """The largest amount of each resource. A resize that the node can never admit does not count."""
+def _largest(wanted: Requests, status: ContainerStatus | PodStatus | None, *, infeasible: bool) -> Requests:
+    """The largest amount of each resource that is wanted, applied or admitted. A resize that the node can
+    never admit does not count.
+    """
+    if status is None or status.resources is None:
+        return wanted
     found = {} if infeasible else wanted
-    _raise(found, _read(applied))
-    _raise(found, _quantities(admitted))
+    _raise(found, _read(status.resources))
+    _raise(found, _quantities(status.allocated_resources))
     return found
 
 

@@ -3,7 +3,7 @@
 import math
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final
 
@@ -287,8 +287,9 @@ class ScorerMetrics:
             self._all.clusters.labels(self._name, state).set(count)
         self._all.missing.set(self._name, missing)
 
-    def dropped(self, reason: str, count: int) -> None:
-        self._all.dropped.labels(self._name, reason).inc(count)
+    def dropped(self, counts: Mapping[str, int]) -> None:
+        for reason, count in sorted(counts.items()):
+            self._all.dropped.labels(self._name, reason).inc(count)
 
     def clamped(self, count: int) -> None:
         self._all.clamped.labels(self._name).inc(count)

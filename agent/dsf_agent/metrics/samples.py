@@ -89,6 +89,14 @@ class SampleText:
             parts[1::2] = _values([value for _, value in batch])
             yield b"".join(parts)
 
+    async def joined(self) -> bytes:
+        """The whole text. Other tasks may run between its pieces."""
+        pieces: list[bytes] = []
+        for piece in self.pieces():
+            pieces.append(piece)
+            await asyncio.sleep(0)
+        return b"".join(pieces)
+
 
 def _values(scores: list[float]) -> list[bytes]:
     """The shortest text of each number, with a newline. msgspec's JSON encoder is six times as fast as

@@ -4,12 +4,13 @@ import os
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from dsf_agent.configuration.fleet import Fleet
 from dsf_agent.configuration.settings import Settings
 from dsf_agent.configuration.snapshot import Snapshot, publishes
 from dsf_agent.endpoints.apiserver import ApiServer
-from dsf_agent.endpoints.budget import Budget
+from dsf_agent.endpoints.budget import Budget, Reservation
 from dsf_agent.endpoints.credentials import Credentials, NoSecretReader, SecretReader, SpokeSecretReader
 from dsf_agent.endpoints.transport import Transport
 from dsf_agent.fetch.stage import Fetch
@@ -27,7 +28,6 @@ from dsf_agent.schedule.cycle import Cycle
 from dsf_agent.schedule.fleetcycle import FleetCycle
 from dsf_agent.schedule.grid import Grid
 from dsf_agent.schedule.worker import ScoringCycle, Worker
-from dsf_agent.scoring.clusterlabels import ClusterLabelSets
 from dsf_agent.scoring.items import default_items
 from dsf_agent.scoring.labels import LabelSets
 from dsf_agent.scoring.query import QueryScore
@@ -104,27 +104,33 @@ class Adapters:
         )
         return Cycle(
             scorer=scorer,
-            fetch=Fetch(
-                scorer=scorer,
-                transport=self.transport,
-                credentials=self.credentials,
-                reservation=reservation,
-                cluster=self.cluster,
-            ),
-            score=QueryScore(label_sets=label_sets)
-            if scorer.scored_by_query
-            else Score(
-                scorer=scorer,
-                transport=self.transport,
-                credentials=self.credentials,
-                clock=self.clock,
-                label_sets=label_sets,
-                reservation=reservation,
-            ),
+            fetch=self._fetch(scorer, reservation),
+            score=self._score(scorer, reservation, label_sets),
             default=default_items(scorer, cluster=self.settings.cluster),
             publication=publication,
             metrics=self.metrics.of(scorer.score_name),
             clock=self.clock,
+            reservation=reservation,
+        )
+
+    def _fetch(self, scorer: Summary, reservation: Reservation) -> Fetch:
+        return Fetch(
+            scorer=scorer,
+            transport=self.transport,
+            credentials=self.credentials,
+            reservation=reservation,
+            cluster=self.cluster,
+        )
+
+    def _score(self, scorer: Summary, reservation: Reservation, label_sets: LabelSets) -> Scoring:
+        if scorer.scored_by_query:
+            return QueryScore(label_sets=label_sets)
+        return Score(
+            scorer=scorer,
+            transport=self.transport,
+            credentials=self.credentials,
+            clock=self.clock,
+            label_sets=label_sets,
             reservation=reservation,
         )
 
@@ -183,30 +189,11 @@ class Adapters:
         self, scorer: Summary, *, fleet: Fleet, publication: FleetPublication | None
     ) -> FleetCycle:
         reservation = self.budget.reservation()
-
-        def score_of(label_sets: ClusterLabelSets) -> Scoring:
-            if scorer.scored_by_query:
-                return QueryScore(label_sets=label_sets)
-            return Score(
-                scorer=scorer,
-                transport=self.transport,
-                credentials=self.credentials,
-                clock=self.clock,
-                label_sets=label_sets,
-                reservation=reservation,
-            )
-
         return FleetCycle(
             scorer=scorer,
             fleet=fleet,
-            fetch=Fetch(
-                scorer=scorer,
-                transport=self.transport,
-                credentials=self.credentials,
-                reservation=reservation,
-                cluster=self.cluster,
-            ),
-            score_of=score_of,
+            fetch=self._fetch(scorer, reservation),
+            score_of=partial(self._score, scorer, reservation),
             publication=publication,
             metrics=self.metrics.of(scorer.score_name),
             clock=self.clock,

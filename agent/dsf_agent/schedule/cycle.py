@@ -13,7 +13,7 @@ from dsf_agent.metrics.registry import ScorerMetrics
 from dsf_agent.metrics.samples import SampleText
 from dsf_agent.publish.publication import Publication
 from dsf_agent.scoring.items import ItemBuilder, Items
-from dsf_agent.scoring.results import BATCH, Results
+from dsf_agent.scoring.results import BATCH, Results, counts_text
 from dsf_agent.scoring.stage import Scoring
 from dsf_runtime.clock import Clock
 from dsf_wire.summary import Summary
@@ -60,8 +60,6 @@ class Cycle:
         self._metrics = metrics
         self._clock = clock
         self._reservation = reservation
-        self._expected: int | None = None
-        """Bytes that the last cycle needed; None before the first one."""
 
     async def run(self) -> CycleResult:
         """Runs one cycle. If it raises FetchError or ScoreError, nothing was published or exported.
@@ -70,12 +68,12 @@ class Cycle:
         an object without the item as a score of 0, which is better than every negative score. The published
         scores stay until their validUntil.
         """
-        return await self._reservation.within(self._expected, self._run)
+        return await self._reservation.within(self._run)
 
     async def _run(self) -> CycleResult:
         with self._metrics.stage("fetch"):
             series = await self._fetch(now=self._clock.wall())
-        self._set_size(series.size)
+        self._reservation.set_size(series.size)
         self._metrics.fetched(series=series.count, size=series.size, warnings=len(series.warnings))
         if self._default is not None:
             self._metrics.default_used(used=not series.count)
@@ -83,17 +81,17 @@ class Cycle:
                 return self._by_default(series, self._default)
         with self._metrics.stage("score"):
             results = await self._score(series)
-        self._set_size(series.size + results.size)
-        self._drop(results.dropped)
+        self._reservation.set_size(series.size + results.size)
+        self._metrics.dropped(results.dropped)
         if not results.scores:
             raise self._score.no_results(results, series=series.count)
         items = await self._items(results)
-        self._drop(items.dropped)
+        self._metrics.dropped(items.dropped)
         dropped = results.dropped + items.dropped
         if not items.values and publishes(self._scorer):
-            told = ", ".join(f"{count} {reason}" for reason, count in sorted(dropped.items()))
             msg = (
-                f"none of {results.total} results gives an item to publish: {told}; see scoreDimensionFormat"
+                f"none of {results.total} results gives an item to publish: {counts_text(dropped)}; see"
+                " scoreDimensionFormat"
             )
             raise ScoreError(msg, reason=Reason.NO_RESULTS)
         if items.clamped:
@@ -129,14 +127,6 @@ class Cycle:
             by_default=True,
         )
 
-    def _drop(self, dropped: Counter[str]) -> None:
-        for reason, count in sorted(dropped.items()):
-            self._metrics.dropped(reason, count)
-
-    def _set_size(self, size: int) -> None:
-        self._expected = size
-        self._reservation.set_size(size)
-
     async def _items(self, results: Results) -> Items:
         builder = ItemBuilder(scorer=self._scorer)
         for label_sets, scores in results.batches():
@@ -153,8 +143,4 @@ class Cycle:
         for label_sets, scores in results.batches():
             text.add([label_set.line for label_set in label_sets], scores)
             await asyncio.sleep(0)
-        pieces: list[bytes] = []
-        for piece in text.pieces():
-            pieces.append(piece)
-            await asyncio.sleep(0)
-        self._metrics.exposed(b"".join(pieces))
+        self._metrics.exposed(await text.joined())

@@ -23,7 +23,7 @@ from dsf_agent.schedule.cycle import CycleResult
 from dsf_agent.scoring.clusterlabels import NO_CLUSTER, OTHER_CLUSTER, ClusterLabelSets
 from dsf_agent.scoring.items import Items, items_of
 from dsf_agent.scoring.labels import LabelSet
-from dsf_agent.scoring.results import DROP_EXCESS, Results
+from dsf_agent.scoring.results import DROP_EXCESS, Results, counts_text
 from dsf_agent.scoring.split import groups, split
 from dsf_agent.scoring.stage import Scoring
 from dsf_runtime.clock import Clock
@@ -102,7 +102,6 @@ class FleetCycle:
         self._metrics = metrics
         self._clock = clock
         self._reservation = reservation
-        self._expected: int | None = None
         self._missing: frozenset[str] = frozenset()
 
     async def run(self) -> CycleResult:
@@ -111,20 +110,19 @@ class FleetCycle:
         A cluster without a usable result is missing: it is named in a metric and, when that changes, in the
         log. Its published scores are not renewed. The others are published.
         """
-        return await self._reservation.within(self._expected, self._run)
+        return await self._reservation.within(self._run)
 
     async def _run(self) -> CycleResult:
         targets = self._fleet.targets(self._scorer)
         with self._metrics.stage("fetch"):
             series = await self._fetch(now=self._clock.wall())
-        self._set_size(series.size)
+        self._reservation.set_size(series.size)
         self._metrics.fetched(series=series.count, size=series.size, warnings=len(series.warnings))
         with self._metrics.stage("score"):
             found = await self._scored(series, targets)
-        self._set_size(series.size + found.size)
+        self._reservation.set_size(series.size + found.size)
         items = await self._items(found, targets)
-        for reason, count in sorted(found.dropped.items()):
-            self._metrics.dropped(reason, count)
+        self._metrics.dropped(found.dropped)
         if targets.names and not items:
             raise self._nothing(found, series=series.count)
         await self._expose(found)
@@ -140,10 +138,6 @@ class FleetCycle:
             first_fault=found.first_fault,
             items=_all(items) if self._publication is None else Items(values={}),
         )
-
-    def _set_size(self, size: int) -> None:
-        self._expected = size
-        self._reservation.set_size(size)
 
     async def _scored(self, series: Series, targets: Targets) -> _Found:
         found = _Found()
@@ -228,7 +222,7 @@ class FleetCycle:
         return made
 
     def _nothing(self, found: _Found, *, series: int) -> ScoreError:
-        dropped = ", ".join(f"{count} {reason}" for reason, count in sorted(found.dropped.items()))
+        dropped = counts_text(found.dropped)
         msg = (
             f"none of the {series} series gives a score of a cluster: the label {self._label} names no"
             f" cluster that this scorer scores{f'; dropped: {dropped}' if dropped else ''}"
@@ -272,11 +266,7 @@ class FleetCycle:
             if number % TURN == 0:
                 await asyncio.sleep(0)
             text.add([label_set.line for label_set in label_sets], scores)
-        pieces: list[bytes] = []
-        for piece in text.pieces():
-            pieces.append(piece)
-            await asyncio.sleep(0)
-        self._metrics.exposed(b"".join(pieces))
+        self._metrics.exposed(await text.joined())
 
 
 def _all(items: dict[str, dict[str, int]]) -> Items:

@@ -14,6 +14,7 @@ from dsf_agent.kubernetes.changes import Trigger
 from dsf_agent.metrics.registry import ScorerMetrics
 from dsf_agent.schedule.cycle import CycleResult
 from dsf_agent.schedule.grid import Grid
+from dsf_agent.scoring.results import counts_text
 from dsf_runtime.backoff import Backoff
 from dsf_runtime.clock import Clock
 from dsf_wire.summary import Summary
@@ -198,10 +199,9 @@ class Worker:
             extra=extra,
         )
         if result.dropped:
-            counts = ", ".join(f"{count} {reason}" for reason, count in sorted(result.dropped.items()))
             log.warning(
                 "dropped results: %s%s",
-                counts,
+                counts_text(result.dropped),
                 f"; the first: {result.first_fault}" if result.first_fault else "",
                 extra=extra,
             )

@@ -134,6 +134,11 @@ class Results:
         self.first_fault = self.first_fault or excerpt(fault)
 
 
+def counts_text(dropped: Counter[str]) -> str:
+    """For example: ``2 invalid, 1 not_finite``."""
+    return ", ".join(f"{count} {reason}" for reason, count in sorted(dropped.items()))
+
+
 def _order(label_set: LabelSet) -> str:
     """The sort key of a result. Results without an item come last, because they are only used on /metrics."""
     return label_set.item or LAST

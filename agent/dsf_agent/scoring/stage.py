@@ -7,10 +7,9 @@ from typing import Protocol
 
 import msgspec
 
-from dsf_agent.endpoints import callerrors
 from dsf_agent.endpoints.budget import Reservation
 from dsf_agent.endpoints.credentials import Credentials, scoring_auth
-from dsf_agent.endpoints.endpoint import Endpoint
+from dsf_agent.endpoints.endpoint import Endpoint, refusal
 from dsf_agent.endpoints.transport import Body, Call, Transport
 from dsf_agent.errors import CallError, Reason, ScoreError
 from dsf_agent.fetch.series import Series
@@ -78,14 +77,8 @@ class Score:
             )
         )
         if not answer.ok:
-            text = callerrors.status_text(
-                url=self._scorer.scoring_endpoint,
-                status=answer.status,
-                headers=answer.headers,
-                body=answer.body,
-            )
-            wait = callerrors.retry_after(answer.headers, now=self._clock.wall())
-            raise ScoreError(text, reason=callerrors.status_reason(answer.status), retry_after=wait)
+            url = self._scorer.scoring_endpoint
+            raise refusal(ScoreError, answer, url=url, now=self._clock.wall())
         where = display(self._scorer.scoring_endpoint)
         found = await results.read(answer.body, where=where, label_sets=self._label_sets)
         self._expected = len(answer.body)

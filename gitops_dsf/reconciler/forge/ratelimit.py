@@ -22,7 +22,7 @@ def wait_of(response: httpx.Response, message: str) -> float:
         return 0.0
     found = 0.0
     if response.headers.get("retry-after"):
-        asked = retry_after(response.headers, now=_now(response), most=MAX_SECONDS)
+        asked = retry_after(response.headers, now=_now(response))
         found = DEFAULT_SECONDS if asked is None else asked
     elif response.headers.get("x-ratelimit-remaining") == "0":
         reset = response.headers.get("x-ratelimit-reset", "")

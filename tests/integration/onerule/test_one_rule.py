@@ -4,21 +4,30 @@ page, over HTTP.
 
 import asyncio
 import json
+import ssl
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 import yaml
 
+from dsf_runtime.access import Access
+from dsf_runtime.apiserver import ApiError
 from dsf_wire.constants import SUSPENDED_CONFIGMAP, SUSPENDED_KEY
 from gitops_dsf.cli.main import main
+from gitops_dsf.errors import HubError
+from gitops_dsf.hubreader.hub import Hub
 from gitops_dsf.pipeline import produce
+from gitops_dsf.reconciler.hub.api import HubApi
+from gitops_dsf.reconciler.hub.kinds import CLUSTERS_PATH, cluster
 from gitops_dsf.reconciler.suspension.configmap import SuspendedConfigMap
 from tests.integration.reconciler.scorers.scorerhub import ARGOCD, NAMESPACE, ScorerHub, leading, stamp
 from tests.integration.sync.conftest import Repository
 from tests.integration.sync.conftest import repository as repository  # noqa: PLC0414 - a fixture
 from tests.support import yamlfast
+from tests.support.agent.http import HttpFake, Reply
 from tests.support.objecthub import ObjectHub
 from tests.support.pageserver import PageServer, says
 from tests.support.virtual_time import wall
@@ -26,17 +35,22 @@ from tests.support.virtual_time import wall
 Status = Callable[[ObjectHub], Any]
 
 
+def kubeconfig_of(url: str, folder: Path) -> Path:
+    parts = {"clusters": {"server": url}, "users": {}, "contexts": {"cluster": "hub", "user": "hub"}}
+    entries = {kind: [{"name": "hub", kind.removesuffix("s"): part}] for kind, part in parts.items()}
+    found = folder / "kubeconfig"
+    found.write_text(
+        yaml.safe_dump({"apiVersion": "v1", "kind": "Config", "current-context": "hub", **entries})
+    )
+    return found
+
+
 @pytest.fixture
 def status(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Status:
     """What `gitops-dsf status` says of the scorer cpu: its cells by cluster."""
 
     async def run(hub: ObjectHub) -> dict[str, Any]:
-        parts = {"clusters": {"server": hub.url}, "users": {}, "contexts": {"cluster": "hub", "user": "hub"}}
-        entries = {kind: [{"name": "hub", kind.removesuffix("s"): part}] for kind, part in parts.items()}
-        kubeconfig = tmp_path / "kubeconfig"
-        kubeconfig.write_text(
-            yaml.safe_dump({"apiVersion": "v1", "kind": "Config", "current-context": "hub", **entries})
-        )
+        kubeconfig = kubeconfig_of(hub.url, tmp_path)
         command = [
             "status",
             "--context",
@@ -245,3 +259,18 @@ async def test_an_empty_key_suspends_no_scorer(pages: PageServer, status: Status
         suspended = await SuspendedConfigMap(api=api, namespace=NAMESPACE).read()
         assert (suspended.names, suspended.readable) == (frozenset(), True)
         assert (await status(hub))["unread"] == []
+
+
+async def test_an_object_that_is_no_list_is_not_a_hub_without_clusters(tmp_path: Path) -> None:
+    """As a proxy before the API server may answer."""
+    async with HttpFake(lambda _seen: Reply(body=b'{"status": "ok"}')) as server:
+
+        def asked() -> list[msgspec.Raw]:
+            with Hub(context="hub", kubeconfig=kubeconfig_of(server.url, tmp_path)) as hub:
+                return list(hub.raw_items(CLUSTERS_PATH))
+
+        async with HubApi(load=lambda: Access(host=server.url, trust=ssl.create_default_context())) as api:
+            with pytest.raises(ApiError, match="the answer is not a list"):
+                await api.listed(CLUSTERS_PATH, cluster)
+        with pytest.raises(HubError, match="the answer is not that of an API server"):
+            await asyncio.to_thread(asked)

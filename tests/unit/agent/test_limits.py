@@ -150,4 +150,4 @@ def test_texts_of_peers_become_one_short_printable_line(data: bytes | str) -> No
 )
 def test_retry_after(header: str, seconds: float | None) -> None:
     """Seconds or a date, with a limit. An invalid value is ignored. The time is 100 s after the epoch."""
-    assert retry_after({"retry-after": header}, now=100.0, most=3600) == seconds
+    assert retry_after({"retry-after": header}, now=100.0) == seconds
