@@ -1,8 +1,10 @@
 """ValidatingAdmissionPolicies that apply to the requests of one account or group only."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
+
+import msgspec
 
 from gitops_dsf.render.objects import Object, Wave, metadata
 
@@ -19,6 +21,21 @@ class Policy:
     operations: tuple[str, ...]
     validations: tuple[tuple[str, str], ...]
     variables: tuple[tuple[str, str], ...] = ()
+
+
+def label_of(item: str, label: str) -> str:
+    """CEL: the value of a label of `object` or `oldObject`; empty if it has none."""
+    return f'{item}.metadata.?labels[?"{label}"].orValue("")'
+
+
+def named_in(names: Iterable[str]) -> str:
+    """CEL: whether the object has one of these names."""
+    return f'object.metadata.?name.orValue("") in {listed(names)}'
+
+
+def listed(names: Iterable[str]) -> str:
+    """CEL: the names as a list."""
+    return msgspec.json.encode(sorted(set(names))).decode()
 
 
 def in_force(policy: Policy, *, name: str, of: tuple[str, str]) -> Iterator[Object]:

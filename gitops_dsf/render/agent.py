@@ -24,7 +24,8 @@ from gitops_dsf.hub.names import OCM_PULL_SECRET, OCM_PULL_SECRET_LABEL
 from gitops_dsf.plan.types import AddOnParts
 from gitops_dsf.render import receiver
 from gitops_dsf.render.containers import agent_container, agent_volumes, pod_security, pull_secrets
-from gitops_dsf.render.objects import OPERATOR_API, Object, Wave, metadata
+from gitops_dsf.render.objects import OPERATOR_API, Object, Wave, metadata, network_policy
+from gitops_dsf.render.rbac import group_subject, role, role_binding, rule
 from gitops_dsf.render.scraping import metrics_ingress, metrics_service
 from gitops_dsf.repository.model.repository import Agent, AgentServiceMonitor, FleetRepository, OpenTelemetry
 from gitops_dsf.resolve.rollouts import settings_with
@@ -34,7 +35,6 @@ SUSPENDED_ROLE = "gitops-dsf-suspended-reader"
 LABELS = {"app.kubernetes.io/name": ADDON_NAME}
 ORPHAN = "addon.open-cluster-management.io/deletion-orphan"
 ADDON_API = "addon.open-cluster-management.io/v1alpha1"
-RBAC_GROUP = "rbac.authorization.k8s.io"
 _DIGEST = re.compile(rf"{ADDON_NAME}-[0-9a-f]{{10}}")
 """Name of the default template."""
 
@@ -43,40 +43,18 @@ def hub_rights(repository: FleetRepository) -> Iterator[Object]:
     """What an agent may do in its own cluster's namespace (bound there, per cluster), and that all may read
     what is suspended.
     """
-    yield {
-        "apiVersion": f"{RBAC_GROUP}/v1",
-        "kind": "ClusterRole",
-        "metadata": metadata(name=HUB_ROLE, wave=Wave.FOUNDATIONS),
-        "rules": [
-            {
-                "apiGroups": [SCORE_GROUP],
-                "resources": [SCORE_PLURAL],
-                "verbs": ["get", "list", "create", "patch", "delete"],
-            },
-            {"apiGroups": [SCORE_GROUP], "resources": [f"{SCORE_PLURAL}/status"], "verbs": ["patch"]},
+    yield role(
+        HUB_ROLE,
+        [
+            rule(SCORE_GROUP, SCORE_PLURAL, verbs=("get", "list", "create", "patch", "delete")),
+            rule(SCORE_GROUP, f"{SCORE_PLURAL}/status", verbs=("patch",)),
         ],
-    }
+        wave=Wave.FOUNDATIONS,
+    )
     namespace = repository.spec.hub_namespace
-    yield {
-        "apiVersion": f"{RBAC_GROUP}/v1",
-        "kind": "Role",
-        "metadata": metadata(name=SUSPENDED_ROLE, namespace=namespace, wave=Wave.FOUNDATIONS),
-        "rules": [
-            {
-                "apiGroups": [""],
-                "resources": ["configmaps"],
-                "resourceNames": [SUSPENDED_CONFIGMAP],
-                "verbs": ["get"],
-            }
-        ],
-    }
-    yield {
-        "apiVersion": f"{RBAC_GROUP}/v1",
-        "kind": "RoleBinding",
-        "metadata": metadata(name=SUSPENDED_ROLE, namespace=namespace, wave=Wave.FOUNDATIONS),
-        "roleRef": {"apiGroup": RBAC_GROUP, "kind": "Role", "name": SUSPENDED_ROLE},
-        "subjects": [{"apiGroup": RBAC_GROUP, "kind": "Group", "name": ADDON_GROUP}],
-    }
+    suspended = rule("", "configmaps", verbs=("get",), names=(SUSPENDED_CONFIGMAP,))
+    yield role(SUSPENDED_ROLE, [suspended], namespace=namespace, wave=Wave.FOUNDATIONS)
+    yield role_binding(SUSPENDED_ROLE, group_subject(ADDON_GROUP), namespace=namespace, wave=Wave.FOUNDATIONS)
 
 
 def default_parts(repository: FleetRepository) -> AddOnParts:
@@ -281,18 +259,12 @@ def _service_monitor(settings: AgentServiceMonitor) -> Object:
 
 
 def _network_policy(receiving: OpenTelemetry | None) -> Object:
-    return {
-        "apiVersion": "networking.k8s.io/v1",
-        "kind": "NetworkPolicy",
-        "metadata": metadata(name=ADDON_NAME, namespace=AGENT_NAMESPACE),
-        "spec": {
-            "podSelector": {"matchLabels": dict(LABELS)},
-            # Metric sources and scoring APIs may be anywhere. Inwards, the metrics port is open, and to
-            # collectors the receiver.
-            "policyTypes": ["Ingress"],
-            "ingress": [
-                metrics_ingress(),
-                *([receiver.ingress(receiving)] if receiving is not None else []),
-            ],
-        },
-    }
+    """Metric sources and scoring APIs may be anywhere. Inwards, the metrics port is open, and the receiver to
+    collectors.
+    """
+    return network_policy(
+        name=ADDON_NAME,
+        namespace=AGENT_NAMESPACE,
+        labels=LABELS,
+        ingress=[metrics_ingress(), *([receiver.ingress(receiving)] if receiving is not None else [])],
+    )

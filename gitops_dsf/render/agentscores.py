@@ -9,8 +9,6 @@ names the objects instead: those of the fleet's scorers.
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-import msgspec
-
 from dsf_wire.constants import (
     ADDON_GROUP,
     ADDON_NAME,
@@ -22,7 +20,7 @@ from dsf_wire.constants import (
     SCORE_GROUP,
     SCORE_PLURAL,
 )
-from gitops_dsf.render.admission import Policy, in_force
+from gitops_dsf.render.admission import Policy, in_force, label_of, named_in
 from gitops_dsf.render.objects import Object
 
 NAME: Final = f"{ADDON_NAME}-scores"
@@ -49,20 +47,24 @@ def sizes(who: str) -> tuple[tuple[str, str], ...]:
     )
 
 
+def written_by_agents(item: str) -> str:
+    """CEL: whether an agent or the hub scorer wrote `object` or `oldObject`."""
+    return f'{label_of(item, MANAGED_BY_LABEL)} == "{AGENT_MANAGER}"'
+
+
 def agent_scores(names: Iterable[str], *, beside_hub_scorer: bool) -> Iterator[Object]:
     """``names``: of the AddOnPlacementScores that the fleet's agents write. With ``beside_hub_scorer`` other
     scores are written on the hub.
     """
-    listed = msgspec.json.encode(sorted(set(names))).decode()
-    ours = f'oldObject.metadata.?labels[?"{MANAGED_BY_LABEL}"].orValue("") == "{AGENT_MANAGER}"'
+    ours = written_by_agents("oldObject")
     if beside_hub_scorer:
-        ours += f' && oldObject.metadata.?labels[?"{RUNS_ON_LABEL}"].orValue("") == ""'
+        ours += f' && {label_of("oldObject", RUNS_ON_LABEL)} == ""'
     policy = Policy(
         name=NAME,
         group=SCORE_GROUP,
         resources=(SCORE_PLURAL, f"{SCORE_PLURAL}/status"),
         operations=("CREATE", "UPDATE"),
-        variables=(("named", f'object.metadata.?name.orValue("") in {listed}'), *VARIABLES),
+        variables=(("named", named_in(names)), *VARIABLES),
         validations=(
             (
                 # An agent whose configuration is older than the policy renews what it wrote.

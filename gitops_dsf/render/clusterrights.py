@@ -5,10 +5,10 @@ from collections.abc import Iterable
 from dsf_wire.constants import ADDON_NAME, AGENT_NAMESPACE
 from dsf_wire.measures import METRICS_API, SOURCE_TYPE, select
 from dsf_wire.summary import Summary
-from gitops_dsf.render.objects import Object, metadata
+from gitops_dsf.render.objects import Object
+from gitops_dsf.render.rbac import account_subject, role, role_binding, rule
 
 NAME = "gitops-dsf-agent-measures"
-_RBAC = "rbac.authorization.k8s.io"
 
 
 def cluster_rights(summaries: Iterable[Summary]) -> list[Object]:
@@ -18,23 +18,10 @@ def cluster_rights(summaries: Iterable[Summary]) -> list[Object]:
     queries = [summary.source_query for summary in summaries if summary.source_type == SOURCE_TYPE]
     if not queries:
         return []
-    rules: list[Object] = [
-        {"apiGroups": [""], "resources": ["nodes", "pods"], "verbs": ["get", "list", "watch"]}
-    ]
+    rules = [rule("", "nodes", "pods", verbs=("get", "list", "watch"))]
     if any(selection.measure.needs_usage for query in queries for selection in select(query)):
-        rules.append({"apiGroups": [METRICS_API], "resources": ["nodes"], "verbs": ["get", "list"]})
+        rules.append(rule(METRICS_API, "nodes", verbs=("get", "list")))
     return [
-        {
-            "apiVersion": f"{_RBAC}/v1",
-            "kind": "ClusterRole",
-            "metadata": metadata(name=NAME),
-            "rules": rules,
-        },
-        {
-            "apiVersion": f"{_RBAC}/v1",
-            "kind": "ClusterRoleBinding",
-            "metadata": metadata(name=NAME),
-            "roleRef": {"apiGroup": _RBAC, "kind": "ClusterRole", "name": NAME},
-            "subjects": [{"kind": "ServiceAccount", "name": ADDON_NAME, "namespace": AGENT_NAMESPACE}],
-        },
+        role(NAME, rules),
+        role_binding(NAME, account_subject(ADDON_NAME, namespace=AGENT_NAMESPACE)),
     ]

@@ -8,6 +8,7 @@ fails, and Argo CD retries only after 3 minutes (docs/contributing/argocd-behavi
 from collections.abc import Iterator, Sequence
 
 from gitops_dsf.render.objects import Object, Wave, metadata
+from gitops_dsf.render.rbac import account_subject, role, role_binding, rule
 from gitops_dsf.repository.model.delivery import DUCK_TYPE_CONFIGMAP
 from gitops_dsf.repository.model.repository import DECISION_READERS
 
@@ -30,22 +31,7 @@ def decision_readers(namespace: str, accounts: Sequence[str] = DECISION_READERS)
             "matchKey": "clusterName",
         },
     }
-    yield {
-        "apiVersion": "rbac.authorization.k8s.io/v1",
-        "kind": "Role",
-        "metadata": metadata(name=DECISION_READER, namespace=namespace, wave=Wave.FOUNDATIONS),
-        "rules": [
-            {
-                "apiGroups": ["cluster.open-cluster-management.io"],
-                "resources": ["placementdecisions"],
-                "verbs": ["list"],
-            }
-        ],
-    }
-    yield {
-        "apiVersion": "rbac.authorization.k8s.io/v1",
-        "kind": "RoleBinding",
-        "metadata": metadata(name=DECISION_READER, namespace=namespace, wave=Wave.FOUNDATIONS),
-        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": DECISION_READER},
-        "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": namespace} for name in accounts],
-    }
+    readers = [account_subject(name, namespace=namespace) for name in accounts]
+    listing = rule("cluster.open-cluster-management.io", "placementdecisions", verbs=("list",))
+    yield role(DECISION_READER, [listing], namespace=namespace, wave=Wave.FOUNDATIONS)
+    yield role_binding(DECISION_READER, *readers, namespace=namespace, wave=Wave.FOUNDATIONS)

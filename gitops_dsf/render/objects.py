@@ -1,6 +1,6 @@
 """What rendered objects have in common: metadata, labels and sync waves."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import IntEnum
 from typing import Any
 
@@ -51,10 +51,24 @@ def metadata(
     return result
 
 
-def identity(item: Mapping[str, Any]) -> tuple[str, str, str, str]:
-    """(group, kind, namespace, name). Two rendered objects with the same identity would
-    overwrite each other.
-    """
-    group = item["apiVersion"].rpartition("/")[0]
-    meta = item["metadata"]
-    return group, item["kind"], meta.get("namespace") or "", meta["name"]
+def network_policy(
+    *,
+    name: str,
+    namespace: str,
+    labels: Mapping[str, str],
+    ingress: Sequence[Object] | None = None,
+    egress: Sequence[Object] | None = None,
+) -> Object:
+    """The NetworkPolicy of the pods with these labels. A direction that is None is not limited."""
+    directions = {"Ingress": ingress, "Egress": egress}
+    limited = {kind: rules for kind, rules in directions.items() if rules is not None}
+    return {
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "NetworkPolicy",
+        "metadata": metadata(name=name, namespace=namespace),
+        "spec": {
+            "podSelector": {"matchLabels": dict(labels)},
+            "policyTypes": list(limited),
+            **{kind.lower(): rules for kind, rules in limited.items()},
+        },
+    }

@@ -17,6 +17,7 @@ from gitops_dsf.render.agent import HUB_ROLE, template_of
 from gitops_dsf.render.clusterrights import cluster_rights
 from gitops_dsf.render.egress import egress_policy
 from gitops_dsf.render.objects import Object, metadata
+from gitops_dsf.render.rbac import account_subject, group_subject, role, role_binding, rule
 from gitops_dsf.repository.model.repository import FleetRepository
 
 WORK_NAME = "gitops-dsf-config"
@@ -143,20 +144,13 @@ def _rights(cluster: str) -> Object:
     buildSubjectsFromRegistration). The subjects are the agent when it registers by certificate, and when it
     registers by token.
     """
-    return {
-        "apiVersion": "rbac.authorization.k8s.io/v1",
-        "kind": "RoleBinding",
-        "metadata": metadata(name=ADDON_NAME, namespace=cluster),
-        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": HUB_ROLE},
-        "subjects": [
-            {
-                "apiGroup": "rbac.authorization.k8s.io",
-                "kind": "Group",
-                "name": f"system:open-cluster-management:cluster:{cluster}:addon:{ADDON_NAME}",
-            },
-            {"kind": "ServiceAccount", "name": f"{ADDON_NAME}-agent", "namespace": cluster},
-        ],
-    }
+    return role_binding(
+        ADDON_NAME,
+        group_subject(f"system:open-cluster-management:cluster:{cluster}:addon:{ADDON_NAME}"),
+        account_subject(f"{ADDON_NAME}-agent", namespace=cluster),
+        namespace=cluster,
+        cluster_role=HUB_ROLE,
+    )
 
 
 def _split(text: str, mark: str) -> tuple[bytes, bytes]:
@@ -190,12 +184,9 @@ def _spec(configuration: Configuration) -> Object:
 
 
 def _manifests(configuration: Configuration, summaries: str) -> list[Object]:
-    rules: list[Object] = []
-    for resource, names in (("secrets", configuration.secrets), ("configmaps", configuration.config_maps)):
-        if names:
-            rules.append(
-                {"apiGroups": [""], "resources": [resource], "resourceNames": list(names), "verbs": ["get"]}
-            )
+    named = (("secrets", configuration.secrets), ("configmaps", configuration.config_maps))
+    rules = [rule("", resource, verbs=("get",), names=names) for resource, names in named if names]
+    agent = account_subject(ADDON_NAME, namespace=AGENT_NAMESPACE)
     receiving = configuration.receiver
     return [
         {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": AGENT_NAMESPACE}},
@@ -205,19 +196,8 @@ def _manifests(configuration: Configuration, summaries: str) -> list[Object]:
             "metadata": metadata(name=CONFIGMAP_NAME, namespace=AGENT_NAMESPACE),
             "data": {CONFIGMAP_KEY: summaries},
         },
-        {
-            "apiVersion": "rbac.authorization.k8s.io/v1",
-            "kind": "Role",
-            "metadata": metadata(name=READER_ROLE, namespace=AGENT_NAMESPACE),
-            "rules": rules,
-        },
-        {
-            "apiVersion": "rbac.authorization.k8s.io/v1",
-            "kind": "RoleBinding",
-            "metadata": metadata(name=READER_ROLE, namespace=AGENT_NAMESPACE),
-            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": READER_ROLE},
-            "subjects": [{"kind": "ServiceAccount", "name": ADDON_NAME, "namespace": AGENT_NAMESPACE}],
-        },
+        role(READER_ROLE, rules, namespace=AGENT_NAMESPACE),
+        role_binding(READER_ROLE, agent, namespace=AGENT_NAMESPACE),
         *cluster_rights(configuration.summaries),
         *(
             [egress_policy(configuration.summaries, configuration.egress)]

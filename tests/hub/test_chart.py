@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 import yaml
 
-from gitops_dsf.render.objects import identity
 from gitops_dsf.render.platform import definitions
 from gitops_dsf.render.reconciler import reconciler
 from gitops_dsf.repository.model.repository import FleetRepository
@@ -18,6 +17,7 @@ from tests.hub.controlplane.binaries import obtain
 from tests.hub.controlplane.plane import ControlPlane
 from tests.hub.controlplane.processes import Processes
 from tests.hub.controlplane.registry import Registry
+from tests.support.rendering import identity
 from tools.images.environment import ROOT
 from tools.release.__main__ import charts
 from tools.version import current

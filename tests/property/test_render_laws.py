@@ -26,11 +26,11 @@ from dsf_wire.summary import decode
 from gitops_dsf.output.changes import compare
 from gitops_dsf.output.write import write as write_tree
 from gitops_dsf.pipeline import Rendered, produce
-from gitops_dsf.render.objects import identity
 from gitops_dsf.render.tree import RenderedTree
 from tests.support import fleets, yamlfast
 from tests.support.fleets import FleetSources
 from tests.support.laws import examples
+from tests.support.rendering import identity
 
 PLACE = re.compile(r"[\w./-]+\.ya?ml:\d+:\d+")
 LAW = examples(8)

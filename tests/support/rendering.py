@@ -1,5 +1,6 @@
 """Small hand-written repositories, rendered in memory for tests of single objects."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -107,3 +108,9 @@ def objects(result: Rendered) -> dict[str, dict[str, Any]]:
     return {
         path: yamlfast.load(result.tree.read(path)) for path in result.tree.files if path.endswith(".yaml")
     }
+
+
+def identity(item: Mapping[str, Any]) -> tuple[str, str, str, str]:
+    """(group, kind, namespace, name). Of two rendered objects with one identity only one would be left."""
+    meta = item["metadata"]
+    return item["apiVersion"].rpartition("/")[0], item["kind"], meta.get("namespace") or "", meta["name"]

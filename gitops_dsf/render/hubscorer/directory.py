@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 
 from gitops_dsf.plan.types import Plan
-from gitops_dsf.render.accounts import account
 from gitops_dsf.render.hubscorer.names import NAME
 from gitops_dsf.render.hubscorer.policies import policies
 from gitops_dsf.render.hubscorer.rights import hub_rights
 from gitops_dsf.render.hubscorer.workload import workload
 from gitops_dsf.render.objects import Object
+from gitops_dsf.render.rbac import account
 
 
 def hub_scorer(plan: Plan) -> Iterator[Object]:

@@ -7,10 +7,8 @@ The new writer changes the label and then the scores, and from that moment the o
 them.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
-
-import msgspec
 
 from dsf_wire.constants import (
     AGENT_MANAGER,
@@ -21,11 +19,11 @@ from dsf_wire.constants import (
     SCORE_PLURAL,
 )
 from gitops_dsf.plan.types import Plan
-from gitops_dsf.render.accounts import requests_of
-from gitops_dsf.render.admission import Policy, in_force
-from gitops_dsf.render.agentscores import AGENTS, VARIABLES, sizes
+from gitops_dsf.render.admission import Policy, in_force, label_of, listed, named_in
+from gitops_dsf.render.agentscores import AGENTS, VARIABLES, sizes, written_by_agents
 from gitops_dsf.render.hubscorer.names import NAME
 from gitops_dsf.render.objects import Object
+from gitops_dsf.render.rbac import requests_of
 
 WRITES: Final = f"{NAME}-writes"
 DELETIONS: Final = f"{NAME}-deletions"
@@ -34,22 +32,22 @@ HANDOVER: Final = f"{NAME}-handover"
 
 def policies(plan: Plan) -> Iterator[Object]:
     """Each policy, then what puts it into force."""
-    on_hub = _listed(item.resource_name for item in plan.scorers if item.on_hub)
-    on_spokes = _listed(item.resource_name for item in plan.scorers if not item.on_hub)
+    on_hub = [item.resource_name for item in plan.scorers if item.on_hub]
+    on_spokes = [item.resource_name for item in plan.scorers if not item.on_hub]
     requests = ("hub-scorer", requests_of(NAME, namespace=plan.repository.spec.hub_namespace))
     yield from in_force(_writes(on_hub), name=WRITES, of=requests)
     yield from in_force(_deletions(on_spokes), name=DELETIONS, of=requests)
     yield from in_force(_handover(on_hub), name=HANDOVER, of=("agents", AGENTS))
 
 
-def _writes(on_hub: str) -> Policy:
+def _writes(on_hub: Sequence[str]) -> Policy:
     hub_object = _on_hub("oldObject")
     return Policy(
         name=WRITES,
         group=SCORE_GROUP,
         resources=(SCORE_PLURAL, f"{SCORE_PLURAL}/status"),
         operations=("CREATE", "UPDATE"),
-        variables=(("named", f'object.metadata.?name.orValue("") in {on_hub}'), *VARIABLES),
+        variables=(("named", named_in(on_hub)), *VARIABLES),
         validations=(
             (
                 f'variables.named || (request.operation == "UPDATE" && {hub_object})',
@@ -60,14 +58,14 @@ def _writes(on_hub: str) -> Policy:
                 ),
             ),
             (
-                f"{_ours('object')} && {_on_hub('object')}",
+                f"{written_by_agents('object')} && {_on_hub('object')}",
                 (
                     "the hub scorer may write AddOnPlacementScores with the labels"
                     f" {MANAGED_BY_LABEL}={AGENT_MANAGER} and {RUNS_ON_LABEL}={RUNS_ON_HUB} and no others"
                 ),
             ),
             (
-                f'request.operation == "CREATE" || {_ours("oldObject")}',
+                f'request.operation == "CREATE" || {written_by_agents("oldObject")}',
                 (
                     "the hub scorer may change AddOnPlacementScores with the label"
                     f" {MANAGED_BY_LABEL}={AGENT_MANAGER} and no others; delete the object of the other"
@@ -79,7 +77,7 @@ def _writes(on_hub: str) -> Policy:
     )
 
 
-def _deletions(on_spokes: str) -> Policy:
+def _deletions(on_spokes: Sequence[str]) -> Policy:
     return Policy(
         name=DELETIONS,
         group=SCORE_GROUP,
@@ -87,18 +85,18 @@ def _deletions(on_spokes: str) -> Policy:
         operations=("DELETE",),
         validations=(
             (
-                f"{_ours('oldObject')} && {_on_hub('oldObject')}",
+                f"{written_by_agents('oldObject')} && {_on_hub('oldObject')}",
                 "the hub scorer may delete AddOnPlacementScores that it wrote and no others",
             ),
             (
-                f"!(oldObject.metadata.name in {on_spokes})",
+                f"!(oldObject.metadata.name in {listed(on_spokes)})",
                 "the scorer runs on the spokes now: its agents take over the score, and nobody deletes it",
             ),
         ),
     )
 
 
-def _handover(on_hub: str) -> Policy:
+def _handover(on_hub: Sequence[str]) -> Policy:
     return Policy(
         name=HANDOVER,
         group=SCORE_GROUP,
@@ -106,7 +104,7 @@ def _handover(on_hub: str) -> Policy:
         operations=("DELETE",),
         validations=(
             (
-                f"!(oldObject.metadata.name in {on_hub}) && !({_on_hub('oldObject')})",
+                f"!(oldObject.metadata.name in {listed(on_hub)}) && !({_on_hub('oldObject')})",
                 (
                     "the scorer runs on the hub now: the hub scorer takes over the score, and no agent"
                     " deletes it"
@@ -116,13 +114,5 @@ def _handover(on_hub: str) -> Policy:
     )
 
 
-def _ours(item: str) -> str:
-    return f'{item}.metadata.?labels[?"{MANAGED_BY_LABEL}"].orValue("") == "{AGENT_MANAGER}"'
-
-
 def _on_hub(item: str) -> str:
-    return f'{item}.metadata.?labels[?"{RUNS_ON_LABEL}"].orValue("") == "{RUNS_ON_HUB}"'
-
-
-def _listed(names: Iterator[str]) -> str:
-    return msgspec.json.encode(sorted(set(names))).decode()
+    return f'{label_of(item, RUNS_ON_LABEL)} == "{RUNS_ON_HUB}"'

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 from dsf_wire.constants import SUSPENDED_CONFIGMAP
 from gitops_dsf.plan.types import Configuration
-from gitops_dsf.render.agent import HUB_ROLE, RBAC_GROUP
+from gitops_dsf.render.agent import HUB_ROLE
 from gitops_dsf.render.hubscorer.names import NAME
-from gitops_dsf.render.objects import Object, Wave, metadata
+from gitops_dsf.render.objects import Object, Wave
+from gitops_dsf.render.rbac import account_subject, role, role_binding, rule
 from gitops_dsf.repository.model.repository import FleetRepository
 
 
@@ -18,33 +19,14 @@ def hub_rights(repository: FleetRepository, configuration: Configuration) -> Ite
     named = [("configmaps", (SUSPENDED_CONFIGMAP, *configuration.config_maps))]
     if configuration.secrets:
         named.append(("secrets", configuration.secrets))
-    yield {
-        "apiVersion": f"{RBAC_GROUP}/v1",
-        "kind": "Role",
-        "metadata": metadata(name=NAME, namespace=namespace, wave=Wave.ADDON),
-        "rules": [
-            {"apiGroups": [""], "resources": [resource], "resourceNames": list(names), "verbs": ["get"]}
-            for resource, names in named
-        ],
-    }
-    yield {
-        "apiVersion": f"{RBAC_GROUP}/v1",
-        "kind": "RoleBinding",
-        "metadata": metadata(name=NAME, namespace=namespace, wave=Wave.ADDON),
-        "roleRef": {"apiGroup": RBAC_GROUP, "kind": "Role", "name": NAME},
-        "subjects": [{"kind": "ServiceAccount", "name": NAME, "namespace": namespace}],
-    }
+    rules = [rule("", resource, verbs=("get",), names=names) for resource, names in named]
+    yield role(NAME, rules, namespace=namespace, wave=Wave.ADDON)
+    yield role_binding(NAME, account_subject(NAME, namespace=namespace), namespace=namespace, wave=Wave.ADDON)
 
 
 def cluster_rights(cluster: str, repository: FleetRepository) -> Object:
     """Its rights in the namespace of one cluster: those of an agent. Every cluster of the fleet has them,
     because the hub scorer deletes the score of a cluster that no scorer selects any more.
     """
-    namespace = repository.spec.hub_namespace
-    return {
-        "apiVersion": f"{RBAC_GROUP}/v1",
-        "kind": "RoleBinding",
-        "metadata": metadata(name=NAME, namespace=cluster),
-        "roleRef": {"apiGroup": RBAC_GROUP, "kind": "ClusterRole", "name": HUB_ROLE},
-        "subjects": [{"kind": "ServiceAccount", "name": NAME, "namespace": namespace}],
-    }
+    subject = account_subject(NAME, namespace=repository.spec.hub_namespace)
+    return role_binding(NAME, subject, namespace=cluster, cluster_role=HUB_ROLE)

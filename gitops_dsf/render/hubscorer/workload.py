@@ -15,7 +15,7 @@ from gitops_dsf.render.containers import (
 )
 from gitops_dsf.render.egress import egress_policy
 from gitops_dsf.render.hubscorer.names import LABELS, NAME
-from gitops_dsf.render.objects import Object, Wave, metadata
+from gitops_dsf.render.objects import Object, Wave, metadata, network_policy
 from gitops_dsf.render.scraping import metrics_ingress, metrics_service, service_monitor
 from gitops_dsf.repository.model.repository import FleetRepository
 
@@ -37,7 +37,8 @@ def workload(repository: FleetRepository, scoring: HubScoring) -> Iterator[Objec
         "metadata": metadata(name=NAME, namespace=namespace, wave=Wave.ADDON),
         "data": configuration(scoring),
     }
-    yield _network_policy(namespace)
+    # The central store and scoring APIs may be anywhere; only the metrics port is open inwards.
+    yield network_policy(name=NAME, namespace=namespace, labels=LABELS, ingress=[metrics_ingress()])
     egress = scoring.configuration.egress
     if egress is not None:
         yield egress_policy(
@@ -100,17 +101,3 @@ def _container(repository: FleetRepository) -> Object:
             namespace,
         ],
     )
-
-
-def _network_policy(namespace: str) -> Object:
-    return {
-        "apiVersion": "networking.k8s.io/v1",
-        "kind": "NetworkPolicy",
-        "metadata": metadata(name=NAME, namespace=namespace),
-        "spec": {
-            "podSelector": {"matchLabels": dict(LABELS)},
-            # The central store and scoring APIs may be anywhere; only the metrics port is open inwards.
-            "policyTypes": ["Ingress"],
-            "ingress": [metrics_ingress()],
-        },
-    }

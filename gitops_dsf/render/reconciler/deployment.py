@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from gitops_dsf.render.containers import metrics_port, pod_security, probes, pull_secrets, security_context
-from gitops_dsf.render.objects import Object, metadata
+from gitops_dsf.render.objects import Object, metadata, network_policy
 from gitops_dsf.render.reconciler.arguments import CREDENTIALS_DIR, TMP_DIR, arguments
 from gitops_dsf.render.reconciler.names import LABELS, NAME
 from gitops_dsf.render.scraping import metrics_ingress, metrics_service
@@ -16,7 +16,15 @@ WORK_SIZE = "1Gi"
 def workload(repository: FleetRepository, *, placement_namespaces: Sequence[str]) -> Iterator[Object]:
     """Deployment, PodDisruptionBudget, NetworkPolicy and Service."""
     namespace = repository.spec.hub_namespace
-    yield _network_policy(namespace)
+    yield network_policy(
+        name=NAME,
+        namespace=namespace,
+        labels=LABELS,
+        ingress=[metrics_ingress()],
+        # DNS, the API server, git, and scoring APIs, which may be anywhere and on any port. Written out, so
+        # that the reconciler works in a namespace whose other policies allow nothing.
+        egress=[{}],
+    )
     yield {
         "apiVersion": "policy/v1",
         "kind": "PodDisruptionBudget",
@@ -102,19 +110,3 @@ def _credentials(repository: FleetRepository) -> str | None:
     """The Secret to mount, where anything is pushed."""
     settings = repository.spec.reconciler
     return settings.git_secret.name if settings.git_secret is not None and settings.uses_git else None
-
-
-def _network_policy(namespace: str) -> Object:
-    return {
-        "apiVersion": "networking.k8s.io/v1",
-        "kind": "NetworkPolicy",
-        "metadata": metadata(name=NAME, namespace=namespace),
-        "spec": {
-            "podSelector": {"matchLabels": dict(LABELS)},
-            "policyTypes": ["Ingress", "Egress"],
-            "ingress": [metrics_ingress()],
-            # DNS, the API server, git, and scoring APIs, which may be anywhere and on any port. Written out,
-            # so that the reconciler works in a namespace whose other policies allow nothing.
-            "egress": [{}],
-        },
-    }

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
-from gitops_dsf.render.accounts import account
 from gitops_dsf.render.monitoring import monitoring
 from gitops_dsf.render.objects import Object
+from gitops_dsf.render.rbac import account
 from gitops_dsf.render.reconciler.deployment import workload
 from gitops_dsf.render.reconciler.names import NAME
 from gitops_dsf.render.reconciler.policies import policies

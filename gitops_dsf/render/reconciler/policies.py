@@ -17,9 +17,10 @@ from gitops_dsf.hub.names import (
     JOURNAL_CONFIGMAP,
     REFRESH_ANNOTATION,
 )
-from gitops_dsf.render.accounts import requests_of
-from gitops_dsf.render.admission import Policy, in_force
+from gitops_dsf.render.admission import Policy, in_force, label_of
+from gitops_dsf.render.agentscores import written_by_agents
 from gitops_dsf.render.objects import Object
+from gitops_dsf.render.rbac import requests_of
 from gitops_dsf.render.reconciler.names import NAME
 from gitops_dsf.render.reconciler.rights import ARGO_GROUP
 from gitops_dsf.repository.model.repository import FleetRepository
@@ -69,7 +70,7 @@ def _policies(namespace: str) -> Sequence[Policy]:
             operations=("DELETE",),
             validations=(
                 (
-                    f'oldObject.metadata.?labels[?"{MANAGED_BY_LABEL}"].orValue("") == "{AGENT_MANAGER}"',
+                    written_by_agents("oldObject"),
                     (
                         "the reconciler may delete AddOnPlacementScores with the label"
                         f" {MANAGED_BY_LABEL}={AGENT_MANAGER} and no others"
@@ -92,7 +93,7 @@ def _copies_only(verb: str) -> Sequence[tuple[str, str]]:
     """Conditions on an Application that is there already."""
     return (
         (
-            f'oldObject.metadata.?labels[?"{APPLICATION_LABEL}"].orValue("") != ""',
+            f'{label_of("oldObject", APPLICATION_LABEL)} != ""',
             f"the reconciler may {verb} Applications with the label {APPLICATION_LABEL} and no others",
         ),
         (

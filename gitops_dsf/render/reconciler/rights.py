@@ -12,11 +12,11 @@ from typing import Final
 
 from dsf_wire.constants import DSF_GROUP, SCORE_GROUP, SCORE_PLURAL, SUSPENDED_CONFIGMAP
 from gitops_dsf.hub.names import JOURNAL_CONFIGMAP, MASKS_CONFIGMAP
-from gitops_dsf.render.objects import Object, Wave, metadata
+from gitops_dsf.render.objects import Object, Wave
+from gitops_dsf.render.rbac import account_subject, role, role_binding, rule
 from gitops_dsf.render.reconciler.names import NAME
 from gitops_dsf.repository.model.repository import FleetRepository
 
-RBAC = "rbac.authorization.k8s.io"
 ADDON_API_GROUP = "addon.open-cluster-management.io"
 ARGO_GROUP = "argoproj.io"
 HUB_ROLE: Final = "gitops-dsf:reconciler"
@@ -45,8 +45,7 @@ class Right:
     @property
     def rule(self) -> Object:
         """As a rule of a Role or ClusterRole."""
-        named = {"resourceNames": list(self.names)} if self.names else {}
-        return {"apiGroups": [self.group], "resources": [self.resource], **named, "verbs": list(self.verbs)}
+        return rule(self.group, self.resource, verbs=self.verbs, names=self.names)
 
 
 def _right(where: Where, group: str, resource: str, verbs: str, *names: str) -> Right:
@@ -110,17 +109,6 @@ def _role(
     *,
     wave: Wave = Wave.ADDON,
 ) -> Iterator[Object]:
-    kind = "ClusterRole" if namespace is None else "Role"
-    yield {
-        "apiVersion": f"{RBAC}/v1",
-        "kind": kind,
-        "metadata": metadata(name=name, namespace=namespace, wave=wave),
-        "rules": rules,
-    }
-    yield {
-        "apiVersion": f"{RBAC}/v1",
-        "kind": f"{kind}Binding",
-        "metadata": metadata(name=name, namespace=namespace, wave=wave),
-        "roleRef": {"apiGroup": RBAC, "kind": kind, "name": name},
-        "subjects": [{"kind": "ServiceAccount", "name": NAME, "namespace": repository.spec.hub_namespace}],
-    }
+    subject = account_subject(NAME, namespace=repository.spec.hub_namespace)
+    yield role(name, rules, namespace=namespace, wave=wave)
+    yield role_binding(name, subject, namespace=namespace, wave=wave)

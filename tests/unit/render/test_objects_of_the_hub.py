@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from dsf_wire.summary import decode
-from gitops_dsf.render.objects import SYNC_OPTIONS, SYNC_WAVE, identity
+from gitops_dsf.render.objects import SYNC_OPTIONS, SYNC_WAVE
 from tests.support import fleets
-from tests.support.rendering import DSF, application, objects, rendered, scorer
+from tests.support.rendering import DSF, application, identity, objects, rendered, scorer
 
 WAVE_ORDER = (
     "CustomResourceDefinition",
