@@ -10,9 +10,9 @@ from gitops_dsf.packagedata import packaged
 
 PAGE: Final = "docs/diagnostics.md"
 _ENTRY: Final = re.compile(r"^### (DSF\d{3}) ([^\n]+)\n(.*?)(?=^##|\Z)", re.MULTILINE | re.DOTALL)
-_EXAMPLE: Final = re.compile(r"^```(?:yaml|console) (bad|good)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-_MARK: Final = re.compile(r"^#(<|\s*\^)\s*\n", re.MULTILINE)
-"""The line under a bad example that points at the reported column."""
+_SESSION: Final = re.compile(r"^```console (bad|good)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_DIFF: Final = re.compile(r"^```diff\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+"""An example of YAML: its `-` lines are in the bad one only, its `+` lines in the good one only."""
 _LINK: Final = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 
 
@@ -40,13 +40,16 @@ def entries() -> Mapping[str, Entry]:
 
 
 def _entry(title: str, body: str) -> Entry:
-    examples = dict(_EXAMPLE.findall(body))
-    text = _LINK.sub(r"\1", body[: body.find("\n```")] if "\n```" in body else body).strip()
-    if body.startswith("```"):
-        text = ""
+    examples = dict(_SESSION.findall(body))
+    if diff := _DIFF.search(body):
+        lines = diff[1].splitlines(keepends=True)
+        examples = {
+            name: "".join(line[1:] for line in lines if line[0] in (" ", sign))
+            for name, sign in (("bad", "-"), ("good", "+"))
+        }
     return Entry(
         title=title,
-        text=text,
-        bad=_MARK.sub("", examples.get("bad", "")).rstrip(),
+        text=_LINK.sub(r"\1", body.partition("\n```")[0]).strip(),
+        bad=examples.get("bad", "").rstrip(),
         good=examples.get("good", "").rstrip(),
     )

@@ -1,4 +1,8 @@
-"""Reads docs/diagnostics.md: its base repository, and the example of each code that is written over it."""
+"""Reads docs/diagnostics.md: its base repository, and the example of each code that is written over it.
+
+An example is a diff: its `-` lines are in the bad one only, its `+` lines in the good one only. Where no YAML
+can be shown, an example is two shell sessions.
+"""
 
 import re
 from dataclasses import dataclass
@@ -6,28 +10,32 @@ from pathlib import Path
 
 DOCS = Path(__file__).parents[2] / "docs" / "diagnostics.md"
 ENTRY = re.compile(r"^### (DSF\d{3}) (.+)$", re.MULTILINE)
-BLOCK = re.compile(r"^```(yaml|console) (base|bad|good)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^```(\w+ ?\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FILE = re.compile(r"^# ([\w./-]+\.yaml)\n", re.MULTILINE)
-CARET = re.compile(r"^#(<|\s*\^)\s*$")
+FIELD = r"([\w./-]+):"
 
 
 @dataclass(frozen=True)
 class Entry:
     code: str
     title: str
-    blocks: list[tuple[str, str, str]]
+    blocks: list[tuple[str, str]]
+    """Kind and text of each."""
 
     def example(self, kind: str) -> str | None:
-        return next(
-            (text for language, which, text in self.blocks if which == kind and language == "yaml"), None
-        )
+        """The bad or the good one; None if it is a shell session."""
+        sign = {"bad": "-", "good": "+"}[kind]
+        for block, text in self.blocks:
+            if block == "diff":
+                return "".join(f"{line[1:]}\n" for line in text.splitlines() if line[0] in (" ", sign))
+        return None
 
 
 def read_entries() -> tuple[dict[str, str], list[Entry]]:
     text = DOCS.read_text(encoding="utf-8")
     heads = list(ENTRY.finditer(text))
     intro = text[: heads[0].start()]
-    base = {name: body for _, _, block in BLOCK.findall(intro) for name, body in files(block).items()}
+    base = {name: body for _, block in BLOCK.findall(intro) for name, body in files(block).items()}
     ends = [*(head.start() for head in heads[1:]), len(text)]
     entries = [
         Entry(head[1], head[2], BLOCK.findall(text[head.end() : end]))
@@ -45,24 +53,28 @@ def files(block: str) -> dict[str, str]:
 BASE, ENTRIES = read_entries()
 
 
-def overlay(base: str, change: str) -> str:
-    """Merges a fragment into a whole file. Its fields replace those with the same name, at the top level and
-    one level below.
+def overlay(base: list[str], change: list[str], indent: str = "") -> list[str]:
+    """Merges a fragment into a whole file: a field replaces the field with the same name, unless both are
+    mappings in block style.
     """
-    sections, changed = split(base, ""), split(change, "")
+    sections, changed = split(base, indent), split(change, indent)
     for key, lines in changed.items():
-        if key in sections and len(lines) > 1 and len(sections[key]) > 1:
-            inner, outer = split("\n".join(lines[1:]), "  "), split("\n".join(sections[key][1:]), "  ")
-            sections[key] = [lines[0], *(line for part in {**outer, **inner}.values() for line in part)]
+        old, deeper = sections.get(key, []), f"{indent}  "
+        if is_mapping(lines[1:], deeper) and is_mapping(old[1:], deeper):
+            sections[key] = [lines[0], *overlay(old[1:], lines[1:], deeper)]
         else:
             sections[key] = lines
-    return "\n".join(line for part in sections.values() for line in part) + "\n"
+    return [line for part in sections.values() for line in part]
 
 
-def split(text: str, indent: str) -> dict[str, list[str]]:
+def is_mapping(lines: list[str], indent: str) -> bool:
+    return bool(lines) and re.match(rf"{indent}{FIELD}", lines[0]) is not None
+
+
+def split(lines: list[str], indent: str) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
-    for line in text.splitlines():
-        match = re.match(rf"{indent}(\w+):", line)
+    for line in lines:
+        match = re.match(rf"{indent}{FIELD}", line)
         if match or not found:
             found[match[1] if match else ""] = []
         next(reversed(found.values())).append(line)
@@ -73,28 +85,15 @@ def is_whole(body: str) -> bool:
     return body.startswith(("apiVersion:", "- ")) or "\t" in body
 
 
-def write(root: Path, example: str) -> list[tuple[str, int, int]]:
-    """Writes base and example, and returns the marked places."""
+def write(root: Path, example: str) -> None:
+    """Writes the base with an example over it."""
     changed = files(example)
-    marks: list[tuple[str, int, int]] = []
     for name in {**BASE, **changed}:
-        body = BASE.get(name, "")
-        if name in changed:
-            change = changed[name]
-            if name not in BASE or is_whole(change):
-                body = change
-            elif CARET.match(change.splitlines()[0]):
-                body = change + body
-            else:
-                body = overlay(body, change)
-        lines: list[str] = []
-        for line in body.splitlines():
-            if CARET.match(line):
-                column = line.index("^") + 1 if "^" in line else 0
-                marks.append((name, max(len(lines), 1), column))
-            else:
-                lines.append(line)
+        body, change = BASE.get(name, ""), changed.get(name, "")
+        if name not in BASE or is_whole(change):
+            body = change
+        elif change:
+            body = "\n".join(overlay(body.splitlines(), change.splitlines())) + "\n"
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return marks
+        path.write_text(body, encoding="utf-8")

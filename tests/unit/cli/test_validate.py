@@ -162,7 +162,7 @@ def test_sarif_has_rules_results_and_places(
     [result] = run["results"]
     assert log["version"] == "2.1.0"
     [rule] = run["tool"]["driver"]["rules"]
-    assert rule.pop("help")["text"].startswith("Known are FleetRepository, DynamicScorer")
+    assert rule.pop("help")["text"].startswith("DSF017 lists the known kinds.")
     assert rule == {
         "id": "DSF012",
         "shortDescription": {"text": CODES["DSF012"].title},
