@@ -163,7 +163,7 @@ PLACES: dict[str, str] = {
     "DSF408": "apps/set.yaml:13:28",
     "DSF409": "apps/web.yaml:4:9",
     "DSF501": "scorers/cpu.yaml:4:9",
-    "DSF502": "gitops-dsf.yaml:13:20",
+    "DSF502": "gitops-dsf.yaml:11:20",
     "DSF601": "tests/mean.yaml:7:57",
     "DSF602": "tests/mean.yaml:10:45",
     "DSF603": "tests/mean.yaml:10:9",
