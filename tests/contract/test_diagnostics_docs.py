@@ -1,4 +1,4 @@
-"""docs/diagnostics.md: every code has an entry, and the base repository and the good examples have no findings.
+"""docs/diagnostics.md: every code has an entry; the base repository and the good examples have no findings.
 
 test_places runs the bad examples.
 """
