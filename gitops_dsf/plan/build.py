@@ -60,7 +60,7 @@ def _bindings(resolved: Resolved) -> tuple[Binding, ...]:
     }
     home = resolved.repository.spec.argocd.namespace
     for document in resolved.raw_documents:
-        if document.kind == "Placement" and document.data["metadata"].get("namespace", home) == home:
+        if document.kind == "Placement" and document.namespace == home:
             names = document.data.get("spec", {}).get("clusterSets") or ()
             found.update(Binding(namespace=home, cluster_set=name) for name in names)
     return tuple(sorted(found))

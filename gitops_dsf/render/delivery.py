@@ -32,14 +32,14 @@ def delivery(plan: Plan) -> Iterator[Object]:
     for app in plan.applications:
         yield application_set(app, namespace=namespace)
     for document in plan.raw_documents:
-        yield _carried(document, namespace=namespace)
+        yield _carried(document)
 
 
-def _carried(document: RawDocument, *, namespace: str) -> Object:
-    """A copied document, with our namespace and sync wave unless it names its own."""
+def _carried(document: RawDocument) -> Object:
+    """A copied document, with a namespace, and our sync wave unless it names its own."""
     data = dict(document.data)
     meta = dict(data["metadata"])
-    meta.setdefault("namespace", namespace)
+    meta["namespace"] = document.namespace
     annotations = dict(meta.get("annotations") or {})
     annotations.setdefault(SYNC_WAVE, str(int(Wave.DECISIONS)))
     meta["annotations"] = annotations

@@ -87,10 +87,10 @@ def shared_objects(plan: Plan) -> dict[str, Object]:
 def bootstrap_objects(plan: Plan) -> Iterator[Object]:
     """The objects of rendered/argocd, AppProjects first."""
     further = {
-        *(document.data["metadata"].get("namespace") for document in plan.raw_documents),
+        *(document.namespace for document in plan.raw_documents),
         *(placement.namespace for placement in plan.placements),
     }
-    return bootstrap(plan.repository, _directories(plan), further=sorted(further - {None, ""}))
+    return bootstrap(plan.repository, _directories(plan), further=sorted(further))
 
 
 def paths(plan: Plan) -> frozenset[str]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from gitops_dsf.diagnostics import Severity
 from gitops_dsf.repository.model.application import ScoredApplication
-from gitops_dsf.repository.model.declared import Declared, Item, RankingItem
+from gitops_dsf.repository.model.declared import CarriedItem, Declared, Item, RankingItem
 from gitops_dsf.repository.model.scored_placement import ScoredPlacement
 from gitops_dsf.repository.model.scorer import DynamicScorer
 from gitops_dsf.repository.model.scoring_config import Mask
@@ -46,8 +46,8 @@ class Context:
         """The namespace of ApplicationSets, and of the Placements that they follow."""
         return _argocd_namespace(self.declared)
 
-    def namespace_of(self, item: RankingItem) -> str:
-        """The namespace of the Placement that an object with a ranking renders."""
+    def namespace_of(self, item: RankingItem | CarriedItem) -> str:
+        """The namespace of what an object renders: Argo CD's if it names none."""
         return item.value.metadata.namespace or self.argocd_namespace
 
     def ranking_of(self, item: Item[ScoredApplication]) -> RankingItem | None:

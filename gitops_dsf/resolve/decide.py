@@ -23,10 +23,6 @@ def resolve(declared: Declared) -> tuple[Resolved | None, list[Diagnostic]]:
     return _decide(context), diagnostics
 
 
-def _namespace(document: RawDocument) -> str:
-    return str(document.data["metadata"].get("namespace") or "")
-
-
 def _namespace_and_name(placement: ResolvedPlacement) -> tuple[str, str]:
     return placement.namespace, placement.name
 
@@ -44,8 +40,14 @@ def _decide(context: Context) -> Resolved:
     scorers = tuple(context.scorers[name] for name in sorted(context.scorers))
     waiting = [found for _, found in sorted(context.variants.items()) if any(map(awaits_lock, found))]
     raw = [
-        RawDocument(kind=item.document.kind, name=item.name, data=item.document.data, position=item.position)
-        for item in (*declared.placements, *declared.application_sets)
+        RawDocument(
+            kind=item.document.kind,
+            name=item.name,
+            namespace=context.namespace_of(item),
+            data=item.document.data,
+            position=item.position,
+        )
+        for item in declared.carried
     ]
     return Resolved(
         repository=repository.value,
@@ -71,5 +73,5 @@ def _decide(context: Context) -> Resolved:
             )
             for item in declared.applications
         ),
-        raw_documents=tuple(sorted(raw, key=lambda item: (item.kind, item.name, _namespace(item)))),
+        raw_documents=tuple(sorted(raw, key=lambda item: (item.kind, item.name, item.namespace))),
     )

@@ -159,6 +159,8 @@ class RawDocument:
 
     kind: str
     name: str
+    namespace: str
+    """Its own, or Argo CD's if it names none."""
     data: Mapping[str, Any]
     position: Position
 

@@ -48,6 +48,8 @@ class Item(Generic[T_co]):
 
 RankingItem: TypeAlias = Item[ScoredApplication] | Item[ScoredPlacement]
 """An object that has a ranking."""
+CarriedItem: TypeAlias = Item[RawPlacement] | Item[RawApplicationSet]
+"""An object that is copied into the output."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, slots=True)
@@ -94,3 +96,8 @@ class Declared:
         """
         own = (item for item in self.applications if item.value.spec.placement.ref is None)
         return (*own, *self.scored_placements)
+
+    @property
+    def carried(self) -> tuple[CarriedItem, ...]:
+        """Every object that is copied into the output."""
+        return (*self.placements, *self.application_sets)

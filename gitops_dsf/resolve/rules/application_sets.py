@@ -29,8 +29,8 @@ def application_sets_follow_decisions(context: Context) -> Iterator[Diagnostic]:
     """Checks every raw ApplicationSet."""
     for item in context.declared.application_sets:
         reader = Reader(item.document)
-        namespace = item.value.metadata.namespace
-        if namespace not in {None, context.argocd_namespace}:
+        namespace = context.namespace_of(item)
+        if namespace != context.argocd_namespace:
             message = (
                 f"decisions are looked up in {context.argocd_namespace}, the Argo CD namespace, never in"
                 f" {namespace}"
@@ -153,8 +153,7 @@ def _followed(context: Context, reader: Reader, place: Path, placement_name: str
             )
         return
     placement = placements.get(placement_name)
-    namespace = placement.value.metadata.namespace if placement is not None else None
-    if placement is not None and namespace not in {None, context.argocd_namespace}:
+    if placement is not None and context.namespace_of(placement) != context.argocd_namespace:
         message = (
             "an ApplicationSet follows this Placement, but decisions are looked up in"
             f" {context.argocd_namespace} only"

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from dsf_wire.scorename import sanitise
 from gitops_dsf.diagnostics import Diagnostic, Position, codes
+from gitops_dsf.repository.model.declared import CarriedItem, RankingItem
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.overlay import Setting
 
@@ -21,10 +22,10 @@ def rendered_objects_differ(context: Context) -> Iterator[Diagnostic]:
         for item in declared.applications
         if item.value.spec.placement.ref is None
     }
-    others = (*declared.placements, *declared.application_sets, *declared.scored_placements)
+    others: tuple[RankingItem | CarriedItem, ...] = (*declared.carried, *declared.scored_placements)
     for item in sorted(others, key=lambda found: found.position):
         kind = "Placement" if item.document.kind == "ScoredPlacement" else item.document.kind
-        namespace = item.document.data["metadata"].get("namespace") or home
+        namespace = context.namespace_of(item)
         key = (kind, namespace, item.name)
         first = taken.setdefault(key, item.position)
         if first != item.position:

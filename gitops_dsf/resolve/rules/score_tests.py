@@ -108,12 +108,8 @@ _PLACEMENTS: Final = ("ScoredApplication", "ScoredPlacement", "Placement")
 def placement_keys(context: Context) -> Sequence[str]:
     """`namespace/name` of all Placements of the repository, sorted."""
     declared = context.declared
-    found = {f"{context.namespace_of(item)}/{item.name}" for item in declared.rankings}
-    found |= {
-        f"{item.document.data['metadata'].get('namespace') or context.argocd_namespace}/{item.name}"
-        for item in declared.placements
-    }
-    return sorted(found)
+    items = (*declared.rankings, *declared.placements)
+    return sorted({f"{context.namespace_of(item)}/{item.name}" for item in items})
 
 
 class _Named(NamedTuple):

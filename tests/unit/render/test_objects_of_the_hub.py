@@ -336,25 +336,36 @@ class TestArgoCd:
 
 
 def test_a_carried_document_of_another_namespace_has_a_file_of_its_own(tmp_path: Path) -> None:
-    def placement(name: str, **metadata: str) -> dict[str, Any]:
-        spec = {
-            "numberOfClusters": 1,
-            "clusterSets": ["default"],
-            "prioritizerPolicy": {
-                "mode": "Exact",
-                "configurations": [{"scoreCoordinate": {"builtIn": "Steady"}, "weight": 1}],
-            },
-        }
-        api = f"{fleets.OCM}/v1beta1"
-        return {"apiVersion": api, "kind": "Placement", "metadata": {"name": name, **metadata}, "spec": spec}
-
-    twins = (placement("web"), placement("web", namespace="other"), placement("web.in.other"))
+    twins = (carried("web"), carried("web", namespace="other"), carried("web.in.other"))
     found = objects(rendered(tmp_path, scorer("cpu"), *twins))
     assert {identity(item)[2:] for item in kind(found, "Placement")} == {
         ("argocd", "web"),
         ("other", "web"),
         ("argocd", "web.in.other"),
     }
+
+
+@pytest.mark.parametrize("namespace", ["", None])
+def test_a_carried_document_with_an_empty_namespace_goes_to_argo_cd(
+    tmp_path: Path, namespace: str | None
+) -> None:
+    found = objects(rendered(tmp_path, scorer("cpu"), carried("web", namespace=namespace)))
+    assert found["delivery/placement.web.yaml"]["metadata"]["namespace"] == "argocd"
+    assert [item["spec"]["clusterSet"] for item in kind(found, "ManagedClusterSetBinding")] == ["default"]
+
+
+def carried(name: str, **metadata: str | None) -> dict[str, Any]:
+    """A Placement that is copied into the output."""
+    spec = {
+        "numberOfClusters": 1,
+        "clusterSets": ["default"],
+        "prioritizerPolicy": {
+            "mode": "Exact",
+            "configurations": [{"scoreCoordinate": {"builtIn": "Steady"}, "weight": 1}],
+        },
+    }
+    api = f"{fleets.OCM}/v1beta1"
+    return {"apiVersion": api, "kind": "Placement", "metadata": {"name": name, **metadata}, "spec": spec}
 
 
 class TestDecisionReaders:
