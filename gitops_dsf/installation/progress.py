@@ -63,15 +63,16 @@ def _problem(status: Object) -> str:
 
 
 def leadership(lease: Object | None, *, deployment: Object | None, now: datetime) -> Step:
-    """The reconciler. It works once a replica holds the Lease."""
+    """The reconciler. It works once a pod is ready and a replica holds the Lease, which outlives a pod that
+    was killed.
+    """
     name = "reconciler"
+    if deployment is None:
+        return Step(name=name, done=False, state="its Deployment is not there yet")
+    if not (deployment.get("status") or {}).get("readyReplicas"):
+        image = deployment["spec"]["template"]["spec"]["containers"][0].get("image")
+        return Step(name=name, done=False, state=f"no pod is ready; its image is {image}")
     found = read_leadership(lease or {})
     if found.holder and found.stands(now):
         return Step(name=name, done=True, state=f"{found.holder} leads")
-    if deployment is None:
-        return Step(name=name, done=False, state="its Deployment is not there yet")
-    ready = (deployment.get("status") or {}).get("readyReplicas") or 0
-    if ready:
-        return Step(name=name, done=False, state="no replica leads yet")
-    image = deployment["spec"]["template"]["spec"]["containers"][0].get("image")
-    return Step(name=name, done=False, state=f"no pod is ready; its image is {image}")
+    return Step(name=name, done=False, state="no replica leads yet")

@@ -30,6 +30,7 @@ pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd"), pytest.mark.tim
 
 CLUSTERS = ("cluster1", "cluster2")
 PROJECT = "argoproj.io/v1alpha1/AppProject"
+DEPLOYMENT = "apps/v1/Deployment"
 OURS = "app.kubernetes.io/managed-by=gitops-dsf,app.kubernetes.io/part-of=gitops-dsf"
 GENERATED = f"gitops-dsf.io/application={GUESTBOOK}"
 HEALTH_KEY = "resource.customizations.health.work.open-cluster-management.io_ManifestWork"
@@ -78,7 +79,7 @@ class Empty:
             "addon.open-cluster-management.io/v1alpha1/AddOnDeploymentConfig",
             "admissionregistration.k8s.io/v1/ValidatingAdmissionPolicy",
             "admissionregistration.k8s.io/v1/ValidatingAdmissionPolicyBinding",
-            "apps/v1/Deployment",
+            DEPLOYMENT,
             "cluster.open-cluster-management.io/v1beta1/Placement",
             "cluster.open-cluster-management.io/v1beta2/ManagedClusterSetBinding",
             "networking.k8s.io/v1/NetworkPolicy",
@@ -155,12 +156,20 @@ def test_from_an_empty_hub_to_a_loop_and_back(
             lambda: (
                 empty.hub.find("rbac.authorization.k8s.io/v1/ClusterRoleBinding", "gitops-dsf:reconciler")
                 and empty.hub.find("v1/ServiceAccount", "gitops-dsf-reconciler", namespace=HUB_NAMESPACE)
+                and empty.hub.find(DEPLOYMENT, "gitops-dsf-reconciler", namespace=HUB_NAMESPACE)
             ),
-            what="Argo CD has applied the reconciler's rights",
+            what="Argo CD has applied the reconciler and its rights",
             timeout=180,
             seen=lambda: installing.result() if installing.done() else empty.ours(),
         )
         with reconciling(control_plane, speed=FAST, until="answers"):
+            # In place of a kubelet, which says so about the pods that this process stands for.
+            empty.hub.patch_status(
+                DEPLOYMENT,
+                "gitops-dsf-reconciler",
+                {"replicas": 1, "readyReplicas": 1},
+                namespace=HUB_NAMESPACE,
+            )
             installed = installing.result()
             assert "The loop runs" in installed.stdout, installed.stdout + installed.stderr
             assert "0 errors" in installed.stdout, installed.stdout

@@ -152,6 +152,18 @@ def test_what_is_missing_at_the_end_is_named(serve: Serve, run: Run, rendered: P
     assert "reconciler: pod-a leads" in done.stdout
 
 
+@pytest.mark.usefixtures("hasty")
+def test_a_lease_whose_pods_are_gone_is_no_loop(serve: Serve, run: Run, rendered: Path) -> None:
+    hub = serve()
+    settle(hub, rendered, run)
+    (deployment,) = hub.objects["/apis/apps/v1/deployments"]
+    deployment["status"] = {"replicas": 2}
+    done = run(hub, "install", rendered)
+    assert done.returncode == 1
+    assert "The loop runs" not in done.stdout
+    assert "reconciler: no pod is ready; its image is registry.example.com/reconciler:1" in done.stderr
+
+
 def test_a_loop_that_runs_ends_with_the_findings_of_doctor(serve: Serve, run: Run, rendered: Path) -> None:
     hub = serve()
     settle(hub, rendered, run)
@@ -171,6 +183,14 @@ def settle(hub: WritableHub, rendered: Path, run: Run) -> None:
     established = [{"type": "Established", "status": "True"}]
     hub.objects["/apis/apiextensions.k8s.io/v1/customresourcedefinitions"] = [
         {**crd, "status": {"conditions": established}} for crd in crds()
+    ]
+    pod = {"containers": [{"image": "registry.example.com/reconciler:1"}]}
+    hub.objects["/apis/apps/v1/deployments"] = [
+        {
+            "metadata": {"name": "gitops-dsf-reconciler", "namespace": HUB},
+            "spec": {"template": {"spec": pod}},
+            "status": {"replicas": 2, "readyReplicas": 1},
+        }
     ]
     lease = {"holderIdentity": "pod-a", "leaseDurationSeconds": 3600, "renewTime": "2999-01-01T00:00:00Z"}
     hub.objects["/apis/coordination.k8s.io/v1/leases"] = [

@@ -80,11 +80,13 @@ def deployment(ready: int) -> dict[str, Any]:
     [
         (lease(15), deployment(1), True, "pod-a leads"),
         (lease(16), deployment(1), False, "no replica leads yet"),
+        (lease(15), deployment(0), False, "no pod is ready; its image is registry.example.com/reconciler:1"),
+        (lease(15), None, False, "its Deployment is not there yet"),
         (None, deployment(0), False, "no pod is ready; its image is registry.example.com/reconciler:1"),
         (None, None, False, "its Deployment is not there yet"),
     ],
 )
-def test_the_reconciler_is_done_when_it_leads(
+def test_the_reconciler_is_done_when_a_pod_is_ready_and_leads(
     held: dict[str, Any] | None, runs: dict[str, Any] | None, done: bool, state: str
 ) -> None:
     step = leadership(held, deployment=runs, now=NOW)
