@@ -30,7 +30,7 @@ def build(resolved: Resolved) -> Plan:
     repository = resolved.repository
     works: tuple[ClusterWork, ...] = ()
     hub_scoring = None
-    if repository.spec.delivery.mode == "ManifestWork":
+    if repository.spec.delivers_works:
         works, hub_scoring = _works(resolved), _hub_scoring(resolved)
     return Plan(
         repository=repository,

@@ -96,6 +96,11 @@ def bootstrap(
         yield _application(repository, directory)
 
 
+def works_directory(shard: int) -> str:
+    """The directory of the works of one shard."""
+    return f"{WORKS}{shard:02d}"
+
+
 def works_project(repository: FleetRepository) -> str:
     """The AppProject of the works directories."""
     return f"{repository.spec.argocd.project}-works"

@@ -21,7 +21,7 @@ def delivery(plan: Plan) -> Iterator[Object]:
     """
     namespace = plan.repository.spec.argocd.namespace
     yield from decision_readers(namespace, plan.repository.spec.argocd.decision_readers)
-    if plan.repository.spec.delivery.mode == "ManifestWork" and plan.repository.spec.reconciler.enabled:
+    if plan.repository.spec.delivers_works and plan.repository.spec.reconciler.enabled:
         for name in plan.placement_namespaces:
             yield from decision_rights(plan.repository, namespace=name)
     for item in plan.bindings:

@@ -8,10 +8,12 @@ import msgspec
 from gitops_dsf.diagnostics import Diagnostic, Position, codes
 from gitops_dsf.plan.build import shard_of
 from gitops_dsf.plan.types import Plan
+from gitops_dsf.render.argocd import works_directory
 from gitops_dsf.render.hubscorer.workload import configuration
 from gitops_dsf.render.works import WorkRenderer, payload_bytes
 from gitops_dsf.repository.load import SETTINGS_FILE
 from gitops_dsf.repository.model.declared import Declared
+from gitops_dsf.repository.model.repository import MAX_SHARDS
 
 WORK_LIMIT_BYTES = 512_000
 """Limit of OCM's ManifestWork webhook (docs/contributing/ocm-behaviour.md#manifestwork-size)."""
@@ -24,9 +26,6 @@ SHARD_LIMIT_BYTES = 8_000_000
 """Argo CD rejects 10 MB in one Application; this leaves a reserve
 (docs/contributing/argocd-behaviour.md#limits-of-an-application).
 """
-
-MAX_SHARDS = 100
-"""The maximum of spec.output.shards (model/repository.py): works-NN has two digits."""
 
 
 def check_limits(plan: Plan, declared: Declared) -> Iterator[Diagnostic]:
@@ -93,8 +92,8 @@ def _shards(plan: Plan, place: Position) -> Iterator[Diagnostic]:
     others = f"; {len(overfull) - 1} more are overfull, too" if len(overfull) > 1 else ""
     yield codes.FULL_SHARD.at(
         place,
-        f"works-{worst:02d} would hold {count[worst]} clusters in {total[worst] / 1e6:.1f} MB{others}; "
-        f"one Argo CD Application takes {SHARD_LIMIT_CLUSTERS} clusters or {SHARD_LIMIT_BYTES / 1e6:g} MB",
+        f"{works_directory(worst)} would hold {count[worst]} clusters in {total[worst] / 1e6:.1f} MB{others};"
+        f" one Argo CD Application takes {SHARD_LIMIT_CLUSTERS} clusters or {SHARD_LIMIT_BYTES / 1e6:g} MB",
         _cure(sizes, shards),
     )
 

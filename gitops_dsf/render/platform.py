@@ -15,7 +15,7 @@ KEEP = "Prune=false,Delete=false"
 def platform(plan: Plan) -> Iterator[Object]:
     """Yields CRDs, hub namespace, permissions, add-on definition and the DynamicScorers."""
     spec = plan.repository.spec
-    ours = spec.delivery.mode == "ManifestWork"
+    ours = spec.delivers_works
     if ours:
         yield from definitions()
     yield {

@@ -42,7 +42,7 @@ def scorer(item: EffectiveScorer, repository: FleetRepository) -> Object:
         "scoreDestination": item.destination,
         "scoreDimensionFormat": item.dimension_format,
     }
-    if repository.spec.delivery.mode == "ManifestWork":
+    if repository.spec.delivers_works:
         _extend(spec, item)
     return {
         "apiVersion": DSF_API,

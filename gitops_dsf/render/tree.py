@@ -8,7 +8,7 @@ from gitops_dsf.canonicalyaml import emit
 from gitops_dsf.plan.build import shard_of
 from gitops_dsf.plan.types import ClusterWork, Plan
 from gitops_dsf.render.agent import file_stem
-from gitops_dsf.render.argocd import BOOTSTRAP, bootstrap
+from gitops_dsf.render.argocd import BOOTSTRAP, bootstrap, works_directory
 from gitops_dsf.render.delivery import delivery
 from gitops_dsf.render.hubscorer import cluster_rights, hub_scorer
 from gitops_dsf.render.objects import Object
@@ -73,7 +73,7 @@ def shared_objects(plan: Plan) -> dict[str, Object]:
         _add(found, "platform", item)
     for item in delivery(plan):
         _add(found, "delivery", item, home=repository.spec.argocd.namespace)
-    if repository.spec.delivery.mode == "ManifestWork":
+    if repository.spec.delivers_works:
         for item in (
             *reconciler(repository, placement_namespaces=plan.placement_namespaces),
             *hub_scorer(plan),
@@ -108,14 +108,14 @@ def paths(plan: Plan) -> frozenset[str]:
 
 
 def _base(work: ClusterWork) -> str:
-    return f"works-{work.shard:02d}/{work.cluster}"
+    return f"{works_directory(work.shard)}/{work.cluster}"
 
 
 def _directories(plan: Plan) -> list[str]:
-    ours = plan.repository.spec.delivery.mode == "ManifestWork"
+    ours = plan.repository.spec.delivers_works
     return [
         "platform",
-        *(f"works-{shard:02d}" for shard in shards(plan)),
+        *(works_directory(shard) for shard in shards(plan)),
         "delivery",
         *(["reconciler"] if ours else []),
     ]
@@ -125,9 +125,7 @@ def shards(plan: Plan) -> range:
     """Every works directory, also empty ones: Argo CD's list of Applications must not depend on
     the clusters.
     """
-    return range(
-        plan.repository.spec.output.shards if plan.repository.spec.delivery.mode == "ManifestWork" else 0
-    )
+    return range(plan.repository.spec.output.shards if plan.repository.spec.delivers_works else 0)
 
 
 def _add(found: dict[str, Object], directory: str, item: Object, *, home: str | None = None) -> None:
@@ -157,7 +155,7 @@ def _hub_rights(plan: Plan) -> Iterator[tuple[str, str]]:
     """The file with the hub scorer's rights in the namespace of each cluster, and the cluster."""
     for cluster in plan.hub_scoring.clusters if plan.hub_scoring is not None else ():
         shard = shard_of(cluster.name, plan.repository.spec.output.shards)
-        yield f"works-{shard:02d}/{cluster.name}.hubscorer.rolebinding.yaml", cluster.name
+        yield f"{works_directory(shard)}/{cluster.name}.hubscorer.rolebinding.yaml", cluster.name
 
 
 def _file_name(item: Object, *, home: str | None) -> str:

@@ -79,7 +79,7 @@ class Context:
     def is_upstream(self) -> bool:
         """Whether delivery.mode is UpstreamController: the upstream controller creates the ManifestWorks."""
         repository = self.declared.repository
-        return repository is not None and repository.value.spec.delivery.mode == "UpstreamController"
+        return repository is not None and not repository.value.spec.delivers_works
 
     @property
     def unmatched(self) -> Severity:

@@ -51,6 +51,8 @@ Memory = Annotated[str, Field(pattern=r"^[1-9][0-9]{0,6}(Mi|Gi)$")]
 DECISION_READERS: Final = ("argocd-applicationset-controller", "argocd-server")
 """As Argo CD's own manifests name them."""
 DEFAULT_IMAGE = image("agent")
+MAX_SHARDS: Final = 100
+"""works-NN has two digits."""
 
 
 def mebibytes(quantity: str) -> int:
@@ -310,7 +312,7 @@ class Output(Authored):
     """Directory: in rendered/ next to the sources. Branch: CI renders to another branch after each merge."""
     branch: Annotated[str, Field(pattern=BRANCH)] = "gitops-dsf-rendered"
     """Branch that CI writes with mode Branch."""
-    shards: Annotated[int, Field(ge=1, le=100)] = 1
+    shards: Annotated[int, Field(ge=1, le=MAX_SHARDS)] = 1
     """Number of works-NN directories; a cluster's directory depends on its name and this number only."""
 
 
@@ -345,6 +347,11 @@ class FleetRepositorySpec(Authored):
     """Whether a scorer or an application that no cluster of the inventory matches is a warning, and no error.
     For fleets whose clusters join later.
     """
+
+    @property
+    def delivers_works(self) -> bool:
+        """Whether rendered ManifestWorks deliver the configuration, and not the upstream controller."""
+        return self.delivery.mode == "ManifestWork"
 
     @model_validator(mode="after")
     def _pushes_go_somewhere(self) -> Self:

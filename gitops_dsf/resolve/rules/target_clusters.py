@@ -31,7 +31,7 @@ def the_inventory_has_clusters(context: Context) -> Iterator[Diagnostic]:
     repository = context.declared.repository
     if context.inventory.clusters or context.is_uncertain("ManagedCluster") or repository is None:
         return
-    if repository.value.spec.delivery.mode == "ManifestWork":
+    if repository.value.spec.delivers_works:
         message = "clusters/ holds no ManagedCluster: no cluster gets the scoring configuration"
         yield codes.NO_CLUSTERS.at(
             Position(file=SETTINGS_FILE),
