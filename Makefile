@@ -16,6 +16,7 @@ MINUTES ?= 10
 MODULE ?=
 FUZZ_ARGS ?=
 IMAGES ?=
+ARCHITECTURE ?=
 .DEFAULT_GOAL := help
 # pytest compiles every test anew, in every worker, where it may not keep what it compiled.
 unexport PYTHONDONTWRITEBYTECODE
@@ -102,8 +103,8 @@ bench: install ## every benchmark, with targets and floors
 wheel: install ## the five distributions into dist/
 	$(UV) build --quiet --all-packages --wheel --out-dir dist
 
-images: install ## three OCI images and their bills of materials into dist/ (Debian 12; IMAGES="agent cli" for some)
-	$(PY) -m tools.images $(IMAGES) --out dist
+images: install ## three OCI images and their bills of materials into dist/ (Debian 12; IMAGES="agent cli" for some, ARCHITECTURE=arm64 for other machines)
+	$(PY) -m tools.images $(IMAGES) $(addprefix --architecture ,$(ARCHITECTURE)) --out dist
 
 site: install ## the documentation site into dist/site; a broken link fails the build
 	$(UV) sync --quiet --frozen --all-packages --all-extras --group dev --group site --inexact

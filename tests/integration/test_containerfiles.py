@@ -21,6 +21,7 @@ from gitops_dsf.cli.main import main
 from tools import version
 from tools.images import debian
 from tools.images.environment import ROOT, uv
+from tools.images.errors import ImageError
 
 pytestmark = [pytest.mark.soak, pytest.mark.timeout(1800)]
 
@@ -71,7 +72,7 @@ def podman(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Podman]:
         pytest.skip(f"Containerfiles are built as root, with {', '.join(lacking or PROGRAMS)}")
     try:
         debian.require_debian()
-    except debian.ImageError as error:
+    except ImageError as error:
         pytest.skip(str(error))
     folder = tmp_path_factory.mktemp("podman")
     podman = Podman(folder=folder)

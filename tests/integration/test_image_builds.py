@@ -3,6 +3,7 @@
 import gzip
 import io
 import json
+import shutil
 import tarfile
 from pathlib import Path
 
@@ -10,7 +11,8 @@ import pytest
 
 from tools.images import __main__ as command
 from tools.images import debian
-from tools.images.recipe import AGENT
+from tools.images.errors import ImageError
+from tools.images.recipe import AGENT, MACHINES
 
 pytestmark = [pytest.mark.soak, pytest.mark.timeout(900)]
 
@@ -23,7 +25,7 @@ def builds(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """The agent's image, built twice."""
     try:
         debian.require_debian()
-    except debian.ImageError as error:
+    except ImageError as error:
         pytest.skip(str(error))
     folders = tmp_path_factory.mktemp("first"), tmp_path_factory.mktemp("second")
     for folder in folders:
@@ -52,6 +54,24 @@ def test_the_bill_names_what_is_installed(builds: tuple[Path, Path]) -> None:
     assert {"gitops-dsf-agent", "gitops-dsf-runtime", "gitops-dsf-wire", "httpx"} <= named
     recorded = {Path(name).name for name in files(builds[0]) if name.startswith("var/lib/dpkg/status.d/")}
     assert recorded == set(AGENT.packages)
+
+
+def test_images_for_another_architecture_are_built(tmp_path: Path) -> None:
+    """The build ends only if the program of the image says its version."""
+    other = "arm64" if debian.architecture() == "amd64" else "amd64"
+    if shutil.which(f"qemu-{MACHINES[other]}-static") is None:
+        pytest.skip("apt-get install qemu-user-static")
+    try:
+        debian.require_architecture(other)
+    except ImageError as error:
+        pytest.skip(str(error))
+    assert command.main(["agent", "--architecture", other, "--out", str(tmp_path)]) == 0
+    (archive,) = tmp_path.glob("*.oci.tar")
+    assert archive.name.endswith(f"-{other}.oci.tar")
+    (bill,) = tmp_path.glob("*.cdx.json")
+    purls = [one["purl"] for one in json.loads(bill.read_text(encoding="utf-8"))["components"]]
+    debs = [purl for purl in purls if purl.startswith("pkg:deb/")]
+    assert {purl.partition("?arch=")[2].partition("&")[0] for purl in debs} == {other, "all"}
 
 
 def files(folder: Path) -> dict[str, tarfile.TarInfo]:

@@ -15,6 +15,7 @@ import pytest
 from tests.support import yamlfast
 from tests.support.commandline import gitops_dsf
 from tools import version
+from tools.images.__main__ import source_date
 from tools.images.environment import ROOT
 from tools.release import __main__ as command
 
@@ -63,6 +64,30 @@ def test_wheels_and_sdists_carry_readme_and_licence(builds: tuple[Path, Path]) -
         with tarfile.open(sdist) as opened_sdist:
             names = {name.partition("/")[2] for name in opened_sdist.getnames()}
         assert {"LICENSE", "README.md", "pyproject.toml"} <= names, sdist.name
+
+
+def test_the_index_takes_the_metadata(builds: tuple[Path, Path]) -> None:
+    """PyPI refuses a README that it cannot show."""
+    files = [*builds[0].glob("*.whl"), *builds[0].glob("*.tar.gz")]
+    subprocess.run([UV, "tool", "run", "twine", "check", "--strict", *files], check=True)
+
+
+def test_an_sdist_gives_the_wheel_of_the_release(builds: tuple[Path, Path], tmp_path: Path) -> None:
+    """Away from the checkout, with nothing but the sdist."""
+    environment = {**os.environ, "SOURCE_DATE_EPOCH": str(source_date())}
+    for sdist in builds[0].glob("*.tar.gz"):
+        subprocess.run(
+            [
+                UV,
+                *("build", "--quiet", "--no-config", "--wheel", "--no-build-isolation"),
+                *("--python", sys.executable, "--out-dir", tmp_path, sdist),
+            ],
+            cwd=tmp_path,
+            env=environment,
+            check=True,
+        )
+    made = {path.name: path.read_bytes() for path in tmp_path.glob("*.whl")}
+    assert made == {path.name: path.read_bytes() for path in builds[0].glob("*.whl")}
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 `python -m tools.images [agent|reconciler|cli ...] [--out dist]`. Needs Debian 12 and its apt, and neither
 root nor a container engine. Built twice from the same sources and packages, an archive has the same bytes.
+Images for another architecture than that of this machine are built with QEMU's user mode.
 """
 
 import argparse
@@ -16,7 +17,8 @@ from pathlib import Path
 
 from tools import version as versions
 from tools.images import debian, environment, oci, sbom
-from tools.images.recipe import IMAGES, USER, Image
+from tools.images.errors import ImageError
+from tools.images.recipe import IMAGES, MACHINES, USER, Image
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,12 +33,11 @@ class Built:
     components: int
 
 
-def build(image: Image, *, out: Path, cache: Path, epoch: int) -> Built:
+def build(image: Image, *, architecture: str, out: Path, cache: Path, epoch: int) -> Built:
     """Build one image. Raises ImageError."""
     version = versions.current(environment.ROOT)
     created = dt.datetime.fromtimestamp(epoch, dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    packages = debian.download(image.packages, cache=cache)
-    architecture = debian.architecture()
+    packages = debian.download(image.packages, architecture=architecture, cache=cache)
     with tempfile.TemporaryDirectory(prefix="gitops-dsf-image-") as folder:
         scratch = Path(folder)
         root = scratch / "root"
@@ -49,7 +50,7 @@ def build(image: Image, *, out: Path, cache: Path, epoch: int) -> Built:
         environment.compile_all(root, [libraries])
         environment.check_libraries(root)
         if version not in (said := environment.version(image, root)):
-            raise debian.ImageError(f"{image.name} says {said!r} instead of version {version}")
+            raise ImageError(f"{image.name} says {said!r} instead of version {version}")
         application = scratch / "application"
         (application / image.folder).parent.mkdir(parents=True)
         (root / image.folder).rename(application / image.folder)
@@ -91,6 +92,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tools.images", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("images", nargs="*", metavar="image", help=f"{', '.join(short)} (default: all)")
+    parser.add_argument(
+        "--architecture", choices=sorted(MACHINES), help="of the images (default: that of this machine)"
+    )
     parser.add_argument("--out", type=Path, default=Path("dist"), help="folder (default: %(default)s)")
     given = parser.parse_args(arguments)
     if unknown := sorted(set(given.images) - set(short)):
@@ -98,15 +102,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     cache = Path(os.environ.get("GITOPS_DSF_CACHE") or Path.home() / ".cache/gitops-dsf") / "debian"
     try:
         debian.require_debian()
+        architecture = given.architecture or debian.architecture()
+        debian.require_architecture(architecture)
         epoch = source_date()
         for name in given.images or short:
-            built = build(short[name], out=given.out, cache=cache, epoch=epoch)
+            built = build(short[name], architecture=architecture, out=given.out, cache=cache, epoch=epoch)
             print(
                 f"{built.archive}: {built.unpacked / 1e6:.0f} MB unpacked, {built.compressed / 1e6:.0f} MB"
                 f" compressed, {built.components} components, {built.digest}",
                 flush=True,
             )
-    except debian.ImageError as error:
+    except ImageError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     return 0
@@ -124,7 +130,7 @@ def source_date() -> int:
         check=False,
     )
     if answer.returncode != 0:
-        raise debian.ImageError("set SOURCE_DATE_EPOCH: this folder has no git history to take a time from")
+        raise ImageError("set SOURCE_DATE_EPOCH: this folder has no git history to take a time from")
     return int(answer.stdout)
 
 

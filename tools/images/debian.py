@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from tools.images import program
+from tools.images.errors import ImageError
 from tools.images.recipe import CODENAME, USER
 
 _MERGED: Final = ("bin", "sbin", "lib", "lib64")
@@ -46,10 +48,6 @@ left out.
 """
 
 
-class ImageError(Exception):
-    """An image cannot be built; the message says why and what to do."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class Package:
     """A Debian package. `control` is its control paragraph, `archive` the .deb file."""
@@ -77,15 +75,26 @@ def architecture() -> str:
     return _run(["dpkg", "--print-architecture"]).strip()
 
 
-def download(names: Iterable[str], *, cache: Path) -> list[Package]:
+def require_architecture(wanted: str) -> None:
+    """ImageError when apt does not know the packages of an architecture."""
+    known = _run(["dpkg", "--print-foreign-architectures"]).split()
+    if wanted not in {architecture(), *known}:
+        raise ImageError(
+            f"apt does not know packages for {wanted}. Run, as root:"
+            f" dpkg --add-architecture {wanted} && apt-get update"
+        )
+
+
+def download(names: Iterable[str], *, architecture: str, cache: Path) -> list[Package]:
     """The packages in the versions that apt installs now, verified by apt."""
     cache.mkdir(parents=True, exist_ok=True)
+    apt = ["apt-get", "--option", f"APT::Architecture={architecture}"]
     wanted = sorted(set(names))
     with tempfile.TemporaryDirectory() as empty:  # of a file that is there, apt does not print the name
-        uris = _run(["apt-get", "--print-uris", "download", *wanted], folder=Path(empty))
+        uris = _run([*apt, "--print-uris", "download", *wanted], folder=Path(empty))
     files = [line.split()[1] for line in uris.splitlines() if line.startswith("'")]
     if missing := [file for file in files if not (cache / file).exists()]:
-        _run(["apt-get", "--quiet", "download", *wanted], folder=cache)
+        _run([*apt, "--quiet", "download", *wanted], folder=cache)
         if absent := [file for file in missing if not (cache / file).exists()]:
             raise ImageError(f"apt-get download did not write {', '.join(absent)}")
     return sorted((_package(cache / file) for file in files), key=lambda package: package.name)
@@ -109,7 +118,7 @@ def extract(packages: Sequence[Package], root: Path) -> None:
 
 def add_shell(root: Path) -> None:
     """Links of busybox for the commands that a pipeline expects. The shell itself is dash."""
-    applets = _run([str(root / "usr/bin/busybox"), "--list"]).split()
+    applets = _run(program.command(root, str(root / "usr/bin/busybox"), "--list")).split()
     for applet in applets:
         if not any((root / "usr" / folder / applet).exists() for folder in ("bin", "sbin")):
             (root / "usr/bin" / applet).symlink_to("busybox")

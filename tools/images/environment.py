@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from tools.images.debian import ImageError
-from tools.images.recipe import PYTHON, Image
+from tools.images import program
+from tools.images.errors import ImageError
+from tools.images.recipe import MACHINES, PYTHON, Image
 
 ROOT: Final = Path(__file__).parents[2]
 _UV: Final = Path(sys.executable).with_name("uv")
@@ -45,7 +46,7 @@ def install(image: Image, root: Path, *, architecture: str, epoch: int, scratch:
         for name, version in (wheel.name.split("-")[:2] for wheel in sorted(wheels.glob("*.whl")))
     ]
     target = ["pip", "install", "--no-deps", "--link-mode", "copy", "--target", str(packages)]
-    machine = {"amd64": "x86_64", "arm64": "aarch64"}[architecture]
+    machine = MACHINES[architecture]
     platform = ["--python-version", PYTHON, "--python-platform", f"{machine}-{_PLATFORM}"]
     platform += ["--only-binary", ":all:"]
     uv(target, [*platform, "--require-hashes", "--requirement", str(requirements)], epoch=epoch)
@@ -70,13 +71,12 @@ def compile_all(root: Path, folders: Sequence[Path]) -> None:
 
 def check_libraries(root: Path) -> None:
     """ImageError when a program or library below `root` needs a library that is not there."""
-    loader = _loader(root)
     wrong = []
     for path in sorted(root.rglob("*")):
         if path.is_symlink() or not path.is_file() or not _is_dynamic(path):
             continue
         answer = subprocess.run(
-            [str(loader), "--inhibit-cache", "--library-path", _library_path(root), "--list", str(path)],
+            program.command(root, "--list", str(path)),
             capture_output=True,
             text=True,
             check=False,
@@ -108,14 +108,7 @@ def _in_root(root: Path, arguments: Sequence[str], *, search: Path | None = None
         **({"PYTHONPATH": str(search)} if search else {}),
     }
     answer = subprocess.run(
-        [
-            str(_loader(root)),
-            "--inhibit-cache",
-            "--library-path",
-            _library_path(root),
-            str(root / _INTERPRETER.lstrip("/")),
-            *arguments,
-        ],
+        program.command(root, str(root / _INTERPRETER.lstrip("/")), *arguments),
         env=environment,
         capture_output=True,
         text=True,
@@ -124,16 +117,6 @@ def _in_root(root: Path, arguments: Sequence[str], *, search: Path | None = None
     if answer.returncode != 0:
         raise ImageError(f"python in the image: {(answer.stdout + answer.stderr).strip()[-2000:]}")
     return answer.stdout
-
-
-def _loader(root: Path) -> Path:
-    return next(
-        path for path in sorted((root / "usr").glob("lib*/**/ld-linux-*.so.*")) if not path.is_symlink()
-    )
-
-
-def _library_path(root: Path) -> str:
-    return ":".join(str(path) for path in sorted((root / "usr/lib").glob("*-linux-gnu")))
 
 
 def _is_dynamic(path: Path) -> bool:

@@ -7,6 +7,8 @@ CODENAME: Final = "bookworm"
 """The Debian release whose packages the images are made of. Its Python is 3.11."""
 PYTHON: Final = "3.11"
 USER: Final = 65532
+MACHINES: Final = {"amd64": "x86_64", "arm64": "aarch64"}
+"""The architectures by their names in Debian, with those in names of wheels."""
 
 _BASE: Final = (
     "base-files",

@@ -18,8 +18,8 @@ import yaml
 
 from tools import version as versions
 from tools.images import __main__ as images
-from tools.images.debian import ImageError
 from tools.images.environment import ROOT, uv
+from tools.images.errors import ImageError
 from tools.release import archive
 
 SUMS: Final = "SHA256SUMS"

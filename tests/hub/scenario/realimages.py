@@ -14,6 +14,7 @@ from tests.hub.controlplane import registry
 from tests.hub.controlplane.binaries import Binaries
 from tests.hub.controlplane.registry import Registry
 from tools.images import debian, oci
+from tools.images.errors import ImageError
 
 ROOT = Path(__file__).parents[3]
 GIVEN = "GITOPS_DSF_IMAGES"
@@ -33,7 +34,7 @@ def missing() -> str | None:
     """Why the images cannot be built or served here, or None."""
     try:
         debian.require_debian()
-    except debian.ImageError as error:
+    except ImageError as error:
         return str(error)
     return registry.missing()
 
@@ -57,7 +58,8 @@ def build(names: Sequence[str], folder: Path) -> dict[str, Path]:
 
 
 def _archives(names: Sequence[str], folder: Path) -> dict[str, Path]:
-    found = {name: sorted(folder.glob(f"gitops-dsf-{name}-*.oci.tar")) for name in names}
+    architecture = debian.architecture()
+    found = {name: sorted(folder.glob(f"gitops-dsf-{name}-*-{architecture}.oci.tar")) for name in names}
     if absent := [name for name, archives in found.items() if len(archives) != 1]:
         raise AssertionError(f"{folder} must have one archive of {', '.join(absent)}: run make images")
     return {name: archives[0] for name, archives in found.items()}

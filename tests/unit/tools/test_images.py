@@ -18,7 +18,8 @@ import pytest
 from dsf_agent.configuration import settings
 from gitops_dsf.render.containers import METRICS_PORT
 from tools.images import __main__ as command
-from tools.images import debian, environment, oci, sbom
+from tools.images import debian, environment, oci, program, sbom
+from tools.images.errors import ImageError
 from tools.images.recipe import AGENT, CLI, IMAGES, RECONCILER, Image
 
 ROOT = Path(__file__).parents[3]
@@ -249,3 +250,37 @@ def test_records_of_the_installer_name_no_file_that_is_gone(tmp_path: Path) -> N
     environment._tidy(tmp_path)
     assert not (tmp_path / "bin").exists()
     assert (information / "RECORD").read_text() == "thing.py,,\n"
+
+
+@pytest.mark.parametrize(
+    ("machine", "loader", "emulator"),
+    [
+        ("x86_64", "ld-linux-x86-64.so.2", None),
+        ("aarch64", "ld-linux-aarch64.so.1", None),
+        ("x86_64", "ld-linux-aarch64.so.1", "qemu-aarch64-static"),
+        ("aarch64", "ld-linux-x86-64.so.2", "qemu-x86_64-static"),
+    ],
+)
+def test_programs_of_another_architecture_run_in_an_emulator(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, machine: str, loader: str, emulator: str | None
+) -> None:
+    monkeypatch.setattr("platform.machine", lambda: machine)
+    monkeypatch.setattr("shutil.which", lambda name: f"/usr/bin/{name}")
+    file = tmp_path / "usr/lib/some-linux-gnu" / loader
+    file.parent.mkdir(parents=True)
+    file.touch()
+    words = program.command(tmp_path, "/usr/bin/python3.11", "-c", "")
+    assert words[: words.index(str(file))] == ([f"/usr/bin/{emulator}"] if emulator else [])
+    assert words[-4:] == [str(file.parent), "/usr/bin/python3.11", "-c", ""]
+    monkeypatch.setattr("shutil.which", lambda _: None)
+    if emulator:
+        with pytest.raises(ImageError, match="apt-get install qemu-user-static"):
+            program.command(tmp_path, "/usr/bin/python3.11")
+
+
+def test_apt_must_know_the_architecture(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = {"--print-architecture": "amd64\n", "--print-foreign-architectures": "i386\n"}
+    monkeypatch.setattr(debian, "_run", lambda command: known[command[1]])
+    debian.require_architecture("amd64")
+    with pytest.raises(ImageError, match="dpkg --add-architecture arm64 && apt-get update"):
+        debian.require_architecture("arm64")
