@@ -6,7 +6,14 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from dsf_wire.constants import RUNS_ON_HUB, SCORE_MAX, SCORE_MIN, default_ttl_seconds
+from dsf_wire.constants import (
+    DEFAULT_OUTPUT_MAX,
+    DEFAULT_OUTPUT_MIN,
+    RUNS_ON_HUB,
+    SCORE_MAX,
+    SCORE_MIN,
+    default_ttl_seconds,
+)
 from dsf_wire.scorename import sanitise
 from gitops_dsf.hub.metadata import Condition, Metadata, condition_of
 from gitops_dsf.hub.objects import LabelSelector
@@ -81,8 +88,8 @@ class Endpoint(Struct, frozen=True):
 class ScoreRange(Struct, frozen=True, rename="camel"):
     """Ends of the published scores. What the mapping does with raw scores only agents need."""
 
-    output_min: int = 1
-    output_max: int = 100
+    output_min: int = DEFAULT_OUTPUT_MIN
+    output_max: int = DEFAULT_OUTPUT_MAX
 
 
 class ScorerSpec(

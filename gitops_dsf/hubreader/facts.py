@@ -6,11 +6,12 @@ from typing import Final
 
 import msgspec
 
-from dsf_wire.constants import ADDON_NAME, DSF_GROUP, DSF_VERSION
+from dsf_wire.constants import ADDON_NAME
 from gitops_dsf.errors import HubError
+from gitops_dsf.hub.resources import ADDON_GROUP, ADDONS, APPLICATIONS, SCORERS, SCORING_CONFIGS, Resource
 from gitops_dsf.hub.unread import Unread, Why
-from gitops_dsf.hubreader.inputs import ADDONS, argo, read_inputs, reduced_application
-from gitops_dsf.hubreader.reader import Object, Reader, Resource, whole
+from gitops_dsf.hubreader.inputs import read_inputs, reduced_application
+from gitops_dsf.hubreader.reader import Object, Reader, whole
 from gitops_dsf.hubreader.receivers import read_receivers
 from gitops_dsf.render.agent import HUB_ROLE
 from gitops_dsf.render.decisions import DECISION_READER
@@ -24,9 +25,8 @@ from gitops_dsf.views.doctor.checks.upstream import DEPLOYMENT_LABELS
 from gitops_dsf.views.doctor.checks.upstream import WORK as UPSTREAM_WORK
 from gitops_dsf.views.status import build
 
-ADDON_GROUP: Final = "addon.open-cluster-management.io"
 RBAC: Final = "rbac.authorization.k8s.io"
-CRDS: Final = tuple(f"{plural}.{DSF_GROUP}" for plural in ("dynamicscorers", "dynamicscoringconfigs"))
+CRDS: Final = (SCORERS.describe(), SCORING_CONFIGS.describe())
 
 
 def read_facts(
@@ -133,10 +133,7 @@ def _upstream(reader: Reader, found: _Found) -> None:
         Source.UPSTREAM_DEPLOYMENTS,
         *(reader.read(_apps("deployments"), whole, labels=label) for label in DEPLOYMENT_LABELS),
     )
-    configs = reader.read(
-        Resource(group=DSF_GROUP, version=DSF_VERSION, plural="dynamicscoringconfigs"), whole
-    )
-    found.many(Source.SCORING_CONFIGS, _present(configs))
+    found.many(Source.SCORING_CONFIGS, _present(reader.read(SCORING_CONFIGS, whole)))
 
 
 def _argocd(reader: Reader, found: _Found, namespace: str) -> None:
@@ -157,7 +154,7 @@ def _argocd(reader: Reader, found: _Found, namespace: str) -> None:
     found.many(
         Source.DELIVERY,
         reader.read(
-            argo("applications", namespace), reduced_application, labels=f"{PART_OF_LABEL}=gitops-dsf"
+            APPLICATIONS.within(namespace), reduced_application, labels=f"{PART_OF_LABEL}=gitops-dsf"
         ),
     )
     secrets = Resource(plural="secrets", namespace=namespace)

@@ -15,6 +15,7 @@ import msgspec
 
 from gitops_dsf.errors import HubError
 from gitops_dsf.hub.collect import JsonDocument, collect
+from gitops_dsf.hub.resources import BINDINGS, CLUSTER_SETS, CLUSTERS, DECISIONS, SCORES
 from gitops_dsf.hub.snapshot import Snapshot
 
 try:
@@ -32,13 +33,12 @@ except ImportError as error:
 __all__ = ["JSON", "ApiError", "Hub", "ListMetadata", "ListPage", "current_context", "observe"]
 
 T = TypeVar("T")
-GROUP = "cluster.open-cluster-management.io"
 RESOURCES = (
-    ("ManagedCluster", "v1", "managedclusters"),
-    ("ManagedClusterSet", "v1beta2", "managedclustersets"),
-    ("ManagedClusterSetBinding", "v1beta2", "managedclustersetbindings"),
-    ("PlacementDecision", "v1beta1", "placementdecisions"),
-    ("AddOnPlacementScore", "v1alpha1", "addonplacementscores"),
+    ("ManagedCluster", CLUSTERS),
+    ("ManagedClusterSet", CLUSTER_SETS),
+    ("ManagedClusterSetBinding", BINDINGS),
+    ("PlacementDecision", DECISIONS),
+    ("AddOnPlacementScore", SCORES),
 )
 TIMEOUT_SECONDS: Final = 30.0
 _HINTS = {
@@ -165,7 +165,7 @@ def observe(
 
 def _documents(hub: Hub) -> Iterator[JsonDocument]:
     """Yields every object, page by page. The API server omits the kind of the items of a list."""
-    for kind, version, plural in RESOURCES:
+    for kind, resource in RESOURCES:
         place = f"{hub.context}: {kind}"
-        for item in hub.raw_items(f"/apis/{GROUP}/{version}/{plural}"):
+        for item in hub.raw_items(resource.path):
             yield JsonDocument(place=place, kind=kind, text=item)

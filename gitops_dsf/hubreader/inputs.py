@@ -5,16 +5,7 @@ from typing import Final, Self
 
 import msgspec
 
-from dsf_wire.constants import (
-    ADDON_NAME,
-    DSF_GROUP,
-    DSF_VERSION,
-    SCORE_GROUP,
-    SCORE_PLURAL,
-    SCORE_VERSION,
-    SUSPENDED_CONFIGMAP,
-    SUSPENDED_KEY,
-)
+from dsf_wire.constants import ADDON_NAME, SUSPENDED_CONFIGMAP, SUSPENDED_KEY
 from dsf_wire.ownership import FieldsOwner
 from dsf_wire.suspended import score_names
 from gitops_dsf.errors import HubError
@@ -31,6 +22,19 @@ from gitops_dsf.hub.objects import (
     Placement,
     PlacementDecision,
 )
+from gitops_dsf.hub.resources import (
+    ADDONS,
+    APPLICATION_SETS,
+    APPLICATIONS,
+    BINDINGS,
+    CLUSTER_SETS,
+    CLUSTERS,
+    DECISIONS,
+    PLACEMENTS,
+    SCORERS,
+    SCORES,
+    Resource,
+)
 from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.hub.scores import (
     AddOnPlacementScore,
@@ -42,31 +46,12 @@ from gitops_dsf.hub.scores import (
 )
 from gitops_dsf.hub.snapshot import Snapshot
 from gitops_dsf.hub.unread import Unread, Why
-from gitops_dsf.hubreader.reader import Object, Reader, Resource, T, whole
+from gitops_dsf.hubreader.reader import Object, Reader, T, whole
 from gitops_dsf.views.status import Filter, Inputs, Part
 from gitops_dsf.views.status.build import resources_shown
 
 BY_NAME: Final = 20
 """Up to this many names of AddOnPlacementScores are requested one by one."""
-CLUSTERS: Final = Resource(group=SCORE_GROUP, version="v1", plural="managedclusters")
-SETS: Final = Resource(group=SCORE_GROUP, version="v1beta2", plural="managedclustersets")
-BINDINGS: Final = Resource(group=SCORE_GROUP, version="v1beta2", plural="managedclustersetbindings")
-DECISIONS: Final = Resource(group=SCORE_GROUP, version="v1beta1", plural="placementdecisions")
-PLACEMENTS: Final = Resource(group=SCORE_GROUP, version="v1beta1", plural="placements")
-SCORES: Final = Resource(group=SCORE_GROUP, version=SCORE_VERSION, plural=SCORE_PLURAL)
-ADDONS: Final = Resource(
-    group="addon.open-cluster-management.io", version="v1alpha1", plural="managedclusteraddons"
-)
-
-
-def scorers_in(namespace: str) -> Resource:
-    """The resource of DynamicScorers."""
-    return Resource(group=DSF_GROUP, version=DSF_VERSION, plural="dynamicscorers", namespace=namespace)
-
-
-def argo(plural: str, namespace: str) -> Resource:
-    """The resource of one of Argo CD's kinds."""
-    return Resource(group="argoproj.io", version="v1alpha1", plural=plural, namespace=namespace)
 
 
 def read_inputs(
@@ -87,10 +72,10 @@ def read_inputs(
     if (unread := parts.unread.get(Part.CLUSTERS)) is not None and unread.why is Why.NOT_INSTALLED:
         msg = f"context {reader.context}: {unread}; this cluster is not an OCM hub"
         raise HubError(msg)
-    sets = parts.take(Part.SETS, reader.read(SETS, _as(ManagedClusterSet)))
+    sets = parts.take(Part.SETS, reader.read(CLUSTER_SETS, _as(ManagedClusterSet)))
     bindings = parts.take(Part.BINDINGS, reader.read(BINDINGS, _as(ManagedClusterSetBinding)))
     decisions = parts.take(Part.DECISIONS, reader.read(DECISIONS, _as(PlacementDecision)))
-    scorers = parts.take(Part.SCORERS, reader.read(scorers_in(hub_namespace), _as(DynamicScorer)))
+    scorers = parts.take(Part.SCORERS, reader.read(SCORERS.within(hub_namespace), _as(DynamicScorer)))
     placements = parts.take(Part.PLACEMENTS, reader.read(PLACEMENTS, _as(Placement)))
     needed = resources_shown(scorers, placements, only or Filter()) if not owners else None
     scores = _Scores(resources={item.resource for item in scorers}, needed=needed)
@@ -112,7 +97,7 @@ def read_inputs(
     masks = _masks(reader.find(settings, MASKS_CONFIGMAP), settings)
     suspended = _suspended(reader.find(settings, SUSPENDED_CONFIGMAP), settings)
     applications = reader.read(
-        argo("applications", argocd_namespace), read_application, labels=APPLICATION_LABEL
+        APPLICATIONS.within(argocd_namespace), read_application, labels=APPLICATION_LABEL
     )
     return Inputs(
         snapshot=snapshot,
@@ -121,7 +106,7 @@ def read_inputs(
         placements=placements,
         application_sets=parts.take(
             Part.APPLICATION_SETS,
-            reader.read(argo("applicationsets", argocd_namespace), read_application_set),
+            reader.read(APPLICATION_SETS.within(argocd_namespace), read_application_set),
         ),
         applications=parts.take(Part.APPLICATIONS, applications),
         addons={

@@ -5,18 +5,16 @@ from typing import Any, Final
 
 import msgspec
 
+from gitops_dsf.hub.resources import CLUSTER_SETS, CLUSTERS, SCORERS, SCORING_CONFIGS
 from gitops_dsf.hubreader.hub import Hub
 
-DSF: Final = "dynamic-scoring.open-cluster-management.io/v1alpha1"
 RESOURCES: Final = (
-    ("cluster.open-cluster-management.io/v1", "ManagedCluster", "managedclusters", False),
-    ("cluster.open-cluster-management.io/v1beta2", "ManagedClusterSet", "managedclustersets", False),
-    (DSF, "DynamicScorer", "dynamicscorers", True),
-    (DSF, "DynamicScoringConfig", "dynamicscoringconfigs", True),
+    ("ManagedCluster", CLUSTERS, False),
+    ("ManagedClusterSet", CLUSTER_SETS, False),
+    ("DynamicScorer", SCORERS, True),
+    ("DynamicScoringConfig", SCORING_CONFIGS, True),
 )
-"""apiVersion, kind, plural, and whether a hub may lack the resource: our CRDs are missing before the first
-sync.
-"""
+"""Kind, resource, and whether a hub may lack it: our CRDs are missing before the first sync."""
 
 
 def inventory(*, context: str, kubeconfig: Path | None = None) -> list[dict[str, Any]]:
@@ -26,7 +24,11 @@ def inventory(*, context: str, kubeconfig: Path | None = None) -> list[dict[str,
     with Hub(context=context, kubeconfig=kubeconfig) as hub:
         return [
             # In a typed list, the API server omits both from each item.
-            {"apiVersion": version, "kind": kind, **msgspec.json.decode(item, type=dict[str, Any])}
-            for version, kind, plural, optional in RESOURCES
-            for item in hub.raw_items(f"/apis/{version}/{plural}", optional=optional)
+            {
+                "apiVersion": resource.api_version,
+                "kind": kind,
+                **msgspec.json.decode(item, type=dict[str, Any]),
+            }
+            for kind, resource, optional in RESOURCES
+            for item in hub.raw_items(resource.path, optional=optional)
         ]

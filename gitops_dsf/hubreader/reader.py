@@ -3,7 +3,6 @@ rest can still be shown.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -11,6 +10,7 @@ import msgspec
 
 from gitops_dsf.errors import HubError
 from gitops_dsf.hub.metadata import problem_of
+from gitops_dsf.hub.resources import Resource
 from gitops_dsf.hub.unread import Unread, Why
 from gitops_dsf.hubreader.hub import JSON, ApiError, Hub, ListMetadata, ListPage
 
@@ -20,30 +20,6 @@ Taken_contra = TypeVar("Taken_contra", contravariant=True)
 Object = dict[str, Any]
 METADATA_ONLY = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 """With this media type, the API server answers with metadata only, without a Secret's data."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Resource:
-    """A resource of the API, in one namespace or in all."""
-
-    plural: str
-    group: str = ""
-    version: str = "v1"
-    namespace: str | None = None
-
-    @property
-    def path(self) -> str:
-        """The path of the collection."""
-        base = f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
-        return (
-            f"{base}/namespaces/{self.namespace}/{self.plural}" if self.namespace else f"{base}/{self.plural}"
-        )
-
-    def describe(self, name: str = "") -> str:
-        """A description for people."""
-        kind = f"{self.plural}.{self.group}" if self.group else self.plural
-        where = f" in namespace {self.namespace}" if self.namespace else ""
-        return f"{kind} {name}{where}" if name else f"{kind}{where}"
 
 
 _WHY: dict[int, Why] = {HTTPStatus.FORBIDDEN: Why.FORBIDDEN, HTTPStatus.NOT_FOUND: Why.NOT_INSTALLED}

@@ -8,7 +8,7 @@ from fractions import Fraction
 from math import gcd
 from typing import Final
 
-from gitops_dsf.hub.flapping import WINDOW_SECONDS, Leads, Return, cause_of, episodes, returns
+from gitops_dsf.hub.flapping import Leads, Return, cause_of, episodes, returns
 from gitops_dsf.journal.record import Record
 from gitops_dsf.journal.replay import (
     STEADY,
@@ -47,15 +47,13 @@ class Flapping:
     """
 
 
-def flapping_of(
-    records: Sequence[Record], *, now: float, window: float = WINDOW_SECONDS, span: float = SPAN_SECONDS
-) -> Flapping | None:
+def flapping_of(records: Sequence[Record], *, now: float) -> Flapping | None:
     """Whether a Placement flaps. The records are all of this Placement, in order."""
     found = [
         each
-        for episode in episodes(changes(records), window=window)
+        for episode in episodes(changes(records))
         for each in episode.returns
-        if each.joined.at > now - span
+        if each.joined.at > now - SPAN_SECONDS
     ]
     if len(found) < LEAST:
         return None
@@ -73,9 +71,7 @@ def flapping_of(
         returns=len(found),
         clusters=tuple(sorted({name for each in found for name in (each.cluster, each.rival) if name})),
         cause=cause_of(found, leads),
-        stickiness=_preventing(
-            [each for each in moments(records) if each.at >= first], weights, window=window
-        ),
+        stickiness=_preventing([each for each in moments(records) if each.at >= first], weights),
     )
 
 
@@ -97,7 +93,7 @@ def _leads(each: Return, values: Values, weights: Weights) -> Leads:
     return found
 
 
-def _preventing(moments: Sequence[Moment], weights: Weights, *, window: float) -> int | None:
+def _preventing(moments: Sequence[Moment], weights: Weights) -> int | None:
     """Tries stickiness values in order, on the scores that the records tell."""
     scores = scores_of(weights)
     total = sum(abs(weight) for weight in scores.values())
@@ -109,7 +105,7 @@ def _preventing(moments: Sequence[Moment], weights: Weights, *, window: float) -
         if points <= Fraction(STEADY_POINTS * weights.get(STEADY, 0), total):
             continue
         tried = {name: weight * found.factor for name, weight in plain.items()} | {STEADY: found.steady}
-        if not any(True for _ in returns(replayed(moments, tried), window=window)):
+        if not any(True for _ in returns(replayed(moments, tried))):
             return points
     return None
 

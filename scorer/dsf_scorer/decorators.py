@@ -2,14 +2,13 @@
 
 import inspect
 import os
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Callable
 from typing import Any, Final, Generic, TypeVar
 
 from dsf_scorer.app import ScorerApp
 from dsf_scorer.definition import DEFAULT_PATH, Definition
-from dsf_scorer.function import Function
+from dsf_scorer.function import BatchFunction, EachFunction, Function
 from dsf_scorer.settings import Settings
-from dsf_wire.scoring import ScoringResult
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -61,14 +60,12 @@ class Decorator(Generic[F]):
         return decorate
 
 
-scorer: Final = Decorator[Callable[..., float | None] | Callable[..., Awaitable[float | None]]](each=True)
+scorer: Final = Decorator[EachFunction](each=True)
 """For functions ``(series) -> score`` or ``(series, arguments) -> score``; None means no score for that
 series. Each result has the labels of its series.
 """
 
-batch_scorer: Final = Decorator[
-    Callable[..., Iterable[ScoringResult]] | Callable[..., Awaitable[Iterable[ScoringResult]]]
-](each=False)
+batch_scorer: Final = Decorator[BatchFunction](each=False)
 """For functions that take all series at once: ``(list of series[, arguments]) -> iterable of Score``. Use it
 for scores that need several series (a price and a size, power and throughput) or no series (no query).
 """

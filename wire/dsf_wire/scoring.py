@@ -1,17 +1,6 @@
-"""Types of the scoring API: request, response, and the /config page."""
-
-from typing import Any
+"""Types of the scoring API: the response, and the /config page."""
 
 import msgspec
-
-
-class ScoringRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Body of ``POST {scoringEndpoint}``: the undecoded series of the metric source, and the scorer's
-    arguments if set.
-    """
-
-    data: list[msgspec.Raw] = msgspec.field(name="data")
-    arguments: dict[str, Any] | None = None
 
 
 class ScoringResponse(msgspec.Struct, frozen=True):

@@ -219,9 +219,9 @@ def to_object(summary: Summary) -> dict[str, Any]:
 _ALWAYS = frozenset(UPSTREAM_KEYS)
 
 
-def encode_one(summary: Summary, *, indent: int = 2) -> str:
+def encode_one(summary: Summary) -> str:
     """One summary as indented JSON, non-ASCII characters as they are."""
-    return msgspec.json.format(msgspec.json.encode(to_object(summary)), indent=indent).decode()
+    return msgspec.json.format(msgspec.json.encode(to_object(summary)), indent=2).decode()
 
 
 def encode(summaries: list[Summary]) -> str:

@@ -1,4 +1,4 @@
-"""Each kind on the hub: its path, what is kept of its objects (typed decoding skips the rest), and references
+"""Each kind on the hub: what is kept of its objects (typed decoding skips the rest), and references
 to them for Events.
 """
 
@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from dsf_wire.constants import ADDON_NAME, DSF_GROUP, DSF_VERSION, SCORE_GROUP
+from dsf_wire.constants import ADDON_NAME
 from gitops_dsf.hub.addons import ManagedClusterAddOn
 from gitops_dsf.hub.applications import Application, read_application
 from gitops_dsf.hub.applicationsets import ApplicationSet, read_application_set
@@ -15,19 +15,11 @@ from gitops_dsf.hub.decisions import DecisionPage, page_of
 from gitops_dsf.hub.names import APPLICATION_REFRESH_ANNOTATION, PULL_ANNOTATION
 from gitops_dsf.hub.objects import ManagedCluster, Placement, PlacementDecision
 from gitops_dsf.hub.placements import PlacementSummary, summary_of
+from gitops_dsf.hub.resources import APPLICATION_SETS, PLACEMENTS, SCORERS
 from gitops_dsf.hub.scorers import DynamicScorer
 
-SCORERS_PATH: Final = f"/apis/{DSF_GROUP}/{DSF_VERSION}/namespaces/{{}}/dynamicscorers"
-CLUSTERS_PATH: Final = f"/apis/{SCORE_GROUP}/v1/managedclusters"
-ADDONS_PATH: Final = "/apis/addon.open-cluster-management.io/v1alpha1/managedclusteraddons"
 OURS: Final = {"fieldSelector": f"metadata.name={ADDON_NAME}"}
 """Selects the agent's ManagedClusterAddOns."""
-PLACEMENTS_PATH: Final = f"/apis/{SCORE_GROUP}/v1beta1/namespaces/{{}}/placements"
-DECISIONS_PATH: Final = f"/apis/{SCORE_GROUP}/v1beta1/namespaces/{{}}/placementdecisions"
-CLUSTER_SETS_PATH: Final = f"/apis/{SCORE_GROUP}/v1beta2/managedclustersets"
-BINDINGS_PATH: Final = f"/apis/{SCORE_GROUP}/v1beta2/namespaces/{{}}/managedclustersetbindings"
-SETS_PATH: Final = "/apis/argoproj.io/v1alpha1/namespaces/{}/applicationsets"
-APPLICATIONS_PATH: Final = "/apis/argoproj.io/v1alpha1/namespaces/{}/applications"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -118,7 +110,7 @@ def scorer_reference(item: DynamicScorer) -> Reference:
     """With the UID, so that Events about a deleted scorer do not belong to a new one of the same name."""
     meta = item.metadata
     return Reference(
-        api_version=f"{DSF_GROUP}/{DSF_VERSION}",
+        api_version=SCORERS.api_version,
         kind="DynamicScorer",
         namespace=meta.namespace or "",
         name=meta.name,
@@ -129,12 +121,16 @@ def scorer_reference(item: DynamicScorer) -> Reference:
 def application_set_reference(name: str, uid: str, namespace: str) -> Reference:
     """For Events about an ApplicationSet."""
     return Reference(
-        api_version="argoproj.io/v1alpha1", kind="ApplicationSet", namespace=namespace, name=name, uid=uid
+        api_version=APPLICATION_SETS.api_version,
+        kind="ApplicationSet",
+        namespace=namespace,
+        name=name,
+        uid=uid,
     )
 
 
 def placement_reference(name: str, item: PlacementSummary, namespace: str) -> Reference:
     """For Events about a Placement."""
     return Reference(
-        api_version=f"{SCORE_GROUP}/v1beta1", kind="Placement", namespace=namespace, name=name, uid=item.uid
+        api_version=PLACEMENTS.api_version, kind="Placement", namespace=namespace, name=name, uid=item.uid
     )

@@ -10,11 +10,10 @@ from typing import Final, cast
 import msgspec
 
 from dsf_runtime.informer import Informer
-from dsf_wire.constants import SCORE_GROUP, SCORE_PLURAL, SCORE_VERSION
+from gitops_dsf.hub.resources import SCORES
 from gitops_dsf.hub.scores import AddOnPlacementScore, ScoreStatus
 from gitops_dsf.reconciler.hub.api import HubApi
 
-SCORES_PATH: Final = f"/apis/{SCORE_GROUP}/{SCORE_VERSION}/{SCORE_PLURAL}"
 NAMES: Final = 8
 """Items up to which their names are kept. Placements name the few dimensions that every cluster has, not
 those of nodes and pods.
@@ -144,7 +143,7 @@ class ScoreInformer(Informer[ScoreSummary]):
     def __init__(self, *, api: HubApi) -> None:
         super().__init__(
             api=api,
-            path=SCORES_PATH,
+            path=SCORES.path,
             project=score_summary,
             key=lambda cluster, name: f"{cluster}/{name}",
             shelf=ScoreTable,

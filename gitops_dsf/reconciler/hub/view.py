@@ -11,18 +11,20 @@ from prometheus_client import CollectorRegistry, Gauge
 from dsf_runtime.informer import Informer
 from gitops_dsf.hub.addons import ManagedClusterAddOn
 from gitops_dsf.hub.objects import ManagedCluster
+from gitops_dsf.hub.resources import (
+    ADDONS,
+    APPLICATION_SETS,
+    APPLICATIONS,
+    CLUSTERS,
+    DECISIONS,
+    PLACEMENTS,
+    SCORERS,
+)
 from gitops_dsf.hub.targets import TargetClusters
 from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.hub.fence import Refusal
 from gitops_dsf.reconciler.hub.kinds import (
-    ADDONS_PATH,
-    APPLICATIONS_PATH,
-    CLUSTERS_PATH,
-    DECISIONS_PATH,
     OURS,
-    PLACEMENTS_PATH,
-    SCORERS_PATH,
-    SETS_PATH,
     addon,
     application,
     application_set,
@@ -78,19 +80,21 @@ class HubView:
     ) -> None:
         self._metrics = metrics
         self.hub_namespace, self.argocd_namespace = hub_namespace, argocd_namespace
-        self.scorers = Informer(api=api, path=SCORERS_PATH.format(hub_namespace), project=scorer)
+        self.scorers = Informer(api=api, path=SCORERS.within(hub_namespace).path, project=scorer)
         self.scores = ScoreInformer(api=api)
-        self.clusters = Informer(api=api, path=CLUSTERS_PATH, project=cluster)
+        self.clusters = Informer(api=api, path=CLUSTERS.path, project=cluster)
         self.addons = Informer(
-            api=api, path=ADDONS_PATH, project=addon, selector=OURS, key=lambda cluster, _: cluster
+            api=api, path=ADDONS.path, project=addon, selector=OURS, key=lambda cluster, _: cluster
         )
-        self.placements = Informer(api=api, path=PLACEMENTS_PATH.format(argocd_namespace), project=placement)
+        self.placements = Informer(api=api, path=PLACEMENTS.within(argocd_namespace).path, project=placement)
         self.decisions = Informer(
-            api=api, path=DECISIONS_PATH.format(argocd_namespace), project=decision_page
+            api=api, path=DECISIONS.within(argocd_namespace).path, project=decision_page
         )
-        self.sets = Informer(api=api, path=SETS_PATH.format(argocd_namespace), project=application_set)
+        self.sets = Informer(
+            api=api, path=APPLICATION_SETS.within(argocd_namespace).path, project=application_set
+        )
         self.applications = Informer(
-            api=api, path=APPLICATIONS_PATH.format(argocd_namespace), project=application
+            api=api, path=APPLICATIONS.within(argocd_namespace).path, project=application
         )
         self.masks = MaskPoll(api=api, namespace=hub_namespace)
         self._targets: TargetClusters | None = None

@@ -79,6 +79,8 @@ class JournalController:
     """Writes one branch and one ConfigMap."""
 
     name = "journal"
+    ready = True
+    """Always, so that an unreachable repository does not make the reconciler unready."""
 
     def __init__(
         self,
@@ -100,11 +102,6 @@ class JournalController:
         self._recent: dict[str, frozenset[str]] = {}
         """Clusters of the last record, by Placement."""
         tracker.listen(self._wake.set)
-
-    @property
-    def ready(self) -> bool:
-        """Always, so that an unreachable repository does not make the reconciler unready."""
-        return True
 
     async def run(self) -> None:
         """Works until it is cancelled."""

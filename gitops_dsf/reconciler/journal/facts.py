@@ -19,14 +19,9 @@ from gitops_dsf.hub.objects import (
     PlacementDecision,
 )
 from gitops_dsf.hub.placements import resources_read
+from gitops_dsf.hub.resources import APPLICATIONS, BINDINGS, CLUSTER_SETS, PLACEMENTS
 from gitops_dsf.hub.scores import Score
 from gitops_dsf.reconciler.hub.api import HubApi
-from gitops_dsf.reconciler.hub.kinds import (
-    APPLICATIONS_PATH,
-    BINDINGS_PATH,
-    CLUSTER_SETS_PATH,
-    PLACEMENTS_PATH,
-)
 from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.simulator import HubState
 
@@ -77,8 +72,8 @@ async def read_facts(names: Collection[str], *, api: HubApi, view: HubView) -> F
     placements = await _placements(names, api=api, namespace=view.argocd_namespace)
     for resource in sorted(_read(placements.values(), view) - known):
         scores[resource] = _scores(view, resource)
-    sets = await api.listed(CLUSTER_SETS_PATH, lambda raw: msgspec.json.decode(raw, type=ManagedClusterSet))
-    bindings = await api.listed(BINDINGS_PATH.format(view.argocd_namespace), _binding)
+    sets = await api.listed(CLUSTER_SETS.path, lambda raw: msgspec.json.decode(raw, type=ManagedClusterSet))
+    bindings = await api.listed(BINDINGS.within(view.argocd_namespace).path, _binding)
     # In a thread, because thousands of clusters take a while, and leadership must be renewed.
     state = await asyncio.to_thread(
         HubState.of,
@@ -120,7 +115,7 @@ def _read(placements: Iterable[Placement], view: HubView) -> set[str]:
 
 
 async def _placements(names: Collection[str], *, api: HubApi, namespace: str) -> dict[str, Placement]:
-    path = PLACEMENTS_PATH.format(namespace)
+    path = PLACEMENTS.within(namespace).path
     if len(names) > FEW:
         found = await api.listed(path, _placement)
     else:
@@ -155,7 +150,7 @@ def _scores(view: HubView, resource: str) -> dict[str, Score] | None:
 async def _commit(api: HubApi, namespace: str) -> str:
     """The live commit of the rendered Placements."""
     try:
-        found = await api.one(APPLICATIONS_PATH.format(namespace), DELIVERY_APPLICATION, live_commit)
+        found = await api.one(APPLICATIONS.within(namespace).path, DELIVERY_APPLICATION, live_commit)
     except ApiError as error:
         if error.status != HTTPStatus.NOT_FOUND:
             raise

@@ -27,19 +27,9 @@ from gitops_dsf.hub.applicationsets import ApplicationSet, Handover
 from gitops_dsf.hub.decisions import DecisionPage
 from gitops_dsf.hub.names import APPLICATION_LABEL, APPLICATION_REFRESH_ANNOTATION, PLACEMENT_LABEL
 from gitops_dsf.hub.objects import ManagedCluster
+from gitops_dsf.hub.resources import APPLICATION_SETS, APPLICATIONS, CLUSTERS, DECISIONS, PLACEMENTS
 from gitops_dsf.reconciler.hub.api import HubApi
-from gitops_dsf.reconciler.hub.kinds import (
-    APPLICATIONS_PATH,
-    CLUSTERS_PATH,
-    DECISIONS_PATH,
-    PLACEMENTS_PATH,
-    SETS_PATH,
-    Versioned,
-    application_set,
-    cluster,
-    decision_page,
-    versioned,
-)
+from gitops_dsf.reconciler.hub.kinds import Versioned, application_set, cluster, decision_page, versioned
 from gitops_dsf.reconciler.moves.completeness import BlockedReason, ObservedPlacement, complete_decision
 from gitops_dsf.reconciler.moves.reachability import ReachabilityTracker
 from gitops_dsf.reconciler.moves.rules import Action, CopyVerdict, MoveState, evaluate
@@ -85,8 +75,8 @@ class CopyDeleter:
     def __init__(self, *, api: HubApi, argocd_namespace: str, reach: ReachabilityTracker) -> None:
         self._api, self._reach = api, reach
         self._sets, self._applications, self._decisions, self._placements = (
-            path.format(argocd_namespace)
-            for path in (SETS_PATH, APPLICATIONS_PATH, DECISIONS_PATH, PLACEMENTS_PATH)
+            resource.within(argocd_namespace).path
+            for resource in (APPLICATION_SETS, APPLICATIONS, DECISIONS, PLACEMENTS)
         )
 
     async def delete(self, candidate: Candidate) -> BlockedReason | None:
@@ -208,9 +198,9 @@ class CopyDeleter:
 
     async def _clusters(self, names: Collection[str]) -> dict[str, ManagedCluster]:
         if len(names) > ONE_BY_ONE:
-            found = await self._api.listed(CLUSTERS_PATH, cluster)
+            found = await self._api.listed(CLUSTERS.path, cluster)
         else:
-            one_by_one = [await self._api.one(CLUSTERS_PATH, name, cluster) for name in sorted(names)]
+            one_by_one = [await self._api.one(CLUSTERS.path, name, cluster) for name in sorted(names)]
             found = [pair for pair in one_by_one if pair is not None]
         return {name: item for name, item in found if name in names}
 

@@ -61,13 +61,8 @@ def inventory(
 
 
 def _files(root: Path, found: Import | None, leaving: Sequence[Document]) -> dict[str, str | None]:
+    """What changes, without the documents that leave. An empty file is deleted."""
     files: dict[str, str | None] = dict(found.files) if found is not None else {}
-    _remove(root, leaving, files)
-    return files
-
-
-def _remove(root: Path, leaving: Sequence[Document], files: dict[str, str | None]) -> None:
-    """Removes documents from files, in addition to other changes of these files. An empty file is deleted."""
     for document in leaving:
         text = files.get(document.file)
         file = YamlFile(text if text is not None else (root / document.file).read_bytes().decode())
@@ -77,10 +72,8 @@ def _remove(root: Path, leaving: Sequence[Document], files: dict[str, str | None
                 " merge keys"
             )
             raise RepositoryError(msg)
-        if file.holds_nothing:
-            files[document.file] = None
-        else:
-            files[document.file] = file.text
+        files[document.file] = None if file.holds_nothing else file.text
+    return files
 
 
 def _details(found: Import | None, leaving: Sequence[Document]) -> list[str]:
@@ -93,15 +86,15 @@ def _details(found: Import | None, leaving: Sequence[Document]) -> list[str]:
 
 def _title(found: Import | None, leaving: Sequence[Document]) -> str:
     parts = [
-        _some([line.name for line in found.added] if found is not None else [], "Add", "clusters"),
-        _some([item.name for item in leaving], "Remove", "clusters"),
-        _some([line.name for line in found.changed] if found is not None else [], "Update", "clusters"),
+        _some([line.name for line in found.added] if found is not None else [], "Add"),
+        _some([item.name for item in leaving], "Remove"),
+        _some([line.name for line in found.changed] if found is not None else [], "Update"),
     ]
     named = [part for part in parts if part]
     return " and ".join([named[0], *(part[0].lower() + part[1:] for part in named[1:])])
 
 
-def _some(names: Sequence[str], verb: str, noun: str) -> str:
+def _some(names: Sequence[str], verb: str) -> str:
     if not names:
         return ""
-    return f"{verb} cluster {names[0]}" if len(names) == 1 else f"{verb} {len(names)} {noun}"
+    return f"{verb} cluster {names[0]}" if len(names) == 1 else f"{verb} {len(names)} clusters"

@@ -18,9 +18,9 @@ from prometheus_client import CollectorRegistry, Counter, Histogram
 from dsf_runtime.apiserver import ApiError
 from dsf_runtime.clock import happens_within
 from gitops_dsf.hub.names import REFRESH_ANNOTATION
+from gitops_dsf.hub.resources import APPLICATION_SETS
 from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.hub.decisions import DecisionTracker
-from gitops_dsf.reconciler.hub.kinds import SETS_PATH
 from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.reconciler.refresh.debounce import Due, RefreshDebounce
 from gitops_dsf.reconciler.series import PREFIX
@@ -62,7 +62,7 @@ class RefreshController:
         self._metrics = metrics
         self._wake = asyncio.Event()
         self._debounce = RefreshDebounce(decisions=tracker.decisions)
-        self._path = SETS_PATH.format(view.argocd_namespace)
+        self._path = APPLICATION_SETS.within(view.argocd_namespace).path
         view.sets.listen(lambda _key, _item: self._wake.set())
         tracker.listen(self._wake.set)
 

@@ -94,6 +94,7 @@ class ScoreGarbageCollector:
     ) -> None:
         self._api, self._view, self._events, self._interval, self._clock = api, view, events, interval, clock
         self._metrics = metrics
+        self._informers = (view.scorers, view.scores, view.clusters, view.addons)
         self._limit = DeletionLimit(started=clock())
         self._dead_since: dict[tuple[str, str], float] = {}
         self._foreign_until: dict[tuple[str, str], float] = {}
@@ -101,12 +102,12 @@ class ScoreGarbageCollector:
     @property
     def ready(self) -> bool:
         """Whether everything that it decides by was read."""
-        return all(synced.is_set() for synced in self._needs())
+        return all(informer.synced.is_set() for informer in self._informers)
 
     async def run(self) -> None:
         """Works until it is cancelled."""
-        for synced in self._needs():
-            await synced.wait()
+        for informer in self._informers:
+            await informer.synced.wait()
         try:
             while True:
                 try:
@@ -148,10 +149,7 @@ class ScoreGarbageCollector:
 
     def _blocked(self) -> Refusal | None:
         """What forbids every deletion now."""
-        view = self._view
-        return self._api.no_deletion() or view.untrusted(
-            (view.scorers, view.scores, view.clusters, view.addons)
-        )
+        return self._api.no_deletion() or self._view.untrusted(self._informers)
 
     async def _find(self) -> list[tuple[_Owner, Sequence[DeadScore]]]:
         """Resources with dead scores. Yields to other tasks between two resources: a fleet has
@@ -224,10 +222,6 @@ class ScoreGarbageCollector:
         )
         message = f"deleted expired scores that no agent renews: {names}"
         await self._events.say(scorer_reference(owner.item), "Normal", "DeadScoresRemoved", message)
-
-    def _needs(self) -> tuple[asyncio.Event, ...]:
-        view = self._view
-        return (view.scorers.synced, view.scores.synced, view.clusters.synced, view.addons.synced)
 
 
 def _owners(scorers: Mapping[str, DynamicScorer]) -> dict[str, _Owner]:

@@ -8,7 +8,6 @@ import logging
 from collections.abc import Callable
 from datetime import datetime
 from enum import StrEnum
-from typing import Final
 
 import msgspec
 
@@ -20,17 +19,13 @@ from dsf_wire.constants import (
     MANAGED_BY_LABEL,
     RUNS_ON_HUB,
     RUNS_ON_LABEL,
-    SCORE_GROUP,
-    SCORE_PLURAL,
-    SCORE_VERSION,
 )
+from gitops_dsf.hub.resources import ADDONS, CLUSTERS, SCORES
 from gitops_dsf.reconciler.hub.api import HubApi, NotSentError
-from gitops_dsf.reconciler.hub.kinds import ADDONS_PATH, CLUSTERS_PATH, addon, cluster
+from gitops_dsf.reconciler.hub.kinds import addon, cluster
 from gitops_dsf.reconciler.scoregc.candidates import DeadScore, expired_for_long, why_not_renewed
 
 LOG = logging.getLogger(__name__)
-_SCORES: Final = f"/apis/{SCORE_GROUP}/{SCORE_VERSION}/namespaces/{{}}/{SCORE_PLURAL}"
-_ADDONS: Final = ADDONS_PATH.replace("/managedclusteraddons", "/namespaces/{}/managedclusteraddons")
 
 
 class DeletionResult(StrEnum):
@@ -84,26 +79,28 @@ async def delete_if_dead(
 async def _delete_if_dead(
     api: HubApi, dead: DeadScore, *, ttl: float, before_deletion: Callable[[], None]
 ) -> DeletionResult:
-    found = await api.one(
-        _SCORES.format(dead.cluster), dead.resource, lambda raw: msgspec.json.decode(raw, type=_Score)
-    )
+    scores, addons = SCORES.within(dead.cluster).path, ADDONS.within(dead.cluster).path
+    found = await api.one(scores, dead.resource, lambda raw: msgspec.json.decode(raw, type=_Score))
     if found is None or found.metadata.deletion_timestamp is not None:
         return DeletionResult.KEPT
     if found.metadata.labels.get(MANAGED_BY_LABEL) != AGENT_MANAGER:
         return DeletionResult.FOREIGN
     if (found.metadata.labels.get(RUNS_ON_LABEL) == RUNS_ON_HUB) != dead.on_hub:
         return DeletionResult.KEPT
-    holder = await api.one(CLUSTERS_PATH, dead.cluster, lambda raw: cluster(raw)[1])
-    agent = await api.one(_ADDONS.format(dead.cluster), ADDON_NAME, lambda raw: addon(raw)[1])
+    holder = await api.one(CLUSTERS.path, dead.cluster, lambda raw: cluster(raw)[1])
+    agent = await api.one(addons, ADDON_NAME, lambda raw: addon(raw)[1])
     until = found.status.valid_until.timestamp() if found.status.valid_until is not None else None
     why = why_not_renewed(holder, agent, renewer=dead.renewer)
     # Ask the hub's clock last: the answers above have just updated it.
     if not why or not api.clock.known or not expired_for_long(until, ttl=ttl, now=api.now()):
         return DeletionResult.KEPT
     before_deletion()
-    path = f"{_SCORES.format(dead.cluster)}/{dead.resource}"
     try:
-        await api.delete(path, uid=found.metadata.uid, resource_version=found.metadata.resource_version)
+        await api.delete(
+            f"{scores}/{dead.resource}",
+            uid=found.metadata.uid,
+            resource_version=found.metadata.resource_version,
+        )
     except ApiError as error:
         LOG.warning("dead score %s of cluster %s not deleted: %s", dead.resource, dead.cluster, error)
         refused = isinstance(error, NotSentError) or 400 <= error.status < 500

@@ -12,10 +12,11 @@ from dsf_runtime.apiserver import ApiError
 from dsf_runtime.backoff import Backoff
 from dsf_runtime.clock import monotonic
 from gitops_dsf.hub.metadata import NOT_SAID
+from gitops_dsf.hub.resources import SCORERS
 from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.reconciler.events import Events
 from gitops_dsf.reconciler.hub.api import HubApi
-from gitops_dsf.reconciler.hub.kinds import SCORERS_PATH, scorer_reference
+from gitops_dsf.reconciler.hub.kinds import scorer_reference
 from gitops_dsf.reconciler.scorers.metrics import ScorerMetrics
 from gitops_dsf.reconciler.scorers.status import patch
 
@@ -52,7 +53,7 @@ class StatusWriter:
         clock: Callable[[], float] = monotonic,
     ) -> None:
         self._api, self._events, self._metrics, self._clock = api, events, metrics, clock
-        self._path = SCORERS_PATH.format(namespace)
+        self._path = SCORERS.within(namespace).path
         self._written: dict[str, tuple[DynamicScorer, dict[str, Any]]] = {}
         self._refused: dict[str, _Refusal] = {}
         self._refused_in_a_row = 0

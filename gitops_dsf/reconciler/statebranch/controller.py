@@ -61,16 +61,13 @@ class StateBranchController:
     """Writes one branch and nothing else."""
 
     name = "state"
+    ready = True
+    """Always, so that an unreachable repository does not make the reconciler unready."""
 
     def __init__(
         self, *, api: HubApi, view: HubView, git: GitSettings, settings: StateSettings, metrics: StateMetrics
     ) -> None:
         self._api, self._view, self._git, self._settings, self._metrics = api, view, git, settings, metrics
-
-    @property
-    def ready(self) -> bool:
-        """Always, so that an unreachable repository does not make the reconciler unready."""
-        return True
 
     async def run(self) -> None:
         """Works until it is cancelled."""

@@ -16,11 +16,11 @@ import msgspec
 from gitops_dsf.hub.decisions import DecisionPage, decision_of
 from gitops_dsf.hub.metadata import Metadata
 from gitops_dsf.hub.objects import ManagedCluster, ManagedClusterSpec, ManagedClusterStatus, PlacementDecision
+from gitops_dsf.hub.resources import DECISIONS, SCORES
 from gitops_dsf.hub.scores import AddOnPlacementScore, ScoreStatus, score_of
 from gitops_dsf.hub.snapshotfile import clusters_file, decisions_file, moment_file, score_row, scores_file
 from gitops_dsf.reconciler.hub.api import HubApi
-from gitops_dsf.reconciler.hub.kinds import DECISIONS_PATH, decision_page
-from gitops_dsf.reconciler.hub.scores import SCORES_PATH
+from gitops_dsf.reconciler.hub.kinds import decision_page
 from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.reconciler.statebranch.rawscores import RawScoreTable
 
@@ -51,14 +51,14 @@ async def collect(
             (found.metadata.namespace or "", _row(found, raw, observed))
         )
 
-    await api.list(SCORES_PATH, take)
+    await api.list(SCORES.path, take)
     files = {README: _README, MOMENT: moment_file(hub=HUB, observed_at=observed)}
     for name, table in rows.items():
         files[f"scores/{name}.json"] = scores_file(name, (row for _, row in sorted(table)), hub=HUB)
         await asyncio.sleep(0)
     pages = {(view.argocd_namespace, name): page for name, page in view.decisions.items.items()}
     for namespace in namespaces:
-        found = await api.listed(DECISIONS_PATH.format(namespace), decision_page)
+        found = await api.listed(DECISIONS.within(namespace).path, decision_page)
         pages |= {(namespace, name): page for name, page in found}
     decisions = tuple(
         _decision(name, pages[namespace, name], namespace)

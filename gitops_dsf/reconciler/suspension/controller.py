@@ -84,6 +84,7 @@ class SuspensionController:
     ) -> None:
         self._api, self._view, self._events, self._health, self._clock = api, view, events, health, clock
         self._metrics = metrics
+        self._sources = (view.scorers, view.scores, view.clusters, view.addons, view.masks)
         self._enabled = settings.enabled
         self._interval = min(INTERVAL_SECONDS, probe_interval)
         # Twice the time that it takes to call a scorer Inactive, so that an API can restart.
@@ -95,15 +96,15 @@ class SuspensionController:
     @property
     def ready(self) -> bool:
         """Whether everything that it decides by was read."""
-        return not self._enabled or all(synced.is_set() for synced in self._needs())
+        return not self._enabled or all(source.synced.is_set() for source in self._sources)
 
     async def run(self) -> None:
         """Works until it is cancelled."""
         if not self._enabled:
             await self._empty()
             await asyncio.Event().wait()
-        for synced in self._needs():
-            await synced.wait()
+        for source in self._sources:
+            await source.synced.wait()
         try:
             while True:
                 try:
@@ -198,16 +199,6 @@ class SuspensionController:
                     f" lifted yet: {error}"
                 )
                 await asyncio.sleep(1 if error.status == HTTPStatus.CONFLICT else RETRY_SECONDS)
-
-    def _needs(self) -> tuple[asyncio.Event, ...]:
-        view = self._view
-        return (
-            view.scorers.synced,
-            view.scores.synced,
-            view.clusters.synced,
-            view.addons.synced,
-            view.masks.synced,
-        )
 
     def _warn(self, words: str) -> None:
         """Logs the same warning once."""

@@ -8,7 +8,14 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, ModelWrapValidatorHandler, ValidationError, model_validator
 from pydantic_core import InitErrorDetails
 
-from dsf_wire.constants import DEFAULT_CLUSTERS_PER_REQUEST, RUNS_ON_HUB
+from dsf_wire.constants import (
+    DEFAULT_CLUSTERS_PER_REQUEST,
+    DEFAULT_OUTPUT_MAX,
+    DEFAULT_OUTPUT_MIN,
+    RUNS_ON_HUB,
+    SCORE_MAX,
+    SCORE_MIN,
+)
 from gitops_dsf.repository.model.base import DSF_API, SECRET_KEY, Authored, DnsName, LabelSelector, Metadata
 
 
@@ -136,9 +143,9 @@ class ScoreRange(Authored):
     """Raw score that becomes outputMin."""
     max: float
     """Raw score that becomes outputMax."""
-    output_min: Annotated[int, Field(ge=-100, le=100)] = 1
+    output_min: Annotated[int, Field(ge=SCORE_MIN, le=SCORE_MAX)] = DEFAULT_OUTPUT_MIN
     """Published score of min; above outputMax when lower raw scores are better."""
-    output_max: Annotated[int, Field(ge=-100, le=100)] = 100
+    output_max: Annotated[int, Field(ge=SCORE_MIN, le=SCORE_MAX)] = DEFAULT_OUTPUT_MAX
     """Published score of max."""
 
     @model_validator(mode="after")

@@ -18,10 +18,11 @@ from dsf_runtime.apiserver import ApiError
 from dsf_wire.constants import SUSPENDED_CONFIGMAP, SUSPENDED_KEY
 from gitops_dsf.cli.main import main
 from gitops_dsf.errors import HubError
+from gitops_dsf.hub.resources import CLUSTERS
 from gitops_dsf.hubreader.hub import Hub
 from gitops_dsf.pipeline import produce
 from gitops_dsf.reconciler.hub.api import HubApi
-from gitops_dsf.reconciler.hub.kinds import CLUSTERS_PATH, cluster
+from gitops_dsf.reconciler.hub.kinds import cluster
 from gitops_dsf.reconciler.suspension.configmap import SuspendedConfigMap
 from tests.integration.reconciler.scorers.scorerhub import ARGOCD, NAMESPACE, ScorerHub, leading, stamp
 from tests.integration.sync.conftest import Repository
@@ -267,10 +268,10 @@ async def test_an_object_that_is_no_list_is_not_a_hub_without_clusters(tmp_path:
 
         def asked() -> list[msgspec.Raw]:
             with Hub(context="hub", kubeconfig=kubeconfig_of(server.url, tmp_path)) as hub:
-                return list(hub.raw_items(CLUSTERS_PATH))
+                return list(hub.raw_items(CLUSTERS.path))
 
         async with HubApi(load=lambda: Access(host=server.url, trust=ssl.create_default_context())) as api:
             with pytest.raises(ApiError, match="the answer is not a list"):
-                await api.listed(CLUSTERS_PATH, cluster)
+                await api.listed(CLUSTERS.path, cluster)
         with pytest.raises(HubError, match="the answer is not that of an API server"):
             await asyncio.to_thread(asked)

@@ -7,10 +7,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 from dsf_runtime.informer import Informer
+from gitops_dsf.hub import resources
 from gitops_dsf.hub.applicationsets import Handover
 from gitops_dsf.hub.names import PLACEMENT_LABEL
 from gitops_dsf.reconciler.hub.api import HubApi
-from gitops_dsf.reconciler.hub.kinds import CLUSTERS_PATH, cluster
+from gitops_dsf.reconciler.hub.kinds import cluster
 from gitops_dsf.reconciler.moves.deletion import CopyDeleter
 from gitops_dsf.reconciler.moves.reachability import ReachabilityTracker
 from gitops_dsf.reconciler.moves.rules import MoveState
@@ -52,7 +53,7 @@ def state(*decided: str, overdue: bool = False) -> MoveState:
 
 def deleter(api: HubApi) -> CopyDeleter:
     """Whose informer of clusters has seen none yet."""
-    informer = Informer(api=api, path=CLUSTERS_PATH, project=cluster)
+    informer = Informer(api=api, path=resources.CLUSTERS.path, project=cluster)
     return CopyDeleter(
         api=api,
         argocd_namespace=NAMESPACE,

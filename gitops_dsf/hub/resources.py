@@ -1,0 +1,53 @@
+"""Where API servers have the kinds of a hub: group, version and plural name."""
+
+from dataclasses import dataclass, replace
+from typing import Final, Self
+
+from dsf_wire.constants import DSF_GROUP, DSF_VERSION, SCORE_GROUP, SCORE_PLURAL, SCORE_VERSION
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Resource:
+    """A resource of the API, in one namespace or in all."""
+
+    plural: str
+    group: str = ""
+    version: str = "v1"
+    namespace: str | None = None
+
+    @property
+    def api_version(self) -> str:
+        """As objects have it."""
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    @property
+    def path(self) -> str:
+        """The path of the collection."""
+        base = f"/apis/{self.api_version}" if self.group else f"/api/{self.version}"
+        return (
+            f"{base}/namespaces/{self.namespace}/{self.plural}" if self.namespace else f"{base}/{self.plural}"
+        )
+
+    def within(self, namespace: str) -> Self:
+        """The resource in one namespace."""
+        return replace(self, namespace=namespace)
+
+    def describe(self, name: str = "") -> str:
+        """A description for people."""
+        kind = f"{self.plural}.{self.group}" if self.group else self.plural
+        where = f" in namespace {self.namespace}" if self.namespace else ""
+        return f"{kind} {name}{where}" if name else f"{kind}{where}"
+
+
+ADDON_GROUP: Final = "addon.open-cluster-management.io"
+CLUSTERS: Final = Resource(group=SCORE_GROUP, plural="managedclusters")
+CLUSTER_SETS: Final = Resource(group=SCORE_GROUP, version="v1beta2", plural="managedclustersets")
+BINDINGS: Final = Resource(group=SCORE_GROUP, version="v1beta2", plural="managedclustersetbindings")
+PLACEMENTS: Final = Resource(group=SCORE_GROUP, version="v1beta1", plural="placements")
+DECISIONS: Final = Resource(group=SCORE_GROUP, version="v1beta1", plural="placementdecisions")
+SCORES: Final = Resource(group=SCORE_GROUP, version=SCORE_VERSION, plural=SCORE_PLURAL)
+ADDONS: Final = Resource(group=ADDON_GROUP, version="v1alpha1", plural="managedclusteraddons")
+SCORERS: Final = Resource(group=DSF_GROUP, version=DSF_VERSION, plural="dynamicscorers")
+SCORING_CONFIGS: Final = Resource(group=DSF_GROUP, version=DSF_VERSION, plural="dynamicscoringconfigs")
+APPLICATIONS: Final = Resource(group="argoproj.io", version="v1alpha1", plural="applications")
+APPLICATION_SETS: Final = Resource(group="argoproj.io", version="v1alpha1", plural="applicationsets")
