@@ -22,6 +22,7 @@ from gitops_dsf.repository.load import Document, Loaded, load, value_at
 from gitops_dsf.repository.load.names import FOLDER_OF_KIND
 from gitops_dsf.repository.model.cluster import BUILT_IN_SETS
 from gitops_dsf.repository.model.kinds import KINDS
+from gitops_dsf.repository.write import read_text
 from gitops_dsf.repository.yamledit import YamlFile, appended
 from gitops_dsf.sync import LockState
 
@@ -132,7 +133,7 @@ class _Taker:
             raise RepositoryError(msg)
         files = {file: self._edited[file].text for file in sorted(self._touched)}
         for file, documents in self._new.items():
-            text = files.get(file) or _read(self._root / file)
+            text = files.get(file) or self._text(file)
             for document in documents:
                 text = appended(text, emit(document))
             files[file] = text
@@ -167,7 +168,7 @@ class _Taker:
             self._unchanged += 1
             return
         may_write = document.kind in _MIRRORED or self._overwrite
-        editor = self._editor(document.file) if may_write else YamlFile(_read(self._root / document.file))
+        editor = self._editor(document.file) if may_write else YamlFile(self._text(document.file))
         target = editor.find(document.kind, document.name)
         if target is None:
             msg = (
@@ -188,7 +189,7 @@ class _Taker:
     def _locks(self, files: Mapping[str, str]) -> Mapping[str, str]:
         plan = locks(
             self._loaded.with_files(files),
-            read=lambda file: _read(self._root / file),
+            read=self._text,
             known=self._synced,
             overwrite=self._overwrite,
         )
@@ -205,8 +206,12 @@ class _Taker:
 
     def _editor(self, file: str) -> YamlFile:
         if file not in self._edited:
-            self._edited[file] = YamlFile(_read(self._root / file))
+            self._edited[file] = YamlFile(self._text(file))
         return self._edited[file]
+
+    def _text(self, file: str) -> str:
+        """The text of a file; empty if it does not exist."""
+        return read_text(self._root, file) if (self._root / file).exists() else ""
 
     def _missing(self) -> list[Line]:
         """Reports only kinds that the input contains: a list of clusters does not tell which
@@ -260,15 +265,3 @@ def _and_known(selection: Selection, document: Document | None) -> Selection:
 
 def _in_order(lines: list[Line]) -> tuple[Line, ...]:
     return tuple(sorted(lines, key=lambda line: (line.kind, line.name)))
-
-
-def _read(path: Path) -> str:
-    """Reads a text without changing its line breaks; empty if the file does not exist."""
-    try:
-        with path.open(encoding="utf-8", newline="") as file:
-            return file.read()
-    except FileNotFoundError:
-        return ""
-    except OSError as error:
-        msg = f"{path} cannot be read: {error.strerror or error}"
-        raise RepositoryError(msg) from error

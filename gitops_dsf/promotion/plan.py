@@ -7,7 +7,7 @@ from pathlib import Path
 from ruamel.yaml.comments import CommentedMap
 
 from gitops_dsf.diagnostics import Diagnostic, Severity
-from gitops_dsf.errors import GitopsDsfError, RepositoryError
+from gitops_dsf.errors import GitopsDsfError
 from gitops_dsf.pipeline import Checked, check_loaded
 from gitops_dsf.promotion.merge import ALWAYS_KEPT, INTERVAL, TTL, merge, put
 from gitops_dsf.render.scorers import scorer as rendered
@@ -16,6 +16,7 @@ from gitops_dsf.repository.model.declared import Declared, Item
 from gitops_dsf.repository.model.scorer import DynamicScorer
 from gitops_dsf.repository.model.suggestion import did_you_mean
 from gitops_dsf.repository.model.validate import declare
+from gitops_dsf.repository.write import read_text
 from gitops_dsf.repository.yamledit import YamlFile
 from gitops_dsf.resolve.types import EffectiveScorer, Resolved
 from gitops_dsf.sync.lockfile import updated
@@ -208,7 +209,7 @@ class _Editor:
         """The live scorer has the lock of the shadow; none, if that has none."""
         lock, file = self._locks.get(self._shadow.name), lock_file(self._live.name, self._locks)
         texts = {
-            item.document.file: self._text(item.document.file)
+            item.document.file: read_text(self._root, item.document.file)
             for name, item in self._locks.items()
             if name in {self._shadow.name, self._live.name}
         }
@@ -233,15 +234,8 @@ class _Editor:
 
     def _file(self, name: str) -> YamlFile:
         if name not in self._edited:
-            self._edited[name] = YamlFile(self._text(name))
+            self._edited[name] = YamlFile(read_text(self._root, name))
         return self._edited[name]
-
-    def _text(self, name: str) -> str:
-        try:
-            return (self._root / name).read_bytes().decode()
-        except (OSError, UnicodeDecodeError) as error:
-            msg = f"{name} cannot be read: {error}"
-            raise RepositoryError(msg) from error
 
     @staticmethod
     def _spec(file: YamlFile, name: str) -> CommentedMap:

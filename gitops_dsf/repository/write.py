@@ -1,4 +1,4 @@
-"""Writes authored files of a repository. Each is replaced by a rename, so it is never half written."""
+"""Reads and writes authored files of a repository. Files are replaced by a rename, never half written."""
 
 import contextlib
 import os
@@ -10,6 +10,15 @@ from typing import Final
 from gitops_dsf.errors import RepositoryError
 
 _NEW_FILE_MODE: Final = 0o644
+
+
+def read_text(root: Path, file: str) -> str:
+    """The text of a file, by path relative to the repository. Line breaks stay. Raises RepositoryError."""
+    try:
+        return (root / file).read_bytes().decode()
+    except (OSError, UnicodeDecodeError) as error:
+        msg = f"{file} cannot be read: {error}"
+        raise RepositoryError(msg) from error
 
 
 def write_files(root: Path, files: Mapping[str, str | bytes]) -> None:

@@ -1,15 +1,13 @@
 """The tree of generated schemas, which `gitops-dsf schema` writes and the repository keeps in schemas/."""
 
 import json
-import os
-import tempfile
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 
 from gitops_dsf.canonicalyaml import emit
-from gitops_dsf.errors import RepositoryError
+from gitops_dsf.repository.write import write_file
 from gitops_dsf.schema.crd import crds
 from gitops_dsf.schema.editor import editor_schemas
 from gitops_dsf.schema.kubeconform import kubeconform_schemas
@@ -39,27 +37,17 @@ def write_tree(tree: Mapping[str, str], out: Path) -> list[str]:
 
     Other files in the folder stay. Raises RepositoryError when the folder cannot be written.
     """
+    differing = [path for path, text in tree.items() if not _holds(out / path, text.encode())]
+    for path in differing:
+        write_file(out / path, tree[path])
+    return differing
+
+
+def _holds(target: Path, content: bytes) -> bool:
     try:
-        return [path for path, text in tree.items() if _write(out / path, text.encode())]
-    except OSError as error:
-        msg = f"cannot write {error.filename or out}: {error.strerror or error}"
-        raise RepositoryError(msg) from error
-
-
-def _write(target: Path, content: bytes) -> bool:
-    if target.is_file() and target.read_bytes() == content:
+        return target.read_bytes() == content
+    except OSError:
         return False
-    target.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        Path(temporary).chmod(0o644)
-        Path(temporary).replace(target)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-    return True
 
 
 def _json(schema: Schema) -> str:

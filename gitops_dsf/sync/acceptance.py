@@ -29,6 +29,11 @@ class Candidate:
         """Name of the scorer, which is also the name of its lock."""
         return self.scorer.name
 
+    def updated(self, text: str) -> str:
+        """The text of its lock file with the new lock."""
+        url = self.scorer.value.spec.config_url
+        return updated(text, scorer=self.name, config_url=url, config=self.config)
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Acceptance:
@@ -105,7 +110,7 @@ class LockChecker:
 
     def _alone(self, candidate: Candidate) -> tuple[Diagnostic, ...]:
         """New errors about the lock or its scorer in a repository that holds nothing else."""
-        lock = self._lock(candidate)
+        lock = load_text(candidate.updated(""), file=candidate.file)
         settings = [item for item in self._loaded.documents if item.file == SETTINGS_FILE]
         loaded = Loaded(
             documents=(*settings, candidate.scorer.document, *lock.documents), diagnostics=lock.diagnostics
@@ -119,15 +124,6 @@ class LockChecker:
             if item.position.file in mine and not known[_key(item)]
         )
 
-    def _lock(self, candidate: Candidate) -> Loaded:
-        text = updated(
-            "",
-            scorer=candidate.name,
-            config_url=candidate.scorer.value.spec.config_url,
-            config=candidate.config,
-        )
-        return load_text(text, file=candidate.file)
-
     def _new_errors(self, candidates: Sequence[Candidate]) -> tuple[Diagnostic, ...]:
         seen = Counter(self._before)
         found = []
@@ -140,10 +136,7 @@ class LockChecker:
     def _written(self, candidates: Sequence[Candidate]) -> dict[str, str]:
         texts: dict[str, str] = {}
         for item in candidates:
-            text = texts.get(item.file, self._texts.get(item.file, ""))
-            texts[item.file] = updated(
-                text, scorer=item.name, config_url=item.scorer.value.spec.config_url, config=item.config
-            )
+            texts[item.file] = item.updated(texts.get(item.file, self._texts.get(item.file, "")))
         return texts
 
     def _applied(self, candidates: Sequence[Candidate]) -> _Applied:

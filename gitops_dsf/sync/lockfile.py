@@ -1,23 +1,19 @@
 """Updates one lock in the text of a lock file. Comments and other documents stay. Pure."""
 
 from collections.abc import Mapping
-from io import StringIO
 from typing import Any, Final
 
-from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString, LiteralScalarString
 
 from gitops_dsf.hub.drift import Config
 from gitops_dsf.repository.load.scalar import resolve_plain
-from gitops_dsf.repository.yamledit import YamlFile, appended
+from gitops_dsf.repository.yamledit import YamlFile, appended, written
 
 HEADER: Final = """\
 # yaml-language-server: $schema=../.schemas/json/scorerlock_v1alpha1.json
 # What the /config page of the scorer with this name said when it was last accepted. `gitops-dsf sync` writes it; review its changes.
 """  # noqa: E501
-_WIDTH: Final = 1_000_000
-"""Characters before a line is folded. Lines are never folded, because reviewers compare whole values."""
 
 
 def updated(text: str, *, scorer: str, config_url: str, config: Config) -> str:
@@ -62,11 +58,7 @@ def _new(scorer: str, spec: Mapping[str, Any]) -> str:
     document["metadata"] = CommentedMap(name=_scalar(scorer))
     document["spec"] = CommentedMap()
     _merge(document["spec"], spec)
-    yaml = YAML()
-    yaml.width = _WIDTH
-    out = StringIO()
-    yaml.dump(document, out)
-    return out.getvalue()
+    return written(document)
 
 
 def _scalar(value: Any) -> Any:  # noqa: ANN401 - any plain value

@@ -6,13 +6,14 @@ import asyncio
 from collections.abc import Collection
 from pathlib import Path
 
-from gitops_dsf.errors import RepositoryError, UsageError
+from gitops_dsf.errors import UsageError
 from gitops_dsf.hub.drift import Config
 from gitops_dsf.repository.load import load
 from gitops_dsf.repository.model.declared import Declared, Item
 from gitops_dsf.repository.model.scorer import DynamicScorer
 from gitops_dsf.repository.model.suggestion import did_you_mean
 from gitops_dsf.repository.model.validate import declare
+from gitops_dsf.repository.write import read_text
 from gitops_dsf.sync.config import ConfigError
 from gitops_dsf.sync.fetch import Fault, Fetcher, Page
 from gitops_dsf.sync.page import read_page
@@ -29,7 +30,7 @@ async def plan_sync(root: Path, *, fetcher: Fetcher, only: Collection[str] = ())
     scorers = _chosen(declared, only)
     locks = {item.name: item for item in declared.locks}
     texts = {
-        file: _text(root, file)
+        file: read_text(root, file)
         for file in {lock_file(item.name, locks) for item in scorers}
         if (root / file).exists()
     }
@@ -114,11 +115,3 @@ def _unused(declared: Declared) -> list[LockResult]:
 def _without_page(item: Item[DynamicScorer]) -> str:
     """Why a scorer reads no /config page."""
     return "scoring.type Query" if item.value.spec.scored_by_query else "configSyncMode None"
-
-
-def _text(root: Path, file: str) -> str:
-    try:
-        return (root / file).read_bytes().decode()
-    except (OSError, UnicodeDecodeError) as error:
-        msg = f"{file} cannot be read: {error}"
-        raise RepositoryError(msg) from error

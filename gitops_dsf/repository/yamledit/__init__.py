@@ -2,6 +2,6 @@
 stage.
 """
 
-from gitops_dsf.repository.yamledit.yamlfile import YamlFile, appended
+from gitops_dsf.repository.yamledit.yamlfile import YamlFile, appended, written
 
-__all__ = ["YamlFile", "appended"]
+__all__ = ["YamlFile", "appended", "written"]

@@ -150,6 +150,11 @@ def _emitter(mapping: int, sequence: int, offset: int, *, marker: bool) -> YAML:
     return yaml
 
 
+def written(content: CommentedMap) -> str:
+    """The text of a new document."""
+    return _written(_emitter(2, 2, 0, marker=False), content)
+
+
 def _written(yaml: YAML, content: Any) -> str:  # noqa: ANN401 - whatever YAML holds
     if content is None:
         return ""
