@@ -19,6 +19,17 @@ def add_fleet_directory(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def check_has_settings(directory: Path) -> None:
+    """Raises UsageError if the folder has no gitops-dsf.yaml."""
+    from gitops_dsf.repository.load.names import SETTINGS_FILE
+
+    if not (directory / SETTINGS_FILE).is_file():
+        msg = (
+            f"{directory} holds no {SETTINGS_FILE}; name a fleet repository, or make one with gitops-dsf init"
+        )
+        raise UsageError(msg)
+
+
 def add_context_arguments(parser: argparse.ArgumentParser) -> "argparse._ArgumentGroup":
     """Adds --context and --kubeconfig, and returns their group."""
     hub = parser.add_argument_group("which hub")

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gitops_dsf.cli.arguments import add_fleet_directory, chosen_context
+from gitops_dsf.cli.arguments import add_fleet_directory, check_has_settings, chosen_context
 from gitops_dsf.errors import RepositoryError, UsageError
 
 if TYPE_CHECKING:
@@ -93,15 +93,9 @@ def run(args: argparse.Namespace) -> int:
     read or written.
     """
     from gitops_dsf.importer import Selection, take
-    from gitops_dsf.repository.load import SETTINGS_FILE
     from gitops_dsf.repository.write import write_files
 
-    if not (args.directory / SETTINGS_FILE).is_file():
-        msg = (
-            f"{args.directory} holds no {SETTINGS_FILE}; name a fleet repository, or make one with gitops-dsf"
-            " init"
-        )
-        raise UsageError(msg)
+    check_has_settings(args.directory)
     if args.kubeconfig and args.file:
         msg = "--kubeconfig is for reading a hub, and --from reads a file: leave one out"
         raise UsageError(msg)

@@ -37,7 +37,8 @@ def read_journal(args: argparse.Namespace) -> "Read":
     )
     found = read(files)
     for bad in found.bad:
-        print(f"{origin}: {bad}; it is skipped", file=sys.stderr)
+        place = bad if args.journal is not None and not args.journal.is_dir() else f"{origin}: {bad}"
+        print(f"{place}; it is skipped", file=sys.stderr)
     return found
 
 
@@ -48,7 +49,11 @@ def journal_files(path: Path) -> dict[str, bytes]:
     try:
         if not path.is_dir():
             return {path.name: path.read_bytes()}
-        return {each.name: each.read_bytes() for each in sorted(path.iterdir()) if FILE.fullmatch(each.name)}
+        files = sorted(each for each in path.iterdir() if FILE.fullmatch(each.name))
+        if not files:
+            msg = f"{path} has no file of a journal; write a folder with files like 2026-06.jsonl"
+            raise UsageError(msg)
+        return {each.name: each.read_bytes() for each in files}
     except OSError as error:
         msg = (
             f"cannot read the journal {path}: {error.strerror}; write a folder with files like 2026-06.jsonl"

@@ -35,14 +35,17 @@ def run(args: argparse.Namespace) -> int:
     from gitops_dsf.repository.migrate import rewrite
     from gitops_dsf.repository.write import write_file
 
-    failed = False
+    failed, silent = False, True
     for path in args.files:
         text = _read(path)
         result = rewrite(text, file=path.as_posix())
         _report(result, check=args.check)
         if result.changes and not args.check:
             write_file(path, result.text)
+        silent = silent and not (result.changes or result.left or result.unreadable)
         failed = failed or bool(result.left or result.unreadable or (args.check and result.changes))
+    if silent:
+        sys.stderr.write("nothing to rewrite\n")
     return int(failed)
 
 

@@ -4,7 +4,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from gitops_dsf.cli.arguments import add_fleet_directory
+from gitops_dsf.cli.arguments import add_fleet_directory, check_has_settings
 
 if TYPE_CHECKING:
     from gitops_dsf.sync import LockResult, SyncPlan
@@ -52,6 +52,7 @@ def run(args: argparse.Namespace) -> int:
         hint = f"; write --scorer {args.directory} for one scorer" if len(args.directory.parts) == 1 else ""
         msg = f"{args.directory} is not a folder; write the folder that holds gitops-dsf.yaml{hint}"
         raise UsageError(msg)
+    check_has_settings(args.directory)
     if not 0 < args.timeout <= 600:
         msg = f"--timeout {args.timeout:g}: write seconds above 0, at most 600"
         raise UsageError(msg)

@@ -17,6 +17,7 @@ try:
     from dsf_runtime.access import AccessError
     from dsf_runtime.apianswers import BUSY_RETRIES, busy_seconds
     from dsf_runtime.apiserver import APPLY, MERGE, ApiError, ApiServer
+    from dsf_runtime.calls import FailureKind
     from dsf_runtime.clock import Clock, SystemClock
     from dsf_runtime.kubeconfig import Kubeconfig
 except ImportError as error:
@@ -233,6 +234,8 @@ class WritableHub:
                 return await call()
             except ApiError as error:
                 seconds = busy_seconds(error) if left else None
+                if seconds is None and error.kind is FailureKind.CREDENTIALS:
+                    raise HubError(str(error)) from error
                 if seconds is None:
                     kind = _NotFoundError if error.status == HTTPStatus.NOT_FOUND else HubError
                     raise kind(f"context {self.context}: {error}") from error

@@ -72,7 +72,7 @@ class Kubeconfig:
         except (OSError, ValueError) as error:
             msg = f"{self._where}: {error}"
             raise AccessError(msg) from error
-        except (TypeError, KeyError, AttributeError) as error:
+        except (TypeError, KeyError, AttributeError, RecursionError) as error:
             msg = (
                 f"{self._where}: the file does not have the structure of a kubeconfig; compare it with the"
                 " output of kubectl config view"
@@ -94,8 +94,13 @@ class Kubeconfig:
                 raise AccessError(msg)
             return self.path
         named = [part for part in os.environ.get("KUBECONFIG", "").split(os.pathsep) if part]
+        if len(named) > 1:
+            return None
         path = Path(named[0] if named else "~/.kube/config").expanduser()
-        return path if len(named) <= 1 and path.is_file() else None
+        if not path.is_file():
+            msg = f"kubeconfig {path} does not exist; name a file that does, or set KUBECONFIG"
+            raise AccessError(msg)
+        return path
 
     def _plain(self, path: Path) -> Access | None:
         """None if the package must read the file, also to report what is wrong with it."""
@@ -108,6 +113,12 @@ class Kubeconfig:
 
     def _plain_context(self, path: Path, text: bytes, config: Any) -> Access | None:  # noqa: ANN401 - whatever YAML holds
         chosen = _named(config["contexts"], self.context or config.get("current-context"))
+        names = [str(item["name"]) for item in config["contexts"]]
+        if self.context and self.context not in names:
+            more = f" and {len(names) - 10} more" if len(names) > 10 else ""
+            known = f"{', '.join(names[:10])}{more}" if names else "none"
+            msg = f"kubeconfig {path} has no context {self.context}; it has {known}"
+            raise AccessError(msg)
         if chosen is None:
             return None
         cluster = _named(config["clusters"], chosen["context"]["cluster"])
@@ -228,7 +239,7 @@ def current_context(path: Path | None = None) -> str | None:
             continue
         try:
             config = yaml.safe_load(file.read_bytes())
-        except (OSError, yaml.YAMLError) as error:
+        except (OSError, yaml.YAMLError, RecursionError) as error:
             reason = error.strerror if isinstance(error, OSError) else "it is not YAML"
             msg = f"kubeconfig {file} cannot be read: {reason}"
             raise AccessError(msg) from error

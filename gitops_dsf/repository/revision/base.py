@@ -35,6 +35,12 @@ def find_base(directory: Path, revision: str, *, head: str = "HEAD") -> Base:
     If the history is too short, returns the revision itself. Raises RevisionError when the revision is not in
     this clone.
     """
+    if not revision:
+        msg = (
+            "the revision to compare with is empty; name a commit, branch or tag, and look whether its"
+            " variable is set"
+        )
+        raise RevisionError(msg)
     repository = Repository(directory=directory)
     commit = repository.commit(revision)
     if commit is None:

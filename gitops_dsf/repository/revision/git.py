@@ -35,6 +35,8 @@ class Repository:
         if done.returncode != 0:
             said = done.stderr.decode(errors="replace").strip() or f"git {arguments[0]} failed"
             msg = f"{self.directory}: {said.removeprefix('fatal: ')}"
+            if "not a git repository" in said:
+                msg += "; name the folder of the fleet repository in its clone"
             raise RevisionError(msg)
         return done.stdout
 

@@ -53,10 +53,12 @@ def bare(serve: Serve) -> ApiServer:
         ("[]", "does not have the structure of a kubeconfig"),
         ("contexts: 5", "does not have the structure of a kubeconfig"),
         ("contexts: [{name: hub}]", "Expected key context"),
-        ("contexts: [{name: other, context: {cluster: c, user: u}}]", "Expected object with name hub"),
+        ("contexts: [{name: other, context: {cluster: c, user: u}}]", "has no context hub; it has other"),
     ],
 )
-@pytest.mark.parametrize("verb", [("doctor",), ("status",), ("status", "--watch"), ("reconcile", "--once")])
+@pytest.mark.parametrize(
+    "verb", [("doctor",), ("status",), ("status", "--watch"), ("reconcile", "--once"), ("uninstall",)]
+)
 def test_a_kubeconfig_that_is_none_is_told(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], verb: tuple[str, ...], content: str, words: str
 ) -> None:
@@ -64,6 +66,7 @@ def test_a_kubeconfig_that_is_none_is_told(
     assert main([*verb, "--context", "hub", "--kubeconfig", str(tmp_path / "kubeconfig")]) == 1
     said = capsys.readouterr()
     assert words in said.err
+    assert "context hub: " not in said.err.partition("context hub: ")[2], "the context is named once"
     assert "sekret" not in said.err
     assert said.out == ""
 

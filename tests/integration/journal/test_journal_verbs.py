@@ -154,8 +154,16 @@ def test_a_corrupt_line_is_told_and_skipped(journal: Path, capsys: pytest.Captur
         file.write(b'{"id": 5\n')
     assert main(["log", "--journal", str(journal / "2026-06.jsonl"), *SPAN, "--format", "json"]) == 0
     shown = capsys.readouterr()
-    assert "2026-06.jsonl:3: this line is not a record" in shown.err
+    assert shown.err.startswith("2026-06.jsonl:3: this line is not a record")
     assert [item["number"] for item in json.loads(shown.out)["records"]] == [2, 3]
+
+
+@pytest.mark.parametrize("verb", [["log"], ["why", "guestbook"]])
+def test_a_folder_without_a_journal_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], verb: list[str]
+) -> None:
+    assert main([*verb, "--journal", str(tmp_path)]) == 2
+    assert "has no file of a journal; write a folder with files like 2026-06.jsonl" in capsys.readouterr().err
 
 
 def test_the_branch_of_a_clone(journal: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

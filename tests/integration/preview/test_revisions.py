@@ -221,9 +221,15 @@ def test_a_base_that_is_not_there(fleet: GitFleet, run: Run, base: str, said: st
     assert said in run.err
 
 
+def test_a_base_whose_variable_is_not_set(fleet: GitFleet, run: Run) -> None:
+    run("diff", fleet.path, "--base", "", code=1)
+    assert "the revision to compare with is empty; name a commit, branch or tag" in run.err
+
+
 def test_outside_of_a_git_repository(fleet: GitFleet, tmp_path: Path, run: Run) -> None:
     shutil.copytree(fleet.path, tmp_path / "plain", ignore=shutil.ignore_patterns(".git"))
     run("diff", tmp_path / "plain", "--base", "main", code=1)
     assert "not a git repository" in run.err
+    assert "name the folder of the fleet repository in its clone" in run.err
     run("diff", tmp_path / "missing", "--base", "main", code=2)
     assert "is not a folder" in run.err

@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from dsf_runtime.access import Access, AccessError, InCluster, fingerprint
-from dsf_runtime.kubeconfig import Kubeconfig
+from dsf_runtime.kubeconfig import Kubeconfig, current_context
 from tests.support.agent.certificates import Authority
 
 SERVER = "https://hub.example:6443"
@@ -160,8 +160,23 @@ def test_a_context_can_be_named_and_must_exist(files: Path) -> None:
     path = written(files, cluster={}, user={"token": "t"}, current=None)
     assert Kubeconfig(path=path, context="one").load().authorization == "Bearer t"
     assert Kubeconfig(path=path, context="nobody").load().host == "https://x"
-    with pytest.raises(AccessError, match="two"):
+    with pytest.raises(AccessError, match="has no context two; it has one, nobody"):
         Kubeconfig(path=path, context="two").load()
+
+
+def test_a_kubeconfig_of_nothing_but_brackets_is_an_error(files: Path) -> None:
+    path = files / "deep"
+    path.write_text("[" * 20_000)
+    with pytest.raises(AccessError, match="does not have the structure of a kubeconfig"):
+        Kubeconfig(path=path).load()
+    with pytest.raises(AccessError, match="it is not YAML"):
+        current_context(path)
+
+
+def test_the_kubeconfig_that_is_missing_is_named(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KUBECONFIG", str(files / "missing"))
+    with pytest.raises(AccessError, match="missing does not exist; name a file that does, or set KUBECONFIG"):
+        Kubeconfig(context="hub").load()
 
 
 @pytest.mark.parametrize(

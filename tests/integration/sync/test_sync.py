@@ -578,3 +578,10 @@ def self_signed(folder: Path) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(file)
     return context
+
+
+def test_a_folder_that_is_no_fleet_repository_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["sync", str(tmp_path)]) == 2
+    assert "holds no gitops-dsf.yaml; name a fleet repository" in capsys.readouterr().err

@@ -63,3 +63,10 @@ def test_what_cannot_be_read_is_said(file: Path, content: bytes, capsys: pytest.
     assert main(["migrate", str(file)]) == 1
     assert capsys.readouterr().err.startswith(f"gitops-dsf: error: {file}")
     assert file.read_bytes() == content
+
+
+def test_a_file_without_old_spellings_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "empty.yaml").touch()
+    assert main(["migrate", str(tmp_path / "empty.yaml")]) == 0
+    shown = capsys.readouterr()
+    assert (shown.out, shown.err) == ("", "nothing to rewrite\n")
