@@ -3,6 +3,7 @@
 import argparse
 import asyncio
 import math
+import os
 import sys
 import time
 from dataclasses import dataclass
@@ -238,6 +239,8 @@ def _recorded(args: argparse.Namespace, head: "FleetVersion") -> int:
 
 
 def _require_numpy() -> None:
+    # numpy starts a thread for each processor, which waits busily for products of matrices. There are none.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         import numpy as np  # noqa: F401 - only whether it is there
     except ModuleNotFoundError as error:

@@ -106,11 +106,14 @@ exit codes: 0 fine, 1 errors, 2 wrong usage, 3 a bug of gitops-dsf, 130 interrup
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs one command and returns its exit code. Never raises."""
+    """Runs one command and returns its exit code. Never raises. Without `argv` it is the command of the
+    process, which ends after it.
+    """
     arguments = list(sys.argv[1:] if argv is None else argv)
     debug = "--debug" in arguments
     _speak_utf8()
-    end_quickly()
+    if argv is None:
+        end_quickly()
     try:
         code = _run(arguments)
         sys.stdout.flush()
