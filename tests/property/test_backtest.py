@@ -8,9 +8,10 @@ import math
 from array import array
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dsf_wire.scorevalue import map_score
@@ -19,7 +20,7 @@ from gitops_dsf.backtest.contest import contest
 from gitops_dsf.backtest.grid import Grid
 from gitops_dsf.backtest.lapses import lapses
 from gitops_dsf.backtest.mapping import map_all
-from gitops_dsf.backtest.publication import LongTrack, Publication
+from gitops_dsf.backtest.publication import CELLS, LongTrack, Publication, add_page
 from gitops_dsf.backtest.publisher import Labels, Publisher
 from gitops_dsf.backtest.replay import Replay
 from gitops_dsf.backtest.together import Together
@@ -47,44 +48,62 @@ def test_many_raw_scores_are_mapped_as_one(raw: list[float], score_range: ScoreR
     assert map_all(np.array(raw), score_range).tolist() == one_by_one
 
 
-@st.composite
-def scorers(draw: st.DrawFn) -> Summary:
-    interval = draw(st.sampled_from([10, 60, 300]))
-    rule = PublishRule(
-        deadband=draw(st.integers(0, 5)), min_interval_seconds=draw(st.sampled_from([0, 7, 60, 90, 1000]))
-    )
+def _scorer(interval: int, *, deadband: int = 2, min_interval: int) -> Summary:
     return Summary(
         name="cpu",
         score_name="cpu",
         scoring_interval=interval,
-        publish=rule,
-        score_ttl_seconds=draw(st.sampled_from([None, 60, 900])),
+        publish=PublishRule(deadband=deadband, min_interval_seconds=min_interval),
         score_range=ScoreRange(min=0, max=100, output_min=1, output_max=100),
     )
 
 
-walks = st.lists(st.sampled_from([NAN, 10.0, 11.0, 12.0, 13.0, 15.0, 60.0]), min_size=1, max_size=80)
+@st.composite
+def scorers(draw: st.DrawFn) -> Summary:
+    scorer = _scorer(
+        draw(st.sampled_from([1, 10, 60, 300])),
+        deadband=draw(st.integers(0, 5)),
+        min_interval=draw(st.sampled_from([0, 7, 60, 90, 300, 1000])),
+    )
+    return msgspec.structs.replace(scorer, score_ttl_seconds=draw(st.sampled_from([None, 60, 900])))
+
+
+raw_scores = st.sampled_from([NAN, 10.0, 11.0, 12.0, 13.0, 15.0, 60.0])
+walks = st.integers(1, 80).flatmap(
+    lambda count: st.lists(st.lists(raw_scores, min_size=count, max_size=count), min_size=1, max_size=3)
+)
 
 
 @examples(60)
-@given(scorers(), walks, st.integers(1, 40))
-def test_an_object_with_one_item_is_written_as_any_other(
-    scorer: Summary, raw: list[float], points: int
+@given(scorers(), walks, st.integers(1, 40), st.sampled_from([1, CELLS]))
+@example(_scorer(1, min_interval=1000), [[10.0, 60.0]], 2, CELLS)  # nothing within 255 points
+# One cluster refreshes before the point of the change, the others at a later one.
+@example(_scorer(60, min_interval=300), [[10.0] * 7 + [60.0] * 3] * 5, 10, CELLS)
+def test_objects_with_one_item_are_written_as_any_other(
+    scorer: Summary, walks: list[list[float]], points: int, cells: int
 ) -> None:
-    """The path for one item, also in pages, against the path that calls the agent's rule at each point."""
-    grid = Grid(start=1_000_000, step=scorer.scoring_interval, count=len(raw))
-    whole = Publisher(scorer=scorer, cluster="c1")
-    for number, score in enumerate(raw):
-        whole.step(grid.at(number), whole.items([(NOWHERE, score)]))
-    whole.write_due(grid.end)
-    paged = Publication(scorer=scorer, cluster="c1", grid=grid)
-    for first in range(0, len(raw), points):
-        paged.add(first, {NOWHERE: np.array(raw[first : first + points])})
-    paged.finish()
-    assert list(paged.track().at) == pytest.approx(list(whole.track().at))
-    assert {name: list(values) for name, values in paged.track().values.items()} == {
-        name: list(values) for name, values in whole.track().values.items()
-    }
+    """The path for single items of several clusters, also in pages, against the path that calls the agent's
+    rule at each point.
+    """
+    clusters = {f"c{number}": raw for number, raw in enumerate(walks)}
+    grid = Grid(start=1_000_000, step=scorer.scoring_interval, count=len(walks[0]))
+    paged = {name: Publication(scorer=scorer, cluster=name, grid=grid) for name in clusters}
+    for first in range(0, grid.count, points):
+        page = {name: {NOWHERE: np.array(raw[first : first + points])} for name, raw in clusters.items()}
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("gitops_dsf.backtest.publication.CELLS", cells)
+            add_page(paged, first, page)
+    for name, raw in clusters.items():
+        whole = Publisher(scorer=scorer, cluster=name)
+        for number, score in enumerate(raw):
+            whole.step(grid.at(number), whole.items([(NOWHERE, score)]))
+        whole.write_due(grid.end)
+        paged[name].finish()
+        found, expected = paged[name].track(), whole.track()
+        assert list(found.at) == pytest.approx(list(expected.at))
+        assert {item: list(values) for item, values in found.values.items()} == {
+            item: list(values) for item, values in expected.values.items()
+        }
 
 
 @examples(100)

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitops_dsf.backtest.grid import Grid
-from gitops_dsf.backtest.publication import Publication
+from gitops_dsf.backtest.publication import Publication, add_page
 from gitops_dsf.backtest.run import run
 from gitops_dsf.backtest.track import ABSENT
 from gitops_dsf.cli.scaffold import scaffold
@@ -62,7 +62,7 @@ def test_a_test_written_from_a_backtest_passes(walk: tuple[list[float], ...], cu
     tracks = {}
     for cluster, values in zip(CLUSTERS, walk, strict=True):
         publication = Publication(scorer=summarise(scorer), cluster=cluster, grid=grid)
-        publication.add(0, {("",) * 7: np.array(values)})
+        add_page({cluster: publication}, 0, {cluster: {("",) * 7: np.array(values)}})
         publication.finish()
         tracks[cluster] = publication.track()
     placements = typed_placements(version, {KEY}).values()

@@ -17,7 +17,7 @@ from gitops_dsf.backtest.figures import Figures, figures
 from gitops_dsf.backtest.grid import Grid
 from gitops_dsf.backtest.history import Page, Values
 from gitops_dsf.backtest.lapses import Tracks
-from gitops_dsf.backtest.publication import Publication
+from gitops_dsf.backtest.publication import Publication, add_page
 from gitops_dsf.backtest.publisher import Labels
 from gitops_dsf.backtest.run import Backtest, run
 from gitops_dsf.backtest.vectorised import ScoreColumns
@@ -341,13 +341,13 @@ def _dimensions(fleet: FleetVersion, keys: Collection[str]) -> Mapping[str, Sequ
 
 
 def _add(side: Side, resource: str, page: Page) -> None:
-    missing = side.missing.setdefault(resource, {})
     nothing: dict[Labels, Values] = {_NOWHERE: np.full(page.count, np.nan)}
-    for cluster in side.publications[None][resource]:
-        results = page.results.get(cluster, {})
-        for publications in side.publications.values():
-            publications[resource][cluster].add(page.first, results or nothing)
-        points = min((int(np.count_nonzero(np.isnan(each))) for each in results.values()), default=page.count)
+    results = {cluster: page.results.get(cluster) or nothing for cluster in side.publications[None][resource]}
+    for publications in side.publications.values():
+        add_page(publications[resource], page.first, results)
+    missing = side.missing.setdefault(resource, {})
+    for cluster, found in results.items():
+        points = min(int(np.count_nonzero(np.isnan(each))) for each in found.values())
         missing[cluster] = missing.get(cluster, 0) + points
 
 
