@@ -7,10 +7,12 @@ import gc
 import os
 import zlib
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
+from _pytest.runner import runtestprotocol
 from xdist.scheduler import LoadGroupScheduling
 
 from tests.support import environment, laws
@@ -36,8 +38,11 @@ process is left alone with one of them.
 """
 ID_CHARACTERS = 80
 """Of a parameter in the name of a test."""
-AUTHORITY = Path(__file__).parent / "data" / "authority.pem"
+TESTS: Final = Path(__file__).parent
+AUTHORITY = TESTS / "data" / "authority.pem"
 """A certificate whose key nobody has."""
+REPORTED_SECONDS: Final = 0.005
+"""Set-ups and tear-downs that take less are not reported. `--durations` does not show them either."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -57,15 +62,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The longest files first. Tests that share a fixture of their module run in one worker, so that the
     fixture is made once. So do the unit tests of a file, so that the controller sends fewer messages.
     """
-    tests = Path(__file__).parent
-    first = {tests / name: place for place, name in enumerate(LONGEST)}
+    first = {TESTS / name: place for place, name in enumerate(LONGEST)}
     items.sort(key=lambda item: first.get(item.path, len(first)))
     for item in items:
         fixtures = getattr(item, "_fixtureinfo").name2fixturedefs.values()  # noqa: B009 - pytest has no public name for it
         shares = any(one.scope == "module" for definitions in fixtures for one in definitions)
         if "warm_programs" in getattr(item, "fixturenames", ()):
-            item.add_marker(pytest.mark.xdist_group("warm_programs"))
-        elif shares or item.path.is_relative_to(tests / "unit"):
+            group = "demo" if item.path.parent.name == "demo" else "warm_programs"
+            item.add_marker(pytest.mark.xdist_group(group))
+        elif shares or _folder(item.path) == "unit":
             item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
 
 
@@ -105,8 +110,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
     No collection of a test's garbage need go through the modules and thousands of tests.
     """
-    hub = Path(__file__).parent / "hub"
-    beside = [item.path.is_relative_to(hub) for item in session.items]
+    beside = [_folder(item.path) == "hub" for item in session.items]
     if not all(beside):
         environment.clean(os.environ)
         # No test trusts the machine's authorities; to read them takes 40 ms for each client. The programs of
@@ -117,10 +121,34 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     gc.enable()
 
 
+@cache
+def _folder(path: Path) -> str:
+    """The folder of tests that a file is in, empty for other files."""
+    return path.relative_to(TESTS).parts[0] if path.is_relative_to(TESTS) else ""
+
+
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool:
+    """As pytest runs a test, with fewer reports: pytest-xdist sends each to the controller.
+
+    What the tests of a file leave behind, such as caches, stays to the end, too. Agents collect every ten
+    seconds of virtual time. In a process that has run many tests, each collection would take 50 ms.
+    """
+    hook = item.ihook
+    hook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+    for report in runtestprotocol(item, log=False, nextitem=nextitem):
+        if report.when == "call" or not report.passed or report.duration >= REPORTED_SECONDS:
+            hook.pytest_runtest_logreport(report=report)
+    hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+    if nextitem is None or nextitem.path != item.path:
+        gc.collect()
+        gc.freeze()
+    return True
+
+
 @pytest.fixture(scope="session")
 def warm_programs() -> Iterator[Path]:
     """A folder for PATH with `python` and our programs, which start at once. The tests that use it run in one
-    worker, so that one server is started.
+    worker, and the demo in another, so that two servers are started.
     """
     with warm_python() as folder:
         yield folder
