@@ -25,6 +25,7 @@ from demo.pace import Pace
 from demo.programs import Programs
 from demo.recording import Recording
 from demo.signals import Stop
+from gitops_dsf.resolve.stickiness import STEADY_POINTS
 from gitops_dsf.simulator import Verdict
 
 PROMETHEUS: Final = "prometheus-operated.monitoring.svc:9090"
@@ -37,7 +38,6 @@ SCORERS: Final = {
 """Score name to folder and module below examples/scorers, and `host:port` as the clusters write it."""
 EXAMPLES: Final = Path(__file__).resolve().parents[1] / "examples" / "scorers"
 STEADY: Final = "Steady"
-STEADY_POINTS: Final = 100
 
 
 class Stage:

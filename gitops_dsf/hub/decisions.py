@@ -1,14 +1,18 @@
-"""PlacementDecisions. OCM splits a decision into pages of 100 clusters; the decision is the set of clusters
+"""PlacementDecisions. OCM splits a decision into pages; the decision is the set of clusters
 of all pages.
 """
 
 from collections.abc import Iterable, Mapping
+from typing import Final
 
 from msgspec import Struct
 
 from gitops_dsf.hub.metadata import Metadata
 from gitops_dsf.hub.names import PLACEMENT_LABEL
 from gitops_dsf.hub.objects import ClusterDecision, PlacementDecision, PlacementDecisionStatus
+
+PAGE_CLUSTERS: Final = 100
+"""Most clusters in one PlacementDecision (docs/scheduler.md#more-than-a-hundred-clusters)."""
 
 Key = tuple[str, str]
 """Namespace and name of a Placement."""

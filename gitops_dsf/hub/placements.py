@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Final
+from typing import Final, Literal, get_args
 
 import msgspec
 from msgspec import Struct
@@ -12,6 +12,9 @@ from msgspec import Struct
 from gitops_dsf.hub.objects import CelSelector, ClusterPredicate, LabelSelector, Placement
 from gitops_dsf.hub.selectors import Selector, SelectorError, compile_selector
 
+BuiltIn = Literal["Balance", "ResourceAllocatableCPU", "ResourceAllocatableMemory", "Steady"]
+BUILT_INS: Final[tuple[BuiltIn, ...]] = get_args(BuiltIn)
+"""OCM's own prioritizers."""
 EVERYTHING: Final = Selector()
 _HAS_SCORE: Final = re.compile(
     r'managedCluster\.scores\(("(?:[^"\\]|\\.)*")\)\.exists\(score, score\.name == ("(?:[^"\\]|\\.)*")\)'

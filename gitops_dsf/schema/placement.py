@@ -4,8 +4,9 @@ types and limits that an editor can check.
 
 from typing import Final
 
+from gitops_dsf.hub.placements import BUILT_INS
 from gitops_dsf.resolve.rules.known_fields import PLACEMENT, Fields
-from gitops_dsf.resolve.rules.prioritizers import BUILT_IN, MODES
+from gitops_dsf.resolve.rules.prioritizers import MODES
 from gitops_dsf.resolve.rules.selectors import OPERATORS
 from gitops_dsf.schema.rules import Schema
 
@@ -35,7 +36,7 @@ _VALUES: Final[dict[str, Schema]] = {
     "matchExpressions.operator": {"enum": list(OPERATORS)},
     "matchExpressions.values": _TEXTS,
     "prioritizerPolicy.mode": {"enum": list(MODES)},
-    "scoreCoordinate.builtIn": {"enum": list(BUILT_IN)},
+    "scoreCoordinate.builtIn": {"enum": list(BUILT_INS)},
     "scoreCoordinate.type": {"enum": ["AddOn", "BuiltIn"]},
     "spec.clusterSets": _TEXTS,
     "spec.numberOfClusters": _COUNT,

@@ -9,14 +9,13 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from gitops_dsf.hub.decisions import PAGE_CLUSTERS
 from gitops_dsf.hub.names import GROUP_INDEX_LABEL, GROUP_NAME_LABEL, PLACEMENT_LABEL
 from gitops_dsf.hub.objects import LabelSelector, Placement
 from gitops_dsf.hub.selectors import SelectorError, compile_selector
 from gitops_dsf.simulator.state import HubState
 from gitops_dsf.simulator.status import SUCCESS, Code, Status
 
-MAX_DECISIONS = 100
-"""Most clusters in one PlacementDecision."""
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\Z", re.ASCII)
 
 
@@ -76,7 +75,7 @@ def decide_groups(
     number = 1
     for index, (name, members) in enumerate(cut):
         chunks = [
-            members[start : start + MAX_DECISIONS] for start in range(0, len(members), MAX_DECISIONS)
+            members[start : start + PAGE_CLUSTERS] for start in range(0, len(members), PAGE_CLUSTERS)
         ] or [()]
         decisions = tuple(
             DecisionObject(

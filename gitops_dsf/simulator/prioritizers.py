@@ -9,10 +9,11 @@ from datetime import datetime
 
 from gitops_dsf.hub.names import PLACEMENT_LABEL
 from gitops_dsf.hub.objects import Placement
+from gitops_dsf.hub.placements import BuiltIn
 from gitops_dsf.hub.selectors import label_value_error
 from gitops_dsf.simulator.state import HubState
 from gitops_dsf.simulator.status import SUCCESS, Code, Status
-from gitops_dsf.simulator.weights import BuiltIn, Prioritizer
+from gitops_dsf.simulator.weights import Prioritizer
 
 MAX_SCORE = 100
 PLACEMENT_LABEL_PATH = f"values[0][{PLACEMENT_LABEL}]"

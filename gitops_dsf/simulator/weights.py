@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 from gitops_dsf.hub.objects import Placement, PrioritizerConfig, ScoreCoordinate
+from gitops_dsf.hub.placements import BUILT_INS, BuiltIn
 from gitops_dsf.simulator.status import Code, Status
 
-BuiltIn = Literal["Balance", "Steady", "ResourceAllocatableCPU", "ResourceAllocatableMemory"]
-BUILT_INS: tuple[BuiltIn, ...] = ("Balance", "Steady", "ResourceAllocatableCPU", "ResourceAllocatableMemory")
 DEFAULTS = tuple(
     PrioritizerConfig(score_coordinate=ScoreCoordinate(type="BuiltIn", built_in=name), weight=1)
     for name in ("Balance", "Steady")

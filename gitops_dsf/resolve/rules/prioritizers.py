@@ -7,13 +7,13 @@ from collections.abc import Iterator
 
 from dsf_wire.dimension import can_yield
 from gitops_dsf.diagnostics import Diagnostic, codes
+from gitops_dsf.hub.placements import BUILT_INS
 from gitops_dsf.repository.load import Path
 from gitops_dsf.repository.model.suggestion import did_you_mean
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.rules.published_scores import how_zero_wins
 from gitops_dsf.resolve.rules.raw_document import Reader
 
-BUILT_IN = ("Balance", "ResourceAllocatableCPU", "ResourceAllocatableMemory", "Steady")
 MODES = ("Additive", "Exact")
 _POLICY: Path = ("spec", "prioritizerPolicy")
 
@@ -121,8 +121,8 @@ def _built_in(reader: Reader, place: Path) -> tuple[str, ...]:
         reader.report(
             codes.PRIORITIZER, (*where, "addOn"), message, "write type: AddOn, or remove addOn", at_key=True
         )
-    if name not in BUILT_IN:
-        hint = f"OCM has {', '.join(BUILT_IN)}"
+    if name not in BUILT_INS:
+        hint = f"OCM has {', '.join(BUILT_INS)}"
         message = (
             f"OCM has no prioritizer {name}, and evicts everything"
             if name

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from gitops_dsf.diagnostics import Diagnostic, Position, codes
+from gitops_dsf.hub.decisions import PAGE_CLUSTERS
 from gitops_dsf.hub.glob import matches
 from gitops_dsf.hub.names import CLUSTER_SET_LABEL, NAMESPACES_OF_OTHERS
 from gitops_dsf.repository.load import SETTINGS_FILE
@@ -14,10 +15,6 @@ from gitops_dsf.resolve.rules.candidates import choosable, eligible, is_guess
 from gitops_dsf.resolve.rules.references import unknown_set
 from gitops_dsf.resolve.rules.selectors import IF_MEANT
 
-MANY_CLUSTERS = 100
-"""Clusters per PlacementDecision. Above it OCM writes several
-(docs/scheduler.md#more-than-a-hundred-clusters).
-"""
 KEPT_CLAIMS = 20
 """Custom ClusterClaims that OCM's agent reports, in order of name
 (docs/contributing/ocm-behaviour.md#cluster-claims).
@@ -171,12 +168,12 @@ def decisions_fit_one_object(context: Context) -> Iterator[Diagnostic]:
         number = item.value.spec.placement.number_of_clusters
         most = len(eligible(context, item))
         chosen = most if number is None else min(most, number)
-        if chosen > MANY_CLUSTERS:
+        if chosen > PAGE_CLUSTERS:
             hint = (
                 "keep moves.strategy MakeBeforeBreak or Keep, or split it into applications of at most"
-                f" {MANY_CLUSTERS} clusters"
+                f" {PAGE_CLUSTERS} clusters"
                 if item.document.kind == "ScoredApplication"
-                else f"split it into ScoredPlacements of at most {MANY_CLUSTERS} clusters, and let no"
+                else f"split it into ScoredPlacements of at most {PAGE_CLUSTERS} clusters, and let no"
                 " consumer delete on absence"
             )
             yield _many(item.name, chosen, item.document.key_at(("spec", "placement")), hint)
@@ -188,10 +185,10 @@ def decisions_fit_one_object(context: Context) -> Iterator[Diagnostic]:
         counts = [
             count for count in (number, len(clusters) if clusters is not None else None) if count is not None
         ]
-        if counts and min(counts) > MANY_CLUSTERS:
+        if counts and min(counts) > PAGE_CLUSTERS:
             path = ("spec", "numberOfClusters" if number is not None else "clusterSets")
             hint = (
-                f"split it into Placements of at most {MANY_CLUSTERS} clusters, and let nothing that follows"
+                f"split it into Placements of at most {PAGE_CLUSTERS} clusters, and let nothing that follows"
                 " it delete on absence"
             )
             yield _many(placement.name, min(counts), placement.document.key_at(path), hint)
@@ -199,7 +196,7 @@ def decisions_fit_one_object(context: Context) -> Iterator[Diagnostic]:
 
 def _many(name: str, count: int, position: Position, hint: str) -> Diagnostic:
     message = (
-        f"{name} may choose {count} clusters: above {MANY_CLUSTERS} a decision is several objects, rewritten"
+        f"{name} may choose {count} clusters: above {PAGE_CLUSTERS} a decision is several objects, rewritten"
         " one by one, and a cluster can be in none of them for a moment"
     )
     return codes.MANY_DECISIONS.at(position, message, hint)
