@@ -24,6 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Prints one entry, or the list. Raises UsageError for an unknown code."""
     from gitops_dsf.cli.reference import entries
+    from gitops_dsf.cli.width import narrowed, terminal_width
     from gitops_dsf.diagnostics.codes import CODES
     from gitops_dsf.errors import UsageError
     from gitops_dsf.repository.model.suggestion import did_you_mean
@@ -38,7 +39,9 @@ def run(args: argparse.Namespace) -> int:
         msg = f"there is no code {args.code}; {close or '`gitops-dsf explain-code` lists all'}"
         raise UsageError(msg)
     entry = entries()[known.id]
-    parts = [f"{known.id} {known.title} ({known.severity})", entry.text]
+    width = terminal_width()
+    text = entry.text if width is None else narrowed(entry.text, width)
+    parts = [f"{known.id} {known.title} ({known.severity})", text]
     parts.append(f"With this finding:\n\n{textwrap.indent(entry.bad, '    ')}")
     parts.append(f"Without it:\n\n{textwrap.indent(entry.good, '    ')}")
     sys.stdout.write("\n\n".join(part for part in parts if part) + "\n")

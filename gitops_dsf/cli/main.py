@@ -19,6 +19,7 @@ from typing import Final, Protocol, cast
 from gitops_dsf import __version__
 from gitops_dsf.cli import shell_completion
 from gitops_dsf.cli.garbage import end_quickly
+from gitops_dsf.cli.help import HelpFormatter
 from gitops_dsf.cli.outputformat import add_output, run_with_output
 from gitops_dsf.errors import GitopsDsfError, UsageError
 from gitops_dsf.published import REPOSITORY
@@ -196,7 +197,7 @@ def _parser(chosen: str | None, *, only: bool = False) -> tuple[argparse.Argumen
         prog="gitops-dsf",
         description=DESCRIPTION,
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=HelpFormatter,
         allow_abbrev=False,
         parents=[common],
     )
@@ -209,7 +210,7 @@ def _parser(chosen: str | None, *, only: bool = False) -> tuple[argparse.Argumen
         child = verbs.add_parser(
             name,
             help=verb.help,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
+            formatter_class=HelpFormatter,
             allow_abbrev=False,
             parents=[common],
         )

@@ -22,7 +22,7 @@ examples:
   gitops-dsf reconcile                          inside the hub, with the pod's own account
   gitops-dsf reconcile --context hub            from outside
   gitops-dsf reconcile --context hub --once     one pass over all scorers: probe, write status, end
-  gitops-dsf reconcile --git-url https://git.example.com/fleet.git --git-credentials /etc/git \
+  gitops-dsf reconcile --git-url https://git.example.com/fleet.git --git-credentials /etc/git \\
       --propose locks,inventory --state-branch gitops-dsf-state
                                                 bring news back to git, and a snapshot for previews
 

@@ -15,6 +15,7 @@ from dsf_scorer.errors import ScorerError
 if TYPE_CHECKING:
     from dsf_scorer.conformance import JudgeQuery, QueryMistake, Sample, Target
 
+EXIT_CODES: Final = "Exit codes: 0 fine, 1 errors, 2 wrong usage."
 EPILOG: Final = """\
 examples:
   {program} new cpu-headroom                      a project: code, test, image, deployment, DynamicScorer
@@ -41,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = "Scoring APIs: what turns metrics into scores."
     parser.epilog = EPILOG.format(program=parser.prog)
     actions = parser.add_subparsers(title="actions", metavar="ACTION", dest="action", required=True)
-    _add_run(actions.add_parser("run", help="serve a scoring API", allow_abbrev=False))
+    _add_run(actions.add_parser("run", help="serve a scoring API", epilog=EXIT_CODES, allow_abbrev=False))
     check = actions.add_parser(
         "check",
         help="test a scoring API against the contract",
@@ -50,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     _add_check(check)
-    new = actions.add_parser("new", help="start a scoring API", allow_abbrev=False)
+    new = actions.add_parser("new", help="start a scoring API", epilog=EXIT_CODES, allow_abbrev=False)
     new.add_argument("name", metavar="NAME", help="name of the score, such as cpu-headroom")
     new.add_argument("--dir", type=Path, help="new or empty folder (default: NAME)")
 

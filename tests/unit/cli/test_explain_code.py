@@ -1,10 +1,13 @@
 """`explain-code`, which prints the entries of docs/diagnostics.md without the page."""
 
+from contextlib import redirect_stdout
+
 import pytest
 
 from gitops_dsf.cli.main import main
 from gitops_dsf.cli.reference import entries
 from gitops_dsf.diagnostics.codes import CODES
+from tests.unit.cli.test_width import Terminal
 
 
 def test_every_code_is_explained_with_both_examples() -> None:
@@ -25,6 +28,14 @@ def test_one_code(capsys: pytest.CaptureFixture[str]) -> None:
     assert "\nWith this finding:\n\n    # apps/web.yaml\n    spec:\n" in out
     assert "{env: staging}" in out.partition("Without it:")[0]
     assert "{env: prod}" in out.partition("Without it:")[2]
+
+
+def test_its_text_fits_into_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    with redirect_stdout(Terminal()) as shown:
+        assert main(["explain-code", "DSF191"]) == 0
+    text = shown.getvalue().partition("With this finding:")[0]
+    assert 40 < max(map(len, text.splitlines())) <= 60
 
 
 def test_without_a_code_all_are_listed(capsys: pytest.CaptureFixture[str]) -> None:

@@ -68,6 +68,16 @@ def test_the_help_of_every_verb_says_its_exit_codes(verb: str, capsys: pytest.Ca
     assert "exit codes: 0 " in capsys.readouterr().out.lower()
 
 
+@pytest.mark.parametrize("verb", VERBS)
+def test_prose_of_the_help_fits_into_80_columns(
+    verb: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main([verb, "--help"]) == 0
+    text = capsys.readouterr().out.partition("\n\n")[2]
+    assert [line for line in text.splitlines() if len(line) > 80 and line[0].isalpha()] == []
+
+
 @pytest.mark.parametrize("verb", [verb for verb in VERBS if verb != "scorer"])
 def test_verbs_that_print_json_take_a_short_option(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([verb, "--help"]) == 0
