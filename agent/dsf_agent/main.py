@@ -24,16 +24,16 @@ THREADS: Final = 64
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs the process."""
-    arguments = list(sys.argv[1:] if argv is None else argv)
-    flags = settings_module.parser().parse_args(arguments)
+    parser = settings_module.parser()
+    flags = parser.parse_args(argv)
     if flags.version:
         print(__version__)
         return 0
     if flags.verb is None:
-        settings_module.parser().print_usage(sys.stderr)
+        parser.print_usage(sys.stderr)
         return 2
     try:
-        settings, flags = settings_module.read(arguments, os.environ)
+        settings = settings_module.read(flags, os.environ)
     except SettingsError as error:
         print(f"gitops-dsf-agent: {error}", file=sys.stderr)
         return 2

@@ -18,6 +18,7 @@ from prometheus_client import CollectorRegistry, Counter
 
 from dsf_runtime.apiserver import ApiError
 from dsf_runtime.clock import monotonic
+from gitops_dsf.diagnostics import shortened
 from gitops_dsf.hub.timestamp import timestamp_of
 from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.hub.kinds import Reference
@@ -108,7 +109,7 @@ class Events:
 
     async def say(self, about: Reference, kind: Kind, reason: str, message: str) -> None:
         """Writes one Event. `reason` is one CamelCase word, `message` a sentence for people."""
-        message = _cut(message, MAX_MESSAGE)
+        message = shortened(message, most=MAX_MESSAGE)
         LOG.info("event on %s %s: %s: %s", about.kind, about.name, reason, message)
         subject, now = self._subject(about), self._clock()
         if not subject.bucket.take(now, burst=OBJECT_BURST, per_second=OBJECT_PER_SECOND):
@@ -148,7 +149,7 @@ class Events:
         if suppressed:
             # The number is not part of the name, so the same message stays the same Event.
             note = f" ({suppressed} Events about this object were suppressed before this one)"
-            message = f"{_cut(message, MAX_MESSAGE - len(note))}{note}"
+            message = f"{shortened(message, most=MAX_MESSAGE - len(note))}{note}"
         known = self._known.get(key)
         if known is not None and self._clock() - known.at < SAME_SECONDS:
             try:
@@ -213,10 +214,6 @@ class Events:
             "lastTimestamp": now,
             "count": 1,
         }
-
-
-def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
 def _name(about: Reference, kind: Kind, reason: str, message: str) -> str:

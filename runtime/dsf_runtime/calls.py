@@ -147,10 +147,11 @@ def display(url: str) -> str:
     return _printable(plain, most=URL_LIMIT)
 
 
-def excerpt(data: bytes | bytearray | str, *, most: int = TEXT_LIMIT) -> str:
-    """A peer's text for a message: one line, printable, at most ``most`` characters."""
-    text = data[: most * 4] if isinstance(data, str) else bytes(data[: most * 4]).decode("utf-8", "replace")
-    return _printable(" ".join(text.split()), most=most)
+def excerpt(data: bytes | bytearray | str) -> str:
+    """A peer's text for a message: one line, printable, at most TEXT_LIMIT characters."""
+    start = data[: TEXT_LIMIT * 4]
+    text = start if isinstance(start, str) else bytes(start).decode("utf-8", "replace")
+    return _printable(" ".join(text.split()), most=TEXT_LIMIT)
 
 
 def _printable(text: str, *, most: int) -> str:

@@ -2,7 +2,7 @@
 
 import argparse
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -252,11 +252,8 @@ def name(flag: str) -> str:
     return f"--{flag} ({variable(flag)})"
 
 
-def read(argv: Sequence[str], environ: Mapping[str, str]) -> tuple[Settings, argparse.Namespace]:
-    """The settings of ``run`` and ``check``. Raises SettingsError. For unknown flags argparse ends the
-    process.
-    """
-    flags = parser().parse_args(argv)
+def read(flags: argparse.Namespace, environ: Mapping[str, str]) -> Settings:
+    """The settings of ``run`` and ``check``. ``flags`` is what ``parser`` read. Raises SettingsError."""
     source = _Source(vars(flags), environ)
     clusters_file = source.path("clusters")
     cluster = source.text("cluster-name", "" if clusters_file is None else HUB_SCORER)
@@ -274,7 +271,7 @@ def read(argv: Sequence[str], environ: Mapping[str, str]) -> tuple[Settings, arg
         if flags.verb == "run"
         else (None, None)
     )
-    settings = Settings(
+    return Settings(
         verb=flags.verb,
         config_dir=Path(source.text("config-dir", "/etc/dynamic-scoring")),
         clusters_file=clusters_file,
@@ -303,7 +300,6 @@ def read(argv: Sequence[str], environ: Mapping[str, str]) -> tuple[Settings, arg
             "log-level", "info" if flags.verb == "run" else "warning", "debug", "info", "warning", "error"
         ),
     )
-    return settings, flags
 
 
 def _destination(source: _Source, *, in_pod: bool) -> tuple[Path | None, Path | None]:

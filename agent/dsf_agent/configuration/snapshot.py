@@ -10,7 +10,7 @@ from typing import Final
 from dsf_agent.endpoints.endpoint import url_fault
 from dsf_agent.fetch import sources
 from dsf_wire import dimension, scorename, scorevalue, summary
-from dsf_wire.clusters import ClustersError, FleetCluster
+from dsf_wire.clusters import FleetCluster
 from dsf_wire.clusters import decode as decode_clusters
 from dsf_wire.constants import SCORE_MAX, SCORE_MIN
 from dsf_wire.summary import SCORED_BY_API, SCORED_BY_QUERY, Problem, SummariesError, Summary
@@ -22,19 +22,6 @@ its expiry may not be a valid date.
 
 DESTINATION_HUB: Final = "AddOnPlacementScore"
 DESTINATIONS: Final = ("", DESTINATION_HUB, "None")
-
-__all__ = [
-    "DESTINATION_HUB",
-    "ClustersError",
-    "Problem",
-    "Snapshot",
-    "SummariesError",
-    "Summary",
-    "key_of",
-    "parse",
-    "parse_fleet",
-    "publishes",
-]
 
 
 @dataclass(frozen=True, kw_only=True)

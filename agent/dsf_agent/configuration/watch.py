@@ -18,9 +18,11 @@ from typing import Final
 from watchfiles import awatch
 
 from dsf_agent.configuration import snapshot
-from dsf_agent.configuration.snapshot import ClustersError, Snapshot, SummariesError
+from dsf_agent.configuration.snapshot import Snapshot
 from dsf_runtime.clock import happens_within
+from dsf_wire.clusters import ClustersError
 from dsf_wire.constants import CONFIGMAP_KEY
+from dsf_wire.summary import SummariesError
 
 log = logging.getLogger(__name__)
 

@@ -8,12 +8,13 @@ import logging
 import sys
 from dataclasses import dataclass
 
-from dsf_agent.configuration.snapshot import Snapshot, Summary, publishes
+from dsf_agent.configuration.snapshot import Snapshot, publishes
 from dsf_agent.configuration.watch import UnusableFile, observer
 from dsf_agent.errors import AgentError, FetchError, Reason
 from dsf_agent.process.build import Adapters
 from dsf_wire import scorename
 from dsf_wire.constants import CONFIGMAP_KEY
+from dsf_wire.summary import Summary
 
 HEAD = ("SCORER", "SERIES", "BYTES", "RESULTS", "DROPPED", "CLAMPED", "PUBLISH", "STATE")
 ITEMS_SHOWN = 5

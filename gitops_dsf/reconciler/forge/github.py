@@ -76,10 +76,9 @@ class GitHub:
         base: str,
         credentials: Credentials,
         seconds: float = SECONDS,
-        answer_seconds: float = ANSWER_SECONDS,
     ) -> None:
         self._place, self._base, self._credentials, self._api = place, base, credentials, api
-        self._seconds, self._answer_seconds = seconds, answer_seconds
+        self._seconds = seconds
         self._trusted: bytes | None = None
         self._client: httpx.AsyncClient | None = None
 
@@ -194,7 +193,7 @@ class GitHub:
         try:
             client = await self._connected()
             async with (
-                asyncio.timeout(self._answer_seconds),
+                asyncio.timeout(ANSWER_SECONDS),
                 client.stream(method, url, params=parameters, json=body, headers=headers) as response,
             ):
                 reply = _Reply(response=response, body=await _body(response, what))
@@ -206,7 +205,7 @@ class GitHub:
             )
             raise ForgeError(ForgeCause.DENIED, msg) from None
         except TimeoutError as error:
-            msg = f"{what}: the answer is not complete after {self._answer_seconds:g} s"
+            msg = f"{what}: the answer is not complete after {ANSWER_SECONDS:g} s"
             raise ForgeError(ForgeCause.UNREACHABLE, msg) from error
         except (httpx.HTTPError, OSError) as error:
             words = self._credentials.cleaned(hide(str(error), token)) or type(error).__name__

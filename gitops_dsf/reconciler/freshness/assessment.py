@@ -12,6 +12,7 @@ from gitops_dsf.hub.freshness import State, changes_at, grace, state_of, state_o
 from gitops_dsf.hub.names import MASKS_CONFIGMAP
 from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.reconciler.hub.scores import ScoreSummary
+from gitops_dsf.wording import plural
 
 NAMED: Final = 5
 """Clusters that a message names at most, of each state."""
@@ -94,12 +95,12 @@ def named(clusters: Iterable[str]) -> str:
     """For example: 3 clusters (a, b, c). Names the first few of many."""
     ordered = sorted(clusters)
     names = ", ".join(ordered[:NAMED]) + (", ..." if len(ordered) > NAMED else "")
-    return f"{_clusters(len(ordered))} ({names})"
+    return f"{plural(len(ordered), 'cluster')} ({names})"
 
 
 def _with_condition(found: Assessment, *, on_hub: bool) -> Assessment:
     parts = [
-        f"fresh on {_clusters(found.fresh)}"
+        f"fresh on {plural(found.fresh, 'cluster')}"
         + (f", about to expire on {named(found.expiring)}" if found.expiring else "")
     ]
     if found.expired:
@@ -136,7 +137,3 @@ def _condition(found: Assessment) -> tuple[str, str]:
     if found.fresh:
         return "True", "Fresh"
     return "Unknown", "NoScores" if found.waiting or found.unclear else "NoCluster"
-
-
-def _clusters(number: int) -> str:
-    return "1 cluster" if number == 1 else f"{number} clusters"

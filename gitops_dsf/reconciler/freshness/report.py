@@ -17,6 +17,7 @@ from gitops_dsf.reconciler.freshness.metrics import FreshnessMetrics
 from gitops_dsf.reconciler.freshness.placements import counted_as_zero
 from gitops_dsf.reconciler.hub.kinds import placement_reference
 from gitops_dsf.reconciler.hub.view import HubView
+from gitops_dsf.wording import plural
 
 NAMED: Final = 3
 """Placements that a message names at most."""
@@ -42,8 +43,7 @@ class FreshnessReport:
             (name, clusters) for name, clusters in sorted(self.zeros.get(resource, {}).items()) if clusters
         ]
         words = [
-            f"Placement {name} counts {len(clusters)} {'cluster' if len(clusters) == 1 else 'clusters'} as 0"
-            for name, clusters in found
+            f"Placement {name} counts {plural(len(clusters), 'cluster')} as 0" for name, clusters in found
         ]
         more = f", and {len(words) - NAMED} more Placements do so" if len(words) > NAMED else ""
         return "; ".join(words[:NAMED]) + more

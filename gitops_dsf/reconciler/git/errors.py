@@ -5,7 +5,11 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Final
 
+from gitops_dsf.diagnostics import shortened
 from gitops_dsf.errors import GitopsDsfError
+
+MAX_SUMMARY: Final = 400
+"""Characters of git's messages in an error."""
 
 
 class Cause(StrEnum):
@@ -83,7 +87,7 @@ def cause_of(output: str) -> Cause:
     return next((cause for cause, pattern in _PATTERNS.items() if pattern.search(output)), Cause.FAILED)
 
 
-def summary(output: str, *, most: int = 400) -> str:
+def summary(output: str) -> str:
     """Git's messages in one line, without hints and decorations."""
     lines = [line.strip() for line in output.splitlines()]
     kept = [
@@ -93,4 +97,4 @@ def summary(output: str, *, most: int = 400) -> str:
     ]
     text = "; ".join(line for line in kept if line)
     text = "".join(each if each.isprintable() else " " for each in text)
-    return text if len(text) <= most else f"{text[: most - 3]}..."
+    return shortened(text, most=MAX_SUMMARY)

@@ -39,15 +39,15 @@ class JournalBranch:
         for attempt in range(1, ATTEMPTS + 1):
             tip = await self._fetch()
             files = await self._files(tip, {file_of(record) for record in records})
-            changed = appended(files, records)
-            if not changed:
-                return 0
             known = {record.id for record in read(files).records}
-            count = sum(record.id not in known for record in records)
+            new = [record for record in records if record.id not in known]
+            if not new:
+                return 0
+            changed = appended(files, new)
             commit = await self._clone.commit(
                 parent=tip,
                 files=changed if tip else {README: _README, **changed},
-                message=_message(count),
+                message=f"Record {plural(len(new), 'change')} of decisions\n",
                 at=at,
             )
             try:
@@ -56,7 +56,7 @@ class JournalBranch:
                 if error.cause is not Cause.REJECTED or attempt == ATTEMPTS:
                     raise
             else:
-                return count
+                return len(new)
         return 0
 
     async def _fetch(self) -> str | None:
@@ -78,7 +78,3 @@ class JournalBranch:
         return await self._clone.read(
             commit, lambda path: FILE.fullmatch(path) is not None and (wanted is None or path in wanted)
         )
-
-
-def _message(count: int) -> str:
-    return f"Record {plural(count, 'change')} of decisions\n"

@@ -31,7 +31,7 @@ class WorkerError(GitopsDsfError):
     """The worker gave no response."""
 
 
-async def ask(request: WorkerRequest, *, seconds: float = SECONDS) -> WorkerResponse:
+async def ask(request: WorkerRequest) -> WorkerResponse:
     """Starts a worker and waits for its response. Cancelling kills the worker. Raises WorkerError."""
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", __name__),
@@ -41,10 +41,10 @@ async def ask(request: WorkerRequest, *, seconds: float = SECONDS) -> WorkerResp
         start_new_session=True,
     )
     try:
-        async with asyncio.timeout(seconds):
+        async with asyncio.timeout(SECONDS):
             out, err = await process.communicate(msgspec.json.encode(request))
     except TimeoutError as error:
-        msg = f"the worker took longer than {seconds:g} s"
+        msg = f"the worker took longer than {SECONDS:g} s"
         raise WorkerError(msg) from error
     finally:
         if process.returncode is None:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
+from gitops_dsf.diagnostics import shortened
 from gitops_dsf.hub.metadata import NOT_SAID, Condition
 from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.hub.timestamp import timestamp_of
@@ -99,7 +100,7 @@ def _condition(
         "type": kind,
         "status": status,
         "reason": reason,
-        "message": message if len(message) <= MAX_MESSAGE else f"{message[: MAX_MESSAGE - 3]}...",
+        "message": shortened(message, most=MAX_MESSAGE),
         "lastTransitionTime": since or timestamp_of(now),
         "observedGeneration": generation,
     }

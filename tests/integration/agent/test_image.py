@@ -145,7 +145,9 @@ def test_it_runs_the_installed_program_as_a_user_without_rights() -> None:
     assert callable(getattr(importlib.import_module(module), function))
     assert f"{program} check" in (ROOT / "docs" / "agent.md").read_text(encoding="utf-8")
     (verb,) = json.loads(_texts(FINAL, "CMD")[0])
-    read, _ = settings.read([verb, "--cluster-name", "c", "--publish", "dir:x"], {})
+    read = settings.read(
+        settings.parser().parse_args([verb, "--cluster-name", "c", "--publish", "dir:x"]), {}
+    )
     assert [int(text) for text in _texts(FINAL, "EXPOSE")] == [read.metrics_address.port] == [METRICS_PORT]
 
 

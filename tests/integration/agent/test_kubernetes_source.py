@@ -504,7 +504,7 @@ async def test_check_reads_the_cluster_once(scene: Scene, capsys: pytest.Capture
     scene.volume.put(scene.entry("cpu_available_ratio"))
     folder, config = scene.volume.directory, scene.flags[-1]
     flags = ["--config-dir", folder, "--cluster-name", "c1", "--spoke-kubeconfig", config]
-    read, _ = settings.read(["check", *map(str, flags)], {})
+    read = settings.read(settings.parser().parse_args(["check", *map(str, flags)]), {})
     assert await check.run(build.adapters(read, clock=LoopClock()), only=[]) == 0
     assert "ok" in capsys.readouterr().out
     assert scene.api.watching == []

@@ -88,7 +88,7 @@ async def running(*flags: str | Path, clock: Clock | None = None) -> AsyncIterat
     address = ["--metrics-address", "127.0.0.1:0"]
     waits = ["--splay", "0", "--shutdown-grace", "0.5", "--config-poll", "1"]
     defaults = ["run", *address, "--cluster-name", "c1", *waits]
-    read, _ = settings.read([*defaults, *map(str, flags)], {})
+    read = settings.read(settings.parser().parse_args([*defaults, *map(str, flags)]), {})
     agent = Agent(adapters=build.adapters(read, clock=clock or LoopClock()))
     task = asyncio.create_task(agent.run(), name="agent")
     try:

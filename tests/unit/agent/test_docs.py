@@ -52,7 +52,9 @@ def test_flags() -> None:
 
 def test_defaults() -> None:
     """The defaults in the help are those of the program."""
-    read, _ = settings.read(["run", "--cluster-name", "c", "--publish", "dir:x"], {})
+    read = settings.read(
+        settings.parser().parse_args(["run", "--cluster-name", "c", "--publish", "dir:x"]), {}
+    )
     rows = {flag: default for flag, (_, default) in _flags().items()}
     for flag, value in (
         ("--config-poll", read.poll_seconds),

@@ -6,9 +6,8 @@ from typing import Any
 import pytest
 
 from dsf_agent.configuration import snapshot
-from dsf_agent.configuration.snapshot import SummariesError
 from dsf_agent.schedule.scheduler import diff
-from dsf_wire.summary import Summary
+from dsf_wire.summary import SummariesError, Summary
 from tests.support.agent.configmap import entry
 
 GOOD = entry("good", scoring="http://s", source="http://p")
