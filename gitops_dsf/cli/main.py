@@ -174,7 +174,9 @@ def _run(arguments: Sequence[str]) -> int:
     parser, verb_module = _parser(verb if verb in VERBS else None, only=only)
     if completing:
         shell_completion.answer(parser)
-    args = parser.parse_args(arguments)
+    args, unknown = parser.parse_known_args(arguments)
+    if unknown:
+        raise UsageError(_no_such_argument(unknown[0], verb, parser))
     if verb_module is None:
         parser.print_help()
         return USAGE
@@ -184,7 +186,29 @@ def _run(arguments: Sequence[str]) -> int:
 def _no_such_verb(word: str) -> str:
     from gitops_dsf.repository.model.suggestion import did_you_mean
 
-    return f"there is no verb {word}; {did_you_mean(word, VERBS) or 'the verbs are ' + ', '.join(VERBS)}"
+    known = did_you_mean(word, VERBS) or f"the verbs are {', '.join(VERBS)}"
+    return f"there is no verb {word or repr(word)}; {known}"
+
+
+def _no_such_argument(word: str, verb: str | None, parser: argparse.ArgumentParser) -> str:
+    from gitops_dsf.repository.model.suggestion import did_you_mean
+
+    program = " ".join(filter(None, ("gitops-dsf", verb)))
+    if not word.startswith("-"):
+        return f"{program} takes no more arguments, and {word} is one; `{program} --help` lists them"
+    option = word.partition("=")[0]
+    close = did_you_mean(option, _options(parser))
+    return f"{program} has no option {option}; {close or f'`{program} --help` lists them'}"
+
+
+def _options(parser: argparse.ArgumentParser) -> set[str]:
+    """The options of a parser and of its verbs and actions."""
+    found: set[str] = set()
+    for action in parser._actions:  # noqa: SLF001 - argparse has no public list of them
+        found.update(action.option_strings)
+        if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001
+            found.update(*map(_options, action.choices.values()))
+    return found
 
 
 def _parser(chosen: str | None, *, only: bool = False) -> tuple[argparse.ArgumentParser, VerbModule | None]:

@@ -62,6 +62,30 @@ def test_a_misspelt_verb_gets_the_closest_one(
     assert hint in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (
+            ["validate", "--formt", "json"],
+            "gitops-dsf validate has no option --formt; did you mean --format?",
+        ),
+        (["--verison"], "gitops-dsf has no option --verison; did you mean --version?"),
+        (
+            ["scorer", "check", "http://a", "--tokn-file=x"],
+            "no option --tokn-file; did you mean --token-file?",
+        ),
+        (["render", "--zzzzzzzz"], "has no option --zzzzzzzz; `gitops-dsf render --help` lists them"),
+        (["render", "one", "two"], "gitops-dsf render takes no more arguments, and two is one"),
+        ([""], "there is no verb ''; the verbs are "),
+    ],
+)
+def test_a_wrong_argument_gets_the_nearest_one(
+    arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments) == 2
+    assert words in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("verb", VERBS)
 def test_the_help_of_every_verb_says_its_exit_codes(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([verb, "--help"]) == 0
