@@ -108,7 +108,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for name in given.images or short:
             built = build(short[name], architecture=architecture, out=given.out, cache=cache, epoch=epoch)
             print(
-                f"{built.archive}: {built.unpacked / 1e6:.0f} MB unpacked, {built.compressed / 1e6:.0f} MB"
+                f"{built.archive.name}: {built.unpacked / 1e6:.0f} MB unpacked, {built.compressed / 1e6:.0f} MB"
                 f" compressed, {built.components} components, {built.digest}",
                 flush=True,
             )
