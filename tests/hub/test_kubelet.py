@@ -1,4 +1,5 @@
-"""Our images as pods of real nodes: the agent on a spoke, two replicas of the reconciler on the hub.
+"""Our images as pods of real nodes: the agent on a spoke, two replicas of the reconciler on the hub, and the
+command line as pipelines run it.
 
 Nothing is simulated but the registration agent of OCM, which would write the Secret with the agent's hub
 credentials. The bridge of the pods enforces no NetworkPolicies, so nothing here says anything about them.
@@ -51,6 +52,7 @@ pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd", "kubelet"), pyte
 CLUSTER = "cluster1"
 SECRET = "api-token"
 USER = 65532
+FORGE = "git.forge.svc"
 PROJECTED_SECONDS = 120
 """The kubelet looks at a pod's volumes at least every 90 s, and its cache follows changes."""
 
@@ -199,6 +201,7 @@ def world(
             Service(name="localhost", ports={port: registry.authority}),
             Service(name=host, ports={int(scoring_port): api.authority}),
             Service(name=HUB_NAME, ports={443: plane.hub.url.removeprefix("https://")}),
+            Service(name=FORGE, ports={80: git_server.url.removeprefix("http://")}),
         )
         spoke_node, hub_node = (
             stack.enter_context(
@@ -459,3 +462,79 @@ def test_the_deployments_report_what_the_kubelet_sees(world: World) -> None:
             timeout=120,
             seen=world.evidence,
         )
+
+
+PIPELINE = """\
+exec > /dev/termination-log 2>&1
+git clone --quiet "$FLEET" /tmp/fleet
+cd /tmp/fleet
+gitops-dsf validate
+gitops-dsf render --check
+gitops-dsf diff --base HEAD --format markdown
+"""
+
+
+def test_a_pipeline_checks_a_fleet_in_the_image_of_the_command_line(
+    world: World, note: Callable[[str], None]
+) -> None:
+    """What jobs of a forge run on Kubernetes: a clone, and then the checks of a pull request."""
+    fleet = world.installation.fleet
+    fleet.publish("What the pipeline checks")
+    name = "pipeline"
+    client = world.spoke
+    client.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+    wait_for(
+        lambda: client.find("v1/ServiceAccount", "default", namespace=name),
+        what="pods may be created in the namespace",
+    )
+    client.apply(pipeline(name, image=world.images.cli, url=f"http://{FORGE}/{fleet.name}.git"))
+    clock = time.monotonic()
+    phase = wait_for(
+        lambda: (
+            found
+            if (found := client.get("v1/Pod", name, namespace=name)["status"].get("phase"))
+            in {"Succeeded", "Failed"}
+            else None
+        ),
+        what="the pipeline has ended",
+        timeout=120,
+        seen=lambda: (
+            client.get("v1/Pod", name, namespace=name)["status"],
+            client.list("v1/Event", namespace=name),
+        ),
+    )
+    said = container(client.get("v1/Pod", name, namespace=name))["state"]["terminated"]["message"]
+    note(f"nodes: a pipeline in a pod has ended after {time.monotonic() - clock:.1f} s")
+    assert phase == "Succeeded", said
+    assert "0 errors" in said or "no mistakes found" in said
+    assert "gitops-dsf-preview" in said
+    client.delete("v1/Namespace", name)
+
+
+def pipeline(name: str, *, image: str, url: str) -> Object:
+    """A pod as a cluster with the restricted Pod Security Standard admits it."""
+    container = {
+        "name": "checks",
+        "image": image,
+        "command": ["sh", "-euc", PIPELINE],
+        "env": [{"name": "FLEET", "value": url}],
+        "securityContext": {
+            "readOnlyRootFilesystem": True,
+            "allowPrivilegeEscalation": False,
+            "capabilities": {"drop": ["ALL"]},
+        },
+        "resources": {"limits": {"memory": "512Mi"}},
+        "volumeMounts": [{"name": "tmp", "mountPath": "/tmp"}],  # noqa: S108 - in the pod
+    }
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "namespace": name},
+        "spec": {
+            "restartPolicy": "Never",
+            "automountServiceAccountToken": False,
+            "securityContext": {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}},
+            "containers": [container],
+            "volumes": [{"name": "tmp", "emptyDir": {}}],
+        },
+    }

@@ -26,6 +26,7 @@ class Images:
 
     agent: str
     reconciler: str
+    cli: str
     sandbox: str
     archives: dict[str, Path]
 
@@ -67,10 +68,11 @@ def _archives(names: Sequence[str], folder: Path) -> dict[str, Path]:
 
 def publish(running: Registry, binaries: Binaries, folder: Path) -> Images:
     """Build and push everything that pods need."""
-    archives = build(("agent", "reconciler"), folder)
+    archives = build(("agent", "reconciler", "cli"), folder)
     return Images(
         agent=running.push(archives["agent"], "gitops-dsf-agent:test"),
         reconciler=running.push(archives["reconciler"], "gitops-dsf-reconciler:test"),
+        cli=running.push(archives["cli"], "gitops-dsf-cli:test"),
         sandbox=running.push(sandbox(binaries, folder), "pause:test"),
         archives=archives,
     )
