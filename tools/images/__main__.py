@@ -108,8 +108,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for name in given.images or short:
             built = build(short[name], architecture=architecture, out=given.out, cache=cache, epoch=epoch)
             print(
-                f"{built.archive.name}: {built.unpacked / 1e6:.0f} MB unpacked, {built.compressed / 1e6:.0f} MB"
-                f" compressed, {built.components} components, {built.digest}",
+                f"{built.archive.name}: {built.unpacked / 1e6:.0f} MB unpacked,"
+                f" {built.compressed / 1e6:.0f} MB compressed, {built.components} components, {built.digest}",
                 flush=True,
             )
     except ImageError as error:
