@@ -4,18 +4,18 @@ a moment.
 """
 
 import json
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from email.utils import formatdate
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from time import time
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import yaml
+
+from tests.support.threadserver import Handler, ThreadServer
 
 TOKEN = "test-token"
 Object = dict[str, Any]
@@ -136,26 +136,17 @@ class ApiServer:
 def serving(hub: ApiServer) -> Iterator[ApiServer]:
     """Serves until the block ends. While ``away``, it closes every connection without an answer."""
 
-    class Handler(BaseHTTPRequestHandler):
+    class ApiHandler(Handler):
         protocol_version = "HTTP/1.1"
 
-        def do_GET(self) -> None:
-            if hub.away:
+        def serve(self) -> None:
+            if self.command != "GET":
+                self._send(*hub.change(self.command, self.path, json.loads(self.body())))
+            elif hub.away:
                 self.close_connection = True
-                return
-            self._send(
-                *hub.answer(self.path, self.headers.get("Accept", ""), self.headers.get("Authorization"))
-            )
-
-        def do_PATCH(self) -> None:
-            self._change("PATCH")
-
-        def do_DELETE(self) -> None:
-            self._change("DELETE")
-
-        def _change(self, method: str) -> None:
-            body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-            self._send(*hub.change(method, self.path, json.loads(body)))
+            else:
+                accept, authorization = self.headers.get("Accept", ""), self.headers.get("Authorization")
+                self._send(*hub.answer(self.path, accept, authorization))
 
         def _send(self, status: int, content: Object) -> None:
             body = json.dumps(content).encode()
@@ -166,17 +157,10 @@ def serving(hub: ApiServer) -> Iterator[ApiServer]:
             self.end_headers()
             self.wfile.write(body)
 
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-    thread.start()
+    server = ThreadServer(ApiHandler)
+    server.start()
     try:
-        hub.url = f"http://127.0.0.1:{server.server_address[1]}"
+        hub.url = server.url
         yield hub
     finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+        server.stop()

@@ -4,12 +4,12 @@ import json
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self
 from urllib.parse import parse_qs
 
 from dsf_wire.dimension import LABELS
+from tests.support.threadserver import Handler, ThreadServer
 
 Value = Callable[[float], float | None]
 
@@ -37,40 +37,28 @@ class Store:
         store = self
         ended = self._ended = threading.Event()
 
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                form = parse_qs(self.rfile.read(int(self.headers["Content-Length"])).decode())
-                question = {name: values[0] for name, values in form.items()}
+        class StoreHandler(Handler):
+            def serve(self) -> None:
+                question = {name: values[0] for name, values in parse_qs(self.body().decode()).items()}
                 store.asked.append(question)
                 store.headers.append({name.lower(): value for name, value in self.headers.items()})
                 if store.hangs:
                     ended.wait()
-                status, body = store.reply(question, self.headers.get("Authorization", ""))
-                self.send_response(status)
-                self.send_header("Content-Type", "application/json")
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
+                self.send(*store.reply(question, self.headers.get("Authorization", "")))
 
-            def log_message(self, *args: Any) -> None:
-                """Tests read nothing of it."""
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
-        self._thread.start()
+        self._server = ThreadServer(StoreHandler)
+        self._server.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._ended.set()
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+        self._server.stop()
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self._server.server_port}"
+        return self._server.url
 
     def reply(self, question: Mapping[str, str], authorization: str) -> tuple[int, bytes]:
         if self.token and authorization != f"Bearer {self.token}":

@@ -1,14 +1,15 @@
 """A web server on loopback whose pages are any bytes that a test sets."""
 
 import json
-import ssl
 import threading
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from types import TracebackType
 from typing import Any, Self
+
+from tests.support.threadserver import Handler, ThreadServer
 
 Writer = Callable[[BaseHTTPRequestHandler], None]
 
@@ -36,14 +37,7 @@ def says(**config: Any) -> Answer:
     return Answer(body=json.dumps(config).encode())
 
 
-class _Quiet(ThreadingHTTPServer):
-    request_queue_size = 256
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """Ignores callers that disconnect, because tests do that on purpose."""
-
-
-class PageServer:
+class PageServer(ThreadServer):
     """`pages` may change while it runs. `headers` records what callers sent."""
 
     def __init__(self) -> None:
@@ -53,30 +47,14 @@ class PageServer:
         self.released = threading.Event()
         server = self
 
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
+        class PageHandler(Handler):
+            def serve(self) -> None:
                 path = self.path.partition("?")[0]
                 server.asked[path] += 1
                 server.headers.append({name.lower(): value for name, value in self.headers.items()})
                 server.pages.get(path, Answer(status=404, body=b"not here"))(self)
 
-            def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base class names it so
-                pass
-
-        self._http = _Quiet(("127.0.0.1", 0), Handler)
-        self._http.daemon_threads = True
-        self._scheme = "http"
-        self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.05})
-
-    @property
-    def url(self) -> str:
-        return f"{self._scheme}://127.0.0.1:{self._http.server_address[1]}"
-
-    def serve_tls(self, context: ssl.SSLContext) -> None:
-        self._http.socket = context.wrap_socket(
-            self._http.socket, server_side=True, do_handshake_on_connect=False
-        )
-        self._scheme = "https"
+        super().__init__(PageHandler)
 
     def hang(self, handler: BaseHTTPRequestHandler) -> None:
         """Reads the request and does not answer until the test ends."""
@@ -84,13 +62,11 @@ class PageServer:
         handler.close_connection = True
 
     def __enter__(self) -> Self:
-        self._thread.start()
+        self.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.released.set()
-        self._http.shutdown()
-        self._thread.join()
-        self._http.server_close()
+        self.stop()

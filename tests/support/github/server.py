@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from types import TracebackType
 from typing import Any, Self
 from urllib.parse import parse_qsl, urlsplit
@@ -18,6 +18,7 @@ import jsonschema
 
 from tests.hub.controlplane.gitrepository import GitError, GitRepository, git
 from tests.support.github import schemas
+from tests.support.threadserver import Handler, ThreadServer
 
 OWNER, NAME = "team", "fleet"
 Answer = tuple[int, Any, dict[str, str]]
@@ -65,37 +66,24 @@ class GitHubServer:
     def __enter__(self) -> Self:
         fake = self
 
-        class Handler(BaseHTTPRequestHandler):
+        class GitHubHandler(Handler):
             protocol_version = "HTTP/1.1"
 
-            def do_GET(self) -> None:
+            def serve(self) -> None:
                 fake._serve(self)
 
-            def do_POST(self) -> None:
-                fake._serve(self)
-
-            def do_PATCH(self) -> None:
-                fake._serve(self)
-
-            def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-                """Writes no log."""
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05})
-        self._thread.start()
+        self._server = ThreadServer(GitHubHandler)
+        self._server.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()
+        self._server.stop()
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self._server.server_port}/api/v3"
+        return f"{self._server.url}/api/v3"
 
     def opened(self) -> list[str]:
         """Branches of open pull requests."""

@@ -1,12 +1,11 @@
 """A scoring API on loopback whose answers the test sets."""
 
 import ssl
-import threading
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+
+from tests.support.threadserver import Handler, ThreadServer
 
 
 @dataclass(kw_only=True)
@@ -38,13 +37,10 @@ class StandIn:
         self.asked: list[Asked] = []
         stand_in = self
 
-        class Handler(BaseHTTPRequestHandler):
-            def answer(self) -> None:
-                length = int(self.headers.get("content-length", 0))
+        class StandInHandler(Handler):
+            def serve(self) -> None:
                 headers = {name.lower(): value for name, value in self.headers.items()}
-                asked = Asked(
-                    method=self.command, path=self.path, headers=headers, body=self.rfile.read(length)
-                )
+                asked = Asked(method=self.command, path=self.path, headers=headers, body=self.body())
                 stand_in.asked.append(asked)
                 given = behaviour(asked)
                 self.send_response(given.status)
@@ -57,25 +53,11 @@ class StandIn:
                     self.end_headers()
                     self.wfile.write(given.body)
 
-            do_GET = do_POST = answer  # noqa: N815 - the base class asks for these names
-
-            def log_message(self, *args: Any) -> None:
-                """Writes no log."""
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server = ThreadServer(StandInHandler)
         if tls is not None:
-            self._server.socket = tls.wrap_socket(
-                self._server.socket, server_side=True, do_handshake_on_connect=False
-            )
-        self._thread = threading.Thread(target=lambda: self._server.serve_forever(poll_interval=0.02))
-        self._thread.start()
-        self.url = (
-            f"http://127.0.0.1:{self._server.server_port}"
-            if tls is None
-            else f"https://localhost:{self._server.server_port}"
-        )
+            self._server.serve_tls(tls)
+        self._server.start()
+        self.url = self._server.url if tls is None else self._server.url.replace("127.0.0.1", "localhost")
 
     def close(self) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+        self._server.stop()

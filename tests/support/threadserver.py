@@ -1,0 +1,70 @@
+"""An HTTP server on loopback in a thread, below the servers of tests whose clients block or are processes."""
+
+import ssl
+import threading
+from abc import abstractmethod
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Base of the handlers, for all methods. Writes no log."""
+
+    @abstractmethod
+    def serve(self) -> None:
+        """Answers a request."""
+
+    def do_GET(self) -> None:
+        self.serve()
+
+    do_POST = do_PATCH = do_DELETE = do_GET  # noqa: N815 - the base class asks for these names
+
+    def send(self, status: int, body: bytes, *, media: str = "application/json") -> None:
+        """Sends a whole answer."""
+        self.send_response(status)
+        self.send_header("Content-Type", media)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def body(self) -> bytes:
+        """What the client sent."""
+        return self.rfile.read(int(self.headers.get("Content-Length", 0)))
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base class names it so
+        """Tests read nothing of it."""
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 256
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Ignores clients that disconnect, because tests do that on purpose."""
+
+
+class ThreadServer:
+    """Serves from `start` to `stop`, on a free port."""
+
+    def __init__(self, handler: type[Handler]) -> None:
+        self._server = _Server(("127.0.0.1", 0), handler)
+        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02})
+        self._scheme = "http"
+
+    @property
+    def url(self) -> str:
+        return f"{self._scheme}://127.0.0.1:{self._server.server_port}"
+
+    def serve_tls(self, context: ssl.SSLContext) -> None:
+        self._server.socket = context.wrap_socket(
+            self._server.socket, server_side=True, do_handshake_on_connect=False
+        )
+        self._scheme = "https"
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()
