@@ -11,7 +11,7 @@ from typing import Literal
 from gitops_dsf.hub.objects import LabelRequirement, LabelSelector
 
 Operator = Literal["In", "NotIn", "Exists", "DoesNotExist"]
-_OPERATORS: tuple[Operator, ...] = ("In", "NotIn", "Exists", "DoesNotExist")
+OPERATORS: tuple[Operator, ...] = ("In", "NotIn", "Exists", "DoesNotExist")
 _NAME = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]\Z", re.ASCII)
 _SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\Z", re.ASCII)
 _LONGEST = 63
@@ -77,7 +77,8 @@ def label_value_error(value: str) -> str | None:
     return "; ".join(problems) or None
 
 
-def _key_error(key: str) -> str | None:
+def label_key_error(key: str) -> str | None:
+    """Why a text is not a label key; None if it is one."""
     prefix, slash, name = key.rpartition("/")
     if "/" in prefix or not _NAME.match(name) or len(name) > _LONGEST:
         return (
@@ -91,7 +92,7 @@ def _key_error(key: str) -> str | None:
 
 def _requirement(key: str, operator: Operator, values: tuple[str, ...]) -> Requirement:
     problems = []
-    bad_key = _key_error(key)
+    bad_key = label_key_error(key)
     if bad_key:
         problems.append(f'key: Invalid value: "{key}": {bad_key}')
     if operator in ("In", "NotIn") and not values:
@@ -111,7 +112,7 @@ def _requirement(key: str, operator: Operator, values: tuple[str, ...]) -> Requi
 
 
 def _expression(expression: LabelRequirement) -> Requirement:
-    operator = next((known for known in _OPERATORS if known == expression.operator), None)
+    operator = next((known for known in OPERATORS if known == expression.operator), None)
     if operator is None:
         raise SelectorError(f'"{expression.operator}" is not a valid label selector operator')
     return _requirement(expression.key, operator, expression.values or ())

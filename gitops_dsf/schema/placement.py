@@ -5,9 +5,9 @@ types and limits that an editor can check.
 from typing import Final
 
 from gitops_dsf.hub.placements import BUILT_INS
+from gitops_dsf.hub.selectors import OPERATORS
 from gitops_dsf.resolve.rules.known_fields import PLACEMENT, Fields
 from gitops_dsf.resolve.rules.prioritizers import MODES
-from gitops_dsf.resolve.rules.selectors import OPERATORS
 from gitops_dsf.schema.rules import Schema
 
 _LISTS: Final = frozenset(

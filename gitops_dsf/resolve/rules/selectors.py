@@ -1,6 +1,5 @@
 """Checks label selectors: whether Kubernetes accepts them, and whether they match a cluster."""
 
-import re
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
@@ -8,14 +7,11 @@ from typing import Any
 from pydantic.alias_generators import to_camel
 
 from gitops_dsf.diagnostics import Diagnostic, Severity, codes, shortened
+from gitops_dsf.hub.selectors import OPERATORS, label_key_error, label_value_error
 from gitops_dsf.repository.load import Document, Path, value_at
 from gitops_dsf.repository.model.base import LabelSelector
 from gitops_dsf.repository.model.repository import ROLLOUT_FIELDS
 from gitops_dsf.resolve.context import Context
-
-_NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
-_PREFIX = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
-OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
 
 _MONITOR_SELECTOR: Path = ("spec", "agent", "serviceMonitor", "clusterSelector")
 _ROLLOUT: Path = ("spec", "agent", "rollout")
@@ -208,10 +204,7 @@ def _all_selectors(context: Context) -> Iterator[tuple[Document, Path]]:
 @lru_cache(maxsize=4096)
 def label_key(key: str) -> bool:
     """Kubernetes' rule for label keys: an optional DNS prefix, and a name of at most 63 characters."""
-    prefix, slash, name = key.rpartition("/")
-    if slash and (len(prefix) > 253 or not _PREFIX.fullmatch(prefix)):
-        return False
-    return _NAME.fullmatch(name) is not None
+    return label_key_error(key) is None
 
 
 @lru_cache(maxsize=4096)
@@ -219,7 +212,7 @@ def label_value(value: str) -> bool:
     """Kubernetes' rule for label values: empty, or at most 63 characters of letters, digits, '-', '_' and
     '.'.
     """
-    return not value or _NAME.fullmatch(value) is not None
+    return value.isascii() and label_value_error(value) is None
 
 
 KEY_RULE = "a key is at most 63 letters, digits, '-', '_' and '.', with an optional domain and '/' before it"
