@@ -13,10 +13,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+import msgspec
 import yaml
 
 from dsf_agent.errors import PublishError, Reason
 from dsf_agent.publish import store
+from dsf_agent.publish.hubobject import HubObject
 from dsf_agent.publish.store import Stored
 from dsf_runtime.clock import Clock
 
@@ -86,14 +88,14 @@ class DirectoryStore:
         try:
             content = path.read_bytes()
             plain = yaml.load(content.partition(before)[0] if before else content, Loader=_LOADER)  # noqa: S506 - a safe loader, in C if available
+            return msgspec.convert(plain, HubObject).stored()
         except FileNotFoundError:
             return None
         except OSError as error:
             raise _failed(path, error) from error
-        except (yaml.YAMLError, ValueError, RecursionError):
+        except (yaml.YAMLError, ValueError, RecursionError, msgspec.ValidationError):
             # Not a valid file (ValueError: an impossible date). The next write replaces it.
             return None
-        return store.stored(plain) if isinstance(plain, dict) else None
 
     def _write(self, path: Path, body: dict[str, Any], values: Mapping[str, int], valid_until: float) -> None:
         text = render(body, store.status(values, valid_until=valid_until))

@@ -1,4 +1,4 @@
-"""An AddOnPlacementScore as the hub stores it: the fields that the agent reads, and who owns its items."""
+"""An AddOnPlacementScore as the stores read it: the fields that the agent uses, and who owns its items."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime

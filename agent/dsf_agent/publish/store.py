@@ -128,38 +128,9 @@ def timestamp(seconds: float) -> str:
     return datetime.fromtimestamp(int(seconds), tz=UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def stored(plain: Mapping[str, Any]) -> Stored:
-    """The object as read. Parts that are not valid count as absent, so that the object is written again."""
-    metadata, state = _mapping(plain.get("metadata")), _mapping(plain.get("status"))
-    values: dict[str, int] = {}
-    scores = state.get("scores")
-    for item in scores if isinstance(scores, list) else []:
-        if (
-            isinstance(item, dict)
-            and isinstance(item.get("name"), str)
-            and isinstance(item.get("value"), int)
-        ):
-            values[item["name"]] = item["value"]
-    return Stored(
-        name=str(metadata.get("name", "")),
-        values=values,
-        valid_until=seconds(state.get("validUntil")),
-        labels={str(key): str(value) for key, value in _mapping(metadata.get("labels")).items()},
-        version=str(metadata.get("resourceVersion", "")),
-    )
-
-
-def _mapping(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def seconds(text: object) -> float | None:
+def seconds(text: str | None) -> float | None:
     """Unix seconds of an RFC 3339 time, or None if the text is no such time."""
-    if isinstance(text, datetime):
-        return text.timestamp()
-    if not isinstance(text, str):
-        return None
     try:
-        return datetime.fromisoformat(text).timestamp()
+        return None if text is None else datetime.fromisoformat(text).timestamp()
     except ValueError:
         return None
