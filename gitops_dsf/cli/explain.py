@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
             f" clusters/{' or on the hub' if data.snapshot else ''}{_like(args.cluster, state.names)}"
         )
         raise UsageError(msg)
-    explanation = explain(simulate(state, key, data.now), args.cluster)
+    explanation = explain(simulate(state, key, data.now), args.cluster, spans=fleet.spans)
     sys.stdout.write(_json(explanation, data) if args.format == "json" else _text(explanation, data))
     return 0
 

@@ -138,6 +138,14 @@ class _Synced(Struct, frozen=True):
     scoring: _SyncedParams = _SyncedParams()
 
 
+def counted_span(published: tuple[int, int], default_score: int | None) -> tuple[int, int]:
+    """The lowest and highest score that OCM can count, by the ends of what is published. A missing score
+    counts as 0.
+    """
+    values = (*published, default_score or 0, 0)
+    return min(values), max(values)
+
+
 class DynamicScorer(Struct, frozen=True):
     """A scorer. Its properties are the effective values: where the spec leaves a field open, the /config page
     sets it.
@@ -170,12 +178,10 @@ class DynamicScorer(Struct, frozen=True):
 
     @property
     def span(self) -> tuple[int, int]:
-        """The lowest and highest score that OCM can count for it. A missing score counts as 0."""
+        """The lowest and highest score that OCM can count for it."""
         ends = self.spec.score_range
-        if ends is None:
-            return SCORE_MIN, SCORE_MAX
-        values = (ends.output_min, ends.output_max, self.spec.default_score or 0, 0)
-        return min(values), max(values)
+        published = (SCORE_MIN, SCORE_MAX) if ends is None else (ends.output_min, ends.output_max)
+        return counted_span(published, self.spec.default_score)
 
     @property
     def interval(self) -> int:

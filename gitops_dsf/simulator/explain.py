@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any
 
 from gitops_dsf.hub.freshness import expired
 from gitops_dsf.hub.names import CLUSTER_SET_LABEL
 from gitops_dsf.simulator.errors import SimulatorInputError
-from gitops_dsf.simulator.explanation import Contribution, Explanation, Flip
+from gitops_dsf.simulator.explanation import HIGHEST, LOWEST, Contribution, Explanation, Flip
 from gitops_dsf.simulator.ranking import Ranking
 from gitops_dsf.simulator.scheduler import simulate
 from gitops_dsf.simulator.state import HubState
@@ -24,8 +25,10 @@ def explain(
     *,
     placement: str | None = None,
     now: datetime | str | None = None,
+    spans: Mapping[str, tuple[int, int]] = MappingProxyType({}),
 ) -> Explanation:
     """Explains one cluster of a verdict, or of the verdict for the named placement on a hub's objects.
+    `spans` has the lowest and highest score by name of the AddOnPlacementScore, where they are known.
 
     Raises:
         SimulatorInputError: no such cluster, or objects without the name of a placement.
@@ -51,7 +54,7 @@ def explain(
         return _out(verdict, cluster, drop.reason, filter_name=drop.filter)
     if verdict.ranking is None:
         return _out(verdict, cluster, f"scheduling ends with an error: {verdict.status.message}")
-    explained = _ranked(verdict, verdict.ranking, position)
+    explained = _ranked(verdict, verdict.ranking, position, spans)
     if explained.selected and cluster not in verdict.chosen:  # a mistake in the decision groups
         unwritten = (
             f"{explained.reason}; but no PlacementDecision is written for it: {verdict.status.message}"
@@ -137,7 +140,9 @@ class _Place:
         return abs(self.points - self.ranking.sums[rival]) + tie
 
 
-def _ranked(verdict: Verdict, ranking: Ranking, position: int) -> Explanation:
+def _ranked(
+    verdict: Verdict, ranking: Ranking, position: int, spans: Mapping[str, tuple[int, int]]
+) -> Explanation:
     index = list(ranking.clusters).index(position)
     place = _Place(ranking, index, list(ranking.order).index(index))
     contributions = tuple(
@@ -151,7 +156,9 @@ def _ranked(verdict: Verdict, ranking: Ranking, position: int) -> Explanation:
     )
     rival, margin = place.rival, place.margin
     rival_name = None if rival is None else verdict.state.names[ranking.clusters[rival]]
-    flips = () if margin is None else _flips(contributions, verdict, -margin if place.selected else margin)
+    flips = (
+        () if margin is None else _flips(contributions, verdict, -margin if place.selected else margin, spans)
+    )
     return Explanation(
         placement=verdict.placement,
         cluster=verdict.state.names[position],
@@ -183,19 +190,28 @@ def _reason(place: _Place, rival_name: str | None) -> str:
     return f"{text}, and equal sums are ordered by name" if place.points == ranking.sums[rival] else text
 
 
-def _flips(contributions: tuple[Contribution, ...], verdict: Verdict, points: int) -> tuple[Flip, ...]:
+def _flips(
+    contributions: tuple[Contribution, ...],
+    verdict: Verdict,
+    points: int,
+    spans: Mapping[str, tuple[int, int]],
+) -> tuple[Flip, ...]:
     """For each add-on score, the nearest value that changes the sum by at least `points` in its direction."""
     weights: dict[str, int] = {}
+    resources: dict[str, str] = {}
     for result in verdict.prioritizers:
         if result.prioritizer.built_in is None:
             weights[result.name] = weights.get(result.name, 0) + result.weight
+            resources[result.name] = result.prioritizer.resource
     scores = {part.name: part.score or 0 for part in contributions}
     flips = []
     for name, weight in weights.items():
         if weight != 0:
             steps = -(-abs(points) // abs(weight))
             direction = 1 if (points > 0) == (weight > 0) else -1
-            flips.append(Flip(name, weight, scores[name], scores[name] + direction * steps))
+            needed = scores[name] + direction * steps
+            span = spans.get(resources[name], (LOWEST, HIGHEST))
+            flips.append(Flip(name, weight, scores[name], needed, span))
     return tuple(sorted(flips, key=lambda flip: (abs(flip.change), flip.name)))
 
 

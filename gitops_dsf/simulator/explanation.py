@@ -4,7 +4,6 @@ the decision.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,6 +36,8 @@ class Flip:
     score: int
     needed: int
     """The nearest score that flips the decision."""
+    span: tuple[int, int] = (LOWEST, HIGHEST)
+    """The lowest and highest score that its scorer publishes."""
 
     @property
     def change(self) -> int:
@@ -44,19 +45,15 @@ class Flip:
 
     @property
     def reachable(self) -> bool:
-        """Whether an add-on could publish it: from -100 to 100."""
-        return LOWEST <= self.needed <= HIGHEST
-
-    def within(self, spans: Mapping[str, tuple[int, int]]) -> bool:
-        """Whether the add-on of the score could publish it."""
-        resource = self.name.removeprefix("AddOn/").partition("/")[0]
-        low, high = spans.get(resource, (LOWEST, HIGHEST))
-        return self.reachable and low <= self.needed <= high
+        """Whether its scorer could publish it."""
+        return self.span[0] <= self.needed <= self.span[1]
 
     def __str__(self) -> str:
         how = "rises" if self.change > 0 else "falls"
         text = f"{self.name} {how} from {self.score} to {self.needed}"
-        return text if self.reachable else f"{text}, which no score can be"
+        if not LOWEST <= self.needed <= HIGHEST:
+            return f"{text}, which no score can be"
+        return text if self.reachable else f"{text}, which its scorer never publishes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,14 +84,8 @@ class Explanation:
 
     @property
     def nearest(self) -> Flip | None:
-        """The smallest change that an add-on could publish."""
-        return self.nearest_within({})
-
-    def nearest_within(self, spans: Mapping[str, tuple[int, int]]) -> Flip | None:
-        """The smallest change to a score that can be published. `spans` has the lowest and highest one by
-        name of the AddOnPlacementScore, where they are known.
-        """
-        return next((flip for flip in self.flips if flip.within(spans)), None)
+        """The smallest change to a score that can be published."""
+        return next((flip for flip in self.flips if flip.reachable), None)
 
     def to_dict(self) -> dict[str, Any]:
         """JSON data in the spelling of Kubernetes objects."""

@@ -106,7 +106,7 @@ def compare(
         concerns += filter_concerns(base, head)
     else:
         concerns += [
-            *placement_concerns(found, thresholds),
+            *placement_concerns(found, thresholds, head),
             *data_concerns(snapshot, age=evidence.age, expired=_expired(evidence), head=head),
         ]
     return Comparison(

@@ -1,6 +1,6 @@
 """Warnings for reviewers."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from dsf_wire.measures import SOURCE_TYPE
@@ -167,14 +167,14 @@ def _allowed(project: Object | None) -> list[str]:
     ]
 
 
-def placement_concerns(found: Iterable[Pass], thresholds: Thresholds) -> Iterator[str]:
+def placement_concerns(found: Iterable[Pass], thresholds: Thresholds, head: FleetVersion) -> Iterator[str]:
     """Warns about applications without a cluster, with too few, or close to moving."""
     for item in found:
         if item.after is None or not item.touched:
             continue
         yield from _too_few(item, item.after)
         if item.certainty is None or item.certainty.decided:
-            yield from _close(item.after, thresholds.close_points)
+            yield from _close(item.after, thresholds.close_points, head.spans)
 
 
 def filter_concerns(base: FleetVersion | None, head: FleetVersion) -> Iterator[str]:
@@ -257,7 +257,7 @@ def _why_none(verdict: Verdict) -> str:
     return f"{count} of {len(verdict.candidates)} candidates dropped by {reason}"
 
 
-def _close(verdict: Verdict, points: int) -> Iterator[str]:
+def _close(verdict: Verdict, points: int, spans: Mapping[str, tuple[int, int]]) -> Iterator[str]:
     ranking = verdict.ranking
     if points <= 0 or ranking is None or not 0 < ranking.selected < len(ranking.order):
         return
@@ -265,7 +265,7 @@ def _close(verdict: Verdict, points: int) -> Iterator[str]:
         return  # nothing is published yet: all clusters are equal
     name = verdict.state.names[ranking.clusters[ranking.order[ranking.selected - 1]]]
     rival = verdict.state.names[ranking.clusters[ranking.order[ranking.selected]]]
-    nearest = _smallest(explain(verdict, name), explain(verdict, rival))
+    nearest = _smallest(*(explain(verdict, each, spans=spans) for each in (name, rival)))
     if nearest is not None and abs(nearest[1]) <= points:
         yield f"{verdict.placement} is close to moving from {name} to {rival}: it does when {nearest[0]}"
 

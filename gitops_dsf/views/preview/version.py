@@ -7,6 +7,7 @@ from typing import Any
 
 from gitops_dsf.diagnostics import Diagnostic
 from gitops_dsf.hub.applicationsets import placements_followed
+from gitops_dsf.hub.scorers import counted_span
 from gitops_dsf.pipeline import Checked
 from gitops_dsf.plan import Plan
 from gitops_dsf.render.delivery import delivery
@@ -29,6 +30,14 @@ class FleetVersion:
     def delivered(self) -> tuple[Object, ...]:
         """ManagedClusterSetBindings, Placements and ApplicationSets as Argo CD would apply them."""
         return tuple(delivery(self.plan))
+
+    @cached_property
+    def spans(self) -> Mapping[str, tuple[int, int]]:
+        """The lowest and highest score that OCM can count, by name of the AddOnPlacementScore."""
+        return {
+            item.resource_name: counted_span(item.published, item.default_score)
+            for item in self.resolved.scorers
+        }
 
     @cached_property
     def placements(self) -> Mapping[str, Object]:

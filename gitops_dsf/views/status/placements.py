@@ -156,12 +156,12 @@ def _turns(verdict: Verdict, cluster: str | None, spans: Mapping[str, tuple[int,
     else:
         asked = names[max(0, ranking.selected - 1) : ranking.selected + 1] if ranking.selected else []
     for name in asked:
-        turn = _turn(explain(verdict, name), spans)
+        turn = _turn(explain(verdict, name, spans=spans))
         if turn is not None:
             yield turn
 
 
-def _turn(found: Explanation, spans: Mapping[str, tuple[int, int]]) -> Turn | None:
+def _turn(found: Explanation) -> Turn | None:
     if found.rival is None or found.margin is None:
         return None
     return Turn(
@@ -169,5 +169,5 @@ def _turn(found: Explanation, spans: Mapping[str, tuple[int, int]]) -> Turn | No
         gains=not found.selected,
         rival=found.rival,
         margin=found.margin,
-        flip=found.nearest_within(spans),
+        flip=found.nearest,
     )

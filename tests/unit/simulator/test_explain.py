@@ -267,6 +267,18 @@ def test_what_a_score_can_be(needed: int, reachable: bool) -> None:
     assert Flip("AddOn/r/a", 1, 10, needed).reachable is reachable
 
 
+def test_a_score_outside_of_what_its_scorer_publishes_is_no_flip() -> None:
+    """c3 has 30, and c2, which is not selected, 20."""
+    verdict = run(*three())
+    whole = explain(verdict, "c3")
+    (flip,) = whole.flips
+    resource = flip.name.split("/")[1]
+    narrow = explain(verdict, "c3", spans={resource: (flip.needed + 1, 100), "other": (0, 1)})
+    assert (whole.nearest, narrow.nearest) == (flip, None)
+    assert str(narrow.flips[0]) == f"{flip}, which its scorer never publishes"
+    assert explain(verdict, "c3", spans={resource: (flip.needed, 100)}).nearest is not None
+
+
 @pytest.mark.parametrize(("name", "words"), [("c1", "keeps its decision"), ("c2", "has no decision")])
 def test_why_a_cluster_is_in_a_decision_that_is_not_made_again(name: str, words: str) -> None:
     document = placement()
