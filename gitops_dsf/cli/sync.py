@@ -111,9 +111,9 @@ def _lines(item: "LockResult", width: int, *, check: bool) -> list[str]:
 
 
 def _value(value: object) -> str:
-    from gitops_dsf.sync.text import shown
+    from gitops_dsf.wording import printable
 
-    return "(absent)" if value is None else shown(value, most=400)
+    return "(absent)" if value is None else printable(value, most=400)
 
 
 def _summary(plan: "SyncPlan", *, check: bool) -> str:

@@ -7,7 +7,6 @@ from gitops_dsf.diagnostics.diagnostic import (
     has_errors,
     has_mistakes,
     in_order,
-    shortened,
 )
 
-__all__ = ["Diagnostic", "Position", "Severity", "has_errors", "has_mistakes", "in_order", "shortened"]
+__all__ = ["Diagnostic", "Position", "Severity", "has_errors", "has_mistakes", "in_order"]

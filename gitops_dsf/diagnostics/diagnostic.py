@@ -40,11 +40,6 @@ class Diagnostic:
     hint: str = ""
 
 
-def shortened(text: str, *, most: int = 60) -> str:
-    """A text of users for a message: its beginning, if it has more characters than `most`."""
-    return text if len(text) <= most else f"{text[: most - 3]}..."
-
-
 def in_order(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
     """Sorts by position, code, message and hint, and removes duplicates."""
     return sorted(set(diagnostics), key=lambda item: (item.position, item.code, item.message, item.hint))

@@ -18,11 +18,11 @@ from prometheus_client import CollectorRegistry, Counter
 
 from dsf_runtime.apiserver import ApiError
 from dsf_runtime.clock import monotonic
-from gitops_dsf.diagnostics import shortened
 from gitops_dsf.hub.timestamp import timestamp_of
 from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.hub.kinds import Reference
 from gitops_dsf.reconciler.series import PREFIX
+from gitops_dsf.wording import shortened
 
 LOG = logging.getLogger(__name__)
 COMPONENT: Final = "gitops-dsf-reconciler"

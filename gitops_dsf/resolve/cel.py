@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from gitops_dsf.diagnostics import shortened
 from gitops_dsf.repository.model.suggestion import did_you_mean
+from gitops_dsf.wording import shortened
 
 if TYPE_CHECKING:
     from gitops_dsf.simulator.cel.checker import Checker, Mistake

@@ -6,7 +6,7 @@ import msgspec
 
 from dsf_wire.scoring import ScorerConfig
 from gitops_dsf.hub.drift import Config, filled, flat
-from gitops_dsf.sync.text import shown
+from gitops_dsf.wording import printable
 
 SCHEMA: Final = (
     "{name, description, source{type, host, path, params{query, range, step}}, scoring{host, path,"
@@ -31,7 +31,7 @@ def read_config(data: object, *, where: str) -> Config:
 
 def wrong_shape(error: msgspec.ValidationError, where: str) -> str:
     """The message for data of another shape."""
-    return f"{where} has another shape: {shown(error)}; the schema is {SCHEMA}"
+    return f"{where} has another shape: {printable(error)}; the schema is {SCHEMA}"
 
 
 def fields(config: ScorerConfig, *, where: str) -> Config:
@@ -41,7 +41,7 @@ def fields(config: ScorerConfig, *, where: str) -> Config:
     found = filled(msgspec.to_builtins(config))
     for path, value in flat(found).items():
         if isinstance(value, str) and not all(each.isprintable() or each in "\n\t" for each in value):
-            msg = f"{where}: {path} holds control characters: {shown(value)}"
+            msg = f"{where}: {path} holds control characters: {printable(value)}"
             raise ConfigError(msg)
     if not found:
         msg = f"{where} has no field of a scorer's configuration; the schema is {SCHEMA}"

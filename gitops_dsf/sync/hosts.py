@@ -8,7 +8,7 @@ from gitops_dsf.hub.drift import Config
 from gitops_dsf.hub.glob import matches
 from gitops_dsf.hub.urls import host_of
 from gitops_dsf.repository.model.scorer import DynamicScorer
-from gitops_dsf.sync.text import shown
+from gitops_dsf.wording import printable
 
 
 def moved_hosts(
@@ -28,8 +28,8 @@ def moved_hosts(
         ):
             continue
         yield (
-            f"{section}.host moves from {shown(old)} to {shown(new)}; write {section}.host into the scorer, "
-            f"or add {shown(new)} to spec.allowedHosts in gitops-dsf.yaml, if that is meant"
+            f"{section}.host moves from {printable(old)} to {printable(new)}; write {section}.host into the"
+            f" scorer, or add {printable(new)} to spec.allowedHosts in gitops-dsf.yaml, if that is meant"
         )
 
 

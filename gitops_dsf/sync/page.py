@@ -7,7 +7,7 @@ from dsf_wire.scoring import ScorerConfig
 from gitops_dsf.hub.drift import Config
 from gitops_dsf.sync.config import ConfigError, fields, wrong_shape
 from gitops_dsf.sync.fetch import Page
-from gitops_dsf.sync.text import shown
+from gitops_dsf.wording import printable
 
 
 def read_page(page: Page) -> Config:
@@ -27,6 +27,6 @@ def read_page(page: Page) -> Config:
         raise ConfigError(wrong_shape(error, where)) from error
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         kind = f" ({page.media})" if page.media not in {"", "application/json"} else ""
-        msg = f"{where} is not JSON{shown(kind)}: {shown(error)}"
+        msg = f"{where} is not JSON{printable(kind)}: {printable(error)}"
         raise ConfigError(msg) from error
     return fields(config, where=where)

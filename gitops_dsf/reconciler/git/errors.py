@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Final
 
-from gitops_dsf.diagnostics import shortened
 from gitops_dsf.errors import GitopsDsfError
+from gitops_dsf.wording import shortened
 
 MAX_SUMMARY: Final = 400
 """Characters of git's messages in an error."""

@@ -10,7 +10,7 @@ from gitops_dsf.reconciler.proposals.protocol import InventoryChange
 from gitops_dsf.reconciler.proposals.validation import Validation
 from gitops_dsf.repository.load import Document, load
 from gitops_dsf.repository.yamledit import YamlFile
-from gitops_dsf.sync.text import shown
+from gitops_dsf.wording import printable
 
 MOST_LEAVE: Final = 0.2
 """Share of the clusters in git that one proposal may remove: a render may not remove more ManifestWorks."""
@@ -81,7 +81,7 @@ def _details(found: Import | None, leaving: Sequence[Document]) -> list[str]:
     if found is not None:
         lines += [f"{line.name} joined" for line in found.added]
         lines += [f"{line.name}: {'; '.join(line.changes)}" for line in found.changed]
-    return [shown(line, most=600) for line in lines]
+    return [printable(line, most=600) for line in lines]
 
 
 def _title(found: Import | None, leaving: Sequence[Document]) -> str:

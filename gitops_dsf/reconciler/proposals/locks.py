@@ -12,7 +12,7 @@ from gitops_dsf.repository.model.validate import declare
 from gitops_dsf.sync import LockResult, LockState, SyncPlan
 from gitops_dsf.sync.fetch import Fetcher
 from gitops_dsf.sync.plan import plan_sync
-from gitops_dsf.sync.text import shown
+from gitops_dsf.wording import printable
 
 
 async def locks(
@@ -76,9 +76,9 @@ def _change(plan: SyncPlan, outcome: LockResult, validation: Validation | None) 
         state="change",
         file=outcome.file,
         text=text,
-        details=[shown(line, most=600) for line in details],
+        details=[printable(line, most=600) for line in details],
     )
 
 
 def _value(value: Any) -> str:  # noqa: ANN401 - any plain value
-    return "(absent)" if value is None else shown(value, most=250)
+    return "(absent)" if value is None else printable(value, most=250)

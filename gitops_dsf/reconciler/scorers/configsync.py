@@ -12,7 +12,7 @@ from gitops_dsf.resolve.promql import check
 from gitops_dsf.sync.config import ConfigError
 from gitops_dsf.sync.fetch import Fault, Page
 from gitops_dsf.sync.page import read_page
-from gitops_dsf.sync.text import shown
+from gitops_dsf.wording import printable
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -71,4 +71,4 @@ def _words(found: FieldDrift) -> str:
 
 
 def _short(value: Any) -> str:  # noqa: ANN401 - whatever a field holds
-    return shown(value, most=80)
+    return printable(value, most=80)

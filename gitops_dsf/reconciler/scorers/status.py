@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from gitops_dsf.diagnostics import shortened
 from gitops_dsf.hub.metadata import NOT_SAID, Condition
 from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.hub.timestamp import timestamp_of
@@ -11,6 +10,7 @@ from gitops_dsf.reconciler.freshness.assessment import Assessment
 from gitops_dsf.reconciler.journal.flapping import Settled
 from gitops_dsf.reconciler.scorers.configsync import ConfigSync
 from gitops_dsf.reconciler.scorers.health import Health, HealthStatus
+from gitops_dsf.wording import shortened
 
 _HEALTHY: Final = {
     HealthStatus.ACTIVE: "True",

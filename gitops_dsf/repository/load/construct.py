@@ -5,10 +5,11 @@ from typing import Any
 
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-from gitops_dsf.diagnostics import Diagnostic, Position, codes, shortened
+from gitops_dsf.diagnostics import Diagnostic, Position, codes
 from gitops_dsf.repository.load.document import AmbiguousValue, Path
 from gitops_dsf.repository.load.limits import AliasBudget, ReadLimits
 from gitops_dsf.repository.load.scalar import Ambiguous, resolve_plain
+from gitops_dsf.wording import shortened
 
 _STRING_TAG = "tag:yaml.org,2002:str"
 

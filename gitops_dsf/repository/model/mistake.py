@@ -8,7 +8,7 @@ from typing import Any, Final, Literal, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from gitops_dsf.diagnostics import Diagnostic, codes, shortened
+from gitops_dsf.diagnostics import Diagnostic, codes
 from gitops_dsf.repository.load import Document, Path
 from gitops_dsf.repository.model.base import (
     BRANCH,
@@ -27,7 +27,7 @@ from gitops_dsf.repository.model.field_model import field_at, field_names, model
 from gitops_dsf.repository.model.misplaced import places_elsewhere
 from gitops_dsf.repository.model.score_test import FINDING, PLACEMENT_REFERENCE, TIME
 from gitops_dsf.repository.model.suggestion import did_you_mean
-from gitops_dsf.wording import names_text
+from gitops_dsf.wording import names_text, plural, shortened
 
 _PATTERNS = {
     DNS_LABEL: (
@@ -167,11 +167,11 @@ def _rule(item: ErrorDetails) -> str:
             return (
                 "at least one item"
                 if item["type"] == "too_short"
-                else f"at least {_count(context['min_length'], 'character')}"
+                else f"at least {plural(context['min_length'], 'character')}"
             )
         case "string_too_long" | "too_long":
             noun = "item" if item["type"] == "too_long" else "character"
-            return f"at most {_count(context['max_length'], noun)}"
+            return f"at most {plural(context['max_length'], noun)}"
         case "greater_than_equal":
             return f"{context['ge']} or more"
         case "less_than_equal":
@@ -180,10 +180,6 @@ def _rule(item: ErrorDetails) -> str:
             return "a finite number"
         case _:
             return item["msg"].removeprefix("Input should be ")
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _type_hint(types: list[str], value: object, written: str) -> str:

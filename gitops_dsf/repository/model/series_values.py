@@ -7,7 +7,7 @@ missing values. Native histograms are not read, because a score is one number.
 import re
 from typing import Final
 
-from gitops_dsf.diagnostics import shortened
+from gitops_dsf.wording import shortened
 
 MOST_VALUES: Final = 10_000
 """Values of one series."""

@@ -6,12 +6,13 @@ from typing import Any
 
 from pydantic.alias_generators import to_camel
 
-from gitops_dsf.diagnostics import Diagnostic, Severity, codes, shortened
+from gitops_dsf.diagnostics import Diagnostic, Severity, codes
 from gitops_dsf.hub.selectors import OPERATORS, label_key_error, label_value_error
 from gitops_dsf.repository.load import Document, Path, value_at
 from gitops_dsf.repository.model.base import LabelSelector
 from gitops_dsf.repository.model.repository import ROLLOUT_FIELDS
 from gitops_dsf.resolve.context import Context
+from gitops_dsf.wording import shortened
 
 _MONITOR_SELECTOR: Path = ("spec", "agent", "serviceMonitor", "clusterSelector")
 _ROLLOUT: Path = ("spec", "agent", "rollout")
