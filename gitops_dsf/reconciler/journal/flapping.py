@@ -11,6 +11,7 @@ from typing import Final
 from prometheus_client import CollectorRegistry, Gauge
 
 from gitops_dsf.hub.flapping import WINDOW_SECONDS
+from gitops_dsf.hub.metadata import Condition
 from gitops_dsf.hub.placements import PlacementSummary
 from gitops_dsf.journal.flapping import SPAN_SECONDS, Flapping, flapping_of, flapping_text
 from gitops_dsf.journal.record import Record
@@ -23,6 +24,8 @@ MOST_KEPT: Final = 100
 """Records of one Placement that are kept in memory."""
 MOST_NAMED: Final = 3
 """Placements that a condition names."""
+SETTLED: Final = "Settled"
+"""The condition of a scorer that tells whether applications move back and forth because of it."""
 
 
 class FlappingMetrics:
@@ -52,15 +55,6 @@ class FlappingMetrics:
                 for key, each in found.items()
             }
         )
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Settled:
-    """The condition Settled of a scorer: whether no application moves back and forth because of it."""
-
-    status: str
-    reason: str
-    message: str
 
 
 class FlappingReporter:
@@ -114,20 +108,22 @@ class FlappingReporter:
                         about, "Normal", "FlappingEnded", "it no longer moves back and forth"
                     )
 
-    def settled(self, resource: str) -> Settled | None:
+    def settled(self, resource: str) -> Condition | None:
         """The condition of the scorer that publishes this AddOnPlacementScore; None: not known yet."""
         if self._found is None:
             return None
         caused = {key: each for key, each in sorted(self._found.items()) if each.cause == resource}
         if not caused:
-            return Settled(
+            return Condition(
+                type=SETTLED,
                 status="True",
                 reason="NoFlapping",
                 message="no application moves back and forth because of this score",
             )
         shown = [f"{key} {flapping_text(each)}" for key, each in list(caused.items())[:MOST_NAMED]]
         more = f"; and {len(caused) - MOST_NAMED} more Placements" if len(caused) > MOST_NAMED else ""
-        return Settled(status="False", reason="Flapping", message=f"{'. '.join(shown)}{more}")
+        message = f"{'. '.join(shown)}{more}"
+        return Condition(type=SETTLED, status="False", reason="Flapping", message=message)
 
     def clear(self) -> None:
         """Clears the metric on losing leadership."""

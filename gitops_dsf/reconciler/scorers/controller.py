@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from dsf_runtime.clock import happens_within
+from gitops_dsf.hub.metadata import NOT_SAID, Condition
 from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.reconciler.events import Events
 from gitops_dsf.reconciler.freshness.assessment import Assessment
@@ -14,11 +15,11 @@ from gitops_dsf.reconciler.freshness.metrics import FreshnessMetrics
 from gitops_dsf.reconciler.freshness.report import FreshnessReport, FreshnessReporter
 from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.hub.view import HubView
-from gitops_dsf.reconciler.journal.flapping import FlappingReporter, Settled
+from gitops_dsf.reconciler.journal.flapping import SETTLED, FlappingReporter
 from gitops_dsf.reconciler.scorers.health import FAILURES, Health
 from gitops_dsf.reconciler.scorers.metrics import ScorerMetrics
 from gitops_dsf.reconciler.scorers.prober import Prober
-from gitops_dsf.reconciler.scorers.status import desired_status, settled_before
+from gitops_dsf.reconciler.scorers.status import desired_status
 from gitops_dsf.reconciler.scorers.writer import HubUnavailableError, StatusWriter
 from gitops_dsf.sync.fetch import Fetcher
 
@@ -166,11 +167,11 @@ class ScorerController:
             await asyncio.sleep(0)
         return written
 
-    def _settled(self, item: DynamicScorer) -> Settled | None:
+    def _settled(self, item: DynamicScorer) -> Condition:
         """Until the journal is read, what the leader before wrote stays."""
         if self._flapping is None:
-            return None
-        return self._flapping.settled(item.resource) or settled_before(item)
+            return NOT_SAID
+        return self._flapping.settled(item.resource) or item.condition(SETTLED)
 
     def _on_scorer(self, key: str, item: DynamicScorer | None) -> None:
         identity = None if item is None else (item.metadata.uid, item.metadata.generation)

@@ -7,7 +7,6 @@ from gitops_dsf.hub.metadata import NOT_SAID, Condition
 from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.hub.timestamp import timestamp_of
 from gitops_dsf.reconciler.freshness.assessment import Assessment
-from gitops_dsf.reconciler.journal.flapping import Settled
 from gitops_dsf.reconciler.scorers.configsync import ConfigSync
 from gitops_dsf.reconciler.scorers.health import Health, HealthStatus
 from gitops_dsf.wording import shortened
@@ -18,8 +17,6 @@ _HEALTHY: Final = {
     HealthStatus.UNKNOWN: "Unknown",
 }
 _BY_SCORES: Final = {"True": HealthStatus.ACTIVE, "False": HealthStatus.INACTIVE}
-SETTLED: Final = "Settled"
-"""The condition that tells whether applications move back and forth because of a scorer."""
 MAX_MESSAGE: Final = 2048
 """Characters of a condition's message at most. The CRD allows 32,768."""
 
@@ -31,10 +28,10 @@ def desired_status(
     config: ConfigSync | None,
     scores: Assessment,
     now: float,
-    settled: Settled | None = None,
+    settled: Condition = NOT_SAID,
 ) -> dict[str, Any]:
     """The whole status. `health` is None for a scorer without a scoring API: then its scores tell whether it
-    works. `config` is None for a scorer without configSyncMode Full, `settled` without a journal.
+    works. `config` is None for a scorer without configSyncMode Full, `settled` is NOT_SAID without a journal.
     """
     conditions = []
     if health is not None:
@@ -43,8 +40,8 @@ def desired_status(
         conditions.append(("ConfigSynced", config.status, config.reason, config.message))
     judged = "" if health is not None else "; there is no scoring API, so healthStatus follows this condition"
     conditions.append(("Scored", scores.status, scores.reason, f"{scores.message}{judged}"))
-    if settled is not None:
-        conditions.append((SETTLED, settled.status, settled.reason, settled.message))
+    if settled is not NOT_SAID:
+        conditions.append((settled.type, settled.status, settled.reason, settled.message))
     status: dict[str, Any] = {
         "observedGeneration": scorer.metadata.generation,
         "healthStatus": str(
@@ -61,14 +58,6 @@ def desired_status(
         if last:
             status["lastSyncedConfig"] = _plain(last)
     return status
-
-
-def settled_before(scorer: DynamicScorer) -> Settled | None:
-    """The condition Settled that the scorer has already; None if it has none."""
-    found = scorer.condition(SETTLED)
-    if found is NOT_SAID:
-        return None
-    return Settled(status=found.status, reason=found.reason, message=found.message)
 
 
 def patch(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gitops_dsf.hub.metadata import NOT_SAID, Condition
 from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.reconciler.freshness.assessment import Assessment
 from gitops_dsf.reconciler.hub.kinds import application_set, decision_page, scorer
 from gitops_dsf.reconciler.hub.scores import ScoreSummary, score_summary
-from gitops_dsf.reconciler.journal.flapping import Settled
 from gitops_dsf.reconciler.scorers.configsync import ConfigSync, compare
 from gitops_dsf.reconciler.scorers.health import FAILURES, SUCCESSES, Health, HealthStatus
-from gitops_dsf.reconciler.scorers.status import desired_status, patch, settled_before
+from gitops_dsf.reconciler.scorers.status import desired_status, patch
 from gitops_dsf.schema.status import DynamicScorerStatus
 from gitops_dsf.sync.fetch import Fault, FaultKind, Page
 from tests.support.fleets import JSON_VALUES
@@ -228,15 +228,17 @@ def test_little_is_kept_of_each_object() -> None:
 
 
 def test_the_condition_about_flapping_is_there_with_a_journal_alone() -> None:
-    settled = Settled(status="False", reason="Flapping", message="argocd/portal moved back and forth")
+    settled = Condition(
+        type="Settled", status="False", reason="Flapping", message="argocd/portal moved back and forth"
+    )
     scores = Assessment(status="True", reason="Fresh", message="fresh on 2 clusters")
 
-    def conditions(item: DynamicScorer, settled: Settled | None) -> list[tuple[str, str, str]]:
+    def conditions(item: DynamicScorer, settled: Condition) -> list[tuple[str, str, str]]:
         status = desired_status(item, health=None, config=None, scores=scores, now=0.0, settled=settled)
         return [(each["type"], each["status"], each["reason"]) for each in status["conditions"]]
 
-    assert conditions(made(), None) == [("Scored", "True", "Fresh")]
+    assert conditions(made(), NOT_SAID) == [("Scored", "True", "Fresh")]
     assert conditions(made(), settled) == [("Scored", "True", "Fresh"), ("Settled", "False", "Flapping")]
     status = desired_status(made(), health=None, config=None, scores=scores, now=0.0, settled=settled)
-    assert settled_before(made(status=status)) == settled, "what the leader before wrote"
-    assert settled_before(made()) is None
+    before = made(status=status).condition("Settled")
+    assert conditions(made(), before) == conditions(made(), settled), "what the leader before wrote"
