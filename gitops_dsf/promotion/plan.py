@@ -105,15 +105,17 @@ def _pair(declared: Declared, resolved: Resolved, name: str) -> tuple[EffectiveS
             msg = f"there is no shadow {name}; if it was promoted already, nothing is left to do; {known}"
         raise PromotionError(msg)
     item = shadows[name]
-    found, live = _scorer(resolved, name), _scorer(resolved, str(item.value.spec.shadow_of))
-    for each, title in ((found, name), (live, str(item.value.spec.shadow_of))):
-        if each is None:
-            msg = f"{title} waits for its lock; run gitops-dsf sync --scorer {title}"
-            raise PromotionError(msg)
-    assert found is not None  # noqa: S101 - checked above
-    assert live is not None  # noqa: S101 - checked above
+    found, live = _in_effect(resolved, name), _in_effect(resolved, str(item.value.spec.shadow_of))
     _check_lock(declared, item, live)
     return found, live
+
+
+def _in_effect(resolved: Resolved, name: str) -> EffectiveScorer:
+    found = _scorer(resolved, name)
+    if found is None:
+        msg = f"{name} waits for its lock; run gitops-dsf sync --scorer {name}"
+        raise PromotionError(msg)
+    return found
 
 
 def _check_lock(declared: Declared, shadow: Item[DynamicScorer], live: EffectiveScorer) -> None:

@@ -1,16 +1,11 @@
 """Typed objects of a hub for tests, decoded as every program decodes them."""
 
-import json
 from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
 
 from gitops_dsf.hub.addons import ManagedClusterAddOn
-
-
-def raw(item: Any) -> msgspec.Raw:
-    return msgspec.Raw(json.dumps(item).encode())
 
 
 def agent(

@@ -6,6 +6,7 @@ from gitops_dsf.diagnostics import Diagnostic, Position, codes
 from gitops_dsf.repository.load import SETTINGS_FILE
 from gitops_dsf.repository.model.mistake import dotted
 from gitops_dsf.resolve.context import Context
+from gitops_dsf.resolve.rules.durations import HOST_HINT
 
 
 def settings_are_there(context: Context) -> Iterator[Diagnostic]:
@@ -72,10 +73,7 @@ def locks_are_there(context: Context) -> Iterator[Diagnostic]:
 
 
 _HINTS = {
-    "host": (
-        "write the base URL of the metric source as the spoke sees it, such as"
-        " http://prometheus.monitoring.svc:9090"
-    ),
+    "host": HOST_HINT,
     "interval": "write the seconds between two runs, such as interval: 60",
     "name": "write the score's name, such as name: cpu-forecast",
     "query": "write a PromQL expression",

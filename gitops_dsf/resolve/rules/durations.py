@@ -10,6 +10,10 @@ from gitops_dsf.resolve.context import Context
 
 SHORT_INTERVAL: Final = 5
 """Seconds between two runs below which an interval is reported."""
+HOST_HINT: Final = (
+    "write the base URL of the metric source as the spoke sees it, such as"
+    " http://prometheus.monitoring.svc:9090"
+)
 
 
 def durations_are_positive(context: Context) -> Iterator[Diagnostic]:
@@ -141,11 +145,7 @@ def sources_have_a_host(context: Context) -> Iterator[Diagnostic]:
             message = (
                 f"source.host is missing: the query goes to the origin of configURL, {overlay.source_origin}"
             )
-            hint = (
-                "write the base URL of the metric source as the spoke sees it, such as"
-                " http://prometheus.monitoring.svc:9090"
-            )
-            yield codes.SOURCE_HOST.at(overlay.source_host.position, message, hint)
+            yield codes.SOURCE_HOST.at(overlay.source_host.position, message, HOST_HINT)
 
 
 def scores_outlive_their_interval(context: Context) -> Iterator[Diagnostic]:
