@@ -155,7 +155,8 @@ def test_the_containerfile_of_the_command_line_is_like_the_reconcilers() -> None
 
 
 def test_the_agent_listens_on_the_port_of_its_image() -> None:
-    read, _ = settings.read([*AGENT.command, "--cluster-name", "c", "--publish", "dir:x"], {})
+    flags = settings.parser().parse_args([*AGENT.command, "--cluster-name", "c", "--publish", "dir:x"])
+    read = settings.read(flags, {})
     assert read.metrics_address.port == AGENT.port == METRICS_PORT
 
 
