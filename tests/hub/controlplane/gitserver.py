@@ -87,6 +87,7 @@ class GitServer:
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True
 
             def do_GET(self) -> None:
                 _answer(self, backend=backend, root=root, manners=manners)
