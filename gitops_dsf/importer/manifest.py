@@ -8,14 +8,15 @@ from typing import Any, Final
 
 from dsf_wire.constants import GENERATOR_MANAGER, MANAGED_BY_LABEL
 from gitops_dsf.errors import RepositoryError
+from gitops_dsf.hub.names import OCM_GROUP
 from gitops_dsf.importer.selection import Selection
-from gitops_dsf.repository.model.base import CLUSTER_API, DNS_SUBDOMAIN, DSF_API, OLDER_DSF_API
+from gitops_dsf.repository.model.base import DNS_SUBDOMAIN, DSF_API, OLDER_DSF_API
 from gitops_dsf.repository.model.cluster import BUILT_IN_SETS
 from gitops_dsf.repository.model.scoring_config import SINGLETON_NAME
 
 Object = dict[str, Any]
 
-OCM_TAINTS: Final = (f"{CLUSTER_API}/unavailable", f"{CLUSTER_API}/unreachable")
+OCM_TAINTS: Final = (f"{OCM_GROUP}/unavailable", f"{OCM_GROUP}/unreachable")
 """Taints that OCM adds and removes itself (docs/contributing/ocm-behaviour.md#taints-that-ocm-sets)."""
 
 _TOOL_METADATA: Final = (
@@ -126,8 +127,8 @@ def _scoring_config(data: Mapping[str, Any], selection: Selection) -> Object | N
 
 
 _KINDS: Final[Mapping[tuple[str, str], Callable[[Mapping[str, Any], Selection], Object | None]]] = {
-    (f"{CLUSTER_API}/v1", "ManagedCluster"): _cluster,
-    (f"{CLUSTER_API}/v1beta2", "ManagedClusterSet"): _cluster_set,
+    (f"{OCM_GROUP}/v1", "ManagedCluster"): _cluster,
+    (f"{OCM_GROUP}/v1beta2", "ManagedClusterSet"): _cluster_set,
     (DSF_API, "DynamicScorer"): _scorer,
     (DSF_API, "DynamicScoringConfig"): _scoring_config,
     (OLDER_DSF_API, "DynamicScorer"): _scorer,

@@ -12,7 +12,6 @@ PRODUCT_API: Final = "gitops-dsf.io/v1alpha1"
 DSF_API: Final = "dynamic-scoring.open-cluster-management.io/v1alpha1"
 OLDER_DSF_API: Final = "dynamic-scoring.open-cluster-management.io/v1"
 """The apiVersion of early releases of the upstream addon. Its fields are the same."""
-CLUSTER_API: Final = "cluster.open-cluster-management.io"
 
 DNS_LABEL = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
 DNS_SUBDOMAIN = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
