@@ -35,7 +35,7 @@ async def main() -> None:
     if own.probe:
         await probe(own.probe)
         return
-    read, _ = settings.read(flags, {})
+    read = settings.read(settings.parser().parse_args(flags), {})
     threads.use_threads(64)
     agent = Agent(adapters=build.adapters(read, clock=SystemClock()))
     tune()
