@@ -7,6 +7,7 @@ once. tests/property/test_backtest_vectorised.py compares it with the simulator,
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
+from functools import reduce
 from itertools import pairwise
 from typing import Final
 
@@ -66,18 +67,24 @@ class ScoreColumns:
             return None
         # The first value stands for the time before the first write.
         written = np.concatenate((np.array([ABSENT], dtype=np.int8), np.frombuffer(values, dtype=np.int8)))
-        firsts = self._first_points(np.frombuffer(track.at, dtype=np.float64))
-        found: npt.NDArray[np.int8] = np.repeat(written, np.diff(firsts, prepend=0, append=len(self._times)))
+        ends = np.full(len(written), len(self._times))
+        ends[:-1] = self._first_points(np.frombuffer(track.at, dtype=np.float64))
+        ends[1:] -= ends[:-1]
+        found: npt.NDArray[np.int8] = np.repeat(written, ends)
         return found
 
-    def _first_points(self, at: npt.NDArray[np.float64]) -> Ints:
+    def _first_points(self, at: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """The number of the first point at or after each moment; the number of points if there is none."""
         start, step = self._grid.start, self._grid.step
         numbers = np.ceil((at - start) / step)
         # The division may round to the wrong side of a point.
-        numbers -= (numbers - 1) * step + start >= at
-        numbers += numbers * step + start < at
-        return np.clip(numbers, 0, len(self._times)).astype(np.int64)
+        unclear = numbers * step + start != at
+        if unclear.any():
+            near, at = numbers[unclear], at[unclear]
+            near -= (near - 1) * step + start >= at
+            near += near * step + start < at
+            numbers[unclear] = near
+        return np.clip(numbers, 0, len(self._times), out=numbers)
 
 
 class SumBlocks:
@@ -202,18 +209,17 @@ class Fold:
             self._decide(first, np.arange(self._width))
             return
         ranks = _Ranks(sums, self._multiplier, count)
-        row = 0
         if self._chosen is None:
             self._decide(first, self._best(ranks.keys[0], self._known()))
-        while row < len(sums):
-            moved = self._next_move(ranks, row)
-            chosen = self._members()
-            end = len(sums) if moved is None else moved
-            self._lost += int(ranks.best[row:end].sum() - sums[row:end, chosen].sum())
-            if moved is None:
-                return
-            self._decide(first + moved, self._best(ranks.keys[moved], chosen))
-            row = moved
+        chosen, rows = [self._members()], [0]
+        while (row := self._next_move(ranks, rows[-1], chosen[-1])) is not None:
+            # A single one has lost to the leader.
+            chosen.append(ranks.leaders[row, :1] if count == 1 else self._best(ranks.keys[row], chosen[-1]))
+            rows.append(row)
+            self._keep(first + row, chosen[-1])
+        lengths = np.diff(rows, append=len(sums))
+        points = np.take_along_axis(sums, np.repeat(np.stack(chosen), lengths, axis=0), axis=1)
+        self._lost += int(ranks.best.sum() - points.sum())
 
     @property
     def decided(self) -> Sequence[Decided]:
@@ -246,31 +252,35 @@ class Fold:
         count = self._count
         return np.sort(np.argpartition(ranked, self._width - count)[self._width - count :])
 
-    def _next_move(self, ranks: "_Ranks", row: int) -> int | None:
+    def _next_move(self, ranks: "_Ranks", row: int, members: Ints) -> int | None:
         """The first row from `row` on in which another cluster ranks before a member."""
-        members = self._members()
-        is_member = np.zeros(self._width, dtype=np.bool_)
-        is_member[members] = True
+        is_outside = np.ones(self._width, dtype=np.bool_)
+        is_outside[members] = False
         stretch = FIRST_LOOK
         while row < len(ranks.keys):
             look = slice(row, row + stretch)
-            inside = ranks.keys[look, members].min(axis=1) + self._bonus
-            # There is one leader more than there are members, so one of them is no member.
-            place = is_member[ranks.leaders[look]].argmin(axis=1)
-            outside = ranks.leading[look][np.arange(len(place)), place]
-            found = outside > inside
-            if found.any():
-                return row + int(found.argmax())
+            if len(members) < FEW:
+                inside = reduce(np.minimum, [ranks.keys[look, place] for place in members.tolist()])
+            else:
+                inside = ranks.keys[look].take(members, axis=1).min(axis=1)
+            before = ranks.leading[look] > (inside + self._bonus)[:, np.newaxis]
+            before &= is_outside.take(ranks.leaders[look])
+            at = int(before.argmax())
+            if before.reshape(-1)[at]:
+                return row + at // len(before[0])
             row += stretch
             stretch *= 4
         return None
 
     def _decide(self, number: int, chosen: Ints) -> None:
-        if self._chosen is not None and np.array_equal(chosen, self._chosen):
-            return
+        if self._chosen is None or not np.array_equal(chosen, self._chosen):
+            self._keep(number, chosen)
+
+    def _keep(self, number: int, chosen: Ints) -> None:
+        names = self._contest.names
         self._chosen = chosen
         self._decided.append(
-            Decided(number=number, clusters=tuple(self._contest.names[place] for place in chosen))
+            Decided(number=number, clusters=tuple([names[place] for place in chosen.tolist()]))
         )
 
 

@@ -70,7 +70,7 @@ _NUMBERS: Final = msgspec.json.Decoder(list[float])
 _TOO_MUCH: Final = ("too many samples", "maximum resolution", "timed out", "exceeded", "limit")
 
 
-def read(content: bytes, *, where: str) -> Answer:
+def read(content: bytes | bytearray, *, where: str) -> Answer:
     """Decodes an answer. Raises StoreError, or TooMuchError if a smaller question may succeed."""
     try:
         document = _DOCUMENT.decode(content)
@@ -105,7 +105,9 @@ def _series(rows: list[_Row], *, where: str) -> Iterator[Series]:
         if len(numbers) % 2 or numbers[0::2] != known:
             known = numbers[0::2]
             times = _times(numbers, where=where)
-        yield Series(labels=row.metric, times=times, values=np.array(numbers[1::2], dtype=np.float64))
+        yield Series(
+            labels=row.metric, times=times, values=np.fromiter(numbers[1::2], np.float64, len(times))
+        )
 
 
 def _times(numbers: list[float], *, where: str) -> npt.NDArray[np.float64]:

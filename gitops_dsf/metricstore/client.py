@@ -150,7 +150,7 @@ class MetricStore:
         except CallFault as fault:
             smaller = fault.kind in (FailureKind.TIMEOUT, FailureKind.TOO_LARGE)
             raise (TooMuchError if smaller else StoreError)(str(fault)) from fault
-        content = bytes(body.content)
+        content = body.content
         self._expected = len(content)
         if response.is_success or content.startswith(b'{"status":"error"'):
             return read(content, where=where)
