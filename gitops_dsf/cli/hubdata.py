@@ -161,7 +161,6 @@ def read_fleet(directory: Path) -> "FleetVersion | None":
     """Reads a repository without rendering it. Prints findings to standard error. Returns None if there are
     errors.
     """
-    from gitops_dsf.cli.report import report, summary, under
     from gitops_dsf.pipeline import check
     from gitops_dsf.views.preview.version import version_of
 
@@ -171,6 +170,8 @@ def read_fleet(directory: Path) -> "FleetVersion | None":
     checked = check(directory)
     fleet = version_of(checked)
     if fleet is None:
+        from gitops_dsf.cli.report import report, summary, under
+
         findings = under(directory, checked.diagnostics)
         sys.stderr.write(report(findings, "text"))
         print(f"{summary(findings)}; nothing can be simulated", file=sys.stderr)

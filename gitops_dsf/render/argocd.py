@@ -22,14 +22,13 @@ from gitops_dsf.render.hubscorer.names import NAME as HUB_SCORER
 from gitops_dsf.render.objects import Object, metadata
 from gitops_dsf.render.reconciler.names import NAME
 from gitops_dsf.render.reconciler.rights import HUB_ROLE as RECONCILER_ROLE
+from gitops_dsf.render.works import WORKS
 from gitops_dsf.repository.model.repository import FleetRepository
 from gitops_dsf.schema import crds
 
 RENDERED = "rendered"
 BOOTSTRAP = "argocd"
 """The directory that people apply."""
-WORKS = "works-"
-"""Prefix of works directories."""
 
 _WORK_KINDS: Final = (
     ("addon.open-cluster-management.io", "ManagedClusterAddOn"),
@@ -94,11 +93,6 @@ def bootstrap(
         )
     for directory in directories:
         yield _application(repository, directory)
-
-
-def works_directory(shard: int) -> str:
-    """The directory of the works of one shard."""
-    return f"{WORKS}{shard:02d}"
 
 
 def works_project(repository: FleetRepository) -> str:

@@ -21,6 +21,8 @@ from gitops_dsf.render.rbac import account_subject, group_subject, role, role_bi
 from gitops_dsf.repository.model.repository import FleetRepository
 
 WORK_NAME = "gitops-dsf-config"
+WORKS = "works-"
+"""Prefix of works directories."""
 READER_ROLE = "gitops-dsf-agent-credentials"
 
 CLUSTER_KINDS = ("managedclusteraddon", "rolebinding")
@@ -28,6 +30,11 @@ CLUSTER_KINDS = ("managedclusteraddon", "rolebinding")
 
 _PLACEHOLDER = "@summaries@"
 _NAMESPACE = "@cluster@"
+
+
+def works_directory(shard: int) -> str:
+    """The directory of the works of one shard."""
+    return f"{WORKS}{shard:02d}"
 
 
 class WorkRenderer:

@@ -154,7 +154,7 @@ atexit.register(lambda: print("frozen" if gc.get_freeze_count() else "searched")
 fleet, history = sys.argv[1:]
 span = ["--from", "2026-07-01T00:00:00Z", "--to", "2026-07-01T01:00:00Z"]
 codes = [main(["validate", fleet])]
-needless = {"gitops_dsf.render.tree"} & {*sys.modules}
+needless = {"gitops_dsf.render.tree", "gitops_dsf.schema"} & {*sys.modules}
 sys.argv[1:] = ["backtest", fleet, "--history", history, *span]
 codes += [main()]
 needless |= {"gitops_dsf.views.preview.build", "cel_expr_python", "httpx"} & {*sys.modules}
