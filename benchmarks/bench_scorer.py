@@ -123,7 +123,7 @@ def cpu_seconds(pid: int) -> float:
 def served(body: bytes, *, series: int, rounds: int) -> list[Figure]:
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "scorer.py").write_text(APP)
-        with serving("scorer:app", Path(folder)) as api:
+        with serving("scorer:app", Path(folder), programs=Path(sys.executable).parent) as api:
             host = api.url.removeprefix("http://")
             pid = api.process.pid
             idle = memory(pid, "VmRSS")
