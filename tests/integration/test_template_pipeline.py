@@ -14,6 +14,7 @@ from gitops_dsf.cli.main import VERBS
 from gitops_dsf.cli.scaffold import repo_template, scaffold
 from tests.support import yamlfast
 from tests.support.commandline import gitops_dsf
+from tests.support.environment import GIT_CONFIGURATION
 
 SOURCES = "main"
 RENDERED = "gitops-dsf-rendered"
@@ -30,6 +31,7 @@ class Fleet:
         home = root / "home"
         home.mkdir()
         (home / ".gitconfig").write_text(
+            f"[include]\n\tpath = {GIT_CONFIGURATION}\n"
             "[user]\n\tname = someone\n\temail = someone@example.com\n[init]\n\tdefaultBranch = main\n"
         )
         programs = root / "programs"

@@ -1,8 +1,11 @@
 """The environment of tests: no setting of the person who runs them reaches them."""
 
-import os
 from collections.abc import MutableMapping
+from pathlib import Path
 from typing import Final
+
+GIT_CONFIGURATION: Final = str(Path(__file__).parents[1] / "data" / "gitconfig")
+"""The only configuration of git besides that of a repository."""
 
 _SETTINGS: Final = ("GIT_", "GITHUB_", "KUBE", "HUB_", "CLUSTER_NAME", "INSTALL_NAMESPACE")
 _KEPT: Final = "KUBEBUILDER_ASSETS"
@@ -13,7 +16,7 @@ def clean(environment: MutableMapping[str, str]) -> None:
     for name in list(environment):
         if name.startswith(_SETTINGS) and name != _KEPT:
             del environment[name]
-    environment.update({"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"})
+    environment.update({"GIT_CONFIG_GLOBAL": GIT_CONFIGURATION, "GIT_CONFIG_NOSYSTEM": "1"})
     for role in ("AUTHOR", "COMMITTER"):
         environment[f"GIT_{role}_NAME"] = "A Developer"
         environment[f"GIT_{role}_EMAIL"] = "developer@example.com"

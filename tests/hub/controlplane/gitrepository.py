@@ -10,6 +10,8 @@ from functools import cache
 from pathlib import Path, PurePath
 from typing import Final, Self
 
+from tests.support.environment import GIT_CONFIGURATION
+
 BARE: Final = "bare.git"
 CLONE: Final = "clone"
 ORIGIN: Final = b"/the/bare/repository"
@@ -28,7 +30,7 @@ def git(*arguments: str, folder: Path) -> str:
         "PATH": os.environ["PATH"],
         "HOME": str(folder),
         "GIT_CONFIG_NOSYSTEM": "1",
-        "GIT_CONFIG_GLOBAL": os.devnull,
+        "GIT_CONFIG_GLOBAL": GIT_CONFIGURATION,
         "GIT_TERMINAL_PROMPT": "0",
         "GIT_AUTHOR_NAME": "A Platform Engineer",
         "GIT_AUTHOR_EMAIL": "platform@example.com",
