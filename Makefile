@@ -98,7 +98,7 @@ demo: install ## the whole loop on this machine, in about a minute (DEMO_ARGS=--
 	$(PY) -m demo $(DEMO_ARGS)
 
 bench: install ## every benchmark, with targets and floors
-	$(PY) benchmarks/run.py
+	$(PY) -m benchmarks
 
 wheel: install ## the five distributions into dist/
 	$(UV) build --quiet --all-packages --wheel --out-dir dist

@@ -1,6 +1,6 @@
 """Speed and memory of the agent, from its installed wheel in an environment of its own.
 
-    make wheel && .venv/bin/python benchmarks/bench_agent.py dist [--only NAME] [--quick]
+    make wheel && .venv/bin/python -m benchmarks.bench_agent dist [--only NAME] [--quick]
 
 The metric source, the scoring API and the hub run in this process, the agent in another one. Prints a
 Markdown table; exits with 1 when a figure misses its goal.
@@ -18,19 +18,18 @@ import sys
 import tempfile
 import time
 import zlib
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
 
-sys.path.insert(0, str(Path(__file__).parent.parent))
-
 from dsf_agent.metrics.samples import KEPT_LEVEL, SamplePrefix, SampleText
 from tests.support.agent.configmap import ConfigMapVolume, entry
 from tests.support.agent.http import HttpFake, Reply
 from tests.support.agent.hub import HubFake, kubeconfig
-from tests.support.agent.process import AgentProcess, agent, until
+from tests.support.agent.process import AgentProcess, agent
+from tests.support.waiting import until
 
 HERE = Path(__file__).parent
 
@@ -132,7 +131,7 @@ async def hub_cycle(bench: Bench) -> list[Figure]:
     """
     hub, figures = HubFake(namespaces=("bench",)), []
     async with HttpFake(hub) as server:
-        flags = [
+        flags: list[str | Path] = [
             "--publish",
             "hub",
             "--hub-kubeconfig",
@@ -186,7 +185,7 @@ async def _cycles(
             spent: list[float] = []
             for _ in range(rounds):
                 before, calls = cpu(process.process.pid), len(scoring.seen)
-                await until(lambda calls=calls: len(scoring.seen) > calls, what="a cycle", seconds=60)
+                await until(lambda least=calls: len(scoring.seen) > least, what="a cycle", seconds=60)  # type: ignore[misc]
                 await asyncio.sleep(1)
                 spent.append((cpu(process.process.pid) - before) / (len(scoring.seen) - calls))
             return [
@@ -396,10 +395,8 @@ async def rest(bench: Bench) -> list[Figure]:
             )
         )
         config = kubeconfig(bench.directory / "kubeconfig", server=server.url)
-        for kind, flags, goal in (
-            ("dir", [], 50.0),
-            ("hub", ["--publish", "hub", "--hub-kubeconfig", config], 70.0),
-        ):
+        to_hub: list[str | Path] = ["--publish", "hub", "--hub-kubeconfig", config]
+        for kind, flags, goal in (("dir", [], 50.0), ("hub", to_hub, 70.0)):
             async with agent(*_flags(bench, volume), *flags, command=bench.command) as process:
                 await asyncio.sleep(15 if bench.quick else 25)
                 figures.append(
@@ -460,7 +457,7 @@ async def swaps(bench: Bench) -> list[Figure]:
             ]
 
 
-BENCHES: dict[str, Callable[[Bench], Awaitable[list[Figure]]]] = {
+BENCHES: dict[str, Callable[[Bench], Coroutine[None, None, list[Figure]]]] = {
     "cycle": big_cycle,
     "hub": hub_cycle,
     "scrape": scrape,

@@ -1,4 +1,4 @@
-"""How long a backtest takes: `python benchmarks/bench_backtest.py`.
+"""How long a backtest takes: `python -m benchmarks.bench_backtest`.
 
 Two weeks of 100 clusters, 3 scorers each minute and 50 applications: at most 20 s and 300 MB, read from a
 store on loopback that another process plays. The floor is decoding the same answers and doing nothing with
@@ -18,10 +18,7 @@ from urllib.parse import parse_qs
 
 import numpy as np
 
-HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent))
-
-from benchmarks.measure import HEAD, Row, best  # noqa: E402 - the benchmark also runs as a script
+from benchmarks.measure import HEAD, Row, best
 
 CLUSTERS, SCORERS, APPLICATIONS, DAYS = 100, 3, 50, 14
 END = 1_780_272_000

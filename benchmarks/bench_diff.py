@@ -1,4 +1,4 @@
-"""How long a preview takes: `python -m benchmarks.bench_diff` or `python benchmarks/bench_diff.py`.
+"""How long a preview takes: `python -m benchmarks.bench_diff`.
 
 Target: 2,000 clusters in at most 4 s, as a pipeline runs it: a process of its own, both sides rendered, the
 base from git objects, a snapshot with raw scores from the state branch, every Placement simulated twice. The

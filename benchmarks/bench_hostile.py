@@ -1,7 +1,7 @@
 """What hostile peers do to an agent: the longest turn of its event loop, the cycles of healthy scorers,
 /healthz, and the peak of memory.
 
-    .venv/bin/python benchmarks/bench_hostile.py [--only KIND] [--seconds N]
+    .venv/bin/python -m benchmarks.bench_hostile [--only KIND] [--seconds N]
 
 The peers run in this process, the agent in another one, with eight healthy scorers of one second beside
 eight hostile ones. Prints a Markdown table; exits with 1 when a figure misses its goal.
@@ -15,8 +15,6 @@ import tempfile
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from benchmarks.bench_agent import peak
 from tests.support.agent.apis import scores

@@ -1,6 +1,6 @@
 """The hub scorer with 2,000 clusters and ten Query scorers, each every 60 s: start, CPU, memory and writes.
 
-    python benchmarks/bench_hub_scorer.py [--minutes N] [--clusters N]
+    python -m benchmarks.bench_hub_scorer [--minutes N] [--clusters N]
 
 The metric store and the hub run in this process, the hub scorer in another one. After a first start without
 any score on the hub, it measures some minutes in which a fiftieth of the scores change by three points with
@@ -14,8 +14,6 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from benchmarks.bench_agent import Figure, cpu, peak
 from dsf_wire import clusters
@@ -112,7 +110,7 @@ async def measure(*, minutes: float, count: int) -> list[Figure]:
                     "clusters": clusters.encode(fleet).encode(),
                 }
             )
-            flags = [
+            flags: list[str | Path] = [
                 "--config-dir",
                 volume.directory,
                 "--clusters",

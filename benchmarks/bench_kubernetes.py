@@ -1,6 +1,6 @@
 """Memory and CPU of an agent that counts the nodes and pods of a large cluster (source type Kubernetes).
 
-    .venv/bin/python benchmarks/bench_kubernetes.py [--quick]
+    .venv/bin/python -m benchmarks.bench_kubernetes [--quick]
 
 The API server runs in this process, the agent in another one. Pods are 6 kB of JSON, as real ones are. Prints
 a Markdown table; exits with 1 when a figure misses its goal.
@@ -18,15 +18,15 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-sys.path.insert(0, str(Path(__file__).parent.parent))
-
 from benchmarks.bench_agent import Figure, cpu, peak
 from tests.support.agent.clusterobjects import node, pod
 from tests.support.agent.configmap import ConfigMapVolume, entry
 from tests.support.agent.hub import kubeconfig
-from tests.support.agent.process import AgentProcess, agent, until
+from tests.support.agent.process import AgentProcess, agent
+from tests.support.waiting import until
 
 NODES, PODS = 1_000, 30_000
+GPUS: dict[str, Any] = {"nvidia.com/gpu": "4"}
 CHANGES = 50
 """Pods that change in a second. Each change is one that measures depend on."""
 MEMORY_MB, CORE_PERCENT, TURN_SECONDS = 120, 2.0, 12.0
@@ -49,9 +49,7 @@ class LargeCluster:
         self._version = 1
         self._watchers: list[asyncio.StreamWriter] = []
         self._nodes = [
-            json.dumps(
-                padded(node(f"node-{n}", cpu="32", memory="128Gi", pods="110", **{"nvidia.com/gpu": "4"}))
-            ).encode()
+            json.dumps(padded(node(f"node-{n}", cpu="32", memory="128Gi", pods="110", **GPUS))).encode()
             for n in range(NODES)
         ]
         plain = padded(pod("@name@", on="@node@", cpu="250m", memory="512Mi"))

@@ -1,6 +1,6 @@
 """Memory and time of the receiver for OpenTelemetry metrics: 50,000 gauge series pushed 30 times.
 
-    .venv/bin/python benchmarks/bench_receiver.py [--series N] [--pushes N]
+    .venv/bin/python -m benchmarks.bench_receiver [--series N] [--pushes N]
 
 The receiver is the hub suite's Prometheus with the rendered flags and configuration. Prints a table; exits
 with 1 when a figure misses its goal. It runs on Linux only, where /proc says what a process uses.
@@ -16,8 +16,6 @@ from typing import Any
 
 import httpx
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
-
-sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from tests.hub.controlplane.processes import Processes
 from tests.hub.scenario.receiver import Running, start_receiver
@@ -52,7 +50,7 @@ def pushed(numbers: range, at: float, *, resource_each: bool) -> bytes:
         point = points.add(time_unix_nano=nanoseconds, as_double=value)
         if not resource_each:
             _describe(point.attributes, of_pod)
-    return request.SerializeToString()
+    return bytes(request.SerializeToString())
 
 
 def _describe(attributes: Any, values: Mapping[str, str]) -> None:  # noqa: ANN401 - a protobuf list

@@ -1,7 +1,7 @@
 """Memory and CPU of the reconciler on a hub of 2,000 clusters and 200 scorers, and a round of probes of which
 some hang.
 
-    .venv/bin/python benchmarks/bench_reconciler.py [--clusters N] [--scorers N] [--relists N] [--only
+    .venv/bin/python -m benchmarks.bench_reconciler [--clusters N] [--scorers N] [--relists N] [--only
     hub|probes]
 
 The reconciler runs as `gitops-dsf reconcile`; the API server and the scoring APIs are processes of their own.
@@ -24,8 +24,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parent.parent))
 
 import msgspec
 
@@ -265,10 +263,8 @@ def a_round_of_probes() -> list[Figure]:
             for url, each in found.items()
             if url not in silent
         )
-        hung = sum(
-            isinstance(found[url].health, Fault) and found[url].health.kind is FaultKind.TIMEOUT
-            for url in silent
-        )  # type: ignore[union-attr]
+        faults = [found[url].health for url in silent]
+        hung = sum(isinstance(each, Fault) and each.kind is FaultKind.TIMEOUT for each in faults)
         return wall, used, right, hung
 
     with many_pages(good=900, hanging=100) as (urls, silent):

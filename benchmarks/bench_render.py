@@ -1,4 +1,4 @@
-"""How long the generator takes, from the installed wheel: `python benchmarks/bench_render.py`.
+"""How long the generator takes, from the installed wheel: `python -m benchmarks.bench_render`.
 
 Builds the wheels, installs them with the locked dependencies into a virtual environment of their own and runs
 `gitops-dsf` there as people do: one process per measurement, on real files. Seconds and CPU are the minimum
@@ -20,9 +20,8 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-import fleet
-from measure import HEAD, Row, best
+from benchmarks import fleet
+from benchmarks.measure import HEAD, Row, best
 
 ROOT = Path(__file__).resolve().parents[1]
 HELP_SECONDS = 0.1

@@ -1,6 +1,6 @@
 """Speed and memory of a scoring API made with the SDK: 10,000 series of 60 points in one request.
 
-    .venv/bin/python benchmarks/bench_scorer.py [--series N] [--rounds N]
+    .venv/bin/python -m benchmarks.bench_scorer [--series N] [--rounds N]
 
 The scoring API runs as `gitops-dsf scorer run` in another process. Prints a Markdown table; exits with 1 when
 a figure misses its goal.
@@ -18,8 +18,6 @@ import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from dsf_scorer import request
 from tests.support.scorer.serving import serving

@@ -1,5 +1,4 @@
-"""How long the simulator takes: `python -m benchmarks.bench_simulator` or `python
-benchmarks/bench_simulator.py`.
+"""How long the simulator takes: `python -m benchmarks.bench_simulator`.
 
 Targets: 5,000 clusters with 5 prioritizers at most 0.05 s per Placement, 1,000 Placements on 2,000 clusters
 at most 6 s with explain data. The floor is sorting the same clusters by a key that is already there; the

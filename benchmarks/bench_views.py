@@ -1,4 +1,4 @@
-"""Questions about a large fleet: `python benchmarks/bench_views.py [--only repository|hub] [--scale 0.1]`.
+"""Questions about a large fleet: `python -m benchmarks.bench_views [--only repository|hub] [--scale 0.1]`.
 
 3,500 clusters. `explain` of one application, `simulate` of one Placement and `diff` read a repository of 100
 scorers and 200 applications, and 350,000 scores with raw ones from the state branch. `status` and `doctor`
@@ -20,12 +20,10 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent.parent))
-
 from benchmarks.bench_diff import CLUSTER_SET, REGIONS, SETTINGS, application, cluster, git, scorer
 from benchmarks.measure import HEAD, Row, best
 
-HERE = Path(__file__).parent
+ROOT = Path(__file__).resolve().parents[1]
 CLUSTERS, SCORERS, APPLICATIONS = 3500, 100, 200
 HUB_SCORERS, HUB_APPLICATIONS = 300, 300
 NOW = datetime.now(UTC).replace(microsecond=0)
@@ -115,8 +113,11 @@ def repository(scale: float, repeats: int) -> Iterator[Row]:
 
 @contextmanager
 def served(clusters: int, scorers: int) -> Iterator[str]:
-    command = [sys.executable, str(HERE / "viewhub.py"), str(clusters), str(scorers), str(HUB_APPLICATIONS)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+    sizes = [str(number) for number in (clusters, scorers, HUB_APPLICATIONS)]
+    command = [sys.executable, "-m", "benchmarks.viewhub", *sizes]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT
+    ) as process:
         assert process.stdin is not None
         assert process.stdout is not None
         try:

@@ -21,11 +21,6 @@ from dsf_agent.process.supervise import Agent, tune
 from dsf_runtime import threads
 from dsf_runtime.clock import SystemClock
 
-try:
-    from gitops_dsf.sync.fetch import Fetcher, Page
-except ImportError:
-    Fetcher = None
-
 
 async def main() -> None:
     parser = argparse.ArgumentParser()
@@ -51,6 +46,8 @@ async def main() -> None:
 
 async def probe(urls: list[str]) -> None:
     """Asks for the pages."""
+    from gitops_dsf.sync.fetch import Fetcher, Page  # the agent's environment does not have it
+
     async with Fetcher(trust=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)) as fetcher:
         asked = asyncio.gather(*map(fetcher.get, urls))
         steps = await longest(lambda: not asked.done())

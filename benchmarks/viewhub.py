@@ -1,5 +1,5 @@
-"""A hub for `status` and `doctor`, in a process of its own: `python viewhub.py CLUSTERS SCORERS
-APPLICATIONS`.
+"""A hub for `status` and `doctor`, in a process of its own: `python -m benchmarks.viewhub CLUSTERS
+SCORERS APPLICATIONS`.
 
 As widehub.py, with everything else that these two read: sets, bindings, Placements with decisions,
 ApplicationSets with Applications. Nothing of the add-on's rights is there, so that `doctor` has the same
@@ -11,12 +11,9 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-from widehub import GROUP, Hub
+from benchmarks.widehub import GROUP, Hub
 
 ARGOCD = "argocd"
 GROUPS = {

@@ -1,4 +1,4 @@
-"""Every benchmark of the project, one after another: `make bench`, or `python benchmarks/run.py render
+"""Every benchmark of the project, one after another: `make bench`, or `python -m benchmarks render
 simulator` for some of them.
 
 A benchmark is a file bench_NAME.py beside this one that prints a table and exits with 1 when it misses a
@@ -34,7 +34,9 @@ def build(folder: Path) -> None:
 def main() -> int:
     known = {path.stem.removeprefix("bench_"): path for path in sorted(HERE.glob("bench_*.py"))}
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        prog="python -m benchmarks",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
         "names", nargs="*", metavar="NAME", help=f"which ones; all of {', '.join(known)} by default"
@@ -47,7 +49,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="gitops-dsf-bench-") as wheels:
         for name in args.names or known:
             print(f"== {name}", flush=True)
-            command = [sys.executable, str(known[name])]
+            command = [sys.executable, "-m", f"benchmarks.{known[name].stem}"]
             if name in WANT_WHEELS:
                 build(Path(wheels))
                 command.append(wheels)
