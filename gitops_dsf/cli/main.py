@@ -18,7 +18,7 @@ from typing import Final, Protocol, cast
 
 from gitops_dsf import __version__
 from gitops_dsf.cli import shell_completion
-from gitops_dsf.cli.garbage import end_quickly
+from gitops_dsf.cli.garbage import collect_no_more, end_quickly
 from gitops_dsf.cli.help import HelpFormatter
 from gitops_dsf.cli.outputformat import add_output, run_with_output
 from gitops_dsf.errors import GitopsDsfError, UsageError
@@ -110,11 +110,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command and returns its exit code. Never raises. Without `argv` it is the command of the
     process, which ends after it.
     """
-    arguments = list(sys.argv[1:] if argv is None else argv)
+    if argv is not None:
+        return _exit_code(argv)
+    collect_no_more()
+    code = _exit_code(sys.argv[1:])
+    end_quickly(code)
+    return code
+
+
+def _exit_code(arguments: Sequence[str]) -> int:
     debug = "--debug" in arguments
     _speak_utf8()
-    if argv is None:
-        end_quickly()
     try:
         code = _run(arguments)
         sys.stdout.flush()
