@@ -29,6 +29,7 @@ LONGEST = (
     "integration/test_template_pipeline.py",
     "integration/test_init.py",
     "integration/agent/test_process_end.py",
+    "integration/agent/test_isolation.py",
     "unit/agent/test_series.py",
     "unit/agent/test_many_results.py",
     "contract/test_version.py",
