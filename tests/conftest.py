@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from _pytest.runner import runtestprotocol
 from xdist.scheduler import LoadGroupScheduling
 
 from tests.support import environment, laws
@@ -42,8 +41,6 @@ ID_CHARACTERS = 80
 TESTS: Final = Path(__file__).parent
 AUTHORITY = TESTS / "data" / "authority.pem"
 """A certificate whose key nobody has."""
-REPORTED_SECONDS: Final = 0.005
-"""Set-ups and tear-downs that take less are not reported. `--durations` does not show them either."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -128,22 +125,16 @@ def _folder(path: Path) -> str:
     return path.relative_to(TESTS).parts[0] if path.is_relative_to(TESTS) else ""
 
 
-def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool:
-    """As pytest runs a test, with fewer reports: pytest-xdist sends each to the controller.
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """What the tests of a file leave behind, such as caches, stays to the end.
 
-    What the tests of a file leave behind, such as caches, stays to the end, too. Agents collect every ten
-    seconds of virtual time. In a process that has run many tests, each collection would take 50 ms.
+    Agents collect every ten seconds of virtual time. In a process that has run many tests, each collection
+    would take 50 ms.
     """
-    hook = item.ihook
-    hook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
-    for report in runtestprotocol(item, log=False, nextitem=nextitem):
-        if report.when == "call" or not report.passed or report.duration >= REPORTED_SECONDS:
-            hook.pytest_runtest_logreport(report=report)
-    hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
     if nextitem is None or nextitem.path != item.path:
         gc.collect()
         gc.freeze()
-    return True
 
 
 @pytest.fixture(scope="session")
