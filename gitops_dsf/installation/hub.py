@@ -1,6 +1,7 @@
 """Writes to a hub: server-side apply and deletions, also as a dry run of the API server."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
 from http import HTTPStatus
@@ -229,20 +230,27 @@ class WritableHub:
 
     async def _ask(self, call: Callable[[], Awaitable[T]]) -> T:
         """The answer of the hub. While it is too busy it is asked again. Raises HubError."""
-        for left in reversed(range(BUSY_RETRIES + 1)):
-            try:
-                return await call()
-            except ApiError as error:
-                seconds = busy_seconds(error) if left else None
-                if seconds is None and error.kind is FailureKind.CREDENTIALS:
-                    raise HubError(str(error)) from error
-                if seconds is None:
-                    kind = _NotFoundError if error.status == HTTPStatus.NOT_FOUND else HubError
-                    raise kind(f"context {self.context}: {error}") from error
-            except AccessError as error:
-                raise HubError(str(error)) from error
-            await self.clock.sleep(seconds)
-        raise AssertionError
+        with self._hub_errors():
+            for _ in range(BUSY_RETRIES):
+                try:
+                    return await call()
+                except ApiError as error:
+                    seconds = busy_seconds(error)
+                    if seconds is None:
+                        raise
+                await self.clock.sleep(seconds)
+            return await call()
+
+    @contextmanager
+    def _hub_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except ApiError as error:
+            kind = _NotFoundError if error.status == HTTPStatus.NOT_FOUND else HubError
+            where = "" if error.kind is FailureKind.CREDENTIALS else f"context {self.context}: "
+            raise kind(f"{where}{error}") from error
+        except AccessError as error:
+            raise HubError(str(error)) from error
 
 
 def _group_and_version(api_version: str) -> tuple[str, str]:
