@@ -28,15 +28,19 @@ class Resource:
             f"{base}/namespaces/{self.namespace}/{self.plural}" if self.namespace else f"{base}/{self.plural}"
         )
 
+    @property
+    def qualified_name(self) -> str:
+        """The plural name with the group, which is also the name of a CRD."""
+        return f"{self.plural}.{self.group}" if self.group else self.plural
+
     def within(self, namespace: str) -> Self:
         """The resource in one namespace."""
         return replace(self, namespace=namespace)
 
     def describe(self, name: str = "") -> str:
         """A description for people."""
-        kind = f"{self.plural}.{self.group}" if self.group else self.plural
         where = f" in namespace {self.namespace}" if self.namespace else ""
-        return f"{kind} {name}{where}" if name else f"{kind}{where}"
+        return f"{self.qualified_name} {name}{where}" if name else f"{self.qualified_name}{where}"
 
 
 ADDON_GROUP: Final = "addon.open-cluster-management.io"

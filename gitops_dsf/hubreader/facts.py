@@ -26,7 +26,7 @@ from gitops_dsf.views.doctor.checks.upstream import WORK as UPSTREAM_WORK
 from gitops_dsf.views.status import build
 
 RBAC: Final = "rbac.authorization.k8s.io"
-CRDS: Final = (SCORERS.describe(), SCORING_CONFIGS.describe())
+CRDS: Final = (SCORERS.qualified_name, SCORING_CONFIGS.qualified_name)
 
 
 def read_facts(
