@@ -20,7 +20,6 @@ import yaml
 from dsf_wire.constants import AGENT_NAMESPACE
 from gitops_dsf import __version__
 from gitops_dsf.hub.names import APPLICATION_LABEL
-from tests.hub.controlplane import node as nodes
 from tests.hub.controlplane.api import Client, Object
 from tests.hub.controlplane.applications import APPLICATION, ApplicationState
 from tests.hub.controlplane.argocd import ArgoCD
@@ -28,7 +27,7 @@ from tests.hub.controlplane.binaries import Binaries, obtain
 from tests.hub.controlplane.exporter import LoadExporter
 from tests.hub.controlplane.gitserver import GitServer
 from tests.hub.controlplane.kube import WORKLOAD_CONTROLLERS, Kubernetes
-from tests.hub.controlplane.node import Node, Service
+from tests.hub.controlplane.node import Node, Service, is_ready
 from tests.hub.controlplane.plane import ControlPlane
 from tests.hub.controlplane.processes import Processes
 from tests.hub.controlplane.prometheus import start_prometheus
@@ -131,7 +130,7 @@ class World:
 
     def pods(self, client: Client, namespace: str) -> list[Object]:
         """Those that are ready."""
-        return [pod for pod in client.list("v1/Pod", namespace=namespace) if ready(pod)]
+        return [pod for pod in client.list("v1/Pod", namespace=namespace) if is_ready(pod)]
 
     def agents(self) -> bool:
         return all(self.pods(self.plane.spokes[name].admin, AGENT_NAMESPACE) for name in CLUSTERS)
@@ -170,18 +169,9 @@ class World:
         return self.scores(), self.copies(), pods
 
 
-def ready(pod: Object) -> bool:
-    conditions = {one["type"]: one["status"] for one in pod.get("status", {}).get("conditions", [])}
-    return conditions.get("Ready") == "True" and "deletionTimestamp" not in pod["metadata"]
-
-
 @pytest.fixture(scope="module")
 def possible() -> None:
-    """As in test_kubelet: skipped with the reason, and never silently in CI."""
-    if reason := nodes.missing() or realimages.missing():
-        if os.environ.get("CI"):
-            pytest.fail(f"FAMILY has kubelet, but {reason}")
-        pytest.skip(reason)
+    realimages.require_nodes()
 
 
 @pytest.fixture(scope="module")

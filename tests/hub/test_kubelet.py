@@ -18,13 +18,12 @@ import pytest
 
 from dsf_wire.constants import ADDON_NAME, AGENT_NAMESPACE
 from gitops_dsf.render.reconciler.names import NAME
-from tests.hub.controlplane import node as nodes
 from tests.hub.controlplane.api import Client, Object
 from tests.hub.controlplane.argocd import ArgoCD
 from tests.hub.controlplane.binaries import Binaries, obtain
 from tests.hub.controlplane.gitserver import GitServer
 from tests.hub.controlplane.kube import WORKLOAD_CONTROLLERS, Kubernetes
-from tests.hub.controlplane.node import Node, Service
+from tests.hub.controlplane.node import Node, Service, is_ready
 from tests.hub.controlplane.plane import ControlPlane
 from tests.hub.controlplane.processes import Processes
 from tests.hub.controlplane.registry import Registry
@@ -81,7 +80,7 @@ class World:
         client, namespace = (self.hub, HUB_NAMESPACE) if on_hub else (self.spoke, AGENT_NAMESPACE)
         name = NAME if on_hub else ADDON_NAME
         found = client.list("v1/Pod", namespace=namespace, labels=f"app.kubernetes.io/name={name}")
-        return [pod for pod in found if "deletionTimestamp" not in pod["metadata"] and ready(pod)]
+        return [pod for pod in found if is_ready(pod)]
 
     def agent(self) -> Object:
         """The agent's pod, once it is ready."""
@@ -122,11 +121,6 @@ class World:
         return str(lease.get("spec", {}).get("holderIdentity") or "")
 
 
-def ready(pod: Object) -> bool:
-    conditions = {one["type"]: one["status"] for one in pod.get("status", {}).get("conditions", [])}
-    return conditions.get("Ready") == "True"
-
-
 def container(pod: Object) -> Object:
     (status,) = pod["status"]["containerStatuses"]
     return status  # type: ignore[no-any-return]
@@ -138,13 +132,7 @@ def container_id(pod: Object) -> str:
 
 @pytest.fixture(scope="module", autouse=True)
 def possible() -> None:
-    """Where no node can run, the tests are skipped with the reason. Where CI was asked for a node, they
-    fail.
-    """
-    if reason := nodes.missing() or realimages.missing():
-        if os.environ.get("CI"):
-            pytest.fail(f"FAMILY has kubelet, but {reason}")
-        pytest.skip(reason)
+    realimages.require_nodes()
 
 
 @pytest.fixture(scope="module")

@@ -73,6 +73,12 @@ def missing() -> str | None:
     return f"a node needs {', '.join(lacking)}: apt-get install {PACKAGES}" if lacking else None
 
 
+def is_ready(pod: Object) -> bool:
+    """Whether the pod is ready, and stays."""
+    conditions = {one["type"]: one["status"] for one in pod.get("status", {}).get("conditions", [])}
+    return conditions.get("Ready") == "True" and "deletionTimestamp" not in pod["metadata"]
+
+
 @dataclass(kw_only=True)
 class Node:
     """One node; a context manager. `name` is also the prefix of its process names."""

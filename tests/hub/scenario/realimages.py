@@ -10,7 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.hub.controlplane import registry
+import pytest
+
+from tests.hub.controlplane import node, registry
 from tests.hub.controlplane.binaries import Binaries
 from tests.hub.controlplane.registry import Registry
 from tools.images import debian, oci
@@ -38,6 +40,16 @@ def missing() -> str | None:
     except ImageError as error:
         return str(error)
     return registry.missing()
+
+
+def require_nodes() -> None:
+    """Skips the test where no node can run with our images, with the reason. In CI, which was asked for
+    nodes, the test fails.
+    """
+    if reason := node.missing() or missing():
+        if os.environ.get("CI"):
+            pytest.fail(f"FAMILY has kubelet, but {reason}")
+        pytest.skip(reason)
 
 
 def build(names: Sequence[str], folder: Path) -> dict[str, Path]:
