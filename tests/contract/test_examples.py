@@ -3,11 +3,8 @@ say the same.
 """
 
 import json
-import os
 import re
 import shutil
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,6 +19,7 @@ from dsf_wire.scoring import ScorerConfig
 from gitops_dsf.cli.main import main
 from gitops_dsf.repository.model.scorer import DynamicScorer
 from tests.support import yamlfast
+from tests.support.scorer.projecttests import run_project_tests
 from tests.support.scorer.serving import serving
 
 SCORERS = Path(__file__).parents[2] / "examples" / "scorers"
@@ -55,25 +53,7 @@ def test_every_sample_is_listed_and_complete() -> None:
 
 def test_their_own_tests_pass() -> None:
     """All in one run."""
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-v",
-        "-p",
-        "no:cacheprovider",
-        "-W",
-        "error",
-    ]
-    done = subprocess.run(
-        command,
-        cwd=SCORERS,
-        env={**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    done = run_project_tests(SCORERS, "-v", "-W", "error")
     assert done.returncode == 0, done.stdout
     passed = Counter(re.findall(r"^(\w+)/test_\w+\.py::.* PASSED", done.stdout, re.MULTILINE))
     assert {name: passed[name] >= 3 for name in NAMES} == dict.fromkeys(NAMES, True), done.stdout

@@ -1,8 +1,5 @@
 """`gitops-dsf scorer new`: what it makes works as it is."""
 
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +9,7 @@ import pytest
 from gitops_dsf.cli.main import main
 from tests.support import yamlfast
 from tests.support.commandline import gitops_dsf
+from tests.support.scorer.projecttests import run_project_tests
 
 FILES = [
     "Containerfile",
@@ -59,23 +57,7 @@ def test_its_service_is_what_its_scorer_calls(project: Path) -> None:
 
 
 def test_its_own_test_passes(project: Path) -> None:
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "-p",
-        "no:cacheprovider",
-    ]
-    done = subprocess.run(
-        command,
-        cwd=project,
-        env={**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    done = run_project_tests(project, "-q")
     assert done.returncode == 0, done.stdout
     assert "3 passed" in done.stdout
 
@@ -83,23 +65,7 @@ def test_its_own_test_passes(project: Path) -> None:
 def test_its_own_test_can_fail(project: Path) -> None:
     scorer = project / "scorer.py"
     scorer.write_text(scorer.read_text().replace("fmean(values)", "max(values)"))
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "-p",
-        "no:cacheprovider",
-    ]
-    done = subprocess.run(
-        command,
-        cwd=project,
-        env={**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    done = run_project_tests(project, "-q")
     assert done.returncode == 1
     assert "1 failed, 2 passed" in done.stdout
 

@@ -1,10 +1,7 @@
 """docs/writing-scorers.md: its code works as printed, its tables are complete."""
 
 import json
-import os
 import re
-import subprocess
-import sys
 from dataclasses import fields
 from pathlib import Path
 from types import ModuleType
@@ -15,6 +12,7 @@ import pytest
 from dsf_scorer import Settings
 from dsf_scorer.command import main
 from dsf_scorer.testing import ask, series
+from tests.support.scorer.projecttests import run_project_tests
 from tests.support.scorer.serving import serving
 
 GUIDE = (Path(__file__).parents[3] / "docs" / "writing-scorers.md").read_text()
@@ -43,26 +41,7 @@ def test_ten_lines_are_ten_lines() -> None:
 def test_the_first_example_passes_the_test_in_the_guide(tmp_path: Path) -> None:
     for name in ("scorer.py", "test_scorer.py"):
         (tmp_path / name).write_text(BLOCKS[name])
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "-p",
-        "no:cacheprovider",
-        "-W",
-        "error",
-        f"--rootdir={tmp_path}",
-    ]
-    done = subprocess.run(
-        command,
-        cwd=tmp_path,
-        env={**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    done = run_project_tests(tmp_path, "-q", "-W", "error", f"--rootdir={tmp_path}")
     assert "1 passed" in done.stdout, done.stdout
 
 
