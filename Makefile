@@ -4,7 +4,7 @@ VENV := .venv
 UV_VERSION := 0.13.8
 UV := $(VENV)/bin/uv
 PY := $(VENV)/bin/python
-FAMILY ?= kubernetes,ocm,argocd,prometheus,consumers,helm
+FAMILY ?= kubernetes,ocm,argocd,prometheus,consumers
 PYTEST_ARGS ?=
 # More than the machine has cores: tests wait for processes and sockets about as long as they compute.
 TEST_WORKERS ?= 4
@@ -21,7 +21,7 @@ ARCHITECTURE ?=
 # pytest compiles every test anew, in every worker, where it may not keep what it compiled.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help install test check soak hub-programs test-hub soak-hub mutants fuzz lint format bench demo golden schemas chart version lock wheel images release site clean
+.PHONY: help install test check soak hub-programs test-hub soak-hub mutants fuzz lint format bench demo golden schemas version lock wheel images release site clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 20
@@ -82,14 +82,11 @@ schemas: install ## refresh what is generated from the models: schemas/ and docs
 
 version: install ## print the version, or write a new one everywhere (VERSION=X.Y.Z)
 	$(PY) -m tools.version $(VERSION)
-	$(if $(VERSION),$(MAKE) schemas golden chart)
+	$(if $(VERSION),$(MAKE) schemas golden)
 
 lock: $(UV) ## refresh the lock file, and the requirements of new fleet repositories
 	$(UV) lock
 	$(PY) -m tools.requirements
-
-chart: install ## write the Helm chart of the hub anew, from what render renders
-	$(PY) -m tools.chart chart/gitops-dsf
 
 golden: install ## record what the generator renders and what the public Python API is now
 	$(PY) -m pytest tests/golden tests/contract/test_python_api.py --update-golden -q

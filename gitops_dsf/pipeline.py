@@ -1,4 +1,4 @@
-"""Runs the stages in order, for the command line, the Argo CD plugin and tests."""
+"""Runs the stages in order, for the command line and tests."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -27,8 +27,8 @@ examples:
   gitops-dsf render                             render the repository in the current folder into rendered/
   gitops-dsf render fleet --check               exit 1 and list the stale files, write nothing
   gitops-dsf render --out /tmp/tree             render somewhere else
-  gitops-dsf render --stdout --part works-03    one directory's manifests on standard output, for an Argo CD plugin
-"""  # noqa: E501
+  gitops-dsf render --stdout --part works-03    one directory's manifests on standard output
+"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

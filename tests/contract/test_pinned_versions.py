@@ -87,7 +87,6 @@ def test_the_table_of_compatible_versions_has_the_pins() -> None:
         "Argo CD": required(PINS["Argo CD"]),
         "Prometheus": f"v{prometheus[0]}.{int(prometheus[1:3])}.{prometheus.split('.')[1]}",
         "Flux kustomize-controller": required("github.com/fluxcd/kustomize-controller", "flux/go.mod"),
-        "Helm": required("helm.sh/helm/v3", "helm/go.mod"),
         "Kueue": required("sigs.k8s.io/kueue", "consumers/go.mod"),
         "OCM's policies": required(
             "open-cluster-management.io/governance-policy-propagator", "consumers/go.mod"

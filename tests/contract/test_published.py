@@ -176,7 +176,6 @@ def test_nothing_leads_to_a_place_that_nobody_has_reserved() -> None:
         "repo-template",
         "schemas",
         "argocd",
-        "chart",
         "docs",
     )
     found = [

@@ -25,12 +25,11 @@ from tools import version
 from tools.images import oci, sbom
 from tools.images.environment import ROOT
 from tools.images.recipe import IMAGES
-from tools.release.__main__ import charts
 
-pytestmark = [pytest.mark.family("helm", "cosign"), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.family("cosign"), pytest.mark.timeout(300)]
 
 WORKFLOW = ROOT / ".github/workflows/release.yaml"
-STEP = "Push, sign and attest the images and the charts"
+STEP = "Push, sign and attest the images"
 VERSION = version.current(ROOT)
 ARCHITECTURES = ("amd64", "arm64")
 EPOCH = 1_700_000_000
@@ -141,14 +140,12 @@ def release(dist: Path) -> None:
                 libraries=libraries,
             )
             Path(f"{target}.cdx.json").write_bytes(bill)
-    charts(ROOT, dist, epoch=EPOCH)
 
 
 def programs(folder: Path) -> Path:
-    """Helm and cosign. What signs gets a key."""
+    """Cosign. What signs gets a key."""
     target = folder / "bin"
     target.mkdir()
-    (target / "helm").symlink_to(obtain("helm").path("helm"))
     cosign = target / "cosign"
     cosign.write_text(
         f"""\
@@ -218,13 +215,6 @@ def test_the_bill_of_materials_is_attested(published: Published, architecture: s
         payload = published.run("sh", "-c", f"echo {envelope['payload']} | base64 --decode")
         bill = published.folder / f"dist/{image.name}-{VERSION}-{architecture}.cdx.json"
         assert json.loads(payload)["predicate"] == json.loads(bill.read_text(encoding="utf-8"))
-
-
-def test_the_chart_is_an_artifact_of_the_registry(published: Published) -> None:
-    chart = f"oci://{published.place}/charts/gitops-dsf"
-    published.run("helm", "pull", chart, "--version", VERSION, "--destination", ".")
-    name = f"gitops-dsf-{VERSION}.tgz"
-    assert (published.folder / name).read_bytes() == (published.folder / "dist" / name).read_bytes()
 
 
 def test_nobody_pushes_without_the_password(published: Published) -> None:

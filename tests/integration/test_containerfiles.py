@@ -1,5 +1,5 @@
 """Every Containerfile, really built by podman and run with a read-only root: the agent, the reconciler, the
-command line, Argo CD's plugin, and what `scorer new` writes.
+command line, and what `scorer new` writes.
 
 Three things stand in for the public ones. The base is Debian 12 with its own Python 3.11, made by mmdebstrap
 under the names of the public Python images. It trusts the certificates of this machine. Our wheels are in a
@@ -31,7 +31,6 @@ OURS = {
     "gitops-dsf-agent": "agent/Containerfile",
     "gitops-dsf-reconciler": "reconciler/Containerfile",
     "gitops-dsf-cli": "cli/Containerfile",
-    "gitops-dsf-plugin": "argocd/plugin/Containerfile",
 }
 WHEELS = "/opt/wheels"
 TRUSTED = "/etc/ssl/certs/ca-certificates.crt"
@@ -141,7 +140,6 @@ def built(podman: Podman) -> Podman:
         ("gitops-dsf-agent", "/opt/agent/bin/gitops-dsf-agent", 65532),
         ("gitops-dsf-reconciler", "/opt/gitops-dsf/bin/gitops-dsf", 65532),
         ("gitops-dsf-cli", "/opt/gitops-dsf/bin/gitops-dsf", 65532),
-        ("gitops-dsf-plugin", "/opt/gitops-dsf/bin/gitops-dsf", 999),
     ],
 )
 def test_the_program_of_an_image_runs(built: Podman, image: str, program: str, user: int) -> None:
@@ -175,20 +173,6 @@ def test_a_pipeline_validates_and_renders_in_the_image(built: Podman) -> None:
     said = built.start("gitops-dsf-cli", "sh", "-euc", f"cd /tmp && {steps}", options=["--tmpfs=/tmp"])
     assert "no mistakes found" in said or "warning" in said
     assert "rendered: " in said
-
-
-def test_the_plugin_renders_a_fleet(built: Podman, tmp_path: Path) -> None:
-    """The command of plugin.yaml, in a fleet that Argo CD would have mounted."""
-    plugin = "/home/argocd/cmp-server/config/plugin.yaml"
-    assert "kind: ConfigManagementPlugin" in built.start("gitops-dsf-plugin", plugin, program=["cat"])
-    assert main(["init", str(tmp_path / "fleet")]) == 0
-    said = built.start(
-        "gitops-dsf-plugin",
-        *("-c", "cd /fleet && exec gitops-dsf render . --stdout --part=delivery"),
-        program=["/bin/sh"],
-        options=[f"--volume={tmp_path / 'fleet'}:/fleet:ro"],
-    )
-    assert "kind: " in said
 
 
 def test_the_image_of_a_new_scorer_answers(podman: Podman, tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """Build everything that a release publishes.
 
 `python -m tools.release [--out dist] [--without-images]` writes wheels and sdists of all distributions, the
-images with their bills of materials, the Helm charts, CRDs and JSON Schemas, and SHA256SUMS. Built twice
+images with their bills of materials, CRDs and JSON Schemas, and SHA256SUMS. Built twice
 from the same commit and the same Debian packages, all files have the same bytes.
 """
 
@@ -14,8 +14,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-import yaml
-
 from tools import version as versions
 from tools.images import __main__ as images
 from tools.images.environment import ROOT, uv
@@ -23,10 +21,6 @@ from tools.images.errors import ImageError
 from tools.release import archive
 
 SUMS: Final = "SHA256SUMS"
-
-
-class ReleaseError(Exception):
-    """A release cannot be built; the message says why and what to do."""
 
 
 def distributions(out: Path, *, epoch: int) -> None:
@@ -44,20 +38,6 @@ def schemas(root: Path, out: Path, *, epoch: int) -> None:
     files = archive.files_below(root / "schemas", name)
     files[f"{name}/LICENSE"] = (root / "LICENSE").read_bytes()
     archive.write(out / f"{name}.tgz", files, epoch=epoch)
-
-
-def charts(root: Path, out: Path, *, epoch: int) -> None:
-    """Each folder of chart/, in the layout of `helm package`. Raises ReleaseError."""
-    for path in sorted(root.glob("chart/*/Chart.yaml")):
-        chart = yaml.safe_load(path.read_text(encoding="utf-8"))
-        if str(chart["version"]) != versions.current(root):
-            raise ReleaseError(
-                f"{path.relative_to(root)} has version {chart['version']} instead of {versions.current(root)}"
-            )
-        name = str(chart["name"])
-        archive.write(
-            out / f"{name}-{chart['version']}.tgz", archive.files_below(path.parent, name), epoch=epoch
-        )
 
 
 def sums(folder: Path) -> str:
@@ -84,8 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 return status
             distributions(built, epoch=epoch)
             schemas(ROOT, built, epoch=epoch)
-            charts(ROOT, built, epoch=epoch)
-        except (ImageError, ReleaseError) as error:
+        except ImageError as error:
             print(f"error: {error}", file=sys.stderr)
             return 1
         (built / SUMS).write_text(sums(built), encoding="ascii")

@@ -19,13 +19,13 @@ EPOCH = 1_700_000_000
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """A checkout with a chart and a changelog, at version 1.2.0."""
+    """A checkout with a folder and a changelog, at version 1.2.0."""
     root = tmp_path / "root"
-    chart = root / "chart/fleet"
-    (chart / "templates").mkdir(parents=True)
+    folder = root / "fleet"
+    (folder / "templates").mkdir(parents=True)
     (root / "pyproject.toml").write_text('[project]\nname = "gitops-dsf"\nversion = "1.2.0"\n')
-    (chart / "Chart.yaml").write_text("apiVersion: v2\nname: fleet\nversion: 1.2.0\n")
-    (chart / "templates/namespace.yaml").write_text("kind: Namespace\n")
+    (folder / "README.md").write_text("A fleet.\n")
+    (folder / "templates/namespace.yaml").write_text("kind: Namespace\n")
     (root / "CHANGELOG.md").write_text(
         "# Changelog\n\n## [Unreleased]\n\n## [1.2.0] - 2026-01-02\n\n### Added\n\n- A thing.\n\n"
         "## [1.1.0] - 2025-01-02\n\n- Old.\n"
@@ -33,36 +33,19 @@ def root(tmp_path: Path) -> Path:
     return root
 
 
-def test_a_chart_is_packed_as_helm_packs_it(root: Path, tmp_path: Path) -> None:
-    release.charts(root, tmp_path, epoch=EPOCH)
-    with tarfile.open(tmp_path / "fleet-1.2.0.tgz") as tar:
-        entries = tar.getmembers()
-        assert [entry.name for entry in entries] == ["fleet/Chart.yaml", "fleet/templates/namespace.yaml"]
-        assert {(entry.mtime, entry.mode, entry.uid, entry.uname) for entry in entries} == {
-            (EPOCH, 0o644, 0, "")
-        }
-        content = tar.extractfile("fleet/templates/namespace.yaml")
-        assert content is not None
-        assert content.read() == b"kind: Namespace\n"
-
-
 def test_an_archive_depends_on_names_and_contents_only(root: Path, tmp_path: Path) -> None:
-    folder = root / "chart/fleet"
+    folder = root / "fleet"
     archive.write(tmp_path / "first.tgz", archive.files_below(folder, "fleet"), epoch=EPOCH)
     copy = shutil.copytree(folder, tmp_path / "copy")
-    (copy / "Chart.yaml").chmod(0o600)
-    os.utime(copy / "Chart.yaml", (1, 1))
+    (copy / "README.md").chmod(0o600)
+    os.utime(copy / "README.md", (1, 1))
     backwards = dict(reversed(archive.files_below(copy, "fleet").items()))
     archive.write(tmp_path / "second.tgz", backwards, epoch=EPOCH)
     assert (tmp_path / "first.tgz").read_bytes() == (tmp_path / "second.tgz").read_bytes()
-
-
-def test_a_chart_of_another_version_is_refused(root: Path, tmp_path: Path) -> None:
-    (root / "pyproject.toml").write_text('[project]\nversion = "1.3.0"\n')
-    with pytest.raises(
-        release.ReleaseError, match=r"chart/fleet/Chart.yaml has version 1.2.0 instead of 1.3.0"
-    ):
-        release.charts(root, tmp_path, epoch=EPOCH)
+    with tarfile.open(tmp_path / "first.tgz") as tar:
+        entries = tar.getmembers()
+    assert [entry.name for entry in entries] == ["fleet/README.md", "fleet/templates/namespace.yaml"]
+    assert {(entry.mtime, entry.mode, entry.uid, entry.uname) for entry in entries} == {(EPOCH, 0o644, 0, "")}
 
 
 def test_the_schemas_contain_crds_and_the_licence(tmp_path: Path) -> None:
