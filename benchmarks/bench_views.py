@@ -20,13 +20,83 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from benchmarks.bench_diff import CLUSTER_SET, REGIONS, SETTINGS, application, cluster, git, scorer
 from benchmarks.measure import HEAD, Row, best
 
 ROOT = Path(__file__).resolve().parents[1]
 CLUSTERS, SCORERS, APPLICATIONS = 3500, 100, 200
 HUB_SCORERS, HUB_APPLICATIONS = 300, 300
 NOW = datetime.now(UTC).replace(microsecond=0)
+REGIONS = ("eu", "us", "ap")
+
+SETTINGS = """\
+apiVersion: gitops-dsf.io/v1alpha1
+kind: FleetRepository
+metadata: {name: bench}
+spec:
+  git: {url: https://git.example.com/fleet.git, targetRevision: main}
+  output: {shards: 64}
+"""
+
+CLUSTER_SET = """\
+apiVersion: cluster.open-cluster-management.io/v1beta2
+kind: ManagedClusterSet
+metadata: {name: fleet}
+spec: {clusterSelector: {selectorType: ExclusiveClusterSetLabel}}
+"""
+
+
+def cluster(name: str, region: str) -> str:
+    return f"""\
+---
+apiVersion: cluster.open-cluster-management.io/v1
+kind: ManagedCluster
+metadata:
+  name: {name}
+  labels: {{cluster.open-cluster-management.io/clusterset: fleet, region: {region}}}
+spec: {{hubAcceptsClient: true}}
+"""
+
+
+def scorer(number: int, maximum: int, window: str) -> str:
+    return f"""\
+apiVersion: dynamic-scoring.open-cluster-management.io/v1alpha1
+kind: DynamicScorer
+metadata: {{name: score-{number:02}}}
+spec:
+  description: bench
+  configURL: http://api.scoring.svc:8000/config
+  configSyncMode: None
+  source:
+    type: Prometheus
+    host: http://prometheus.monitoring.svc:9090
+    params: {{query: "avg(rate(metric_{number}[{window}]))", range: 3600, step: 60}}
+  scoring:
+    host: http://api.scoring.svc:8000
+    params: {{name: score-{number:02}, interval: 60}}
+  scoreRange: {{min: 0, max: {maximum}}}
+"""
+
+
+def application(number: int, scorers: int) -> str:
+    first, second = number % scorers, (number * 7 + 3) % scorers
+    region = REGIONS[number % len(REGIONS)]
+    return f"""\
+---
+apiVersion: gitops-dsf.io/v1alpha1
+kind: ScoredApplication
+metadata: {{name: app-{number:03}}}
+spec:
+  application:
+    source: {{repoURL: https://git.example.com/apps.git, path: app-{number}, targetRevision: main}}
+    destinationNamespace: app-{number}
+  placement: {{numberOfClusters: 3, clusterSets: [fleet], clusterSelector: {{matchLabels: {{region: {region}}}}}}}
+  scores: [{{scorer: score-{first:02}}}{f", {{scorer: score-{second:02}}}" if second != first else ""}]
+"""  # noqa: E501
+
+
+def git(directory: Path, *arguments: str) -> None:
+    identity = ("-c", "user.name=bench", "-c", "user.email=bench@example.com")
+    subprocess.run(["git", *identity, *arguments], cwd=directory, check=True, capture_output=True)
 
 
 def build(root: Path, clusters: int, scorers: int) -> None:
@@ -34,7 +104,7 @@ def build(root: Path, clusters: int, scorers: int) -> None:
     names = [f"cluster-{number:05}" for number in range(clusters)]
     for folder in ("clusters", "scorers", "apps"):
         (root / folder).mkdir()
-    (root / "gitops-dsf.yaml").write_text(SETTINGS.replace("shards: 8", "shards: 64"))
+    (root / "gitops-dsf.yaml").write_text(SETTINGS)
     (root / "clusters/sets.yaml").write_text(CLUSTER_SET)
     for name in names:
         (root / f"clusters/{name}.yaml").write_text(cluster(name, rng.choice(REGIONS)))
