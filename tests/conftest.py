@@ -14,9 +14,11 @@ from typing import Any, Final
 import pytest
 from xdist.scheduler import LoadGroupScheduling
 
+from gitops_dsf.cli.scaffold import scaffold
 from tests.support import environment, laws
 from tests.support.virtual_time import VirtualLoop
 from tests.support.warmpython import warm_python
+from tests.support.wheels import build_wheels, install
 
 laws.register()
 
@@ -68,6 +70,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if "warm_programs" in getattr(item, "fixturenames", ()):
             group = "demo" if item.path.parent.name == "demo" else "warm_programs"
             item.add_marker(pytest.mark.xdist_group(group))
+        elif "wheels" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.xdist_group("wheels"))
         elif shares or _folder(item.path) == "unit":
             item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
 
@@ -144,6 +148,23 @@ def warm_programs() -> Iterator[Path]:
     """
     with warm_python() as folder:
         yield folder
+
+
+@pytest.fixture(scope="session")
+def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with our wheels. The tests that use it run in one worker, so that they are built once."""
+    out = tmp_path_factory.mktemp("wheels")
+    build_wheels(out)
+    return out
+
+
+@pytest.fixture(scope="session")
+def pipeline_programs(wheels: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder for PATH with what the pipeline of a new fleet installs: gitops-dsf without any extra."""
+    root = tmp_path_factory.mktemp("pipeline")
+    scaffold(target=root / "fleet", name="fleet", wheels=wheels)
+    install(root / "fleet/requirements.txt", into=root / "venv")
+    return root / "venv/bin"
 
 
 @pytest.fixture

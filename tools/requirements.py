@@ -2,8 +2,8 @@
 hashes of uv.lock.
 
 `python -m tools.requirements` writes it. The lines of our own distributions have no hash, because a file
-cannot contain its own hash. `ci/lock.sh` of a fleet repository adds them once the distributions are on an
-index.
+cannot contain its own hash. `init --wheels` adds them, and `ci/lock.sh` of a fleet repository once the
+distributions are on an index.
 """
 
 import subprocess
@@ -14,15 +14,15 @@ from typing import Final
 from tools.version import ROOT, current
 
 TEMPLATE: Final = ROOT / "repo-template" / "requirements.txt"
-_OWN: Final = ("gitops-dsf", "gitops-dsf-wire")
+_OWN: Final = ("gitops-dsf", "gitops-dsf-scorer", "gitops-dsf-wire")
 _HEADER: Final = """\
 # What requirements.in needs, with the hashes of every file; pipelines install it with --require-hashes.
-# `sh ci/lock.sh` writes it. Before its first run gitops-dsf has no hash here, and pip installs nothing.
+# `sh ci/lock.sh` writes it. While gitops-dsf has no hash here, pip installs nothing.
 """
 
 
 def requirements() -> str:
-    """Returns the content of the file."""
+    """Returns the content of the file: ours first, without hashes."""
     done = subprocess.run(
         [
             Path(sys.executable).with_name("uv"),

@@ -124,7 +124,7 @@ def _snapshot(
 
         return from_path(args.scores, resources=resources), ""
     if args.context is not None:
-        from gitops_dsf.hubreader import observe
+        from gitops_dsf.hubreader.hub import observe
 
         return observe(context=args.context, kubeconfig=args.kubeconfig, resources=resources), ""
     if args.state_branch is not None:

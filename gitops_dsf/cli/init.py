@@ -10,9 +10,14 @@ examples:
   gitops-dsf init fleet
   gitops-dsf init fleet --git-url https://git.example.com/platform/fleet.git
   gitops-dsf init fleet --registry registry.example.com/platform
+  gitops-dsf init fleet --wheels dist          pipelines install the wheels that `make wheel` made
   gitops-dsf init fleet --empty && cd fleet && gitops-dsf import --context hub    for a hub that has clusters
   gitops-dsf init . --name emea        into a fresh clone: a folder that holds nothing but .git
 """
+
+_UNLOCKED = """\
+Pipelines fail until requirements.txt has the hashes of gitops-dsf. No package index has it yet: run
+`make wheel` in its checkout and `init` with --wheels CHECKOUT/dist, or follow step 4 of README.md."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -35,6 +40,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="registry and folder that have our images, such as registry.example.com/platform",
     )
     parser.add_argument(
+        "--wheels",
+        type=Path,
+        metavar="FOLDER",
+        help="our wheels of this version, such as dist/ after `make wheel`: copies them into wheels/ and"
+        " writes their hashes, so that pipelines install them while no package index has them",
+    )
+    parser.add_argument(
         "--pipelines",
         choices=["long", "short"],
         default="long",
@@ -50,7 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Writes the repository and prints the next steps. Raises UsageError for a folder that is not empty, and
-    for a bad name, URL or registry.
+    for a bad name, URL or registry, or wheels that are missing.
     """
     from gitops_dsf import published
     from gitops_dsf.cli.scaffold import default_name, scaffold
@@ -69,6 +81,7 @@ def run(arguments: argparse.Namespace) -> int:
         name=name,
         git_url=arguments.git_url,
         registry=arguments.registry,
+        wheels=arguments.wheels,
         examples=not arguments.empty,
         pipelines_of=published.REPOSITORY if arguments.pipelines == "short" else None,
     )
@@ -79,6 +92,7 @@ def run(arguments: argparse.Namespace) -> int:
             count=len(written),
             has_url=arguments.git_url is not None,
             has_registry=arguments.registry is not None,
+            has_wheels=arguments.wheels is not None,
             has_examples=not arguments.empty,
         )
     )
@@ -86,7 +100,14 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _next_steps(
-    *, target: Path, name: str, count: int, has_url: bool, has_registry: bool, has_examples: bool
+    *,
+    target: Path,
+    name: str,
+    count: int,
+    has_url: bool,
+    has_registry: bool,
+    has_wheels: bool,
+    has_examples: bool,
 ) -> str:
     steps = ["gitops-dsf validate", "gitops-dsf test", "gitops-dsf render"]
     if not has_examples:
@@ -103,6 +124,8 @@ def _next_steps(
             "Push the images to a registry of yours and name them in gitops-dsf.yaml: no public registry has"
             " them."
         )
+    if not has_wheels:
+        lines.append(_UNLOCKED)
     lines.append(
         "README.md says what each folder is for, and how to replace the example clusters and scorers."
         if has_examples

@@ -1,5 +1,4 @@
-"""Reads a hub, or files that hold what one had. Uses the Kubernetes client (extra `live`)."""
+"""Reads a hub, or files that hold what one had.
 
-from gitops_dsf.hubreader.hub import observe
-
-__all__ = ["observe"]
+`files` and `documents` work without the extra `live`, so nothing is imported here.
+"""

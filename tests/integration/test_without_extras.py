@@ -1,0 +1,129 @@
+"""The verbs that need no extra, in the environment that the pipeline of a new fleet installs."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from gitops_dsf import __version__
+from gitops_dsf.cli.scaffold import scaffold
+from gitops_dsf.errors import UsageError
+from tests.support.commandline import gitops_dsf
+
+pytestmark = pytest.mark.real_time  # every verb is a process
+
+SCORES = """\
+apiVersion: cluster.open-cluster-management.io/v1alpha1
+kind: AddOnPlacementScore
+metadata: {name: cpu-headroom, namespace: eu-west-1}
+status:
+  scores: [{name: cpu-headroom, value: 40}]
+  validUntil: 2030-01-01T00:00:00Z
+"""
+CLUSTER = """\
+apiVersion: cluster.open-cluster-management.io/v1
+kind: ManagedCluster
+metadata: {name: paris}
+spec: {hubAcceptsClient: true}
+"""
+
+
+@pytest.fixture(scope="module")
+def fleet(wheels: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A committed fleet, and a state branch that holds scores."""
+    root = tmp_path_factory.mktemp("without") / "fleet"
+    scaffold(target=root, name="fleet", registry="registry.example.com", wheels=wheels)
+    (root.parent / "scores.yaml").write_text(SCORES)
+    (root.parent / "hub.yaml").write_text(CLUSTER)
+
+    def git(*words: str, given: str = "") -> str:
+        done = subprocess.run(
+            ["git", *words], cwd=root, input=given, capture_output=True, text=True, check=True
+        )
+        return done.stdout.strip()
+
+    git("init", "--quiet")
+    git("add", "--all")
+    git("commit", "--quiet", "--message", "Begin")
+    blob = git("hash-object", "-w", "--stdin", given=SCORES)
+    tree = git("mktree", given=f"100644 blob {blob}\tscores.yaml\n")
+    git("branch", "gitops-dsf-state", git("commit-tree", "-m", "State", tree))
+    return root
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("validate --strict", "no mistakes found"),
+        ("test", "1 test passed"),
+        ("simulate --scores ../scores.yaml", "1 AddOnPlacementScore"),
+        ("explain raw-guestbook eu-west-1 --scores ../scores.yaml", "eu-west-1"),
+        ("diff --base HEAD --scores ../scores.yaml", "1 AddOnPlacementScore"),
+        ("diff --base HEAD --state-branch gitops-dsf-state", "1 AddOnPlacementScore"),
+        ("import --from ../hub.yaml --dry-run", "1 would be added"),
+    ],
+)
+def test_a_verb_without_extras(fleet: Path, pipeline_programs: Path, command: str, said: str) -> None:
+    done = run(pipeline_programs, *command.split(), folder=fleet)
+    assert done.returncode == 0, done.stderr
+    assert said in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("command", ["status --context hub", "diff --base HEAD --context hub", "sync"])
+def test_a_verb_that_asks_somebody_names_its_extra(
+    fleet: Path, pipeline_programs: Path, command: str
+) -> None:
+    done = run(pipeline_programs, *command.split(), folder=fleet)
+    assert done.returncode == 1
+    assert "needs: pip install 'gitops-dsf[live]'" in done.stderr
+
+
+def test_the_environment_has_no_extra(pipeline_programs: Path) -> None:
+    script = (
+        "import importlib.util as u; print([n for n in ('httpx', 'numpy', 'dsf_runtime') if u.find_spec(n)])"
+    )
+    done = subprocess.run(
+        [pipeline_programs / "python", "-I", "-c", script], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "[]\n"
+
+
+def run(programs: Path, *words: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}
+    return subprocess.run(
+        ["gitops-dsf", *words],
+        cwd=folder,
+        env=environment,
+        executable=programs / "gitops-dsf",
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_init_locks_the_wheels_that_it_copies(wheels: Path, tmp_path: Path) -> None:
+    made = gitops_dsf("init", "fleet", "--wheels", wheels, cwd=tmp_path)
+    assert made.returncode == 0, made.stderr
+    assert "Pipelines fail" not in made.stdout
+    copied = {path.name for path in (tmp_path / "fleet/wheels").iterdir()}
+    names = ("gitops_dsf", "gitops_dsf_runtime", "gitops_dsf_scorer", "gitops_dsf_wire")
+    assert copied == {f"{name}-{__version__}-py3-none-any.whl" for name in names}
+    for file in ("requirements.in", "requirements.txt"):
+        lines = (tmp_path / "fleet" / file).read_text("utf-8").splitlines()
+        assert lines.count("--find-links wheels") == 1
+    assert not [line for line in lines if line.startswith("gitops-dsf") and not line.endswith("\\")]
+
+
+def test_without_wheels_init_says_what_to_do(tmp_path: Path) -> None:
+    made = gitops_dsf("init", "fleet", cwd=tmp_path)
+    assert "Pipelines fail until requirements.txt has the hashes of gitops-dsf." in made.stdout
+    assert "--wheels" in made.stdout
+
+
+def test_a_folder_without_the_wheels_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+    with pytest.raises(
+        UsageError, match=f"has no gitops_dsf-{__version__}-py3-none-any.whl: run `make wheel`"
+    ):
+        scaffold(target=tmp_path / "fleet", name="fleet", wheels=tmp_path)
+    assert not (tmp_path / "fleet").exists()
