@@ -91,7 +91,7 @@ lock: $(UV) ## refresh the lock file, and the requirements of new fleet reposito
 golden: install ## record what the generator renders and what the public Python API is now
 	$(PY) -m pytest tests/golden tests/contract/test_python_api.py --update-golden -q
 
-demo: install ## the whole loop on this machine, in about a minute (DEMO_ARGS=--keep-running leaves it up)
+demo: install ## the whole loop on this machine, in about a minute (DEMO_ARGS=--fast for less time to watch)
 	$(PY) -m demo $(DEMO_ARGS)
 
 bench: install ## every benchmark, with targets and floors

@@ -15,7 +15,6 @@ from pathlib import Path
 from demo import prometheus
 from demo.errors import DemoError, StoppedError
 from demo.folder import Folder
-from demo.follow import follow
 from demo.history import History
 from demo.narrator import Narrator
 from demo.pace import FAST, FULL
@@ -61,9 +60,6 @@ def _parser() -> argparse.ArgumentParser:
         help="folder that is made anew and stays; demo-out by default",
     )
     parser.add_argument("--fast", action="store_true", help="the same story with less time to watch")
-    parser.add_argument(
-        "--keep-running", action="store_true", help="leave everything up at the end, until Ctrl-C"
-    )
     parser.add_argument(
         "--metrics",
         choices=("auto", "builtin", "prometheus"),
@@ -123,18 +119,8 @@ def _run(args: argparse.Namespace, stop: Stop) -> int:
             " why."
         )
         narrator.plain(["", f"  {shown(folder.root)}/ stays. To try:", *(f"    {line}" for line in tries)])
-        if args.keep_running:
-            follow(stage, narrator, report=lambda: write_report(folder, history, tries))
         count = stage.programs.stop()
-        narrator.plain(
-            [
-                "",
-                (
-                    f"  {count} programs ended after {time.monotonic() - started:.0f} s. `make demo"
-                    " DEMO_ARGS=--keep-running` leaves them up."
-                ),
-            ]
-        )
+        narrator.plain(["", f"  {count} programs ended after {time.monotonic() - started:.0f} s."])
     return 0
 
 

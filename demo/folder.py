@@ -82,11 +82,6 @@ class Folder:
         return self.root / "volumes"
 
     @property
-    def loads(self) -> Path:
-        """A file per cluster with the CPU use in percent, which people may change with --keep-running."""
-        return self.root / "load"
-
-    @property
     def logs(self) -> Path:
         """A file per program."""
         return self.root / "logs"

@@ -2,23 +2,35 @@
 is no Prometheus.
 
 The query API is that of prometheus.io/docs/prometheus/latest/querying/api: /api/v1/query_range and
-/api/v1/query, by GET or POST.
+/api/v1/query, by GET or POST. It answers the queries of the demo's scorers and no others.
 """
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from statistics import fmean
 from typing import Any, Final
 from urllib.parse import parse_qsl, urlsplit
 
-import promql_parser
-
-from demo import promql
-from demo.load import ClusterLoad
+from demo.load import CORES, CPU, TYPE_LABEL, ClusterLoad
 from demo.loopback import Handler, Loopback
 
 MAX_POINTS: Final = 11_000
 """Prometheus' own limit of points per series."""
+Answer = Callable[[ClusterLoad, float], tuple[dict[str, str], float]]
+"""The labels and the value of the only series at a time."""
+
+
+def _busy(load: ClusterLoad, when: float) -> float:
+    return fmean(sample.value for sample in load.samples(when) if sample.name == CPU)
+
+
+QUERIES: Final[Mapping[str, Answer]] = {
+    f"100 * avg({CPU})": lambda load, when: ({}, 100 * _busy(load, when)),
+    f"100 - 100 * avg({CPU})": lambda load, when: ({}, 100 - 100 * _busy(load, when)),
+    f"sum by ({TYPE_LABEL}) ({CORES})": lambda load, _: ({TYPE_LABEL: load.instance_type}, float(load.cores)),
+}
+"""The queries that the built-in source knows."""
 
 
 def metric_source(load: ClusterLoad) -> Loopback:
@@ -53,25 +65,34 @@ def answer(
 ) -> tuple[int, dict[str, Any]]:
     """Status and content of a response of the query API."""
     try:
-        tree = promql.parse(parameters.get("query", ""))
         if path == "/api/v1/query":
-            when = float(parameters.get("time", now))
-            vector = promql.evaluate(tree, list(load.samples(when)))
-            rows = [{"metric": dict(labels), "value": [when, str(value)]} for labels, value in vector.items()]
-            return 200, {"status": "success", "data": {"resultType": "vector", "result": rows}}
-        if path == "/api/v1/query_range":
-            return 200, {
-                "status": "success",
-                "data": {"resultType": "matrix", "result": _matrix(load, tree, parameters, now=now)},
-            }
-    except (promql.QueryError, ValueError, KeyError) as error:
+            moments = [float(parameters.get("time", now))]
+            kind, key = "vector", "value"
+        elif path == "/api/v1/query_range":
+            moments = _moments(parameters, now=now)
+            kind, key = "matrix", "values"
+        else:
+            return 404, {"status": "error", "errorType": "not_found", "error": f"there is no {path} here"}
+        found = [_query(parameters)(load, when) for when in moments]
+    except (ValueError, KeyError) as error:
         return 400, {"status": "error", "errorType": "bad_data", "error": str(error)}
-    return 404, {"status": "error", "errorType": "not_found", "error": f"there is no {path} here"}
+    points = [[when, str(value)] for when, (_, value) in zip(moments, found, strict=True)]
+    series = [{"metric": found[0][0], key: points[0] if kind == "vector" else points}] if found else []
+    return 200, {"status": "success", "data": {"resultType": kind, "result": series}}
 
 
-def _matrix(
-    load: ClusterLoad, tree: promql_parser.Expr, parameters: Mapping[str, str], *, now: float
-) -> list[dict[str, Any]]:
+def _query(parameters: Mapping[str, str]) -> Answer:
+    text = " ".join(parameters.get("query", "").split())
+    if text not in QUERIES:
+        msg = (
+            f"the demo's built-in metric source does not know {text!r}; it answers {'; '.join(QUERIES)}. Put"
+            " a prometheus in the PATH for other queries"
+        )
+        raise ValueError(msg)
+    return QUERIES[text]
+
+
+def _moments(parameters: Mapping[str, str], *, now: float) -> list[float]:
     start, end, step = (float(parameters[name]) for name in ("start", "end", "step"))
     if step <= 0 or end < start or (end - start) / step > MAX_POINTS:
         msg = (
@@ -79,10 +100,8 @@ def _matrix(
             " points"
         )
         raise ValueError(msg)
-    series: dict[promql.Labels, list[list[object]]] = {}
-    when = start
-    while when <= min(end, now):
-        for labels, value in promql.evaluate(tree, list(load.samples(when))).items():
-            series.setdefault(labels, []).append([when, str(value)])
-        when += step
-    return [{"metric": dict(labels), "values": values} for labels, values in sorted(series.items())]
+    moments = []
+    while start <= min(end, now):
+        moments.append(start)
+        start += step
+    return moments

@@ -7,7 +7,6 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import time
 from dataclasses import dataclass
 from html.parser import HTMLParser
@@ -241,7 +240,7 @@ def test_the_report_tells_the_story_and_asks_for_nothing(told: Told) -> None:
 def test_ctrl_c_leaves_no_process(tmp_path: Path, warm_programs: Path) -> None:
     out = tmp_path / "demo-out"
     process = subprocess.Popen(
-        [warm_programs / "python", *ARGUMENTS, "--keep-running", "--out", out],
+        [warm_programs / "python", *ARGUMENTS, "--out", out],
         cwd=ROOT,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -252,48 +251,6 @@ def test_ctrl_c_leaves_no_process(tmp_path: Path, warm_programs: Path) -> None:
     said, _ = process.communicate(timeout=60)
     assert process.returncode == 128 + signal.SIGINT, said
     assert "Ended by a signal" in said
-    assert [pid for pid in pids if alive(pid)] == []
-
-
-@pytest.mark.soak
-def test_kept_running_it_follows_load_and_commits_until_sigterm(tmp_path: Path) -> None:
-    out = tmp_path / "demo-out"
-    log = tmp_path / "said"
-    with log.open("w") as said:
-        process = subprocess.Popen(
-            [sys.executable, *ARGUMENTS, "--keep-running", "--out", out],
-            cwd=ROOT,
-            stdout=said,
-            stderr=subprocess.STDOUT,
-        )
-    when(lambda: (out / "load" / "ap-south-1").exists() or None)
-    pids = running(out)
-    (out / "load" / "us-east-1").write_text("97\n")
-    when(lambda: "us-east-1 -> " in log.read_text() or None)
-    scorer = out / "fleet" / "scorers" / "vcpu-cost.yaml"
-    scorer.write_text(scorer.read_text().replace("m6i.large: 5.0", "m6i.large: 3.0"))
-    for command in (
-        [sys.executable, "-m", "gitops_dsf", "render"],
-        ["git", "commit", "--quiet", "--all", "--message", "Cheaper"],
-    ):
-        subprocess.run(command, cwd=out / "fleet", check=True, capture_output=True)
-    when(
-        lambda: (
-            "is delivered; configuration changed on eu-west-1, eu-north-1, us-east-1, ap-south-1"
-            in log.read_text()
-            or None
-        )
-    )
-    when(
-        lambda: (
-            '{name: "vcpu-cost", value: 100}'
-            in (out / "scores" / "ap-south-1" / "vcpu-cost.yaml").read_text()
-            or None
-        )
-    )
-    process.terminate()
-    assert process.wait(timeout=60) == 128 + signal.SIGTERM, log.read_text()
-    assert len(pids) == 6
     assert [pid for pid in pids if alive(pid)] == []
 
 

@@ -19,9 +19,12 @@ from demo.history import Event, History, Observation
 from demo.kubelet import Volume
 from demo.load import ClusterLoad
 from demo.loopback import Loopback
-from demo.metricsource import metric_source
+from demo.metricsource import QUERIES, metric_source
 from demo.report.page import page
 from gitops_dsf.views.page.clock import clock, ticks
+from tests.support import yamlfast
+
+ROOT = Path(__file__).parents[3]
 
 CPU = "100 * avg(instance:node_cpu_utilisation:rate5m)"
 CORES = "sum by (label_node_kubernetes_io_instance_type) (cluster:capacity_cpu_cores:sum)"
@@ -93,35 +96,25 @@ def test_a_turn_changes_the_future_and_not_the_past(load: ClusterLoad, source: L
     assert 19 <= load.at(now + 6) <= 21
 
 
-def test_grouping_and_matchers(source: Loopback) -> None:
+def test_a_value_has_the_labels_of_its_query(source: Loopback) -> None:
     _, content = ask(source, "/api/v1/query", query=CORES)
     assert [(row["metric"], row["value"][1]) for row in content["data"]["result"]] == [
         ({"label_node_kubernetes_io_instance_type": "m7i.large"}, "48.0")
     ]
-    for matcher, count in (
-        ('instance="node-1"', 1),
-        ('instance!="node-1"', 2),
-        ('instance=~"node-[12]"', 2),
-        ('instance!~".*"', 0),
-    ):
-        _, content = ask(source, "/api/v1/query", query=f"instance:node_cpu_utilisation:rate5m{{{matcher}}}")
-        assert len(content["data"]["result"]) == count, matcher
 
 
-@pytest.mark.parametrize(
-    ("query", "told"),
-    [
-        ("rate(instance:node_cpu_utilisation:rate5m[5m])", "does not know"),
-        ("sum without (x) (instance:node_cpu_utilisation:rate5m)", "not `without`"),
-        ("sum(", ""),
-    ],
-)
-def test_what_it_does_not_know_is_refused_as_prometheus_refuses(
-    source: Loopback, query: str, told: str
-) -> None:
+def test_it_knows_the_queries_of_the_demo() -> None:
+    files = [*ROOT.glob("demo/repository/scorers/*.yaml"), *ROOT.glob("demo/scoringapis/*.yaml")]
+    asked = {yamlfast.load(path.read_text())["spec"]["source"]["params"]["query"] for path in files}
+    assert len(files) >= 3
+    assert asked == set(QUERIES)
+
+
+@pytest.mark.parametrize("query", ["rate(instance:node_cpu_utilisation:rate5m[5m])", "sum(", ""])
+def test_what_it_does_not_know_is_refused_as_prometheus_refuses(source: Loopback, query: str) -> None:
     status, content = ask(source, "/api/v1/query", query=query)
     assert (status, content["status"], content["errorType"]) == (400, "error", "bad_data")
-    assert told in content["error"]
+    assert "does not know" in content["error"]
 
 
 def test_the_page_for_a_real_prometheus(source: Loopback) -> None:
