@@ -48,7 +48,10 @@ class Flapping:
 
 
 def flapping_of(records: Sequence[Record], *, now: float) -> Flapping | None:
-    """Whether a Placement flaps. The records are all of this Placement, in order."""
+    """Whether a Placement flaps. The records are all of this name, in order. Those of an earlier Placement of
+    this name, which was deleted, do not count.
+    """
+    records = [record for record in records if record.uid == records[-1].uid]
     found = [
         each
         for episode in episodes(changes(records))

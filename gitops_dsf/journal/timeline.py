@@ -13,15 +13,23 @@ Values = Mapping[tuple[str, str], int]
 
 
 def by_placement(records: Iterable[Record]) -> dict[str, list[Record]]:
-    """The records of each Placement, in order of number. Records of the same number keep their order."""
-    found: dict[str, list[Record]] = {}
+    """The records of each name of a Placement. A Placement that was deleted and made again counts from 1
+    again, so each one (by UID) has its records in order of number, after those of the one before. Records of
+    the same number keep their order.
+    """
+    found: dict[str, dict[str, list[Record]]] = {}
     for record in records:
-        found.setdefault(record.placement, []).append(record)
-    return {placement: sorted(each, key=lambda item: item.number) for placement, each in found.items()}
+        found.setdefault(record.placement, {}).setdefault(record.uid, []).append(record)
+    return {
+        placement: [
+            record for life in lives.values() for record in sorted(life, key=lambda item: item.number)
+        ]
+        for placement, lives in found.items()
+    }
 
 
 def in_order(records: Iterable[Record]) -> list[Record]:
-    """All records by time, and those of one Placement by number."""
+    """All records by time, and those of one Placement in their order."""
     placed = [
         (at, record)
         for each in by_placement(records).values()

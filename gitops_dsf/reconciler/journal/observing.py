@@ -110,6 +110,8 @@ def observe(
             continue
         key = f"{namespace}/{name}"
         head = heads.get(key)
+        if head is not None and head.uid != placement.uid:
+            head = None  # of a Placement of this name that was deleted
         if head is not None and head.digest == digest(decision.clusters):
             continue
         age = now - decision.since
@@ -117,7 +119,7 @@ def observe(
             wait = min(wait or SETTLE_SECONDS, SETTLE_SECONDS - age)
             continue
         before = None
-        if head is not None and head.uid == placement.uid:
+        if head is not None:
             before = frozenset(head.to) if head.to is not None else recent.get(key)
         kind: Kind = "Start" if before is None else "Later" if decision.since <= started else "Change"
         due.append(

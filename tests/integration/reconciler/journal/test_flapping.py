@@ -60,3 +60,29 @@ async def test_the_next_leader_knows_what_happened_before(scene: JournalHub) -> 
     async with scene.replica() as replica:
         await asyncio.sleep(5)
         assert replica.returns() == {("cpu", "25"): 2.0}
+
+
+async def test_moves_of_a_placement_that_was_deleted_are_not_those_of_the_next_one(
+    scene: JournalHub,
+) -> None:
+    async with scene.replica() as replica:
+        await replica.pushed(1)
+        await replica.moves("cluster2")
+        await replica.moves("cluster3")
+        placement = scene.hub.objects.pop(("placements", "argocd", "guestbook"))
+        scene.hub.objects.pop(("placementdecisions", "argocd", "guestbook-decision-1"))
+        await replica.sees()
+        await asyncio.sleep(900)
+        await replica.sees()
+        placement["metadata"]["uid"] = "another"
+        scene.hub.objects["placements", "argocd", "guestbook"] = placement
+        for cluster in ("cluster3", "cluster1", "cluster2"):
+            await replica.moves(cluster)
+        await asyncio.sleep(5)
+        assert replica.returns() == {}
+        await replica.moves("cluster1")
+        await replica.moves("cluster2")
+        await asyncio.sleep(5)
+        assert list(replica.returns().values()) == [2.0], "the new one's own moves back and forth count"
+        await replica.pushed(8)
+    assert [record.number for record in scene.branch().records] == [1, 2, 3, 1, 2, 3, 4, 5]
