@@ -1,8 +1,8 @@
 """Advice on stickiness and deadband: every value that OCM can express, tried over the same history.
 
 More stickiness means fewer moves and more regret. Nothing says how many points a move is worth, so the advice
-is a compromise: of the values with the least flapping, the one on the Pareto front of moves and regret that
-is nearest to the best of both, each measured by its range on the front.
+is a compromise: of the values with the least flapping, the candidates, the one on the Pareto front of moves
+and regret that is nearest to the best of both, each measured by its range on the front.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -13,11 +13,13 @@ from gitops_dsf.backtest.contest import Contest
 from gitops_dsf.backtest.grid import Grid
 from gitops_dsf.backtest.lapses import Tracks, lapses
 from gitops_dsf.backtest.vectorised import ScoreColumns, decide
-from gitops_dsf.hub.flapping import returns
+from gitops_dsf.hub.flapping import moves_back, returns
 from gitops_dsf.wording import plural
 
 DEADBANDS: Final = (0, 1, 2, 3, 5, 8, 12, 20)
 """Deadbands that are tried beside the written ones."""
+CLEARLY: Final = 0.5
+"""Score points of regret for which a setting that does not flap is changed."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -60,7 +62,9 @@ class Advice:
     trials: tuple[Trial, ...]
     """All of them, by deadband and stickiness."""
     front: tuple[Trial, ...]
-    """Those that no other one beats in moves and regret, by moves."""
+    """Of those with the fewest moves back and forth, the ones that no other of them beats in moves and
+    regret, by moves.
+    """
     recommended: Trial
     reason: str
 
@@ -68,6 +72,17 @@ class Advice:
     def changes(self) -> bool:
         """Whether something else than what is written is recommended."""
         return self.recommended.setting != self.written.setting
+
+    @property
+    def shown(self) -> tuple[Trial, ...]:
+        """The front, and what is written, by moves and regret."""
+        found = {trial.setting: trial for trial in (*self.front, self.recommended, self.written)}
+        return tuple(sorted(found.values(), key=lambda each: (each.moves, each.regret)))
+
+    def mark(self, trial: Trial) -> str:
+        """What a trial is to the advice: `recommended`, `written`, both, or nothing."""
+        marks = (("recommended", self.recommended), ("written", self.written))
+        return ", ".join(text for text, each in marks if each.setting == trial.setting)
 
 
 def advise(
@@ -101,8 +116,7 @@ def advise(
     if stop():
         return None
     now = next(item for item in trials if item.setting == Setting(stickiness=written.points, deadband=None))
-    recommended, reason = _recommended(trials, now)
-    return Advice(written=now, trials=trials, front=_front(trials), recommended=recommended, reason=reason)
+    return _advice(trials, now)
 
 
 def _trials(
@@ -132,7 +146,7 @@ def _trials(
             Trial(
                 setting=Setting(stickiness=item.points, deadband=deadband),
                 moves=len(changes),
-                returns=sum(1 for _ in returns(changes, window=window)),
+                returns=moves_back(returns(changes, window=window)),
                 regret=line.regret,
                 writes=writes,
             )
@@ -149,26 +163,49 @@ def _front(trials: Sequence[Trial]) -> tuple[Trial, ...]:
     return tuple(found)
 
 
-def _recommended(trials: Sequence[Trial], written: Trial) -> tuple[Trial, str]:
+def _advice(trials: tuple[Trial, ...], written: Trial) -> Advice:
     # A deadband concerns other Placements, too, so it changes only where stickiness alone does not help.
-    own = [item for item in trials if item.setting.deadband is None]
-    least = min(item.returns for item in own)
-    if least and min(item.returns for item in trials) < least:
-        own, least = list(trials), min(item.returns for item in trials)
-    candidates = [item for item in own if item.returns == least]
-    front = _front(candidates)
-    best = min(front, key=lambda item: (_distance(item, front), item.setting.stickiness))
-    if written in candidates and not (best.moves <= written.moves and best.regret < written.regret - 0.5):
-        return written, "it does not flap, and nothing else has fewer moves with clearly less regret"
+    tried = [item for item in trials if item.setting.deadband is None]
+    if min(item.returns for item in trials) < min(item.returns for item in tried):
+        tried = list(trials)
+    least = min(item.returns for item in tried)
+    candidates = [item for item in tried if item.returns == least]
+    front = _front(sorted(candidates, key=lambda item: item is not written))
+    better = [
+        item for item in front if item.moves <= written.moves and item.regret < written.regret - CLEARLY
+    ]
+    if written in candidates and not better:
+        recommended = written
+        reason = _kept(least, other="stickiness" if len(tried) < len(trials) else "setting")
+    else:
+        recommended = min(
+            better if written in candidates else front,
+            key=lambda item: (_distance(item, front), item.setting.stickiness),
+        )
+        reason = _changed(recommended, written)
+    return Advice(written=written, trials=trials, front=front, recommended=recommended, reason=reason)
+
+
+def _kept(returns: int, *, other: str) -> str:
+    if returns:
+        return (
+            f"no setting that was tried stops it from moving back and forth {plural(returns, 'time')}, and no"
+            f" other {other} with as few has clearly less regret without more moves"
+        )
+    return (
+        f"it does not flap, and no other {other} without flapping has clearly less regret without more moves"
+    )
+
+
+def _changed(best: Trial, written: Trial) -> str:
     moves = f"{plural(best.moves, 'move')} instead of {written.moves}"
     back = (
-        f"{least} back and forth instead of {written.returns}"
-        if least or written.returns
+        f"{best.returns} back and forth instead of {written.returns}"
+        if best.returns or written.returns
         else "none back and forth"
     )
-    cost = best.regret - written.regret
-    price = f"{abs(cost):.1f} points {'behind' if cost > 0 else 'nearer to'} the best choice on average"
-    return best, f"{moves}, {back}; {price}"
+    stops = "; no setting that was tried stops it" if best.returns else ""
+    return f"{moves}, {back}{stops}; regret {best.regret:.1f} instead of {written.regret:.1f}"
 
 
 def _distance(item: Trial, front: Sequence[Trial]) -> float:

@@ -9,7 +9,7 @@ from gitops_dsf.backtest.contest import Contest
 from gitops_dsf.backtest.decisions import DecisionLine
 from gitops_dsf.backtest.grid import Grid
 from gitops_dsf.backtest.vectorised import ScoreColumns
-from gitops_dsf.hub.flapping import Change, Episode, Return, cause_of, episodes
+from gitops_dsf.hub.flapping import Change, Episode, Return, cause_of, episodes, moves_back
 
 DAY: Final = 86_400.0
 
@@ -21,6 +21,11 @@ class Flapping:
     episode: Episode
     cause: str | None
     """Name of the AddOnPlacementScore with the largest swing; None if no score changed."""
+
+    @property
+    def returns(self) -> int:
+        """How many of its moves went back."""
+        return moves_back(self.episode.returns)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +41,11 @@ class Figures:
     """Seconds in the decision, by cluster, the longest first."""
     flapping: tuple[Flapping, ...]
     regret: float
-    """Score points behind the best choice, on average over time."""
+    """Score points behind the best choice, on average over time, summed over the chosen clusters."""
+    clusters: int
+    """The most clusters that were chosen at a time."""
+    seconds: float
+    """The length of the span."""
 
     @property
     def moves(self) -> int:
@@ -46,7 +55,7 @@ class Figures:
     @property
     def returns(self) -> int:
         """How many moves went back to a cluster that had just been left."""
-        return sum(len(item.episode.returns) for item in self.flapping)
+        return sum(item.returns for item in self.flapping)
 
     @property
     def causes(self) -> Mapping[str, int]:
@@ -71,6 +80,8 @@ def figures(
             for item in episodes(changes, window=window)
         ),
         regret=line.regret,
+        clusters=max((len(item.clusters) for item in line.decided), default=0),
+        seconds=grid.count * grid.step,
     )
 
 

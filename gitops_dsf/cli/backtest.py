@@ -14,12 +14,10 @@ from dsf_wire.rawscores import CLUSTER_LABEL, METRIC, SCORE_NAME_LABEL
 from gitops_dsf.cli.arguments import add_fleet_directory
 from gitops_dsf.cli.garbage import kept
 from gitops_dsf.cli.hubdata import add_source_arguments, placement_key, read_fleet, read_hub_data
-from gitops_dsf.cli.journaldata import read_journal
 from gitops_dsf.cli.jsontext import json_text
 from gitops_dsf.cli.timespan import add_span_arguments, span
 from gitops_dsf.errors import GitopsDsfError, UsageError
 from gitops_dsf.hub.flapping import WINDOW_SECONDS
-from gitops_dsf.hub.names import JOURNAL_BRANCH
 
 if TYPE_CHECKING:
     from gitops_dsf.cli.progress import Progress
@@ -38,10 +36,8 @@ examples:
   gitops-dsf backtest --prometheus https://thanos.example.com              the last 14 days of this repository
   gitops-dsf backtest --prometheus URL --base origin/main --format markdown     for the pull request
   gitops-dsf backtest --prometheus URL --days 30 --placement portal --advise    which stickiness would be better
-  gitops-dsf backtest --prometheus URL --advise --fix                      ... and write it into the YAML
   gitops-dsf backtest --prometheus URL --shadow cpu-next --days 7          what its promotion would have changed
   gitops-dsf backtest --history scores.json --format html > backtest.html  from an answer of /api/v1/query_range
-  gitops-dsf backtest --journal-branch gitops-dsf-journal                  at the moments of recorded moves, without a store
 
 exit codes: 0 fine; 1 when the repository has errors or the history cannot be read
 """  # noqa: E501
@@ -67,17 +63,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="PATH",
         type=Path,
         help="file or folder with saved answers of /api/v1/query_range",
-    )
-    history.add_argument(
-        "--journal",
-        metavar="PATH",
-        type=Path,
-        help="file or folder of the reconciler's journal: decides anew at the moments of its moves alone",
-    )
-    history.add_argument(
-        "--journal-branch",
-        metavar="BRANCH",
-        help=f"the same, from a branch of this clone: {JOURNAL_BRANCH}",
     )
     parser.add_argument(
         "--token-file", metavar="FILE", type=Path, help="with --prometheus: a bearer token, without quotes"
@@ -117,9 +102,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--advise", action="store_true", help="try every stickiness, and several deadbands")
     parser.add_argument(
-        "--fix", action="store_true", help="with --advise: write the advice into the repository"
-    )
-    parser.add_argument(
         "--format", choices=("text", "json", "markdown", "html"), default="text", help="text by default"
     )
     parser.add_argument(
@@ -134,21 +116,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 @kept()
 def run(args: argparse.Namespace) -> int:
     """Returns 0 when the backtest was shown; 1 when the repository has errors or history cannot be read."""
-    if args.fix and not args.advise:
-        msg = "--fix writes what --advise finds: give both"
-        raise UsageError(msg)
-    if args.fix and args.shadow is not None:
-        msg = "the advice is for the repository after the promotion: promote the shadow first, then --fix"
-        raise UsageError(msg)
     limit = TimeLimit.of(args.time_limit)
-
-    if _is_recorded(args):
-        _check_recorded(args)
     head = read_fleet(args.directory)
     if head is None:
         return 1
-    if _is_recorded(args):
-        return _recorded(args, head)
     _require_numpy()
     from gitops_dsf.cli.progress import Progress
     from gitops_dsf.views.backtest.build import HistoryError
@@ -164,8 +135,6 @@ def run(args: argparse.Namespace) -> int:
     if args.advise and limit.is_over():
         notes.append("the time limit was over before all settings were tried, so advice is missing")
     sys.stdout.write(_formatted(results, notes, args.format))
-    if args.fix:
-        _fix(args, results[-1])
     return 0
 
 
@@ -192,50 +161,6 @@ class TimeLimit:
     def is_over(self) -> bool:
         """Whether nothing more is to be decided."""
         return time.monotonic() >= self.decide_until
-
-
-def _is_recorded(args: argparse.Namespace) -> bool:
-    return args.journal is not None or args.journal_branch is not None
-
-
-def _check_recorded(args: argparse.Namespace) -> None:
-    """Raises UsageError for what the journal cannot answer."""
-    wrong = [
-        name
-        for name, given in (
-            ("--advise", args.advise),
-            ("--base", args.base is not None),
-            ("--shadow", args.shadow is not None),
-            (f"--format {args.format}", args.format not in {"text", "json"}),
-        )
-        if given
-    ]
-    if wrong:
-        msg = (
-            f"{wrong[0]} needs the whole history of the scores, and a journal has the scores of moves alone:"
-            " write --prometheus or --history"
-        )
-        raise UsageError(msg)
-
-
-def _recorded(args: argparse.Namespace, head: "FleetVersion") -> int:
-    """Compares what happened with what this repository would have decided at the same moments."""
-    from gitops_dsf.cli.recorded_text import recorded_data, recorded_text
-    from gitops_dsf.views.backtest.recorded import recorded
-
-    start, end = span(args)
-    found = list(
-        recorded(
-            head,
-            read_journal(args).records,
-            start=start,
-            end=end,
-            window=args.window,
-            only=[placement_key(head, name) for name in args.placement] or None,
-        )
-    )
-    sys.stdout.write(json_text(recorded_data(found)) if args.format == "json" else recorded_text(found))
-    return 0
 
 
 def _require_numpy() -> None:
@@ -416,22 +341,3 @@ def _formatted(results: "tuple[Result, ...]", notes: list[str], style: str) -> s
     from gitops_dsf.cli.backtest_text import backtest_text
 
     return backtest_text(results, notes=notes)
-
-
-def _fix(args: argparse.Namespace, result: "Result") -> None:
-    """Writes the advice into the files that declare Placements and scorers."""
-    from gitops_dsf.repository.write import write_files
-    from gitops_dsf.repository.yamledit import YamlFile
-    from gitops_dsf.views.backtest.edits import edits
-
-    files: dict[str, YamlFile] = {}
-    for edit in edits(result):
-        if edit.file not in files:
-            files[edit.file] = YamlFile((args.directory / edit.file).read_text(encoding="utf-8"))
-        if edit.apply(files[edit.file]):
-            print(f"{edit.file}: {edit.name}: {edit.text}", file=sys.stderr)
-        else:
-            print(f"{edit.file}: {edit.name} was not found; write {edit.text} by hand", file=sys.stderr)
-    write_files(args.directory, {file: each.text for file, each in files.items()})
-    if not files:
-        print("nothing to write: the advice is what is written", file=sys.stderr)

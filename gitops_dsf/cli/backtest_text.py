@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING
 from gitops_dsf.cli.table import table
 
 if TYPE_CHECKING:
-    from gitops_dsf.backtest.advice import Advice
     from gitops_dsf.views.backtest.build import Result
 
 
 def backtest_text(results: "Sequence[Result]", *, notes: Sequence[str] = ()) -> str:
     """A table of Placements, then advice, then what is not known."""
-    from gitops_dsf.views.backtest.sentences import LIMITS, comparisons, gaps, moved, short, span, time_on
+    from gitops_dsf.views.backtest.sentences import LIMITS, comparisons, gaps, moved, regret, span, time_on
 
     head = results[-1]
     text = f"{span(head)}\n"
@@ -21,14 +20,14 @@ def backtest_text(results: "Sequence[Result]", *, notes: Sequence[str] = ()) -> 
     rows = []
     for key, before, after in comparisons(results):
         if after is None:
-            rows.append([short(key), "not decided after the change", "", "", ""])
+            rows.append([key, "not decided after the change", "", "", ""])
             continue
         rows.append(
             [
-                short(key),
+                key,
                 moved(after, before),
                 f"{after.per_day:.1f}",
-                f"{after.regret:.1f}" + (f" (was {before.regret:.1f})" if before is not None else ""),
+                regret(after, before),
                 time_on(after),
             ]
         )
@@ -37,19 +36,20 @@ def backtest_text(results: "Sequence[Result]", *, notes: Sequence[str] = ()) -> 
     else:
         text += "\nno Placement ranks by scores whose past is known\n"
     if head.advice:
-        text += "\nadvice\n" + "".join(_advice(short(key), item) for key, item in head.advice.items())
-    unknown = [f"{short(key)}: {why}" for key, why in head.unknown.items()]
+        text += "\nadvice\n" + "".join(_advice(head, key) for key in head.advice)
+    unknown = [f"{key}: {why}" for key, why in head.unknown.items()]
     text += "\nwhat is not known\n" + "".join(
         f"  {line}\n" for line in (*unknown, *notes, *gaps(head), *LIMITS)
     )
     return text
 
 
-def _advice(name: str, item: "Advice") -> str:
-    from gitops_dsf.views.backtest.sentences import advised
+def _advice(result: "Result", key: str) -> str:
+    from gitops_dsf.views.backtest.sentences import advised, places
 
-    text = f"  {name}: {advised(item)}\n"
-    if len(item.front) < 2:
+    item = result.advice[key]
+    text = f"  {key}: {advised(item)}\n" + "".join(f"      {place}\n" for place in places(result, key))
+    if len(item.shown) < 2:
         return text
     rows = [
         [
@@ -59,11 +59,12 @@ def _advice(name: str, item: "Advice") -> str:
             str(each.returns),
             f"{each.regret:.1f}",
             str(each.writes),
+            item.mark(each),
         ]
-        for each in item.front
+        for each in item.shown
     ]
     return text + table(
-        ["stickiness", "deadband", "moves", "back and forth", "regret", "hub writes"],
+        ["stickiness", "deadband", "moves", "back and forth", "regret", "hub writes", ""],
         rows,
         right={0, 2, 3, 4, 5},
         indent=6,

@@ -1,7 +1,7 @@
 """Flapping: a decision that leaves a cluster and returns to it within a window of time."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -83,6 +83,11 @@ def _episode(parts: Sequence[Return]) -> Episode:
         clusters=tuple(sorted(clusters)),
         returns=tuple(parts),
     )
+
+
+def moves_back(found: Iterable[Return]) -> int:
+    """How many changes of a decision are returns, of one cluster or of several at once."""
+    return len({each.joined.at for each in found})
 
 
 def largest_swing(before: Mapping[str, float], after: Mapping[str, float]) -> str | None:

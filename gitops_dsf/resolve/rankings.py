@@ -43,7 +43,7 @@ def resolve_ranking(
         metadata=item.value.metadata,
         ranking=spec,
         renders_bindings=not isinstance(spec, ScoredPlacementSpec) or spec.bindings == "Rendered",
-        position=item.position,
+        written=item,
         scores=tuple(scores),
         score_factor=weights.factor,
         steady_weight=weights.steady,

@@ -8,6 +8,7 @@ from gitops_dsf.diagnostics import Position
 from gitops_dsf.repository.model.application import ScoredApplication
 from gitops_dsf.repository.model.base import LabelSelector, Metadata
 from gitops_dsf.repository.model.cluster import ManagedCluster, ManagedClusterSet
+from gitops_dsf.repository.model.declared import RankingItem
 from gitops_dsf.repository.model.metric_source import MetricSource, MetricSourceVariant
 from gitops_dsf.repository.model.ranking import Ranking
 from gitops_dsf.repository.model.repository import FleetRepository
@@ -132,7 +133,8 @@ class ResolvedPlacement:
     ranking: Ranking
     renders_bindings: bool
     """Whether a ManagedClusterSetBinding is rendered for each cluster set."""
-    position: Position
+    written: RankingItem
+    """The object that renders it."""
     scores: tuple[ResolvedScore, ...]
     score_factor: int
     """Every score weight is multiplied by this in the Placement. Together with steady_weight it gives the
@@ -140,6 +142,11 @@ class ResolvedPlacement:
     """
     steady_weight: int
     """Weight of OCM's Steady prioritizer; 0 leaves it out."""
+
+    @property
+    def position(self) -> Position:
+        """Where the name of the object that renders it is written."""
+        return self.written.position
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -623,10 +623,20 @@ class Trial(TypedDict):
     writes: int
 
 
+class AdvisedField(TypedDict):
+    file: str
+    line: int
+    field: str
+    before: int
+    after: int
+    also: list[str]
+
+
 class Advice(TypedDict):
     written: Trial
     recommended: Trial
     reason: str
+    fields: list[AdvisedField]
     front: list[Trial]
     trials: list[Trial]
 
@@ -649,25 +659,6 @@ class BacktestResult(TypedDict):
     limits: list[str]
 
 
-class MoveCount(TypedDict):
-    moves: int
-    returns: int
-
-
-class RecordedPlacement(TypedDict):
-    placement: str
-    happened: MoveCount
-    would: MoveCount | None
-    unknown: str | None
-
-
-class RecordedBacktest(TypedDict):
-    """The result with --journal or --journal-branch."""
-
-    placements: list[RecordedPlacement]
-    limits: list[str]
-
-
 class CheckFinding(TypedDict):
     check: str
     severity: str
@@ -685,7 +676,7 @@ class CheckOutput(TypedDict):
 
 
 _OUTPUTS: Final[Mapping[str, tuple[Any, ...]]] = {
-    "backtest": (BacktestResult, RecordedBacktest),
+    "backtest": (BacktestResult,),
     "diff": (DiffOutput,),
     "doctor": (DoctorOutput,),
     "explain": (ExplainOutput,),

@@ -1,11 +1,12 @@
 """A backtest as JSON data."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from gitops_dsf.backtest.advice import Advice, Trial
 from gitops_dsf.backtest.figures import Figures
 from gitops_dsf.views.backtest.build import Result
+from gitops_dsf.views.backtest.fields import Field, fields
 from gitops_dsf.views.backtest.sentences import LIMITS
 
 
@@ -27,7 +28,7 @@ def _side(result: Result) -> dict[str, Any]:
         "placements": {key: _figures(item) for key, item in result.figures.items()},
         "unknown": dict(result.unknown),
         "gaps": {resource: dict(item.clusters) for resource, item in result.gaps.items()},
-        "advice": {key: _advice(item) for key, item in result.advice.items()},
+        "advice": {key: _advice(item, fields(result, key)) for key, item in result.advice.items()},
     }
 
 
@@ -44,7 +45,7 @@ def _figures(item: Figures) -> dict[str, Any]:
                 "start": each.episode.start,
                 "end": each.episode.end,
                 "clusters": each.episode.clusters,
-                "returns": len(each.episode.returns),
+                "returns": each.returns,
                 "cause": each.cause,
             }
             for each in item.flapping
@@ -52,11 +53,22 @@ def _figures(item: Figures) -> dict[str, Any]:
     }
 
 
-def _advice(item: Advice) -> dict[str, Any]:
+def _advice(item: Advice, found: Iterable[Field]) -> dict[str, Any]:
     return {
         "written": _trial(item.written),
         "recommended": _trial(item.recommended),
         "reason": item.reason,
+        "fields": [
+            {
+                "file": each.file,
+                "line": each.line,
+                "field": each.field,
+                "before": each.before,
+                "after": each.after,
+                "also": each.also,
+            }
+            for each in found
+        ],
         "front": [_trial(each) for each in item.front],
         "trials": [_trial(each) for each in item.trials],
     }

@@ -10,7 +10,8 @@ from gitops_dsf.views.backtest.sentences import (
     differs,
     gaps,
     moved,
-    short,
+    places,
+    regret,
     span,
     time_on,
 )
@@ -36,18 +37,19 @@ def markdown(results: Sequence[Result], *, notes: Sequence[str] = ()) -> str:
         lines += ["| Placement | moves | most of the time on | regret |", "|---|---|---|---|"]
     for key, before, after in rows[:MOST_ROWS]:
         if after is None:
-            lines.append(f"| {code(short(key))} | not decided after the change | | |")
+            lines.append(f"| {code(key)} | not decided after the change | | |")
         else:
-            regret = f"{after.regret:.1f}" + (f" (before {before.regret:.1f})" if before is not None else "")
             moves, most = escaped(moved(after, before)), escaped(time_on(after))
-            lines.append(f"| {code(short(key))} | {moves} | {most} | {regret} |")
+            lines.append(f"| {code(key)} | {moves} | {most} | {regret(after, before)} |")
     if len(rows) > MOST_ROWS:
         lines.append(f"\n{len(rows) - MOST_ROWS} more are in the JSON output.")
     changing = [(key, item) for key, item in head.advice.items() if item.changes]
     if changing:
         lines += ["", "**Advice**", ""]
-        lines += [f"- {code(short(key))}: {escaped(advised(item))}" for key, item in changing[:MOST_ROWS]]
-    open_questions = [f"{code(short(key))}: {escaped(why)}" for key, why in head.unknown.items()]
+        for key, item in changing[:MOST_ROWS]:
+            lines.append(f"- {code(key)}: {escaped(advised(item))}")
+            lines += [f"  - {escaped(place)}" for place in places(head, key)]
+    open_questions = [f"{code(key)}: {escaped(why)}" for key, why in head.unknown.items()]
     lines += ["", "<details><summary>What a backtest does not know</summary>", ""]
     lines += [f"- {text}" for text in open_questions[:MOST_ROWS]]
     lines += [f"- {escaped(text)}" for text in (*notes, *gaps(head), *LIMITS)]

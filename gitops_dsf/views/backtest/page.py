@@ -6,7 +6,6 @@ from html import escape
 from typing import Final
 
 from gitops_dsf import __version__
-from gitops_dsf.backtest.advice import Advice
 from gitops_dsf.backtest.decisions import DecisionLine
 from gitops_dsf.backtest.figures import Figures
 from gitops_dsf.views.backtest.build import Result
@@ -18,8 +17,9 @@ from gitops_dsf.views.backtest.sentences import (
     differs,
     gaps,
     moved,
+    places,
+    regret,
     settings,
-    short,
     span,
     time_on,
 )
@@ -53,7 +53,7 @@ def page(results: Sequence[Result], *, notes: Sequence[str] = ()) -> str:
     ]
     if len(shown) > MOST_CHARTS:
         body.append(section(f"{len(shown) - MOST_CHARTS} more", "They are in the JSON output.", ""))
-    unknown = [f"{short(key)}: {why}" for key, why in head.unknown.items()]
+    unknown = [f"{key}: {why}" for key, why in head.unknown.items()]
     body.append(
         section(
             "What is not known",
@@ -90,21 +90,18 @@ def _placement(results: Sequence[Result], key: str, before: Figures | None, afte
     if after is None:
         return ""
     lines = lines_of(head, key)
-    places = f"Most of the time on {escape(time_on(after))}"
-    note = f"{escape(moved(after, before))}. {places}. Regret {after.regret:.1f} points."
+    most = f"Most of the time on {escape(time_on(after))}"
+    note = f"{escape(moved(after, before))}. {most}. Regret in points: {escape(regret(after, before))}."
     charts = _charts(head, key, lines, "after" if before is not None else "")
     if before is not None and differs(before, after):
         charts += _charts(results[0], key, lines_of(results[0], key), "before")
-    advice = head.advice.get(key)
-    return section(short(key), note, charts + (_advice(advice) if advice is not None else ""))
+    return section(key, note, charts + (_advice(head, key) if key in head.advice else ""))
 
 
 def _charts(result: Result, key: str, lines: Lines, when: str) -> str:
     colours = {name: f"c{min(place, COLOURS - 1)}" for place, name in enumerate(lines.clusters)}
     start = result.grid.start
-    heading = {"before": f"{short(key)} as in {result.title}", "after": f"{short(key)} after the change"}.get(
-        when, short(key)
-    )
+    heading = {"before": f"{key} as in {result.title}", "after": f"{key} after the change"}.get(when, key)
     chart = Chart(
         key=f"p{list(result.contests).index(key)}{when}",
         heading=heading,
@@ -136,20 +133,25 @@ def _spans(line: DecisionLine, colours: dict[str, str], result: Result) -> Itera
         )
 
 
-def _advice(advice: Advice) -> str:
+def _advice(result: Result, key: str) -> str:
+    advice = result.advice[key]
     rows = "".join(
         f"<tr><td>{escape(settings(each))}</td>"
         + "".join(
             f"<td class='n'>{value}</td>"
             for value in (each.moves, each.returns, f"{each.regret:.1f}", each.writes)
         )
-        + "</tr>"
-        for each in advice.front
+        + f"<td>{advice.mark(each)}</td></tr>"
+        for each in advice.shown
     )
     titles = ("moves", "back and forth", "regret", "hub writes")
-    head = "<tr><th>setting</th>" + "".join(f"<th class='n'>{title}</th>" for title in titles) + "</tr>"
+    head = (
+        "<tr><th>setting</th>" + "".join(f"<th class='n'>{title}</th>" for title in titles) + "<th></th></tr>"
+    )
+    where = "".join(f"<li>{escape(place)}</li>" for place in places(result, key))
     return (
         f"<h3>Advice</h3><p>{escape(advised(advice))}</p>"
-        "<details><summary>All settings that no other one beats</summary>"
-        f"<div class='scroll'><table>{head}{rows}</table></div></details>"
+        + (f"<ul>{where}</ul>" if where else "")
+        + "<details><summary>The settings with the fewest moves back and forth that no other of them beats"
+        f"</summary><div class='scroll'><table>{head}{rows}</table></div></details>"
     )

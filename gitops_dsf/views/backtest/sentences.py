@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from gitops_dsf.backtest.advice import Advice, Trial
 from gitops_dsf.backtest.figures import Figures
 from gitops_dsf.views.backtest.build import Result
+from gitops_dsf.views.backtest.fields import fields
 from gitops_dsf.wording import names_text, plural
 
 LIMITS = (
@@ -15,11 +16,6 @@ LIMITS = (
 )
 """What no backtest can know."""
 MOST_NAMED = 3
-
-
-def short(key: str) -> str:
-    """The name of a Placement without its namespace."""
-    return key.partition("/")[2]
 
 
 def moved(now: Figures, before: Figures | None = None) -> str:
@@ -51,10 +47,16 @@ def differs(before: Figures | None, after: Figures | None) -> bool:
 
 
 def time_on(item: Figures) -> str:
-    """`eu-1 61 %, eu-2 39 %`."""
-    total = sum(item.time_on.values()) or 1.0
-    shares = [f"{name} {100 * seconds / total:.0f} %" for name, seconds in item.time_on.items()]
+    """`eu-1 61 %, eu-2 39 %`: the share of the span for which each cluster was chosen."""
+    shares = [f"{name} {100 * seconds / item.seconds:.0f} %" for name, seconds in item.time_on.items()]
     return names_text(shares, most=MOST_NAMED)
+
+
+def regret(now: Figures, before: Figures | None = None) -> str:
+    """`0.3 (was 1.1)`; `4.2 (was 0.0), the sum of 3 clusters`."""
+    was = "" if before is None else f" (was {before.regret:.1f})"
+    summed = f", the sum of {now.clusters} clusters" if now.clusters > 1 else ""
+    return f"{now.regret:.1f}{was}{summed}"
 
 
 def advised(advice: Advice) -> str:
@@ -66,6 +68,13 @@ def advised(advice: Advice) -> str:
     deadband = advice.recommended.setting.deadband
     calm = "" if deadband is None else f", with a deadband of {deadband}"
     return f"stickiness {advice.recommended.setting.stickiness}{before}{calm}: {advice.reason}"
+
+
+def places(result: Result, key: str) -> Iterator[str]:
+    """`apps/portal.yaml:12: spec.stickiness: 25 instead of 20`; nothing if the advice is what is written."""
+    for each in fields(result, key):
+        text = f"{each.file}:{each.line}: {each.field}: {each.after} instead of {each.before}"
+        yield text + (f"; it also concerns {listed(each.also)}" if each.also else "")
 
 
 def settings(trial: Trial) -> str:

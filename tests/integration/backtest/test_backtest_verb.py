@@ -2,18 +2,15 @@
 
 import json
 import os
+import re
 import subprocess
-from collections.abc import Iterator
-from datetime import UTC, datetime
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
 from gitops_dsf.cli.scaffold import repo_template
-from gitops_dsf.journal.lines import encode
-from gitops_dsf.journal.record import ClusterReason, Record, ScoreChange, Term, new_record
 from tests.support import yamlfast
 from tests.support.commandline import gitops_dsf
 from tests.support.metricstore import Store, Value, answer_of, matrix
@@ -44,8 +41,12 @@ def _fleet(
     query: str = "avg(idle)",
     on_missing: str = "Neutral",
     cluster_label: str = "",
+    clusters: tuple[str, ...] = ("eu", "us"),
+    count: int = 1,
+    weight: int = 1,
+    score_range: Mapping[str, int] | None = None,
 ) -> Path:
-    """Two clusters, a Query scorer and an application."""
+    """Clusters, a Query scorer and an application."""
     dsf, ocm = "dynamic-scoring.open-cluster-management.io/v1alpha1", "cluster.open-cluster-management.io"
     for folder in ("clusters", "scorers", "apps"):
         (root / folder).mkdir(parents=True, exist_ok=True)
@@ -53,17 +54,17 @@ def _fleet(
     assert settings.returncode == 0, settings.stderr
     (root / "gitops-dsf.yaml").write_text((root / "made" / "gitops-dsf.yaml").read_text())
     subprocess.run(["rm", "-r", str(root / "made")], check=True)
-    clusters = [
+    inventory = [
         {
             "apiVersion": f"{ocm}/v1",
             "kind": "ManagedCluster",
             "metadata": {"name": name, "labels": {f"{ocm}/clusterset": "all"}},
             "spec": {"hubAcceptsClient": True},
         }
-        for name in ("eu", "us")
+        for name in clusters
     ]
     members = {"apiVersion": f"{ocm}/v1beta2", "kind": "ManagedClusterSet", "metadata": {"name": "all"}}
-    (root / "clusters" / "all.yaml").write_text(yamlfast.dump(*clusters, members))
+    (root / "clusters" / "all.yaml").write_text(yamlfast.dump(*inventory, members))
     scorer = {
         "apiVersion": dsf,
         "kind": "DynamicScorer",
@@ -75,7 +76,7 @@ def _fleet(
                 "host": "http://prometheus.monitoring.svc:9090",
                 "params": {"query": query},
             },
-            "scoreRange": {"min": 0, "max": 100},
+            "scoreRange": {"min": 0, "max": 100, **(score_range or {})},
             "scoring": {"type": "Query", "params": {"name": "idle", "interval": 60}},
         },
     }
@@ -90,8 +91,8 @@ def _fleet(
         "kind: ScoredApplication\n"
         "metadata: {name: portal}\n"
         "spec:\n"
-        "  placement: {clusterSets: [all], numberOfClusters: 1}\n"
-        "  scores: [{scorer: idle}]\n"
+        f"  placement: {{clusterSets: [all], numberOfClusters: {count}}}\n"
+        f"  scores: [{{scorer: idle, weight: {weight}}}]\n"
         f"  stickiness: {stickiness}  # of the weighted mean\n"
         f"  onMissingScore: {on_missing}\n"
         "  application:\n"
@@ -130,19 +131,96 @@ def test_enough_stickiness_holds_it_and_costs_regret(tmp_path: Path, store: Stor
     assert figures["regret"] == pytest.approx(12 / 4, rel=0.02), "twelve points behind, a quarter of the time"
 
 
-def test_the_advice_and_the_edit_that_follows_it(tmp_path: Path, store: Store) -> None:
+def test_the_advice_names_file_line_and_value_and_writes_nothing(tmp_path: Path, store: Store) -> None:
     fleet = _fleet(tmp_path / "fleet", stickiness=10)
-    done = gitops_dsf("backtest", fleet, "--prometheus", store.url, *SPAN, "--advise", "--fix")
+    written = (fleet / "apps" / "portal.yaml").read_text()
+    done = gitops_dsf("backtest", fleet, "--prometheus", store.url, *SPAN, "--advise")
     assert done.returncode == 0, done.stderr
     assert (
-        "portal: stickiness 20 instead of 10: 0 moves instead of 72, 0 back and forth instead of 71"
-        in done.stdout
+        "argocd/portal: stickiness 20 instead of 10: 0 moves instead of 72, 0 back and forth instead of 71;"
+        " regret 3.0 instead of 0.0\n"
+        "      apps/portal.yaml:7: spec.stickiness: 20 instead of 10\n" in done.stdout
     )
-    assert "apps/portal.yaml: portal: stickiness 10 -> 20" in done.stderr
-    assert "  stickiness: 20  # of the weighted mean\n" in (fleet / "apps" / "portal.yaml").read_text()
-    again = gitops_dsf("backtest", fleet, "--prometheus", store.url, *SPAN, "--advise", "--fix")
-    assert "keep stickiness 20" in again.stdout
-    assert "nothing to write" in again.stderr
+    assert written.splitlines()[6] == "  stickiness: 10  # of the weighted mean"
+    assert (fleet / "apps" / "portal.yaml").read_text() == written
+    rows = [line.split() for line in done.stdout.splitlines() if "as written" in line]
+    assert [(row[0], row[-1]) for row in rows] == [("20", "recommended"), ("10", "written")]
+
+
+def test_the_advice_names_the_object_of_its_own_namespace(tmp_path: Path, store: Store) -> None:
+    """Two ScoredPlacements have one name, in two namespaces and files."""
+    fleet = _fleet(tmp_path / "fleet", stickiness=20)
+    for namespace, stickiness in (("a", 20), ("b", 10)):
+        (fleet / "apps" / f"{namespace}.yaml").write_text(
+            "apiVersion: gitops-dsf.io/v1alpha1\n"
+            "kind: ScoredPlacement\n"
+            f"metadata: {{name: jobs, namespace: {namespace}}}\n"
+            "spec:\n"
+            "  placement: {clusterSets: [all], numberOfClusters: 1}\n"
+            "  scores: [{scorer: idle}]\n"
+            f"  stickiness: {stickiness}\n"
+        )
+    done = gitops_dsf("backtest", fleet, "--prometheus", store.url, *SPAN, "--advise")
+    assert done.returncode == 0, done.stderr
+    assert "  a/jobs: keep stickiness 20: it does not flap" in done.stdout
+    assert (
+        "  b/jobs: stickiness 20 instead of 10: 0 moves instead of 72, 0 back and forth instead of 71;"
+        " regret 3.0 instead of 0.0\n"
+        "      apps/b.yaml:7: spec.stickiness: 20 instead of 10\n" in done.stdout
+    )
+    data = json.loads(
+        gitops_dsf("backtest", fleet, "--prometheus", store.url, *SPAN, "--advise", "--format", "json").stdout
+    )
+    found = {key: advice["fields"] for key, advice in data["head"]["advice"].items()}
+    assert found["a/jobs"] == []
+    assert [(each["file"], each["line"], each["after"]) for each in found["b/jobs"]] == [
+        ("apps/b.yaml", 7, 20)
+    ]
+    page = gitops_dsf("backtest", fleet, "--prometheus", store.url, *SPAN, "--format", "html").stdout
+    assert "<h2>a/jobs</h2>" in page
+    assert "<h2>b/jobs</h2>" in page
+
+
+def test_nothing_that_is_tried_stops_a_swing_of_all_points(tmp_path: Path) -> None:
+    """With a weight of 10, no stickiness above 100 can be expressed, and this swings by 200 points."""
+    scores: dict[tuple[str, str], Value] = {
+        ("idle", "eu"): lambda at: 100.0 if (at // 1800) % 2 else 0.0,
+        ("idle", "us"): lambda at: 0.0 if (at // 1800) % 2 else 100.0,
+    }
+    fleet = _fleet(tmp_path / "fleet", stickiness=100, weight=10, score_range={"outputMin": -100})
+    with Store(scores=scores) as store:
+        done = gitops_dsf("backtest", fleet, "--prometheus", store.url, *SPAN, "--advise")
+    assert done.returncode == 0, done.stderr
+    assert (
+        "keep stickiness 100: no setting that was tried stops it from moving back and forth 47 times"
+        in done.stdout
+    ), done.stdout
+    assert "it does not flap" not in done.stdout
+
+
+def test_a_decision_of_two_clusters(tmp_path: Path) -> None:
+    """Of four clusters the two best are chosen, and change places all at once."""
+    high, low = (lambda at: 80.0 if (at // 900) % 2 else 20.0), (lambda at: 20.0 if (at // 900) % 2 else 80.0)
+    scores: dict[tuple[str, str], Value] = {
+        ("idle", "eu"): high,
+        ("idle", "us"): high,
+        ("idle", "ap"): low,
+        ("idle", "sa"): low,
+    }
+    fleet = _fleet(tmp_path / "fleet", stickiness=10, clusters=("eu", "us", "ap", "sa"), count=2)
+    words = ("--history", tmp_path / "history.json", *SPAN)
+    (tmp_path / "history.json").write_bytes(answer_of(matrix(scores, start=START, end=START + DAY, step=60)))
+    done = gitops_dsf("backtest", fleet, *words)
+    assert done.returncode == 0, done.stderr
+    [(moves, back)] = re.findall(r"(\d+) moves, (\d+) of them back and forth", done.stdout)
+    assert int(moves) > 90
+    assert int(back) == int(moves) - 1, "the first one goes to where they had not been"
+    assert sum(map(int, re.findall(r"(\d+) %", done.stdout))) in range(140, 160), "three of four"
+    held = _fleet(tmp_path / "held", stickiness=100, clusters=("eu", "us", "ap", "sa"), count=2)
+    done = gitops_dsf("backtest", held, *words)
+    assert "0 moves" in done.stdout
+    assert "ap 100 %, sa 100 %" in done.stdout, "both ran all the time"
+    assert "57.7, the sum of 2 clusters" in done.stdout, "60 points for each, half of the time, less delays"
 
 
 def _git(root: Path, *words: str) -> None:
@@ -165,12 +243,12 @@ def test_two_revisions_side_by_side(tmp_path: Path, store: Store) -> None:
         "backtest", fleet, "--prometheus", store.url, *SPAN, "--base", "main", "--format", "markdown"
     )
     assert "1 Placement would have decided differently" in comment.stdout
-    assert "| `portal` | 72 moves instead of 0" in comment.stdout
+    assert "| `argocd/portal` | 72 moves instead of 0" in comment.stdout
     page = gitops_dsf(
         "backtest", fleet, "--prometheus", store.url, *SPAN, "--base", "main", "--format", "html"
     )
     assert page.stdout.startswith("<!doctype html>")
-    assert "portal as in main" in page.stdout
+    assert "argocd/portal as in main" in page.stdout
     assert 'http-equiv="Content-Security-Policy" content="default-src \'none\'' in page.stdout
 
 
@@ -222,13 +300,13 @@ def test_a_changed_query_has_no_past(tmp_path: Path, store: Store) -> None:
     done = gitops_dsf("backtest", fleet, "--prometheus", store.url, *SPAN, "--base", "main")
     assert "not decided after the change" in done.stdout
     assert (
-        "portal: idle: query changed, so the raw scores of the past are those of another definition"
+        "argocd/portal: idle: query changed, so the raw scores of the past are those of another definition"
         in done.stdout
     )
     comment = gitops_dsf(
         "backtest", fleet, "--prometheus", store.url, *SPAN, "--base", "main", "--format", "markdown"
     )
-    assert "- `portal`: idle: query changed" in comment.stdout
+    assert "- `argocd/portal`: idle: query changed" in comment.stdout
 
 
 SHADOW = """\
@@ -404,8 +482,6 @@ def test_saved_answers_say_the_same_as_the_store(tmp_path: Path, store: Store) -
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["--fix"], "--fix writes what --advise finds"),
-        (["--advise", "--fix", "--shadow", "calm"], "promote the shadow first"),
         (["--days", "0"], "the span ends before it starts"),
         (["--from", "2026-06-01T00:00:00Z", "--days", "3"], "--from and --days are two starts"),
         (["--from", "2026-06-01", "--to", "2026-06-02T00:00:00Z"], "write RFC 3339"),
@@ -437,7 +513,7 @@ def test_a_time_limit_leaves_out_what_the_store_does_not_answer(tmp_path: Path) 
         done = gitops_dsf("backtest", fleet, "--prometheus", store.url, *SPAN, "--time-limit", "2")
     assert done.returncode == 0, done.stderr
     assert "no Placement ranks by scores whose past is known" in done.stdout
-    assert "portal: the time limit was over before the history of idle was read" in done.stdout
+    assert "argocd/portal: the time limit was over before the history of idle was read" in done.stdout
 
 
 def test_without_history_nothing_is_decided(tmp_path: Path) -> None:
@@ -446,71 +522,5 @@ def test_without_history_nothing_is_decided(tmp_path: Path) -> None:
         done = gitops_dsf("backtest", fleet, "--prometheus", store.url, *SPAN)
     assert done.returncode == 0, done.stderr
     assert "idle has gaps on 2 clusters: eu 100 %, us 100 % of the points are missing" in done.stdout
-    assert "portal: the history has no result of idle in this time" in done.stdout
+    assert "argocd/portal: the history has no result of idle in this time" in done.stdout
     assert "no Placement ranks by scores whose past is known" in done.stdout
-
-
-IDLE = "AddOn/idle/idle"
-
-
-def _journal(folder: Path, *, placement: str = "argocd/portal", others: tuple[str, ...] = ()) -> Path:
-    """Four moves in forty minutes, because `us` is 12 points above and below `eu`. Nothing was sticky."""
-    lines = []
-    for number, (before, after, value) in enumerate(
-        [("eu", "us", 62), ("us", "eu", 38), ("eu", "us", 62), ("us", "eu", 38)], 1
-    ):
-        plain: Record = new_record(
-            placement=placement,
-            number=number,
-            time=datetime.fromtimestamp(START + 600 * number, UTC),
-            kind="Change",
-            before={before},
-            after={after},
-        )
-        scores = [ScoreChange(name=IDLE, cluster="us", after=value)]
-        scores += [ScoreChange(name=IDLE, cluster="eu", after=50)] if number == 1 else []
-        terms = tuple(Term(name=name, weight=1) for name in (IDLE, *others))
-        reasons = (ClusterReason(cluster=after, selected=True, reason="", terms=terms),)
-        lines.append(encode(msgspec.structs.replace(plain, scores=tuple(scores), clusters=reasons)))
-    file = folder / "2026-06.jsonl"
-    file.write_bytes(b"".join(lines))
-    return file
-
-
-@pytest.mark.parametrize(("stickiness", "would"), [(0, (4, 3)), (10, (4, 3)), (20, (0, 0))])
-def test_recorded_moves_are_decided_again(tmp_path: Path, stickiness: int, would: tuple[int, int]) -> None:
-    fleet, journal = _fleet(tmp_path / "fleet", stickiness=stickiness), _journal(tmp_path)
-    ran = gitops_dsf("backtest", fleet, "--journal", journal, *SPAN, "--format", "json")
-    assert ran.returncode == 0, ran.stderr
-    assert json.loads(ran.stdout)["placements"] == [
-        {
-            "placement": "argocd/portal",
-            "happened": {"moves": 4, "returns": 3},
-            "would": {"moves": would[0], "returns": would[1]},
-            "unknown": None,
-        }
-    ]
-
-
-def test_the_journal_says_what_it_cannot_know(tmp_path: Path) -> None:
-    fleet = _fleet(tmp_path / "fleet", stickiness=20)
-    ran = gitops_dsf("backtest", fleet, "--journal", _journal(tmp_path), *SPAN)
-    assert ran.stdout == (
-        "  placement      happened                   with this repository, at the same moments\n"
-        "  argocd/portal  4 moves, 3 back and forth  0 moves\n"
-        "\n"
-        "  between the recorded moves nothing is known: another stickiness or weight may have moved it there,"
-        " too\n"
-        "  published scores are those of the scorers of that time\n"
-    )
-    ran = gitops_dsf("backtest", fleet, "--journal", _journal(tmp_path, others=("Balance",)), *SPAN)
-    assert "not known: it ranks by Balance, which the journal does not have" in ran.stdout
-    ran = gitops_dsf("backtest", fleet, "--journal", _journal(tmp_path, placement="argocd/shop"), *SPAN)
-    assert ran.stdout == "the journal has no move of these Placements in this span\n"
-
-
-@pytest.mark.parametrize("wrong", [["--advise"], ["--base", "main"], ["--format", "html"]])
-def test_what_needs_the_whole_history_is_refused(tmp_path: Path, wrong: list[str]) -> None:
-    ran = gitops_dsf("backtest", tmp_path, "--journal", _journal(tmp_path), *wrong)
-    assert ran.returncode == 2
-    assert f"{' '.join(wrong) if 'format' in wrong[0] else wrong[0]} needs the whole history" in ran.stderr

@@ -59,6 +59,8 @@ def test_the_front_has_fewer_moves_for_more_regret() -> None:
     found = _advise(waves, [57] * GRID.count, stickiness=0)
     moves = [trial.moves for trial in found.front]
     regrets = [trial.regret for trial in found.front]
+    assert found.recommended in found.front
+    assert {each.returns for each in found.front} == {min(each.returns for each in found.trials)}
     assert moves == sorted(set(moves))
     assert regrets == sorted(regrets, reverse=True)
     assert len(found.trials) == len(expressible([1]))
