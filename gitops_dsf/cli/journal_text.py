@@ -18,7 +18,7 @@ MOST_SCORES = 20
 def log_text(records: Sequence[Record]) -> str:
     """One line for each record."""
     rows = []
-    for record in map(_printable, records):
+    for record in records:
         change = _largest_change(record)
         rows.append(
             [
@@ -32,10 +32,11 @@ def log_text(records: Sequence[Record]) -> str:
         )
         if record.lost:
             rows[-1][1] += f" ({record.lost} records before this one were lost)"
+    rows = [[printable(cell) for cell in row] for row in rows]
     return table(["time (UTC)", "placement", "from", "to", "largest change of a score", "commit"], rows)
 
 
-def why_text(record: Record) -> str:
+def explained_text(record: Record) -> str:
     """One record with everything that it says."""
     record = _printable(record)
     text = f"{time_text(record)} UTC: {record.placement} {_what(record)}\n"
@@ -65,7 +66,7 @@ def _printable(record: Record) -> Record:
         match value:
             case str():
                 return printable(value)
-            case list():
+            case list() | tuple():
                 return [escaped(each) for each in value]
             case dict():
                 return {key: escaped(each) for key, each in value.items()}

@@ -28,17 +28,34 @@ def add_journal_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def read_journal(args: argparse.Namespace) -> "Read":
-    """Reads the journal, and says on standard error which lines it skipped. Raises UsageError."""
-    from gitops_dsf.journal.lines import read
+def read_journal(
+    args: argparse.Namespace,
+    *,
+    about: str | None = None,
+    since: float | None = None,
+    explained: bool = True,
+) -> "Read":
+    """Reads the journal, and says on standard error which lines it skipped. Raises UsageError.
+
+    Months before `since` (Unix seconds) are not read. `about` and `explained` are those of `lines.read`.
+    """
+    from datetime import UTC, datetime
+
+    from gitops_dsf.cli.report import printable
+    from gitops_dsf.journal.lines import FILE, read
 
     files, origin = (
         (journal_files(args.journal), str(args.journal)) if args.journal is not None else _branch_files(args)
     )
-    found = read(files)
+    if since is not None:
+        first = f"{datetime.fromtimestamp(since, UTC):%Y-%m}.jsonl"
+        files = {
+            name: content for name, content in files.items() if not FILE.fullmatch(name) or name >= first
+        }
+    found = read(files, about=about, explained=explained)
     for bad in found.bad:
         place = bad if args.journal is not None and not args.journal.is_dir() else f"{origin}: {bad}"
-        print(f"{place}; it is skipped", file=sys.stderr)
+        print(printable(f"{place}; it is skipped"), file=sys.stderr)
     return found
 
 

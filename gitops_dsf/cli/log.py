@@ -1,24 +1,35 @@
-"""gitops-dsf log: lists past changes of decisions from the journal."""
+"""gitops-dsf log: past changes of decisions, from the journal."""
 
 import argparse
 import sys
+from typing import TYPE_CHECKING
 
-from gitops_dsf.cli.journaldata import add_journal_arguments, journal_files, read_journal
+from gitops_dsf.cli.garbage import kept
+from gitops_dsf.cli.hubdata import moment
+from gitops_dsf.cli.journaldata import add_journal_arguments, read_journal
 from gitops_dsf.cli.jsontext import json_text
 from gitops_dsf.cli.timespan import add_span_arguments, span
 from gitops_dsf.errors import UsageError
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from datetime import datetime
+
+    from gitops_dsf.journal.record import Record
+
 DESCRIPTION = """\
 Lists the changes of OCM's decisions that the reconciler wrote into the journal: when, from where to where,
-and which score changed most. `gitops-dsf why` explains one of them."""
+and which score changed most. For one application it also explains the last one, or the last one up to --at:
+which scores had changed, and what each score added to the sums of the old and the new cluster, in the words
+of `gitops-dsf explain`."""
 
 EXAMPLES = """\
 examples:
   gitops-dsf log                                   all moves of the last 14 days
-  gitops-dsf log portal --days 90                  moves of one application
+  gitops-dsf log portal                            those of one application, and why it moved last
+  gitops-dsf log portal --at 2026-06-01T03:15:00Z  why it was where it was at that time
   gitops-dsf log --from 2026-06-01T00:00:00Z --format json
-  gitops-dsf log --journal ../journal --compact-before 2026-01     make old months smaller, in a checkout of the branch
-"""  # noqa: E501
+"""
 
 DEFAULT_DAYS = 14.0
 
@@ -35,60 +46,73 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_journal_arguments(parser)
     add_span_arguments(parser, days=DEFAULT_DAYS)
-    parser.add_argument("--format", choices=("text", "json"), default="text", help="text by default")
     parser.add_argument(
-        "--compact-before",
-        metavar="YYYY-MM",
-        help="with --journal FOLDER: remove explanations and scores from older months, and list nothing",
+        "--at", metavar="TIME", type=moment, help="explain the last move of APP up to then, and list nothing"
     )
+    parser.add_argument("--format", choices=("text", "json"), default="text", help="text by default")
 
 
+@kept()
 def run(args: argparse.Namespace) -> int:
-    """Returns 0, also when there are no records."""
-    if args.compact_before is not None:
-        return _compact(args)
-    from gitops_dsf.journal.timeline import in_order, matches
+    """Returns 0, also when nothing moved in the span. Raises UsageError for an application without a
+    record.
+    """
+    from gitops_dsf.journal.timeline import in_order
 
     start, end = span(args)
-    found = read_journal(args)
-    records = [
-        record
-        for record in in_order(found.records)
-        if start <= record.time.timestamp() <= end
-        and (args.application is None or matches(record, args.application))
-    ]
+    if args.at is not None and args.application is None:
+        msg = "--at explains the move of one application: write gitops-dsf log APP --at TIME"
+        raise UsageError(msg)
+    found = (
+        read_journal(args, since=start, explained=args.format == "json")
+        if args.application is None
+        else read_journal(args, about=args.application)
+    )
+    if args.application is not None and not found.records:
+        msg = f"the journal has no record of {args.application}; gitops-dsf log lists what it has"
+        raise UsageError(msg)
+    records = in_order(found.records)
+    if args.at is not None:
+        last = _last(_until(records, args.at))
+        if not last:
+            msg = (
+                f"the journal has no record of {args.application} up to {args.at.isoformat()}; its first one"
+                f" is of {min(record.time for record in records).isoformat()}"
+            )
+            raise UsageError(msg)
+        shown = last
+    else:
+        last = _last(records) if args.application is not None else []
+        shown = [record for record in records if start <= record.time.timestamp() <= end]
     if args.format == "json":
-        sys.stdout.write(json_text({"records": records, "skipped": [str(bad) for bad in found.bad]}))
+        sys.stdout.write(json_text({"records": shown, "skipped": [str(bad) for bad in found.bad]}))
         return 0
-    from gitops_dsf.cli.journal_text import log_text
+    from gitops_dsf.cli.journal_text import explained_text, log_text
 
-    if not records:
+    explained = "\n".join(map(explained_text, last))
+    if args.at is not None:
+        sys.stdout.write(explained)
+    elif shown:
+        sys.stdout.write("\n".join(filter(None, (log_text(shown), explained))))
+    else:
         about = f" of {args.application}" if args.application else ""
         print(f"no change{about} is recorded in this span; --days N looks further back", file=sys.stderr)
-        return 0
-    sys.stdout.write(log_text(records))
+        sys.stdout.write(explained)
     return 0
 
 
-def _compact(args: argparse.Namespace) -> int:
-    from gitops_dsf.journal.compaction import compacted
-    from gitops_dsf.journal.lines import FILE
-    from gitops_dsf.repository.write import write_files
+def _until(records: "Sequence[Record]", end: "datetime") -> "list[Record]":
+    from gitops_dsf.journal.timeline import by_placement, times
 
-    if args.journal is None or not args.journal.is_dir():
-        msg = (
-            "--compact-before writes files: check the branch out into a folder, with git worktree add FOLDER"
-            " gitops-dsf-journal, and name the folder with --journal"
-        )
-        raise UsageError(msg)
-    if FILE.fullmatch(f"{args.compact_before}.jsonl") is None:
-        msg = f"--compact-before {args.compact_before} is not a month; write it as YYYY-MM, such as 2026-06"
-        raise UsageError(msg)
-    files = journal_files(args.journal)
-    changed = compacted(files, before=args.compact_before)
-    write_files(args.journal, changed)
-    for name, content in changed.items():
-        print(f"{name}: {len(files[name])} bytes before, {len(content)} now", file=sys.stderr)
-    if not changed:
-        print("nothing to compact", file=sys.stderr)
-    return 0
+    until = end.timestamp()
+    return [
+        record
+        for each in by_placement(records).values()
+        for at, record in zip(times(each), each, strict=True)
+        if at <= until
+    ]
+
+
+def _last(records: "Iterable[Record]") -> "list[Record]":
+    """The last record of each Placement."""
+    return list({record.placement: record for record in records}.values())

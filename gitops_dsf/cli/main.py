@@ -71,7 +71,7 @@ VERBS: Final[dict[str, Verb]] = {
     "import": Verb("gitops_dsf.cli.import_", "write what a hub knows into clusters/, scorers/ and config/"),
     "init": Verb("gitops_dsf.cli.init", "create a fleet repository that is valid"),
     "install": Verb("gitops_dsf.cli.install", "install on a hub: from Argo CD to a running loop"),
-    "log": Verb("gitops_dsf.cli.log", "list past changes of decisions, from the journal"),
+    "log": Verb("gitops_dsf.cli.log", "list past moves from the journal, and explain the last one"),
     "migrate": Verb("gitops_dsf.cli.migrate", "rewrite older spellings of scorers and masks in place"),
     "promote": Verb("gitops_dsf.cli.promote", "make a shadow live: the live scorer takes its definition"),
     "reconcile": Verb("gitops_dsf.cli.reconcile", "run the reconciler on the hub"),
@@ -84,7 +84,6 @@ VERBS: Final[dict[str, Verb]] = {
     "test": Verb("gitops_dsf.cli.test", "run the unit tests of scores and decisions in tests/"),
     "uninstall": Verb("gitops_dsf.cli.uninstall", "take back what is installed on a hub; applications stay"),
     "validate": Verb("gitops_dsf.cli.validate", "report every mistake of a fleet repository"),
-    "why": Verb("gitops_dsf.cli.why", "explain a past move of an application, from the journal"),
 }
 """Sorted by name. A verb must be listed here to exist."""
 

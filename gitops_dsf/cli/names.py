@@ -48,7 +48,6 @@ NAMES: Final[Mapping[str, tuple[str, Names]]] = {
         lambda output: (item["name"] for item in output["tests"] if not item["passed"]),
     ),
     "validate": ("files with findings", lambda output: (item["file"] for item in output)),
-    "why": ("Placements", _records),
 }
 """What the names of each verb are, and how they are found."""
 

@@ -1,8 +1,7 @@
 """The journal: a record for each change of a decision, and what can be read from these records. Pure.
 
-record      one change, with the explanations and the scores at that moment
-lines       records as JSON lines, one file for each month
-timeline    the records of one Placement, in order
-flapping    moves back and forth, the score behind them, and the stickiness that prevents them
-compaction  old months without their details
+record    one change, with the explanations and the scores at that moment
+lines     records as JSON lines, one file for each month
+timeline  the records of one Placement, in order
+flapping  moves back and forth, the score behind them, and the stickiness that prevents them
 """

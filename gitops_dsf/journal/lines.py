@@ -9,6 +9,7 @@ from typing import Final
 import msgspec
 
 from gitops_dsf.journal.record import Record
+from gitops_dsf.journal.timeline import matches
 
 FILE: Final = re.compile(r"[0-9]{4}-(0[1-9]|1[0-2])\.jsonl")
 """The name of a month's file."""
@@ -47,19 +48,26 @@ def encode(record: Record) -> bytes:
     return msgspec.json.encode(record) + b"\n"
 
 
-def read(files: Mapping[str, bytes]) -> Read:
+def read(files: Mapping[str, bytes], *, about: str | None = None, explained: bool = True) -> Read:
     """Reads files by name, in order of name. A record that appears twice is read once. Unknown keys of a
     record are ignored.
+
+    `about` limits the records to those of one application, and `explained` says whether they keep their
+    explanations, which are most of a journal.
     """
     found: dict[str, Record] = {}
     bad: list[BadLine] = []
+    needle = (about or "").encode()
     for name in sorted(files):
         for number, line in enumerate(files[name].split(b"\n"), 1):
-            if not line.strip():
+            if needle not in line or not line.strip():
                 continue
             record = _decoded(line)
             if isinstance(record, Record):
-                found.setdefault(record.id, record)
+                if about is None or matches(record, about):
+                    found.setdefault(
+                        record.id, record if explained else msgspec.structs.replace(record, clusters=())
+                    )
             else:
                 bad.append(BadLine(file=name, line=number, problem=record))
     return Read(records=tuple(found.values()), bad=tuple(bad))

@@ -26,7 +26,7 @@ DETAILS: Final = frozenset({"clusters", "scores", "moreScores", "doubt"})
 """Keys of a record that compaction removes."""
 
 
-class Term(Struct, frozen=True, rename="camel", omit_defaults=True):
+class Term(Struct, frozen=True, gc=False, rename="camel", omit_defaults=True):
     """What one prioritizer adds to the sum of a cluster."""
 
     name: str
@@ -35,7 +35,7 @@ class Term(Struct, frozen=True, rename="camel", omit_defaults=True):
     note: str = ""
 
 
-class ClusterReason(Struct, frozen=True, rename="camel", omit_defaults=True):
+class ClusterReason(Struct, frozen=True, gc=False, rename="camel", omit_defaults=True):
     """Why a cluster is in the new decision or not, as the simulator explains it."""
 
     cluster: str
@@ -70,7 +70,7 @@ class ClusterReason(Struct, frozen=True, rename="camel", omit_defaults=True):
         )
 
 
-class ScoreChange(Struct, frozen=True, rename="camel", omit_defaults=True):
+class ScoreChange(Struct, frozen=True, gc=False, rename="camel", omit_defaults=True):
     """A score that is another one than at the record before."""
 
     name: str
@@ -85,6 +85,7 @@ class ScoreChange(Struct, frozen=True, rename="camel", omit_defaults=True):
 class Record(
     Struct,
     frozen=True,
+    gc=False,
     kw_only=True,
     rename={"from_": "from", "more_scores": "moreScores"},
     omit_defaults=True,

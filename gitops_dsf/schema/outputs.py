@@ -578,12 +578,6 @@ class LogOutput(TypedDict):
     skipped: list[str]
 
 
-class WhyOutput(TypedDict):
-    """The output of `why`."""
-
-    records: list[Record]
-
-
 class Span(TypedDict):
     start: float
     end: float
@@ -687,7 +681,6 @@ _OUTPUTS: Final[Mapping[str, tuple[Any, ...]]] = {
     "sync": (list[LockOutcome],),
     "test": (TestOutput,),
     "validate": (list[Finding],),
-    "why": (WhyOutput,),
 }
 """The shapes that each verb can print."""
 

@@ -30,13 +30,12 @@ from dsf_agent.scoring.labels import LabelSets
 from dsf_agent.scoring.split import split
 from dsf_wire import measures, query
 from gitops_dsf.canonicalyaml import emit
-from gitops_dsf.cli.journal_text import log_text, why_text
+from gitops_dsf.cli.journal_text import explained_text, log_text
 from gitops_dsf.diagnostics import Severity
 from gitops_dsf.errors import GitopsDsfError
 from gitops_dsf.hub.flapping import episodes
 from gitops_dsf.hubreader.documents import documents
 from gitops_dsf.importer import Selection, take
-from gitops_dsf.journal.compaction import compacted
 from gitops_dsf.journal.lines import appended
 from gitops_dsf.journal.lines import encode as encode_record
 from gitops_dsf.journal.lines import read as read_journal
@@ -239,23 +238,19 @@ def history(content: bytes) -> None:
 
 
 def journal(content: bytes) -> None:
-    """A file of the journal. Each line is a record, repeats one, or is reported. Compaction keeps them."""
+    """A file of the journal. Each line is a record, repeats one, or is reported."""
     files = {"2026-05.jsonl": content}
     found = read_journal(files)
     assert len(found.records) + len(found.bad) <= content.count(b"\n") + 1
     for record in found.records:
         assert read_journal({"": encode_record(record)}).records == (record,)
-        assert why_text(record)
+        assert explained_text(record)
     for each in by_placement(found.records).values():
         at = times(each)
         assert sorted(at) == at
         episodes(changes(each))
         assert len(list(values_at(each))) == len(each)
     assert log_text(in_order(found.records))
-    smaller = {**files, **compacted(files, before="2026-06")}
-    again = read_journal(smaller)
-    assert [one.id for one in again.records] == [one.id for one in found.records]
-    assert len(again.bad) == len(found.bad)
     assert appended(files, found.records) == {}
 
 

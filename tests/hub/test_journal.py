@@ -102,7 +102,7 @@ def test_a_real_move_is_explained_as_ocm_decided_it(scene: MovingPlane, known: i
         f"+{BRANCH}:refs/remotes/origin/{BRANCH}",
         folder=scene.fleet.repository.clone,
     )
-    shown = scene.fleet.run("why", APPLICATION)
+    shown = scene.fleet.run("log", APPLICATION)
     assert shown.code == 0, shown.stderr
     assert "moved from cluster1 to cluster2" in shown.stdout
     assert "cluster cluster2: selected" in shown.stdout

@@ -41,7 +41,6 @@ RUNS: dict[str, tuple[list[str], int, str]] = {
     "test": ([], 0, "1 test passed"),
     "uninstall": (["--context", "hub", "--kubeconfig", "kubeconfig", "--dry-run"], 0, "What stays"),
     "validate": ([], 0, "no mistakes found"),
-    "why": (["raw-guestbook", "--journal", "missing"], 2, "missing"),
 }
 
 

@@ -14,8 +14,7 @@ README: Final = "README.md"
 ATTEMPTS: Final = 3
 """Pushes of the same records, when others push to the branch at the same time."""
 _README: Final = b"""Written by `gitops-dsf reconcile`: each change of a decision of OCM, one JSON object a line, one file a month.
-`gitops-dsf log` and `gitops-dsf why` read it. Records are only appended. Old months may be made smaller with
-`gitops-dsf log --compact-before YYYY-MM --journal FOLDER`, or removed by a commit.
+`gitops-dsf log` reads it. Records are only appended. Old months may be removed by a commit.
 """  # noqa: E501
 
 

@@ -146,7 +146,7 @@ class StateBranch(Authored):
 
 
 class JournalBranch(Authored):
-    """A record of each changed decision: from where to where, and why. `gitops-dsf log` and `why` read it."""
+    """A record of each changed decision: from where to where, and why. `gitops-dsf log` reads it."""
 
     enabled: bool = False
     """Appends the records to a branch of the repository."""

@@ -38,7 +38,6 @@ def test_every_verb_that_prints_json_prints_names() -> None:
         ("sync", [{"scorer": "a", "verdict": "unchanged"}, {"scorer": "b", "verdict": "refused"}], ["b"]),
         ("test", {"tests": [{"name": "a", "passed": True}, {"name": "b", "passed": False}]}, ["b"]),
         ("validate", [{"file": "b.yaml"}, {"file": "a.yaml"}, {"file": "b.yaml"}], ["b.yaml", "a.yaml"]),
-        ("why", {"records": [{"placement": "a/b"}]}, ["a/b"]),
     ],
 )
 def test_the_names_of_a_verb(verb: str, output: Any, found: list[str]) -> None:
