@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Final
 
 NAMES: Final = (
-    "repository", "fleet", "expression", "scores", "series", "kubernetes", "history", "journal",
+    "repository", "fleet", "expression", "native", "scores", "series", "kubernetes", "history", "journal",
     "values", "hub",
 )  # fmt: skip
 CORPUS: Final = Path(__file__).parent / "corpus"
@@ -115,7 +115,13 @@ def _fuzz(name: str, folder: Path, *, end: float, more: Sequence[str]) -> int:
         seconds = max(1, round(end - time.time()))
         flags += [f"-max_total_time={seconds}", f"-max_len={LONGEST}", f"-dict={words}"]
         flags += ["-print_final_stats=1", found, corpus]
-    atheris.Setup([str(program), *flags], reader.read)
+    current = folder / "current"
+
+    def read(content: bytes) -> None:
+        current.write_bytes(content)  # a stack that overflows leaves no other trace
+        reader.read(content)
+
+    atheris.Setup([str(program), *flags], read if end else reader.read)
     atheris.Fuzz()
     return 0
 
@@ -127,6 +133,8 @@ def _report(run: Run) -> None:
     sys.stdout.write(f"{run.name}: {count} inputs, {new} reached new lines\n")
     if run.process.returncode == 0:
         return
+    if run.process.returncode < 0 and not list(run.folder.glob("broken-*")):
+        (run.folder / "current").rename(run.folder / f"broken-by-signal-{-run.process.returncode}")
     for broken in sorted(run.folder.glob("broken-*")):
         kept = CORPUS / run.name / broken.name.removeprefix("broken-")
         kept.write_bytes(broken.read_bytes())

@@ -48,10 +48,16 @@ from gitops_dsf.repository.model.series_values import MOST_VALUES, SeriesValuesE
 from gitops_dsf.repository.model.validate import declare
 from gitops_dsf.repository.write import write_files
 from gitops_dsf.resolve import promql, resolve
+from gitops_dsf.simulator.cel.checker import CelSyntaxError, Checker
+from gitops_dsf.simulator.cel.function import CelUnsupported
+from gitops_dsf.simulator.cel.regexes import regex_error
 
 T = TypeVar("T")
 LONGEST: Final = 2048
 """Bytes of an input."""
+LONGEST_TEXT: Final = 60_000
+"""Characters of a text with a repeated piece."""
+_CHECKER: Final = Checker()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,6 +120,22 @@ def expression(content: bytes) -> None:
                 assert 0 <= clause.offset <= len(part.text), clause
     with suppress(measures.MeasureError):
         measures.select(text)
+
+
+def native(content: bytes) -> None:
+    """Long texts for the parsers that are not Python: what stands between the first two NUL bytes is
+    repeated. None of them may end the process.
+    """
+    head, piece, *tail = [*content.decode(errors="replace").split("\0", 2), ""]
+    times = (LONGEST_TEXT - len(head)) // max(len(piece), 1)
+    text = f"{head}{piece * times}{''.join(tail)}"
+    for part in query.split(text):
+        promql.check(part.text)
+    load_contents([("apps/web.yaml", text.encode(errors="replace"))])
+    with suppress(CelSyntaxError, CelUnsupported):
+        _CHECKER.check(text)
+    with suppress(CelUnsupported):
+        regex_error(text)
 
 
 def scores(content: bytes) -> None:
@@ -372,6 +394,14 @@ READERS: Final[Mapping[str, Reader]] = {
             "label_replace(", "absent(", "time()", "-", "^", "%",
         ),
     ),
+    "native": Reader(
+        read=native,
+        words=(
+            "\0", 'a{b="', "\\n", "\\x41", "#\n", "//\n", "(", "[", "{", "-", "!", "up", "rate(", "1+",
+            "true ? ", "&& true", ".a", "'", '"', "`", ";", "- ", "? ", ": ", "&a ", "*a", "|\n", "(a{1,30})",
+            "[a-z]", "a|",
+        ),
+    ),
     "scores": Reader(
         read=scores,
         words=(
@@ -439,6 +469,6 @@ READERS: Final[Mapping[str, Reader]] = {
         ),
     ),
 }  # fmt: skip
-"""By name: the loader, the rules, the readers of queries, results, sources, nodes and pods, saved answers of
-metric stores, journals, values of tests, and import.
+"""By name: the loader, the rules, the readers of queries, the native parsers, the readers of results,
+sources, nodes and pods, saved answers of metric stores, journals, values of tests, and import.
 """

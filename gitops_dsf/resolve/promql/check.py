@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from itertools import islice
 from math import nan
 from typing import Any
 
@@ -11,12 +12,16 @@ from gitops_dsf.repository.model.suggestion import did_you_mean
 from gitops_dsf.resolve.promql.functions import FUNCTIONS
 from gitops_dsf.resolve.promql.grammar import AGGREGATIONS, NoParseError, Recogniser
 from gitops_dsf.resolve.promql.tokens import Token, tokens
+from gitops_dsf.wording import printable
 
 MAX_WORDS = 2000
 MAX_DEPTH = 60
-"""The native parser recurses: ten thousand brackets, signs or terms crash the process. Both limits are far
-below that.
+"""The native parser recurses: ten thousand brackets, signs or terms crash the process, and so do twenty
+thousand comments, or escapes in a string. Both limits are far below that.
 """
+
+MAX_QUERY = 65_536
+"""Most characters of a query. Prometheus and proxies reject a longer request line."""
 
 MAX_SECONDS = 1e11
 """The longest duration that is passed to the parser: three thousand years."""
@@ -52,14 +57,19 @@ class Checked:
 
 def check(text: str) -> Checked:
     """Parses one expression (not a `;` list). Never raises."""
+    if len(text) > MAX_QUERY:
+        message = f"more than {MAX_QUERY} characters"
+        mistake = Mistake(kind="syntax", message=message, offset=MAX_QUERY, hint="use recording rules")
+        return Checked(tree=None, mistakes=(mistake,))
     words = tokens(text, most=MAX_WORDS + 1)
-    refused = _too_much(words) or _unmeasured(text, words) or _too_long(words)
+    text = _without_raw_backslashes(text, words)
+    refused = _too_much(words) or _unmeasured(text, words) or _too_many_marks(text) or _too_long(words)
     if refused is not None:
         return Checked(tree=None, mistakes=(refused,))
     try:
-        tree = _parse(_without_raw_backslashes(text, words))
+        tree = _parse(text)
     except ValueError as error:
-        return Checked(tree=None, mistakes=_mistakes(text, words, str(error)))
+        return Checked(tree=None, mistakes=_mistakes(text, words, printable(error, most=200)))
     result = _RANGE_RESULTS.get(type(tree).__name__)
     if result is not None:
         message = f"the query returns {result}, and needs to return an instant vector or a number"
@@ -79,6 +89,19 @@ def _unmeasured(text: str, words: list[Token]) -> Mistake | None:
     if not words or words[-1].kind != "bad" or len(text) - words[-1].offset <= MAX_WORDS:
         return None
     return Mistake(kind="syntax", message=f"{words[-1].text} does not fit here", offset=words[-1].offset)
+
+
+def _too_many_marks(text: str) -> Mistake | None:
+    """Counts what may start an escape or a comment, also where it does not."""
+    mark = next(islice(re.finditer(r"[\\#]", text), MAX_WORDS, None), None)
+    if mark is None:
+        return None
+    return Mistake(
+        kind="syntax",
+        message=f"more than {MAX_WORDS} backslashes and # in one expression",
+        offset=mark.start(),
+        hint="write a shorter one; a string in back-quotes needs no escapes",
+    )
 
 
 def _parse(text: str) -> Any:  # noqa: ANN401 - a promql_parser expression

@@ -11,13 +11,11 @@ from gitops_dsf.diagnostics import Diagnostic, Severity, codes
 from gitops_dsf.repository.model.suggestion import did_you_mean
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.overlay import Overlay
-from gitops_dsf.resolve.promql import Checked, can_have, check, mixing_clauses, others
+from gitops_dsf.resolve.promql import MAX_QUERY, Checked, can_have, check, mixing_clauses, others
 from gitops_dsf.resolve.promql.tokens import tokens
 
 _CODES = {"syntax": codes.PROMQL, "function": codes.UNKNOWN_FUNCTION, "result": codes.RESULT_TYPE}
 _OPEN, _CLOSE = ("(", "[", "{"), (")", "]", "}")
-MAX_QUERY = 65_536
-"""Most characters of a `query` field. Prometheus and proxies reject a longer request line."""
 
 
 def queries_parse(context: Context) -> Iterator[Diagnostic]:

@@ -57,6 +57,8 @@ class Environment:
             CelUnsupported: the answer depends on what this environment does not reproduce.
         """
         limits.refuse_cluster(program.names, view)
+        if "replace" in program.names:
+            limits.refuse_growth(program.expression, longest_text=limits.longest_text(view))
         if program.depth:
             largest = limits.largest_collection(view, texts=limits.makes_lists(program.names))
             limits.refuse_cost(program.expression, program.depth, max(largest, most_scores))

@@ -6,6 +6,7 @@ Rejecting too little would give a wrong answer.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Mapping
 
@@ -14,10 +15,14 @@ from gitops_dsf.simulator.cel.function import CelUnsupported
 LONGEST_EXPRESSION = 100_000
 COST_LIMIT = 1_000_000
 """PerCallLimit of apiserver/pkg/apis/cel."""
+MOST_CHARACTERS = 10_000_000
+"""Of a text that an expression makes; OCM's cost limit is reached before."""
 MOST_BRACKETS = 200
 """Text that is nested deeper is not passed to the parser, which recurses in C."""
 
 STRING = re.compile(r"""[rRbB]?("{3}.*?"{3}|'{3}.*?'{3}|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')""", re.DOTALL)
+_REPLACE = re.compile(r"\.\s*replace\s*\((?:\s*'\d+'\s*,\s*'(\d+)')?")
+"""A call, and the length of its second argument, where the text has lengths instead of strings."""
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _ARITHMETIC = re.compile(r"[-+*/%]")
 _TYPE_META = re.compile(r"""\bmanagedCluster\s*(\.\s*\??|\[\s*\??)\s*["'`]?(kind|apiVersion)\b""")
@@ -55,6 +60,7 @@ def refuse_expression(expression: str) -> None:
         raise CelUnsupported(
             f"an expression beyond {LONGEST_EXPRESSION} characters or {MOST_BRACKETS} brackets"
         )
+    refuse_growth(expression)
     names = names_in(expression)
     _refuse(names & _NOT_OFFERED, "not offered")
     if names & _OPAQUE:
@@ -92,6 +98,17 @@ def refuse_cluster(names: Iterable[str], view: Mapping[str, object]) -> None:
         odd = next((text for text in _texts(view) if _odd_number(text)), None)
         if odd is not None:
             raise CelUnsupported(f"a number from the text {odd!r}")
+
+
+def refuse_growth(expression: str, *, longest_text: int = 0) -> None:
+    """Raises CelUnsupported if calls of replace could make a text that is too long. Each may multiply the
+    length by that of its second argument.
+    """
+    lengths = STRING.sub(lambda found: f"'{len(found.group()) - 2}'", expression)
+    calls = _REPLACE.findall(lengths)
+    length = max(len(expression), longest_text)
+    if calls and length * math.prod(int(found or length) or 1 for found in calls) > MOST_CHARACTERS:
+        raise CelUnsupported(f"{len(calls)} calls of replace, which could make a very long text")
 
 
 def nesting(expression: str) -> int:
@@ -132,6 +149,11 @@ def largest_collection(view: object, *, texts: bool) -> int:
         return len(view) // 2 + 1 if texts else 0
     items = list(view.values()) if isinstance(view, Mapping) else view if isinstance(view, list) else []
     return max([len(items), *(largest_collection(item, texts=texts) for item in items)])
+
+
+def longest_text(view: object) -> int:
+    """The length of the longest text of a cluster."""
+    return max(map(len, _texts(view)), default=0)
 
 
 def _refuse(names: Iterable[str], why: str) -> None:

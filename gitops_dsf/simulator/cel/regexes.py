@@ -11,9 +11,14 @@ import re2
 
 from gitops_dsf.simulator.cel.function import CelFailure, CelUnsupported, Function, Overload
 
+LONGEST_PATTERN = 10_000
+"""Characters of a pattern. RE2 takes gigabytes for five times as many groups."""
+
 
 @lru_cache(maxsize=256)
 def _compiled(pattern: str) -> Any:  # noqa: ANN401 - re2 has no type stubs
+    if len(pattern) > LONGEST_PATTERN:
+        raise CelUnsupported(f"a regular expression beyond {LONGEST_PATTERN} characters")
     options = re2.Options()
     options.log_errors = False
     try:

@@ -355,3 +355,32 @@ def test_endpoints_of_a_cluster_as_cel_sees_them() -> None:
     document["spec"]["managedClusterClientConfigs"] = [{"caBundle": "YQ=="}, {"url": "https://c1"}]
     shown = cluster_view(document)["spec"]["managedClusterClientConfigs"]
     assert shown == [{"url": "", "caBundle": "YQ=="}, {"url": "https://c1"}]
+
+
+GROWING = '.replace("b", "' + "b" * 1_000 + '")'
+LABEL = '.replace("", managedCluster.metadata.labels["long"])'
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        f'"b"{GROWING * 4} == ""',
+        f'managedCluster.metadata.name{LABEL * 2} == ""',
+        f'"a".find("{"a?" * 6_000}") == ""',
+    ],
+)
+def test_texts_that_grow_without_end_are_refused(expression: str) -> None:
+    found = answer(expression, labels={"long": "x" * 4_000})
+    assert isinstance(found, Unsupported), found
+
+
+def test_honest_replacements_are_answered() -> None:
+    names = "managedCluster.metadata.name" + '.replace("-", "_").replace("eu", "europe")' * 3
+    assert answer(f'{names} == "c1"', labels={"long": "x" * 4_000}) is True
+    assert (
+        answer(
+            'managedCluster.metadata.labels["a"].replace("x", managedCluster.metadata.name) == "c1"',
+            labels={"a": "x"},
+        )
+        is True
+    )
