@@ -36,13 +36,6 @@ def scalar(text: str) -> str:
     return _UNPRINTABLE.sub(_escape, json.dumps(text, ensure_ascii=False))
 
 
-def printable_json(text: str) -> str:
-    """Formats JSON so that it can be in a YAML literal block: characters that YAML would escape become JSON
-    escapes.
-    """
-    return re.sub("[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]", _escape, text)
-
-
 def _escape(match: re.Match[str]) -> str:
     return f"\\u{ord(match[0]):04x}"
 

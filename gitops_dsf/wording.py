@@ -1,4 +1,4 @@
-"""Counts, lists of names and texts of others, in words for people."""
+"""Counts and lists of names, in words for people."""
 
 from collections.abc import Iterable
 
@@ -18,12 +18,3 @@ def names_text(names: Iterable[str], *, most: int = 5) -> str:
 def shortened(text: str, *, most: int = 60) -> str:
     """The beginning of a text that has more characters than `most`, else the whole."""
     return text if len(text) <= most else f"{text[: most - 3]}..."
-
-
-def printable(value: object, *, most: int = 120) -> str:
-    """A value of others on one line. Control characters, which could control a terminal, are escaped."""
-    text = "".join(
-        each if each.isprintable() else each.encode("unicode_escape").decode()
-        for each in str(value)[: most + 1]
-    )
-    return shortened(text, most=most)

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from dsf_wire.text import printable_lines
 from gitops_dsf.cli.table import table
 
 if TYPE_CHECKING:
@@ -14,9 +15,8 @@ def backtest_text(results: "Sequence[Result]", *, notes: Sequence[str] = ()) -> 
     from gitops_dsf.views.backtest.sentences import LIMITS, comparisons, gaps, moved, regret, span, time_on
 
     head = results[-1]
-    text = f"{span(head)}\n"
-    if len(results) > 1:
-        text += f"{results[0].title} compared with {head.title}\n"
+    compared = [f"{results[0].title} compared with {head.title}"] if len(results) > 1 else []
+    text = printable_lines((span(head), *compared))
     rows = []
     for key, before, after in comparisons(results):
         if after is None:
@@ -38,17 +38,17 @@ def backtest_text(results: "Sequence[Result]", *, notes: Sequence[str] = ()) -> 
     if head.advice:
         text += "\nadvice\n" + "".join(_advice(head, key) for key in head.advice)
     unknown = [f"{key}: {why}" for key, why in head.unknown.items()]
-    text += "\nwhat is not known\n" + "".join(
-        f"  {line}\n" for line in (*unknown, *notes, *gaps(head), *LIMITS)
-    )
-    return text
+    open_questions = (*unknown, *notes, *gaps(head), *LIMITS)
+    return text + "\nwhat is not known\n" + printable_lines(f"  {line}" for line in open_questions)
 
 
 def _advice(result: "Result", key: str) -> str:
     from gitops_dsf.views.backtest.sentences import advised, places
 
     item = result.advice[key]
-    text = f"  {key}: {advised(item)}\n" + "".join(f"      {place}\n" for place in places(result, key))
+    text = printable_lines(
+        (f"  {key}: {advised(item)}", *(f"      {place}" for place in places(result, key)))
+    )
     if len(item.shown) < 2:
         return text
     rows = [

@@ -4,6 +4,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
+from dsf_wire.text import printable, printable_lines
 from gitops_dsf.cli.arguments import add_fleet_directory
 from gitops_dsf.cli.garbage import kept
 from gitops_dsf.cli.hubdata import add_source_arguments, placement_key, read_fleet, read_hub_data
@@ -86,7 +87,7 @@ _UNRANKED = "it passes the filters; without scores its rank is unknown"
 def _text(explanation: "Explanation", data: "HubData") -> str:
     if data.snapshot is None and explanation.rank is not None:
         where = f"{explanation.placement}, cluster {explanation.cluster}"
-        return f"{data.describe()}\n\n{where}: {_UNRANKED}\n"
+        return printable_lines((data.describe(), "", f"{where}: {_UNRANKED}"))
     from gitops_dsf.cli.explanation_text import explanation_text, what_would_flip
 
-    return f"{data.describe()}\n\n{explanation_text(explanation)}{what_would_flip(explanation)}"
+    return f"{printable(data.describe())}\n\n{explanation_text(explanation)}{what_would_flip(explanation)}"

@@ -1,5 +1,6 @@
 """Formats an explanation as text."""
 
+from dsf_wire.text import printable_lines
 from gitops_dsf.cli.table import table
 from gitops_dsf.simulator import Explanation
 from gitops_dsf.wording import plural
@@ -9,8 +10,12 @@ def explanation_text(explanation: Explanation) -> str:
     """Whether a cluster is selected, why, and what each prioritizer adds to its sum."""
     selected = "selected" if explanation.selected else "not selected"
     dropped = f"dropped by the filter {explanation.filter}: " if explanation.filter else ""
-    text = f"{explanation.placement}, cluster {explanation.cluster}: {selected}\n"
-    text += f"  {dropped}{explanation.reason}\n"
+    text = printable_lines(
+        (
+            f"{explanation.placement}, cluster {explanation.cluster}: {selected}",
+            f"  {dropped}{explanation.reason}",
+        )
+    )
     return f"{text}\n{_contributions(explanation)}" if explanation.contributions else text
 
 
@@ -44,13 +49,15 @@ def what_would_flip(explanation: Explanation) -> str:
         )
     points = plural(explanation.margin, "point")
     verb = "lose" if explanation.selected else "gain"
-    text = (
-        f"\n  what would have to change: it must {verb} {points} against {explanation.rival}"
-        f" ({explanation.rival_points})\n"
-    )
+    lines = [
+        "",
+        (
+            f"  what would have to change: it must {verb} {points} against {explanation.rival}"
+            f" ({explanation.rival_points})"
+        ),
+    ]
     if not explanation.flips:
-        return text + "    no score of this Placement has a weight, so none can do that\n"
+        lines.append("    no score of this Placement has a weight, so none can do that")
     nearest = explanation.nearest
-    for flip in explanation.flips:
-        text += f"    {flip}{'  <- the nearest' if flip is nearest else ''}\n"
-    return text
+    lines += (f"    {flip}{'  <- the nearest' if flip is nearest else ''}" for flip in explanation.flips)
+    return printable_lines(lines)

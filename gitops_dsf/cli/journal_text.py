@@ -2,12 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC
-from typing import Any
 
-import msgspec
-
+from dsf_wire.text import printable_lines
 from gitops_dsf.cli.explanation_text import explanation_text
-from gitops_dsf.cli.report import printable
 from gitops_dsf.cli.table import table
 from gitops_dsf.journal.record import Record, ScoreChange
 
@@ -32,48 +29,30 @@ def log_text(records: Sequence[Record]) -> str:
         )
         if record.lost:
             rows[-1][1] += f" ({record.lost} records before this one were lost)"
-    rows = [[printable(cell) for cell in row] for row in rows]
     return table(["time (UTC)", "placement", "from", "to", "largest change of a score", "commit"], rows)
 
 
 def explained_text(record: Record) -> str:
     """One record with everything that it says."""
-    record = _printable(record)
-    text = f"{time_text(record)} UTC: {record.placement} {_what(record)}\n"
+    lines = [f"{time_text(record)} UTC: {record.placement} {_what(record)}"]
     if record.applications:
-        text += f"  ApplicationSet{'s' if len(record.applications) > 1 else ''}"
-        text += f" {', '.join(record.applications)}\n"
-    text += f"  live commit of the fleet repository: {record.commit or 'not known'}\n"
+        lines.append(
+            f"  ApplicationSet{'s' if len(record.applications) > 1 else ''} {', '.join(record.applications)}"
+        )
+    lines.append(f"  live commit of the fleet repository: {record.commit or 'not known'}")
     if record.lost:
-        text += f"  {record.lost} records before this one were lost, because the branch could not be pushed\n"
+        lines.append(
+            f"  {record.lost} records before this one were lost, because the branch could not be pushed"
+        )
     if record.doubt:
-        text += f"  note: {record.doubt}\n"
+        lines.append(f"  note: {record.doubt}")
     if record.compacted:
-        text += "  explanations and scores of this record were removed to save space\n"
-        return text
-    text += "\n" + _scores(record)
+        lines.append("  explanations and scores of this record were removed to save space")
+        return printable_lines(lines)
+    text = printable_lines(lines) + "\n" + _scores(record)
     for each in record.clusters:
         text += "\n" + explanation_text(each.explanation(record.placement))
     return text
-
-
-def _printable(record: Record) -> Record:
-    """Escapes control characters. Whoever may push to the branch writes these texts, and they must not colour
-    a terminal, break a line or hide text.
-    """
-
-    def escaped(value: Any) -> Any:  # noqa: ANN401 - plain data
-        match value:
-            case str():
-                return printable(value)
-            case list() | tuple():
-                return [escaped(each) for each in value]
-            case dict():
-                return {key: escaped(each) for key, each in value.items()}
-            case _:
-                return value
-
-    return msgspec.convert(escaped(msgspec.to_builtins(record)), Record)
 
 
 def time_text(record: Record) -> str:

@@ -41,7 +41,7 @@ def read_journal(
     """
     from datetime import UTC, datetime
 
-    from gitops_dsf.cli.report import printable
+    from dsf_wire.text import printable
     from gitops_dsf.journal.lines import FILE, read
 
     files, origin = (

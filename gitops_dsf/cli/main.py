@@ -16,6 +16,7 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import Final, Protocol, cast
 
+from dsf_wire.text import printable_lines
 from gitops_dsf import __version__
 from gitops_dsf.cli import shell_completion
 from gitops_dsf.cli.garbage import collect_no_more, end_quickly
@@ -280,4 +281,4 @@ def _bug(error: Exception, arguments: Sequence[str], *, debug: bool) -> int:
 
 
 def _say(message: str) -> None:
-    print(f"gitops-dsf: {message}", file=sys.stderr)
+    sys.stderr.write(printable_lines(f"gitops-dsf: {message}".split("\n")))

@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -10,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final, TextIO
 
+from dsf_wire.text import printable, printable_json
 from gitops_dsf.cli.colour import wants_colour
 from gitops_dsf.cli.sarif import sarif
 from gitops_dsf.diagnostics import Diagnostic, Severity
@@ -93,27 +93,13 @@ def _text(item: Diagnostic, *, colour: bool) -> str:
     )
 
 
-_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
-
-
 def _printable(item: Diagnostic) -> Diagnostic:
-    """Escapes control characters. Messages hold values and file names of a repository, which must not colour
-    a terminal, break a line or hide text.
-    """
+    """Messages hold values and file names of a repository, which may be another person's."""
     texts = (item.message, item.hint, item.position.file)
-    if not any(_CONTROL.search(text) for text in texts):
+    if all(map(str.isprintable, texts)):
         return item
     message, hint, file = map(printable, texts)
     return replace(item, message=message, hint=hint, position=replace(item.position, file=file))
-
-
-def printable(text: str) -> str:
-    """Escapes control characters in a line of text."""
-    return _CONTROL.sub(_escape, text)
-
-
-def _escape(found: re.Match[str]) -> str:
-    return found[0].encode("unicode_escape").decode("ascii")
 
 
 def _json(diagnostics: Sequence[Diagnostic]) -> str:
@@ -129,7 +115,7 @@ def _json(diagnostics: Sequence[Diagnostic]) -> str:
         }
         for item in diagnostics
     ]
-    return json.dumps(plain, indent=2, ensure_ascii=False) + "\n"
+    return printable_json(json.dumps(plain, indent=2, ensure_ascii=False)) + "\n"
 
 
 def _github(diagnostics: Sequence[Diagnostic]) -> str:

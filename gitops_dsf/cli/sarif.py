@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 from urllib.parse import quote
 
+from dsf_wire.text import printable_json
 from gitops_dsf import __version__
 from gitops_dsf.cli.reference import PAGE, Entry, entries
 from gitops_dsf.diagnostics import Diagnostic, Severity
@@ -33,7 +34,7 @@ def sarif(diagnostics: Sequence[Diagnostic]) -> str:
             }
         ],
     }
-    return json.dumps(log, indent=2, ensure_ascii=False) + "\n"
+    return printable_json(json.dumps(log, indent=2, ensure_ascii=False)) + "\n"
 
 
 def _level(severity: Severity) -> str:

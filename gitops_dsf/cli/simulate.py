@@ -4,6 +4,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
+from dsf_wire.text import printable_lines
 from gitops_dsf.cli.arguments import add_fleet_directory
 from gitops_dsf.cli.garbage import kept
 from gitops_dsf.cli.hubdata import add_source_arguments, placement_key, read_fleet, read_hub_data
@@ -58,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
     if args.format == "json":
         sys.stdout.write(_json(verdicts, data))
         return 0
-    sys.stdout.write(f"{data.describe()}\n")
+    sys.stdout.write(printable_lines((data.describe(),)))
     if not keys:
         sys.stdout.write("this repository renders no Placement\n")
     from gitops_dsf.cli.verdict_text import eligible_text, verdict_text

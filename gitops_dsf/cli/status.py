@@ -5,6 +5,7 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
+from dsf_wire.text import printable_json
 from gitops_dsf.cli.arguments import add_hub_arguments, chosen_context
 from gitops_dsf.cli.garbage import kept
 
@@ -109,7 +110,7 @@ def _show(view: "Overview", args: argparse.Namespace) -> str:
         from gitops_dsf.views.status.document import document
 
         text = msgspec.json.encode(document(view))
-        return (text if args.watch else msgspec.json.format(text, indent=2)).decode() + "\n"
+        return printable_json((text if args.watch else msgspec.json.format(text, indent=2)).decode()) + "\n"
     from gitops_dsf.cli.status_text import status_text
 
     return status_text(view, everything=args.all)

@@ -4,6 +4,7 @@ were requested.
 
 from collections.abc import Iterator, Sequence
 
+from dsf_wire.text import printable_lines
 from gitops_dsf.cli.report import count
 from gitops_dsf.cli.table import table
 from gitops_dsf.hub.freshness import State
@@ -37,7 +38,7 @@ MOST_NAMES = 10_000
 
 def status_text(view: Overview, *, everything: bool) -> str:
     """Formats the whole view."""
-    return "\n".join(_lines(view, everything=everything)) + "\n"
+    return printable_lines(_lines(view, everything=everything))
 
 
 def _lines(view: Overview, *, everything: bool) -> Iterator[str]:
@@ -64,17 +65,17 @@ def _lines(view: Overview, *, everything: bool) -> Iterator[str]:
 
 def _scorers(views: Sequence[ScorerView], *, everything: bool) -> Iterator[str]:
     if not views:
-        yield "  none\n"
+        yield from ("  none", "")
         return
     chosen = views
     if not everything and len(views) > SCORERS:
         chosen = sorted(views, key=lambda item: (_calm(item), item.scorer.name))[:SCORERS]
-    text = _scorer_table(chosen)
-    text += "".join(map(_at_default, chosen))
+    yield from _scorer_table(chosen).splitlines()
+    yield from filter(None, map(_at_default, chosen))
     if len(chosen) < len(views):
         calm = ", all fresh" if all(_calm(item) for item in views if item not in chosen) else ""
-        text += f"  and {len(views) - len(chosen)} more{calm}; --scorer or --all shows them\n"
-    yield text
+        yield f"  and {len(views) - len(chosen)} more{calm}; --scorer or --all shows them"
+    yield ""
 
 
 def _at_default(item: ScorerView) -> str:
@@ -83,7 +84,7 @@ def _at_default(item: ScorerView) -> str:
         return ""
     return (
         f"  {item.scorer.name}: {count(item.at_default, 'score')} at defaultScore"
-        f" {item.scorer.spec.default_score}: the source there has no series, or the score is the same\n"
+        f" {item.scorer.spec.default_score}: the source there has no series, or the score is the same"
     )
 
 
@@ -152,12 +153,14 @@ def _scores(view: Overview, *, everything: bool) -> Iterator[str]:
         yield "Scores (and their age)"
         cells = [{cell.cluster: cell for cell in item.cells} for item in views]
         rows = [[name, *(_cell(column.get(name)) for column in cells)] for name in clusters]
-        yield table(["cluster", *(item.scorer.name for item in views)], rows)
+        yield from table(["cluster", *(item.scorer.name for item in views)], rows).splitlines()
+        yield ""
         return
     if everything:
         yield "Scores (and their age)"
         rows = [[item.scorer.name, cell.cluster, _cell(cell)] for item in views for cell in item.each()]
-        yield table(["scorer", "cluster", "score"], rows)
+        yield from table(["scorer", "cluster", "score"], rows).splitlines()
+        yield ""
         return
     size = f"{count(len(views), 'scorer')} x {count(most, 'cluster')}"
     yield f"Scores: {size}, too many for a screen; --scorer, --cluster or --all shows them"

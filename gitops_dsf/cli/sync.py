@@ -4,6 +4,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
+from dsf_wire.text import printable, printable_lines
 from gitops_dsf.cli.arguments import add_fleet_directory, check_has_settings
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ async def _plan(args: argparse.Namespace) -> "SyncPlan":
 
 def _text(plan: "SyncPlan", *, check: bool) -> str:
     width = max((len(item.scorer) for item in plan.outcomes), default=0)
-    return "".join(line for item in plan.outcomes for line in _lines(item, width, check=check))
+    return printable_lines(line for item in plan.outcomes for line in _lines(item, width, check=check))
 
 
 def _lines(item: "LockResult", width: int, *, check: bool) -> list[str]:
@@ -96,23 +97,21 @@ def _lines(item: "LockResult", width: int, *, check: bool) -> list[str]:
         LockState.REFUSED: f"refused    {item.file} stays as it is",
         LockState.UNUSED: f"unused     {item.file}",
     }[item.verdict]
-    lines = [f"{item.scorer:<{width}}  {head}\n"]
-    lines += [f"    {reason}\n" for reason in item.reasons]
+    lines = [f"{item.scorer:<{width}}  {head}"]
+    lines += [f"    {reason}" for reason in item.reasons]
     for change in item.changes:
         if item.verdict is LockState.NEW:
-            lines.append(f"    {change.field}: {_value(change.after)}\n")
+            lines.append(f"    {change.field}: {_value(change.after)}")
             continue
         lines += [
-            f"    {change.field}\n",
-            f"      - {_value(change.before)}\n",
-            f"      + {_value(change.after)}\n",
+            f"    {change.field}",
+            f"      - {_value(change.before)}",
+            f"      + {_value(change.after)}",
         ]
-    return lines + [f"    warning: {note}\n" for note in item.notes]
+    return lines + [f"    warning: {note}" for note in item.notes]
 
 
 def _value(value: object) -> str:
-    from gitops_dsf.wording import printable
-
     return "(absent)" if value is None else printable(value, most=400)
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from itertools import zip_longest
 
+from dsf_wire.text import printable
 from gitops_dsf.cli.width import cell_lines, fitted
 
 
@@ -10,9 +11,9 @@ def table(
     headers: Sequence[str], rows: Iterable[Sequence[str]], *, right: Iterable[int] = (), indent: int = 2
 ) -> str:
     """Formats rows under their headers, with two spaces between columns. Columns whose index is in `right`
-    are right-aligned. If the terminal is too narrow, long cells have several lines.
+    are right-aligned. Cells are made printable. If the terminal is too narrow, long cells have several lines.
     """
-    lines = [list(headers), *([str(cell) for cell in row] for row in rows)]
+    lines = [[printable(cell) for cell in row] for row in (headers, *rows)]
     widths = [max(len(line[column]) for line in lines) for column in range(len(headers))]
     widths = fitted(widths, around=indent + 2 * (len(headers) - 1))
     aligned = frozenset(right)

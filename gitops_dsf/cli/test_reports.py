@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
+from dsf_wire.text import printable
 from gitops_dsf.cli.explanation_text import explanation_text, what_would_flip
-from gitops_dsf.cli.report import count, printable
+from gitops_dsf.cli.report import count
 from gitops_dsf.diagnostics import Position
 from gitops_dsf.views.scoretests.judge import Failure
 from gitops_dsf.views.scoretests.suite import TestResult

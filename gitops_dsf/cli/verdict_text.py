@@ -1,5 +1,6 @@
 """Formats a simulated verdict as text."""
 
+from dsf_wire.text import printable_lines
 from gitops_dsf.cli.table import table
 from gitops_dsf.hub.freshness import expired
 from gitops_dsf.simulator import Outcome, Verdict
@@ -13,8 +14,9 @@ def verdict_text(verdict: Verdict, *, rows: int | None) -> str:
     """Formats the selection, the ranking with each prioritizer's share, and the dropped clusters; at most
     `rows` lines of each table.
     """
-    text = f"{verdict.placement}: {_headline(verdict)}\n"
-    text += "".join(f"  note: {note}\n" for note in verdict.notes)
+    text = printable_lines(
+        (f"{verdict.placement}: {_headline(verdict)}", *(f"  note: {note}" for note in verdict.notes))
+    )
     if verdict.ranking is not None:
         text += _ranking(verdict, rows)
     return text + _dropped(verdict, rows)
@@ -33,16 +35,18 @@ def eligible_text(verdict: Verdict, *, asks_for_scores: bool, rows: int | None) 
         if number_of_clusters is None
         else f"scores choose {number_of_clusters} of them"
     )
-    text = (
-        f"{verdict.placement}: {plural(len(names), 'cluster')} eligible of"
-        f" {plural(len(verdict.candidates), 'cluster')} in {_sets(verdict)}; {choice}\n"
-    )
-    if asks_for_scores:
-        text += (
-            "  note: a predicate asks for scores; it is left out here, so fewer clusters may be eligible\n"
+    lines = [
+        (
+            f"{verdict.placement}: {plural(len(names), 'cluster')} eligible of"
+            f" {plural(len(verdict.candidates), 'cluster')} in {_sets(verdict)}; {choice}"
         )
-    text += _named("  eligible: ", names, rows)
-    return text + _dropped(verdict, rows)
+    ]
+    if asks_for_scores:
+        lines.append(
+            "  note: a predicate asks for scores; it is left out here, so fewer clusters may be eligible"
+        )
+    lines.append(_named("  eligible: ", names, rows))
+    return printable_lines(lines) + _dropped(verdict, rows)
 
 
 def prioritizer_title(name: str, weight: int) -> str:
@@ -126,7 +130,7 @@ def _dropped(verdict: Verdict, rows: int | None) -> str:
 def _named(head: str, names: list[str], rows: int | None) -> str:
     shown = names if rows is None else names[:rows]
     more = f" and {len(names) - len(shown)} more (--all)" if len(shown) < len(names) else ""
-    return f"{head}{', '.join(shown) or 'none'}{more}\n"
+    return f"{head}{', '.join(shown) or 'none'}{more}"
 
 
 def _more(count: int, what: str) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from dsf_wire.constants import RUNS_ON_HUB
-from gitops_dsf.canonicalyaml import printable_json
+from dsf_wire.text import printable_json
 from gitops_dsf.hub.names import MASKS_CONFIGMAP, MASKS_KEY
 from gitops_dsf.hub.scorers import PUSHED
 from gitops_dsf.render.objects import Object, Wave, metadata

@@ -10,7 +10,8 @@ import msgspec
 
 from dsf_wire.constants import ADDON_NAME, AGENT_NAMESPACE, CONFIGMAP_KEY, CONFIGMAP_NAME
 from dsf_wire.summary import Summary, encode_one
-from gitops_dsf.canonicalyaml import emit, printable_json, scalar
+from dsf_wire.text import printable_json
+from gitops_dsf.canonicalyaml import emit, scalar
 from gitops_dsf.plan.types import AddOnParts, ClusterWork, Configuration
 from gitops_dsf.render import receiver
 from gitops_dsf.render.agent import HUB_ROLE, template_of

@@ -5,8 +5,8 @@ from typing import Final
 import msgspec
 
 from dsf_wire.scoring import ScorerConfig
+from dsf_wire.text import printable
 from gitops_dsf.hub.drift import Config, filled, flat
-from gitops_dsf.wording import printable
 
 SCHEMA: Final = (
     "{name, description, source{type, host, path, params{query, range, step}}, scoring{host, path,"
@@ -31,7 +31,7 @@ def read_config(data: object, *, where: str) -> Config:
 
 def wrong_shape(error: msgspec.ValidationError, where: str) -> str:
     """The message for data of another shape."""
-    return f"{where} has another shape: {printable(error)}; the schema is {SCHEMA}"
+    return f"{where} has another shape: {printable(error, most=120)}; the schema is {SCHEMA}"
 
 
 def fields(config: ScorerConfig, *, where: str) -> Config:
@@ -41,7 +41,7 @@ def fields(config: ScorerConfig, *, where: str) -> Config:
     found = filled(msgspec.to_builtins(config))
     for path, value in flat(found).items():
         if isinstance(value, str) and not all(each.isprintable() or each in "\n\t" for each in value):
-            msg = f"{where}: {path} holds control characters: {printable(value)}"
+            msg = f"{where}: {path} holds control characters: {printable(value, most=120)}"
             raise ConfigError(msg)
     if not found:
         msg = f"{where} has no field of a scorer's configuration; the schema is {SCHEMA}"

@@ -4,11 +4,11 @@ Pure.
 
 from collections.abc import Iterator, Sequence
 
+from dsf_wire.text import printable
 from gitops_dsf.hub.drift import Config
 from gitops_dsf.hub.glob import matches
 from gitops_dsf.hub.urls import host_of
 from gitops_dsf.repository.model.scorer import DynamicScorer
-from gitops_dsf.wording import printable
 
 
 def moved_hosts(
@@ -27,9 +27,10 @@ def moved_hosts(
             or any(matches(new, pattern) for pattern in allowed)
         ):
             continue
+        there, here = printable(old, most=120), printable(new, most=120)
         yield (
-            f"{section}.host moves from {printable(old)} to {printable(new)}; write {section}.host into the"
-            f" scorer, or add {printable(new)} to spec.allowedHosts in gitops-dsf.yaml, if that is meant"
+            f"{section}.host moves from {there} to {here}; write {section}.host into the scorer, or"
+            f" add {here} to spec.allowedHosts in gitops-dsf.yaml, if that is meant"
         )
 
 

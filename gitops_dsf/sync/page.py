@@ -4,10 +4,10 @@ import msgspec
 
 from dsf_runtime.calls import display
 from dsf_wire.scoring import ScorerConfig
+from dsf_wire.text import printable
 from gitops_dsf.hub.drift import Config
 from gitops_dsf.sync.config import ConfigError, fields, wrong_shape
 from gitops_dsf.sync.fetch import Page
-from gitops_dsf.wording import printable
 
 
 def read_page(page: Page) -> Config:
@@ -27,6 +27,6 @@ def read_page(page: Page) -> Config:
         raise ConfigError(wrong_shape(error, where)) from error
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         kind = f" ({page.media})" if page.media not in {"", "application/json"} else ""
-        msg = f"{where} is not JSON{printable(kind)}: {printable(error)}"
+        msg = f"{where} is not JSON{printable(kind, most=120)}: {printable(error, most=120)}"
         raise ConfigError(msg) from error
     return fields(config, where=where)

@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from dsf_wire.text import printable
 from gitops_dsf.errors import RepositoryError
 from gitops_dsf.importer import Import, Selection, take
 from gitops_dsf.reconciler.proposals.protocol import InventoryChange
 from gitops_dsf.reconciler.proposals.validation import Validation
 from gitops_dsf.repository.load import Document, load
 from gitops_dsf.repository.yamledit import YamlFile
-from gitops_dsf.wording import printable
 
 MOST_LEAVE: Final = 0.2
 """Share of the clusters in git that one proposal may remove: a render may not remove more ManifestWorks."""

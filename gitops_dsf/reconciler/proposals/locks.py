@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from dsf_wire.text import printable
 from gitops_dsf.reconciler.proposals.protocol import LockChange
 from gitops_dsf.reconciler.proposals.validation import Validation
 from gitops_dsf.repository.load import load
@@ -12,7 +13,6 @@ from gitops_dsf.repository.model.validate import declare
 from gitops_dsf.sync import LockResult, LockState, SyncPlan
 from gitops_dsf.sync.fetch import Fetcher
 from gitops_dsf.sync.plan import plan_sync
-from gitops_dsf.wording import printable
 
 
 async def locks(

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from dsf_wire.query import split
+from dsf_wire.text import printable
 from gitops_dsf.hub.drift import Config, FieldDrift, accepted_by, drift, flat, last_synced
 from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.resolve.promql import check
 from gitops_dsf.sync.config import ConfigError
 from gitops_dsf.sync.fetch import Fault, Page
 from gitops_dsf.sync.page import read_page
-from gitops_dsf.wording import printable
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from dsf_wire import clusters, summary
 from dsf_wire.constants import CLUSTERS_KEY, CONFIGMAP_KEY
-from gitops_dsf.canonicalyaml import printable_json
+from dsf_wire.text import printable_json
 from gitops_dsf.plan.types import HubScoring
 from gitops_dsf.render.containers import (
     CONFIG_DIR,

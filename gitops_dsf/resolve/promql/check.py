@@ -8,11 +8,11 @@ from typing import Any
 
 import promql_parser
 
+from dsf_wire.text import printable
 from gitops_dsf.repository.model.suggestion import did_you_mean
 from gitops_dsf.resolve.promql.functions import FUNCTIONS
 from gitops_dsf.resolve.promql.grammar import AGGREGATIONS, NoParseError, Recogniser
 from gitops_dsf.resolve.promql.tokens import Token, tokens
-from gitops_dsf.wording import printable
 
 MAX_WORDS = 2000
 MAX_DEPTH = 60

@@ -3,8 +3,10 @@ permission.
 """
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Final
 
+from dsf_wire.text import printable
 from gitops_dsf.hub.unread import Why
 from gitops_dsf.views.doctor.checks.upstream import delivers
 from gitops_dsf.views.doctor.facts import Facts
@@ -16,7 +18,12 @@ RIGHTS: Final = "ask an administrator of the hub for the rights of the ClusterRo
 
 def examine(facts: Facts, checks: Iterable[Check] = CHECKS) -> tuple[Finding, ...]:
     """Returns findings in the order of the checks, at least one per check."""
-    return tuple(finding for check in checks for finding in _run(check, facts))
+    return tuple(_shown(finding) for check in checks for finding in _run(check, facts))
+
+
+def _shown(finding: Finding) -> Finding:
+    """Findings quote what agents, scoring APIs and other programs wrote into objects of the hub."""
+    return replace(finding, message=printable(finding.message), fix=printable(finding.fix))
 
 
 def _run(check: Check, facts: Facts) -> Iterator[Finding]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from dsf_wire.text import printable_lines
 from gitops_dsf.diagnostics import Diagnostic
 from gitops_dsf.views.preview.build import Comparison, Preview
 from gitops_dsf.views.preview.fields import FieldChange
@@ -31,7 +32,7 @@ NAMES = 10
 
 def text(preview: Preview) -> str:
     """Formats summary, scorers, Placements, moves and warnings."""
-    return "\n".join(_lines(preview)) + "\n"
+    return printable_lines(_lines(preview))
 
 
 def _lines(preview: Preview) -> Iterator[str]:

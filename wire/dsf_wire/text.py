@@ -1,0 +1,44 @@
+"""Texts of others where people read them: in a terminal, a log, a comment or a status.
+
+Whoever writes such a text must not control what shows it. So it stays on its line, and no character of it
+is invisible, turns the direction of writing or is a control character.
+"""
+
+from collections.abc import Iterable
+from typing import Final
+
+_CUT: Final = "..."
+
+
+def printable(value: object, *, most: int | None = None) -> str:
+    r"""A value as text on one line. Every character that is not printable is escaped, such as `\n` and
+    `\u202e`. Text that has more than `most` characters is cut.
+    """
+    text = str(value)
+    if most is not None:
+        text = text[: most + 1]
+    if not text.isprintable():
+        text = "".join(
+            each if each.isprintable() else each.encode("unicode_escape").decode("ascii") for each in text
+        )
+    return text if most is None or len(text) <= most else text[: most - len(_CUT)] + _CUT
+
+
+def printable_lines(lines: Iterable[str]) -> str:
+    """Lines that may hold texts of others, each on a line of its own, with a line break at the end."""
+    return "".join(f"{printable(line)}\n" for line in lines)
+
+
+def printable_json(text: str) -> str:
+    """JSON text whose characters are printable, except for its line breaks. It says the same."""
+    if text.isascii() and "\x7f" not in text:  # JSON has no other control characters
+        return text
+    return "\n".join(
+        line if line.isprintable() else "".join(each if each.isprintable() else _json(each) for each in line)
+        for line in text.split("\n")
+    )
+
+
+def _json(character: str) -> str:
+    pairs = character.encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{pairs[at : at + 4]}" for at in range(0, len(pairs), 4))
