@@ -1,4 +1,4 @@
-"""gitops-dsf explain: explains why a cluster is in or out, and what would have to change."""
+"""gitops-dsf explain: explains why a cluster is in or out, and what would have to change; or a code."""
 
 import argparse
 import sys
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from dsf_wire.text import printable, printable_lines
 from gitops_dsf.cli.arguments import add_fleet_directory
+from gitops_dsf.cli.explained_code import CODE, explain_code
 from gitops_dsf.cli.garbage import kept
 from gitops_dsf.cli.hubdata import add_source_arguments, placement_key, read_fleet, read_hub_data
 from gitops_dsf.cli.jsontext import json_text
@@ -18,13 +19,15 @@ if TYPE_CHECKING:
 DESCRIPTION = """\
 Says of one cluster and one Placement why OCM would or would not select it: the filter that dropped it, or
 what each score adds to its sum, whom it would change places with, and the nearest score that would flip the
-decision."""
+decision. Of a code of a finding it says what it means, with an example that gives the finding and one that
+does not."""
 
 EXAMPLES = """\
 examples:
   gitops-dsf explain guestbook eu-west-1 --scores scores.yaml
   gitops-dsf explain argocd/guestbook eu-west-1 fleet --context hub
   gitops-dsf explain guestbook us-east-1                      without scores: only whether the filters let it pass
+  gitops-dsf explain DSF310                                   what a finding means; DSF3 lists the codes that begin so
 """  # noqa: E501
 
 
@@ -33,9 +36,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = DESCRIPTION
     parser.epilog = EXAMPLES
     parser.add_argument(
-        "placement", metavar="PLACEMENT", help="namespace/name, or the name alone if it is unique"
+        "subject",
+        metavar="PLACEMENT|CODE",
+        help="namespace/name of a Placement, or the name alone if it is unique; or a code such as DSF310",
     )
-    parser.add_argument("cluster", metavar="CLUSTER", help="name of a ManagedCluster")
+    parser.add_argument(
+        "cluster", metavar="CLUSTER", nargs="?", help="name of a ManagedCluster; not with a code"
+    )
     add_fleet_directory(parser)
     parser.add_argument("--format", choices=("text", "json"), default="text", help="text by default")
     add_source_arguments(parser)
@@ -44,13 +51,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 @kept()
 def run(args: argparse.Namespace) -> int:
     """Returns 0 when there is an explanation; 1 when the repository has errors."""
+    if args.cluster is None:
+        if CODE.fullmatch(args.subject):
+            explain_code(args.subject)
+            return 0
+        msg = f"name a cluster: gitops-dsf explain {args.subject} CLUSTER; gitops-dsf simulate shows all"
+        raise UsageError(msg)
     from gitops_dsf.simulator import explain, simulate
     from gitops_dsf.views.preview.hub import hub_state, resources_ranked
 
     fleet = read_fleet(args.directory)
     if fleet is None:
         return 1
-    key = placement_key(fleet, args.placement)
+    key = placement_key(fleet, args.subject)
     data = read_hub_data(args, fleet=fleet, resources=resources_ranked([fleet], {key}))
     state = hub_state(
         fleet, data.snapshot, decisions=data.snapshot.decisions if data.snapshot else (), only={key}

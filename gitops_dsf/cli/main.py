@@ -66,9 +66,8 @@ VERBS: Final[dict[str, Verb]] = {
     ),
     "doctor": Verb("gitops_dsf.cli.doctor", "find what is wrong on a hub, with the command that fixes it"),
     "explain": Verb(
-        "gitops_dsf.cli.explain", "explain why a cluster is in or out, and what would have to change"
+        "gitops_dsf.cli.explain", "explain why a cluster is in or out of a decision, or what a code means"
     ),
-    "explain-code": Verb("gitops_dsf.cli.explain_code", "say what a code of a finding means, with examples"),
     "import": Verb("gitops_dsf.cli.import_", "write what a hub knows into clusters/, scorers/ and config/"),
     "init": Verb("gitops_dsf.cli.init", "create a fleet repository that is valid"),
     "install": Verb("gitops_dsf.cli.install", "install on a hub: from Argo CD to a running loop"),

@@ -57,11 +57,11 @@ def _give_completers(parser: argparse.ArgumentParser) -> None:
     }
     by_destination: dict[str, Callable[..., Iterable[str]]] = {
         "part": _parts,
-        "placement": _named("apps", "ScoredApplication", "ScoredPlacement", "Placement"),
+        "placement": _PLACEMENTS,
         "cluster": _named("clusters", "ManagedCluster"),
         "scorer": _named("scorers", "DynamicScorer"),
         "shadow": _named("scorers", "DynamicScorer"),
-        "code": _codes,
+        "subject": _placements_and_codes,
     }
     for action in _actions(parser):
         completer = by_destination.get(action.dest) or by_metavar.get(str(action.metavar))
@@ -117,10 +117,14 @@ def _revisions(prefix: str, parsed_args: argparse.Namespace, **_: object) -> lis
     return [name for name in done.stdout.split() if name.startswith(prefix)]
 
 
-def _codes(prefix: str, **_: object) -> list[str]:
+_PLACEMENTS: Final = _named("apps", "ScoredApplication", "ScoredPlacement", "Placement")
+
+
+def _placements_and_codes(prefix: str, parsed_args: argparse.Namespace, **_: object) -> list[str]:
     from gitops_dsf.diagnostics.codes import CODES
 
-    return [code for code in CODES if code.startswith(prefix.upper())]
+    codes = [code for code in CODES if prefix and code.startswith(prefix.upper())]
+    return [*_PLACEMENTS(prefix=prefix, parsed_args=parsed_args), *codes]
 
 
 def _parts(prefix: str, parsed_args: argparse.Namespace, **_: object) -> list[str]:

@@ -24,7 +24,7 @@ examples:
   gitops-dsf validate --format sarif > dsf.sarif   for code scanning
   gitops-dsf validate --format json | jq '.[] | select(.code == "DSF109")'
 
-Findings go to standard output, the summary to standard error. `gitops-dsf explain-code` explains a code."""
+Findings go to standard output, the summary to standard error. `gitops-dsf explain` explains a code."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

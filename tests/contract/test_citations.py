@@ -93,7 +93,7 @@ def messages(text: str) -> Iterator[tuple[int, str]]:
 
 
 def test_no_message_cites_a_page_that_is_not_installed() -> None:
-    """Programs are installed without docs/, except for the page that `explain-code` reads. Tooltips of
+    """Programs are installed without docs/, except for the page that `explain` reads. Tooltips of
     editors and alerts are messages, too.
     """
     distributions = (

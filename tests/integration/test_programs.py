@@ -24,7 +24,6 @@ RUNS: dict[str, tuple[list[str], int, str]] = {
     "diff": (["--base", "."], 1, "not a git repository"),
     "doctor": (["--context", "hub", "--kubeconfig", "kubeconfig"], 1, ""),
     "explain": (["raw-guestbook", "eu-west-1"], 0, "eu-west-1"),
-    "explain-code": (["DSF310"], 0, "no eligible cluster"),
     "import": (["--from", "-", "--dry-run"], 0, "1 would be added"),
     "init": (["another"], 0, "cd another"),
     "install": (["--context", "hub", "--kubeconfig", "kubeconfig"], 1, "run `gitops-dsf render`"),

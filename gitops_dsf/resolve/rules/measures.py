@@ -12,9 +12,7 @@ from gitops_dsf.resolve.metric_sources import ADDRESS
 from gitops_dsf.resolve.overlay import Overlay
 
 MAX_EXPRESSIONS = 100
-_EXAMPLE = (
-    "write the name of a measure, such as cpu_available_ratio; `gitops-dsf explain-code DSF145` lists them"
-)
+_EXAMPLE = "write the name of a measure, such as cpu_available_ratio; `gitops-dsf explain DSF145` lists them"
 _NOT_PROMQL = (
     "write measures only, joined by `;`, such as cpu_available_ratio: PromQL is not evaluated without a"
     " Prometheus"

@@ -22,8 +22,7 @@ from gitops_dsf.wording import names_text
 MOST_VALUES: Final = 200_000
 """Values of all series of one test."""
 _NOTATION: Final = (
-    "write the values of the runs, such as '40 42 38+2x5 _ _x3'; `gitops-dsf explain-code DSF601` explains"
-    " them"
+    "write the values of the runs, such as '40 42 38+2x5 _ _x3'; `gitops-dsf explain DSF601` explains them"
 )
 
 

@@ -51,7 +51,7 @@ def test_wrong_usage_is_2(arguments: list[str], capsys: pytest.CaptureFixture[st
     ("word", "hint"),
     [
         ("valdate", "there is no verb valdate; did you mean validate?"),
-        ("explain-codes", "there is no verb explain-codes; did you mean explain-code?"),
+        ("explains", "there is no verb explains; did you mean explain?"),
         ("bogus", "there is no verb bogus; the verbs are backtest, completion, diff, "),
     ],
 )

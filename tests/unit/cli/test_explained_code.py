@@ -1,4 +1,4 @@
-"""`explain-code`, which prints the entries of docs/diagnostics.md without the page."""
+"""`explain`, which prints the entries of docs/diagnostics.md without the page."""
 
 from contextlib import redirect_stdout
 
@@ -22,7 +22,7 @@ def test_every_code_is_explained_with_both_examples() -> None:
 
 
 def test_one_code(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["explain-code", "dsf310"]) == 0
+    assert main(["explain", "dsf310"]) == 0
     out = capsys.readouterr().out
     assert out.startswith("DSF310 no eligible cluster (error)\n\nThe application would run nowhere.")
     assert "\nWith this finding:\n\n    # apps/web.yaml\n    spec:\n" in out
@@ -33,19 +33,27 @@ def test_one_code(capsys: pytest.CaptureFixture[str]) -> None:
 def test_its_text_fits_into_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "60")
     with redirect_stdout(Terminal()) as shown:
-        assert main(["explain-code", "DSF191"]) == 0
+        assert main(["explain", "DSF191"]) == 0
     text = shown.getvalue().partition("With this finding:")[0]
     assert 40 < max(map(len, text.splitlines())) <= 60
 
 
-def test_without_a_code_all_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["explain-code"]) == 0
+def test_codes_that_begin_so_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "DSF"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == len(CODES)
     assert "DSF310  error    no eligible cluster" in lines
+    assert main(["explain", "dsf31"]) == 0
+    some = capsys.readouterr().out.splitlines()
+    assert some == [line for line in lines if line.startswith("DSF31")]
 
 
-@pytest.mark.parametrize("word", ["DSF998", "nonsense"])
+def test_a_placement_needs_a_cluster(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "guestbook"]) == 2
+    assert "name a cluster: gitops-dsf explain guestbook CLUSTER" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("word", ["DSF998", "DSF9999"])
 def test_an_unknown_code(word: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["explain-code", word]) == 2
+    assert main(["explain", word]) == 2
     assert f"there is no code {word}; " in capsys.readouterr().err
