@@ -9,7 +9,7 @@ from prometheus_client import CollectorRegistry
 from dsf_agent.metrics.registry import Metrics as AgentMetrics
 from dsf_runtime.clock import HubClock, SystemClock
 from dsf_wire.dimension import LABELS
-from dsf_wire.rawscores import CLUSTER_LABEL, METRIC, SCORE_NAME_LABEL, SHADOW_LABEL, label_of
+from dsf_wire.rawscores import CLUSTER_LABEL, METRIC, SCORE_NAME_LABEL, label_of
 from gitops_dsf.reconciler.metrics import Metrics as ReconcilerMetrics
 
 _ALERTS_PAGE: Final = Path("docs/monitoring.md")
@@ -19,12 +19,10 @@ def metrics_page() -> str:
     """Returns the page."""
     agent = AgentMetrics(cluster="")
     agent.watch_hub_offset(HubClock(clock=SystemClock()))
-    labels = ", ".join(
-        f"`{name}`" for name in (CLUSTER_LABEL, *map(label_of, LABELS), SCORE_NAME_LABEL, SHADOW_LABEL)
-    )
+    labels = ", ".join(f"`{name}`" for name in (CLUSTER_LABEL, *map(label_of, LABELS), SCORE_NAME_LABEL))
     raw = (
         f"| `{METRIC}` | gauge | {labels} | Raw score of the last cycle. Missing labels are empty, values are"
-        f" cut at 256 characters. Only a shadow has `{SHADOW_LABEL}`, the name of its live scorer. |"
+        f" cut at 256 characters. |"
     )
     head = ("| metric | type | labels | meaning |", "|---|---|---|---|")
     lines = [

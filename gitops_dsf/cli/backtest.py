@@ -36,7 +36,6 @@ examples:
   gitops-dsf backtest --prometheus https://thanos.example.com              the last 14 days of this repository
   gitops-dsf backtest --prometheus URL --base origin/main --format markdown     for the pull request
   gitops-dsf backtest --prometheus URL --days 30 --placement portal --advise    which stickiness would be better
-  gitops-dsf backtest --prometheus URL --shadow cpu-next --days 7          what its promotion would have changed
   gitops-dsf backtest --history scores.json --format html > backtest.html  from an answer of /api/v1/query_range
 
 exit codes: 0 fine; 1 when the repository has errors or the history cannot be read
@@ -83,9 +82,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_span_arguments(parser, days=DEFAULT_DAYS)
     compared = parser.add_mutually_exclusive_group()
     compared.add_argument("--base", metavar="REV", help="compare with this revision, as diff does")
-    compared.add_argument(
-        "--shadow", metavar="NAME", help="compare with this repository after `gitops-dsf promote NAME`"
-    )
     parser.add_argument(
         "--placement",
         metavar="[NS/]NAME",
@@ -180,9 +176,6 @@ def _builder(
 
     base, title = _base(args)
     titles = title, "the working tree"
-    if args.shadow is not None:
-        base, head = head, _promoted(args)
-        titles = "the working tree", f"the working tree with {args.shadow} promoted"
     return BacktestBuilder(
         head=head,
         base=base,
@@ -210,15 +203,6 @@ def _base(args: argparse.Namespace) -> "tuple[FleetVersion | None, str]":
         )
         raise GitopsDsfError(msg)
     return fleet, base.title
-
-
-def _promoted(args: argparse.Namespace) -> "FleetVersion":
-    from gitops_dsf.promotion import promote
-    from gitops_dsf.views.preview.version import version_of
-
-    fleet = version_of(promote(args.directory, args.shadow).after)
-    assert fleet is not None  # noqa: S101 - a promotion with errors is refused
-    return fleet
 
 
 def _feed(

@@ -119,12 +119,12 @@ def _is_refused(preview: "Preview", effects: list[str]) -> bool:
 def _preview(args: argparse.Namespace, base: "Base") -> "Preview":
     from gitops_dsf.views.preview.build import Evidence, Preview, compare
     from gitops_dsf.views.preview.concerns import Thresholds
-    from gitops_dsf.views.preview.hub import resources_compared
+    from gitops_dsf.views.preview.hub import resources_ranked
 
     before = _at(base, base.commit)
     after = _working_tree(args.directory) if args.head is None else _at(base, _head(base, args.head))
     sides = [side.fleet for side in (before, after) if side.fleet is not None]
-    data = read_hub_data(args, fleet=after.fleet, resources=resources_compared(sides))
+    data = read_hub_data(args, fleet=after.fleet, resources=resources_ranked(sides))
     evidence = Evidence(snapshot=data.snapshot, now=data.now, age=data.age, missing=data.missing)
     if after.absent:
         msg = f"{args.head} has no fleet repository in this folder"

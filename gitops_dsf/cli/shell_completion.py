@@ -60,7 +60,6 @@ def _give_completers(parser: argparse.ArgumentParser) -> None:
         "placement": _PLACEMENTS,
         "cluster": _named("clusters", "ManagedCluster"),
         "scorer": _named("scorers", "DynamicScorer"),
-        "shadow": _named("scorers", "DynamicScorer"),
         "subject": _placements_and_codes,
     }
     for action in _actions(parser):

@@ -9,8 +9,6 @@ from gitops_dsf.cli.report import count
 from gitops_dsf.cli.table import table
 from gitops_dsf.hub.freshness import State
 from gitops_dsf.hub.timestamp import age_text
-from gitops_dsf.views.shadows.build import ShadowView
-from gitops_dsf.views.shadows.sentences import details, headline
 from gitops_dsf.views.status.model import (
     ApplicationView,
     Cell,
@@ -52,10 +50,6 @@ def _lines(view: Overview, *, everything: bool) -> Iterator[str]:
     yield from _scorers(view.scorers, everything=everything)
     if any(item.shown for item in view.scorers):
         yield from _scores(view, everything=everything)
-    if view.shadows:
-        yield "Shadows"
-        yield from _shadows(view.shadows, everything=everything)
-        yield ""
     yield "Placements"
     yield from _placements(view.placements, everything=everything)
     yield ""
@@ -190,15 +184,6 @@ def _cell(cell: Cell | None) -> str:
     age = "" if cell.age is None else f" ({age_text(cell.age)})"
     state = "" if cell.state is State.FRESH else f" {cell.state}"
     return f"{value}{age}{state}{'' if cell.expected else ' unexpected'}"
-
-
-def _shadows(views: Sequence[ShadowView], *, everything: bool) -> Iterator[str]:
-    shown = views if everything else views[:ROWS]
-    for item in shown:
-        yield f"  {headline(item)}"
-        yield from (f"    {line}" for line in details(item, most=MOST_NAMES if everything else NAMES))
-    if len(shown) < len(views):
-        yield f"  and {len(views) - len(shown)} more; --scorer or --all shows them"
 
 
 def _placements(views: Sequence[PlacementView], *, everything: bool) -> Iterator[str]:

@@ -37,8 +37,7 @@ def accepted_by(scorer: DynamicScorer, page: Mapping[str, Any]) -> dict[str, Any
     The hub has no lock. A spec field that the page leaves empty may come from the author, which is no drift.
     It has drifted only if status.lastSyncedConfig shows that the page had set this value. Dropping a value
     that equals the default changes nothing, so that is no drift either. With source.ref, the page does not
-    decide where the source is. A shadow shares its page with the live scorer, and may have another name and
-    interval.
+    decide where the source is.
     """
     spec = {
         f"source.{key}": value
@@ -46,8 +45,9 @@ def accepted_by(scorer: DynamicScorer, page: Mapping[str, Any]) -> dict[str, Any
     }
     if scorer.spec.source.ref:
         spec = {field: value for field, value in spec.items() if field.startswith("source.params.")}
-    own = () if scorer.spec.shadow_of else ("name", "interval")
-    spec |= {f"scoring.{key}": value for key, value in _fields(scorer.spec.scoring, *own).items()}
+    spec |= {
+        f"scoring.{key}": value for key, value in _fields(scorer.spec.scoring, "name", "interval").items()
+    }
     last = flat(scorer.last_synced)
     defaults = {
         "source.type": "Prometheus",

@@ -18,7 +18,6 @@ from dsf_wire.scorename import sanitise
 from gitops_dsf.hub.metadata import Condition, Metadata, condition_of
 from gitops_dsf.hub.objects import LabelSelector
 from gitops_dsf.hub.selectors import lenient_selector
-from gitops_dsf.hub.shadows import Shadow
 
 PUBLISHED = "AddOnPlacementScore"
 """The scoreDestination of a scorer that publishes AddOnPlacementScores."""
@@ -106,7 +105,6 @@ class ScorerSpec(
         "aggregation": "scoreAggregation",
         "score_range": "scoreRange",
         "default_score": "defaultScore",
-        "shadow_of": "shadowOf",
     },
 ):
     description: str = ""
@@ -124,8 +122,6 @@ class ScorerSpec(
     score_range: ScoreRange | None = None
     default_score: int | None = None
     """Published where the metric source answers without series; if None, nothing is."""
-    shadow_of: str = ""
-    """Name of the scorer that it runs beside; empty if it is no shadow."""
     source: Endpoint = Endpoint()
     scoring: Endpoint = Endpoint()
 
@@ -208,23 +204,6 @@ class DynamicScorer(Struct, frozen=True):
     def on_hub(self) -> bool:
         """Whether the hub scorer runs it, and no agent."""
         return self.spec.runs_on == RUNS_ON_HUB
-
-    def shadow_among(self, scorers: Mapping[str, "DynamicScorer"]) -> Shadow | None:
-        """This shadow and its live scorer, if it is one. None if the live scorer does not exist, or if one
-        of them publishes no scores.
-        """
-        live = scorers.get(self.spec.shadow_of)
-        if live is None or live.spec.shadow_of or not (self.publishes and live.publishes):
-            return None
-        return Shadow(
-            name=self.name,
-            live=live.name,
-            resource=self.resource,
-            live_resource=live.resource,
-            score_name=self.score_name,
-            live_score_name=live.score_name,
-            dimension_format=self.spec.dimension,
-        )
 
     @property
     def publishes(self) -> bool:

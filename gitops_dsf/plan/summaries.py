@@ -70,7 +70,6 @@ def summarise(scorer: EffectiveScorer) -> Summary:
         clusters_per_request=scorer.clusters_per_request
         if scorer.on_hub and scorer.clusters_per_request != DEFAULT_CLUSTERS_PER_REQUEST
         else None,
-        shadow_of=scorer.shadow_of,
     )
 
 

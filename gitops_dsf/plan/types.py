@@ -100,7 +100,6 @@ class Plan:
     """Scorers that the upstream controller completes from their /config."""
     scoring_config: DynamicScoringConfig | None
     masks: tuple[Mask, ...]
-    """With those of shadows, see Resolved.masks."""
     works: tuple[ClusterWork, ...]
     """Empty with delivery.mode UpstreamController."""
     hub_scoring: HubScoring | None

@@ -135,7 +135,7 @@ def scoring_config(config: DynamicScoringConfig, repository: FleetRepository) ->
 
 def masks(written: Sequence[Mask], repository: FleetRepository) -> Object:
     """The masks for the reconciler, which may have no access to git. It computes the clusters itself, so this
-    object changes only when a mask is edited, or a shadow of a masked scorer.
+    object changes only when a mask is edited.
     """
     authored = [mask.model_dump(mode="json", exclude_unset=True, exclude_none=True) for mask in written]
     text = msgspec.json.format(msgspec.json.encode(authored), indent=2).decode()
@@ -160,8 +160,6 @@ def _extend(spec: Object, item: EffectiveScorer) -> None:
     if item.arguments is not None:
         spec["scoring"]["arguments"] = dict(item.arguments)
     spec["suspend"] = item.suspend
-    if item.shadow_of is not None:
-        spec["shadowOf"] = item.shadow_of
     if item.selector is not None:
         spec["clusterSelector"] = item.selector.model_dump(mode="json")
     if item.score_range is not None:

@@ -13,7 +13,6 @@ from gitops_dsf.resolve.effective import awaits_lock, effective
 from gitops_dsf.resolve.inventory import NO_CLUSTERS, ClusterInventory
 from gitops_dsf.resolve.metric_sources import ResolvedSource, resolve_source
 from gitops_dsf.resolve.overlay import Overlay, overlay, overlay_with
-from gitops_dsf.resolve.shadows import with_masks_of_live, with_selectors_of_live
 from gitops_dsf.resolve.targets import target_clusters
 from gitops_dsf.resolve.types import EffectiveScorer
 
@@ -35,7 +34,6 @@ class Context:
     scorers: Mapping[str, EffectiveScorer]
     """Complete scorers by name."""
     masks: tuple[Mask, ...]
-    """The masks as written, and for shadows those of the scorers that they run beside."""
     target_clusters: Mapping[str, frozenset[str]]
     """The target clusters of each complete scorer: selected and not masked. Suspension is ignored."""
     shared_placements: Mapping[str, Item[ScoredPlacement]]
@@ -122,16 +120,14 @@ def _argocd_namespace(declared: Declared) -> str:
 def context_of(declared: Declared) -> Context:
     """Applies locks and computes the target clusters of each scorer."""
     locks = {item.name: item for item in declared.locks}
-    overlays = with_selectors_of_live(
-        {item.name: overlay(item, locks.get(item.name)) for item in declared.scorers}
-    )
+    overlays = {item.name: overlay(item, locks.get(item.name)) for item in declared.scorers}
     inventory = ClusterInventory(
         clusters={item.name: item.value for item in declared.clusters},
         sets={item.name: item.value for item in declared.cluster_sets},
     )
     sources = {item.name: resolve_source(item, inventory) for item in declared.metric_sources}
     configs = declared.scoring_configs
-    masks = with_masks_of_live(configs[0].value.spec.masks if configs else (), overlays)
+    masks = tuple(configs[0].value.spec.masks) if configs else ()
     targets = target_clusters(overlays.values(), masks, inventory)
     variants = {
         name: _variants(found, _source_of(found.scorer, sources), targets.get(name, NO_CLUSTERS))

@@ -2,7 +2,6 @@
 written.
 
 With configSyncMode Full, a non-empty field of the lock overrides the spec. With None, only the spec counts.
-The score name and the interval that a shadow writes always count.
 With source.ref, type, host, path and auth of the source come from a variant of the MetricSource alone.
 """
 
@@ -74,7 +73,6 @@ class Overlay:
     score_name: Setting
     interval: Setting
     selector: LabelSelector | None
-    """Its own clusterSelector. A shadow without one has that of the scorer that it runs beside."""
 
     @property
     def scored_by_query(self) -> bool:
@@ -219,12 +217,6 @@ def overlay(
             locked=False,
         )
 
-    def of_shadow(declared: object, locked: object) -> object:
-        """The lock's value of a field in which a shadow may differ from the scorer that it runs beside, while
-        both have the same /config.
-        """
-        return None if spec.shadow_of is not None and declared else locked
-
     source, scoring = spec.source, spec.scoring
     said = config.source if config is not None else None
     told = config.scoring if config is not None else None
@@ -241,18 +233,10 @@ def overlay(
         scoring_host=setting(scoring.host, "scoring", "host", locked=told and told.host),
         scoring_path=setting(scoring.path, "scoring", "path", locked=told and told.path),
         score_name=setting(
-            scoring.params.name,
-            "scoring",
-            "params",
-            "name",
-            locked=of_shadow(scoring.params.name, told and told.params.name),
+            scoring.params.name, "scoring", "params", "name", locked=told and told.params.name
         ),
         interval=setting(
-            scoring.params.interval,
-            "scoring",
-            "params",
-            "interval",
-            locked=of_shadow(scoring.params.interval, told and told.params.interval),
+            scoring.params.interval, "scoring", "params", "interval", locked=told and told.params.interval
         ),
         selector=spec.cluster_selector,
     )

@@ -92,11 +92,6 @@ class EffectiveScorer:
         """Whether the hub scorer runs it, and no agent."""
         return self.declared.spec.on_hub
 
-    @property
-    def shadow_of(self) -> str | None:
-        """Name of the scorer that it runs beside; None if it is no shadow."""
-        return self.declared.spec.shadow_of
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PendingScorer:
@@ -187,7 +182,6 @@ class Resolved:
     cluster_sets: tuple[ManagedClusterSet, ...]
     scoring_config: DynamicScoringConfig | None
     masks: tuple[Mask, ...]
-    """The masks of the configuration, and for shadows those of the scorers that they run beside."""
     targets: Mapping[str, tuple[str, ...]]
     """For each cluster, the sorted names of the scorers that score it, wherever they run. Every cluster has
     an entry; suspended scorers are in none.

@@ -207,7 +207,6 @@ class ScorerChange(TypedDict):
     kept: int
     effect: str
     unknownBecause: list[str]
-    promotedShadow: str | None
     otherSource: list[str]
     credentials: list[Credential]
 
@@ -278,52 +277,6 @@ Move = TypedDict(
         "scores": list[Standing],
     },
 )
-ShadowMove = TypedDict(
-    "ShadowMove", {"placement": str, "followers": list[str], "from": list[str], "to": list[str]}
-)
-
-
-class Spread(TypedDict):
-    min: int
-    lowerQuartile: int
-    median: int
-    upperQuartile: int
-    max: int
-
-
-class Difference(TypedDict):
-    cluster: str
-    item: str
-    live: int
-    shadow: int
-    liveRank: int
-    shadowRank: int
-
-
-class Agreement(TypedDict):
-    clusters: int
-    items: int
-    rankCorrelation: float | None
-    live: Spread | None
-    shadow: Spread | None
-    differences: list[Difference]
-    onlyLive: list[str]
-    onlyShadow: list[str]
-
-
-class ShadowMoves(TypedDict):
-    found: list[ShadowMove]
-    stay: int
-    open: list[str]
-
-
-class Shadow(TypedDict):
-    """How a shadow agrees with its live scorer, and what its promotion would move."""
-
-    name: str
-    shadowOf: str
-    agreement: Agreement
-    moves: ShadowMoves | None
 
 
 class Comparison(TypedDict):
@@ -332,7 +285,6 @@ class Comparison(TypedDict):
     sources: list[SourceChange]
     placements: list[PlacementChange]
     moves: list[Move] | None
-    shadows: list[Shadow] | None
     pending: list[str]
     warnings: list[str]
 
@@ -393,7 +345,6 @@ class ClusterScore(TypedDict):
 class ScorerStatus(TypedDict):
     name: str
     scoreName: str
-    shadowOf: str | None
     resource: str
     health: str | None
     conditions: list[Condition]
@@ -453,7 +404,6 @@ class StatusOutput(TypedDict):
     hub: StatusHub
     scorers: list[ScorerStatus]
     placements: list[PlacementStatus]
-    shadows: list[Shadow]
     applications: list[ApplicationStatus]
 
 

@@ -374,7 +374,7 @@ READERS: Final[Mapping[str, Reader]] = {
             "apiVersion: gitops-dsf.io/v1alpha1\nkind: MetricSource\n",
             "apiVersion: gitops-dsf.io/v1alpha1\nkind: ScoredApplication\n",
             "apiVersion: gitops-dsf.io/v1alpha1\nkind: ScoredPlacement\n",
-            "apiVersion: gitops-dsf.io/v1alpha1\nkind: ScoreTest\n", "shadowOf: a", "given: {", "expect: {",
+            "apiVersion: gitops-dsf.io/v1alpha1\nkind: ScoreTest\n", "given: {", "expect: {",
             "apiVersion: cluster.open-cluster-management.io/v1beta1\nkind: Placement\n",
             "apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\n",
             "---\n", "metadata: {name: ", "labels: {", "spec: {", "source: {", "type: Kubernetes",

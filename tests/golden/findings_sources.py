@@ -959,72 +959,8 @@ def _every_field() -> Iterator[tuple[str, Documents]]:
         yield f"an ApplicationSet with every field{title}", {"apps": both(placement("{}"), text)}
 
 
-SHADOW = second().replace("spec:\n", "spec:\n  shadowOf: cpu\n", 1)
-
-
-def _shadows() -> Iterator[tuple[str, Documents]]:
-    yield "a shadow", {"scorers": both(SCORER, SHADOW)}
-    for named in ("cpi", "gpu", "other", "''"):
-        yield (
-            f"a shadow of {named}",
-            {"scorers": both(SCORER, SHADOW.replace("shadowOf: cpu", f"shadowOf: {named}"))},
-        )
-    yield (
-        "a shadow of a shadow",
-        {
-            "scorers": both(
-                SCORER,
-                SHADOW,
-                second().replace("gpu", "third").replace("spec:\n", "spec:\n  shadowOf: gpu\n", 1),
-            )
-        },
-    )
-    yield (
-        "a shadow of a broken scorer",
-        {"scorers": both(SCORER.replace("interval: 60", "interval: x"), SHADOW)},
-    )
-    for text in ("{matchLabels: {env: prod}}", "{matchLabels: {env: edge}}", "{matchLabels: {env: 'a b'}}"):
-        selects = f"spec:\n  clusterSelector: {text}\n"
-        yield (
-            f"a shadow with selector {text}",
-            {"scorers": both(SCORER, SHADOW.replace("spec:\n", selects, 1))},
-        )
-        yield (
-            f"a shadow of a scorer with selector {text}",
-            {"scorers": both(SCORER.replace("spec:\n", selects, 1), SHADOW)},
-        )
-    yield (
-        "a shadow that publishes nothing",
-        {"scorers": both(SCORER, SHADOW.replace("spec:\n", "spec:\n  scoreDestination: None\n", 1))},
-    )
-    yield (
-        "a suspended shadow",
-        {"scorers": both(SCORER, SHADOW.replace("spec:\n", "spec:\n  suspend: true\n", 1))},
-    )
-    yield "a shadow in upstream mode", {"settings": UPSTREAM, "scorers": both(SCORER, SHADOW)}
-    for name in ("cpu_score", "gpu_score", "'*_score'"):
-        yield (
-            f"a shadow, and a mask of {name}",
-            {"scorers": both(SCORER, SHADOW), "config": masks(f"{{clusterName: prod-1, scoreName: {name}}}")},
-        )
-    yield (
-        "an application by a shadow",
-        {
-            "scorers": both(SCORER, SHADOW),
-            "apps": app("scores: [{scorer: cpu}]", "scores: [{scorer: gpu}, {scorer: cpu}]"),
-        },
-    )
-    yield (
-        "a Placement by a shadow",
-        {
-            "scorers": both(SCORER, SHADOW),
-            "apps": policy(add_on("gpu-score", "gpu_score")),
-        },
-    )
-
-
 CASES: Mapping[str, Documents] = dict(
     case
-    for group in (_on_the_hub, _pushed, _measured, _without_an_api, _shadows, _beside_mistakes, _every_field)
+    for group in (_on_the_hub, _pushed, _measured, _without_an_api, _beside_mistakes, _every_field)
     for case in group()
 )

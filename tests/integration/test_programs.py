@@ -29,7 +29,6 @@ RUNS: dict[str, tuple[list[str], int, str]] = {
     "install": (["--context", "hub", "--kubeconfig", "kubeconfig"], 1, "run `gitops-dsf render`"),
     "log": (["--journal", "missing"], 2, "missing"),
     "migrate": (["scorers/cpu-headroom.yaml"], 0, ""),
-    "promote": (["cpu-headroom-next"], 1, "there is no shadow cpu-headroom-next"),
     "reconcile": (["--once", "--kubeconfig", "missing"], 1, "kubeconfig missing"),
     "render": (["--check"], 1, "run `gitops-dsf render`"),
     "schema": (["--out", "schemas"], 0, " written"),

@@ -36,8 +36,6 @@ GENERATOR_MANAGER: Final = "gitops-dsf"
 SCORER_LABEL: Final = "gitops-dsf.io/scorer"
 RUNS_ON_LABEL: Final = "gitops-dsf.io/runs-on"
 """On AddOnPlacementScores that the hub scorer wrote. Those of agents do not have it."""
-SHADOW_OF_LABEL: Final = "gitops-dsf.io/shadow-of"
-"""On AddOnPlacementScores of shadows: the name of the scorer that the shadow runs beside."""
 
 HUB_SCORER_WRITES_PER_SECOND: Final = 50
 """Scores that the hub scorer publishes per second at most. A small hub was measured to peak near 390 writes.

@@ -81,28 +81,6 @@ def can_yield(template: str, dimension: str, *, score_name: str) -> bool:
     return True
 
 
-def rename(template: str, name: str, *, score_name: str, new_score_name: str) -> str:
-    """The item name that a format yields after its score was renamed, from the present item name. A name that
-    the format cannot yield is returned unchanged.
-
-    If the text between two placeholders is also part of a label, the first occurrence counts.
-    """
-    template = template or DEFAULT_FORMAT
-    if not can_yield(template, name, score_name=score_name):
-        return name
-    before = _fixed_parts(template, score_name=score_name)
-    after = _fixed_parts(template, score_name=new_score_name)
-    if len(before) == 1:
-        return after[0]
-    found, position = [after[0]], len(before[0])
-    end = len(name) - len(before[-1])
-    for old, new in zip(before[1:-1], after[1:-1], strict=True):
-        at = name.find(old, position, end)
-        found += [name[position:at], new]
-        position = at + len(old)
-    return "".join((*found, name[position:end], after[-1]))
-
-
 def _fixed_parts(template: str, *, score_name: str) -> list[str]:
     """The literal text before, between and after the placeholders of labels and the cluster."""
     parts = [""]

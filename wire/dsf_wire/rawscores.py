@@ -5,8 +5,6 @@ from typing import Final
 METRIC: Final = "dynamic_score"
 CLUSTER_LABEL: Final = "ds_cluster"
 SCORE_NAME_LABEL: Final = "ds_score_name"
-SHADOW_LABEL: Final = "ds_shadow_of"
-"""Only samples of shadows have it: the scorer that is shadowed."""
 
 
 def label_of(result_label: str) -> str:

@@ -173,8 +173,6 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """``Hub`` for scorers that run in the hub scorer. No agent runs them."""
     cluster_label: ClusterLabel | None = None
     clusters_per_request: Annotated[int, msgspec.Meta(gt=0)] | None = None
-    shadow_of: str | None = None
-    """Name of the scorer that this one runs beside. No Placement ranks by its scores."""
 
     @property
     def scored_by_query(self) -> bool:

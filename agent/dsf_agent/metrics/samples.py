@@ -15,7 +15,7 @@ from typing import Final
 
 import msgspec
 
-from dsf_wire.rawscores import CLUSTER_LABEL, METRIC, SCORE_NAME_LABEL, SHADOW_LABEL
+from dsf_wire.rawscores import CLUSTER_LABEL, METRIC, SCORE_NAME_LABEL
 
 _HELP: Final = "Dynamic score from each scorer, as the scoring API gave it"
 HEAD: Final = f"# HELP {METRIC} {_HELP}\n# TYPE {METRIC} gauge\n".encode()
@@ -46,14 +46,11 @@ def escape(value: str) -> str:
 
 
 class SamplePrefix:
-    """The text of a sample up to its value, for one scorer on one cluster. Only samples of shadows have the
-    label SHADOW_LABEL.
-    """
+    """The text of a sample up to its value, for one scorer on one cluster."""
 
-    def __init__(self, *, cluster: str, score_name: str, shadow_of: str | None = None) -> None:
+    def __init__(self, *, cluster: str, score_name: str) -> None:
         self._head = f'{METRIC}{{{CLUSTER_LABEL}="{escape(cluster)}",ds_node="'
-        shadow = f',{SHADOW_LABEL}="{escape(shadow_of)}"' if shadow_of else ""
-        self._tail = f'",{SCORE_NAME_LABEL}="{escape(score_name)}"{shadow}}} '
+        self._tail = f'",{SCORE_NAME_LABEL}="{escape(score_name)}"}} '
 
     def of(self, labels: tuple[str, ...]) -> bytes:
         """The prefix for these labels, in the order of dsf_wire.dimension.LABELS."""

@@ -100,7 +100,6 @@ class Adapters:
             template=scorer.score_dimension_format,
             cluster=self.settings.cluster,
             score_name=scorer.score_name,
-            shadow_of=scorer.shadow_of,
         )
         return Cycle(
             scorer=scorer,

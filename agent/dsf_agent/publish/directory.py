@@ -53,9 +53,8 @@ class DirectoryStore:
         scorer: str,
         values: Mapping[str, int],
         valid_until: float,
-        shadow_of: str | None = None,
     ) -> None:
-        labels = store.labels(scorer, hub_scorer=self._hub_scorer, shadow_of=shadow_of)
+        labels = store.labels(scorer, hub_scorer=self._hub_scorer)
         body = store.manifest(name=name, namespace=self._cluster, labels=labels)
         await asyncio.to_thread(
             self._locked, name, lambda: self._write(self._path(name), body, values, valid_until)

@@ -192,7 +192,6 @@ class FleetPublisher:
                 scorer=publication.scorer,
                 values=wanted,
                 valid_until=valid_until,
-                shadow_of=publication.shadow_of,
             )
         entry.published = Published(values=wanted, written=now, valid_until=valid_until)
         publication.metrics.published("written")
@@ -298,7 +297,6 @@ class FleetPublication:
         """Of steps that are due at the same time, those of the scorer with the lowest number come first."""
         self._publisher = publisher
         self.scorer = scorer.name
-        self.shadow_of = scorer.shadow_of
         self.name = scorename.sanitise(scorer.score_name)
         self.metrics = metrics
         self._score_name = scorer.score_name

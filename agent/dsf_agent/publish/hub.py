@@ -29,7 +29,6 @@ from dsf_wire.constants import (
     SCORE_GROUP,
     SCORE_PLURAL,
     SCORE_VERSION,
-    SHADOW_OF_LABEL,
 )
 from dsf_wire.ownership import Writer
 
@@ -120,10 +119,9 @@ class HubStore:
         scorer: str,
         values: Mapping[str, int],
         valid_until: float,
-        shadow_of: str | None = None,
     ) -> None:
         _check(values)
-        labels = store.labels(scorer, hub_scorer=self._hub_scorer, shadow_of=shadow_of)
+        labels = store.labels(scorer, hub_scorer=self._hub_scorer)
         encode = partial(status_body, values, name=name, namespace=self._cluster, valid_until=valid_until)
         # In a thread if there are many items: it takes long for tens of thousands.
         body = encode() if len(values) <= FEW_ITEMS else await asyncio.to_thread(encode)
@@ -155,9 +153,7 @@ class HubStore:
         if not complete:
             written = await self._apply(name, body, labels=labels)
         found = written.metadata.labels
-        if SHADOW_OF_LABEL in found and SHADOW_OF_LABEL not in labels:
-            await self._relabel(name, {SHADOW_OF_LABEL: None, **labels})
-        elif not labels.items() <= found.items():
+        if not labels.items() <= found.items():
             await self._label(name, labels=labels)
 
     async def deleted_by_others(self, name: str, *, written: float) -> bool:
@@ -344,20 +340,16 @@ class HubStore:
         """Changes the label that says who writes the object, before the first write of a scorer that moved
         from the spokes to the hub, or back. From then on the hub's admission policies refuse the other one.
         """
-        await self._relabel(name, {RUNS_ON_LABEL: None, **labels})
-        self._to_claim.discard(name)
-        before = "its agent" if self._hub_scorer else "the hub scorer"
-        log.info("took over %s from %s", name, before, extra={"scorer": scorer, "object": name})
-
-    async def _relabel(self, name: str, labels: Mapping[str, str | None]) -> None:
-        """Sets these labels, and removes those that are None."""
         await self._server.call(
             "PATCH",
             self._path(name),
             params={"fieldManager": AGENT_MANAGER},
-            body={"metadata": {"labels": dict(labels)}},
+            body={"metadata": {"labels": {RUNS_ON_LABEL: None, **labels}}},
             content_type=MERGE,
         )
+        self._to_claim.discard(name)
+        before = "its agent" if self._hub_scorer else "the hub scorer"
+        log.info("took over %s from %s", name, before, extra={"scorer": scorer, "object": name})
 
     def _path(self, name: str) -> str:
         return f"{self._base}/{quote(name, safe='')}"

@@ -40,7 +40,6 @@ class Publication:
         self, *, scorer: Summary, store: ScoreStore, rule: Rule, metrics: ScorerMetrics, rng: random.Random
     ) -> None:
         self._scorer = scorer.name
-        self._shadow_of = scorer.shadow_of
         self._name = scorename.sanitise(scorer.score_name)
         self._store = store
         self._rule = rule
@@ -151,7 +150,6 @@ class Publication:
                 scorer=self._scorer,
                 values=wanted,
                 valid_until=valid_until,
-                shadow_of=self._shadow_of,
             )
         self._published = Published(values=wanted, written=now, valid_until=valid_until)
         self._metrics.published("written")

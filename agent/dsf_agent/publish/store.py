@@ -12,7 +12,6 @@ from dsf_wire.constants import (
     RUNS_ON_LABEL,
     SCORE_API_VERSION,
     SCORER_LABEL,
-    SHADOW_OF_LABEL,
 )
 
 KIND: Final = "AddOnPlacementScore"
@@ -58,10 +57,9 @@ class ScoreStore(Protocol):
         scorer: str,
         values: Mapping[str, int],
         valid_until: float,
-        shadow_of: str | None = None,
     ) -> None:
-        """Makes the object contain exactly these items. ``shadow_of`` is set for the scores of a shadow.
-        Raises PublishError with CONFLICT while another program writes it.
+        """Makes the object contain exactly these items. Raises PublishError with CONFLICT while
+        another program writes it.
         """
         ...
 
@@ -84,15 +82,13 @@ class ScoreStore(Protocol):
         ...
 
 
-def labels(scorer: str, *, hub_scorer: bool = False, shadow_of: str | None = None) -> dict[str, str]:
+def labels(scorer: str, *, hub_scorer: bool = False) -> dict[str, str]:
     """The labels of our objects. Names that are not valid label values are left out."""
     found = {MANAGED_BY_LABEL: AGENT_MANAGER}
     if hub_scorer:
         found[RUNS_ON_LABEL] = RUNS_ON_HUB
     if is_label_value(scorer):
         found[SCORER_LABEL] = scorer
-    if shadow_of is not None and is_label_value(shadow_of):
-        found[SHADOW_OF_LABEL] = shadow_of
     return found
 
 

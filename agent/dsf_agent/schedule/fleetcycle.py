@@ -189,7 +189,6 @@ class FleetCycle:
                 template=self._scorer.score_dimension_format,
                 score_name=self._scorer.score_name,
                 label=self._label,
-                shadow_of=self._scorer.shadow_of,
             )
             self._stages.append((label_sets, self._score_of(label_sets)))
         label_sets, score = self._stages[index]

@@ -24,10 +24,9 @@ class ClusterLabelSets(LabelSets):
 
     most_results = 200_000
 
-    def __init__(self, *, template: str, score_name: str, label: str, shadow_of: str | None = None) -> None:
+    def __init__(self, *, template: str, score_name: str, label: str) -> None:
         self.struct = _struct(label)
         super().__init__(template=template, cluster="", score_name=score_name)
-        self._shadow_of = shadow_of
         self._template = template
         self._score_name = score_name
         self._place = (*dimension.LABELS, label).index(label)
@@ -50,9 +49,7 @@ class ClusterLabelSets(LabelSets):
         labels = labels[: len(dimension.LABELS)]
         return LabelSet(
             item=self._name_of(cluster, labels),
-            line=SamplePrefix(cluster=cluster, score_name=self._score_name, shadow_of=self._shadow_of).of(
-                labels
-            ),
+            line=SamplePrefix(cluster=cluster, score_name=self._score_name).of(labels),
             cluster=cluster,
         )
 

@@ -69,9 +69,9 @@ class LabelSets:
     results are useful for /metrics, and for items that are aggregated from several results.
     """
 
-    def __init__(self, *, template: str, cluster: str, score_name: str, shadow_of: str | None = None) -> None:
+    def __init__(self, *, template: str, cluster: str, score_name: str) -> None:
         self._item_name = item_namer(template=template, cluster=cluster, score_name=score_name)
-        self._prefix = SamplePrefix(cluster=cluster, score_name=score_name, shadow_of=shadow_of)
+        self._prefix = SamplePrefix(cluster=cluster, score_name=score_name)
         self.row = row_of(self.struct)
         self._decoder = msgspec.json.Decoder(list[self.struct])  # type: ignore[name-defined]
         self._before: dict[bytes, LabelSet] = {}

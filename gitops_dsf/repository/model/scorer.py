@@ -198,10 +198,6 @@ class DynamicScorerSpec(Authored):
     """How the labels of a result become the name of a score item, such as ${node};${pod}."""
     suspend: bool = False
     """If true, the scorer runs nowhere, and its scores are removed."""
-    shadow_of: DnsName | None = None
-    """Name of the scorer that this one runs beside, on the same clusters and under its own score name. No
-    Placement may rank by it until it is promoted.
-    """
     cluster_selector: LabelSelector | None = None
     """Where it runs, by labels of the clusters in the inventory; everywhere when absent."""
     score_range: ScoreRange | None = None

@@ -9,7 +9,6 @@ from gitops_dsf.resolve.context import Context
 
 _SCORER_FIELDS: tuple[Path, ...] = (
     ("spec", "suspend"),
-    ("spec", "shadowOf"),
     ("spec", "clusterSelector"),
     ("spec", "scoreRange"),
     ("spec", "scoreAggregation"),

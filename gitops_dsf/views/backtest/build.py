@@ -28,7 +28,7 @@ from gitops_dsf.plan.summaries import cluster_label, summarise
 from gitops_dsf.resolve.stickiness import expressible
 from gitops_dsf.resolve.types import EffectiveScorer
 from gitops_dsf.views.preview.hub import hub_state, typed_placements
-from gitops_dsf.views.preview.scorers import raw_causes, shadow_with_past
+from gitops_dsf.views.preview.scorers import raw_causes
 from gitops_dsf.views.preview.version import FleetVersion
 
 SHOWN_GAP: Final = 0.01
@@ -195,7 +195,7 @@ class BacktestBuilder:
                     side.unknown.setdefault(key, f"no scorer of this repository publishes {each.resource}")
                     continue
                 causes = _causes(item, before)
-                anew = _of_shadow(item, before) or self._anew(item, fleet) if causes else None
+                anew = self._anew(item, fleet) if causes else None
                 if causes and anew is None:
                     side.unknown.setdefault(key, f"{item.name}: {causes}")
                     continue
@@ -324,12 +324,6 @@ def _causes(item: EffectiveScorer, before: FleetVersion | None) -> str:
         if causes
         else ""
     )
-
-
-def _of_shadow(item: EffectiveScorer, before: FleetVersion | None) -> Asked | None:
-    """The raw scores of a shadow whose definition the scorer has now."""
-    shadow = shadow_with_past(item, before) if before is not None else None
-    return None if shadow is None else Asked(score_name=shadow.score_name, step=item.interval)
 
 
 def _dimensions(fleet: FleetVersion, keys: Collection[str]) -> Mapping[str, Sequence[str]]:

@@ -19,14 +19,12 @@ from gitops_dsf.views.preview.concerns import (
     receiver_concerns,
     right_concerns,
 )
-from gitops_dsf.views.preview.hub import hub_state
 from gitops_dsf.views.preview.moves import Move, moves
 from gitops_dsf.views.preview.passes import Pass, passes
-from gitops_dsf.views.preview.scorers import ScorerChange, scorer_changes, shadow_in
+from gitops_dsf.views.preview.scorers import ScorerChange, scorer_changes
 from gitops_dsf.views.preview.sources import SourceChange, source_changes
 from gitops_dsf.views.preview.summary import PlacementChange, Summary, placement_changes, summarise_changes
 from gitops_dsf.views.preview.version import FleetVersion
-from gitops_dsf.views.shadows.build import ShadowView, shadow_views
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,8 +52,6 @@ class Comparison:
     """What is rendered for them, and raw Placements."""
     moves: tuple[Move, ...] | None
     """None if nothing is known of the hub."""
-    shadows: tuple[ShadowView, ...] | None
-    """The head's shadows as their scores are now; None if nothing is known of the hub."""
     pending: tuple[str, ...]
     """Applications that would also move without this change."""
     concerns: tuple[str, ...]
@@ -115,18 +111,9 @@ def compare(
         sources=source_changes(base, head),
         placements=placement_changes(base, head),
         moves=moves(found, base, head) if snapshot else None,
-        shadows=_shadows(head, snapshot, evidence.now) if snapshot else None,
         pending=_pending(found, snapshot) if snapshot else (),
         concerns=tuple(concerns),
     )
-
-
-def _shadows(head: FleetVersion, snapshot: Snapshot, now: datetime) -> tuple[ShadowView, ...]:
-    found = [shadow for item in head.resolved.scorers if (shadow := shadow_in(head, item)) is not None]
-    if not found:
-        return ()
-    state = hub_state(head, snapshot, decisions=snapshot.decisions)
-    return shadow_views(found, snapshot.scores, state, followers=head.followers, now=now)
 
 
 def _expired(evidence: Evidence) -> int:

@@ -8,7 +8,6 @@ from gitops_dsf.views.preview.fields import FieldChange
 from gitops_dsf.views.preview.moves import Move, Standing
 from gitops_dsf.views.preview.scorers import ScorerChange
 from gitops_dsf.views.preview.summary import Count, Summary
-from gitops_dsf.views.shadows.document import shadow_document
 
 
 def data(preview: Preview) -> dict[str, Any]:
@@ -69,7 +68,6 @@ def _comparison(found: Comparison) -> dict[str, Any]:
             for item in found.placements
         ],
         "moves": None if found.moves is None else [_move(item) for item in found.moves],
-        "shadows": None if found.shadows is None else [shadow_document(item) for item in found.shadows],
         "pending": list(found.pending),
         "warnings": list(found.concerns),
     }
@@ -108,7 +106,6 @@ def _scorer(item: ScorerChange) -> dict[str, Any]:
         "kept": len(item.kept),
         "effect": item.effect,
         "unknownBecause": list(item.causes),
-        "promotedShadow": item.shadow or None,
         "otherSource": list(item.asks_elsewhere),
         "credentials": [
             {

@@ -20,7 +20,6 @@ from gitops_dsf.hub.scores import Scores
 from gitops_dsf.hub.snapshot import Snapshot
 from gitops_dsf.repository.model.cluster import BUILT_IN_SETS, ManagedCluster, ManagedClusterSet
 from gitops_dsf.simulator import HubState, SimulatorInputError, with_defaults
-from gitops_dsf.views.preview.scorers import shadow_in
 from gitops_dsf.views.preview.version import FleetVersion
 
 
@@ -68,19 +67,6 @@ def resources_ranked(
                 return None
             found |= read
     return frozenset(found)
-
-
-def resources_compared(fleets: Collection[FleetVersion]) -> frozenset[str] | None:
-    """Names of the AddOnPlacementScores that Placements read, and those of shadows and their live scorers;
-    None means any. Raises PreviewError.
-    """
-    found = resources_ranked(fleets)
-    if found is None:
-        return None
-    shadows = (shadow_in(fleet, item) for fleet in fleets for item in fleet.resolved.scorers)
-    return found.union(
-        name for item in shadows if item is not None for name in (item.resource, item.live_resource)
-    )
 
 
 def typed_placements(fleet: FleetVersion, only: Collection[str] | None = None) -> Mapping[str, hub.Placement]:

@@ -29,8 +29,6 @@ from gitops_dsf.views.preview.wording import (
     target_text,
     value_text,
 )
-from gitops_dsf.views.shadows.build import ShadowView
-from gitops_dsf.views.shadows.sentences import details, headline
 from gitops_dsf.wording import names_text, plural
 
 MARKER = "<!-- gitops-dsf-preview -->"
@@ -103,10 +101,6 @@ def _lines(preview: Preview, limit: _Limit) -> Iterator[str]:
     count = len(found.placements)
     yield from _collapsed(f"Rendered Placements ({count})", blocks, len(placements), "edit", limit)
     yield from _moves(preview, found, limit)
-    shadows = found.shadows or ()
-    yield from _collapsed(
-        f"Shadows ({len(shadows)})", (_shadow(view, limit) for view in shadows), len(shadows), "shadow", limit
-    )
     if found.concerns:
         yield ""
         yield "#### Warnings"
@@ -189,19 +183,8 @@ def _scorer(change: ScorerChange, limit: _Limit) -> Iterator[str]:
         yield (
             f"- new scores are **unknown** on {plural(len(change.asks_elsewhere), 'cluster')}: source changed"
         )
-    if change.kept and change.effect is Effect.SHADOW:
-        kept = plural(len(change.kept), "cluster")
-        yield f"- takes the scores of its shadow {code(change.shadow)} on {kept}"
     if change.kept and change.effect is Effect.RANGE:
         yield f"- scores are mapped anew on {plural(len(change.kept), 'cluster')}"
-
-
-def _shadow(view: ShadowView, limit: _Limit) -> Iterator[str]:
-    yield f"**{escaped(headline(view))}**"
-    yield ""
-    for line in details(view, most=limit.names):
-        indent = " " * (len(line) - len(line.lstrip()))
-        yield f"{indent}- {escaped(line)}"
 
 
 def _source(item: SourceChange, limit: _Limit) -> Iterator[str]:

@@ -9,7 +9,7 @@ from gitops_dsf.hub.scores import Score, Scores
 from gitops_dsf.hub.snapshot import Snapshot
 from gitops_dsf.plan.summaries import summarise
 from gitops_dsf.resolve.types import EffectiveScorer
-from gitops_dsf.views.preview.scorers import Effect, asks_elsewhere, effect_of, promoted_shadow, shadow_in
+from gitops_dsf.views.preview.scorers import Effect, asks_elsewhere, effect_of
 from gitops_dsf.views.preview.version import FleetVersion
 
 
@@ -62,18 +62,11 @@ class _Resource:
         self._effect: Effect = Effect.UNKNOWN
         self._causes: tuple[str, ...] = ()
         self._elsewhere = frozenset[str]()
-        self._promoted: Mapping[str, Score] = {}
-        """Scores of the shadow whose definition the scorer takes."""
         if self._before is not None and self._after is not None:
             self._effect, self._causes = effect_of(self._before, self._after)
             if base is not None:
                 kept = self._ran & self._runs
                 self._elsewhere = asks_elsewhere(self._before, self._after, base, head, kept)
-                shadow = promoted_shadow(self._before, self._after, base, head)
-                names = shadow_in(base, shadow) if shadow is not None else None
-                if names is not None:
-                    self._effect = Effect.SHADOW
-                    self._promoted = names.promoted(scores.get(names.resource, {}))
 
     @property
     def differs(self) -> bool:
@@ -94,11 +87,6 @@ class _Resource:
                 after = None if cluster in self._ran else present
             elif cluster not in self._ran:
                 unknown[cluster] = self._unknown("it has not run on this cluster yet", present)
-            elif self._effect is Effect.SHADOW:
-                after = self._promoted.get(cluster)
-                if after is None:
-                    unknown[cluster] = self._unknown("its shadow has no score there", present)
-                    after = present
             elif self._effect is Effect.UNKNOWN:
                 unknown[cluster] = self._unknown(f"{', '.join(self._causes)} changed", present)
             elif cluster in self._elsewhere:

@@ -3,11 +3,10 @@ scores are known.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from gitops_dsf.hub.shadows import Shadow
 from gitops_dsf.render.scorers import scorer as rendered
 from gitops_dsf.resolve.credentials import Sent, credentials, sent
 from gitops_dsf.resolve.types import EffectiveScorer
@@ -29,8 +28,6 @@ class Effect(StrEnum):
     NONE = "none"
     RANGE = "range"
     """Only the mapping from raw to published scores changes. The result is known if the raw scores are."""
-    SHADOW = "shadow"
-    """It takes the definition of one of its shadows, whose scores are known."""
     UNKNOWN = "unknown"
     """The raw scores change. They are unknown until the scorer has run."""
 
@@ -57,19 +54,10 @@ class ScorerChange:
     """
     credentials: tuple[Sent, ...] = ()
     """Credentials that it did not send before."""
-    shadow: str = ""
-    """The shadow whose scores it has after the change; empty if there is none."""
-
-    decides: bool = True
-    """Whether Placements may read its scores, before or after the change. They may not if it is a shadow."""
 
     @property
     def rescored(self) -> tuple[str, ...]:
-        """Clusters whose scores may differ after the change, sorted. Scores that decide nothing do not
-        count.
-        """
-        if not self.decides:
-            return ()
+        """Clusters whose scores may differ after the change, sorted."""
         return tuple(sorted({*self.gained, *self.lost, *self.altered}))
 
     @property
@@ -92,53 +80,6 @@ def effect_of(before: EffectiveScorer, after: EffectiveScorer) -> tuple[Effect, 
     if causes:
         return Effect.UNKNOWN, causes
     return (Effect.NONE if before.score_range == after.score_range else Effect.RANGE), ()
-
-
-def promoted_shadow(
-    before: EffectiveScorer, after: EffectiveScorer, base: FleetVersion, head: FleetVersion
-) -> EffectiveScorer | None:
-    """A shadow of the base whose definition the scorer has after the change, so that its scores are known.
-    None if the change leaves the scores as they are.
-    """
-    if effect_of(before, after)[0] is Effect.NONE:
-        return None
-    for item in base.resolved.scorers:
-        if item.shadow_of == before.name and not item.suspend and shadow_in(base, item) is not None:
-            renamed = replace(item, score_name=after.score_name)
-            ran = base.runs_on[item.name] & head.runs_on[after.name]
-            if effect_of(renamed, after)[0] is Effect.NONE and not asks_elsewhere(
-                renamed, after, base, head, ran
-            ):
-                return item
-    return None
-
-
-def shadow_with_past(item: EffectiveScorer, before: FleetVersion) -> EffectiveScorer | None:
-    """A shadow of the scorer before a change, whose raw scores are those of the changed definition."""
-    for each in before.resolved.scorers:
-        if each.shadow_of == item.name and not raw_causes(replace(each, score_name=item.score_name), item):
-            return each
-    return None
-
-
-def shadow_in(fleet: FleetVersion, item: EffectiveScorer) -> Shadow | None:
-    """A scorer and its live scorer; None unless it is a shadow, and both publish."""
-    live = fleet.scorers.get(item.shadow_of or "")
-    if (
-        live is None
-        or live.resource_name not in fleet.by_resource
-        or item.resource_name not in fleet.by_resource
-    ):
-        return None
-    return Shadow(
-        name=item.name,
-        live=live.name,
-        resource=item.resource_name,
-        live_resource=live.resource_name,
-        score_name=item.score_name,
-        live_score_name=live.score_name,
-        dimension_format=item.dimension_format,
-    )
 
 
 def raw_causes(before: EffectiveScorer, after: EffectiveScorer) -> tuple[str, ...]:
@@ -222,9 +163,6 @@ def _changes(name: str, base: FleetVersion | None, head: FleetVersion) -> Iterat
     if not fields and before and after and not elsewhere and not (ran ^ runs) & common:
         return
     effect, causes = effect_of(before, after) if before and after else (Effect.NONE, ())
-    shadow = promoted_shadow(before, after, base, head) if base and before and after else None
-    if shadow is not None:
-        effect, causes, elsewhere = Effect.SHADOW, (), frozenset()
     yield ScorerChange(
         name=name,
         change=Change.ADDED if before is None else Change.REMOVED if after is None else Change.CHANGED,
@@ -238,8 +176,6 @@ def _changes(name: str, base: FleetVersion | None, head: FleetVersion) -> Iterat
         credentials=tuple(
             item for item in sorted(credentials_of(after)) if item not in set(credentials_of(before))
         ),
-        shadow=shadow.name if shadow is not None else "",
-        decides=any(item is not None and item.shadow_of is None for item in (before, after)),
     )
 
 

@@ -22,7 +22,6 @@ from gitops_dsf.views.preview.wording import (
     target_text,
     value_text,
 )
-from gitops_dsf.views.shadows.sentences import details, headline
 from gitops_dsf.wording import names_text, plural
 
 WIDTH = 2_000
@@ -62,12 +61,6 @@ def _lines(preview: Preview) -> Iterator[str]:
         yield from _fields(first.fields)
     yield ""
     yield from _moves(preview, found)
-    if found.shadows:
-        yield ""
-        yield "Shadows"
-        for view in found.shadows:
-            yield f"  {headline(view)}"
-            yield from (f"    {line}" for line in details(view, most=NAMES))
     if found.concerns:
         yield ""
         yield "Warnings"
@@ -120,8 +113,6 @@ def _scorer(change: ScorerChange) -> Iterator[str]:
         )
     if change.asks_elsewhere and change.effect is not Effect.UNKNOWN:
         yield (f"  new scores are unknown on {plural(len(change.asks_elsewhere), 'cluster')}: source changed")
-    if change.kept and change.effect is Effect.SHADOW:
-        yield f"  takes the scores of its shadow {change.shadow} on {plural(len(change.kept), 'cluster')}"
     if change.kept and change.effect is Effect.RANGE:
         yield f"  scores are mapped anew on {plural(len(change.kept), 'cluster')}"
 

@@ -1,7 +1,7 @@
 """Builds the whole view, or the requested part of it."""
 
 import difflib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from dsf_wire.constants import GENERATOR_MANAGER, MANAGED_BY_LABEL
@@ -9,8 +9,6 @@ from gitops_dsf.errors import UsageError
 from gitops_dsf.hub.objects import Placement
 from gitops_dsf.hub.placements import ranked_by, resources_read
 from gitops_dsf.hub.scorers import DynamicScorer
-from gitops_dsf.hub.shadows import Shadow
-from gitops_dsf.views.shadows.build import shadow_views
 from gitops_dsf.views.status.inputs import Inputs, Part
 from gitops_dsf.views.status.model import Overview
 from gitops_dsf.views.status.moves import application_views
@@ -56,11 +54,7 @@ def build(inputs: Inputs, only: Filter | None = None) -> Overview:
         applications = tuple(
             view for view in applications if any(copy.cluster == asked.cluster for copy in view.copies)
         )
-    shadows = () if asked.cluster is not None else tuple(_shadows(chosen.scorers, inputs.scorers))
-    state = state_of(
-        {item.key: item for item in (*chosen.placements, *_reading(shadows, inputs.placements))}.values(),
-        inputs,
-    )
+    state = state_of(chosen.placements, inputs)
     return Overview(
         origin=inputs.snapshot.origin,
         now=inputs.now,
@@ -68,13 +62,6 @@ def build(inputs: Inputs, only: Filter | None = None) -> Overview:
         score_count=inputs.snapshot.score_count,
         scorers=scorer_views(chosen.scorers, inputs, cluster=asked.cluster),
         placements=placement_views(chosen.placements, inputs, state, cluster=asked.cluster),
-        shadows=shadow_views(
-            shadows if inputs.knows(Part.SCORES) else (),
-            inputs.snapshot.scores,
-            None if isinstance(state, str) or not inputs.knows(Part.PLACEMENTS) else state,
-            followers=_followers(inputs),
-            now=inputs.now,
-        ),
         applications=applications,
         unread=tuple(inputs.unread[part] for part in Part if part in inputs.unread),
     )
@@ -86,9 +73,7 @@ def resources_shown(
     """Names of the AddOnPlacementScores that a view uses; None means any."""
     chosen = _chosen(scorers, placements, only)
     found = {item.resource for item in chosen.scorers}
-    shadows = () if only.cluster is not None else tuple(_shadows(chosen.scorers, scorers))
-    found |= {name for item in shadows for name in (item.resource, item.live_resource)}
-    for item in (*chosen.placements, *_reading(shadows, placements)):
+    for item in chosen.placements:
         read = resources_read(item)
         if read is None:
             return None
@@ -129,35 +114,6 @@ def _shown(placements: Iterable[Placement], scorers: Iterable[DynamicScorer]) ->
         if item.metadata.label(MANAGED_BY_LABEL) == GENERATOR_MANAGER or _ranks_by(item) & resources
     )
     return sorted(rendered, key=lambda item: item.key)
-
-
-def _shadows(chosen: Iterable[DynamicScorer], scorers: Iterable[DynamicScorer]) -> Iterator[Shadow]:
-    """The chosen shadows, and the shadows of chosen scorers."""
-    by_name = {item.name: item for item in scorers}
-    names = {item.name for item in chosen}
-    for item in by_name.values():
-        if not names.isdisjoint((item.name, item.spec.shadow_of)):
-            shadow = item.shadow_among(by_name)
-            if shadow is not None:
-                yield shadow
-
-
-def _reading(shadows: Sequence[Shadow], placements: Iterable[Placement]) -> Iterator[Placement]:
-    """Placements that read, or may read, the live score of a shadow."""
-    resources = {item.live_resource for item in shadows}
-    for item in placements if shadows else ():
-        read = resources_read(item)
-        if read is None or read & resources:
-            yield item
-
-
-def _followers(inputs: Inputs) -> dict[str, tuple[str, ...]]:
-    """Names of our ApplicationSets by the Placement that they follow."""
-    found: dict[str, set[str]] = {}
-    for item in inputs.application_sets:
-        for name in item.placements if item.rendered else ():
-            found.setdefault(f"{item.namespace}/{name}", set()).add(item.name)
-    return {key: tuple(sorted(names)) for key, names in found.items()}
 
 
 def _ranks_by(item: Placement) -> frozenset[str]:

@@ -6,7 +6,6 @@ import msgspec
 
 from gitops_dsf.hub.freshness import State
 from gitops_dsf.hub.timestamp import timestamp
-from gitops_dsf.views.shadows.document import shadow_document
 from gitops_dsf.views.status.model import ApplicationView, Cell, Overview, PlacementView, ScorerView, Turn
 
 
@@ -24,7 +23,6 @@ def document(view: Overview) -> dict[str, Any]:
         },
         "scorers": [msgspec.Raw(msgspec.json.encode(_scorer(item))) for item in view.scorers],
         "placements": [_placement(item) for item in view.placements],
-        "shadows": [shadow_document(item) for item in view.shadows],
         "applications": [_application(item) for item in view.applications],
     }
 
@@ -36,7 +34,6 @@ def _scorer(view: ScorerView) -> dict[str, Any]:
     return {
         "name": scorer.name,
         "scoreName": scorer.score_name,
-        "shadowOf": scorer.spec.shadow_of or None,
         "resource": scorer.resource,
         "health": scorer.health or None,
         "conditions": [

@@ -11,7 +11,6 @@ from gitops_dsf.hub.freshness import State
 from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.hub.unread import Unread
 from gitops_dsf.simulator import Flip
-from gitops_dsf.views.shadows.build import ShadowView
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -205,7 +204,5 @@ class Overview:
     """The number of AddOnPlacementScores on the hub, from any writer."""
     scorers: tuple[ScorerView, ...]
     placements: tuple[PlacementView, ...]
-    shadows: tuple[ShadowView, ...]
-    """Shadows whose scores could be read; empty if one cluster is shown."""
     applications: tuple[ApplicationView, ...]
     unread: tuple[Unread, ...]

@@ -158,21 +158,3 @@ def test_one_list_in_five_minutes_finds_deleted_objects(tmp_path: Path) -> None:
         assert len(lists) == 1
 
     run_on_hub(tmp_path, story)
-
-
-def test_the_label_of_a_shadow_comes_and_goes(tmp_path: Path) -> None:
-    """The object is labelled when the scorer becomes a shadow, and loses the label with the first write after
-    it is none any more.
-    """
-
-    async def story(agent: AgentOnHub) -> None:
-        found: list[str | None] = []
-        for shadow_of in (None, "live", "live", "other", None, None):
-            await agent.store.write(
-                SCORE, scorer="cpu", values=OURS, valid_until=agent.hub.now() + 900, shadow_of=shadow_of
-            )
-            found.append(agent.hub.scores["c1", SCORE]["metadata"]["labels"].get("gitops-dsf.io/shadow-of"))
-        assert found == [None, "live", "live", "other", None, None]
-        assert agent.hub.scores["c1", SCORE]["metadata"]["labels"]["gitops-dsf.io/scorer"] == "cpu"
-
-    run_on_hub(tmp_path, story)

@@ -309,56 +309,6 @@ def test_a_changed_query_has_no_past(tmp_path: Path, store: Store) -> None:
     assert "- `argocd/portal`: idle: query changed" in comment.stdout
 
 
-SHADOW = """\
-apiVersion: dynamic-scoring.open-cluster-management.io/v1alpha1
-kind: DynamicScorer
-metadata: {name: calm}
-spec:
-  shadowOf: idle
-  description: idle CPU of the last hour in percent
-  source:
-    type: Prometheus
-    host: http://prometheus.monitoring.svc:9090
-    params: {query: "avg(avg_over_time(idle[1h]))"}
-  scoreRange: {min: 0, max: 100}
-  scoring: {type: Query, params: {name: calm-idle, interval: 300}}
-"""
-
-
-@pytest.fixture
-def with_shadow() -> Iterator[Store]:
-    """The shadow is steady where the live score is noisy, and likes the other cluster more by 30 points."""
-    calm: dict[tuple[str, str], Value] = {
-        ("calm-idle", "eu"): lambda _: 50.0,
-        ("calm-idle", "us"): lambda _: 20.0,
-    }
-    with Store(scores=SCORES | calm) as running:
-        yield running
-
-
-def test_a_shadow_is_a_candidate(tmp_path: Path, with_shadow: Store) -> None:
-    """The promoted scorer has the past of the shadow, and the score name and interval of the live one."""
-    fleet = _fleet(tmp_path / "fleet", stickiness=10)
-    (fleet / "scorers" / "calm.yaml").write_text(SHADOW)
-    before = {path: path.read_bytes() for path in fleet.rglob("*.yaml")}
-    done = gitops_dsf("backtest", fleet, "--prometheus", with_shadow.url, *SPAN, "--shadow", "calm")
-    assert "the working tree compared with the working tree with calm promoted" in done.stdout, done.stderr
-    assert "0 moves instead of 72" in done.stdout
-    assert {path: path.read_bytes() for path in fleet.rglob("*.yaml")} == before
-
-
-def test_the_past_of_a_promoted_scorer_is_that_of_its_shadow(tmp_path: Path, with_shadow: Store) -> None:
-    fleet = _fleet(tmp_path / "fleet", stickiness=10)
-    (fleet / "scorers" / "calm.yaml").write_text(SHADOW)
-    _git(fleet, "init", "-b", "main")
-    _git(fleet, "add", ".")
-    _git(fleet, "commit", "-m", "fleet")
-    promoted = gitops_dsf("promote", "calm", fleet)
-    assert promoted.returncode == 0, promoted.stderr
-    done = gitops_dsf("backtest", fleet, "--prometheus", with_shadow.url, *SPAN, "--base", "main")
-    assert "0 moves instead of 72" in done.stdout, done.stderr
-
-
 def test_a_changed_query_on_the_hub_is_evaluated_anew(tmp_path: Path) -> None:
     """The store has the metrics of all clusters, so it can say what the new query would have given."""
     fleet = _fleet(tmp_path / "fleet", stickiness=10, cluster_label="region")

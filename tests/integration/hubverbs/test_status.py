@@ -98,44 +98,6 @@ def test_scored_placements_are_shown_with_who_follows_them(serve: Serve, run: Ru
     assert "guestbook" not in out
 
 
-@pytest.mark.parametrize(
-    "only", [(), ("--scorer", "next"), ("--scorer", "cpu"), ("--placement", "guestbook")]
-)
-def test_a_shadow_is_compared_with_its_live_scorer(serve: Serve, run: Run, only: tuple[str, ...]) -> None:
-    """Also in a view of one of them alone, and of a Placement that ranks by the live scorer."""
-    moment = now()
-    shadow = [
-        scorer("next", shadowOf="cpu"),
-        *(score(f"cluster{number}", "next", 30 * number, now=moment) for number in (1, 2, 3)),
-    ]
-    hub = serve([*fleet(now=moment), *shadow])
-    ran = run(hub, "status", *only)
-    assert (
-        "Shadows\n"
-        "  next, a shadow of cpu: 3 clusters with both scores, rank correlation -1.00\n"
-        "    cpu 40 40 60 60 80, next 30 30 60 60 90 (lowest, quartile, median, quartile, highest)\n"
-        "    differ most: cluster1 80 and 30 (rank 1 and 3); cluster3 40 and 90 (rank 3 and 1)\n"
-        "    its promotion would move 1 of 1:\n"
-        "      guestbook: cluster1 -> cluster3\n"
-    ) in ran.stdout
-    found = json.loads(run(hub, "status", *only, "--format", "json").stdout)
-    [view] = found["shadows"]
-    assert (view["name"], view["shadowOf"], view["agreement"]["rankCorrelation"]) == ("next", "cpu", -1.0)
-    assert view["moves"]["found"][0]["to"] == ["cluster3"]
-
-
-def test_shadows_without_all_objects(serve: Serve, run: Run) -> None:
-    """Without decisions the agreement is known, and the moves are not. One cluster has nothing to compare."""
-    moment = now()
-    objects = [*fleet(now=moment), scorer("next", shadowOf="cpu"), score("cluster1", "next", 5, now=moment)]
-    text = run(serve(objects, refused={PATHS["PlacementDecision"]: 403}), "status").stdout
-    assert "next, a shadow of cpu: 1 cluster with both scores, too few or too equal for a rank" in text
-    assert "no score of next, which would count as 0: cluster2, cluster3" in text
-    assert "what its promotion would move is not known" in text
-    assert "Shadows" not in run(serve(objects), "status", "--cluster", "cluster1").stdout
-    assert "Shadows" not in run(serve(objects, refused={PATHS["AddOnPlacementScore"]: 403}), "status").stdout
-
-
 def test_states_have_names_in_the_matrix(serve: Serve, run: Run) -> None:
     moment = now()
     endless = score("d", "cpu", 7, now=moment)

@@ -1,11 +1,13 @@
 """What a change does, told from real git repositories."""
 
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from gitops_dsf.hub.scores import score_of
 from tests.integration.preview.gitfleet import (
     RAW,
     GitFleet,
@@ -77,6 +79,23 @@ def test_a_changed_query_is_shown_as_a_query_and_its_score_is_unknown(
     assert "eu-1: 90 points -> unknown (cpu x1: 90 -> unknown (query changed))" in text
     assert "new scores are unknown on 3 clusters: query changed" in text
     assert "seen 5 min ago" in text
+
+
+def test_ranking_by_a_scorer_that_ran_beside_the_old_one_is_decided_by_its_scores(
+    fleet: GitFleet, tmp_path: Path, run: Run
+) -> None:
+    """No Placement of the base ranks by it, and the state branch has its scores all the same."""
+    fleet.write("scorers/next.yaml", scorer("next", query="max(up)"))
+    fleet.commit("next, beside cpu")
+    beside = {
+        name: score_of(values={"next": value}) for name, value in {"eu-1": 20, "eu-2": 30, "us-1": 70}.items()
+    }
+    known = snapshot()
+    scores = save(replace(known, scores={**known.scores, "next": beside}), tmp_path / "state")
+    fleet.write("apps/guestbook.yaml", application("guestbook", scorers=("next",)))
+    found = run.json("diff", fleet.path, "--base", "HEAD", "--scores", scores)["comparison"]
+    [move] = found["moves"]
+    assert (move["from"], move["to"]) == (["eu-1"], ["us-1"])
 
 
 def test_unknown_scores_that_cannot_change_the_decision_are_no_move(

@@ -41,9 +41,8 @@ class EmptyStore:
         scorer: str,
         values: Mapping[str, int],
         valid_until: float,
-        shadow_of: str | None = None,
     ) -> None:
-        del name, scorer, values, valid_until, shadow_of
+        del name, scorer, values, valid_until
         self.writes += 1
 
     async def list_owned(self) -> list[Stored]:

@@ -77,7 +77,6 @@ class Store:
         scorer: str,
         values: Mapping[str, int],
         valid_until: float,
-        shadow_of: str | None = None,
     ) -> None:
         self._hub.attempts.append((self._hub.elapsed, self._cluster))
         await asyncio.sleep(self._hub._seconds)
@@ -89,7 +88,7 @@ class Store:
             name=name,
             values=values,
             valid_until=valid_until,
-            labels=labels(scorer, hub_scorer=True, shadow_of=shadow_of),
+            labels=labels(scorer, hub_scorer=True),
         )
         if self._cluster in self._hub.lost:
             raise self._hub.lost.pop(self._cluster)

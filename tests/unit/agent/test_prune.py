@@ -72,9 +72,8 @@ class Store:
         scorer: str,
         values: Mapping[str, int],
         valid_until: float,
-        shadow_of: str | None = None,
     ) -> None:
-        del scorer, values, valid_until, shadow_of
+        del scorer, values, valid_until
         raise AssertionError(name)
 
     async def deleted_by_others(self, name: str, *, written: float) -> bool:

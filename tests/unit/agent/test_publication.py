@@ -39,9 +39,8 @@ class SlowStore:
         scorer: str,
         values: Mapping[str, int],
         valid_until: float,
-        shadow_of: str | None = None,
     ) -> None:
-        del name, scorer, valid_until, shadow_of
+        del name, scorer, valid_until
         self.writes.append(values)
 
     async def list_owned(self) -> list[Stored]:
@@ -99,12 +98,11 @@ class ThrottlingStore(SlowStore):
         scorer: str,
         values: Mapping[str, int],
         valid_until: float,
-        shadow_of: str | None = None,
     ) -> None:
         self.tried.append(asyncio.get_running_loop().time())
         if len(self.tried) == 1:
             raise PublishError("not now", reason=Reason.THROTTLED, retry_after=3600.0)
-        await super().write(name, scorer=scorer, values=values, valid_until=valid_until, shadow_of=shadow_of)
+        await super().write(name, scorer=scorer, values=values, valid_until=valid_until)
 
 
 @pytest.mark.parametrize("ttl", [60.0, 900.0])

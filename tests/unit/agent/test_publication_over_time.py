@@ -58,15 +58,12 @@ class Store:
         scorer: str,
         values: Mapping[str, int],
         valid_until: float,
-        shadow_of: str | None = None,
     ) -> None:
         if self.fault is not None:
             raise self.fault
         await asyncio.sleep(self.seconds)
         self.writes.append((self.elapsed, values))
-        self.stored = Stored(
-            name=name, values=values, valid_until=valid_until, labels=labels(scorer, shadow_of=shadow_of)
-        )
+        self.stored = Stored(name=name, values=values, valid_until=valid_until, labels=labels(scorer))
 
     async def deleted_by_others(self, name: str, *, written: float) -> bool:
         del name, written

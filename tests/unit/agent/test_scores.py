@@ -144,15 +144,6 @@ def test_long_labels_are_cut_on_metrics_only() -> None:
     assert list(_items(one, scorer=_scorer()).values) == ["n" * 10_000]
 
 
-def test_samples_of_a_shadow_name_its_live_scorer() -> None:
-    """Samples of other scorers do not have the label."""
-    labels = ("",) * 7
-    live = SamplePrefix(cluster="c1", score_name="cpu").of(labels)
-    shadow = SamplePrefix(cluster="c1", score_name="cpu-next", shadow_of="cpu").of(labels)
-    assert live.endswith(b',ds_meta="",ds_score_name="cpu"} ')
-    assert shadow.endswith(b',ds_meta="",ds_score_name="cpu-next",ds_shadow_of="cpu"} ')
-
-
 async def test_the_gzip_file_is_as_small_as_that_of_other_exporters() -> None:
     """Text that is kept from scrape to scrape is compressed with zlib's default level."""
     lines = SamplePrefix(cluster="c1", score_name="cpu")

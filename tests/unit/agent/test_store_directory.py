@@ -91,16 +91,3 @@ async def test_an_invalid_file_is_replaced_and_hides_no_other(tmp_path: Path, co
     found = await store.read("s")
     assert found is not None
     assert (found.values, found.owned) == ({"a": 1}, True)
-
-
-async def test_the_object_of_a_shadow_names_its_live_scorer(tmp_path: Path) -> None:
-    """The label goes with the next write after the scorer is no shadow any more."""
-    store = _store(tmp_path)
-    await store.write("s", scorer="n", values={"a": 1}, valid_until=2e9, shadow_of="live")
-    found = await store.read("s")
-    assert found is not None
-    assert found.labels["gitops-dsf.io/shadow-of"] == "live"
-    await store.write("s", scorer="n", values={"a": 1}, valid_until=2e9)
-    found = await store.read("s")
-    assert found is not None
-    assert "gitops-dsf.io/shadow-of" not in found.labels

@@ -5,8 +5,6 @@ import pytest
 from tests.unit.resolve.test_hub_scorers import SCORER as ON_HUB
 from tests.unit.resolve.test_rules import BASE, IMAGES, codes, findings, masks, scorer
 from tests.unit.resolve.test_rules_applications import app
-from tests.unit.resolve.test_shadows import lock, shadow, told
-from tests.unit.resolve.test_shadows import scorer as live
 
 MALFORMED_CLUSTER = (
     BASE["clusters/c.yaml"] + "---\n" + BASE["clusters/c.yaml"].replace("labels: {env: prod}", "labels: 3")
@@ -150,50 +148,8 @@ ADD_ON = "{type: AddOn, addOn: {resourceName: [a], scoreName: b}}"
         "clusterSets: [global], predicates: 3, numberOfClusters: 2",
     ],
 )
-def test_a_placement_of_the_wrong_shape_beside_a_shadow(spec: str) -> None:
-    found = told(live("cpu"), shadow(score="cpu-x"), apps=PLACEMENT.replace("SPEC", spec))
-    assert "DSF321" in {item.code for item in found}
-    assert "DSF329" not in {item.code for item in found}
-
-
-def test_the_lock_of_a_shadow_is_not_compared_with_a_name_that_is_not_known_yet() -> None:
-    found = told(
-        live("cpu", score="", mode="Full").replace("name: , ", ""),
-        shadow(mode="Full"),
-        locks=lock("next", "other"),
-    )
-    assert "DSF161" not in {item.code for item in found}
-
-
-def test_masks_of_a_shadow_are_compared_only_where_both_are_complete() -> None:
-    waiting = live("cpu", score="", mode="Full").replace("name: , ", "")
-    mask = masks("{clusterName: prod-1, scoreName: next}")
-    assert "DSF160" not in {item.code for item in told(waiting, shadow(), config=mask)}
-    other = shadow(mode="Full", score="").replace("name: , ", "")
-    assert "DSF160" not in {item.code for item in told(live("cpu"), other, config=mask)}
-
-
-def unnamed(text: str) -> str:
-    """Only its /config names the score."""
-    assert "name: , " in text
-    return text.replace("name: , ", "")
-
-
-@pytest.mark.parametrize("resource", ["none", "score"])
-def test_a_placement_does_not_read_a_shadow_whose_score_has_no_name_yet(resource: str) -> None:
-    waiting = unnamed(shadow(mode="Full", score=""))
-    add_on = f"{{type: AddOn, addOn: {{resourceName: {resource}, scoreName: b}}}}"
-    spec = f"prioritizerPolicy: {{configurations: [{{weight: 1, scoreCoordinate: {add_on}}}]}}"
-    found = told(live("cpu"), waiting, apps=PLACEMENT.replace("SPEC", spec))
-    assert "DSF329" not in {item.code for item in found}
-
-
-def test_a_lock_without_a_name_renames_nothing() -> None:
-    nameless = lock("next", "x").replace("name: x, ", "")
-    found = told(live("cpu"), shadow(mode="Full", score="next"), locks=nameless)
-    assert "DSF161" not in {item.code for item in found}
-    named = told(live("cpu"), shadow(mode="Full", score="next"), locks=lock("next", "x"))
-    assert "DSF161" in {item.code for item in named}
+def test_a_placement_of_the_wrong_shape(spec: str) -> None:
+    assert "DSF321" in codes(apps=PLACEMENT.replace("SPEC", spec))
 
 
 def test_a_set_of_a_cluster_that_is_nearly_one_of_ours() -> None:
@@ -211,11 +167,21 @@ spec: {given: {}, expect: {scores: [{scorer: cpu, cluster: prod-1, value: 1}]}}
 """
 
 
+def nameless(mode: str) -> str:
+    """A scorer whose score only its /config can name."""
+    return (
+        "apiVersion: dynamic-scoring.open-cluster-management.io/v1alpha1\nkind: DynamicScorer\n"
+        "metadata: {name: cpu}\nspec:\n  description: d\n  configURL: http://api.svc:8000/config\n"
+        f"  configSyncMode: {mode}\n  scoring: {{params: {{interval: 60}}}}\n"
+        "  scoreRange: {min: 0, max: 1}\n"
+    )
+
+
 def test_a_scorer_that_lacks_something_does_not_wait_for_a_lock() -> None:
-    incomplete = unnamed(live("cpu", score=""))
+    incomplete = nameless("None")
     found = findings(scorers=incomplete, tests=TEST)
     assert "DSF602" not in {item.code for item in found}
-    waiting = findings(scorers=unnamed(live("cpu", score="", mode="Full")), tests=TEST)
+    waiting = findings(scorers=nameless("Full"), tests=TEST)
     assert "DSF602" in {item.code for item in waiting}
 
 
@@ -359,7 +325,7 @@ def test_clusters_of_a_raw_placement_are_not_counted_while_one_of_them_cannot_be
 def test_items_of_a_score_without_a_name_are_not_known_yet() -> None:
     scores = app().replace("[{scorer: cpu}]", "[{scorer: cpu, dimension: other}]")
     assert "DSF303" in codes(apps=scores)
-    waiting = unnamed(live("cpu", score="", mode="Full"))
+    waiting = nameless("Full")
     assert "DSF303" not in codes(apps=scores, scorers=waiting)
 
 

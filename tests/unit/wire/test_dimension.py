@@ -107,20 +107,3 @@ def test_it_agrees_with_a_pattern_that_backtracks(
     assert dimension.can_yield(
         template, dimension.fill(template, cluster="c", score_name="s", labels=labels), score_name="s"
     )
-
-
-@given(
-    st.lists(st.sampled_from(["${scoreName}", "${node}", "${pod}", "${cluster}", ";", "/", "x"]), max_size=6),
-    st.fixed_dictionaries({"node": st.text("abc", max_size=3), "pod": st.text("abc", max_size=3)}),
-    st.sampled_from(["", "new", "s/t"]),
-)
-def test_an_item_can_be_renamed_with_its_score(parts: list[str], labels: dict[str, str], new: str) -> None:
-    """Labels that do not contain the text between placeholders are not mistaken for it."""
-    template = "".join(parts)
-    name = dimension.fill(template, cluster="c", score_name="score", labels=labels)
-    renamed = dimension.fill(template, cluster="c", score_name=new, labels=labels)
-    assert dimension.rename(template, name, score_name="score", new_score_name=new) == renamed
-
-
-def test_a_name_of_another_format_is_not_renamed() -> None:
-    assert dimension.rename("${node}/${scoreName}", "n1", score_name="s", new_score_name="t") == "n1"
