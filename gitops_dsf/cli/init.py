@@ -47,13 +47,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         " writes their hashes, so that pipelines install them while no package index has them",
     )
     parser.add_argument(
-        "--pipelines",
-        choices=["long", "short"],
-        default="long",
-        help="long: every step is written out, for any forge; short: with the action, component and hooks of"
-        " a release, once there is one (default: %(default)s)",
-    )
-    parser.add_argument(
         "--empty",
         action="store_true",
         help="without the example scorers, clusters and applications; for a hub of your own",
@@ -64,16 +57,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Writes the repository and prints the next steps. Raises UsageError for a folder that is not empty, and
     for a bad name, URL or registry, or wheels that are missing.
     """
-    from gitops_dsf import published
     from gitops_dsf.cli.scaffold import default_name, scaffold
-    from gitops_dsf.errors import UsageError
 
-    if arguments.pipelines == "short" and published.REPOSITORY is None:
-        msg = (
-            "--pipelines short needs the action, the component and the hooks of a release, and there is no"
-            " release of gitops-dsf yet: leave it out, or write --pipelines long"
-        )
-        raise UsageError(msg)
     target: Path = arguments.dir
     name = arguments.name if arguments.name is not None else default_name(target)
     written = scaffold(
@@ -83,7 +68,6 @@ def run(arguments: argparse.Namespace) -> int:
         registry=arguments.registry,
         wheels=arguments.wheels,
         examples=not arguments.empty,
-        pipelines_of=published.REPOSITORY if arguments.pipelines == "short" else None,
     )
     sys.stdout.write(
         _next_steps(

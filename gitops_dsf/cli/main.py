@@ -58,6 +58,7 @@ VERBS: Final[dict[str, Verb]] = {
     "backtest": Verb(
         "gitops_dsf.cli.backtest", "show what this repository would have decided over the last weeks"
     ),
+    "ci": Verb("gitops_dsf.cli.ci", "run the checks of a pull request, or publish after a merge"),
     "completion": Verb(
         "gitops_dsf.cli.completion", "print the code that makes bash, zsh or fish complete verbs and options"
     ),

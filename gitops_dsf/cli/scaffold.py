@@ -8,9 +8,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
-from gitops_dsf import __version__
 from gitops_dsf.canonicalyaml import scalar
-from gitops_dsf.cli.shortpipelines import with_short_pipelines
 from gitops_dsf.cli.wheels import with_wheels
 from gitops_dsf.errors import RepositoryError, UsageError
 from gitops_dsf.hub.urls import misleads_git
@@ -54,12 +52,10 @@ def scaffold(
     registry: str | None = None,
     wheels: Path | None = None,
     examples: bool = True,
-    pipelines_of: str | None = None,
 ) -> list[str]:
     """Creates a fleet repository, with or without the example scorers, clusters and applications. `registry`
-    is where the images are. `wheels` is a folder with our distributions, which are copied. With
-    `pipelines_of`, the URL of a published gitops-dsf, pipelines have the short form. Returns the paths of the
-    written files, relative to target, sorted.
+    is where the images are. `wheels` is a folder with our distributions, which are copied. Returns the paths
+    of the written files, relative to target, sorted.
 
     Raises UsageError for an invalid name, URL or registry, for wheels that are missing, and for a folder that
     is not empty (`.git` is ignored), and RepositoryError when a file cannot be read or written.
@@ -73,8 +69,6 @@ def scaffold(
     template = _template(name=name, git_url=git_url)
     if registry is not None:
         template = _with_images(template, registry)
-    if pipelines_of is not None:
-        template = with_short_pipelines(template, repository=pipelines_of, version=__version__)
     if wheels is not None:
         template = with_wheels(template, wheels)
     files = {**(template if examples else _without_examples(template)), **_schemas()}

@@ -27,8 +27,6 @@ NOT_OURS = (
     "schemas/",
     "repo-template/",
     "examples/fleet/",
-    "templates/",
-    "action.yml",
 )
 """Recorded answers of other programs, and files that live or run in a repository of their own."""
 

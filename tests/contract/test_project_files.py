@@ -18,7 +18,6 @@ from tests.support import yamlfast
 ROOT = Path(__file__).parents[2]
 WORKFLOWS = sorted(
     [
-        ROOT / "action.yml",
         *ROOT.glob(".github/workflows/*.yaml"),
         *ROOT.glob("repo-template/.github/workflows/*.yaml"),
     ]

@@ -1,4 +1,4 @@
-"""Hooks, action and component do what the pipelines of a new repository do, and a tag publishes them."""
+"""Hooks do what those of a new repository do, and a tag publishes everything."""
 
 import re
 import tomllib
@@ -9,8 +9,6 @@ import pytest
 from hatchling.metadata.core import ProjectMetadata
 from hatchling.plugin.manager import PluginManager
 
-from gitops_dsf.cli.main import main
-from gitops_dsf.cli.shortpipelines import GITHUB, GITLAB, HOOKS
 from gitops_dsf.published import REGISTRY, REPOSITORY, image
 from hatch_build import without_relative_links
 from tests.support import yamlfast
@@ -43,63 +41,6 @@ def test_the_hooks_install_all_of_ours_that_the_generator_needs() -> None:
             tomllib.loads((folder / "pyproject.toml").read_text("utf-8"))["project"]["name"]
             for folder in folders
         }
-
-
-def test_the_action_runs_the_steps_of_the_workflow() -> None:
-    job = read("repo-template/.github/workflows/gitops-dsf.yaml")["jobs"]["check"]
-    steps = {step["name"]: step for step in job["steps"] if "name" in step}
-    action = {step["name"]: step for step in read("action.yml")["runs"]["steps"] if "name" in step}
-    assert {name: step["run"] for name, step in action.items() if name in steps} == {
-        name: step["run"] for name, step in steps.items()
-    }
-    assert action.keys() - steps.keys() == {"Install gitops-dsf"}
-    assert all(step["shell"] == "bash" for step in action.values())
-    for name, step in steps.items():
-        assert action[name].get("env", {}).keys() == step.get("env", {}).keys()
-
-
-def test_the_component_has_the_jobs_of_the_pipeline() -> None:
-    head, _, body = (ROOT / "templates/fleet.yml").read_text("utf-8").partition("---\n")
-    default = yamlfast.load(head)["spec"]["inputs"]["image"]["default"]
-    component = yamlfast.load(body.replace("$[[ inputs.image ]]", default))
-    pipeline = read("repo-template/.gitlab-ci.yml")
-    assert component == {name: job for name, job in pipeline.items() if name != "workflow"}
-
-
-def test_short_pipelines_use_what_a_tag_publishes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gitops_dsf.published.REPOSITORY", "https://forge.example.com/team/gitops-dsf")
-    assert main(["init", str(tmp_path / "fleet"), "--pipelines", "short"]) == 0
-    written = {
-        path: yamlfast.load((tmp_path / "fleet" / path).read_text("utf-8"))
-        for path in (GITHUB, GITLAB, HOOKS)
-    }
-    tag = f"v{version.current(ROOT)}"
-
-    long = read(f"repo-template/{GITHUB}")
-    short = written[GITHUB]
-    checkout, action = short["jobs"]["check"].pop("steps")
-    assert checkout == long["jobs"]["check"].pop("steps")[0]
-    assert short == long, "all but the steps of the check"
-    assert action["uses"] == f"team/gitops-dsf@{tag}"
-    assert action["with"].keys() <= read("action.yml")["inputs"].keys()
-
-    (include,) = written[GITLAB].pop("include")
-    assert include == {"component": f"$CI_SERVER_FQDN/team/gitops-dsf/fleet@{tag}"}
-    assert (ROOT / "templates/fleet.yml").is_file()
-    assert written[GITLAB] == {"workflow": read(f"repo-template/{GITLAB}")["workflow"]}
-
-    (hooks,) = written[HOOKS]["repos"]
-    ids = [{"id": hook["id"]} for hook in read(".pre-commit-hooks.yaml")]
-    assert hooks == {"repo": "https://forge.example.com/team/gitops-dsf", "rev": tag, "hooks": ids}
-
-
-@pytest.mark.skipif(REPOSITORY is not None, reason="there is a release")
-def test_short_pipelines_wait_for_the_first_release(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["init", str(tmp_path / "fleet"), "--pipelines", "short"]) == 2
-    assert "there is no release of gitops-dsf yet: leave it out" in capsys.readouterr().err
-    assert not (tmp_path / "fleet").exists()
 
 
 def test_a_tag_publishes_without_keys_and_tokens() -> None:

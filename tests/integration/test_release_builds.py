@@ -1,5 +1,5 @@
-"""`make release`, really built, without the images: the same bytes twice, and installed by pip. Hooks and
-action, really installed from a clone.
+"""`make release`, really built, without the images: the same bytes twice, and installed by pip. Hooks,
+really installed from a clone.
 """
 
 import os
@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import yamlfast
 from tests.support.commandline import gitops_dsf
 from tools import version
 from tools.images.__main__ import source_date
@@ -151,31 +150,3 @@ def test_pre_commit_runs_the_hooks_of_the_repository(clone: Path, fleet: Path, t
     )
     assert ran.returncode == 1, ran.stdout + ran.stderr
     assert "\nscorers/bad.yaml:" in ran.stdout
-
-
-def test_the_action_installs_the_versions_of_the_lock_file(clone: Path, fleet: Path, tmp_path: Path) -> None:
-    """Its step, as the shell of a runner runs it, and then one of its checks."""
-    steps = yamlfast.load((clone / "action.yml").read_text("utf-8"))["runs"]["steps"]
-    (install,) = (step["run"] for step in steps if step.get("name") == "Install gitops-dsf")
-    (check,) = (step["run"] for step in steps if step.get("name") == "Validate")
-    paths = tmp_path / "paths"
-    environment = {
-        **os.environ,
-        "PATH": f"{UV.parent}:{os.environ['PATH']}",
-        "SOURCE": str(clone),
-        "GITHUB_PATH": str(paths),
-    }
-    lines = install.splitlines()
-    assert lines[0].startswith("python -m pip install")
-    subprocess.run(["bash", "-e", "-c", "\n".join(lines[1:])], env=environment, check=True)
-    (added,) = paths.read_text().split()
-    ran = subprocess.run(
-        ["bash", "-e", "-c", f"command -v gitops-dsf\n{check}"],
-        cwd=fleet,
-        env={**environment, "PATH": f"{added}:{os.environ['PATH']}"},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert ran.stdout.splitlines()[0] == f"{clone}/.venv/bin/gitops-dsf"
-    assert "::warning file=gitops-dsf.yaml" in ran.stdout

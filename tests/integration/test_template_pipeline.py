@@ -1,12 +1,8 @@
-"""The pipelines of a new repository: ci/publish.sh against real git, races included; workflow files as far as
-a shell reads them.
-"""
+"""`ci publish` against real git, races included; and what the workflow files of a new repository call."""
 
-import os
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from unittest import mock
 
 import pytest
 
@@ -14,7 +10,6 @@ from gitops_dsf.cli.main import VERBS
 from gitops_dsf.cli.scaffold import repo_template, scaffold
 from tests.support import yamlfast
 from tests.support.commandline import gitops_dsf
-from tests.support.environment import GIT_CONFIGURATION
 
 SOURCES = "main"
 RENDERED = "gitops-dsf-rendered"
@@ -23,30 +18,14 @@ RENDERED = "gitops-dsf-rendered"
 class Fleet:
     """A bare origin, and a pipeline's clone of it."""
 
-    def __init__(self, root: Path, warm_programs: Path, *, folder: str = "") -> None:
+    def __init__(self, root: Path, *, folder: str = "") -> None:
         self.root = root
         self.folder = folder
         self.origin = root / "origin.git"
         self.clone = root / "clone"
-        home = root / "home"
-        home.mkdir()
-        (home / ".gitconfig").write_text(
-            f"[include]\n\tpath = {GIT_CONFIGURATION}\n"
-            "[user]\n\tname = someone\n\temail = someone@example.com\n[init]\n\tdefaultBranch = main\n"
-        )
-        programs = root / "programs"
-        programs.mkdir()
-        sleep = programs / "sleep"
-        sleep.write_text('#!/bin/sh\necho "$1" >> "$HOME/slept"\n')
-        sleep.chmod(0o755)
-        self.environment = {
-            "PATH": os.pathsep.join([str(programs), str(warm_programs), os.environ["PATH"]]),
-            "HOME": str(home),
-            "GIT_CONFIG_NOSYSTEM": "1",
-            "LC_ALL": "C.UTF-8",
-            "GITOPS_DSF_PUBLISH_ATTEMPTS": "2",
-        }
-        self.git("init", "--quiet", "--bare", str(self.origin), cwd=root)
+        self.slept: list[float] = []
+        """Seconds between the attempts, for which nobody really waits."""
+        self.git("init", "--quiet", "--bare", "--initial-branch=main", str(self.origin), cwd=root)
         self.git("clone", "--quiet", str(self.origin), str(self.clone), cwd=root)
         scaffold(target=self.clone / folder / "fleet" if folder else self.clone, name="fleet")
         self.commit("Begin")
@@ -59,7 +38,6 @@ class Fleet:
         done = subprocess.run(
             ["git", *arguments],
             cwd=cwd or self.clone,
-            env=self.environment,
             capture_output=True,
             text=True,
             check=False,
@@ -78,17 +56,10 @@ class Fleet:
         assert old in text
         path.write_text(text.replace(old, new), "utf-8")
 
-    def publish(self, *, ci: str = "true") -> subprocess.CompletedProcess[str]:
-        environment = self.environment | {"CI": ci}
-        command = ["sh", "ci/publish.sh", SOURCES]
-        return subprocess.run(
-            command, cwd=self.path, env=environment, capture_output=True, text=True, timeout=120, check=False
-        )
-
-    def slept(self) -> list[str]:
-        """Seconds between the attempts, for which nobody really waits."""
-        file = self.root / "home" / "slept"
-        return file.read_text("utf-8").split() if file.is_file() else []
+    def publish(self, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
+        environ = variables or {"GITHUB_ACTIONS": "true", "GITHUB_REF_NAME": SOURCES}
+        with mock.patch("gitops_dsf.cli.ci.time.sleep", self.slept.append):
+            return gitops_dsf("ci", "publish", *words, cwd=self.path, environ=environ)
 
     def log(self, branch: str) -> list[str]:
         return self.git("log", "--format=%s", branch, cwd=self.origin).splitlines()
@@ -101,8 +72,8 @@ class Fleet:
 
 
 @pytest.fixture
-def fleet(tmp_path: Path, warm_programs: Path) -> Fleet:
-    return Fleet(tmp_path, warm_programs)
+def fleet(tmp_path: Path) -> Fleet:
+    return Fleet(tmp_path)
 
 
 def branch_mode(fleet: Fleet) -> None:
@@ -244,20 +215,53 @@ def test_a_push_that_is_not_allowed_ends_with_a_reason(fleet: Fleet) -> None:
     result = fleet.publish()
     assert result.returncode == 1
     assert "is this pipeline allowed to push?" in result.stderr
-    assert fleet.slept() == ["1"], "between two attempts, and not after the last one"
+    assert fleet.slept == [1, 2, 3, 4], "between five attempts, and not after the last one"
     assert fleet.log(SOURCES) == ["Begin"]
 
 
-def test_outside_of_a_pipeline_nothing_is_touched(fleet: Fleet) -> None:
+def test_the_callers_files_are_never_touched(fleet: Fleet) -> None:
+    """On a laptop: unsaved work stays, and only the branch of the origin counts."""
     fleet.edit("README.md", "# fleet", "# my unsaved work")
-    result = fleet.publish(ci="")
+    before = fleet.git("status", "--porcelain"), fleet.git("rev-parse", "HEAD")
+    for words in (["--branch", SOURCES, "--dry-run"], ["--branch", SOURCES]):
+        result = fleet.publish(*words, GITHUB_ACTIONS="")
+        assert result.returncode == 0, result.stderr
+        assert (fleet.git("status", "--porcelain"), fleet.git("rev-parse", "HEAD")) == before
+        published = len(fleet.log(SOURCES)) - 1
+        assert published == ("--dry-run" not in words)
+    assert fleet.git("worktree", "list").count("\n") == 0
+
+
+def test_without_a_forge_the_branch_must_be_named(fleet: Fleet) -> None:
+    result = fleet.publish(GITHUB_ACTIONS="")
     assert result.returncode == 2
-    assert (fleet.path / "README.md").read_text("utf-8").startswith("# my unsaved work")
+    assert "name it with --branch" in result.stderr
+
+
+def test_gitlab_pushes_with_the_token_that_may(fleet: Fleet, tmp_path: Path) -> None:
+    """To the project's own URL: the job's clone has a token that may only read."""
+    fleet.origin.rename(tmp_path / "fleet.git")
+    fleet.origin.symlink_to(tmp_path / "fleet.git")
+    variables = {
+        "GITLAB_CI": "true",
+        "CI_COMMIT_REF_PROTECTED": "true",
+        "CI_COMMIT_BRANCH": SOURCES,
+        "CI_SERVER_URL": f"file://{tmp_path.parent}",
+        "CI_PROJECT_PATH": f"{tmp_path.name}/fleet",
+        "GITOPS_DSF_PUSH_TOKEN": "glpat-secret",
+    }
+    trace = tmp_path / "trace"
+    result = fleet.publish(**variables, GIT_TRACE=str(trace))
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert fleet.log(SOURCES)[0].startswith("Render ")
+    commands = trace.read_text("utf-8")
+    assert f"push --quiet file://{tmp_path}/fleet.git" in commands
+    assert "glpat" not in commands + result.stdout + result.stderr
 
 
 @pytest.mark.parametrize("mode", ["Directory", "Branch"])
-def test_a_fleet_in_a_folder_of_a_larger_repository(tmp_path: Path, warm_programs: Path, mode: str) -> None:
-    fleet = Fleet(tmp_path, warm_programs, folder="platform")
+def test_a_fleet_in_a_folder_of_a_larger_repository(tmp_path: Path, mode: str) -> None:
+    fleet = Fleet(tmp_path, folder="platform")
     fleet.edit("gitops-dsf.yaml", "targetRevision: main", "targetRevision: main\n    path: platform/fleet")
     fleet.edit("gitops-dsf.yaml", "mode: Directory", f"mode: {mode}")
     fleet.commit("Say where")
@@ -272,28 +276,6 @@ def test_a_fleet_in_a_folder_of_a_larger_repository(tmp_path: Path, warm_program
     assert any(path.startswith(f"{source['path']}/") for path in fleet.files(branch))
 
 
-def scripts() -> Iterator[Any]:
-    template = repo_template()
-    workflow = yamlfast.load((template / ".github/workflows/gitops-dsf.yaml").read_text("utf-8"))
-    for name, job in workflow["jobs"].items():
-        for index, step in enumerate(job["steps"]):
-            if "run" in step:
-                yield pytest.param(step["run"], id=f"github-{name}-{index}")
-    pipeline = yamlfast.load((template / ".gitlab-ci.yml").read_text("utf-8"))
-    for name, job in pipeline.items():
-        for key in ("before_script", "script"):
-            if isinstance(job, dict) and key in job:
-                yield pytest.param("\n".join(job[key]), id=f"gitlab-{name}-{key}")
-    for name in ("publish.sh", "backtest.sh"):
-        yield pytest.param((template / "ci" / name).read_text("utf-8"), id=name)
-
-
-@pytest.mark.parametrize("script", [*scripts()])
-def test_scripts_are_shell(script: str) -> None:
-    checked = subprocess.run(["sh", "-n"], input=script, capture_output=True, text=True, check=False)
-    assert (checked.returncode, checked.stderr) == (0, "")
-
-
 def test_actions_are_pinned_by_commit() -> None:
     workflow = yamlfast.load((repo_template() / ".github/workflows/gitops-dsf.yaml").read_text("utf-8"))
     used = [step["uses"] for job in workflow["jobs"].values() for step in job["steps"] if "uses" in step]
@@ -306,40 +288,3 @@ def test_hooks_call_verbs_that_exist() -> None:
         "hooks"
     ]
     assert {hook["entry"].split()[1] for hook in hooks} == {"validate", "test", "render"} <= VERBS.keys()
-
-
-@pytest.mark.parametrize(
-    ("variables", "code", "said"),
-    [
-        ({"CI_COMMIT_REF_PROTECTED": "false"}, 0, ""),
-        (
-            {"CI_COMMIT_REF_PROTECTED": "false", "GITOPS_DSF_PUSH_TOKEN": "glpat-secret"},
-            1,
-            "mark it Protected",
-        ),
-        ({"GITOPS_DSF_PUSH_TOKEN": "glpat-secret"}, 1, "mark it Protected"),
-        (
-            {
-                "CI_COMMIT_REF_PROTECTED": "true",
-                "GITOPS_DSF_PUSH_TOKEN": "glpat-secret",
-                "CI_COMMIT_BRANCH": "main",
-            },
-            0,
-            "",
-        ),
-        (
-            {"CI_COMMIT_REF_PROTECTED": "false", "CI_COMMIT_BRANCH": "main", "CI_DEFAULT_BRANCH": "main"},
-            1,
-            "not a protected branch",
-        ),
-    ],
-)
-def test_a_push_token_that_every_developer_can_read_is_refused(
-    variables: dict[str, str], code: int, said: str
-) -> None:
-    environment = {"PATH": os.environ["PATH"], **variables}
-    command = ["sh", str(repo_template() / "ci/protected.sh")]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == code
-    assert said in done.stderr
-    assert "glpat" not in done.stderr + done.stdout

@@ -20,7 +20,7 @@ class Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         self.serve()
 
-    do_POST = do_PATCH = do_DELETE = do_GET  # noqa: N815 - the base class asks for these names
+    do_POST = do_PUT = do_PATCH = do_DELETE = do_GET  # noqa: N815 - the base class asks for these names
 
     def send(self, status: int, body: bytes, *, media: str = "application/json") -> None:
         """Sends a whole answer."""

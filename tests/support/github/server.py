@@ -35,6 +35,17 @@ REPOSITORY = {
 }
 
 
+BOT = {"id": 41_898_282, "login": "github-actions[bot]", "type": "Bot"}
+"""Who writes with the token of a workflow."""
+
+
+@dataclass(kw_only=True)
+class Comment:
+    id: int
+    body: str
+    user: dict[str, Any]
+
+
 @dataclass(kw_only=True)
 class Pull:
     number: int
@@ -46,7 +57,15 @@ class Pull:
     state: str = "open"
     merged: bool = False
     full_name: str = f"{OWNER}/{NAME}"
-    comments: list[str] = field(default_factory=list)
+    thread: list[Comment] = field(default_factory=list)
+
+    @property
+    def comments(self) -> list[str]:
+        return [comment.body for comment in self.thread]
+
+    def comment(self, body: str, *, user: dict[str, Any]) -> Comment:
+        self.thread.append(Comment(id=1000 * self.number + len(self.thread), body=body, user=user))
+        return self.thread[-1]
 
 
 class GitHubServer:
@@ -157,20 +176,27 @@ class GitHubServer:
                 NAME,
             ):
                 self._check(data, schemas.CREATE_COMMENT)
-                self._pull(int(number)).comments.append(data["body"])
-                url = f"https://github.test/{number}"
-                shown = {
-                    "id": 1,
-                    "node_id": "C",
-                    "url": url,
-                    "html_url": url,
-                    "user": None,
-                    "issue_url": url,
-                    "body": data["body"],
-                }
-                return self._checked(
-                    201, {**shown, "created_at": _time(), "updated_at": _time()}, schemas.COMMENT
-                )
+                added = self._pull(int(number)).comment(data["body"], user=BOT)
+                return self._checked(201, _shown_comment(added), schemas.COMMENT)
+            case ("GET", "repos", owner, name, "issues", number, "comments") if (owner, name) == (
+                OWNER,
+                NAME,
+            ):
+                size, page = int(query.get("per_page", "30")), int(query.get("page", "1"))
+                listed = self._pull(int(number)).thread[(page - 1) * size : page * size]
+                shown = [_shown_comment(comment) for comment in listed]
+                return self._checked(200, shown, {"type": "array", "items": schemas.COMMENT})
+            case ("PATCH", "repos", owner, name, "issues", "comments", number) if (owner, name) == (
+                OWNER,
+                NAME,
+            ):
+                self._check(data, schemas.CREATE_COMMENT)
+                (edited,) = (one for pull in self.pulls for one in pull.thread if one.id == int(number))
+                edited.body = data["body"]
+                return self._checked(200, _shown_comment(edited), schemas.COMMENT)
+            case ("GET", "user"):
+                answer = {"message": "Resource not accessible by integration", "status": "403"}
+                return self._checked(403, answer, schemas.BASIC_ERROR)
         return self._checked(404, {"message": "Not Found", "status": "404"}, schemas.BASIC_ERROR)
 
     def _list(self, request: BaseHTTPRequestHandler, query: dict[str, str]) -> Answer:
@@ -290,6 +316,19 @@ class GitHubServer:
             f"{self.log[-1]}: {each.message}"
             for each in jsonschema.Draft202012Validator(schema).iter_errors(value)
         ]
+
+
+def _shown_comment(comment: Comment) -> dict[str, Any]:
+    url = f"https://github.test/comments/{comment.id}"
+    return {
+        **dict.fromkeys(("url", "html_url", "issue_url"), url),
+        "id": comment.id,
+        "node_id": f"C_{comment.id}",
+        "user": comment.user,
+        "body": comment.body,
+        "created_at": _time(),
+        "updated_at": _time(),
+    }
 
 
 def _time() -> str:

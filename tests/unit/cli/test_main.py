@@ -52,7 +52,7 @@ def test_wrong_usage_is_2(arguments: list[str], capsys: pytest.CaptureFixture[st
     [
         ("valdate", "there is no verb valdate; did you mean validate?"),
         ("explains", "there is no verb explains; did you mean explain?"),
-        ("bogus", "there is no verb bogus; the verbs are backtest, completion, diff, "),
+        ("bogus", "there is no verb bogus; the verbs are backtest, ci, completion, diff, "),
     ],
 )
 def test_a_misspelt_verb_gets_the_closest_one(

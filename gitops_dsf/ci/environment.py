@@ -1,0 +1,155 @@
+"""What the variables of a forge say about the pipeline that runs. Without them this is somebody's machine."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+from urllib.parse import quote
+
+import msgspec
+
+from gitops_dsf.ci.comments import Comments, GitHubComments, GitLabComments
+from gitops_dsf.errors import GitopsDsfError
+
+PUSH_TOKEN: Final = "GITOPS_DSF_PUSH_TOKEN"  # noqa: S105 - the name of a variable
+COMMENT_TOKEN: Final = "GITOPS_DSF_COMMENT_TOKEN"  # noqa: S105 - the name of a variable
+
+
+class PipelineError(GitopsDsfError):
+    """The pipeline is not set up as it must be. The message says what to change."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pipeline:
+    """The pipeline that runs, or somebody's machine, where everything is empty."""
+
+    forge: str = ""
+    """GitHub, GitLab, or empty."""
+    base: str = ""
+    """The commit that a pull request is compared with."""
+    branch: str = ""
+    """The branch that was pushed to."""
+    summary: Path | None = None
+    """Where a page of the run can be written to."""
+    comments: Comments | None = None
+    silence: str = ""
+    """Why there is no comment."""
+    push_url: str = ""
+    """Where commits are pushed to with PUSH_TOKEN; empty for the origin with its own credentials."""
+
+
+class _Repository(msgspec.Struct, frozen=True):
+    full_name: str = ""
+
+
+class _Side(msgspec.Struct, frozen=True):
+    sha: str = ""
+    repo: _Repository | None = None
+
+
+class _Pull(msgspec.Struct, frozen=True):
+    number: int
+    base: _Side
+    head: _Side
+
+
+class _Event(msgspec.Struct, frozen=True):
+    pull_request: _Pull | None = None
+
+
+def pipeline_of(variables: Mapping[str, str]) -> Pipeline:
+    """Reads the standard variables of GitHub Actions and GitLab CI. Raises PipelineError if a token that may
+    push can be read by everybody.
+    """
+    if variables.get("GITHUB_ACTIONS") == "true":
+        return _github(variables)
+    if variables.get("GITLAB_CI") == "true":
+        return _gitlab(variables)
+    return Pipeline()
+
+
+def _github(variables: Mapping[str, str]) -> Pipeline:
+    pull = _event(variables.get("GITHUB_EVENT_PATH", "")).pull_request
+    summary = variables.get("GITHUB_STEP_SUMMARY")
+    repository = variables.get("GITHUB_REPOSITORY", "")
+    token = variables.get("GITHUB_TOKEN", "")
+    comments, silence = None, "this run belongs to no pull request"
+    if pull is not None and (pull.head.repo is None or pull.head.repo.full_name != repository):
+        silence = (
+            "the token of a pull request from a fork may not write: the preview is in the summary of this run"
+        )
+    elif pull is not None and not token:
+        silence = "GITHUB_TOKEN is not set: pass ${{ github.token }} to this step"
+    elif pull is not None:
+        api = variables.get("GITHUB_API_URL", "https://api.github.com")
+        comments = GitHubComments(
+            api=f"{api}/repos/{repository}", user=f"{api}/user", pull=pull.number, token=token
+        )
+    return Pipeline(
+        forge="GitHub",
+        base=pull.base.sha if pull is not None else "",
+        branch=variables.get("GITHUB_REF_NAME", "")
+        if variables.get("GITHUB_REF_TYPE", "branch") == "branch"
+        else "",
+        summary=Path(summary) if summary else None,
+        comments=comments,
+        silence=silence,
+    )
+
+
+def _event(path: str) -> _Event:
+    if not path:
+        return _Event()
+    try:
+        return msgspec.json.decode(Path(path).read_bytes(), type=_Event)
+    except (OSError, msgspec.DecodeError) as error:
+        msg = f"GITHUB_EVENT_PATH: {path} cannot be read as an event of GitHub: {error}"
+        raise PipelineError(msg) from error
+
+
+def _gitlab(variables: Mapping[str, str]) -> Pipeline:
+    _check_protection(variables)
+    request, token = variables.get("CI_MERGE_REQUEST_IID", ""), variables.get(COMMENT_TOKEN, "")
+    comments, silence = None, "this pipeline belongs to no merge request"
+    if request and not token:
+        silence = f"{COMMENT_TOKEN} is not set (README.md, Pipelines)"
+    elif request:
+        api = variables["CI_API_V4_URL"]
+        project = variables.get("CI_MERGE_REQUEST_PROJECT_ID") or variables["CI_PROJECT_ID"]
+        comments = GitLabComments(
+            api=f"{api}/projects/{quote(project, safe='')}/merge_requests/{quote(request, safe='')}/notes",
+            user=f"{api}/user",
+            token=token,
+        )
+    pushes = bool(variables.get(PUSH_TOKEN))
+    return Pipeline(
+        forge="GitLab",
+        base=variables.get("CI_MERGE_REQUEST_DIFF_BASE_SHA", ""),
+        branch=variables.get("CI_COMMIT_BRANCH", ""),
+        comments=comments,
+        silence=silence,
+        push_url=f"{variables['CI_SERVER_URL']}/{variables['CI_PROJECT_PATH']}.git" if pushes else "",
+    )
+
+
+def _check_protection(variables: Mapping[str, str]) -> None:
+    """A pipeline runs the .gitlab-ci.yml of its own branch, so every developer can print a variable that is
+    not protected.
+    """
+    if variables.get("CI_COMMIT_REF_PROTECTED") == "true":
+        return
+    if variables.get(PUSH_TOKEN):
+        msg = (
+            f"{PUSH_TOKEN} is readable in a pipeline of a branch that is not protected: every developer can"
+            " print it. Settings > CI/CD > Variables: mark it Protected, then replace the token, which counts"
+            " as known"
+        )
+        raise PipelineError(msg)
+    branch = variables.get("CI_COMMIT_BRANCH", "")
+    if branch and branch == variables.get("CI_DEFAULT_BRANCH", "main"):
+        msg = (
+            f"{branch} is not a protected branch, so that everybody who may push to it decides what Argo CD"
+            " applies. Settings > Repository > Protected branches: protect it. Protected variables are then"
+            " readable there, and nowhere else"
+        )
+        raise PipelineError(msg)

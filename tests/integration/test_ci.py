@@ -1,0 +1,306 @@
+"""The pipeline of a new fleet from clone to comment, in the environment that its own requirements install, on
+both forges; and `ci check` where there is no forge.
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gitops_dsf.ci.environment import PipelineError, pipeline_of
+from gitops_dsf.cli.scaffold import scaffold
+from gitops_dsf.views.preview.markdown import MARKER
+from tests.hub.controlplane.gitrepository import GitRepository, git
+from tests.support import yamlfast
+from tests.support.commandline import gitops_dsf
+from tests.support.github.server import BOT, NAME, OWNER, GitHubServer, Pull
+from tests.support.gitlab import BOT as PROJECT
+from tests.support.gitlab import GitLabServer
+
+TOKEN = "s3cret"
+PERSON = {"id": 5, "login": "somebody", "type": "User"}
+
+
+class Change:
+    """A fleet on `main`, and a branch that changes it, checked out as a pipeline has it."""
+
+    def __init__(self, root: Path, *, prepared: Path) -> None:
+        """`prepared` is what `init` and `render` write. Beside it is the change."""
+        self.root = root
+        self.repository = GitRepository.create(url="", bare=root / "bare.git", clone=root / "clone")
+        self.folder = self.repository.clone
+        shutil.copytree(prepared, self.folder, dirs_exist_ok=True)
+        self.base = self.repository.publish()
+        git("checkout", "--quiet", "-b", "change", folder=self.folder)
+        shutil.copytree(prepared.parent / "changed", self.folder, dirs_exist_ok=True)
+        # A pull request's own file, beside the token: nothing may run it.
+        self.ran = root / "ran"
+        (self.folder / "yaml.py").write_text(f"open({str(self.ran)!r}, 'w').close()\n")
+        self.commit()
+
+    def commit(self) -> None:
+        git("add", "--all", folder=self.folder)
+        git("commit", "--quiet", "--message", "Score less often", folder=self.folder)
+        git("push", "--quiet", "origin", "HEAD", folder=self.folder)
+
+    def pull(self) -> Pull:
+        sha = git("rev-parse", "HEAD", folder=self.folder).strip()
+        return Pull(number=3, title="Less often", branch="change", base="main", body="", sha=sha)
+
+    def github(self, server: GitHubServer, *, fork: bool = False) -> dict[str, str]:
+        head = {"sha": "", "repo": {"full_name": "stranger/fleet" if fork else f"{OWNER}/{NAME}"}}
+        event = {"pull_request": {"number": 3, "base": {"sha": self.base}, "head": head}}
+        (self.root / "event.json").write_text(json.dumps(event))
+        return {
+            "GITHUB_ACTIONS": "true",
+            "GITHUB_EVENT_PATH": str(self.root / "event.json"),
+            "GITHUB_STEP_SUMMARY": str(self.root / "summary.md"),
+            "GITHUB_REPOSITORY": f"{OWNER}/{NAME}",
+            "GITHUB_API_URL": server.url,
+            "GITHUB_TOKEN": TOKEN,
+        }
+
+    def gitlab(self, server: GitLabServer) -> dict[str, str]:
+        return {
+            "GITLAB_CI": "true",
+            "CI_API_V4_URL": server.url,
+            "CI_PROJECT_ID": "12",
+            "CI_MERGE_REQUEST_IID": "3",
+            "CI_MERGE_REQUEST_DIFF_BASE_SHA": self.base,
+            "GITOPS_DSF_COMMENT_TOKEN": TOKEN,
+        }
+
+    def check(
+        self, variables: Mapping[str, str], *words: str, code: int = 0
+    ) -> subprocess.CompletedProcess[str]:
+        done = gitops_dsf("ci", "check", *words, cwd=self.folder, environ=variables)
+        assert done.returncode == code, done.stdout + done.stderr
+        return done
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("prepared") / "fleet"
+    scaffold(target=folder, name="fleet", registry="registry.example.com")
+    scorer = folder / "scorers/cpu-headroom.yaml"
+    text = scorer.read_text()
+    scorer.write_text(text.replace("[1h]", "[2h]"))
+    assert gitops_dsf("render", cwd=folder).returncode == 0
+    shutil.copytree(folder, folder.parent / "changed")
+    scorer.write_text(text)
+    assert gitops_dsf("render", cwd=folder).returncode == 0
+    return folder
+
+
+@pytest.fixture
+def change(tmp_path: Path, prepared: Path) -> Change:
+    return Change(tmp_path, prepared=prepared)
+
+
+@pytest.fixture
+def github(change: Change) -> Iterator[GitHubServer]:
+    with GitHubServer(repository=change.repository, token=TOKEN) as server:
+        server.pulls.append(change.pull())
+        yield server
+        assert server.violations == []
+
+
+@pytest.fixture
+def gitlab() -> Iterator[GitLabServer]:
+    with GitLabServer(token=TOKEN) as server:
+        yield server
+
+
+def run_job(job: list[str], folder: Path, programs: Path, variables: Mapping[str, str]) -> str:
+    """Runs the commands of a job as the shell of a runner does. What it installs is installed already."""
+    script = "\n".join(line for line in job if not line.startswith(("pip install", "git config --global")))
+    done = subprocess.run(
+        ["bash", "-e", "-o", "pipefail", "-c", script],
+        cwd=folder,
+        env={**os.environ, "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}", **variables},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def workflow_job(folder: Path, name: str) -> tuple[list[str], dict[str, str]]:
+    job = yamlfast.load((folder / ".github/workflows/gitops-dsf.yaml").read_text("utf-8"))["jobs"][name]
+    runs = [step["run"] for step in job["steps"] if "run" in step]
+    given = {name: value for step in job["steps"] for name, value in step.get("env", {}).items()}
+    known = {"github.token": TOKEN}
+    variables = {
+        name: re.sub(r"\$\{\{ (.*?) \}\}", lambda found: known.get(found[1], ""), value)
+        for name, value in given.items()
+    }
+    return runs, variables
+
+
+@pytest.mark.real_time
+def test_the_pipeline_on_github_from_clone_to_comment(
+    pipeline_programs: Path, change: Change, github: GitHubServer
+) -> None:
+    runs, given = workflow_job(change.folder, "check")
+    assert runs[0] == "pip install --require-hashes --requirement requirements.txt"
+    run_job(runs, change.folder, pipeline_programs, change.github(github) | given)
+    (comment,) = github.pulls[0].comments
+    assert comment.startswith(MARKER)
+    assert "cpu-headroom" in comment
+    assert (change.root / "summary.md").read_text("utf-8") == comment
+    github.merge(3)
+    runs, given = workflow_job(change.folder, "publish")
+    git("checkout", "--quiet", "main", folder=change.folder)
+    variables = {"GITHUB_ACTIONS": "true", "GITHUB_REF_NAME": "main", **given}
+    assert "rendered/ on main is up to date" in run_job(runs, change.folder, pipeline_programs, variables)
+    assert not change.ran.exists(), "a file of the pull request ran as a module of Python"
+
+
+@pytest.mark.real_time
+def test_the_pipeline_on_gitlab_from_clone_to_comment(
+    pipeline_programs: Path, change: Change, gitlab: GitLabServer
+) -> None:
+    pipeline = yamlfast.load((change.folder / ".gitlab-ci.yml").read_text("utf-8"))
+    before = pipeline["default"]["before_script"]
+    assert "--require-hashes --requirement requirements.txt" in before[0]
+    run_job([*before, *pipeline["check"]["script"]], change.folder, pipeline_programs, change.gitlab(gitlab))
+    (note,) = gitlab.notes
+    assert note["body"].startswith(MARKER)
+    assert "<testsuite" in (change.folder / "tests.xml").read_text("utf-8")
+    git("checkout", "--quiet", "main", folder=change.folder)
+    variables = {
+        "GITLAB_CI": "true",
+        "CI_COMMIT_REF_PROTECTED": "true",
+        "CI_COMMIT_BRANCH": "main",
+        "CI_SERVER_URL": "https://gitlab.test",
+        "CI_PROJECT_PATH": "team/fleet",
+        "GITOPS_DSF_PUSH_TOKEN": TOKEN,
+    }
+    said = run_job([*before, *pipeline["publish"]["script"]], change.folder, pipeline_programs, variables)
+    assert "rendered/ on main is up to date" in said
+    assert not change.ran.exists(), "a file of the merge request ran as a module of Python"
+
+
+def test_on_github_the_own_comment_is_edited_and_no_other(change: Change, github: GitHubServer) -> None:
+    """Whoever writes the marker first must not own the preview."""
+    (pull,) = github.pulls
+    forged = pull.comment(f"{MARKER}\nNothing changes.", user=PERSON)
+    for _ in range(120):
+        pull.comment("Looks good.", user=PERSON)
+    change.check(change.github(github))
+    assert forged.body == f"{MARKER}\nNothing changes."
+    mine = pull.thread[-1]
+    assert mine.user == BOT
+    mine.body = f"{MARKER}\nOld."
+    said = change.check(change.github(github)).stdout
+    assert "ci: edited the comment" in said
+    assert len(pull.thread) == 122
+    assert "cpu-headroom" in mine.body
+
+
+def test_on_gitlab_the_own_note_is_edited_and_no_other(change: Change, gitlab: GitLabServer) -> None:
+    gitlab.note(f"{MARKER}\nNothing changes.", author=5)
+    for _ in range(2):
+        change.check(change.gitlab(gitlab))
+    assert [note["author"]["id"] for note in gitlab.notes] == [5, PROJECT]
+    assert gitlab.notes[0]["body"] == f"{MARKER}\nNothing changes."
+    assert "cpu-headroom" in gitlab.notes[1]["body"]
+
+
+def test_a_fork_has_its_preview_in_the_summary(change: Change, github: GitHubServer) -> None:
+    said = change.check(change.github(github, fork=True)).stdout
+    assert "from a fork may not write" in said
+    assert github.log == []
+    assert (change.root / "summary.md").read_text("utf-8").startswith(MARKER)
+
+
+@pytest.mark.parametrize(("status", "code", "said"), [(403, 0, "may not write it"), (500, 1, "did not take")])
+def test_a_comment_that_is_not_taken(
+    change: Change, gitlab: GitLabServer, status: int, code: int, said: str
+) -> None:
+    """A token that may not comment fails no pull request. A forge in trouble does."""
+    gitlab.faults["POST"] = status
+    done = change.check(change.gitlab(gitlab), code=code)
+    assert "ci: no comment: " in done.stdout
+    assert said in done.stdout
+    assert MARKER in done.stdout, "the log has the preview"
+    assert TOKEN not in done.stdout + done.stderr
+
+
+def test_a_redirect_takes_the_token_nowhere(change: Change, gitlab: GitLabServer) -> None:
+    gitlab.faults["GET"] = 302
+    assert "302" in change.check(change.gitlab(gitlab), code=1).stdout
+
+
+def test_every_check_runs_and_names_what_failed(change: Change, gitlab: GitLabServer) -> None:
+    test = change.folder / "tests/guestbook.yaml"
+    test.write_text(test.read_text().replace("value: 80   #", "value: 81   #"))
+    (change.folder / "rendered/INVENTORY").unlink()
+    done = change.check(change.gitlab(gitlab), code=1)
+    assert done.stdout.endswith("ci: failed: test, render\n")
+    assert len(gitlab.notes) == 1
+
+
+def test_a_mistake_reaches_the_comment(change: Change, github: GitHubServer) -> None:
+    scorer = change.folder / "scorers/cpu-headroom.yaml"
+    scorer.write_text(scorer.read_text().replace("type: Query", "type: query"))
+    done = change.check(change.github(github), code=1)
+    assert "::error file=scorers/cpu-headroom.yaml" in done.stdout
+    assert "ci: failed: validate\n" in done.stdout
+    assert "scorers/cpu-headroom.yaml" in github.pulls[0].comments[0]
+
+
+def test_branch_mode_needs_no_tree_in_git(change: Change) -> None:
+    settings = change.folder / "gitops-dsf.yaml"
+    settings.write_text(settings.read_text().replace("mode: Directory", "mode: Branch"))
+    git("rm", "-rq", "rendered", folder=change.folder)
+    change.commit()
+    assert change.check({}).stdout.endswith("ci: everything passed\n")
+    assert not (change.folder / "rendered").exists()
+
+
+def test_on_a_laptop_the_preview_is_text_compared_with_the_branch_of_argo_cd(change: Change) -> None:
+    said = change.check({}).stdout
+    assert "ci: gitops-dsf diff . --base origin/main --state-branch gitops-dsf-state\n" in said
+    assert "cpu-headroom" in said
+    assert MARKER not in said
+    git("checkout", "--quiet", "--orphan", "elsewhere", folder=change.folder)
+    said = change.check({}, "--base", "nothing", code=1)
+    assert "there is no revision nothing in this clone" in said.stderr
+
+
+PUSH = {"GITOPS_DSF_PUSH_TOKEN": "glpat-secret"}
+
+
+@pytest.mark.parametrize(
+    ("variables", "problem"),
+    [
+        ({"CI_COMMIT_REF_PROTECTED": "false"}, ""),
+        ({"CI_COMMIT_REF_PROTECTED": "false", **PUSH}, "mark it Protected"),
+        (PUSH, "mark it Protected"),
+        ({"CI_COMMIT_REF_PROTECTED": "true", "CI_COMMIT_BRANCH": "main", **PUSH}, ""),
+        (
+            {"CI_COMMIT_REF_PROTECTED": "false", "CI_COMMIT_BRANCH": "main", "CI_DEFAULT_BRANCH": "main"},
+            "not a protected branch",
+        ),
+    ],
+)
+def test_a_push_token_that_every_developer_can_read_is_refused(
+    variables: dict[str, str], problem: str
+) -> None:
+    forge = {"GITLAB_CI": "true", "CI_SERVER_URL": "https://gitlab.test", "CI_PROJECT_PATH": "team/fleet"}
+    said: Any = ""
+    try:
+        pipeline_of(forge | variables)
+    except PipelineError as error:
+        said = str(error)
+    assert problem in said
+    assert bool(problem) == bool(said)
+    assert "glpat" not in said
