@@ -25,7 +25,8 @@ from tests.support.hostile import KINDS, HostileServer
 HERE = Path(__file__).parent
 PEERS = 8
 PAGES = 64
-TURN_MS, CYCLES, HEALTH_SECONDS, PEAK_MB = 50.0, 0.95, 0.2, 200.0
+CYCLES, HEALTH_SECONDS, PEAK_MB = 0.85, 0.5, 200.0
+SIDES = ("APIs", "sources")
 
 
 HEALTH = """
@@ -58,12 +59,7 @@ class Row:
 
     @property
     def good(self) -> bool:
-        return (
-            self.turn_cpu_ms <= TURN_MS
-            and self.cycles >= CYCLES
-            and self.health <= HEALTH_SECONDS
-            and self.peak <= PEAK_MB
-        )
+        return self.cycles >= CYCLES and self.health <= HEALTH_SECONDS and self.peak <= PEAK_MB
 
     def text(self) -> str:
         figures = (
@@ -84,16 +80,18 @@ LARGE = {
 }
 
 
-async def _measure(kind: str, *, seconds: float, directory: Path) -> Row:
+async def _measure(kind: str, *, side: str, seconds: float, directory: Path) -> Row:
     volume = ConfigMapVolume(directory / "config")
     async with AsyncExitStack() as stack:
         well = await stack.enter_async_context(HttpFake(scores(1.0)))
         entries = [entry(f"well{n}", scoring=f"{well.url}/well{n}/", scoringInterval=1) for n in range(PEERS)]
         if kind in KINDS:
             servers = [await stack.enter_async_context(HostileServer(KINDS[kind])) for _ in range(PEERS)]
-            entries += [
-                entry(f"bad{n}", scoring=server.url, scoringInterval=1) for n, server in enumerate(servers)
-            ]
+            for n, server in enumerate(servers):
+                urls = (
+                    {"scoring": server.url} if side == "APIs" else {"scoring": well.url, "source": server.url}
+                )
+                entries.append(entry(f"bad{n}", **urls, scoringInterval=1))
         elif kind in LARGE:
             body = LARGE[kind]()
             large = await stack.enter_async_context(HttpFake(lambda _seen: Reply(body=body)))
@@ -124,7 +122,7 @@ async def _measure(kind: str, *, seconds: float, directory: Path) -> Row:
         await child.wait()
         beats = [len(well.to(f"well{n}")) for n in range(PEERS)]
         return Row(
-            kind=kind,
+            kind=f"{kind}, {side}" if kind in KINDS else kind,
             turn_ms=1000 * report["wall"],
             turn_cpu_ms=1000 * report["cpu"],
             cycles=min(beats) / (seconds - 1),
@@ -148,7 +146,7 @@ async def _probes(kind: str) -> tuple[str, bool]:
         assert child.pid
         cpu = 1000 * json.loads(out.splitlines()[-1])["cpu"]
         wall = 1000 * json.loads(out.splitlines()[-1])["wall"]
-        good = cpu <= TURN_MS
+        good = wall <= 1000 * HEALTH_SECONDS
         return f"| {kind} | {cpu:.0f} | {wall:.0f} | {'ok' if good else 'MISSED'} |", good
 
 
@@ -174,10 +172,11 @@ async def main() -> int:
     print("|---|---|---|---|---|---|---|", flush=True)
     good = True
     for kind in [flags.only] if flags.only else ["nobody", *KINDS, *LARGE]:
-        with tempfile.TemporaryDirectory(prefix="gitops-dsf-bench-") as directory:
-            row = await _measure(kind, seconds=flags.seconds, directory=Path(directory))
-        print(row.text(), flush=True)
-        good = good and row.good
+        for side in SIDES if kind in KINDS else SIDES[:1]:
+            with tempfile.TemporaryDirectory(prefix="gitops-dsf-bench-") as directory:
+                row = await _measure(kind, side=side, seconds=flags.seconds, directory=Path(directory))
+            print(row.text(), flush=True)
+            good = good and row.good
     print(
         f"\n| probes of {PAGES} pages | longest turn, CPU ms | on the clock | |\n|---|---|---|---|",
         flush=True,

@@ -9,10 +9,8 @@ from typing import Final, Self
 
 import httpx
 
-from dsf_runtime import answers
+from dsf_runtime import answers, heads
 from dsf_runtime.calls import CallFault, FailureKind, as_call_faults, display, excerpt
-from dsf_runtime.streams import bound
-from dsf_runtime.turns import Turns
 from dsf_wire.constants import MAX_POINTS
 from gitops_dsf import __version__
 from gitops_dsf.metricstore.answer import Answer, StoreError, TooMuchError, read
@@ -61,25 +59,19 @@ class MetricStore:
     ) -> None:
         self._url = f"{url.rstrip('/')}/api/v1/query_range"
         self._limits = limits or StoreLimits()
-        self._turns = Turns()
         self._read = 0
-        self._expected = 0
-        """Bytes of the last answer."""
-        sent = {
-            "User-Agent": f"gitops-dsf/{__version__}",
-            "Accept-Encoding": "gzip, identity",
-            **(headers or {}),
-        }
+        sent = {"User-Agent": f"gitops-dsf/{__version__}", **(headers or {}), **answers.IDENTITY}
         if token is not None:
             sent["Authorization"] = f"Bearer {token}"
         self._token = token
-        client = httpx.AsyncClient(
-            verify=trust or _trust(url),
-            timeout=httpx.Timeout(self._limits.seconds, pool=None),
-            follow_redirects=False,
-            headers=sent,
+        self._client = heads.limited(
+            httpx.AsyncClient(
+                verify=trust or _trust(url),
+                timeout=httpx.Timeout(self._limits.seconds, pool=None),
+                follow_redirects=False,
+                headers=sent,
+            )
         )
-        self._client = bound(client, turns=self._turns)
 
     async def __aenter__(self) -> Self:
         return self
@@ -140,18 +132,10 @@ class MetricStore:
                     asyncio.timeout(self._limits.seconds),
                     self._client.stream("POST", self._url, data=form) as response,
                 ):
-                    body = await answers.read(
-                        response,
-                        limit=self._limits.answer_bytes,
-                        turns=self._turns,
-                        compressed=True,
-                        expected=self._expected,
-                    )
+                    content = await answers.read(response, limit=self._limits.answer_bytes)
         except CallFault as fault:
             smaller = fault.kind in (FailureKind.TIMEOUT, FailureKind.TOO_LARGE)
             raise (TooMuchError if smaller else StoreError)(str(fault)) from fault
-        content = body.content
-        self._expected = len(content)
         if response.is_success or content.startswith(b'{"status":"error"'):
             return read(content, where=where)
         if response.status_code in (401, 403):

@@ -16,10 +16,8 @@ from urllib.parse import urljoin, urlsplit
 
 import httpx
 
-from dsf_runtime import answers
+from dsf_runtime import answers, heads
 from dsf_runtime.calls import CallFault, FailureKind, as_call_faults, display
-from dsf_runtime.streams import bound
-from dsf_runtime.turns import Turns
 from gitops_dsf import __version__
 
 USER_AGENT: Final = f"gitops-dsf/{__version__}"
@@ -101,7 +99,6 @@ class Fetcher:
     def __init__(self, *, limits: FetchLimits | None = None, trust: ssl.SSLContext | None = None) -> None:
         self._limits = limits or FetchLimits()
         self._admission = asyncio.Semaphore(self._limits.concurrent)
-        self._turns = Turns()
         context = trust or httpx.create_ssl_context()
         self._lanes = [self._lane(context) for _ in range(min(LANES, self._limits.concurrent))]
         self._next = itertools.cycle(self._lanes)
@@ -114,9 +111,9 @@ class Fetcher:
             limits=httpx.Limits(max_connections=None, max_keepalive_connections=0),
             timeout=httpx.Timeout(self._limits.seconds, pool=None),
             follow_redirects=False,
-            headers={"User-Agent": USER_AGENT, "Accept": "application/json", "Accept-Encoding": "identity"},
+            headers={"User-Agent": USER_AGENT, "Accept": "application/json", **answers.IDENTITY},
         )
-        return bound(client, turns=self._turns)
+        return heads.limited(client)
 
     async def __aenter__(self) -> Self:
         return self
@@ -156,9 +153,9 @@ class Fetcher:
             words = http.HTTPStatus(status).phrase if status in http.HTTPStatus.__members__.values() else ""
             msg = f"{display(url)} answers {status} {words}".rstrip()
             raise _RefusedError(FaultKind.STATUS, msg)
-        body = await answers.read(response, limit=self._limits.answer_bytes, turns=self._turns)
+        body = await answers.read(response, limit=self._limits.answer_bytes)
         media = response.headers.get("content-type", "").partition(";")[0].strip().lower()
-        return Page(url=url, media=media, body=bytes(body.content))
+        return Page(url=url, media=media, body=bytes(body))
 
 
 def _check(url: str) -> None:

@@ -1,24 +1,28 @@
-"""Reads the body of an answer from an untrusted peer, with limits for content, bytes on the wire, and work
-per turn of the event loop. The agent, ``sync`` and the reconciler's probes use it.
+"""Reads the body of an answer, with limits for its bytes and for the number of its pieces. Every client reads
+with it: those of the agent, of ``sync``, of the probes, of the metric store, and of API servers.
+
+Callers ask for ``Accept-Encoding: identity``, set a time-out around the whole call, and limit heads with
+``dsf_runtime.heads``.
 """
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+import asyncio
+from collections.abc import Callable
 from typing import Final
 
 import httpx
 
-from dsf_runtime.buffer import Buffer
-from dsf_runtime.inflate import InflateError, Inflater
-from dsf_runtime.streams import BYTES_PER_UNIT, BoundedStream, ExcessError
-from dsf_runtime.turns import Turns
+from dsf_runtime.heads import ExcessError, HeadStream
 
-FRAMING_BYTES: Final = 16 << 10
-"""A body may have as many bytes of framing (chunk sizes) as of content, and this many more."""
-INFLATED_PER_UNIT: Final = BYTES_PER_UNIT // 4
-"""Inflated bytes that cost as much as one line of framing."""
-SLACK_PART: Final = 16
-"""The buffer is larger than the last answer by this part, because the sizes of answers vary a little."""
+IDENTITY: Final = {"Accept-Encoding": "identity"}
+"""The header for every request. A compressed answer of 200 kB may have 200 MB."""
+FREE_CHUNKS: Final = 10_000
+"""Chunks of any size in an answer, so that a server may flush after each result. Each costs about 40
+microseconds, whatever its size.
+"""
+CHUNK_BYTES: Final = 256
+"""An answer may have one more chunk for this many bytes."""
+TURN: Final = 16
+"""Chunks after which other tasks may run."""
 
 
 class TooLargeError(ExcessError):
@@ -26,93 +30,55 @@ class TooLargeError(ExcessError):
 
 
 class CodingError(Exception):
-    """The body has a Content-Encoding that was not requested."""
+    """The body has a Content-Encoding that was not asked for."""
 
     def __init__(self, coding: str) -> None:
-        super().__init__(f"the answer has Content-Encoding {coding!r}, which was not asked for")
-        self.coding = coding
+        super().__init__(
+            f"the answer has Content-Encoding {coding!r}, which was not asked for; let the server, or the"
+            " proxy before it, answer requests with 'Accept-Encoding: identity' without compression"
+        )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Body:
-    """The decoded content."""
-
-    content: bytearray
-    ascii: bool
-    """Whether the content is known to be ASCII. Each piece was checked as it arrived, so the whole need not
-    be checked again.
-    """
+def check_coding(coding: str | None) -> None:
+    """Raises CodingError if this Content-Encoding says that the body is compressed."""
+    if coding and coding.strip().lower() not in {"", "identity"}:
+        raise CodingError(coding)
 
 
 async def read(
     response: httpx.Response,
     *,
     limit: int,
-    turns: Turns,
     cut: bool = False,
-    compressed: bool = False,
-    expected: int = 0,
     on_bytes: Callable[[int], None] = lambda _size: None,
-) -> Body:
+) -> bytearray:
     """Reads at most ``limit`` bytes of content. A longer body is cut if ``cut`` is set, else TooLargeError is
     raised.
 
-    It also raises ExcessError, InflateError, CodingError and exceptions of httpx. With ``compressed``, gzip
-    and deflate are decoded. ``expected`` is the size of the last answer. The Content-Length of this one is
-    not used, so that a peer cannot make us allocate memory. ``on_bytes`` is called with the size of each
-    piece before it is kept, and may raise an exception to refuse it.
+    It also raises ExcessError, CodingError and exceptions of httpx. ``on_bytes`` is called with the size of
+    each piece before it is kept, and may raise an exception to refuse it.
     """
-    stream = response.extensions["network_stream"]
-    if not isinstance(stream, BoundedStream):
-        msg = f"an unbounded connection ({type(stream).__name__}): the client was not given to bound()"
-        raise TypeError(msg)
+    check_coding(response.headers.get("Content-Encoding"))
     length = response.headers.get("Content-Length", "")
     if length.isascii() and length.isdigit() and int(length) > limit and not cut:
         msg = f"announces {int(length)} bytes, more than the limit of {limit} bytes"
         raise TooLargeError(msg)
-    stream.body(framed="Transfer-Encoding" in response.headers)
-    body = Buffer(0 if cut else min(expected + expected // SLACK_PART, limit))
-    ascii_, came, inflate = True, 0, _inflater(response, compressed=compressed)
+    stream = response.extensions.get("network_stream")
+    if isinstance(stream, HeadStream):
+        stream.ended(framed="Transfer-Encoding" in response.headers)
+    body, chunks = bytearray(), 0
     async for chunk in response.aiter_raw():
-        stream.content()
-        came += len(chunk)
-        if stream.wire > 2 * came + FRAMING_BYTES:
-            msg = "sends more framing than content (tiny chunks)"
-            raise ExcessError(msg)
-        for piece in _pieces(inflate, chunk):
-            on_bytes(len(piece))
-            body.add(piece)
-            ascii_ = ascii_ and piece.isascii()
-            if body.size > limit:
-                break
-            if inflate is not None:
-                await turns.take(1 + len(piece) // INFLATED_PER_UNIT)
-        if max(body.size, came) > limit:
+        chunks += 1
+        if len(body) + len(chunk) > limit:
             if cut:
-                return Body(content=body.taken(min(body.size, limit)), ascii=ascii_)
+                return body + chunk[: limit - len(body)]
             msg = f"sends more than the limit of {limit} bytes"
             raise TooLargeError(msg)
-    if inflate is not None and body.size and not inflate.complete:
-        msg = "the compressed body ends early"
-        raise InflateError(msg)
-    while size := body.settle():
-        await turns.take(size // BYTES_PER_UNIT)
-    return Body(content=body.taken(body.size), ascii=ascii_)
-
-
-def _pieces(inflate: Inflater | None, chunk: bytes) -> Iterator[bytes]:
-    if inflate is None:
-        yield chunk
-        return
-    inflate.feed(chunk)
-    while piece := inflate.take():
-        yield piece
-
-
-def _inflater(response: httpx.Response, *, compressed: bool) -> Inflater | None:
-    coding = response.headers.get("Content-Encoding", "identity").strip().lower()
-    if coding in {"", "identity"}:
-        return None
-    if compressed and coding in {"gzip", "x-gzip", "deflate"}:
-        return Inflater()
-    raise CodingError(coding)
+        on_bytes(len(chunk))
+        body += chunk
+        if chunks > FREE_CHUNKS + len(body) // CHUNK_BYTES:
+            msg = f"sends {chunks} chunks for {len(body)} bytes; let it collect its answer before it writes"
+            raise ExcessError(msg)
+        if chunks % TURN == 0:
+            await asyncio.sleep(0)
+    return body

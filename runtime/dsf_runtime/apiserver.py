@@ -12,6 +12,7 @@ from typing import Any, Final, Self
 import httpx
 import msgspec
 
+from dsf_runtime import answers
 from dsf_runtime.access import Access
 from dsf_runtime.apianswers import (
     ANSWER_BYTES,
@@ -214,6 +215,7 @@ class ApiServer:
                             response,
                             await _body(response, most=ANSWER_BYTES) or b"",
                         )
+                    answers.check_coding(response.headers.get("Content-Encoding"))
                     opened()
                     async with aclosing(_lines(response, gather_seconds=gather_seconds)) as lines:
                         async for line in lines:
@@ -313,14 +315,11 @@ class ApiServer:
 
 
 async def _body(response: httpx.Response, *, most: int) -> bytes | None:
-    """The decoded body, or None if it is larger than ``most``; then the rest is not read."""
-    pieces, size = list[bytes](), 0
-    async for piece in response.aiter_bytes():
-        size += len(piece)
-        if size > most:
-            return None
-        pieces.append(piece)
-    return b"".join(pieces)
+    """The body, or None if it is larger than ``most``; then the rest is not read."""
+    try:
+        return bytes(await answers.read(response, limit=most))
+    except answers.TooLargeError:
+        return None
 
 
 async def _take(path: str, content: bytes, take: Callable[[msgspec.Raw], None]) -> tuple[ListMetadata, int]:
@@ -348,10 +347,10 @@ async def _lines(response: httpx.Response, *, gather_seconds: float) -> AsyncGen
     Reading a few bytes costs as much as reading many. So with ``gather_seconds`` there is a pause after every
     other read, in which events arrive that the next one takes together. There is none while reads are full.
     """
-    begun = list[bytes]()
+    begun, length = list[bytes](), 0
     loop = asyncio.get_running_loop()
     waited, paused, size = asyncio.Event(), False, 0
-    chunks = response.aiter_bytes()
+    chunks = response.aiter_raw()
     while True:
         waited.clear()
         loop.call_soon(waited.set)
@@ -367,7 +366,11 @@ async def _lines(response: httpx.Response, *, gather_seconds: float) -> AsyncGen
         size += len(chunk)
         first, *others = chunk.split(b"\n")
         begun.append(first)
+        length += len(first)
         for other in others:
             if line := b"".join(begun):
                 yield line
-            begun = [other]
+            begun, length = [other], len(other)
+        if length > ANSWER_BYTES:
+            msg = f"sends an event of more than {ANSWER_BYTES} bytes"
+            raise answers.TooLargeError(msg)

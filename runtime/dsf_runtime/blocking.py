@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import Self
 from urllib.parse import SplitResult, unquote, urlencode, urlsplit
 
+from dsf_runtime import answers
 from dsf_runtime.access import Access, AccessError
 from dsf_runtime.apianswers import (
     ANSWER_BYTES,
@@ -188,6 +189,7 @@ class BlockingApiServer:
                 self.close()  # with the answer that nobody wants
             sent = self._send(request)
         response = sent.connection.getresponse()
+        answers.check_coding(response.headers.get("Content-Encoding"))
         self.clock.learn(response.headers.get("Date"), sent=sent.at, received=self._time.monotonic())
         found: bytes | None = response.read(most + 1) if _may_exceed(response, most) else response.read()
         if found is not None and len(found) > most:

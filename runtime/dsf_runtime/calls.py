@@ -15,8 +15,7 @@ import httpx
 
 from dsf_runtime.answers import CodingError
 from dsf_runtime.clock import http_date
-from dsf_runtime.inflate import InflateError
-from dsf_runtime.streams import ExcessError
+from dsf_runtime.heads import ExcessError
 
 TEXT_LIMIT: Final = 400
 """Most characters of a peer's text in a message."""
@@ -79,7 +78,7 @@ def as_call_faults(*, url: str, seconds: float) -> Iterator[None]:
         raise CallFault(
             f"{place} sent a damaged body: {excerpt(str(error))}", kind=FailureKind.INVALID_BODY
         ) from error
-    except (InflateError, CodingError) as error:
+    except CodingError as error:
         raise CallFault(f"{place}: {excerpt(str(error))}", kind=FailureKind.INVALID_BODY) from error
     except ExcessError as error:
         raise CallFault(f"{place} {error}", kind=FailureKind.TOO_LARGE) from error

@@ -8,6 +8,7 @@ from typing import Final
 
 import httpx
 
+from dsf_runtime import answers
 from dsf_runtime.access import Access, AccessError, fingerprint
 from dsf_runtime.apianswers import ApiError
 from dsf_runtime.calls import FailureKind, Retirement
@@ -89,7 +90,9 @@ class Connections:
             verify=access.trust,
             proxy=access.proxy,
             trust_env=False,
-            headers=self._headers | ({"Authorization": access.authorization} if access.authorization else {}),
+            headers=answers.IDENTITY
+            | self._headers
+            | ({"Authorization": access.authorization} if access.authorization else {}),
             limits=httpx.Limits(max_connections=None, max_keepalive_connections=32, keepalive_expiry=60.0),
             follow_redirects=False,
         )

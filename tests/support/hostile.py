@@ -58,9 +58,14 @@ async def _drip() -> AsyncIterator[bytes]:
 
 KINDS: Final[Mapping[str, Kind]] = {
     "one-byte chunks": _forever(_CHUNKED + b"\r\n", b"1\r\nx\r\n"),
+    "short chunks": _forever(_CHUNKED + b"\r\n", b"20\r\n" + b" " * 32 + b"\r\n"),
     "interim responses": _forever(b"", b"HTTP/1.1 102 Processing\r\n\r\n"),
     "headers": _forever(_OK, b"a:\r\n"),
     "trailers": _forever(_CHUNKED + b"\r\n5\r\n     \r\n0\r\n", b"a:\r\n"),
+    "many headers": _forever(_OK + b"a:\r\n" * 15_000 + b"Connection: close\r\n\r\n", b" "),
+    "many trailers": _forever(
+        _CHUNKED + b"\r\n5\r\n     \r\n0\r\n" + b"a:\r\n" * 24_000 + b"?\r\n\r\n", b"x"
+    ),
     "empty gzip members": _forever(_GZIP + b"\r\n", gzip.compress(b"")),
     "gzip bomb": _bomb,
     "endless body": _forever(_OK + b"Connection: close\r\n\r\n", b" "),

@@ -17,17 +17,10 @@ import httpx
 from dsf_agent import __version__
 from dsf_agent.endpoints import callerrors
 from dsf_agent.endpoints.originlimit import OriginLimit
-from dsf_runtime import answers
+from dsf_runtime import answers, heads
 from dsf_runtime.answers import TooLargeError
 from dsf_runtime.calls import Retirement
-from dsf_runtime.streams import bound
-from dsf_runtime.turns import Turns
 
-IDLE_SECONDS: Final = 1.5
-"""An idle connection is used again only within this time. Peers close idle connections after 5 s (uvicorn,
-Node.js) or 2 s (gunicorn). A call that is sent at that moment fails, and with an interval of the same length
-every cycle would.
-"""
 USER_AGENT: Final = f"gitops-dsf-agent/{__version__}"
 ERROR_BODY_LIMIT: Final = 64 * 1024
 """Bytes of an error answer that are read for the message."""
@@ -50,9 +43,7 @@ class CallLimits:
 
 @dataclass(frozen=True, kw_only=True)
 class Call:
-    """One request. The parts of ``body`` are sent one after another without being joined. ``expected`` is the
-    expected size of the answer in bytes.
-    """
+    """One request. The parts of ``body`` are sent one after another without being joined."""
 
     method: str
     url: str
@@ -60,7 +51,6 @@ class Call:
     body: tuple[Body, ...] | None = None
     trust: ssl.SSLContext | None = None
     """The CAs to trust for https. None means the system's CAs."""
-    expected: int = 0
     on_bytes: Callable[[int], None] = lambda _size: None
     """Called with the size of every piece of the answer before it is kept. It may raise an exception to
     refuse it.
@@ -76,10 +66,6 @@ class Answer:
     status: int
     headers: httpx.Headers
     body: bytearray
-    ascii: bool = False
-    """Whether the body is known to be ASCII. Each piece was checked as it arrived, so the whole need not be
-    checked again.
-    """
 
     @property
     def ok(self) -> bool:
@@ -106,7 +92,6 @@ class Transport:
     def __init__(self, *, limits: CallLimits) -> None:
         self._limits = limits
         self._origin_limit = OriginLimit(per_origin=limits.per_origin)
-        self._turns = Turns()
         self._clients: dict[ssl.SSLContext | None, httpx.AsyncClient] = {}
         self._retirement = Retirement(grace=limits.total_seconds)
         self._system: ssl.SSLContext | None = None
@@ -126,29 +111,19 @@ class Transport:
             good = 200 <= response.status_code < 300
             limit = self._limits.answer_bytes if good else ERROR_BODY_LIMIT
             try:
-                body = await answers.read(
-                    response,
-                    limit=limit,
-                    turns=self._turns,
-                    cut=not good,
-                    compressed=True,
-                    expected=call.expected,
-                    on_bytes=call.on_bytes,
-                )
+                body = await answers.read(response, limit=limit, cut=not good, on_bytes=call.on_bytes)
             except TooLargeError as error:
                 msg = f"{error} (--max-answer-bytes)"
                 raise TooLargeError(msg) from error
-            return Answer(
-                status=response.status_code, headers=response.headers, body=body.content, ascii=body.ascii
-            )
+            return Answer(status=response.status_code, headers=response.headers, body=body)
 
     @asynccontextmanager
     async def _open(self, call: Call) -> AsyncIterator[httpx.Response]:
         headers = {
             "User-Agent": USER_AGENT,
             "Accept": "application/json",
-            "Accept-Encoding": "identity",
             **call.headers,
+            **answers.IDENTITY,
         }
         content: AsyncIterator[bytes] | None = None
         if call.body is not None:
@@ -165,16 +140,15 @@ class Transport:
             client = httpx.AsyncClient(
                 verify=trust,
                 # The pool has no limit, because a full pool would be an error of a healthy scorer.
-                # OriginLimit limits the calls.
-                limits=httpx.Limits(
-                    max_connections=None, max_keepalive_connections=64, keepalive_expiry=IDLE_SECONDS
-                ),
+                # OriginLimit limits the calls. No connection is used twice: peers close idle ones at any
+                # moment, and one that sends a second answer would answer the next scorer with it.
+                limits=httpx.Limits(max_connections=None, max_keepalive_connections=0),
                 timeout=httpx.Timeout(
                     self._limits.total_seconds, connect=self._limits.connect_seconds, pool=None
                 ),
                 follow_redirects=False,
             )
-            self._clients[trust] = bound(client, turns=self._turns)
+            self._clients[trust] = heads.limited(client)
         return client
 
     def _trust(self, call: Call) -> ssl.SSLContext:

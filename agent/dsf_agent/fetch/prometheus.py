@@ -59,7 +59,6 @@ class PrometheusSource:
         self._scorer = scorer
         self._endpoint = endpoint
         self._queries = [part.text for part in query.split(scorer.source_query)]
-        self._sizes = [0] * len(self._queries)
 
     @staticmethod
     def fault(scorer: Summary) -> str | None:
@@ -99,9 +98,7 @@ class PrometheusSource:
         answer = await self._endpoint.call(self._call(index, now=now))
         if not answer.ok:
             raise self._refused(answer, index=index, now=now)
-        series = await promjson.read(answer.body, where=self._where(index), ascii_only=answer.ascii)
-        self._sizes[index] = len(answer.body)
-        return series
+        return await promjson.read(answer.body, where=self._where(index))
 
     def _call(self, index: int, *, now: float) -> Call:
         scorer = self._scorer
@@ -120,14 +117,13 @@ class PrometheusSource:
         joined = f"{parts.query}&{form}" if parts.query else form
         url = urlunsplit((parts.scheme, parts.netloc, parts.path, joined, ""))
         if len(url) <= MAX_GET_LENGTH:
-            return Call(method="GET", url=url, expected=self._sizes[index])
+            return Call(method="GET", url=url)
         body: tuple[Body, ...] = (form.encode(),)
         return Call(
             method="POST",
             url=urlunsplit((parts.scheme, parts.netloc, parts.path, parts.query, "")),
             headers={"Content-Type": "application/x-www-form-urlencoded"},
             body=body,
-            expected=self._sizes[index],
         )
 
     def _refused(self, answer: Answer, *, index: int, now: float) -> FetchError:

@@ -86,13 +86,12 @@ def error_of(body: bytes | bytearray) -> tuple[Reason, str] | None:
     return _error_in(document)
 
 
-async def read(body: bytearray, *, where: str, ascii_only: bool = False) -> Series:
+async def read(body: bytearray, *, where: str) -> Series:
     """The series of a successful answer. ``where`` names the query in messages. Raises FetchError.
 
-    The series are slices of the body, so it must not change while they are in use. ``ascii_only`` means that
-    the body is known to be ASCII, and so valid UTF-8.
+    The series are slices of the body, so it must not change while they are in use.
     """
-    if not ascii_only:
+    if not body.isascii():
         await _check_utf8(body, where=where)
     if len(body) > PIECE:
         series = await in_pieces(body, where=where)

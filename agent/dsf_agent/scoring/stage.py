@@ -55,7 +55,6 @@ class Score:
         self._tail = b"]}"
         if scorer.scoring_arguments is not None:
             self._tail = b'],"arguments":' + msgspec.json.encode(scorer.scoring_arguments) + b"}"
-        self._expected = 0
 
     async def __call__(self, series: Series) -> Results:
         """The results for these series; there may be none. Raises ScoreError."""
@@ -71,18 +70,15 @@ class Score:
             Call(
                 method="POST",
                 url=self._scorer.scoring_endpoint,
-                headers={"Content-Type": "application/json", "Accept-Encoding": "gzip, identity"},
+                headers={"Content-Type": "application/json"},
                 body=tuple(self._body(series)),
-                expected=self._expected,
             )
         )
         if not answer.ok:
             url = self._scorer.scoring_endpoint
             raise refusal(ScoreError, answer, url=url, now=self._clock.wall())
         where = display(self._scorer.scoring_endpoint)
-        found = await results.read(answer.body, where=where, label_sets=self._label_sets)
-        self._expected = len(answer.body)
-        return found
+        return await results.read(answer.body, where=where, label_sets=self._label_sets)
 
     def no_results(self, found: Results, *, series: int) -> ScoreError:
         """The error for an answer without a usable result."""

@@ -7,6 +7,7 @@ import itertools
 from contextlib import AsyncExitStack
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,7 +17,7 @@ from tests.support import yamlfast
 from tests.support.agent.apis import last_values, matrix, scores, series
 from tests.support.agent.configmap import ConfigMapVolume, entry
 from tests.support.agent.grid import assert_on_grid, grid_of
-from tests.support.agent.http import Fault, HttpFake, Reply, Seen
+from tests.support.agent.http import Fault, HttpFake, Reply, Seen, head
 from tests.support.agent.hub import HubFake, kubeconfig
 from tests.support.agent.process import agent
 from tests.support.agent.running import running
@@ -24,18 +25,35 @@ from tests.support.virtual_time import LoopClock
 from tests.support.waiting import until
 
 
-@pytest.mark.real_time  # httpx tells the age of a connection by the clock of the machine
-async def test_idle_connections_are_not_used_again(tmp_path: Path) -> None:
-    """Peers close idle connections after some seconds. A call that is sent at that moment would fail, in
-    every cycle.
+async def test_an_answer_that_nobody_asked_for_reaches_no_scorer(tmp_path: Path) -> None:
+    """A peer sends two answers to one request. Another scorer of this origin, which asks right after it, gets
+    the answer to its own request.
     """
-    volume = ConfigMapVolume(tmp_path / "config")
-    async with HttpFake(scores(1.0)) as scoring:
-        volume.put(entry("cpu", scoring=scoring.url, scoringInterval=2))
-        async with running("--config-dir", volume.directory, "--publish", f"dir:{tmp_path / 'out'}"):
-            await until(lambda: len(scoring.seen) >= 3, what="some cycles")
-            # The second run may follow the first one sooner.
-            assert scoring.connections >= len(scoring.seen) - 1
+    volume, out = ConfigMapVolume(tmp_path / "config"), tmp_path / "out"
+    body = b'{"results":[{"metric":{"node":"%s"},"score":1}]}'
+
+    def answer(name: bytes) -> bytes:
+        return head(length=len(body % name)) + body % name
+
+    def reply(seen: Seen) -> Fault:
+        name = seen.path.split("/")[1].encode()
+        return Fault(writes=(answer(name) + answer(b"forged"),), hang=True)
+
+    async with HttpFake(reply) as scoring:
+        names = [f"s{number}" for number in range(8)]
+        volume.put(*(entry(name, scoring=f"{scoring.url}/{name}", scoringInterval=1) for name in names))
+        async with running(
+            "--config-dir", volume.directory, "--publish", f"dir:{out}", "--max-calls-per-origin", "1"
+        ):
+            await until(lambda: len(scoring.seen) >= 5 * len(names), what="some cycles")
+    assert {path.stem: [one["name"] for one in _scores(path)] for path in out.glob("*.yaml")} == {
+        f"{name}-score": [name] for name in names
+    }
+
+
+def _scores(path: Path) -> list[dict[str, Any]]:
+    scores: list[dict[str, Any]] = yamlfast.load(path.read_text(encoding="utf-8"))["status"]["scores"]
+    return scores
 
 
 async def test_a_hundred_hanging_scorers_delay_no_healthy_one(tmp_path: Path) -> None:

@@ -72,11 +72,6 @@ PUBLISHED: dict[str, tuple[Reply, dict[str, int], dict[str, int]]] = {
         {"invalid": 1},
     ),
     "no-name": (results(("", "1"), ("b", "2")), {"b": 2}, {"no_name": 1}),
-    "gzip": (
-        Reply(body=gzip.compress(GOOD.body), headers={"Content-Encoding": "gzip"}),
-        {"a": 1, "b": -3},
-        {},
-    ),
     "more-keys": (
         Reply(
             body=b'{"version": 2, "results": [{"metric": {"node": "a", "x": "y"}, "score": 1, "why": {}}]}'
@@ -92,6 +87,10 @@ PUBLISHED: dict[str, tuple[Reply, dict[str, int], dict[str, int]]] = {
 }
 
 FAILED: dict[str, tuple[Reply | Fault, str]] = {
+    "compressed-unasked": (
+        Reply(body=gzip.compress(GOOD.body), headers={"Content-Encoding": "gzip"}),
+        "invalid_body",
+    ),
     "all-bad": (results(("a", "NaN"), ("b", "null")), "no_results"),
     "none": (results(), "no_results"),
     "nameless": (results(("", "1"), ("", "2")), "no_results"),

@@ -1,10 +1,6 @@
-"""Limits that keep one peer from harming others: slots per origin, decompression, and texts of peers in
-messages.
-"""
+"""Limits that keep one peer from harming others: slots per origin, and texts of peers in messages."""
 
 import asyncio
-import gzip
-import zlib
 from contextlib import AsyncExitStack
 
 import pytest
@@ -12,9 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dsf_agent.endpoints.originlimit import OriginLimit
-from dsf_runtime.buffer import Buffer
 from dsf_runtime.calls import TEXT_LIMIT, display, excerpt, retry_after
-from dsf_runtime.inflate import STEP, InflateError, Inflater
 
 
 async def test_one_origin_never_waits_for_another() -> None:
@@ -68,51 +62,6 @@ async def test_callers_without_answers_leave_half_of_the_slots_to_others() -> No
     hanging.set()
     await asyncio.gather(*tasks, return_exceptions=True)
     assert order == [0, 1, 2, 3, *range(5, 100)]
-
-
-def _inflate(data: bytes, *, size: int) -> bytes:
-    inflater, found = Inflater(), b""
-    for start in range(0, len(data), size):
-        inflater.feed(data[start : start + size])
-        while piece := inflater.take():
-            assert len(piece) <= STEP
-            found += piece
-    assert inflater.complete
-    return found
-
-
-@given(st.binary(max_size=2000), st.integers(1, 700))
-def test_decompression_in_any_pieces(data: bytes, size: int) -> None:
-    """gzip, several members, and zlib format."""
-    assert _inflate(gzip.compress(data), size=size) == data
-    assert _inflate(gzip.compress(data) + gzip.compress(b"more"), size=size) == data + b"more"
-    assert _inflate(zlib.compress(data), size=size) == data
-
-
-@given(st.lists(st.binary(max_size=50), max_size=8), st.integers(0, 120), st.integers(0, 400))
-def test_a_buffer_contains_all_pieces(pieces: list[bytes], room: int, size: int) -> None:
-    """Fewer bytes than expected, exactly as many, or more; whole or cut."""
-    buffer, whole = Buffer(room), b"".join(pieces)
-    for piece in pieces:
-        buffer.add(piece)
-    assert buffer.size == len(whole)
-    taken = buffer.taken(min(size, buffer.size))
-    assert taken == whole[:size]
-    taken += b"free to grow: no view is left on it"
-
-
-def test_a_gzip_bomb_is_decoded_in_small_steps() -> None:
-    """A hundred megabytes in a hundred kilobytes: each step is small."""
-    inflater = Inflater()
-    inflater.feed(gzip.compress(bytes(100 << 20)))
-    assert len(inflater.take()) == STEP
-
-
-def test_a_damaged_body_is_an_inflate_error() -> None:
-    inflater = Inflater()
-    inflater.feed(b"no gzip at all")
-    with pytest.raises(InflateError):
-        inflater.take()
 
 
 @pytest.mark.parametrize(

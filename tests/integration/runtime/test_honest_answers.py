@@ -1,0 +1,151 @@
+"""Honest servers that send their answers in chunks, read by every client. None is refused, whatever the size
+of the chunks and however the bytes arrive.
+"""
+
+import asyncio
+import json
+import ssl
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+import uvicorn
+
+from dsf_agent.endpoints.transport import Call, CallLimits, Transport, use_large_reads
+from dsf_runtime.access import Access
+from dsf_runtime.apiserver import ApiServer
+from dsf_runtime.blocking import BlockingApiServer
+from gitops_dsf.metricstore.client import MetricStore
+from gitops_dsf.sync.fetch import Fetcher, FetchLimits, Page
+from tests.support.agent.certificates import Authority
+from tests.support.chunkedserver import ChunkedServer
+
+SIZES = [256 << doubled for doubled in range(13)]
+"""From 256 bytes to 1 MB."""
+POINTS = 60
+
+
+def _matrix(series: int) -> bytes:
+    values = [[1_700_000_000 + 60 * point, f"{point}.25"] for point in range(POINTS)]
+    rows = [{"metric": {"node": f"n{number}"}, "values": values} for number in range(series)]
+    return json.dumps({"status": "success", "data": {"resultType": "matrix", "result": rows}}).encode()
+
+
+def _results(count: int) -> bytes:
+    rows = [{"metric": {"node": f"n{n % 100}", "pod": f"app-{n}"}, "score": n % 87} for n in range(count)]
+    return json.dumps({"results": rows}).encode()
+
+
+MATRIX, RESULTS = _matrix(700), _results(3000)
+
+Trust = ssl.SSLContext | None
+Reader = Callable[[str, Trust], Awaitable[bytes]]
+
+
+async def _agent(url: str, trust: Trust) -> bytes:
+    use_large_reads()
+    transport = Transport(limits=CallLimits())
+    try:
+        return bytes((await transport.call(Call(method="GET", url=url, trust=trust))).body)
+    finally:
+        await transport.close()
+
+
+async def _page(url: str, trust: Trust) -> bytes:
+    """The client of ``sync`` and of the probes. A /config page is smaller than these answers."""
+    async with Fetcher(limits=FetchLimits(answer_bytes=16 << 20), trust=trust) as fetcher:
+        found = await fetcher.get(f"{url}/config")
+    assert isinstance(found, Page), found
+    return found.body
+
+
+def _access(url: str, trust: Trust) -> Access:
+    return Access(host=url, trust=trust or ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT))
+
+
+async def _hub(url: str, trust: Trust) -> bytes:
+    async with ApiServer(load=lambda: _access(url, trust), user_agent="test", timeout_seconds=60) as hub:
+        return await hub.get("/api")
+
+
+async def _command_line(url: str, trust: Trust) -> bytes:
+    """It has no event loop."""
+
+    def get() -> bytes:
+        with BlockingApiServer(
+            load=lambda: _access(url, trust), user_agent="test", timeout_seconds=60
+        ) as server:
+            return server.get("/api")
+
+    return await asyncio.to_thread(get)
+
+
+READERS: dict[str, Reader] = {
+    "agent": _agent,
+    "config and healthz": _page,
+    "reconciler": _hub,
+    "command line": _command_line,
+}
+
+
+@pytest.mark.parametrize("body", [MATRIX, RESULTS], ids=["700 series", "3000 results"])
+@pytest.mark.parametrize("name", READERS)
+async def test_no_chunked_answer_is_refused(name: str, body: bytes) -> None:
+    """Chunks of every size, sent at once or with pauses in between."""
+    for size in SIZES:
+        for pauses in (0, 7):
+            async with ChunkedServer(body, size=size, pauses=pauses) as server:
+                assert await READERS[name](server.url, None) == body, (size, pauses)
+
+
+@pytest.mark.parametrize("name", READERS)
+async def test_no_chunked_answer_is_refused_over_tls(name: str, tmp_path: Path) -> None:
+    """TLS changes how the bytes arrive."""
+    authority = Authority()
+    trust = ssl.create_default_context(cadata=authority.pem)
+    tls = authority.server(tmp_path)
+    for size in SIZES:
+        async with ChunkedServer(RESULTS, size=size, pauses=3, tls=tls) as server:
+            assert await READERS[name](server.url, trust) == RESULTS, size
+
+
+async def test_a_metric_store_may_send_chunks() -> None:
+    """Every sample of the matrix is read."""
+    for size in SIZES:
+        async with ChunkedServer(MATRIX, size=size, pauses=3) as server, MetricStore(server.url) as store:
+            pages = [page async for page in store.pages("up", start=0, step=60, count=POINTS)]
+        assert [page.answer.samples for page in pages] == [700 * POINTS], size
+
+
+@pytest.mark.parametrize("name", READERS)
+async def test_each_result_may_be_a_chunk(name: str) -> None:
+    """A server that flushes after each result sends many small chunks."""
+    row = b'{"metric":{"node":"n1"},"score":5},'
+    async with ChunkedServer(row * 10_000, size=len(row)) as server:
+        assert await READERS[name](server.url, None) == row * 10_000
+
+
+async def test_uvicorn_may_stream() -> None:
+    """The server under most scoring APIs, which sends a chunk for each piece that the program yields."""
+
+    async def app(scope: dict[str, object], receive: object, send: Callable[..., Awaitable[None]]) -> None:
+        del receive
+        assert scope["type"] == "http"
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        for at in range(0, len(RESULTS), 700):
+            await send({"type": "http.response.body", "body": RESULTS[at : at + 700], "more_body": True})
+        await send({"type": "http.response.body", "body": b""})
+
+    config = uvicorn.Config(app, host="127.0.0.1", port=0, lifespan="off", log_level="critical")  # type: ignore[arg-type]
+    server = uvicorn.Server(config)
+    config.load()
+    serving = asyncio.create_task(server.serve())
+    while not server.started:  # noqa: ASYNC110 - the server has no event for it
+        await asyncio.sleep(0)
+    url = f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+    try:
+        for name, read in READERS.items():
+            assert await read(url, None) == RESULTS, name
+    finally:
+        server.should_exit = True
+        await serving
