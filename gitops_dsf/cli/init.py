@@ -8,7 +8,7 @@ from pathlib import Path
 EPILOG = """\
 examples:
   gitops-dsf init fleet
-  gitops-dsf init fleet --git-url https://git.example.com/platform/fleet.git
+  gitops-dsf init fleet --git-url https://git.example.com/team/fleet.git
   gitops-dsf init fleet --registry registry.example.com/platform
   gitops-dsf init fleet --wheels dist          pipelines install the wheels that `make wheel` made
   gitops-dsf init fleet --empty && cd fleet && gitops-dsf import --context hub    for a hub that has clusters

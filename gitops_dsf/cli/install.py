@@ -30,7 +30,7 @@ EXAMPLES = """\
 examples:
   gitops-dsf install --context hub                  from the repository in the current folder
   gitops-dsf install --context hub --dry-run        check everything; the hub validates the objects and stores none
-  gitops-dsf install fleet --context hub --repo https://git.example.com/platform/fleet.git
+  gitops-dsf install fleet --context hub --repo https://git.example.com/team/fleet.git
                                                     set spec.git.url first, and render again
   gitops-dsf install --context hub --no-wait        apply, and leave the rest to Argo CD
 

@@ -170,8 +170,7 @@ def _speak_utf8() -> None:
 
 def _run(arguments: Sequence[str]) -> int:
     completing = shell_completion.is_asked()
-    if completing:
-        arguments = shell_completion.words()
+    arguments = shell_completion.words() if completing else _verb_first(arguments)
     verb = next((word for word in arguments if not word.startswith("-")), None)
     if verb is not None and verb not in VERBS and not completing:
         raise UsageError(_no_such_verb(verb))
@@ -186,6 +185,14 @@ def _run(arguments: Sequence[str]) -> int:
         parser.print_help()
         return USAGE
     return run_with_output(args, verb_module.run)
+
+
+def _verb_first(arguments: Sequence[str]) -> Sequence[str]:
+    """Moves -o, --output and --debug behind the verb, where its parser reads them."""
+    index = 0
+    while index < len(arguments) and arguments[index].startswith(("-o", "--output", "--debug")):
+        index += 1 + (arguments[index] in {"-o", "--output"})
+    return [*arguments[index : index + 1], *arguments[:index], *arguments[index + 1 :]]
 
 
 def _no_such_verb(word: str) -> str:

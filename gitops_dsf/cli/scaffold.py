@@ -11,15 +11,15 @@ from urllib.parse import urlsplit
 from gitops_dsf.canonicalyaml import scalar
 from gitops_dsf.cli.wheels import with_wheels
 from gitops_dsf.errors import RepositoryError, UsageError
-from gitops_dsf.hub.urls import misleads_git
+from gitops_dsf.hub.urls import browsed_branch, misleads_git
 from gitops_dsf.packagedata import packaged
 from gitops_dsf.repository.load.names import FOLDERS, SETTINGS_FILE
 from gitops_dsf.repository.model.base import DNS_LABEL
-from gitops_dsf.repository.model.repository import CLONABLE
+from gitops_dsf.repository.model.repository import CLONABLE, placeholder_url
 from gitops_dsf.schema.tree import schema_tree
 
 TEMPLATE_NAME: Final = "example-fleet"
-TEMPLATE_URL: Final = "https://git.example.com/platform/example-fleet.git"
+TEMPLATE_URL: Final = placeholder_url(TEMPLATE_NAME)
 """Name and URL in the template. `init` replaces both everywhere."""
 
 SCHEMAS: Final = ".schemas"
@@ -90,7 +90,7 @@ def repo_template() -> Path:
 
 def _template(*, name: str, git_url: str | None) -> Mapping[str, bytes]:
     source = repo_template()
-    url = git_url if git_url is not None else TEMPLATE_URL.replace(TEMPLATE_NAME, name)
+    url = git_url if git_url is not None else placeholder_url(name)
     result: dict[str, bytes] = {}
     try:
         for file in sorted(source.rglob("*")):
@@ -139,7 +139,7 @@ def _check_name(name: str) -> None:
 
 def check_url(url: str) -> None:
     """Raises UsageError for a URL that Argo CD cannot clone, or that holds credentials."""
-    if not CLONABLE.fullmatch(url) or misleads_git(url) or url != scalar(url):
+    if not CLONABLE.fullmatch(url) or misleads_git(url) or browsed_branch(url)[0] or url != scalar(url):
         msg = (
             f"{url!r} is not a git URL: write it as Argo CD clones it, such as {TEMPLATE_URL} or"
             " git@git.example.com:team/fleet.git"

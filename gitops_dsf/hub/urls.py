@@ -11,6 +11,7 @@ RECEIVER_PORT: Final = 9090
 RECEIVER_ORIGIN: Final = f"http://127.0.0.1:{RECEIVER_PORT}"
 """Where the agent reaches the receiver for OpenTelemetry metrics, which runs in its pod."""
 _MISLEADS_GIT: Final = re.compile(r"[\w+.-]+::|(?:[^/]*://)?(?:[^/@]*@)?-|[^/:]*:-")
+_BROWSED: Final = re.compile(r"(https?://[^/\s]+/[^/\s]+/\S+?)/(?:-/)?(?:tree|blob|src/branch)/(\S+?)/?")
 
 
 def origin(url: str) -> str:
@@ -63,3 +64,13 @@ def misleads_git(url: str) -> bool:
     ssh would take for an option (`ssh://-oProxyCommand=...`).
     """
     return _MISLEADS_GIT.match(url) is not None
+
+
+def browsed_branch(url: str) -> tuple[str, str]:
+    """The URL that git clones, and the branch (perhaps with a path), of a forge's page of a folder, such as
+    https://host/owner/repository/tree/main. Both are empty for any other URL.
+    """
+    found = _BROWSED.fullmatch(url)
+    if found is None or url.rstrip("/").endswith(".git"):
+        return "", ""
+    return f"{found[1].removesuffix('.git')}.git", found[2]

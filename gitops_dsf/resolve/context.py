@@ -74,6 +74,11 @@ class Context:
         )
 
     @property
+    def settings_are_uncertain(self) -> bool:
+        """Whether gitops-dsf.yaml has a mistake, so that what it says is not known completely."""
+        return self.is_uncertain("FleetRepository")
+
+    @property
     def is_upstream(self) -> bool:
         """Whether delivery.mode is UpstreamController: the upstream controller creates the ManifestWorks."""
         repository = self.declared.repository
@@ -84,7 +89,7 @@ class Context:
         """The severity of a scorer or an application that no cluster of the inventory matches."""
         repository = self.declared.repository
         allowed = repository is not None and repository.value.spec.allow_unmatched_selectors
-        return Severity.WARNING if allowed else Severity.ERROR
+        return Severity.WARNING if allowed or self.settings_are_uncertain else Severity.ERROR
 
     @property
     def each_variant(self) -> Iterator[Overlay]:
@@ -106,10 +111,11 @@ class Context:
         return any(map(awaits_lock, self.variants[scorer.name]))
 
     def config_is_unseen(self, overlay: Overlay) -> bool:
-        """Whether the upstream controller will read a /config that is unknown here. It may set any field that
+        """Whether the upstream controller may read a /config that is unknown here. It may set any field that
         the spec leaves open.
         """
-        return self.is_upstream and overlay.scorer.value.spec.reads_config and overlay.lock is None
+        upstream = self.is_upstream or self.settings_are_uncertain
+        return upstream and overlay.scorer.value.spec.reads_config and overlay.lock is None
 
 
 def _argocd_namespace(declared: Declared) -> str:

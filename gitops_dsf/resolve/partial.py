@@ -7,7 +7,7 @@ from typing import Any
 from gitops_dsf.diagnostics import Diagnostic
 from gitops_dsf.repository.model.declared import Declared, Item
 from gitops_dsf.resolve.context import context_of
-from gitops_dsf.resolve.rules.registry import FIELD_RULES
+from gitops_dsf.resolve.rules.registry import FIELD_RULES, rules_for
 
 
 def findings_in_valid_parts(declared: Declared, found: Sequence[Diagnostic]) -> Iterator[Diagnostic]:
@@ -21,7 +21,7 @@ def findings_in_valid_parts(declared: Declared, found: Sequence[Diagnostic]) -> 
     known = {item.position for item in found}
     for view in (_scorers(declared), _others(declared)):
         context = context_of(view)
-        for rule in FIELD_RULES:
+        for rule in rules_for(context, FIELD_RULES):
             yield from (item for item in rule(context) if item.position not in known)
 
 

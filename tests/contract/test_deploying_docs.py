@@ -11,6 +11,7 @@ import pytest
 from dsf_scorer.scaffold import create
 from gitops_dsf.cli.main import main
 from tests.support import yamlfast
+from tests.support.initflags import NAMED
 
 PAGE = (Path(__file__).parents[2] / "docs/deploying-scoring-apis.md").read_text(encoding="utf-8")
 NAME = "cpu-headroom"
@@ -46,7 +47,7 @@ def test_every_file_of_the_project_is_explained(tmp_path: Path) -> None:
 def test_a_fleet_repository_takes_the_application_set(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["init", str(tmp_path), "--registry", "registry.example.com"]) == 0
+    assert main(["init", str(tmp_path), *NAMED]) == 0
     (tmp_path / "apps/api.yaml").write_text(block("fleet"), encoding="utf-8")
     create(NAME, tmp_path.parent / "project")
     scorer = (tmp_path.parent / "project/dynamicscorer.yaml").read_text(encoding="utf-8")

@@ -19,6 +19,7 @@ from dsf_wire.scoring import ScorerConfig
 from gitops_dsf.cli.main import main
 from gitops_dsf.repository.model.scorer import DynamicScorer
 from tests.support import yamlfast
+from tests.support.initflags import NAMED
 from tests.support.scorer.projecttests import run_project_tests
 from tests.support.scorer.serving import serving
 
@@ -148,7 +149,7 @@ def test_all_of_them_fit_into_one_fleet_repository(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     fleet = tmp_path / "fleet"
-    assert main(["init", str(fleet), "--registry", "registry.example.com"]) == 0
+    assert main(["init", str(fleet), *NAMED]) == 0
     for name in NAMES:
         shutil.copy(SCORERS / name / "dynamicscorer.yaml", fleet / "scorers" / f"sample-{name}.yaml")
     capsys.readouterr()
@@ -176,7 +177,7 @@ def test_the_queries_fit_into_one_fleet_repository(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     fleet = tmp_path / "fleet"
-    assert main(["init", str(fleet), "--registry", "registry.example.com"]) == 0
+    assert main(["init", str(fleet), *NAMED]) == 0
     for path in QUERY_FILES:
         shutil.copy(path, fleet / "scorers" / path.name)
     capsys.readouterr()

@@ -103,6 +103,7 @@ PLACES: dict[str, str] = {
     "DSF169": "gitops-dsf.yaml:10:42",
     "DSF170": "gitops-dsf.yaml:11:24",
     "DSF171": "scorers/cpu.yaml:15:66",
+    "DSF175": "gitops-dsf.yaml:7:10",
     "DSF191": "gitops-dsf.yaml:9:5",
     "DSF201": "config/masks.yaml:7:21",
     "DSF202": "config/masks.yaml:7:40",
@@ -235,7 +236,7 @@ def large_hub_configuration(root: Path) -> None:
 def full_shard(root: Path) -> None:
     write(
         root,
-        '# gitops-dsf.yaml\nspec:\n  git: {url: "https://git.example.com/platform/fleet.git"}\n  output:'
+        '# gitops-dsf.yaml\nspec:\n  git: {url: "https://git.example.com/team/fleet.git"}\n  output:'
         " {shards: 1}\n",
     )
     grow(root, 501)

@@ -24,7 +24,7 @@ REGISTRY = "registry.internal:5000/platform"
 
 
 def test_the_new_repository_has_no_findings(tmp_path: Path) -> None:
-    scaffold(target=tmp_path / "fleet", name="fleet", registry=REGISTRY)
+    scaffold(target=tmp_path / "fleet", name="fleet", registry=REGISTRY, git_url=URL)
     checked = check(tmp_path / "fleet")
     assert checked.diagnostics == ()
     assert checked.resolved is not None
@@ -291,7 +291,7 @@ def test_every_step_of_a_newcomer_works_from_the_wheel(wheels: Path, tmp_path: P
     installed = tmp_path / "site"
     zipfile.ZipFile(wheel).extractall(installed)
     steps = [
-        ["init", "fleet", "--registry", REGISTRY],
+        ["init", "fleet", "--registry", REGISTRY, "--git-url", URL],
         ["validate", "fleet", "--strict"],
         ["render", "fleet"],
         ["render", "fleet", "--check"],

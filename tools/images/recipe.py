@@ -109,7 +109,7 @@ RECONCILER: Final = Image(
     members=("wire", "scorer", "runtime", "."),
     folder="opt/gitops-dsf",
     script="gitops-dsf",
-    entry_point="gitops_dsf.cli.main:main",
+    entry_point="gitops_dsf.__main__:main",
     command=("reconcile",),
 )
 CLI: Final = Image(
@@ -121,7 +121,7 @@ CLI: Final = Image(
     members=("wire", "scorer", "runtime", "."),
     folder="opt/gitops-dsf",
     script="gitops-dsf",
-    entry_point="gitops_dsf.cli.main:main",
+    entry_point="gitops_dsf.__main__:main",
     command=("gitops-dsf", "--help"),
     entry=False,
     port=None,

@@ -3,7 +3,8 @@
 import re
 from dataclasses import dataclass, replace
 
-from yaml import MarkedYAMLError
+import yaml
+from yaml import MarkedYAMLError, ScalarToken, YAMLError
 
 from gitops_dsf.repository.load.source_text import line_and_column
 
@@ -109,7 +110,7 @@ def explain(error: MarkedYAMLError | str, text: str) -> SyntaxMistake:
             tab=True,
         )
     context = error.context_mark
-    found = _no_break_space(lines, line)
+    found = _open_quote(error, text, lines) or _no_break_space(lines, line)
     if found is not None:
         return found
     words = next(((message, hint) for part, message, hint in _WORDS if part in problem), None)
@@ -138,6 +139,35 @@ def explain(error: MarkedYAMLError | str, text: str) -> SyntaxMistake:
     if unclosed or "unexpected end of stream" in problem:
         return replace(begun, message="the bracket or quote that opens here is never closed")
     return mistake
+
+
+_FIELD = re.compile(r"""\s*(- +|["']?[A-Za-z_][\w./-]*["']?:(\s|$))""")
+"""The start of a line that is a field or an item, and hardly part of a text."""
+
+
+def _open_quote(error: MarkedYAMLError, text: str, lines: list[str]) -> SyntaxMistake | None:
+    """A quote that is never closed reaches to the next quote, often many lines below. What libyaml refuses is
+    there.
+    """
+    if error.problem_mark is None:
+        return None
+    quoted = [(error.context_mark, error.problem_mark)] if "quoted scalar" in (error.context or "") else []
+    ends = {mark.index for mark in (error.context_mark, error.problem_mark) if mark is not None}
+    try:
+        for token in yaml.scan(text, Loader=yaml.CLoader):
+            if isinstance(token, ScalarToken) and token.style in {"'", '"'} and token.end_mark.index in ends:
+                quoted.insert(0, (token.start_mark, token.end_mark))
+    except YAMLError:
+        pass  # the same error again
+    for start, end in quoted:
+        if start is not None and any(map(_FIELD.match, lines[start.line + 1 : end.line + 1])):
+            return SyntaxMistake(
+                line=start.line,
+                column=start.column,
+                message="the quote that opens here is not closed: the fields below are part of its text",
+                hint="close it on its line",
+            )
+    return None
 
 
 _NO_BREAK_SPACE = "^ *(?:- *)*([\u00a0\u2007\u202f\u200b\u3000])|:([\u00a0\u2007\u202f\u200b\u3000])"

@@ -18,11 +18,12 @@ DNS_SUBDOMAIN = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?
 SECRET_KEY = r"^[-._a-zA-Z0-9]+$"  # noqa: S105 - the alphabet of keys, not a key
 
 QUANTITY = r"^[0-9]+(\.[0-9]+)?(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei)?$"
-IMAGE = r"^[a-zA-Z0-9][^\s]*$"
+IMAGE = r"^[a-zA-Z0-9]([^\s:]|:[^\s:/])*$"
 BRANCH = r"^[a-zA-Z0-9_]([-_+#@=a-zA-Z0-9]|[./][-_+#@=a-zA-Z0-9])*$"
 HOST_GLOB = r"^[^\s/:]+$"
 
 Quantity = Annotated[str, Field(pattern=QUANTITY)]
+Image = Annotated[str, Field(pattern=IMAGE)]
 DnsLabel = Annotated[str, Field(pattern=DNS_LABEL, min_length=1, max_length=63)]
 DnsName = Annotated[str, Field(pattern=DNS_SUBDOMAIN, min_length=1, max_length=253)]
 Labels = dict[str, str]

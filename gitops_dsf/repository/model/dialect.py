@@ -197,7 +197,9 @@ def _score_name(spec: dict[str, Any]) -> Iterator[Dialect]:
 
 
 def _letter_case(model: type[Authored], data: Any, path: Path) -> Iterator[Dialect]:  # noqa: ANN401 - whatever YAML holds
-    """Names that differ from a field only in upper and lower case, such as Go's ConfigSyncMode."""
+    """Go's names of fields, such as ConfigSyncMode. Another letter that has the wrong case is a typing error,
+    as in scorerange.
+    """
     if isinstance(data, list):
         for index, item in enumerate(data):
             yield from _letter_case(model, item, (*path, index))
@@ -208,7 +210,7 @@ def _letter_case(model: type[Authored], data: Any, path: Path) -> Iterator[Diale
     known = {alias.lower(): alias for alias in field_names(owner)}
     for name, value in data.items():
         right = known.get(name.lower())
-        if right is not None and right != name and right not in data:
+        if right is not None and right != name and name[0].isupper() and right not in data:
             yield _renamed((*path, name), right)
         elif right == name:
             yield from _letter_case(model, value, (*path, name))

@@ -36,7 +36,7 @@ _PATTERNS = {
     ),
     DNS_SUBDOMAIN: "lower-case letters, digits, '-' and '.', starting and ending with a letter or digit",
     QUANTITY: "a Kubernetes quantity such as 100m, 0.5 or 256Mi",
-    IMAGE: "a container image such as registry.example.com/agent:1.0",
+    IMAGE: "a container image such as registry.example.com/agent:1.0, without a scheme",
     BRANCH: "the name of a git branch",
     HOST_GLOB: "a host name, or a glob of some such as '*.example.com', without scheme, port and path",
     SECRET_KEY: "letters, digits, '-', '_' and '.'",

@@ -7,7 +7,7 @@ from pydantic import Field, field_validator, model_validator
 
 from gitops_dsf.hub.names import JOURNAL_BRANCH
 from gitops_dsf.published import image
-from gitops_dsf.repository.model.base import Authored, DnsName, Labels, PullSecrets, Quantity
+from gitops_dsf.repository.model.base import Authored, DnsName, Image, Labels, PullSecrets, Quantity
 
 DEFAULT_RECONCILER_IMAGE = image("reconciler")
 
@@ -170,7 +170,7 @@ class Reconciler(Authored):
     """Renders the reconciler. Without it there is no status, moves wait for Argo CD's next poll, and
     MakeBeforeBreak behaves like Keep.
     """
-    image: NonEmpty = DEFAULT_RECONCILER_IMAGE
+    image: Image = DEFAULT_RECONCILER_IMAGE
     """Container image, preferably pinned by digest. No registry has the default (DSF191)."""
     image_pull_policy: Literal["Always", "IfNotPresent", "Never"] = "IfNotPresent"
     """Kubernetes image pull policy."""

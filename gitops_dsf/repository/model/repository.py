@@ -5,17 +5,17 @@ from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from gitops_dsf.hub.urls import misleads_git
+from gitops_dsf.hub.urls import browsed_branch, misleads_git
 from gitops_dsf.published import image
 from gitops_dsf.repository.model.base import (
     BRANCH,
     HOST_GLOB,
-    IMAGE,
     PRODUCT_API,
     Authored,
     DnsLabel,
     DnsName,
     FieldError,
+    Image,
     Labels,
     LabelSelector,
     Metadata,
@@ -55,6 +55,11 @@ MAX_SHARDS: Final = 100
 """works-NN has two digits."""
 
 
+def placeholder_url(name: str) -> str:
+    """The git URL of a fleet of this name that `init` writes when it is given none."""
+    return f"https://git.example.com/platform/{name}.git"
+
+
 def mebibytes(quantity: str) -> int:
     """The number of MiB."""
     return int(quantity[:-2]) * (1024 if quantity.endswith("Gi") else 1)
@@ -78,6 +83,10 @@ class Git(Authored):
                 f"{url} is nothing that Argo CD could clone: write https://host/owner/repository.git, "
                 "ssh://git@host/owner/repository.git or git@host:owner/repository.git"
             )
+            raise ValueError(msg)
+        clonable, branch = browsed_branch(url)
+        if clonable:
+            msg = f"{url} is a page to look at: write {clonable}, and targetRevision: {branch}"
             raise ValueError(msg)
         return url
 
@@ -142,7 +151,7 @@ class OpenTelemetry(Authored):
     scorer whose source.type is OpenTelemetry.
     """
 
-    image: Annotated[str, Field(pattern=IMAGE)]
+    image: Image
     """Image of Prometheus 3.12 or newer, preferably pinned by digest."""
     collector_namespaces: Annotated[list[DnsLabel], Field(min_length=1)]
     """Namespaces whose pods may push, if they have the label gitops-dsf.io/pushes-metrics: "true"."""
@@ -199,7 +208,7 @@ class AgentRollout(Authored):
 
     cluster_selector: LabelSelector
     """Clusters that it is for, by labels of the inventory."""
-    image: Annotated[str, Field(pattern=IMAGE)] | None = None
+    image: Image | None = None
     """Container image, preferably pinned by digest."""
     image_pull_secrets: PullSecrets | None = None
     """Secrets with credentials for registries, instead of those of spec.agent."""
@@ -234,7 +243,7 @@ ROLLOUT_FIELDS: Final = ("image", "image_pull_secrets", "node_selector", "tolera
 class Agent(Authored):
     """The spoke agent's Deployment."""
 
-    image: Annotated[str, Field(pattern=IMAGE)] = DEFAULT_IMAGE
+    image: Image = DEFAULT_IMAGE
     """Container image, preferably pinned by digest. No registry has the default (DSF191)."""
     rollout: list[AgentRollout] = []
     """What is different on some clusters. For each field counts the first entry that selects the cluster and
@@ -274,7 +283,7 @@ class HubResources(Authored):
 class HubScorer(Authored):
     """The hub scorer's Deployment, which runs scorers with runsOn: Hub. It is rendered when there is one."""
 
-    image: Annotated[str, Field(pattern=IMAGE)] | None = None
+    image: Image | None = None
     """Container image of the agent, preferably pinned by digest; spec.agent.image when absent."""
     image_pull_policy: Literal["Always", "IfNotPresent", "Never"] = "IfNotPresent"
     """Kubernetes image pull policy."""

@@ -10,7 +10,7 @@ import promql_parser
 
 from dsf_wire.text import printable
 from gitops_dsf.repository.model.suggestion import did_you_mean
-from gitops_dsf.resolve.promql.functions import FUNCTIONS
+from gitops_dsf.resolve.promql.functions import FUNCTIONS, RENAMED
 from gitops_dsf.resolve.promql.grammar import AGGREGATIONS, NoParseError, Recogniser
 from gitops_dsf.resolve.promql.tokens import Token, tokens
 
@@ -39,8 +39,8 @@ class Mistake:
     """A mistake in an expression, and its 0-based character offset."""
 
     kind: str
-    """`syntax`; `function`: unknown, but the parser may be older than Prometheus; or `result`: a range query
-    cannot return it.
+    """`syntax`; `function`: Prometheus has no such function; `renamed`: only older versions of it have the
+    function; or `result`: a range query cannot return it.
     """
     message: str
     offset: int
@@ -224,9 +224,12 @@ def _mistakes(text: str, words: list[Token], message: str) -> tuple[Mistake, ...
 
 def _unknown_functions(words: list[Token], name: str) -> tuple[Mistake, ...]:
     offset = next((word.offset for word in words if word.text == name), _first(words))
+    if name in RENAMED:
+        message, hint = f"{name} has another name since Prometheus 3", f"write {RENAMED[name]}"
+        return (Mistake(kind="renamed", message=message, offset=offset, hint=hint),)
     message = f"the function {name} is not known"
     hint = did_you_mean(name, FUNCTIONS | AGGREGATIONS)
-    hint = hint or "check its spelling; functions newer than this tool's parser may still work"
+    hint = hint or "check its spelling; if the source is no Prometheus, write source.dialect: Other"
     return (Mistake(kind="function", message=message, offset=offset, hint=hint),)
 
 

@@ -1,6 +1,11 @@
 """The functions of PromQL, to suggest for misspelt ones. The native parser decides which functions exist."""
 
-FUNCTIONS = frozenset(
+from typing import Final
+
+RENAMED: Final = {"holt_winters": "double_exponential_smoothing"}
+"""Functions of Prometheus 2, and what they are called since Prometheus 3."""
+
+FUNCTIONS: Final = frozenset(
     [
         "abs",
         "absent",
@@ -28,6 +33,7 @@ FUNCTIONS = frozenset(
         "delta",
         "deriv",
         "double_exponential_smoothing",
+        "end",
         "exp",
         "first_over_time",
         "floor",
@@ -35,6 +41,7 @@ FUNCTIONS = frozenset(
         "histogram_count",
         "histogram_fraction",
         "histogram_quantile",
+        "histogram_quantiles",
         "histogram_stddev",
         "histogram_stdvar",
         "histogram_sum",
@@ -42,6 +49,7 @@ FUNCTIONS = frozenset(
         "idelta",
         "increase",
         "info",
+        "integral",
         "irate",
         "label_join",
         "label_replace",
@@ -59,6 +67,7 @@ FUNCTIONS = frozenset(
         "present_over_time",
         "quantile_over_time",
         "rad",
+        "range",
         "rate",
         "resets",
         "round",
@@ -71,13 +80,19 @@ FUNCTIONS = frozenset(
         "sort_by_label_desc",
         "sort_desc",
         "sqrt",
+        "start",
         "stddev_over_time",
         "stdvar_over_time",
+        "step",
         "sum_over_time",
         "tan",
         "tanh",
         "time",
         "timestamp",
+        "ts_of_first_over_time",
+        "ts_of_last_over_time",
+        "ts_of_max_over_time",
+        "ts_of_min_over_time",
         "vector",
         "year",
     ]

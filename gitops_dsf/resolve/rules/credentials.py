@@ -121,8 +121,9 @@ def secrets_are_nobody_elses(context: Context) -> Iterator[Diagnostic]:
     may be used.
     """
     repository = context.declared.repository
-    listed = repository.value.spec.hub_scorer.secrets if repository is not None else None
-    pulling = _pull_secrets(repository.value.spec) if repository is not None else {}
+    spec = repository.value.spec if repository is not None else None
+    listed = None if spec is None or context.settings_are_uncertain else spec.hub_scorer.secrets
+    pulling = _pull_secrets(spec) if spec is not None else {}
     for peer in _peers(context):
         for item in peer.credentials:
             if is_reserved(item.secret) or item.secret in pulling.get(peer.on_hub, ()):

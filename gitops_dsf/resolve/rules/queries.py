@@ -14,7 +14,12 @@ from gitops_dsf.resolve.overlay import Overlay
 from gitops_dsf.resolve.promql import MAX_QUERY, Checked, can_have, check, mixing_clauses, others
 from gitops_dsf.resolve.promql.tokens import tokens
 
-_CODES = {"syntax": codes.PROMQL, "function": codes.UNKNOWN_FUNCTION, "result": codes.RESULT_TYPE}
+_CODES = {
+    "syntax": codes.PROMQL,
+    "function": codes.UNKNOWN_FUNCTION,
+    "renamed": codes.UNKNOWN_FUNCTION,
+    "result": codes.RESULT_TYPE,
+}
 _OPEN, _CLOSE = ("(", "[", "{"), (")", "]", "}")
 
 
@@ -26,7 +31,8 @@ def queries_parse(context: Context) -> Iterator[Diagnostic]:
                 where = overlay.query.inside(part.offset + mistake.offset)
                 dotted = _dotted_name(part.text, mistake.offset) if overlay.is_pushed else ""
                 hint = dotted or _other_language(part.text[mistake.offset :]) or mistake.hint
-                yield _CODES[mistake.kind].at(where, f"PromQL: {mistake.message}", hint)
+                severity = Severity.WARNING if mistake.kind == "renamed" else None
+                yield _CODES[mistake.kind].at(where, f"PromQL: {mistake.message}", hint, severity=severity)
         query = str(overlay.query.value)
         if overlay.kind_of_source == "Prometheus" and query and not split(query[:MAX_QUERY]):
             yield codes.PROMQL.at(

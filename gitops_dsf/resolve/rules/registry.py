@@ -1,6 +1,6 @@
 """All rules, in the order of the codes they report. A rule that is not listed here does not run."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from gitops_dsf.diagnostics import Diagnostic
@@ -81,6 +81,7 @@ RULES: Final[tuple[Rule, ...]] = (
     queries.series_have_items_of_their_own,
     images.images_have_digests,
     pods.pods_are_accepted,
+    urls.the_repository_is_named,
     images.images_are_set,
     urls.hosts_are_not_local,
     durations.steps_fit_into_the_range,
@@ -184,3 +185,29 @@ FIELD_RULES: Final[tuple[Rule, ...]] = (
 """Rules that read a single field or what it refers to. They also run on objects whose other fields are
 invalid.
 """
+
+NEEDS_SETTINGS: Final[frozenset[Rule]] = frozenset(
+    {
+        names.rendered_objects_differ,
+        completeness.locks_are_there,
+        locks.locks_keep_to_known_hosts,
+        durations.ranges_are_not_empty,
+        credentials.tokens_go_where_they_may,
+        credentials.secrets_have_one_host,
+        target_clusters.clusters_have_namespaces_of_their_own,
+        target_clusters.placements_stay_out_of_cluster_namespaces,
+        references.placements_exist,
+        applications.applications_live_with_argocd,
+        application_sets.application_sets_follow_decisions,
+        application_names.applications_have_one_maker,
+        score_tests.tests_name_what_exists,
+    }
+)
+"""Rules whose findings in other files depend on a value of gitops-dsf.yaml. They do not run while that file
+has a mistake.
+"""
+
+
+def rules_for(context: Context, rules: Iterable[Rule] = RULES) -> Iterator[Rule]:
+    """The rules that can judge this repository."""
+    return (rule for rule in rules if not (context.settings_are_uncertain and rule in NEEDS_SETTINGS))

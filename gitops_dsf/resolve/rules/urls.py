@@ -7,9 +7,9 @@ from urllib.parse import SplitResult, parse_qsl, urlsplit
 
 from gitops_dsf.diagnostics import Diagnostic, Position, codes
 from gitops_dsf.hub.hosts import is_local
-from gitops_dsf.hub.urls import QUERY_PATH, SCORING_PATH
+from gitops_dsf.hub.urls import QUERY_PATH, SCORING_PATH, browsed_branch
 from gitops_dsf.repository.model.mistake import dotted
-from gitops_dsf.repository.model.repository import CLONABLE
+from gitops_dsf.repository.model.repository import CLONABLE, placeholder_url
 from gitops_dsf.repository.model.suggestion import did_you_mean
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.rules.secrets import names_a_secret
@@ -68,6 +68,18 @@ def repositories_hold_no_credentials(context: Context) -> Iterator[Diagnostic]:
                 )
 
 
+def the_repository_is_named(context: Context) -> Iterator[Diagnostic]:
+    """The URL that `init` writes when it is given none leads nowhere."""
+    repository = context.declared.repository
+    if repository is not None and repository.value.spec.git.url == placeholder_url(repository.name):
+        yield codes.PLACEHOLDER_URL.at(
+            repository.at("spec", "git", "url"),
+            f"spec.git.url is {repository.value.spec.git.url}, which init wrote as an example: Argo CD finds"
+            " no repository there",
+            "write the URL that Argo CD clones",
+        )
+
+
 def repositories_can_be_fetched(context: Context) -> Iterator[Diagnostic]:
     """Argo CD reports every Application with another URL as invalid. The registry of a chart may have no
     scheme.
@@ -76,6 +88,12 @@ def repositories_can_be_fetched(context: Context) -> Iterator[Diagnostic]:
         for place, source in item.value.spec.application.placed_sources:
             url = source.repo_url
             scheme, separator, rest = url.partition("://")
+            clonable, branch = browsed_branch(url) if source.chart is None else ("", "")
+            if clonable:
+                message = f"{url} is a page to look at, and nothing that Argo CD could fetch"
+                hint = f"write repoURL: {clonable}, and targetRevision: {branch}"
+                yield codes.REPOSITORY_URL.at(item.at(*place, "repoURL"), message, hint)
+                continue
             if source.chart is not None and (not separator or scheme in {"http", "https", "oci"}):
                 continue
             if CLONABLE.fullmatch(url) or (scheme in {"git", "oci"} and rest):

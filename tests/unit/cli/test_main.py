@@ -310,3 +310,50 @@ def test_a_working_directory_that_was_deleted_is_no_bug(arguments: list[str], tm
     assert done.returncode in {1, 2}, done.stderr
     assert "bug" not in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "before", [["-o", "json"], ["-ojson"], ["--output", "json"], ["--output=json"], ["--debug", "-o", "json"]]
+)
+def test_the_format_can_be_named_before_the_verb(
+    before: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scaffold(target=tmp_path, name="fleet")
+    assert main([*before, "validate", str(tmp_path)]) == 0
+    assert [item["code"] for item in json.loads(capsys.readouterr().out)] == ["DSF191", "DSF175"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["-o", "json", "migrate", "x"], "gitops-dsf migrate has no option -o"),
+        (["-o", "json", "valdate"], "there is no verb valdate; did you mean validate?"),
+        (["--zzz", "validate"], "has no option --zzz"),
+    ],
+)
+def test_other_words_before_the_verb_are_refused_as_before(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments) == 2
+    assert message in capsys.readouterr().err
+
+
+INTERRUPTED = """
+import sys
+class Interrupt:
+    def find_spec(self, name, *_):
+        if name == {name!r}:
+            raise KeyboardInterrupt
+sys.meta_path.insert(0, Interrupt())
+sys.argv = ["gitops-dsf", "validate"]
+from importlib.metadata import entry_points
+[program] = entry_points(group="console_scripts", name="gitops-dsf")
+sys.exit(program.load()())
+"""
+
+
+@pytest.mark.parametrize("name", ["gitops_dsf.cli.main", "argparse", "gitops_dsf.cli.validate", "pydantic"])
+def test_an_interrupt_while_modules_are_read_is_no_traceback(name: str) -> None:
+    code = INTERRUPTED.format(name=name)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (130, "gitops-dsf: interrupted\n")

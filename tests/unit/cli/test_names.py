@@ -9,6 +9,7 @@ from gitops_dsf.cli.main import main
 from gitops_dsf.cli.names import NAMES, names
 from gitops_dsf.schema.outputs import output_schemas
 from tests.support.commandline import gitops_dsf
+from tests.support.initflags import NAMED
 
 
 def test_every_verb_that_prints_json_prints_names() -> None:
@@ -45,7 +46,7 @@ def test_the_names_of_a_verb(verb: str, output: Any, found: list[str]) -> None:
 
 
 def test_a_verb_prints_names(tmp_path: Path) -> None:
-    assert main(["init", str(tmp_path / "fleet"), "--registry", "r.example.com"]) == 0
+    assert main(["init", str(tmp_path / "fleet"), *NAMED]) == 0
     done = gitops_dsf("simulate", "-o", "name", cwd=tmp_path / "fleet")
     assert (done.returncode, done.stdout.splitlines()[0]) == (0, "argocd/guestbook")
     (tmp_path / "fleet/apps/bad.yaml").write_text("kind: [\n")

@@ -135,3 +135,71 @@ def test_an_empty_folder_is_one_mistake(tmp_path: Path) -> None:
     (tmp_path / "scorers").mkdir()
     (tmp_path / "scorers" / "cpu.yaml").write_text(BASE["scorers/s.yaml"])
     assert "DSF023" in [item.code for item in check(tmp_path).diagnostics]
+
+
+SETTINGS = """\
+apiVersion: gitops-dsf.io/v1alpha1
+kind: FleetRepository
+metadata: {name: fleet}
+spec:
+  git: {url: "https://git.example.com/fleet.git"}
+  argocd: {namespace: openshift-gitops}
+  delivery: {mode: MODE}
+  allowedHosts: [metrics.example.com]
+  allowedTokenHosts: [api.example.com]
+  allowUnmatchedSelectors: true
+  agent: {image: r.example.com/agent}
+  hubScorer: {secrets: [token]}
+  reconciler: {image: r.example.com/reconciler}
+"""
+REST = {
+    "scorers": scorer("interval: 60}", "interval: 60}, auth: {tokenSecretRef: {name: token, key: t}}")
+    .replace("http://api.svc:8000", "https://api.example.com")
+    .replace(
+        "  scoring:",
+        "  source: {host: 'http://prom.svc', params: {query: up, range: 60, step: 60}}\n  scoring:",
+    ),
+    "apps": app("metadata: {name: ", "metadata: {namespace: openshift-gitops, name: "),
+}
+SPOKES = {
+    **REST,
+    "scorers": REST["scorers"].replace("configSyncMode: None", "configSyncMode: Full"),
+    "locks": """\
+apiVersion: gitops-dsf.io/v1alpha1
+kind: ScorerLock
+metadata: {name: cpu}
+spec:
+  configURL: https://api.example.com/config
+  config: {source: {host: "https://metrics.example.com"}}
+""",
+}
+
+
+@pytest.mark.parametrize(
+    ("mode", "rest"),
+    [
+        ("ManifestWork", SPOKES),
+        ("UpstreamController", {"scorers": REST["scorers"].partition("  scoreRange")[0]}),
+    ],
+)
+def test_a_mistake_in_the_settings_is_told_there_only(mode: str, rest: dict[str, str]) -> None:
+    """Whatever it hides, such as which hosts may get tokens: nothing else is blamed for that."""
+    settings = SETTINGS.replace("MODE", mode)
+    assert findings(settings=settings, **rest) == []
+    lines = settings.splitlines()
+    broken = [
+        "\n".join([*lines[:index], f"{lines[index].partition(':')[0]}: 5", *lines[index + 1 :]])
+        for index in range(4, len(lines))
+    ]
+    for text in (*broken, "kind: [", settings.replace("FleetRepository", "FleetRepositry")):
+        found = findings(settings=text, **rest)
+        assert found, text
+        assert {item.position.file for item in found} == {"gitops-dsf.yaml"}, text
+
+
+def test_what_is_wrong_whatever_the_settings_say_is_told_beside_a_mistake_in_them() -> None:
+    reserved = scorer(
+        "interval: 60}", "interval: 60}, auth: {tokenSecretRef: {name: hub-kubeconfig, key: t}}"
+    )
+    settings = SETTINGS.replace("MODE", "5")
+    assert [item.code for item in findings(settings=settings, scorers=reserved)] == ["DSF016", "DSF126"]

@@ -55,7 +55,7 @@ def test_a_mistake_has_its_offset(query: str, kind: str, offset: int) -> None:
         ("averg(a)", "did you mean avg?"),
         (
             "brand_new_thing(a)",
-            "check its spelling; functions newer than this tool's parser may still work",
+            "check its spelling; if the source is no Prometheus, write source.dialect: Other",
         ),
     ],
 )

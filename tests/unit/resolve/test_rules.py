@@ -134,8 +134,8 @@ DIGEST = "sha256:" + "0a" * 32
         ("r.example.com:5000/agent:1.0", f"r.example.com/reconciler@{DIGEST}", ["agent"]),
         (f"agent@{DIGEST}", "r.example.com/reconciler", ["reconciler"]),
         (f"agent@{DIGEST[:-1]}", f"reconciler@{DIGEST}0", ["agent", "reconciler"]),
-        (f"agent@{DIGEST.upper()}", f"@{DIGEST}", ["agent", "reconciler"]),
-        ("agent@sha512:" + "0a" * 64, f"reconciler@{DIGEST} ", ["agent", "reconciler"]),
+        (f"agent@{DIGEST.upper()}", f"reconciler{DIGEST}", ["agent", "reconciler"]),
+        ("agent@sha512:" + "0a" * 64, f"reconciler@{DIGEST}@", ["agent", "reconciler"]),
     ],
 )
 def test_images_without_a_digest(agent: str, reconciler: str, expected: list[str]) -> None:
