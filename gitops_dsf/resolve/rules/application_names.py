@@ -17,8 +17,8 @@ from gitops_dsf.repository.model.application import ScoredApplication
 from gitops_dsf.repository.model.declared import Item
 from gitops_dsf.repository.model.delivery import RawApplicationSet, RawPlacement
 from gitops_dsf.resolve.context import Context
-from gitops_dsf.resolve.rules.application_sets import GENERATOR
 from gitops_dsf.resolve.rules.candidates import choosable, eligible
+from gitops_dsf.resolve.rules.templates import GENERATOR
 
 _NAME = re.compile(r"([^{}]*)\{\{\s*\.?(?:name|clusterName)\s*\}\}([^{}]*)")
 _PLACEMENT_LABELS = ("labelSelector", "matchLabels", PLACEMENT_LABEL)

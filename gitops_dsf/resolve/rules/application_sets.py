@@ -5,6 +5,7 @@
 import re
 from collections.abc import Iterator
 
+from gitops_dsf.argocd import fields
 from gitops_dsf.diagnostics import Diagnostic, codes
 from gitops_dsf.hub.names import PLACEMENT_LABEL
 from gitops_dsf.repository.load import Path, texts_in
@@ -13,10 +14,9 @@ from gitops_dsf.repository.model.delivery import DUCK_TYPE_CONFIGMAP, RawPlaceme
 from gitops_dsf.repository.model.scored_placement import ScoredPlacement
 from gitops_dsf.repository.model.suggestion import did_you_mean
 from gitops_dsf.resolve.context import Context
-from gitops_dsf.resolve.rules.known_fields import APPLICATION_SET
 from gitops_dsf.resolve.rules.raw_document import Reader
+from gitops_dsf.resolve.rules.templates import GENERATOR
 
-GENERATOR = "clusterDecisionResource"
 KEEPING_POLICIES = ("create-only", "create-update")
 _NESTING = ("matrix", "merge")
 _PATCHED_PROJECT = re.compile(
@@ -38,15 +38,7 @@ def application_sets_follow_decisions(context: Context) -> Iterator[Diagnostic]:
             reader.report(
                 codes.WRONG_NAMESPACE, ("metadata", "namespace"), message, f"write {context.argocd_namespace}"
             )
-        reader.known_fields(APPLICATION_SET, "spec")
-        for name in ("generators", "template"):
-            if name not in reader.mapping("spec"):
-                reader.report(
-                    codes.MISSING_FIELD,
-                    ("spec", name),
-                    f"spec.{name} is missing: the API server refuses the object",
-                    f"add {name}",
-                )
+        reader.fits(fields.application_set_spec(), "spec")
         generators = list(_generators(reader, ("spec", "generators")))
         for place in generators:
             _generator(context, reader, place)
@@ -70,12 +62,7 @@ def _generator(context: Context, reader: Reader, place: Path) -> None:
     if not reader.is_mapping(*place):
         return
     config = reader.text(*place, "configMapRef")
-    if config is None and reader.mapping(*place).get("configMapRef") is None:
-        message = "configMapRef is missing: the generator cannot know where decisions are"
-        reader.report(
-            codes.GENERATOR, (*place, "configMapRef"), message, f"write configMapRef: {DUCK_TYPE_CONFIGMAP}"
-        )
-    elif config not in {None, DUCK_TYPE_CONFIGMAP}:
+    if config not in {None, DUCK_TYPE_CONFIGMAP}:
         message = (
             f"the ConfigMap {config} is not the one that is rendered; if it has no matchKey, every"
             " Application is deleted"
@@ -173,9 +160,6 @@ def _template(reader: Reader) -> None:
     for place, text in texts_in(reader.mapping("spec"), ("spec",)):
         if place[-3:] == ("template", "spec", "project") and "{{" in text:
             reader.report(codes.TEMPLATED_PROJECT, place, message, "write the project's name")
-        if "template" in place and "{{" in text and ".score" in text:
-            effect = "with the score in the template every change of a score updates the Application"
-            reader.report(codes.SCORE_IN_TEMPLATE, place, effect, "leave the score out of the template")
 
 
 def _policy(reader: Reader) -> None:

@@ -1,15 +1,22 @@
 """Checks what OCM and Argo CD would do with ScoredApplications and ScoredPlacements."""
 
 import posixpath
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final
 
+from gitops_dsf.argocd import fields
 from gitops_dsf.diagnostics import Diagnostic, codes
+from gitops_dsf.repository.load import Document, Path, value_at
 from gitops_dsf.repository.model.mistake import dotted
+from gitops_dsf.repository.model.suggestion import did_you_mean
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.rankings import default_dimension
-from gitops_dsf.resolve.rules.known_fields import SYNC_POLICY
-from gitops_dsf.resolve.rules.raw_document import Reader
+from gitops_dsf.resolve.rules.raw_document import Reader, indexes
+from gitops_dsf.wording import names_text
 
+_KINDS_OF_SOURCE: Final = ("helm", "kustomize", "directory", "plugin")
+_REF: Final = re.compile(r"[a-zA-Z0-9_-]+")
 MAX_NAME = 63
 """The name of a Placement becomes a label value (docs/scheduler.md#what-evicts-everything)."""
 
@@ -67,12 +74,87 @@ def paths_stay_inside(context: Context) -> Iterator[Diagnostic]:
             )
 
 
-def sync_policies_are_known(context: Context) -> Iterator[Diagnostic]:
-    """Argo CD's API server drops unknown fields of a syncPolicy, so they have no effect."""
+def argocd_takes_the_fields(context: Context) -> Iterator[Diagnostic]:
+    """The API server refuses an ApplicationSet with a field of the wrong shape, and the old one stays;
+    unknown fields have no effect.
+    """
     for item in context.declared.applications:
         reader = Reader(item.document)
-        reader.known_fields(SYNC_POLICY, "spec", "application", "syncPolicy")
+        application = item.value.spec.application
+        places = [
+            (*place, name)
+            for place, source in application.placed_sources
+            for name in (*_KINDS_OF_SOURCE, "ref")
+            if getattr(source, name) is not None
+        ]
+        for place in places:
+            reader.fits(fields.part("template", "spec", "source", str(place[-1])), *place)
+        if application.sync_policy is not None:
+            reader.fits(fields.part("template", "spec", "syncPolicy"), "spec", "application", "syncPolicy")
         yield from reader.found
+
+
+def sources_say_one_thing(context: Context) -> Iterator[Diagnostic]:
+    """What Argo CD's CRD does not say about sources, and Argo CD does."""
+    for item in context.declared.applications:
+        places = [place for place, _ in item.value.spec.application.placed_sources]
+        yield from _sources(item.document, places)
+    for carried in context.declared.application_sets:
+        place: Path = ("spec", "template", "spec")
+        listed = indexes(carried.document, *place, "sources")
+        yield from _sources(carried.document, [(*place, "source"), *listed])
+
+
+def _sources(document: Document, places: Sequence[Path]) -> Iterator[Diagnostic]:
+    refs: set[str] = set()
+    for place in places:
+        source = value_at(document.data, place)
+        if not isinstance(source, dict):
+            continue
+        if source.get("path") and source.get("chart"):
+            yield codes.AMBIGUOUS_SOURCE.at(
+                document.key_at((*place, "path")),
+                f"{dotted(place)} has path and chart: Argo CD takes the chart and does not read path",
+                "remove path, or chart",
+            )
+        kinds = [name for name in _KINDS_OF_SOURCE if source.get(name) is not None]
+        if len(kinds) > 1:
+            yield codes.AMBIGUOUS_SOURCE.at(
+                document.key_at((*place, kinds[1])),
+                f"{dotted(place)} has {names_text(kinds)}: Argo CD refuses more than one of them",
+                f"remove {names_text(kinds[1:])}",
+            )
+        ref = source.get("ref")
+        if isinstance(ref, str) and "{{" not in ref:
+            if ref in refs:
+                yield codes.AMBIGUOUS_SOURCE.at(
+                    document.at((*place, "ref")),
+                    f"another source has the ref {ref}: Argo CD refuses the Application",
+                    "choose another name",
+                )
+            elif ref and not _REF.fullmatch(ref):
+                yield codes.PLACEMENT_SHAPE.at(
+                    document.at((*place, "ref")),
+                    f"{dotted((*place, 'ref'))} must be letters, digits, '-' and '_': Argo CD refuses others",
+                    "choose another name",
+                )
+            refs.add(ref)
+    yield from _value_files(document, [place for place in places if isinstance(place[-1], int)], refs)
+
+
+def _value_files(document: Document, places: Sequence[Path], refs: set[str]) -> Iterator[Diagnostic]:
+    """Value files of another source: $REF/path."""
+    for place in places:
+        files = value_at(document.data, (*place, "helm", "valueFiles"))
+        for index, file in enumerate(files if isinstance(files, list) else ()):
+            if not isinstance(file, str) or not file.startswith("$") or "/" not in file or "{{" in file:
+                continue
+            ref = file[1:].partition("/")[0]
+            if ref not in refs:
+                hint = did_you_mean(ref, refs) or f"write ref: {ref} into the source with the file"
+                yield codes.UNKNOWN_REFERENCE.at(
+                    document.at((*place, "helm", "valueFiles", index)), f"no source has the ref {ref}", hint
+                )
 
 
 def names_fit_labels(context: Context) -> Iterator[Diagnostic]:

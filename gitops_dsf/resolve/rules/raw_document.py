@@ -1,9 +1,10 @@
 """Reads documents that are copied into the output. Any shape is possible, and a wrong one is a finding."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from gitops_dsf.argocd import fields
 from gitops_dsf.diagnostics import Diagnostic, codes
 from gitops_dsf.repository.load import Document, Path, value_at
 from gitops_dsf.repository.model.mistake import dotted
@@ -77,11 +78,27 @@ class Reader:
             if inside is not None:
                 self.known_fields(inside, *place, name)
             elif name not in known:
-                hint = did_you_mean(name, known) or f"known here: {', '.join(sorted(known))}"
-                position = self.document.key_at((*place, name))
-                self.found.append(
-                    codes.UNKNOWN_FIELD.at(position, f"{name} is not a field of {dotted(place)}", hint)
-                )
+                self._unknown((*place, name), known)
+
+    def fits(self, schema: fields.Schema, *place: str | int) -> None:
+        """Reports what an API server with Argo CD's CRDs would refuse or drop, at any depth."""
+        for problem in fields.problems(schema, value_at(self.document.data, place), place):
+            where = problem.path
+            if problem.kind is fields.Kind.WRONG:
+                self._wrong(where, problem.expected, problem.known)
+            elif problem.kind is fields.Kind.UNKNOWN:
+                self._unknown(where, problem.known)
+            else:
+                message = f"{dotted(where)} is missing: the API server refuses the object"
+                self.report(codes.MISSING_FIELD, where, message, f"add {where[-1]}")
+
+    def _unknown(self, place: Path, known: Collection[str]) -> None:
+        name = str(place[-1])
+        hint = did_you_mean(name, known) or f"known here: {', '.join(sorted(known))}"
+        position = self.document.key_at(place)
+        self.found.append(
+            codes.UNKNOWN_FIELD.at(position, f"{name} is not a field of {dotted(place[:-1])}", hint)
+        )
 
     def selector(self, *place: str | int) -> None:
         """Reports what Kubernetes would reject in a label selector."""
@@ -104,18 +121,20 @@ class Reader:
         self._wrong(place, expected)
         return None
 
-    def _wrong(self, place: Path, expected: str) -> None:
+    def _wrong(self, place: Path, expected: str, known: Collection[str] = ()) -> None:
         hint, written = "", self.document.written(place)
         if expected == "a whole number" and written.isdigit():
             hint = "remove the quotes"
-        elif expected == "text" and written:
+        elif expected == "text" and written and value_at(self.document.data, place) is not None:
             hint = f'quote it: "{written}"'
         elif expected == "a list" and written:
             hint = f"write [{written}]"
+        elif known:
+            hint = f"its fields are {', '.join(sorted(known))}"
         finding = codes.PLACEMENT_SHAPE.at(
             self.document.at(place), f"{dotted(place)} must be {expected}", hint
         )
-        if finding not in self.found:
+        if (finding.position, finding.message) not in {(one.position, one.message) for one in self.found}:
             self.found.append(finding)
 
 

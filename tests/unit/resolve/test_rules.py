@@ -387,12 +387,12 @@ CONFIG = "configMapRef: gitops-dsf-placement-decisions"
         (
             (
                 f"{{merge: {{generators: [{{clusterDecisionResource: {{{CONFIG}, {LABELS}}}}}, {{clusters:"
-                " {}}]}}"
+                " {}}], mergeKeys: [name]}}"
             ),
             [],
         ),
         ("{clusters: {}}", []),
-        (f"{{clusterDecisionResource: {{{LABELS}}}}}", ["DSF402"]),
+        (f"{{clusterDecisionResource: {{{LABELS}}}}}", ["DSF014"]),
         (f"{{clusterDecisionResource: {{{CONFIG}, name: p-decision-1, {LABELS}}}}}", ["DSF402"]),
         (f"{{clusterDecisionResource: {{{CONFIG}, labelSelector: {{matchLabels: {{a: b}}}}}}}}", ["DSF402"]),
         (f"{{clusterDecisionResource: {{{CONFIG}, {LABELS.replace(': p}', ': q}')}}}}}", ["DSF407"]),

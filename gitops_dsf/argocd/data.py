@@ -1,0 +1,13 @@
+"""The facts about the pinned Argo CD in `api.json`."""
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+
+@cache
+def api() -> dict[str, Any]:
+    """The content of `api.json`."""
+    found: dict[str, Any] = json.loads((Path(__file__).parent / "api.json").read_text(encoding="utf-8"))
+    return found

@@ -1,0 +1,119 @@
+"""Checks values against the structural schema of an ApplicationSet, as an API server with its CRD does."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Any, Final
+
+from gitops_dsf.argocd.data import api
+
+Path = tuple[str | int, ...]
+Schema = dict[str, Any]
+
+_TYPES: Final = {
+    "array": (list, "a list"),
+    "boolean": (bool, "true or false"),
+    "integer": (int, "a whole number"),
+    "object": (dict, "an object"),
+    "string": (str, "text"),
+}
+_SIZES: Final = {"int32": 2**31, "int64": 2**63}
+
+
+class Kind(Enum):
+    """What is wrong."""
+
+    UNKNOWN = auto()
+    """A field that the schema does not have."""
+    MISSING = auto()
+    """A field that must be there."""
+    WRONG = auto()
+    """A value that the API server refuses."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Problem:
+    """One place where a value does not fit the schema."""
+
+    kind: Kind
+    path: Path
+    expected: str = ""
+    """What the value must be, for WRONG."""
+    known: tuple[str, ...] = ()
+    """The fields that there are, for UNKNOWN and for an object."""
+
+
+def application_set_spec() -> Schema:
+    """The schema of `spec` of an ApplicationSet."""
+    found: Schema = api()["applicationSet"]
+    return found
+
+
+def part(*names: str) -> Schema:
+    """The schema of a field below `spec` of an ApplicationSet; `[]` stands for the items of a list."""
+    found = application_set_spec()
+    for name in names:
+        found = _resolved(found)
+        found = found["items"] if name == "[]" else found["properties"][name]
+    return _resolved(found)
+
+
+def problems(schema: Schema, value: Any, path: Path = ()) -> Iterator[Problem]:  # noqa: ANN401 - plain data
+    """Everything at or below a value that does not fit."""
+    schema = _resolved(schema)
+    if schema.get("x-kubernetes-int-or-string"):
+        if isinstance(value, bool) or not isinstance(value, int | str):
+            yield Problem(kind=Kind.WRONG, path=path, expected="a whole number or text")
+        return
+    name = schema.get("type")
+    if name is None:
+        return
+    accepted, expected = _TYPES[name]
+    if not isinstance(value, accepted) or (name != "boolean" and isinstance(value, bool)):
+        known = tuple(schema.get("properties", ()))
+        yield Problem(kind=Kind.WRONG, path=path, expected=expected, known=known)
+    elif isinstance(value, dict):
+        yield from _of_an_object(schema, value, path)
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from problems(schema.get("items", {}), item, (*path, index))
+    elif isinstance(value, int | str) and (limit := _limit(schema, value)) is not None:
+        yield Problem(kind=Kind.WRONG, path=path, expected=limit)
+
+
+def _of_an_object(schema: Schema, value: dict[str, Any], path: Path) -> Iterator[Problem]:
+    known = schema.get("properties", {})
+    others = schema.get("additionalProperties")
+    for name, inside in value.items():
+        if inside is None and (name in known or isinstance(others, dict)):
+            continue  # The API server drops it before it looks.
+        if name in known:
+            yield from problems(known[name], inside, (*path, name))
+        elif isinstance(others, dict):
+            yield from problems(others, inside, (*path, name))
+        elif not schema.get("x-kubernetes-preserve-unknown-fields") and not others:
+            yield Problem(kind=Kind.UNKNOWN, path=(*path, name), known=tuple(known))
+    for name in schema.get("required", ()):
+        if value.get(name) is None:
+            yield Problem(kind=Kind.MISSING, path=(*path, name))
+
+
+def _limit(schema: Schema, value: str | int) -> str | None:
+    """What a text or a number must be besides; None if it is."""
+    if isinstance(value, int):
+        size = _SIZES.get(schema.get("format", ""), 2**63)
+        return None if -size <= value < size else f"a whole number between {-size} and {size - 1}"
+    if "enum" in schema and value not in schema["enum"]:
+        return f"one of {', '.join(schema['enum'])}"
+    if len(value) < schema.get("minLength", 0):
+        return "a text that is not empty"
+    pattern = schema.get("pattern")
+    return f"a text that matches {pattern}" if pattern and not re.search(pattern, value) else None
+
+
+def _resolved(schema: Schema) -> Schema:
+    if "$ref" in schema:
+        found: Schema = api()["definitions"][schema["$ref"]]
+        return found
+    return schema

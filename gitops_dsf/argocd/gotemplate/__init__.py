@@ -1,0 +1,7 @@
+"""Go templates of ApplicationSets: parsed as Go does (`parse`), checked for what they would do (`check`)."""
+
+from gitops_dsf.argocd.gotemplate.check import Finding, Trouble, check, unresolved
+from gitops_dsf.argocd.gotemplate.parse import parse
+from gitops_dsf.argocd.gotemplate.tokens import TemplateError
+
+__all__ = ["Finding", "TemplateError", "Trouble", "check", "parse", "unresolved"]

@@ -1,0 +1,278 @@
+"""Checks what a template would do in Argo CD: whether it fails, and whether its result stays small.
+
+Every action is run with what is known of the parameters. Both sides of a condition are.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Final
+
+from gitops_dsf.argocd.gotemplate.nodes import (
+    Action,
+    Branch,
+    Constant,
+    Field,
+    Function,
+    Group,
+    Operand,
+    Other,
+    Pipeline,
+    Statement,
+    Variable,
+)
+from gitops_dsf.argocd.gotemplate.parse import TooDeepError, parse
+from gitops_dsf.argocd.gotemplate.plain import PLAIN, Value, is_plain
+from gitops_dsf.argocd.gotemplate.tokens import TemplateError
+
+Parameters = Mapping[str, Value | Mapping[str, Value]]
+
+LONGEST: Final = 262_144
+"""Characters of a text with actions."""
+LARGEST: Final = 65_536
+"""Characters that one action may write."""
+MOST: Final = 1_048_576
+"""Characters that all actions of a text may write together."""
+SHARED: Final = "the ApplicationSet controller, which all teams share"
+_UNKNOWN: Final = Value("any", 1024)
+_MAP: Final = Value("map", 4096)
+_TAG: Final = re.compile(r"\{\{(?P<tag>.*?)\}\}", re.DOTALL)
+
+
+class Trouble(Enum):
+    """What is wrong with a template."""
+
+    FAILS = auto()
+    """Argo CD cannot parse or run it."""
+    PARAMETER = auto()
+    """It uses a parameter that is not there."""
+    COST = auto()
+    """What it costs is not known, or is much."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that is wrong."""
+
+    trouble: Trouble
+    offset: int
+    message: str
+    hint: str = ""
+    known: tuple[str, ...] = ()
+    """The parameters that there are."""
+    name: str = ""
+    """The parameter that is not there."""
+
+
+def check(text: str, parameters: Parameters | None) -> tuple[Finding, ...]:
+    """What is wrong with a text. Without `parameters`, any may be there."""
+    if "{{" not in text:
+        return ()
+    if len(text) > LONGEST:
+        message = (
+            f"{len(text)} characters with actions in them, more than {LONGEST}: that is much for {SHARED}"
+        )
+        return (Finding(Trouble.COST, text.index("{{"), message, "move the text into the repository"),)
+    try:
+        statements = parse(text)
+    except TooDeepError as error:
+        return (Finding(Trouble.COST, error.offset, error.message, "write it flat"),)
+    except TemplateError as error:
+        return (Finding(Trouble.FAILS, error.offset, error.message, error.hint),)
+    run = _Run(parameters)
+    run.statements(statements)
+    if run.written > MOST and not run.found:
+        message = f"the text may become {run.written} characters long: that is much for {SHARED}"
+        run.found.append(Finding(Trouble.COST, text.index("{{"), message, "write less into one text"))
+    return tuple(run.found)
+
+
+def unresolved(text: str, parameters: Parameters) -> Iterator[tuple[int, str]]:
+    """The tags of a text without goTemplate that Argo CD leaves as they are, with their offsets."""
+    names = {
+        f"{name}.{inside}" if inside else name
+        for name, value in parameters.items()
+        for inside in (value if isinstance(value, Mapping) else ("",))
+    }
+    for found in _TAG.finditer(text):
+        if (tag := found["tag"].strip()) not in names:
+            yield found.start(), tag
+
+
+class _StopError(Exception):
+    """The action has a finding; what follows in it is not known."""
+
+
+class _Run:
+    """One run of a template. `sure` is false where Argo CD may not come along."""
+
+    def __init__(self, parameters: Parameters | None) -> None:
+        self.found: list[Finding] = []
+        self.written = 0
+        self._parameters = parameters
+        self._variables: dict[str, Value] = {}
+        self._sure = True
+
+    def statements(self, items: Sequence[Statement]) -> None:
+        for item in items:
+            try:
+                self._statement(item)
+            except _StopError:
+                continue
+
+    def _statement(self, item: Statement) -> None:
+        match item:
+            case Action(pipeline):
+                value = self._pipeline(pipeline)
+                if not pipeline.variables:
+                    self._writes(pipeline, value)
+            case Branch(_, "if", pipeline, body, otherwise):
+                kept = dict(self._variables)
+                try:
+                    self._pipeline(pipeline)
+                finally:
+                    self.statements(body)
+                    self.statements(otherwise)
+                    self._variables = kept
+            case Branch(offset, keyword) | Other(offset, keyword):
+                raise self._costs(offset, keyword)
+
+    def _writes(self, pipeline: Pipeline, value: Value) -> None:
+        if value.kind == "map":
+            message = "this writes several parameters as Go prints a map"
+            raise self._stop(Trouble.COST, pipeline.offset, message, "name one of them, such as .name")
+        self.written += value.size
+
+    def _pipeline(self, pipeline: Pipeline) -> Value:
+        if pipeline.assigns:
+            message = (
+                f"a variable that changes is more than a parameter: nobody can tell what it costs {SHARED}"
+            )
+            raise self._stop(Trouble.COST, pipeline.offset, message, "write := for a new variable")
+        first, *others = pipeline.commands
+        value = self._command(first, None)
+        for command in others:
+            value = self._command(command, value)
+        for name in pipeline.variables:
+            self._variables[name] = value
+        return value
+
+    def _command(self, command: tuple[Operand, ...], final: Value | None) -> Value:
+        first, *rest = command
+        if isinstance(first, Function):
+            return self._call(first, rest, final)
+        if rest or final is not None:
+            message = "a value takes no arguments"
+            raise self._stop(
+                Trouble.FAILS, first.offset, message, "write a function before it, or remove one of the two"
+            )
+        return self._value(first)
+
+    def _value(self, item: Operand) -> Value:
+        match item:
+            case Constant(offset, None, kind):
+                raise self._costs(offset, "nil" if kind == "nil" else "a number that is not whole")
+            case Constant(_, value, kind):
+                return Value(kind, len(str(value)), value)
+            case Field(offset, names):
+                return self._parameter(offset, names)
+            case Variable(offset, "$", names):
+                return self._parameter(offset, names)
+            case Variable(offset, name, names):
+                return self._inside(offset, self._variables.get(name, _UNKNOWN), names)
+            case Group(offset, pipeline, names):
+                return self._inside(offset, self._pipeline(pipeline), names)
+            case Function():
+                return self._call(item, [], None)
+
+    def _inside(self, offset: int, value: Value, names: tuple[str, ...]) -> Value:
+        if names and value.kind == "text":
+            raise self._stop(Trouble.FAILS, offset, f"a text has no field {names[0]}", f"remove .{names[0]}")
+        if names and value.kind != "any":
+            raise self._costs(offset, f"a field of a {value.kind}")
+        return value
+
+    def _parameter(self, offset: int, names: tuple[str, ...]) -> Value:
+        if not names:
+            return _MAP
+        if self._parameters is None:
+            return _UNKNOWN
+        value, written = self._parameters.get(names[0]), f".{names[0]}"
+        known = tuple(f".{name}" for name in self._parameters)
+        rest = names[1:]
+        if isinstance(value, Mapping):
+            if not rest:
+                return _MAP
+            known = tuple(f"{written}.{name}" for name in value)
+            written, value, rest = f"{written}.{rest[0]}", value.get(rest[0]), rest[1:]
+        if value is None:
+            if not self._sure:
+                raise _StopError
+            message = f"there is no parameter {written}"
+            self.found.append(Finding(Trouble.PARAMETER, offset, message, "", known, written))
+            raise _StopError
+        return self._inside(offset, value, rest)
+
+    def _call(self, function: Function, operands: Sequence[Operand], final: Value | None) -> Value:
+        match function.name, operands:
+            case "index", (Field(offset, names), Constant(_, str(key), "text")) if final is None:
+                return self._parameter(offset, (*names, key))
+        lazy = function.name in {"and", "or"}
+        given = []
+        kept = self._sure
+        for index, operand in enumerate(operands):
+            self._sure = kept and not (lazy and index)
+            given.append(self._value(operand))
+        self._sure = kept
+        if final is not None:
+            given.append(final)
+        if not is_plain(function.name, given):
+            raise self._costs(function.offset, function.name)
+        self._fits(function, operands, given)
+        plain = PLAIN[function.name]
+        size = plain.size(given)
+        if size > LARGEST:
+            message = f"{function.name} may give {size} characters here: that is much for {SHARED}"
+            raise self._stop(Trouble.COST, function.offset, message, "write less")
+        return Value(plain.gives or _common(function.name, given), size)
+
+    def _fits(self, function: Function, operands: Sequence[Operand], given: Sequence[Value]) -> None:
+        """Whether a function takes these arguments."""
+        name, plain = function.name, PLAIN[function.name]
+        least = len(plain.takes) + plain.least
+        if len(given) < least or (not plain.rest and len(given) > least):
+            wanted = f"{'at least ' if plain.rest else ''}{least} argument{'s' * (least != 1)}"
+            raise self._stop(
+                Trouble.FAILS, function.offset, f"{name} takes {wanted}, and has {len(given)} here"
+            )
+        kinds = [*plain.takes, *[plain.rest] * (len(given) - len(plain.takes))]
+        if name == "slugify" and given:
+            kinds = [*["number", "bool", *["any"] * len(given)][: len(given) - 1], "text"]
+        for index, (kind, value) in enumerate(zip(kinds, given, strict=True)):
+            offset = operands[index].offset if index < len(operands) else function.offset
+            if kind != "any" and value.kind not in {kind, "any"}:
+                wanted = "a whole number" if kind == "number" else f"a {kind}"
+                raise self._stop(Trouble.FAILS, offset, f"{name} takes {wanted} here")
+        kinds = [one.kind for one in given if one.kind != "any"]
+        if name in {"eq", "ne"} and (len(set(kinds)) > 1 or "map" in kinds):
+            raise self._stop(Trouble.FAILS, function.offset, f"{name} compares values of different kinds")
+
+    def _costs(self, offset: int, name: str) -> _StopError:
+        message = (
+            f"{name} is more than a parameter with a plain function: nobody can tell what it costs {SHARED}"
+        )
+        hint = (
+            "write plain ones, such as lower, upper, trim, trunc, replace, trimPrefix, normalize, eq, default"
+        )
+        return self._stop(Trouble.COST, offset, message, hint)
+
+    def _stop(self, trouble: Trouble, offset: int, message: str, hint: str = "") -> _StopError:
+        self.found.append(Finding(trouble, offset, message, hint))
+        return _StopError()
+
+
+def _common(name: str, given: Sequence[Value]) -> str:
+    """The kind of the argument that a function gives."""
+    kinds = {one.kind for one in (given[:2] if name == "ternary" else given)}
+    return kinds.pop() if len(kinds) == 1 else "mixed"

@@ -1,0 +1,91 @@
+"""The parts of a parsed template."""
+
+from dataclasses import dataclass
+from typing import Literal as OneOf
+from typing import TypeAlias
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A literal. A number that is not whole is None."""
+
+    offset: int
+    value: str | int | bool | None
+    kind: OneOf["text", "number", "bool", "nil"]
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """`.a.b`; `.` alone has no names."""
+
+    offset: int
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """`$x.a.b`."""
+
+    offset: int
+    name: str
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """The name of a function."""
+
+    offset: int
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A pipeline in parentheses, and the fields taken from its result."""
+
+    offset: int
+    pipeline: "Pipeline"
+    names: tuple[str, ...]
+
+
+Operand: TypeAlias = Constant | Field | Variable | Function | Group
+
+
+@dataclass(frozen=True, slots=True)
+class Pipeline:
+    """Commands, each of which passes its result on to the next, and the variables that take the last one."""
+
+    offset: int
+    variables: tuple[str, ...]
+    assigns: bool
+    """Whether the variable existed before."""
+    commands: tuple[tuple[Operand, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """`{{ pipeline }}`."""
+
+    pipeline: Pipeline
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """`{{ if }}`, `{{ with }}` or `{{ range }}`."""
+
+    offset: int
+    keyword: str
+    pipeline: Pipeline
+    body: tuple["Statement", ...]
+    otherwise: tuple["Statement", ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Other:
+    """`{{ template }}`, `{{ block }}`, `{{ define }}`, `{{ break }}` or `{{ continue }}`."""
+
+    offset: int
+    keyword: str
+
+
+Statement: TypeAlias = Action | Branch | Other

@@ -1,0 +1,180 @@
+"""Cuts a template into tokens as Go's package text/template does."""
+
+import re
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+SPACES: Final = " \t\r\n"
+KEYWORDS: Final = frozenset(
+    {"block", "break", "continue", "define", "else", "end", "if", "nil", "range", "template", "with"}
+)
+_ENDS_A_WORD: Final = frozenset(SPACES + ".,|:)(")
+_NUMBER: Final = re.compile(
+    r"[+-]?(?:0[xX][0-9a-fA-F_]*(?:\.[0-9a-fA-F_]*)?(?:[pP][+-]?[0-9_]*)?|0[oO][0-7_]*(?:\.[0-7_]*)?"
+    r"|0[bB][01_]*(?:\.[01_]*)?|[0-9_]*(?:\.[0-9_]*)?(?:[eE][+-]?[0-9_]*)?)i?"
+)
+
+
+class TemplateError(Exception):
+    """A template that Argo CD cannot use; `offset` is where it shows, in characters."""
+
+    def __init__(self, message: str, offset: int, hint: str = "") -> None:
+        super().__init__(message)
+        self.message, self.offset, self.hint = message, offset, hint
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A piece of a template. `kind` is text, open, close, space, word, keyword, field, variable, dot, number,
+    complex, string, char, or the sign itself; `value` is what is written.
+    """
+
+    kind: str
+    value: str
+    offset: int
+
+
+def tokens(text: str) -> Iterator[Token]:
+    """The tokens of a template. Raises TemplateError at what is none."""
+    at = 0
+    trimmed = False
+    while (start := text.find("{{", at)) >= 0:
+        marked = text[start + 2 : start + 3] == "-" and text[start + 3 : start + 4] in tuple(SPACES)
+        literal = text[at:start]
+        literal = literal.lstrip(SPACES) if trimmed else literal
+        literal = literal.rstrip(SPACES) if marked else literal
+        if literal:
+            yield Token("text", literal, at)
+        inside = start + (4 if marked else 2)
+        if text.startswith("/*", inside):
+            at, trimmed = _comment(text, start, inside)
+            continue
+        yield Token("open", "{{", start)
+        at, trimmed = yield from _action(text, start, inside)
+    rest = text[at:].lstrip(SPACES) if trimmed else text[at:]
+    if rest:
+        yield Token("text", rest, at)
+    yield Token("end", "", len(text))
+
+
+def _comment(text: str, start: int, body: int) -> tuple[int, bool]:
+    end = text.find("*/", body + 2)
+    if end < 0:
+        raise TemplateError("the comment has no end", start, "write */}} behind it")
+    if (close := _close(text, end + 2)) is None:
+        raise TemplateError(
+            "something stands between the comment and }}",
+            end + 2,
+            "a comment has an action of its own: {{/* ... */}}",
+        )
+    return close
+
+
+def _close(text: str, at: int) -> tuple[int, bool] | None:
+    """Where the action ends, and whether white space behind it is dropped; None if it does not end here."""
+    if text.startswith("}}", at):
+        return at + 2, False
+    if text[at : at + 1] in tuple(SPACES) and text.startswith("-}}", at + 1):
+        return at + 4, True
+    return None
+
+
+def _action(text: str, start: int, at: int) -> Generator[Token, None, tuple[int, bool]]:
+    depth = 0
+    while True:
+        if (close := _close(text, at)) is not None:
+            if depth:
+                raise TemplateError("( has no )", at, "write ) before }}")
+            yield Token("close", text[at : close[0]], at)
+            return close
+        if at >= len(text):
+            raise TemplateError("the action has no end", start, "write }} behind it")
+        token = _token(text, at)
+        depth += {"(": 1, ")": -1}.get(token.kind, 0)
+        if depth < 0:
+            raise TemplateError(") has no (", at, "remove it")
+        yield token
+        at += len(token.value)
+
+
+def _token(text: str, at: int) -> Token:
+    sign = text[at]
+    if sign in SPACES:
+        end = at
+        while text[end : end + 1] in tuple(SPACES) and (end == at or _close(text, end) is None):
+            end += 1
+        return Token("space", text[at:end], at)
+    if sign in "\"'`":
+        return _quoted(text, at)
+    if sign in "$." and not (sign == "." and text[at + 1 : at + 2] in tuple("0123456789")):
+        return _named(text, at)
+    if sign in "+-.0123456789" and sign.isascii():
+        return _number(text, at)
+    if _alphanumeric(sign):
+        value = _word(text, at, at)
+        kind = "keyword" if value in KEYWORDS else "bool" if value in {"true", "false"} else "word"
+        return Token(kind, value, at)
+    if sign == ":":
+        if text[at + 1 : at + 2] != "=":
+            raise TemplateError(": stands alone", at, "write :=")
+        return Token(":=", ":=", at)
+    if sign.isascii() and sign.isprintable():
+        return Token(sign, sign, at)
+    raise TemplateError(f"{sign!a} does not fit into an action", at)
+
+
+def _named(text: str, at: int) -> Token:
+    """A field, a variable, or a dot."""
+    value = _word(text, at, at + 1)
+    kind = "variable" if text[at] == "$" else "field" if len(value) > 1 else "dot"
+    return Token(kind, value, at)
+
+
+def _word(text: str, start: int, at: int) -> str:
+    while at < len(text) and _alphanumeric(text[at]):
+        at += 1
+    if at < len(text) and text[at] not in _ENDS_A_WORD and not text.startswith("}}", at):
+        written = text[start:at]
+        hint = (
+            f'a name with {text[at]} in it is written index . "NAME"'
+            if written.startswith(".") and text[at] in "-/"
+            else "write a space before it"
+        )
+        raise TemplateError(f"{text[at]!a} does not fit behind {written}", at, hint)
+    return text[start:at]
+
+
+def _alphanumeric(sign: str) -> bool:
+    return sign == "_" or sign.isalpha() or sign.isdecimal()
+
+
+def _number(text: str, at: int) -> Token:
+    found = _NUMBER.match(text, at)
+    end = found.end() if found is not None else at
+    kind = "number"
+    if text[end : end + 1] in {"+", "-"} and end > at:
+        imaginary = _NUMBER.match(text, end)
+        end = imaginary.end() if imaginary is not None else end
+        if text[end - 1] != "i":
+            raise TemplateError(f"{text[at:end]} is no number", at)
+        kind = "complex"
+    if end < len(text) and _alphanumeric(text[end]):
+        raise TemplateError(f"{text[at : end + 1]} is no number", at)
+    return Token(kind, text[at:end], at)
+
+
+def _quoted(text: str, at: int) -> Token:
+    quote = text[at]
+    end = at + 1
+    while end < len(text) and text[end] != quote:
+        if quote != "`":
+            if text[end] == "\\":
+                end += 1
+            if text[end : end + 1] == "\n":
+                break
+        end += 1
+    if text[end : end + 1] != quote:
+        raise TemplateError(f"{quote} has no second one", at, f"write {quote} where the text ends")
+    kind = "char" if quote == "'" else "string"
+    return Token(kind, text[at : end + 1], at)

@@ -1,0 +1,17 @@
+"""The recorded fields and functions of Argo CD are those of the pinned sources."""
+
+import os
+
+import pytest
+
+from tests.hub.controlplane.golang import find_go, go_directive
+from tools.argocd_api import TARGET, content
+
+pytestmark = [pytest.mark.family("argocd"), pytest.mark.timeout(300)]
+
+
+def test_the_recorded_facts_are_those_of_the_pinned_sources() -> None:
+    go = find_go(needed=go_directive(), environment=os.environ, report=print)
+    assert TARGET.read_text(encoding="utf-8") == content(str(go.program)), (
+        "python -m tools.argocd_api --write"
+    )

@@ -1,0 +1,155 @@
+"""What the parser and the checks of Go templates say, where, and that plain templates pass."""
+
+import pytest
+
+from gitops_dsf.argocd.gotemplate import TemplateError, Trouble, check, parse, unresolved
+from gitops_dsf.argocd.gotemplate.check import LARGEST, LONGEST
+from gitops_dsf.argocd.gotemplate.parse import DEEPEST
+from gitops_dsf.argocd.gotemplate.plain import Value
+from gitops_dsf.resolve.rules.templates import DECIDED
+
+VALUES = {**DECIDED, "values": {"tier": Value("text", 4), "my-tier": Value("text", 4)}}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "overlays/{{.name}}",
+        "{{ .name }}-{{ .clusterName }}-{{ .server }}-{{ .reason }}",
+        "{{- .name -}}",
+        "{{/* a comment */}}{{- /* another */ -}}",
+        "}} and { and {",
+        "{{ .name | lower | trunc 20 | trimPrefix `a` }}",
+        '{{ replace "." "-" .name }}',
+        "{{ normalize .name }}{{ slugify 23 true .name }}",
+        '{{ if eq .name "eu-1" "eu-2" }}a{{ else if hasPrefix "us-" .name }}b{{ else }}c{{ end }}',
+        '{{ if and (ne .name "a") (not (contains "x" .server)) }}a{{ end }}',
+        "{{ $short := trunc 5 .name }}{{ $short }}-{{ $.name }}",
+        '{{ default "none" .reason | quote }}',
+        '{{ printf "%s-%s" .name .clusterName | sha256sum }}',
+        '{{ or .reason .absent "x" }}',
+        "{{ .values.tier }}{{ index .values `my-tier` }}",
+        '{{ "{{" }} .Values.x {{ "}}" }}{{`{{ .Release.Name }}`}}',
+        "{{ .name\n}}",
+        "{{ 'a' }}{{ 5 }}{{ true }}",
+    ],
+)
+def test_a_plain_template_has_no_finding(text: str) -> None:
+    assert check(text, VALUES) == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "offset", "message"),
+    [
+        ("a/{{.name", 2, "the action has no end"),
+        ("{{/* .name }}", 0, "the comment has no end"),
+        ("{{/* a */ .name }}", 9, "something stands between the comment and }}"),
+        ("{{name}}", 2, "there is no function name"),
+        ("{{.name | foo}}", 10, "there is no function foo"),
+        ('{{ "a }}', 3, '" has no second one'),
+        ("{{ $x }}", 3, "there is no variable $x"),
+        ("{{ if .name }}a", 3, "{{ if }} has no {{ end }}"),
+        ("{{ end }}", 3, "{{ end }} belongs to nothing"),
+        ("{{ (lower .name }}", 16, "( has no )"),
+        ("{{ lower .name) }}", 14, ") has no ("),
+        ("{{ }}", 0, "the action has no value"),
+        ("{{ .my-key }}", 6, "'-' does not fit behind .my"),
+        ("{{ .name | 3 }}", 11, "a value cannot stand behind |"),
+        ("{{ lower }}", 3, "lower takes 1 argument, and has 0 here"),
+        ("{{ trunc 3 .name 4 }}", 3, "trunc takes 2 arguments, and has 3 here"),
+        ('{{ trunc "3" .name }}', 9, "trunc takes a whole number here"),
+        ("{{ lower 3 }}", 9, "lower takes a text here"),
+        ("{{ eq .name 3 }}", 3, "eq compares values of different kinds"),
+        ("{{ .name.short }}", 3, "a text has no field short"),
+        ("{{ .name .server }}", 3, "a value takes no arguments"),
+        ("{{ break }}", 3, "break stands outside of range"),
+        ("{{ 089 }}", 3, "089 is no octal number"),
+        (r'{{ "\q" }}', 3, r"\ is no escape in a text"),
+        ("{{ env `HOME` }}", 3, "there is no function env"),
+    ],
+)
+def test_what_argocd_cannot_run_is_told_where_it_is(text: str, offset: int, message: str) -> None:
+    [found] = check(text, DECIDED)
+    assert (found.trouble, found.offset, found.message) == (Trouble.FAILS, offset, message)
+
+
+@pytest.mark.parametrize(
+    ("text", "offset", "name"),
+    [
+        ("{{.cluster.name}}", 2, ".cluster"),
+        ("a{{ lower .Name }}", 10, ".Name"),
+        ("{{ .values.tier }}", 3, ".values"),
+        ("{{ $.region }}", 3, ".region"),
+        ('{{ if eq .name "a" }}{{ .region }}{{ end }}', 24, ".region"),
+        ("{{ if .region }}{{ .name }}{{ end }}", 6, ".region"),
+        ("{{ index . `region` }}", 9, ".region"),
+    ],
+)
+def test_a_parameter_that_is_not_there_is_told(text: str, offset: int, name: str) -> None:
+    [found] = check(text, DECIDED)
+    assert (found.trouble, found.offset, found.name) == (Trouble.PARAMETER, offset, name)
+    assert ".name" in found.known
+
+
+def test_values_of_the_generator_are_known_by_name() -> None:
+    [found] = check("{{ .values.team }}", VALUES)
+    assert found.known == (".values.tier", ".values.my-tier")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{{ repeat 400000000 "x" }}',
+        '{{ printf "%400000000d" 1 }}',
+        "{{ range $i := until 100000000 }}x{{ end }}",
+        "{{ indent 400000000 .name }}",
+        "{{ genPrivateKey `rsa` }}",
+        "{{ with .name }}{{ . }}{{ end }}",
+        "{{ define `t` }}{{ template `t` }}{{ end }}{{ template `t` }}",
+        "{{ $x := .name }}{{ $x = cat $x $x }}",
+        "{{ . }}",
+        "{{ .values }}",
+        '{{ replace "" "0123456789012345678901234567890123456789" (b64enc .server) }}',
+        "{{ $a := print .name .name }}"
+        + "".join("{{ $a := print $a $a $a $a }}" for _ in range(9))
+        + "{{ $a }}",
+    ],
+)
+def test_what_could_fill_the_memory_is_told(text: str) -> None:
+    assert {found.trouble for found in check(text, VALUES)} == {Trouble.COST}
+
+
+def test_a_long_or_deep_template_is_told_and_a_long_text_without_actions_is_not() -> None:
+    assert check("x" * LONGEST * 2, DECIDED) == ()
+    assert [found.trouble for found in check("x" * LONGEST + "{{.name}}", DECIDED)] == [Trouble.COST]
+    depth = DEEPEST + 1
+    for text in (
+        "{{ " + "(" * depth + ".name" + ")" * depth + " }}",
+        "{{ if .name }}" * depth + "{{ end }}" * depth,
+        "{{ if .name }}" + "{{ else if .name }}" * depth + "{{ end }}",
+    ):
+        assert [found.trouble for found in check(text, DECIDED)] == [Trouble.COST]
+    assert check("{{.name}} " * 500, DECIDED) == ()
+    assert [found.trouble for found in check("{{ print .server .server }}" * 600, DECIDED)] == [Trouble.COST]
+    assert LARGEST > 1024
+
+
+def test_several_actions_have_a_finding_each() -> None:
+    found = check("{{ .a }}{{ .name }}{{ .b }}{{ repeat 3 .name }}", DECIDED)
+    assert [one.offset for one in found] == [3, 22, 30]
+
+
+def test_without_known_parameters_only_syntax_and_cost_are_told() -> None:
+    assert check("{{ .metadata.labels.region | lower }}", None) == ()
+    assert check("{{ repeat 5 .x }}", None)[0].trouble is Trouble.COST
+    with pytest.raises(TemplateError):
+        parse("{{ .x")
+
+
+def test_tags_of_the_other_language_are_parameters_or_stay() -> None:
+    assert list(unresolved("{{name}} {{ values.tier }} {{server}}", VALUES)) == []
+    assert list(unresolved("a {{.name}} {{region}} {{values}}", VALUES)) == [
+        (2, ".name"),
+        (12, "region"),
+        (23, "values"),
+    ]

@@ -1,0 +1,161 @@
+"""Writes what Argo CD accepts as data: the fields of an ApplicationSet, from its CRD, and the functions of
+its Go templates, from its sources and sprig's.
+
+The versions are those that `tests/hub/go.mod` pins, and Go fetches the sources. Run it when a pin moves:
+
+    python -m tools.argocd_api --write
+"""
+
+import argparse
+import json
+import re
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+MODULES: Final = Path("tests/hub")
+ARGOCD: Final = "github.com/argoproj/argo-cd/v3"
+SPRIG: Final = "github.com/Masterminds/sprig/v3"
+TARGET: Final = Path("gitops_dsf/argocd/api.json")
+_KEPT: Final = (
+    "additionalProperties",
+    "enum",
+    "format",
+    "items",
+    "minLength",
+    "pattern",
+    "properties",
+    "required",
+    "type",
+    "x-kubernetes-int-or-string",
+    "x-kubernetes-preserve-unknown-fields",
+)
+_SHARED: Final = 300
+"""A part that is written more than once and is longer than this becomes a definition."""
+
+
+def module(name: str, go: str) -> tuple[str, Path]:
+    """The pinned version of a Go module, and the folder with its sources. Go fetches them if need be."""
+    command = [go, "mod", "download", "-json", name]
+    done = subprocess.run(command, cwd=MODULES, check=True, capture_output=True, text=True)
+    found = json.loads(done.stdout)
+    return found["Version"], Path(found["Dir"])
+
+
+def application_set(argocd: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The structural schema of `spec` of an ApplicationSet without its prose, and the parts that it repeats,
+    by name.
+    """
+    text = (argocd / "manifests" / "crds" / "applicationset-crd.yaml").read_text(encoding="utf-8")
+    [version] = yaml.safe_load(text)["spec"]["versions"]
+    whole = _kept(version["schema"]["openAPIV3Schema"]["properties"]["spec"])
+    found: Counter[str] = Counter()
+    _count(whole, found)
+    shared = sorted(
+        (text for text, count in found.items() if count > 1 and len(text) > _SHARED),
+        key=lambda text: (len(text), text),
+    )
+    names = {text: f"d{index}" for index, text in enumerate(shared)}
+    definitions = {names[text]: _referring(json.loads(text), names, inside=True) for text in shared}
+    return _referring(whole, names), definitions
+
+
+def _kept(schema: dict[str, Any]) -> dict[str, Any]:
+    kept: dict[str, Any] = {}
+    for key in _KEPT:
+        if key in schema:
+            value = schema[key]
+            if key == "properties":
+                value = {name: _kept(inside) for name, inside in sorted(value.items())}
+            elif key in {"items", "additionalProperties"} and isinstance(value, dict):
+                value = _kept(value)
+            kept[key] = value
+    return kept
+
+
+def _text(schema: dict[str, Any]) -> str:
+    return json.dumps(schema, sort_keys=True)
+
+
+def _parts(schema: dict[str, Any]) -> list[dict[str, Any]]:
+    inside = [*schema.get("properties", {}).values(), schema.get("items"), schema.get("additionalProperties")]
+    return [one for one in inside if isinstance(one, dict)]
+
+
+def _count(schema: dict[str, Any], found: Counter[str]) -> None:
+    text = _text(schema)
+    found[text] += 1
+    if found[text] == 1:
+        for part in _parts(schema):
+            _count(part, found)
+
+
+def _referring(schema: dict[str, Any], names: dict[str, str], *, inside: bool = False) -> dict[str, Any]:
+    if not inside and (name := names.get(_text(schema))) is not None:
+        return {"$ref": name}
+    replaced = dict(schema)
+    if "properties" in schema:
+        replaced["properties"] = {name: _referring(one, names) for name, one in schema["properties"].items()}
+    for key in ("items", "additionalProperties"):
+        if isinstance(schema.get(key), dict):
+            replaced[key] = _referring(schema[key], names)
+    return replaced
+
+
+def functions(argocd: Path, sprig: Path, go: str) -> list[str]:
+    """The names of the functions that a template of Argo CD can call: Go's own, sprig's and Argo CD's."""
+    root = subprocess.run([go, "env", "GOROOT"], check=True, capture_output=True, text=True).stdout.strip()
+    own = (Path(root) / "src" / "text" / "template" / "funcs.go").read_text(encoding="utf-8")
+    generic = (sprig / "functions.go").read_text(encoding="utf-8")
+    utils = (argocd / "applicationset" / "utils" / "utils.go").read_text(encoding="utf-8")
+    names = {
+        *re.findall(r'"(\w+)":', _between(own, "func builtins() FuncMap {", "\n}")),
+        *re.findall(r'"(\w+)":', _between(generic, "var genericMap = ", "\n}")),
+        *re.findall(r'sprigFuncMap\["(\w+)"\] =', utils),
+    }
+    return sorted(names - set(re.findall(r'delete\(sprigFuncMap, "(\w+)"\)', utils)))
+
+
+def _between(text: str, start: str, end: str) -> str:
+    return text.partition(start)[2].partition(end)[0]
+
+
+def content(go: str = "go") -> str:
+    """The data as it is to be written."""
+    version, argocd = module(ARGOCD, go)
+    sprig_version, sprig = module(SPRIG, go)
+    spec, definitions = application_set(argocd)
+    parts = {
+        "argocd": version,
+        "sprig": sprig_version,
+        "functions": functions(argocd, sprig, go),
+        "applicationSet": spec,
+        "definitions": definitions,
+    }
+    lines = (f"{json.dumps(name)}: {json.dumps(part, sort_keys=True)}" for name, part in parts.items())
+    return "{" + ",\n".join(lines) + "}\n"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Returns 0 if the data is up to date or was written, 1 if it differs."""
+    parser = argparse.ArgumentParser(prog="python -m tools.argocd_api", description=__doc__)
+    parser.add_argument("--write", action="store_true", help="write the data; without it only compare")
+    options = parser.parse_args(arguments)
+    expected = content()
+    if options.write:
+        TARGET.write_text(expected, encoding="utf-8")
+    elif TARGET.read_text(encoding="utf-8") != expected:
+        sys.stderr.write(
+            f"{TARGET}: not what the pinned Argo CD says; run with --write and commit the result\n"
+        )
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
