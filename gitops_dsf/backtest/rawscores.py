@@ -1,6 +1,6 @@
 """From series of a metric store to the results of a scorer, at the points of a grid."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Protocol
 
 import numpy as np
@@ -63,7 +63,8 @@ def results(
     count: int,
 ) -> Results:
     """The results at `count` points of the grid from `first` on, by cluster and labels; NaN where there is
-    none. Samples between two points are left out.
+    none. A sample between two points is that of the next one, as a store would answer; the last of several
+    counts.
     """
     found: dict[str, dict[Labels, Values]] = {}
     start = grid.at(first)
@@ -80,7 +81,17 @@ def results(
             continue
         row = by_labels.setdefault(labels, np.full(count, np.nan))
         places = (item.times - start) / grid.step
-        numbers = np.rint(places).astype(np.int64)
-        on_grid = (np.abs(places - numbers) < 1e-3) & (numbers >= 0) & (numbers < count)
-        row[numbers[on_grid]] = item.values[on_grid]
+        numbers = np.ceil(places - 1e-3).astype(np.int64)
+        inside = (numbers >= 0) & (numbers < count)
+        row[numbers[inside]] = item.values[inside]
     return found
+
+
+def samples_of(found: Results, clusters: Collection[str]) -> int:
+    """How many samples the results of these clusters have."""
+    return sum(
+        int(np.count_nonzero(~np.isnan(row)))
+        for cluster, by_labels in found.items()
+        if cluster in clusters
+        for row in by_labels.values()
+    )

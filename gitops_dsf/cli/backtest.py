@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dsf_wire.rawscores import CLUSTER_LABEL, METRIC, SCORE_NAME_LABEL
+from dsf_wire.text import printable
 from gitops_dsf.cli.arguments import add_fleet_directory
 from gitops_dsf.cli.garbage import kept
 from gitops_dsf.cli.hubdata import add_source_arguments, placement_key, read_fleet, read_hub_data
@@ -18,9 +19,12 @@ from gitops_dsf.cli.jsontext import json_text
 from gitops_dsf.cli.timespan import add_span_arguments, span
 from gitops_dsf.errors import GitopsDsfError, UsageError
 from gitops_dsf.hub.flapping import WINDOW_SECONDS
+from gitops_dsf.wording import names_text
 
 if TYPE_CHECKING:
+    from gitops_dsf.backtest.history import Results
     from gitops_dsf.cli.progress import Progress
+    from gitops_dsf.metricstore.answer import Answer
     from gitops_dsf.metricstore.client import MetricStore
     from gitops_dsf.views.backtest.build import Asked, BacktestBuilder, Result
     from gitops_dsf.views.preview.version import FleetVersion
@@ -120,11 +124,16 @@ def run(args: argparse.Namespace) -> int:
     from gitops_dsf.cli.progress import Progress
     from gitops_dsf.views.backtest.build import HistoryError
 
-    start, end = span(args)
+    answers = _saved(args)
+    start, end = span(args, known=_span_of(answers))
     with Progress(stream=sys.stderr) as progress:
         try:
             builder = _builder(args, head, start=start, end=end)
-            notes = _feed(args, builder, progress, limit)
+            notes = (
+                _feed_files(args, builder, answers)
+                if args.history is not None
+                else _feed(args, builder, progress, limit)
+            )
             results = builder.results(window=args.window, stop=limit.is_over)
         except HistoryError as error:
             raise UsageError(str(error)) from error
@@ -208,9 +217,7 @@ def _base(args: argparse.Namespace) -> "tuple[FleetVersion | None, str]":
 def _feed(
     args: argparse.Namespace, builder: "BacktestBuilder", progress: "Progress", limit: TimeLimit
 ) -> list[str]:
-    """Reads the history into the builder. Returns what the store warned of."""
-    if args.history is not None:
-        return _feed_files(args, builder)
+    """Reads the history of a store into the builder. Returns what the store warned of."""
     try:
         from gitops_dsf.metricstore.client import MetricStore
     except ModuleNotFoundError as error:
@@ -221,6 +228,7 @@ def _feed(
         async with MetricStore(
             args.prometheus, token=_token(args.token_file), headers=_headers(args.header)
         ) as store:
+            store.refuse_beyond(builder.expected_samples())
             notes: list[str] = []
             for asked in builder.asked():
                 left = limit.read_until - time.monotonic()
@@ -258,23 +266,48 @@ async def _feed_score(
         notify=lambda done, _all: progress.step(done),
     ):
         found = results(page.answer.series, read=read, grid=grid, first=page.first, count=page.count)
-        if found and not any(found.keys()) and not asked.query:
-            notes.append(
-                f"no series of {asked.score_name} has the label {args.cluster_label};"
-                " --cluster-label names another one"
-            )
+        if not asked.query:
+            notes += _without_label(args, asked, found)
         builder.add(asked, Page(first=page.first, count=page.count, results=found))
         notes += [f"the store warns: {text}" for text in page.answer.warnings]
     return notes
 
 
-def _feed_files(args: argparse.Namespace, builder: "BacktestBuilder") -> list[str]:
-    from gitops_dsf.backtest.history import Page
-    from gitops_dsf.backtest.rawscores import exported, results
+def _without_label(args: argparse.Namespace, asked: "Asked", found: "Results") -> list[str]:
+    if not found or any(found):
+        return []
+    name = args.cluster_label
+    return [f"no series of {asked.score_name} has the label {name}; --cluster-label names another one"]
+
+
+def _saved(args: argparse.Namespace) -> "tuple[Answer, ...]":
+    """The answers that --history names; none without it."""
+    if args.history is None:
+        return ()
     from gitops_dsf.metricstore.files import read_path
 
-    answers = read_path(args.history)
-    read = exported(args.cluster_label)
+    return read_path(args.history)
+
+
+def _span_of(answers: "tuple[Answer, ...]") -> tuple[float, float] | None:
+    """From the first sample to the last one of all answers; None if they have none, or of one time only."""
+    spans = [each.span for each in answers if each.span is not None]
+    start, end = min((each[0] for each in spans), default=0), max((each[1] for each in spans), default=0)
+    return (start, end) if start < end else None
+
+
+def _feed_files(
+    args: argparse.Namespace, builder: "BacktestBuilder", answers: "tuple[Answer, ...]"
+) -> list[str]:
+    """Reads saved answers into the builder. Returns what is to be told of them. Raises GitopsDsfError if no
+    sample is of use.
+    """
+    from gitops_dsf.backtest.history import Page
+    from gitops_dsf.backtest.rawscores import exported, results, samples_of
+    from gitops_dsf.hub.timestamp import timestamp_of
+
+    notes = [f"{args.history} warns: {text}" for answer in answers for text in answer.warnings]
+    read, unused, used = exported(args.cluster_label), [], 0
     for asked in builder.asked():
         grid = builder.grid(asked.step)
         series = [
@@ -285,7 +318,31 @@ def _feed_files(args: argparse.Namespace, builder: "BacktestBuilder") -> list[st
         ]
         found = results(series, read=read, grid=grid, first=0, count=grid.count)
         builder.add(asked, Page(first=0, count=grid.count, results=found))
-    return [f"{args.history} warns: {text}" for answer in answers for text in answer.warnings]
+        notes += _without_label(args, asked, found)
+        clusters = builder.clusters_of(asked)
+        named = {read(item.labels)[0] for item in series}
+        samples = sum(
+            len(item.times) for item in series if read(item.labels)[0] in clusters or not named & clusters
+        )
+        taken = samples_of(found, clusters)
+        used += taken
+        if taken < samples or not samples:
+            text = f"{taken:,} of {samples:,} samples of {asked.score_name}"
+            others = names_text(sorted(map(printable, named))) if not named & clusters else ""
+            unused.append(f"{text} (clusters {others})" if others else text)
+    if unused:
+        known = _span_of(answers)
+        told = f"{args.history} has samples" + (
+            "" if known is None else f" from {timestamp_of(known[0])} to {timestamp_of(known[1])}"
+        )
+        told += (
+            f". Used: {', '.join(unused)}. The others are outside of the span, of clusters that are not"
+            " asked for, or not the last ones before a point"
+        )
+        if not used:
+            raise GitopsDsfError(told)
+        notes.append(told)
+    return notes
 
 
 def _token(path: Path | None) -> str | None:

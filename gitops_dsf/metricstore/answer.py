@@ -40,6 +40,12 @@ class Answer:
     warnings: tuple[str, ...]
 
     @property
+    def span(self) -> tuple[float, float] | None:
+        """The times of the first and the last sample; None if there is none."""
+        times = [item.times for item in self.series if len(item.times)]
+        return (min(each[0] for each in times), max(each[-1] for each in times)) if times else None
+
+    @property
     def samples(self) -> int:
         """The number of samples of all series."""
         return sum(len(item.times) for item in self.series)

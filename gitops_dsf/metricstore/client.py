@@ -81,6 +81,15 @@ class MetricStore:
     ) -> None:
         await self._client.aclose()
 
+    def refuse_beyond(self, samples: int) -> None:
+        """Raises StoreError for a history of more samples than all queries together may have."""
+        if samples > self._limits.samples:
+            msg = (
+                f"the history has more than {self._limits.samples:,} samples; ask for a shorter time or for"
+                " one application"
+            )
+            raise StoreError(msg)
+
     async def pages(
         self,
         query: str,
@@ -105,12 +114,7 @@ class MetricStore:
                 length = max(SMALLEST_PAGE, length // 4)
                 continue
             self._read += answer.samples
-            if self._read > self._limits.samples:
-                msg = (
-                    f"the history has more than {self._limits.samples:,} samples; ask for a shorter time or"
-                    " for one application"
-                )
-                raise StoreError(msg)
+            self.refuse_beyond(self._read)
             yield StoredPage(first=first, count=length, answer=answer)
             first += length
             notify(first, count)

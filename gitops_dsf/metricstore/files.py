@@ -17,6 +17,7 @@ def read_path(path: Path) -> tuple[Answer, ...]:
     if not files:
         msg = f"{path} has no file *.json or *.json.gz; save answers of /api/v1/query_range there"
         raise StoreError(msg)
+    _refuse_beyond(MOST_BYTES, sum(file.stat().st_size for file in files if file.is_file()), path)
     room = MOST_BYTES
     found = []
     for file in files:
@@ -36,8 +37,12 @@ def _content(file: Path, *, most: int) -> bytes:
     except (OSError, EOFError, zlib.error) as error:
         msg = f"cannot read {file}: {error}"
         raise StoreError(msg) from error
-    if len(content) > most:
-        size = MOST_BYTES >> 20
-        msg = f"{file}: the history has more than {size} MiB; ask the store with --prometheus instead"
-        raise StoreError(msg)
+    _refuse_beyond(most, len(content), file)
     return content
+
+
+def _refuse_beyond(most: int, size: int, path: Path) -> None:
+    if size > most:
+        limit = f"{MOST_BYTES >> 20} MiB"
+        msg = f"{path}: the history has more than {limit}; ask the store with --prometheus instead"
+        raise StoreError(msg)

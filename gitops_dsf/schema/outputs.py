@@ -529,9 +529,12 @@ class LogOutput(TypedDict):
 
 
 class Span(TypedDict):
+    """What is compared. Before it, the score that was waited for did not exist; empty if none was."""
+
     start: float
     end: float
     step: float
+    waitedFor: str
 
 
 class DecisionChange(TypedDict):

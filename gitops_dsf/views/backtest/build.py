@@ -24,6 +24,7 @@ from gitops_dsf.backtest.vectorised import ScoreColumns
 from gitops_dsf.hub.flapping import WINDOW_SECONDS
 from gitops_dsf.hub.placements import ranked_by
 from gitops_dsf.hub.snapshot import Snapshot
+from gitops_dsf.hub.timestamp import timestamp_of
 from gitops_dsf.plan.summaries import cluster_label, summarise
 from gitops_dsf.resolve.stickiness import expressible
 from gitops_dsf.resolve.types import EffectiveScorer
@@ -35,6 +36,10 @@ SHOWN_GAP: Final = 0.01
 """Missing points are told from this share on."""
 MOST_POINTS: Final = 1_000_000
 """Points of a grid: two years of minutes."""
+WAITED: Final = 0.1
+"""Clusters whose first score comes within this part of the span after the first one of all are waited for."""
+LATEST: Final = 0.9
+"""A score that begins after this part of the span has too little of a past."""
 OUT_OF_TIME: Final = "the time limit was over before it was decided"
 
 
@@ -88,6 +93,8 @@ class Result:
     title: str
     fleet: FleetVersion
     grid: Grid
+    waited_for: str
+    """Name of the score whose beginning is the start of the grid; empty if that is the start of the span."""
     contests: Mapping[str, Contest]
     """By namespace/name of the Placement."""
     lines: Mapping[str, DecisionLine]
@@ -181,7 +188,36 @@ class BacktestBuilder:
         """Decides all Placements: those of the base first, if there is one. Only the last one gets advice.
         When `stop` becomes true, the rest is not decided.
         """
-        return tuple(self._result(side, window=window, stop=stop) for side in self._sides)
+        histories = [
+            {deadband: _tracks(found) for deadband, found in side.publications.items()}
+            for side in self._sides
+        ]
+        begin = Begin(at=self._start, score="")
+        for side, found in zip(self._sides, histories, strict=True):
+            _forget_without_past(side, found[None])
+            begin = max(begin, _begin(side, found[None], self._whole(side)), key=lambda each: each.at)
+        return tuple(
+            self._result(side, found, begin, window=window, stop=stop)
+            for side, found in zip(self._sides, histories, strict=True)
+        )
+
+    def expected_samples(self) -> int:
+        """How many samples the history has at least, if no cluster misses any."""
+        return sum(self.grid(asked.step).count * len(self.clusters_of(asked)) for asked in self.asked())
+
+    def clusters_of(self, asked: Asked) -> frozenset[str]:
+        """The clusters whose scores are of use."""
+        return frozenset(
+            cluster
+            for side in self._sides
+            for resource, known in side.asked.items()
+            if known == asked
+            for cluster in side.publications[None][resource]
+        )
+
+    def _whole(self, side: Side) -> Grid:
+        """The points of the whole span at which a side decides."""
+        return self.grid(min((item.interval for item in side.scorers.values()), default=60))
 
     def _side(
         self, fleet: FleetVersion, title: str, *, before: FleetVersion | None, only: Collection[str] | None
@@ -244,11 +280,16 @@ class BacktestBuilder:
             for cluster in sorted(fleet.runs_on[item.name])
         }
 
-    def _result(self, side: Side, *, window: float, stop: Callable[[], bool]) -> Result:
-        histories = {deadband: _tracks(found) for deadband, found in side.publications.items()}
-        tracks = histories[None]
-        _forget_without_past(side, tracks)
-        grid = _begun(tracks, self.grid(min((item.interval for item in side.scorers.values()), default=60)))
+    def _result(
+        self,
+        side: Side,
+        histories: Mapping[int | None, Tracks],
+        begin: "Begin",
+        *,
+        window: float,
+        stop: Callable[[], bool],
+    ) -> Result:
+        tracks, grid = histories[None], _from(begin.at, self._whole(side))
         known = [key for key in side.keys if key not in side.unknown]
         state = hub_state(side.fleet, self._snapshot, scores={}, only=known)
         placements = typed_placements(side.fleet, known).values()
@@ -258,6 +299,7 @@ class BacktestBuilder:
             title=side.title,
             fleet=side.fleet,
             grid=grid,
+            waited_for=begin.score,
             contests=found.contests,
             lines=found.lines,
             figures={
@@ -299,18 +341,47 @@ def _forget_without_past(side: Side, tracks: Tracks) -> None:
                 side.unknown.setdefault(key, f"the history has no result of {score} in this time")
 
 
-def _begun(tracks: Tracks, grid: Grid) -> Grid:
-    """The grid from the first point on at which all scores have been written. A score that begins later than
-    in the first tenth does not count: it did not exist before.
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Begin:
+    """When all scores are known."""
+
+    at: float
+    score: str
+    """The name of the one that is known last."""
+
+
+def _begin(side: Side, tracks: Tracks, grid: Grid) -> Begin:
+    """When all scores are known by which a side ranks. A cluster that has its first score long after the
+    others did not exist before. Placements that rank by a score that begins too late are not decided.
     """
-    firsts = [
-        math.ceil((track.at[0] - grid.start) / grid.step)
-        for by_cluster in tracks.values()
-        for track in by_cluster.values()
-        if len(track)
-    ]
-    begin = max((number for number in firsts if number <= grid.count // 10), default=0)
-    return Grid(start=grid.at(begin), step=grid.step, count=grid.count - begin)
+    begins: dict[str, float] = {}
+    for resource, by_cluster in tracks.items():
+        firsts = [track.at[0] for track in by_cluster.values() if len(track)]
+        waited = min(firsts, default=grid.start) + WAITED * (grid.end - grid.start)
+        begins[resource] = max((at for at in firsts if at <= waited), default=grid.start)
+    latest = grid.start + LATEST * (grid.end - grid.start)
+    ranked: set[str] = set()
+    for key, placement in typed_placements(side.fleet, side.keys).items():
+        resources = {each.resource for each in ranked_by(placement)} & begins.keys()
+        for resource in sorted(resources):
+            if begins[resource] > latest:
+                score = side.scorers[resource].score_name
+                moment = timestamp_of(begins[resource])
+                side.unknown.setdefault(
+                    key, f"{score} begins only at {moment}; --from {moment} decides the time since then"
+                )
+        if key not in side.unknown:
+            ranked |= resources
+    last = max(sorted(ranked), key=begins.__getitem__, default=None)
+    if last is None or begins[last] <= grid.start:
+        return Begin(at=grid.start, score="")
+    return Begin(at=begins[last], score=side.scorers[last].score_name)
+
+
+def _from(begin: float, grid: Grid) -> Grid:
+    """The points of a grid from a moment on."""
+    number = min(max(0, math.ceil((begin - grid.start) / grid.step)), grid.count - 1)
+    return Grid(start=grid.at(number), step=grid.step, count=grid.count - number)
 
 
 def _causes(item: EffectiveScorer, before: FleetVersion | None) -> str:

@@ -14,7 +14,12 @@ def data(results: Sequence[Result], *, notes: Sequence[str] = ()) -> dict[str, A
     """The base is null if only one revision was tested. Times are Unix seconds, regret is score points."""
     grid = results[-1].grid
     return {
-        "span": {"start": grid.start, "end": grid.end, "step": grid.step},
+        "span": {
+            "start": grid.start,
+            "end": grid.end,
+            "step": grid.step,
+            "waitedFor": results[-1].waited_for,
+        },
         "base": _side(results[0]) if len(results) > 1 else None,
         "head": _side(results[-1]),
         "notes": list(notes),

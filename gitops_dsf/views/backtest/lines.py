@@ -20,14 +20,15 @@ class Lines:
     """Points are seconds since the start of the grid, and the weighted mean of the scores."""
 
     clusters: Sequence[str]
-    """Those that the Placement was on longest, then those with the highest scores."""
     points: Mapping[str, Sequence[tuple[float, float]]]
     low: float
     high: float
 
 
-def lines_of(result: Result, key: str) -> Lines:
-    """The lines of one Placement."""
+def lines_of(result: Result, key: str, named: Sequence[str]) -> Lines:
+    """The lines of one Placement: of the clusters that are named first, then of those with the highest
+    scores.
+    """
     contest, grid = result.contests[key], result.grid
     size = max(1, -(-grid.count // MOST_POINTS))
     width = len(contest.candidates)
@@ -38,7 +39,7 @@ def lines_of(result: Result, key: str) -> Lines:
         np.add.at(means, places, sums)
         np.add.at(points, places, 1)
     means = means / points / contest.total_weight
-    chosen = [name for name in result.figures[key].time_on if name in contest.names]
+    chosen = [name for name in named if name in contest.names]
     best = [contest.names[place] for place in np.argsort(-means.mean(axis=0), kind="stable")] if width else []
     clusters = list(dict.fromkeys([*chosen, *best]))[:MOST_CLUSTERS]
     columns = [contest.names.index(name) for name in clusters]

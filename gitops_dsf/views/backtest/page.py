@@ -1,6 +1,8 @@
 """A backtest as a page: the scores of clusters over time, where each Placement ran, and the advice."""
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from html import escape
 from typing import Final
@@ -27,8 +29,10 @@ from gitops_dsf.views.page.chart import NARROW, WIDE, Chart, Line, Span, draw
 from gitops_dsf.views.page.document import document, facts, section
 from gitops_dsf.wording import plural
 
-COLOURS: Final = 5
-"""Colours of the style for clusters; others share the last one."""
+OTHERS: Final = 5
+"""Number of the colour that all clusters share for which there is no other one."""
+SHORT_SECONDS: Final = 600.0
+"""In a shorter span, ticks are less than a minute apart."""
 MOST_CHARTS: Final = 30
 MOST_SPANS: Final = 400
 """Stretches of a decision that are drawn. A Placement with more is flapping in any case."""
@@ -75,8 +79,8 @@ def _facts(
 ) -> list[tuple[str, str]]:
     after = [item for _, _, item in rows if item is not None]
     found = [
-        (str(len(after)), "Placements with a known past"),
-        (str(sum(item.moves for item in after)), "moves"),
+        _counted(len(after), "Placement", "with a known past"),
+        _counted(sum(item.moves for item in after), "move"),
         (str(sum(item.returns for item in after)), "of them back and forth"),
     ]
     if len(results) > 1:
@@ -85,25 +89,50 @@ def _facts(
     return found
 
 
+def _counted(count: int, noun: str, more: str = "") -> tuple[str, str]:
+    """A count, and what is counted."""
+    number, _, words = plural(count, noun).partition(" ")
+    return number, f"{words} {more}".strip()
+
+
 def _placement(results: Sequence[Result], key: str, before: Figures | None, after: Figures | None) -> str:
     head = results[-1]
     if after is None:
         return ""
-    lines = lines_of(head, key)
     most = f"Most of the time on {escape(time_on(after))}"
     note = f"{escape(moved(after, before))}. {most}. Regret in points: {escape(regret(after, before))}."
-    charts = _charts(head, key, lines, "after" if before is not None else "")
+    sides = [(head, after, "after the change" if before is not None else "")]
     if before is not None and differs(before, after):
-        charts += _charts(results[0], key, lines_of(results[0], key), "before")
+        sides.append((results[0], before, f"as in {results[0].title}"))
+    charts = _charts(sides, key)
     return section(key, note, charts + (_advice(head, key) if key in head.advice else ""))
 
 
-def _charts(result: Result, key: str, lines: Lines, when: str) -> str:
-    colours = {name: f"c{min(place, COLOURS - 1)}" for place, name in enumerate(lines.clusters)}
+def _charts(sides: Sequence[tuple[Result, Figures, str]], key: str) -> str:
+    """A chart for each side: its figures, and when it is. A cluster has one colour in all of them, and the
+    scores one scale.
+    """
+    spent: Counter[str] = Counter()
+    for _, figures, _ in sides:
+        spent.update(figures.time_on)
+    first = sorted(spent, key=lambda name: (-spent[name], name))
+    drawn = [lines_of(result, key, first) for result, _, _ in sides]
+    names = dict.fromkeys(name for lines in drawn for name in lines.clusters)
+    colours = {name: f"c{min(place, OTHERS)}" for place, name in enumerate(names)}
+    low, high = min(lines.low for lines in drawn), max(lines.high for lines in drawn)
+    return "".join(
+        _chart(result, key, replace(lines, low=low, high=high), when, colours)
+        for (result, _, when), lines in zip(sides, drawn, strict=True)
+    )
+
+
+def _chart(result: Result, key: str, lines: Lines, when: str, colours: Mapping[str, str]) -> str:
     start = result.grid.start
-    heading = {"before": f"{key} as in {result.title}", "after": f"{key} after the change"}.get(when, key)
+    heading = f"{key} {when}".strip()
+    seconds = result.grid.end - start
+    form = "%H:%M:%S" if seconds <= SHORT_SECONDS else "%d %b %H:%M"
     chart = Chart(
-        key=f"p{list(result.contests).index(key)}{when}",
+        key=f"p{list(result.contests).index(key)}{when.partition(' ')[0]}",
         heading=heading,
         title=f"Scores of the clusters of {heading}",
         description=(
@@ -112,16 +141,16 @@ def _charts(result: Result, key: str, lines: Lines, when: str) -> str:
         lines=[Line(name=name, colour=colours[name], points=lines.points[name]) for name in lines.clusters],
         low=lines.low,
         high=lines.high,
-        end=result.grid.end - start,
+        end=seconds,
         spans=list(_spans(result.lines[key], colours, result))[:MOST_SPANS],
-        label=lambda seconds: datetime.fromtimestamp(start + seconds, UTC).strftime("%d %b %H:%M"),
+        label=lambda after: datetime.fromtimestamp(start + after, UTC).strftime(form),
     )
     legend = "".join(f'<li class="{colours[name]}"><i></i>{escape(name)}</li>' for name in lines.clusters)
     caption = f"<h3>{escape(heading)}</h3>" if when else ""
     return f'{caption}<ul class="legend">{legend}</ul>{draw(chart, WIDE)}{draw(chart, NARROW)}'
 
 
-def _spans(line: DecisionLine, colours: dict[str, str], result: Result) -> Iterator[Span]:
+def _spans(line: DecisionLine, colours: Mapping[str, str], result: Result) -> Iterator[Span]:
     """One stretch for each decision. A decision of several clusters has the colour of the first."""
     ends = [item.number for item in line.decided[1:]] + [result.grid.count - 1]
     for item, end in zip(line.decided, ends, strict=True):
@@ -129,7 +158,7 @@ def _spans(line: DecisionLine, colours: dict[str, str], result: Result) -> Itera
             start=item.number * result.grid.step,
             end=end * result.grid.step,
             name=", ".join(item.clusters) or "nowhere",
-            colour=colours.get(item.clusters[0] if item.clusters else "", f"c{COLOURS - 1}"),
+            colour=colours.get(item.clusters[0] if item.clusters else "", f"c{OTHERS}"),
         )
 
 

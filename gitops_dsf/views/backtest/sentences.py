@@ -100,15 +100,18 @@ def moment(at: float) -> str:
 
 
 def span(result: Result) -> str:
-    """`14.0 days from 2026-11-08 16:00 to 2026-11-22 16:00 UTC, a point every 60 s`."""
+    """`14.0 days from 2026-11-08 16:00 to 2026-11-22 16:00 UTC, a point every 60 s`, and why it does not
+    begin earlier.
+    """
     grid = result.grid
+    why = f"; before that, {result.waited_for} has no scores" if result.waited_for else ""
     days = (grid.count - 1) * grid.step / 86_400
     hours = days * 24
     if hours < 1:
         start, end = (f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M:%S}" for at in (grid.start, grid.end))
-        return f"{hours * 60:.1f} minutes from {start} to {end} UTC, a point every {grid.step:g} s"
+        return f"{hours * 60:.1f} minutes from {start} to {end} UTC, a point every {grid.step:g} s{why}"
     length = f"{days:.1f} days" if days >= 1 else f"{hours:.1f} hours"
-    return f"{length} from {moment(grid.start)} to {moment(grid.end)} UTC, a point every {grid.step:g} s"
+    return f"{length} from {moment(grid.start)} to {moment(grid.end)} UTC, a point every {grid.step:g} s{why}"
 
 
 def listed(names: Sequence[str]) -> str:

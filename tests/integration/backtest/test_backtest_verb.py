@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from gitops_dsf.metricstore.client import StoreLimits
 from tests.support import yamlfast
 from tests.support.commandline import gitops_dsf
 from tests.support.metricstore import Store, Value, answer_of, matrix
@@ -408,6 +409,159 @@ def test_saved_answers_say_the_same_as_the_store(tmp_path: Path, store: Store) -
     saved = gitops_dsf("backtest", fleet, "--history", tmp_path / "history.json", *SPAN, "--format", "json")
     assert saved.returncode == 0, saved.stderr
     assert json.loads(saved.stdout) == json.loads(live.stdout)
+
+
+def _saved(path: Path, *, start: float = START, step: int = 60, scores: Any = None) -> Path:
+    path.write_bytes(answer_of(matrix(scores or SCORES, start=start, end=start + DAY, step=step)))
+    return path
+
+
+def test_a_file_gives_the_span(tmp_path: Path) -> None:
+    fleet = _fleet(tmp_path / "fleet", stickiness=10)
+    done = gitops_dsf("backtest", fleet, "--history", _saved(tmp_path / "history.json"))
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("1.0 days from 2026-06-01 00:00 to 2026-06-02 00:00 UTC")
+    assert "72 moves" in done.stdout
+    assert "samples" not in done.stdout, "all were used"
+    half = gitops_dsf("backtest", fleet, "--history", tmp_path / "history.json", "--days", "0.5")
+    assert half.stdout.startswith("12.0 hours from 2026-06-01 12:00 to 2026-06-02 00:00 UTC")
+
+
+@pytest.mark.parametrize("step", [15, 60])
+def test_samples_between_points_are_those_of_the_next_point(tmp_path: Path, step: int) -> None:
+    """17 s after each minute, as a store answers a question that does not start at a full minute."""
+    fleet = _fleet(tmp_path / "fleet", stickiness=10)
+    file = _saved(tmp_path / "history.json", start=START + 17, step=step)
+    done = gitops_dsf("backtest", fleet, "--history", file, "--format", "json")
+    assert done.returncode == 0, done.stderr
+    [figures] = json.loads(done.stdout)["head"]["placements"].values()
+    assert figures["moves"] == 71, "the last change lies 17 s after the last point"
+    notes = json.loads(done.stdout)["notes"]
+    count = 2 * (DAY // step + 1)
+    assert [note.split(". Used: ")[1].split(" samples")[0] for note in notes] == [f"2,880 of {count:,}"]
+
+
+@pytest.mark.parametrize(
+    ("scores", "span", "told"),
+    [
+        (SCORES, ("--days", "1", "--to", "2026-07-01T00:00:00Z"), "0 of 2,882 samples of idle. The others"),
+        ({("idle", "prod-eu"): _steady}, (), "0 of 1,441 samples of idle (clusters prod-eu). The others"),
+        ({("other", "eu"): _steady}, (), "0 of 0 samples of idle. The others"),
+    ],
+    ids=["older", "other clusters", "other scores"],
+)
+def test_a_file_of_which_nothing_is_used_is_an_error(
+    tmp_path: Path, scores: Any, span: tuple[str, ...], told: str
+) -> None:
+    fleet = _fleet(tmp_path / "fleet", stickiness=10)
+    done = gitops_dsf("backtest", fleet, "--history", _saved(tmp_path / "h.json", scores=scores), *span)
+    assert done.returncode == 1
+    said = done.stderr.replace("\n", " ")
+    assert "h.json has samples from 2026-06-01T00:00:00Z to 2026-06-02T00:00:00Z. Used: " + told in said
+
+
+def test_a_history_that_is_too_large_is_refused_before_the_first_request(
+    tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(StoreLimits.__init__.__kwdefaults__, "samples", 2 * (DAY // 60 + 1))  # type: ignore[arg-type]
+    fleet = _fleet(tmp_path / "fleet", stickiness=10)
+    done = gitops_dsf("backtest", fleet, "--prometheus", store.url, *SPAN)
+    assert done.returncode == 0, done.stderr
+    assert "72 moves" in done.stdout
+    store.asked.clear()
+    later = ("--from", "2026-06-01T00:00:00Z", "--to", "2026-06-02T00:01:00Z")
+    done = gitops_dsf("backtest", fleet, "--prometheus", store.url, *later)
+    assert done.returncode == 1
+    assert "the history has more than 2,882 samples; ask for a shorter time" in done.stderr.replace("\n", " ")
+    assert store.asked == []
+
+
+def test_a_cluster_has_one_colour_before_and_after(tmp_path: Path) -> None:
+    """The base ranks the lowest score first, so that it runs on another cluster."""
+    scores: dict[tuple[str, str], Value] = {
+        ("idle", "eu"): lambda at: 80.0 if at < START + 0.7 * DAY else 10.0,
+        ("idle", "us"): _steady,
+    }
+    fleet = _fleet(tmp_path / "fleet", stickiness=10, weight=-1)
+    _git(fleet, "init", "-b", "main")
+    _git(fleet, "add", ".")
+    _git(fleet, "commit", "-m", "fleet")
+    app = fleet / "apps" / "portal.yaml"
+    app.write_text(app.read_text().replace("weight: -1", "weight: 1"))
+    file = _saved(tmp_path / "history.json", scores=scores)
+    page = gitops_dsf("backtest", fleet, "--history", file, "--base", "main", "--format", "html").stdout
+    legend = re.findall(r'<li class="(c\d)"><i></i>(\w+)</li>', page)
+    assert len(legend) == 4, "two clusters on two charts"
+    assert len(set(legend)) == 2
+    colours = {name: colour for colour, name in legend}
+    spans = re.findall(r'<g class="span (c\d)"><title>(\w+) from', page)
+    assert {name for _, name in spans} == {"eu", "us"}
+    assert all(colours[name] == colour for colour, name in spans)
+    assert "<b>1</b><span>move</span>" in page
+    assert "<b>1</b><span>Placement with a known past</span>" in page
+
+
+@pytest.mark.parametrize("points", [3, 8, 30])
+def test_ticks_are_not_repeated(tmp_path: Path, points: int) -> None:
+    fleet = _fleet(tmp_path / "fleet", stickiness=10)
+    rows = matrix(SCORES, start=START + 1080, end=START + 1080 + 60 * (points - 1), step=60)
+    (tmp_path / "history.json").write_bytes(answer_of(rows))
+    done = gitops_dsf("backtest", fleet, "--history", tmp_path / "history.json", "--format", "html")
+    assert done.returncode == 0, done.stderr
+    for chart in re.findall(r"<svg.*?</svg>", done.stdout):
+        ticks = re.findall(r'<text class="axis"[^>]* text-anchor="middle">([^<]*)</text>', chart)
+        assert len(ticks) >= 3
+        assert len(set(ticks)) == len(ticks)
+
+
+SECOND = """\
+apiVersion: dynamic-scoring.open-cluster-management.io/v1alpha1
+kind: DynamicScorer
+metadata: {name: calm}
+spec:
+  description: idle CPU of the last hour in percent
+  source:
+    type: Prometheus
+    host: http://prometheus.monitoring.svc:9090
+    params: {query: "avg(avg_over_time(idle[1h]))"}
+  scoreRange: {min: 0, max: 100}
+  scoring: {type: Query, params: {name: calm, interval: 60}}
+"""
+
+
+@pytest.mark.parametrize(("begins", "span"), [(0.3, "16.8 hours from 2026-06-01 07:12"), (0.95, "1.0 days")])
+def test_both_revisions_are_compared_over_one_span(tmp_path: Path, begins: float, span: str) -> None:
+    """The new score begins after the noise of the first hours, of which the base alone would know."""
+
+    def early(at: float) -> float:
+        return 50.0 + (12 if (at // 600) % 2 else -12) if at < START + 0.2 * DAY else 30.0
+
+    scores: dict[tuple[str, str], Value] = {("idle", "eu"): _steady, ("idle", "us"): early}
+    for cluster in ("eu", "us"):
+        scores["calm", cluster] = lambda at: 50.0 if at >= START + begins * DAY else None
+    fleet = _fleet(tmp_path / "fleet", stickiness=10)
+    (fleet / "scorers" / "calm.yaml").write_text(SECOND)
+    _git(fleet, "init", "-b", "main")
+    _git(fleet, "add", ".")
+    _git(fleet, "commit", "-m", "fleet")
+    app = fleet / "apps" / "portal.yaml"
+    app.write_text(app.read_text().replace("scores: [", "scores: [{scorer: calm, weight: 1}, "))
+    with Store(scores=scores) as store:
+        done = gitops_dsf("backtest", fleet, "--prometheus", store.url, *SPAN, "--base", "main")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(span), done.stdout
+    if begins < 0.9:
+        assert "UTC, a point every 60 s; before that, calm has no scores" in done.stdout
+        assert "0 moves, as before" in done.stdout
+    else:
+        assert "not decided after the change" in done.stdout
+        told = "calm begins only at 2026-06-01T22:48:00Z; --from 2026-06-01T22:48:00Z decides"
+        assert told in done.stdout
+    since = ("--from", "2026-06-01T22:48:00Z", "--to", SPAN[-1])
+    with Store(scores=scores) as store:
+        done = gitops_dsf("backtest", fleet, "--prometheus", store.url, *since, "--base", "main")
+    assert "0 moves, as before" in done.stdout
+    assert "before that" not in done.stdout
 
 
 @pytest.mark.parametrize(
