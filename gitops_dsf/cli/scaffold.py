@@ -108,10 +108,11 @@ def _template(*, name: str, git_url: str | None) -> Mapping[str, bytes]:
 
 
 def _without_examples(template: Mapping[str, bytes]) -> Mapping[str, bytes]:
-    """The template without the files in source folders, and without the settings that belong to them."""
+    """The template with empty source folders, and without the settings that belong to their files."""
     kept = {path: content for path, content in template.items() if path.partition("/")[0] not in FOLDERS}
     settings = kept[SETTINGS_FILE].decode()
-    return {**kept, SETTINGS_FILE: _EXAMPLE_SETTINGS.sub("", settings).encode()}
+    folders = {f"{folder}/.gitkeep": b"" for folder in FOLDERS}
+    return {**kept, **folders, SETTINGS_FILE: _EXAMPLE_SETTINGS.sub("", settings).encode()}
 
 
 def _with_images(template: Mapping[str, bytes], registry: str) -> Mapping[str, bytes]:

@@ -121,26 +121,21 @@ def test_no_page_has_definition_lists(page: Path) -> None:
     assert re.findall(r"^ {0,3}: +\S.*$", text, re.MULTILINE) == []
 
 
-def test_the_example_of_the_readme_renders(tmp_path: Path) -> None:
-    example = next(text for text in blocks(ROOT / "README.md", "yaml"))
-    (tmp_path / "scorers").mkdir()
-    (tmp_path / "apps").mkdir()
-    (tmp_path / "clusters").mkdir()
-    scorer, application = example.split("---\n")
-    (tmp_path / "scorers/scorer.yaml").write_text(scorer)
-    (tmp_path / "apps/app.yaml").write_text(application)
-    (tmp_path / "clusters/c.yaml").write_text(
-        "apiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedCluster\nmetadata: {name:"
-        " cluster1}\nspec: {hubAcceptsClient: true}\n"
-    )
-    (tmp_path / "gitops-dsf.yaml").write_text(
-        "apiVersion: gitops-dsf.io/v1alpha1\nkind: FleetRepository\nmetadata: {name: fleet}\n"
-        "spec:\n  git: {url: 'https://git.example.com/fleet.git'}\n"
-        "  agent: {image: r.example.com/agent}\n  reconciler: {image: r.example.com/reconciler}\n"
-    )
-    result = produce(tmp_path)
+def test_the_example_of_the_readme_works_as_printed(tmp_path: Path) -> None:
+    text = (ROOT / "README.md").read_text("utf-8").partition("## What you write")[2].partition("\n## ")[0]
+    (init,) = re.findall(r"`gitops-dsf (init [^`]+)`", text)
+    made = gitops_dsf(*init.split(), "--registry", "registry.example.com", cwd=tmp_path)
+    assert made.returncode == 0, made.stderr
+    fleet = tmp_path / "fleet"
+    files = re.findall(r'^```yaml title="(\S+)"\n(.*?)^```$', text, re.MULTILINE | re.DOTALL)
+    assert len(files) == 3
+    for path, content in files:
+        (fleet / path).write_text(content)  # into folders that are there
+    result = produce(fleet)
     assert [item.message for item in result.diagnostics] == []
+    (shown,) = re.findall(r"`rendered/([^`]+)`", text)
     assert result.tree is not None
+    assert "cpu-headroom" in result.tree.read(shown).decode()
 
 
 def blocks(page: Path, language: str) -> list[str]:

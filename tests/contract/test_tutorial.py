@@ -30,8 +30,9 @@ def test_the_tutorial_shows_what_happens(tmp_path: Path, warm_programs: Path) ->
 
 
 def test_the_tutorial_ends_with_the_move_that_it_promises() -> None:
-    *_, last = [body for language, _, body in BLOCK.findall(PAGE) if language == "console"]
-    assert "1 application moves" in last
+    *_, move, _, last = [body for language, _, body in BLOCK.findall(PAGE) if language == "console"]
+    assert "1 application moves" in move
+    assert last.endswith("1 test passed\n"), "the pipeline of what a reader has at the end is green"
 
 
 def test_the_first_command_is_put_on_the_path() -> None:

@@ -126,7 +126,8 @@ def test_the_commands_of_the_install_page_work_on_a_hub_of_ones_own(wheels: Path
 def test_without_examples_the_repository_names_nothing_of_them(tmp_path: Path) -> None:
     scaffold(target=tmp_path / "with", name="fleet")
     written = scaffold(target=tmp_path / "without", name="fleet", examples=False)
-    assert not [path for path in written if path.partition("/")[0] in FOLDERS]
+    inside = {path for path in written if path.partition("/")[0] in FOLDERS}
+    assert inside == {f"{folder}/.gitkeep" for folder in FOLDERS}, "what people write next has its folder"
     settings = (tmp_path / "without" / "gitops-dsf.yaml").read_text("utf-8")
     assert "scoring.example.com" in (tmp_path / "with" / "gitops-dsf.yaml").read_text("utf-8")
     assert "scoring.example.com" not in settings

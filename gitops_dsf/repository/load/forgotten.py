@@ -26,8 +26,8 @@ _KIND: Final = re.compile(rb"^kind: *[\"']?(\w+)", re.MULTILINE)
 
 
 def forgotten(root: Path) -> Iterator[Diagnostic]:
-    """Reports folders with documents of ours, and names that look like a misspelt known one. Their content
-    would silently have no effect.
+    """Reports folders and files with documents of ours, and names that look like a misspelt known one. Their
+    content would silently have no effect.
     """
     for entry in sorted(root.iterdir()):
         name = entry.name
@@ -39,13 +39,29 @@ def forgotten(root: Path) -> Iterator[Diagnostic]:
             if meant:
                 message = f"the folder {name}/ is not read"
                 yield codes.UNREAD_FOLDER.at(Position(file=name), message, f"did you mean {meant}/?")
-        elif name.endswith(SUFFIXES) and _close_to_settings(name):
-            message = f"the file {name} is not read"
-            yield codes.UNREAD_FOLDER.at(Position(file=name), message, f"did you mean {SETTINGS_FILE}?")
+        elif name.endswith(SUFFIXES) and entry.is_file() and (hint := _hint(entry)):
+            yield codes.UNREAD_FOLDER.at(Position(file=name), f"the file {name} is not read", hint)
 
 
-def _close_to_settings(name: str) -> bool:
-    return bool(difflib.get_close_matches(name.lower(), [SETTINGS_FILE], n=1, cutoff=0.85))
+def _hint(file: Path) -> str:
+    """What to do with a file beside the source folders; empty if it is none of ours."""
+    if difflib.get_close_matches(file.name.lower(), [SETTINGS_FILE], n=1, cutoff=0.85):
+        return f"did you mean {SETTINGS_FILE}?"
+    places = sorted({f"{name}/" for name in _places(file) if name in FOLDERS})
+    if len(places) > 1:
+        return f"split it: its documents belong into {', '.join(places[:-1])} and {places[-1]}"
+    return f"move it into {places[0]}" if places else f"name it {SETTINGS_FILE}" if _places(file) else ""
+
+
+def _places(file: Path) -> list[str]:
+    """Where the documents of ours in a file belong, by their kinds."""
+    try:
+        with file.open("rb") as stream:
+            text = stream.read(_MOST_BYTES)
+    except OSError:
+        return []
+    kinds = _KIND.findall(text) if _OURS.search(text) else []
+    return [FOLDER_OF_KIND[kind.decode()] for kind in kinds if kind.decode() in FOLDER_OF_KIND]
 
 
 def _meant(folder: Path) -> str:
@@ -56,14 +72,7 @@ def _meant(folder: Path) -> str:
         return ""  # a fleet repository of its own
     found = Counter[str]()
     for file in islice(_yaml_files(folder), _MOST_FILES):
-        try:
-            with file.open("rb") as stream:
-                text = stream.read(_MOST_BYTES)
-        except OSError:
-            continue
-        if _OURS.search(text):
-            kinds = (kind.decode() for kind in _KIND.findall(text))
-            found.update(FOLDER_OF_KIND[kind] for kind in kinds if FOLDER_OF_KIND.get(kind) in FOLDERS)
+        found.update(place for place in _places(file) if place in FOLDERS)
     return min(found, key=lambda name: (-found[name], name)) if found else ""
 
 

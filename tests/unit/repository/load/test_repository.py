@@ -161,6 +161,42 @@ def test_a_folder_with_documents_of_ours_is_named(
     ] == expected
 
 
+CLUSTER = "apiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedCluster\n"
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "hint"),
+    [
+        ("guestbook.yaml", OURS, "move it into apps/"),
+        ("example.yml", f"{CLUSTER}---\n{OURS}", "split it: its documents belong into apps/ and clusters/"),
+        (
+            "fleet.yaml",
+            "apiVersion: gitops-dsf.io/v1alpha1\nkind: FleetRepository\n",
+            "name it gitops-dsf.yaml",
+        ),
+        ("compose.yaml", "services: {}\n", None),
+        ("kustomization.yaml", "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n", None),
+        ("works.yaml", "apiVersion: work.open-cluster-management.io/v1\nkind: ManifestWork\n", None),
+        (
+            "scores.yaml",
+            "apiVersion: cluster.open-cluster-management.io/v1alpha1\nkind: AddOnPlacementScore\n",
+            None,
+        ),
+        ("notes.md", OURS, None),
+        (".hidden.yaml", OURS, None),
+    ],
+)
+def test_a_file_beside_the_folders_with_documents_of_ours_is_named(
+    tmp_path: Path, file: str, text: str, hint: str | None
+) -> None:
+    write(tmp_path, "clusters/a.yaml")
+    write(tmp_path, file, text)
+    expected = [] if hint is None else [("DSF021", file, f"the file {file} is not read", hint)]
+    assert [
+        (item.code, item.position.file, item.message, item.hint) for item in load(tmp_path).diagnostics
+    ] == expected
+
+
 def test_a_fleet_repository_inside_of_another_is_its_own(tmp_path: Path) -> None:
     write(tmp_path, "clusters/a.yaml")
     write(tmp_path, "staging/gitops-dsf.yaml")
