@@ -60,8 +60,8 @@ def _receiver(text: str) -> tuple[str, str]:
 
 @kept()
 def run(args: argparse.Namespace) -> int:
-    """Returns 0 without errors; 1 with errors, or with --strict with warnings. Raises HubError when the hub
-    cannot be read.
+    """Returns 0 without errors; 1 with errors, with --strict also with warnings, or when the hub refused what
+    a check needs. Raises HubError when the hub cannot be read.
     """
     from gitops_dsf.hubreader.facts import read_facts
     from gitops_dsf.views.doctor import State, examine
@@ -79,7 +79,7 @@ def run(args: argparse.Namespace) -> int:
     else:
         sys.stdout.write(findings_text(findings, colour=wants_colour(sys.stdout)))
     bad = {State.ERROR, State.WARNING} if args.strict else {State.ERROR}
-    return int(any(finding.state in bad for finding in findings))
+    return int(facts.refused or any(finding.state in bad for finding in findings))
 
 
 def findings_text(findings: "Sequence[Finding]", *, colour: bool) -> str:

@@ -27,8 +27,8 @@ examples:
   gitops-dsf status --context hub --watch --interval 5      again every 5 seconds until Ctrl-C
   gitops-dsf status --context hub --format json             every score, for programs
 
-It is a view: whatever it shows, it ends with 0; with 1 when the hub cannot be read. `gitops-dsf doctor`
-judges."""  # noqa: E501
+It is a view: it ends with 0 whatever it shows, and with 1 when the hub, or a part of it, cannot be read.
+`gitops-dsf doctor` judges."""  # noqa: E501
 
 CLEAR = "\033[H\033[2J\033[3J"
 
@@ -80,7 +80,7 @@ def _seconds(text: str) -> float:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Returns 0. Raises HubError when the hub cannot be read."""
+    """Returns 0; 1 when the hub refused a part of the view. Raises HubError when it cannot be read."""
     from gitops_dsf.hubreader.reader import Reader
     from gitops_dsf.views.status import Filter
 
@@ -89,8 +89,9 @@ def run(args: argparse.Namespace) -> int:
     if args.watch:
         _watch(args, only)
     with kept(), Reader(context=args.context, kubeconfig=args.kubeconfig) as reader:
-        sys.stdout.write(_show(_read(reader, args, only), args))
-    return 0
+        view = _read(reader, args, only)
+        sys.stdout.write(_show(view, args))
+    return int(any(item.refused for item in view.unread))
 
 
 def _read(reader: "Reader", args: argparse.Namespace, only: "Filter") -> "Overview":

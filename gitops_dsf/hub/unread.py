@@ -23,6 +23,8 @@ class Unread:
     """The verb of the request."""
     detail: str = ""
     """The server's message, unless a permission or the kind is missing."""
+    refused: bool = False
+    """The hub has it, and did not give it: a right is missing, or the request failed."""
 
     def __str__(self) -> str:
         if self.why is Why.FORBIDDEN:

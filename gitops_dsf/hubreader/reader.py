@@ -156,7 +156,11 @@ class Reader(Hub):
         why = _WHY.get(error.status, Why.FAILED)
         phrase = HTTPStatus(error.status).phrase if error.status in set(HTTPStatus) else ""
         return Unread(
-            what=resource.describe(name), why=why, verb=verb, detail=f"{error.status} {phrase}".rstrip()
+            what=resource.describe(name),
+            why=why,
+            verb=verb,
+            detail=f"{error.status} {phrase}".rstrip(),
+            refused=why is not Why.NOT_INSTALLED,
         )
 
 

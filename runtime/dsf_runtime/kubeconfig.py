@@ -8,9 +8,13 @@ CPU. Messages never contain values of a kubeconfig, because one of them may be a
 
 import base64
 import binascii
+import logging
 import os
+import sys
 import tempfile
-from collections.abc import Mapping
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -18,6 +22,7 @@ from typing import Any, Final
 import yaml
 
 from dsf_runtime.access import Access, AccessError, authorization_header, contents, make_access, tls_context
+from dsf_runtime.calls import excerpt
 
 SHARED_MEMORY: Final = "/dev/shm"  # noqa: S108 - the one writable place of a container with a read-only root and no /tmp volume
 PLAIN_CLUSTER: Final = frozenset(
@@ -139,17 +144,21 @@ class Kubeconfig:
         package: Any = kubernetes
         configuration = package.client.Configuration()
         try:
-            package.config.load_kube_config(
-                # The package reads KUBECONFIG only once, when it is imported.
-                config_file=str(self.path) if self.path else os.environ.get("KUBECONFIG") or None,
-                context=self.context,
-                client_configuration=configuration,
-                persist_config=False,
-                temp_file_path=_scratch(),
-            )
+            with _log_of_the_package() as failures:
+                package.config.load_kube_config(
+                    # The package reads KUBECONFIG only once, when it is imported.
+                    config_file=str(self.path) if self.path else os.environ.get("KUBECONFIG") or None,
+                    context=self.context,
+                    client_configuration=configuration,
+                    persist_config=False,
+                    temp_file_path=_scratch(),
+                )
         except package.config.ConfigException as error:
             msg = f"{self._where}: {error}"
             raise AccessError(msg) from error
+        if failures:
+            msg = f"{self._where}: getting credentials: {failures[0]}"
+            raise AccessError(msg)
         files = [self.path] if self.path else []
         files += [
             Path(name)
@@ -226,6 +235,39 @@ class _Reading:
         path = Path(os.path.normpath(self._folder / name))
         self._seen[path] = path.read_bytes()
         return self._seen[path]
+
+
+@contextmanager
+def _log_of_the_package() -> Iterator[list[str]]:
+    """What the package logs as an error. It goes on without credentials then, and requests of nobody look
+    like those of a user who may read nothing.
+    """
+    failures: list[str] = []
+    thread = threading.get_ident()
+
+    class Kept(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            if record.levelno >= logging.ERROR and record.thread == thread:
+                failures.append(_failure(record.getMessage(), sys.exc_info()[1]))
+
+    root, kept = logging.getLogger(), Kept()
+    root.addHandler(kept)
+    try:
+        yield failures
+    finally:
+        root.removeHandler(kept)
+
+
+def _failure(text: str, error: BaseException | None) -> str:
+    """Says in kubectl's words that an exec plug-in cannot be started."""
+    if isinstance(error, FileNotFoundError):
+        return (
+            f"exec: executable {error.filename} not found: install the credential plug-in that the kubeconfig"
+            " names, or put it on PATH"
+        )
+    if isinstance(error, OSError):
+        return f"exec: executable {error.filename} cannot be started: {error.strerror}"
+    return excerpt(text)
 
 
 def current_context(path: Path | None = None) -> str | None:

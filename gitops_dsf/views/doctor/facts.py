@@ -76,6 +76,14 @@ class Facts:
         """Why something was not read; None if it was."""
         return self.inputs.unread.get(need) if isinstance(need, Part) else self.unread.get(need)
 
+    @property
+    def refused(self) -> bool:
+        """Whether the hub refused to show something that a check needs. Of Secrets not even the metadata need
+        be shown.
+        """
+        parts = *self.inputs.unread.items(), *self.unread.items()
+        return any(item.refused for need, item in parts if need != Source.CLUSTER_SECRETS)
+
     def command(self, *words: str) -> str:
         """A kubectl command for this hub, quoted for a shell."""
         return shlex.join((*self.kubectl, *words))

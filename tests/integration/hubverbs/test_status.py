@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from gitops_dsf.cli.main import main
 from tests.integration.hubverbs.conftest import Run, Serve
@@ -166,14 +167,14 @@ def test_lists_are_read_page_by_page_and_once_more_when_they_changed_meanwhile(
 
 def test_a_list_that_never_holds_still_is_said(serve: Serve, run: Run) -> None:
     ran = run(serve(page=2, expired=10_000), "status")
-    assert ran.returncode == 0
+    assert ran.returncode == 1
     assert "not known: list managedclusters.cluster.open-cluster-management.io: 410" in ran.stdout
 
 
 def test_holes_are_named_and_the_rest_is_shown(serve: Serve, run: Run) -> None:
     hub = serve(refused={PATHS["Application"]: 403, PATHS["Placement"]: 403, PATHS["ConfigMap"]: 403})
     ran = run(hub, "status")
-    assert ran.returncode == 0
+    assert ran.returncode == 1, "what the hub refused is an error"
     for text in (
         "needs the right to list placements.cluster.open-cluster-management.io",
         "needs the right to list applications.argoproj.io in namespace argocd",
@@ -182,6 +183,22 @@ def test_holes_are_named_and_the_rest_is_shown(serve: Serve, run: Run) -> None:
         assert f"not known: {text}" in ran.stdout
     assert "guestbook (MakeBeforeBreak): not known" in ran.stdout
     assert "80 (" in ran.stdout
+
+
+@pytest.mark.parametrize("verb", ["status", "doctor", "simulate"])
+def test_a_credential_plug_in_that_is_missing_is_an_error(serve: Serve, tmp_path: Path, verb: str) -> None:
+    """Without its token the requests would be those of nobody, and the hub would look empty."""
+    hub = serve()
+    user = {"exec": {"apiVersion": "client.authentication.k8s.io/v1", "command": "no-such-plug-in"}}
+    path = hub.kubeconfig(tmp_path / "kubeconfig")
+    config = yaml.safe_load(path.read_text(encoding="utf-8"))
+    config["users"][0]["user"] = user
+    path.write_text(json.dumps(config), encoding="utf-8")
+    fleet_folder = [Path(__file__).parents[3] / "repo-template"] if verb == "simulate" else []
+    ran = gitops_dsf(verb, *fleet_folder, "--context", "hub", "--kubeconfig", path)
+    assert (ran.returncode, ran.stdout) == (1, "")
+    assert "getting credentials: exec: executable no-such-plug-in not found" in ran.stderr
+    assert hub.requests == []
 
 
 def test_without_the_right_to_see_scores_none_is_called_missing(serve: Serve, run: Run) -> None:

@@ -138,16 +138,41 @@ def test_exec_plug_ins_are_left_to_the_package(files: Path) -> None:
     plug_in = files / "plug-in"
     plug_in.write_text(f"#!{sys.executable}\nprint({json.dumps(json.dumps(credential))})\n")
     plug_in.chmod(0o755)
-    user = {
-        "exec": {
-            "apiVersion": "client.authentication.k8s.io/v1",
-            "command": str(plug_in),
-            "interactiveMode": "Never",
-        }
-    }
-    assert (
-        Kubeconfig(path=written(files, cluster={}, user=user)).load().authorization == "Bearer from-a-plug-in"
-    )
+    path = written(files, cluster={}, user=plug_in_user(plug_in))
+    assert Kubeconfig(path=path).load().authorization == "Bearer from-a-plug-in"
+
+
+def plug_in_user(command: Path | str) -> dict[str, Any]:
+    api = "client.authentication.k8s.io/v1"
+    return {"exec": {"apiVersion": api, "command": str(command), "interactiveMode": "Never"}}
+
+
+@pytest.mark.parametrize(
+    ("program", "words"),
+    [
+        (None, "getting credentials: exec: executable .*no-such-plug-in not found: install"),
+        ("import sys; sys.exit('Unable to locate\\n\\x1b[31mcredentials')", "Unable to locate .*credentials"),
+        ("print('no JSON')", "getting credentials: exec: failed to decode process output"),
+        ("print('{}')", "getting credentials: exec: malformed response"),
+    ],
+)
+def test_a_plug_in_that_fails_is_an_error_and_no_anonymous_user(
+    files: Path, capfd: pytest.CaptureFixture[str], program: str | None, words: str
+) -> None:
+    plug_in = files / "no-such-plug-in"
+    if program is not None:
+        plug_in.write_text(f"#!{sys.executable}\n{program}\n")
+        plug_in.chmod(0o755)
+    with pytest.raises(AccessError, match=words) as told:
+        Kubeconfig(path=written(files, cluster={}, user=plug_in_user(plug_in))).load()
+    assert str(told.value).isprintable()
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_plug_in_that_may_not_be_started_is_an_error(files: Path) -> None:
+    (files / "text").write_text("no program")
+    with pytest.raises(AccessError, match=r"exec: executable .*text cannot be started: Permission denied"):
+        Kubeconfig(path=written(files, cluster={}, user=plug_in_user(files / "text"))).load()
 
 
 def test_without_the_package_a_plug_in_is_an_error(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:

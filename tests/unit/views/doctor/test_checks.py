@@ -895,6 +895,17 @@ def test_what_is_wrong_is_said_with_a_fix(what: str) -> None:
     assert all(finding.state != "ok" for finding in run(check, given()))
 
 
+@pytest.mark.parametrize(
+    ("source", "counts"),
+    [(Source.CLUSTER_SECRETS, False), (Source.LEASES, True), (Source.ADDON_STATES, True)],
+)
+def test_what_the_hub_refused_counts_unless_it_is_optional(source: Source, counts: bool) -> None:
+    unread = Unread(what="things.example.com", why=Why.FORBIDDEN, refused=True)
+    assert facts(unread={source: unread}).refused is counts
+    absent = Unread(what="things.example.com", why=Why.NOT_INSTALLED)
+    assert not facts(unread={source: absent}).refused
+
+
 def test_every_check_can_fail() -> None:
     assert {check for check, *_ in WRONG.values()} == {check.id for check in CHECKS}
 
