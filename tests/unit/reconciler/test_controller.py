@@ -59,6 +59,21 @@ def test_one_that_fails_starts_anew_ever_more_rarely_and_stops_no_other() -> Non
     assert failures(metrics, "good") is None
 
 
+def test_one_that_fails_in_a_task_group_starts_anew() -> None:
+    async def group() -> None:
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(failing(after=lambda: 1)())
+
+    async def cancels_itself() -> None:
+        raise asyncio.CancelledError
+
+    bad, odd = Working("bad", group), Working("odd", cancels_itself)
+    metrics = run_for(10, bad, odd)
+    assert bad.starts == [0, 2, 5]
+    assert odd.starts == [0, 1, 3, 7]
+    assert (failures(metrics, "bad"), failures(metrics, "odd")) == (3, 4)
+
+
 def test_one_that_worked_for_long_starts_anew_soon() -> None:
     lasts = iter([0.0] * 8 + [STEADY_SECONDS, 1e9])
     moody = Working("moody", failing(after=lambda: next(lasts)))
