@@ -112,6 +112,8 @@ def read_hub_data(
         raise UsageError(msg)
     today = datetime.now(UTC)
     snapshot, missing = _snapshot(args, fleet, resources)
+    for problem in snapshot.problems if snapshot else ():
+        print(f"warning: {problem}", file=sys.stderr)
     now = args.now or (snapshot.observed_at if snapshot else None) or today
     return HubData(snapshot=snapshot, now=now, today=today, missing=missing)
 

@@ -20,7 +20,7 @@ from gitops_dsf.hub.objects import (
     ManagedClusterStatus,
     PlacementDecision,
 )
-from gitops_dsf.hub.scores import AddOnPlacementScore, Interner, Score
+from gitops_dsf.hub.scores import AddOnPlacementScore, BareScore, Interner, Score
 from gitops_dsf.hub.snapshot import Snapshot, SnapshotError
 
 T = TypeVar("T")
@@ -168,6 +168,7 @@ class _Collector:
         self._resources = resources
         self._interner = Interner()
         self._skipped = 0
+        self._unreadable: list[str] = []
         self._scores: dict[str, dict[str, Score]] = {}
         self._parts: dict[str, list[tuple[int, str]]] = {}
         """For each name: the number of scores before each part, and the part's position."""
@@ -205,6 +206,7 @@ class _Collector:
             observed_at=min(self._observed) if self._observed else observed_at,
             scores=self._scores,
             skipped=self._skipped,
+            unreadable=tuple(sorted(self._unreadable)),
             decisions=tuple(self._decisions[key] for key in sorted(self._decisions)),
             clusters=self._clusters,
             sets=self._sets,
@@ -212,7 +214,7 @@ class _Collector:
         )
 
     def _score(self, document: Document) -> None:
-        item = _read(document, AddOnPlacementScore)
+        item = self._decoded(document)
         name, cluster, place = (
             item.metadata.name,
             _namespace(item.metadata.namespace, document),
@@ -230,6 +232,18 @@ class _Collector:
             return
         self._begin(name, (cluster,), place)[cluster] = self._interner.of(item.status)
 
+    def _decoded(self, document: Document) -> AddOnPlacementScore:
+        """A score whose time cannot be read costs nothing but itself."""
+        try:
+            return document.read(AddOnPlacementScore)
+        except msgspec.ValidationError as error:
+            if "validUntil" not in str(error):
+                return _read(document, AddOnPlacementScore)
+            metadata = _read(document, BareScore).metadata
+            if self._resources is None or metadata.name in self._resources:
+                self._unreadable.append(_problem(metadata.name, metadata.namespace or "", problem_of(error)))
+            return AddOnPlacementScore(metadata)
+
     def _part(self, document: Document) -> None:
         place = document.place
         part = snapshotfile.read(document.json(), place=place)
@@ -246,11 +260,14 @@ class _Collector:
         if self._resources is not None and name not in self._resources:
             self._skipped += len(section)
             return
-        entries = (
+        entries = [
             (cluster, entry)
             for cluster, entry in section.items()
             if isinstance(entry, snapshotfile.ScoreEntry)
-        )
+        ]
+        self._unreadable += [
+            _problem(name, cluster, entry.problem) for cluster, entry in entries if entry.problem
+        ]
         self._begin(name, section, place).update(
             (cluster, entry.score(self._interner)) for cluster, entry in entries
         )
@@ -280,6 +297,10 @@ class _Collector:
         if first is not place:
             kind, *names = key
             _twice(f"{kind} {'/'.join(names)}", place, first)
+
+
+def _problem(name: str, cluster: str, why: str) -> str:
+    return f"AddOnPlacementScore {cluster}/{name} cannot be read and counts as 0: {why}"
 
 
 def _twice(what: str, place: str, first: str) -> NoReturn:

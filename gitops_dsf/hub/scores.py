@@ -56,6 +56,14 @@ class AddOnPlacementScore(Struct, frozen=True, gc=False):
     status: ScoreStatus | None = None
 
 
+class BareScore(Struct, frozen=True, gc=False):
+    """What is read of an AddOnPlacementScore that cannot be decoded. The API server accepts a validUntil that
+    is no time, such as one in the year 0 or with the offset +99:99. Such a score does not count.
+    """
+
+    metadata: ScoreMetadata
+
+
 class OwnedScoreMetadata(ScoreMetadata, frozen=True, gc=False, rename={"managed_fields": "managedFields"}):
     managed_fields: tuple[FieldsOwner, ...] | None = None
 

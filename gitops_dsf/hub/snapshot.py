@@ -3,10 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Final
 
 from gitops_dsf.errors import GitopsDsfError
 from gitops_dsf.hub.objects import ManagedCluster, ManagedClusterSet, PlacementDecision
 from gitops_dsf.hub.scores import Score, Scores
+
+MOST_PROBLEMS: Final = 5
 
 
 class SnapshotError(GitopsDsfError):
@@ -26,6 +29,8 @@ class Snapshot:
     scores: Scores = field(default_factory=dict)
     skipped: int = 0
     """How many AddOnPlacementScores exist but were not read, because their names were not requested."""
+    unreadable: tuple[str, ...] = ()
+    """AddOnPlacementScores that could not be decoded, and why. They are among `scores`, without items."""
     decisions: tuple[PlacementDecision, ...] = ()
     """Sorted by namespace and name."""
     clusters: Mapping[str, ManagedCluster] = field(default_factory=dict)
@@ -37,6 +42,13 @@ class Snapshot:
     def published(self, resource: str, cluster: str) -> Score | None:
         """The AddOnPlacementScore of a cluster, or None."""
         return self.scores.get(resource, {}).get(cluster)
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """The first unreadable objects, for people, and how many more there are."""
+        rest = len(self.unreadable) - MOST_PROBLEMS
+        more = (f"{rest} more AddOnPlacementScores cannot be read and count as 0",) if rest > 0 else ()
+        return (*self.unreadable[:MOST_PROBLEMS], *more)
 
     @property
     def score_count(self) -> int:

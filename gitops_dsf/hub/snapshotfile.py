@@ -3,7 +3,7 @@ a folder is the union of its documents.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Annotated, Any
 
 import msgspec
@@ -23,7 +23,7 @@ from gitops_dsf.hub.objects import (
 )
 from gitops_dsf.hub.scores import Interner, Score
 from gitops_dsf.hub.snapshot import Snapshot, SnapshotError
-from gitops_dsf.hub.timestamp import timestamp
+from gitops_dsf.hub.timestamp import in_utc, timestamp
 
 API_VERSION = "gitops-dsf.io/v1alpha1"
 KIND = "HubSnapshot"
@@ -41,6 +41,8 @@ class ScoreEntry(
     values: dict[str, Value]
     valid_until: Timestamp | None = None
     raw: dict[str, float] = {}
+    problem: str = ""
+    """Why the object could not be decoded; such an entry has no values."""
 
     def score(self, interner: Interner) -> Score:
         """Returns the score, with parts shared by an Interner."""
@@ -110,12 +112,35 @@ class Part:
         for name, raw in self._scores.items():
             requested = resources is None or name in resources
             try:
-                yield name, msgspec.json.decode(raw, type=Table if requested else dict[Name, msgspec.Raw])
+                yield (
+                    name,
+                    _table(raw) if requested else msgspec.json.decode(raw, type=dict[Name, msgspec.Raw]),
+                )
             except msgspec.ValidationError as error:
                 msg = (
                     f"{self._place}: HubSnapshot: {problem_of(error).replace(' at `', f' at `scores.{name}')}"
                 )
                 raise SnapshotError(msg) from error
+
+
+def _table(raw: msgspec.Raw) -> Mapping[str, ScoreEntry]:
+    """Decodes a table at once, and its entries one by one if a validUntil is no time."""
+    try:
+        return msgspec.json.decode(raw, type=Table)
+    except msgspec.ValidationError as error:
+        if "validUntil" not in str(error):
+            raise
+    entries = msgspec.json.decode(raw, type=dict[Name, msgspec.Raw])
+    return {cluster: _entry(entry) for cluster, entry in entries.items()}
+
+
+def _entry(raw: msgspec.Raw) -> ScoreEntry:
+    try:
+        return msgspec.json.decode(raw, type=ScoreEntry)
+    except msgspec.ValidationError as error:
+        if "validUntil" not in str(error):
+            raise
+        return ScoreEntry({}, problem=problem_of(error))
 
 
 def read(text: bytes | msgspec.Raw, *, place: str) -> Part:
@@ -186,10 +211,10 @@ def moment_file(*, hub: str, observed_at: datetime | None) -> bytes:
     return _file(hub, "" if observed_at is None else f',\n"observedAt": {_json(timestamp(observed_at))}')
 
 
-def score_row(cluster: str, found: Score) -> str:
+def score_row(cluster: str, found: Score, *, problem: str = "") -> str:
     """Returns one line of `scores_file`."""
-    until = None if found.valid_until is None else found.valid_until.astimezone(UTC)
-    entry = ScoreEntry(dict(sorted(found.items())), until, dict(sorted(found.raw_items())))
+    until = None if found.valid_until is None else in_utc(found.valid_until)
+    entry = ScoreEntry(dict(sorted(found.items())), until, dict(sorted(found.raw_items())), problem)
     return f"{_json(cluster)}: {_json(entry)}"
 
 

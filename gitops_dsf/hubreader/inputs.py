@@ -38,10 +38,10 @@ from gitops_dsf.hub.resources import (
 from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.hub.scores import (
     AddOnPlacementScore,
+    BareScore,
     Interner,
     OwnedScore,
     Score,
-    ScoreMetadata,
     other_managers,
 )
 from gitops_dsf.hub.snapshot import Snapshot
@@ -206,18 +206,12 @@ class _Scores:
             self.contested += [(cluster, name, other) for other in others]
 
     def broken(self, raw: msgspec.Raw) -> None:
-        """The API server accepts a validUntil that is no time, such as one with the offset +99:99. Such a
-        score does not count.
-        """
+        """Takes a score that cannot be decoded as one without items."""
         try:
-            metadata = msgspec.json.decode(raw, type=_Broken).metadata
+            metadata = msgspec.json.decode(raw, type=BareScore).metadata
         except msgspec.ValidationError:
             return
         self.take((AddOnPlacementScore(metadata),))
-
-
-class _Broken(msgspec.Struct, frozen=True):
-    metadata: ScoreMetadata
 
 
 class _Parts:

@@ -48,7 +48,8 @@ async def _keep(controller: Controller, total: Counter) -> None:
     failures = 0
     while True:
         began = monotonic()
-        # A task of its own: in Python 3.11 and 3.12 a TaskGroup that fails leaves its task marked as cancelled.
+        # A task of its own: in Python 3.11 and 3.12 a TaskGroup that fails may leave its task marked as
+        # cancelled.
         work = asyncio.create_task(controller.run(), name=controller.name)
         try:
             await work

@@ -21,6 +21,7 @@ from gitops_dsf.hub.objects import (
 from gitops_dsf.hub.placements import resources_read
 from gitops_dsf.hub.resources import APPLICATIONS, BINDINGS, CLUSTER_SETS, PLACEMENTS
 from gitops_dsf.hub.scores import Score
+from gitops_dsf.hub.timestamp import moment_of
 from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.simulator import HubState
@@ -142,7 +143,7 @@ def _scores(view: HubView, resource: str) -> dict[str, Score] | None:
         items = item.items()
         if items is None:
             return None
-        until = None if item.valid_until is None else datetime.fromtimestamp(item.valid_until, tz=UTC)
+        until = None if item.valid_until is None else moment_of(item.valid_until)
         found[cluster] = Score(until, tuple(name for name, _ in items), tuple(value for _, value in items))
     return found
 

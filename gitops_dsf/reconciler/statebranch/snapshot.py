@@ -14,11 +14,12 @@ from typing import Final
 import msgspec
 
 from gitops_dsf.hub.decisions import DecisionPage, decision_of
-from gitops_dsf.hub.metadata import Metadata
+from gitops_dsf.hub.metadata import Metadata, problem_of
 from gitops_dsf.hub.objects import ManagedCluster, ManagedClusterSpec, ManagedClusterStatus, PlacementDecision
 from gitops_dsf.hub.resources import DECISIONS, SCORES
-from gitops_dsf.hub.scores import AddOnPlacementScore, ScoreStatus, score_of
+from gitops_dsf.hub.scores import AddOnPlacementScore, BareScore, ScoreStatus, score_of
 from gitops_dsf.hub.snapshotfile import clusters_file, decisions_file, moment_file, score_row, scores_file
+from gitops_dsf.hub.timestamp import LATEST, in_utc
 from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.hub.kinds import decision_page
 from gitops_dsf.reconciler.hub.view import HubView
@@ -46,9 +47,14 @@ async def collect(
     rows: dict[str, list[tuple[str, str]]] = {}
 
     def take(item: msgspec.Raw) -> None:
-        found = msgspec.json.decode(item, type=AddOnPlacementScore)
+        problem = ""
+        try:
+            found = msgspec.json.decode(item, type=AddOnPlacementScore)
+        except msgspec.ValidationError as error:
+            found = AddOnPlacementScore(msgspec.json.decode(item, type=BareScore).metadata)
+            problem = problem_of(error)
         rows.setdefault(found.metadata.name, []).append(
-            (found.metadata.namespace or "", _row(found, raw, observed))
+            (found.metadata.namespace or "", _row(found, raw, observed, problem))
         )
 
     await api.list(SCORES.path, take)
@@ -91,7 +97,7 @@ def selectable(cluster: ManagedCluster) -> ManagedCluster:
     )
 
 
-def _row(found: AddOnPlacementScore, raw: RawScoreTable, observed: datetime) -> str:
+def _row(found: AddOnPlacementScore, raw: RawScoreTable, observed: datetime, problem: str) -> str:
     cluster, name = found.metadata.namespace or "", found.metadata.name
     status = found.status or ScoreStatus()
     known = raw.get(name, {}).get(cluster, {})
@@ -105,6 +111,7 @@ def _row(found: AddOnPlacementScore, raw: RawScoreTable, observed: datetime) -> 
                 dimension: rounded_raw_score(known[dimension]) for dimension in values if dimension in known
             },
         ),
+        problem=problem,
     )
 
 
@@ -122,9 +129,9 @@ def rounded_valid_until(until: datetime | None, *, observed: datetime) -> dateti
     """
     if until is None:
         return None
-    until = until.astimezone(UTC)
+    until = in_utc(until)
     floor = until.replace(minute=0, second=0, microsecond=0)
-    if until <= observed or floor == until:
+    if until <= observed or floor == until or floor > LATEST - HOUR:
         return floor
     return floor + HOUR
 

@@ -202,6 +202,7 @@ def data_concerns(
             f"{expired} of {read} AddOnPlacementScores {which}had expired at that moment; OCM counts them"
             " as 0"
         )
+    yield from snapshot.problems
     if not snapshot.score_count:
         yield "the hub data holds no AddOnPlacementScore: every score counts as 0"
     labels = {item.metadata.name: item.metadata.labels for item in head.resolved.clusters}

@@ -61,6 +61,34 @@ def ranked(found: dict[str, Any], placement: str = "argocd/guestbook") -> dict[s
     return scores
 
 
+ODD_TIMES = {
+    "never": "9999-12-31T23:59:59Z",
+    "never-in-the-west": "9999-12-31T23:59:59-12:00",
+    "first": "0001-01-01T00:00:00+14:00",
+}
+NO_TIMES = {"year-zero": "0000-01-01T00:00:00Z", "far-east": "2999-01-01T00:00:00+99:99"}
+
+
+@pytest.mark.parametrize("until", [*ODD_TIMES.values(), *NO_TIMES.values()], ids=[*ODD_TIMES, *NO_TIMES])
+def test_an_odd_time_costs_no_more_than_its_score(
+    fleet: GitFleet, tmp_path: Path, run: Run, until: str
+) -> None:
+    odd = score("eu-1", 90)
+    odd["status"]["validUntil"] = until
+    file = tmp_path / "scores.json"
+    file.write_text(json.dumps({"kind": "List", "items": [odd, score("eu-2", 60), score("us-1", 20)]}))
+    counts = until.startswith("9999")
+    assert ranked(run.json("simulate", fleet.path, "--scores", file)) == {
+        **VALUES,
+        "eu-1": 90 if counts else 0,
+    }
+    said = run("explain", "guestbook", "eu-1", fleet.path, "--scores", file)
+    assert "eu-1" in said
+    said = run("diff", fleet.path, "--base", "HEAD", "--scores", file)
+    problem = "AddOnPlacementScore eu-1/cpu cannot be read and counts as 0"
+    assert (problem in said) == (until in NO_TIMES.values())
+
+
 @pytest.mark.parametrize("suffix", ["yaml", "json"])
 def test_what_kubectl_prints(fleet: GitFleet, tmp_path: Path, run: Run, suffix: str) -> None:
     file = tmp_path / f"scores.{suffix}"

@@ -137,7 +137,6 @@ SCORE = (
             f"{SCORE}status: {{scores: [{{name: cpu, value: high}}]}}\n",
             "AddOnPlacementScore eu/cpu: Expected `int`, got `str`",
         ),
-        (f"{SCORE}status: {{validUntil: '2026-06-01T00:00:00'}}\n", "status.validUntil"),
         (
             f"{SCORE}---\n{SCORE}",
             r"state.yaml:5: AddOnPlacementScore eu/cpu is there already, at .*state.yaml:1",
@@ -159,6 +158,21 @@ def test_mistakes_are_named(tmp_path: Path, text: str, said: str) -> None:
     (tmp_path / "state.yaml").write_text(text)
     with pytest.raises(SnapshotError, match=said):
         from_path(tmp_path)
+
+
+TABLE = (
+    f"{HEAD}scores: {{cpu: {{ap: {{values: {{cpu: 7}}}}, eu: {{values: {{cpu: 1}}, validUntil: now}}}}}}\n"
+)
+
+
+@pytest.mark.parametrize("text", [f"{SCORE}status: {{validUntil: '2026-06-01T00:00:00'}}\n", TABLE])
+def test_a_score_whose_time_cannot_be_read_is_named_and_counts_as_0(text: str) -> None:
+    found = from_contents([("state.yaml", text.encode())], origin="x")
+    assert found.scores["cpu"]["eu"] == Score()
+    [problem] = found.problems
+    assert problem.startswith("AddOnPlacementScore eu/cpu cannot be read and counts as 0: ")
+    assert "validUntil" in problem
+    assert not from_contents([("state.yaml", text.encode())], origin="x", resources=frozenset()).problems
 
 
 @pytest.mark.parametrize("levels", [70, 500])

@@ -20,6 +20,7 @@ from tests.integration.reconciler.journal.journalhub import (
     names,
     repository,
 )
+from tests.support import hubobjects
 from tests.support.objecthub import FixedClaim, ObjectHub
 
 START = (None, ("cluster1",))
@@ -60,6 +61,21 @@ async def test_a_move_is_recorded_with_its_reasons(scene: JournalHub) -> None:
     assert (old.cluster, old.selected, old.points, old.rank) == ("cluster1", False, 35, 3)
     assert [(term.name, term.weight, term.score) for term in old.terms] == [("AddOn/cpu/cpu", 1, 35)]
     assert git("log", "-1", "--format=%an <%ae>", BRANCH, folder=scene.repository.bare).strip() == AUTHOR
+
+
+async def test_scores_with_odd_times_stop_no_record(scene: JournalHub) -> None:
+    """Any agent can write these, and the API server accepts them."""
+    times = ("9999-12-31T23:59:59-12:00", "0001-01-01T00:00:00+14:00", "0000-01-01T00:00:00Z")
+    for cluster, until in zip(("cluster4", "cluster5", "cluster6"), times, strict=True):
+        item = hubobjects.score(cluster, "cpu", 70)
+        item["status"]["validUntil"] = until
+        scene.put(item)
+    async with scene.replica() as replica:
+        await replica.pushed(1)
+        await replica.moves("cluster2", cluster1=35)
+        await replica.pushed(2)
+    assert scene.branch().records[1].to == ("cluster2",)
+    assert scene.branch().records[1].doubt == ""
 
 
 async def test_a_decision_that_the_simulator_does_not_reach_is_told(scene: JournalHub) -> None:

@@ -150,6 +150,36 @@ async def test_a_snapshot_is_what_the_hub_holds(
     assert not list((tmp_path / "work").rglob("*")), "nothing is left behind"
 
 
+async def test_a_score_with_an_odd_time_stops_no_snapshot(
+    hub: ApiServer, repository: GitRepository, tmp_path: Path
+) -> None:
+    """Any agent can write these, and the API server accepts them."""
+    times = ("9999-12-31T23:59:59Z", "9999-12-31T23:59:59-12:00", "0001-01-01T00:00:00+14:00")
+    for number, end in enumerate((*times, "0000-01-01T00:00:00Z", "2999-01-01T00:00:00+99:99")):
+        item = hubobjects.score(f"odd{number}", "cpu", 70)
+        item["status"]["validUntil"] = end
+        hub.objects[SCORES].append(item)
+    stage = StateBranchHub(hub, repository, tmp_path / "work")
+    async with stage.running():
+        await stage.until("unchanged")
+    found = stage.snapshot(tmp_path / "out")
+    values = {cluster: dict(one.items()) for cluster, one in found.scores["cpu"].items()}
+    assert values == {
+        "cluster1": {"cpu": 80},
+        "cluster2": {"cpu": 60},
+        "cluster3": {"cpu": 40},
+        **{f"odd{number}": {"cpu": 70} for number in range(3)},
+        "odd3": {},
+        "odd4": {},
+    }
+    ends = [found.scores["cpu"][f"odd{number}"].valid_until for number in range(5)]
+    assert [end and end.year for end in ends] == [9999, 9999, 1, None, None]
+    assert [problem.partition(" cannot be read")[0] for problem in found.problems] == [
+        "AddOnPlacementScore odd3/cpu",
+        "AddOnPlacementScore odd4/cpu",
+    ]
+
+
 async def test_a_snapshot_has_the_decisions_of_scored_placements_elsewhere(
     hub: ApiServer, repository: GitRepository, tmp_path: Path
 ) -> None:
