@@ -27,8 +27,6 @@ def log_text(records: Sequence[Record]) -> str:
                 record.commit[:10],
             ]
         )
-        if record.lost:
-            rows[-1][1] += f" ({record.lost} records before this one were lost)"
     return table(["time (UTC)", "placement", "from", "to", "largest change of a score", "commit"], rows)
 
 
@@ -40,15 +38,8 @@ def explained_text(record: Record) -> str:
             f"  ApplicationSet{'s' if len(record.applications) > 1 else ''} {', '.join(record.applications)}"
         )
     lines.append(f"  live commit of the fleet repository: {record.commit or 'not known'}")
-    if record.lost:
-        lines.append(
-            f"  {record.lost} records before this one were lost, because the branch could not be pushed"
-        )
     if record.doubt:
         lines.append(f"  note: {record.doubt}")
-    if record.compacted:
-        lines.append("  explanations and scores of this record were removed to save space")
-        return printable_lines(lines)
     text = printable_lines(lines) + "\n" + _scores(record)
     for each in record.clusters:
         text += "\n" + explanation_text(each.explanation(record.placement))

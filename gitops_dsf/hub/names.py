@@ -35,8 +35,6 @@ DELIVERY_APPLICATION: Final = "gitops-dsf-delivery"
 """The Application of Argo CD that applies Placements and ApplicationSets."""
 JOURNAL_BRANCH: Final = "gitops-dsf-journal"
 """The branch of the journal, unless gitops-dsf.yaml names another one."""
-JOURNAL_CONFIGMAP: Final = "gitops-dsf-journal"
-"""Records of the journal that are not on its branch yet, in the hub namespace."""
 MASKS_CONFIGMAP: Final = "gitops-dsf-masks"
 """ConfigMap in the hub namespace with the masks. With delivery.mode ManifestWork the DynamicScoringConfig
 stays in git, and without the masks a masked score would look like one that is missing.

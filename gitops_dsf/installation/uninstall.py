@@ -22,7 +22,7 @@ from dsf_wire.constants import (
 )
 from gitops_dsf.errors import HubError
 from gitops_dsf.hub.applications import prunes
-from gitops_dsf.hub.names import APPLICATION_LABEL, JOURNAL_CONFIGMAP
+from gitops_dsf.hub.names import APPLICATION_LABEL
 from gitops_dsf.installation.hub import Served, WritableHub, object_text
 from gitops_dsf.render.argocd import rendered_kinds
 from gitops_dsf.render.objects import PART_OF_LABEL
@@ -263,12 +263,6 @@ class Uninstaller:
                 f"{plural(count, 'AddOnPlacementScore')}: Placements ignore them once they"
                 " expire. To delete them: kubectl delete addonplacementscores -A -l"
                 f" {MANAGED_BY_LABEL}={AGENT_MANAGER}"
-            )
-        path = f"/api/v1/namespaces/{self.hub_namespace}/configmaps/{JOURNAL_CONFIGMAP}"
-        if await self.hub.find(path):
-            lines.append(
-                f"ConfigMap {self.hub_namespace}/{JOURNAL_CONFIGMAP}: records of moves that may not be on the"
-                " journal's branch yet"
             )
         lines += [
             f"Namespace {self.hub_namespace} with its Secrets: others use it, too",

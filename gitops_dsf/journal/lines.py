@@ -87,18 +87,14 @@ def _decoded(line: bytes) -> Record | str:
 
 
 def appended(files: Mapping[str, bytes], records: Iterable[Record]) -> dict[str, bytes]:
-    """The files that change when these records are added. A record whose id is there already is not added
-    again.
-    """
-    known = {record.id for record in read(files).records}
-    changed: dict[str, bytes] = {}
+    """The files that change when these records are added."""
+    added: dict[str, list[bytes]] = {}
     for record in records:
-        if record.id in known:
-            continue
-        known.add(record.id)
-        name = file_of(record)
-        content = changed.get(name, files.get(name, b""))
+        added.setdefault(file_of(record), []).append(encode(record))
+    changed = {}
+    for name, lines in added.items():
+        content = files.get(name, b"")
         # A last line without its line break was cut off, or edited by hand. It must not swallow a record.
         separator = b"" if not content or content.endswith(b"\n") else b"\n"
-        changed[name] = content + separator + encode(record)
+        changed[name] = b"".join((content, separator, *lines))
     return changed

@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Collection, Sequence
 from datetime import datetime
+from functools import lru_cache
 from typing import Final, Literal
 
 import msgspec
@@ -21,9 +22,6 @@ MOST_EXPLAINED: Final = 20
 """Clusters that a record explains."""
 MOST_SCORES: Final = 200
 """Scores that a record holds."""
-
-DETAILS: Final = frozenset({"clusters", "scores", "moreScores", "doubt"})
-"""Keys of a record that compaction removes."""
 
 
 class Term(Struct, frozen=True, gc=False, rename="camel", omit_defaults=True):
@@ -126,10 +124,8 @@ class Record(
     """Changed scores that are left out, because there are too many."""
     commit: str = ""
     """The commit of the fleet repository that Argo CD had applied; empty if that is not known."""
-    lost: int = 0
-    """Records that were dropped before this one, because the buffer on the hub was full."""
-    compacted: bool = False
-    """Whether explanations and scores were removed to save space."""
+    digest: str = ""
+    """Tells the new decision from others when `to` does not name it."""
 
     @property
     def key(self) -> tuple[str, str]:
@@ -172,14 +168,14 @@ def new_record(
         count=len(to),
         before=len(old),
         more=len(left) + len(joined) - len(named[0]) - len(named[1]),
+        digest=digest(frozenset(to)) if len(to) > MOST_NAMED else "",
     )
 
 
-def without_details(record: Record) -> Record:
-    """The record without explanations and scores."""
-    if not record.clusters and not record.scores:
-        return record
-    return msgspec.structs.replace(record, clusters=(), scores=(), more_scores=0, doubt="", compacted=True)
+@lru_cache(maxsize=4096)
+def digest(clusters: frozenset[str]) -> str:
+    """A short name of a decision. It is asked for every Placement whenever a decision changes."""
+    return hashlib.sha256("\n".join(sorted(clusters)).encode()).hexdigest()[:12]
 
 
 def reason_of(explanation: Explanation) -> ClusterReason:

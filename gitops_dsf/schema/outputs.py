@@ -510,8 +510,7 @@ _RecordKeys = TypedDict(
         "scores": list[RecordedScore],
         "moreScores": int,
         "commit": str,
-        "lost": int,
-        "compacted": bool,
+        "digest": str,
     },
     total=False,
 )

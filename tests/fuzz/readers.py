@@ -36,7 +36,7 @@ from gitops_dsf.errors import GitopsDsfError
 from gitops_dsf.hub.flapping import episodes
 from gitops_dsf.hubreader.documents import documents
 from gitops_dsf.importer import Selection, take
-from gitops_dsf.journal.lines import appended
+from gitops_dsf.journal.lines import appended, file_of
 from gitops_dsf.journal.lines import encode as encode_record
 from gitops_dsf.journal.lines import read as read_journal
 from gitops_dsf.journal.timeline import by_placement, changes, in_order, times, values_at
@@ -273,7 +273,7 @@ def journal(content: bytes) -> None:
         episodes(changes(each))
         assert len(list(values_at(each))) == len(each)
     assert log_text(in_order(found.records))
-    assert appended(files, found.records) == {}
+    assert read_journal(appended({}, found.records)).records == tuple(sorted(found.records, key=file_of))
 
 
 def values(content: bytes) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from dsf_wire.constants import SUSPENDED_CONFIGMAP
-from gitops_dsf.hub.names import JOURNAL_CONFIGMAP, MASKS_CONFIGMAP
+from gitops_dsf.hub.names import MASKS_CONFIGMAP
 from gitops_dsf.render.reconciler import RIGHTS, Where, reconciler
 from gitops_dsf.render.reconciler.names import NAME
 from gitops_dsf.repository.model.repository import FleetRepository
@@ -544,7 +544,7 @@ class TestRefusedByPolicy:
     @pytest.mark.parametrize(
         ("kind", "only"),
         [
-            (CONFIG_MAP, f"{HUB}/{SUSPENDED_CONFIGMAP} and {HUB}/{JOURNAL_CONFIGMAP}"),
+            (CONFIG_MAP, f"{HUB}/{SUSPENDED_CONFIGMAP}"),
             (LEASE, f"{HUB}/{NAME}"),
         ],
     )

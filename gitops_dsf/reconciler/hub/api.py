@@ -80,6 +80,12 @@ class HubApi(ApiServer):
         """What forbids any deletion now. It is asked again when one is sent."""
         return _NO_FENCE if self._fence is None else self._fence.deletion()
 
+    def check_leads(self) -> None:
+        """Raises NotSentError if no write may be sent to the hub now. For writes to other servers, such as a
+        push.
+        """
+        self._ask("PUSH", "")
+
     async def settled(self) -> bool:
         """Waits for the end of all deletions. False when one of them had no answer and may still
         take effect.

@@ -3,7 +3,6 @@
 facts        what the hub holds when a decision changed: Placement, clusters, sets, scores, commit
 explaining   a record with the simulator's explanations and the changed scores
 observing    which decisions differ from the last record
-buffer       records that are not on the branch yet, in a ConfigMap
 branch       the branch of the git server: records are appended, and nothing is overwritten
 flapping     applications that move back and forth: metrics, Events, and what conditions say
 controller   the control loop, with its metrics

@@ -1,10 +1,13 @@
-"""The control loops of the journal: one records changed decisions, one appends the records to the branch."""
+"""The control loops of the journal: one records changed decisions, one appends the records to the branch.
+
+What was recorded last is on the branch, and what is not pushed yet is in memory. A leader that is killed
+takes that with it; the next one compares all decisions with the branch.
+"""
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from http import HTTPStatus
 from typing import Final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge
@@ -13,6 +16,7 @@ from dsf_runtime.apiserver import ApiError
 from dsf_runtime.backoff import Backoff
 from dsf_runtime.clock import happens_within
 from gitops_dsf.errors import RepositoryError
+from gitops_dsf.journal.lines import encode
 from gitops_dsf.journal.record import Record, new_record
 from gitops_dsf.journal.timeline import by_placement, values_at
 from gitops_dsf.reconciler.git import Clone, GitError, work_folder
@@ -20,11 +24,10 @@ from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.hub.decisions import FORGET_SECONDS, DecisionTracker
 from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.reconciler.journal.branch import JournalBranch
-from gitops_dsf.reconciler.journal.buffer import JournalBuffer
 from gitops_dsf.reconciler.journal.explaining import Values, filled
 from gitops_dsf.reconciler.journal.facts import Facts, read_facts
 from gitops_dsf.reconciler.journal.flapping import FlappingReporter
-from gitops_dsf.reconciler.journal.observing import Due, Head, head_of, heads_of, observe
+from gitops_dsf.reconciler.journal.observing import Due, Head, head_of, observe
 from gitops_dsf.reconciler.series import PREFIX
 from gitops_dsf.reconciler.settings import GitSettings, JournalSettings
 from gitops_dsf.simulator import SimulatorInputError
@@ -37,11 +40,13 @@ RETRY_SECONDS: Final = 5.0
 COUNT_SECONDS: Final = 600.0
 """Between two counts of moves back and forth, when nothing is recorded."""
 AT_A_TIME: Final = 50
-"""Records that are explained before they are saved. One outage can move a thousand applications."""
+"""Records that are explained before the loop goes on. One outage can move a thousand applications."""
 SETS_SECONDS: Final = 10.0
 """How long the first records wait for the list of ApplicationSets."""
-MONTHS: Final = 2
-"""Months of the branch that a new leader reads."""
+MOST_BYTES: Final = 8_000_000
+"""Records that are not on the branch yet have at most so many bytes as JSON, about 4,000 moves. Then changes
+are recorded when there is room again, as those that nobody saw.
+"""
 
 
 class JournalMetrics:
@@ -50,12 +55,6 @@ class JournalMetrics:
     def __init__(self, registry: CollectorRegistry) -> None:
         self.records = Counter(
             f"{PREFIX}_journal_records", "Changes of decisions that were recorded.", registry=registry
-        )
-        self.dropped = Counter(
-            f"{PREFIX}_journal_records_dropped",
-            "Records that were dropped because the ConfigMap was full: the branch could not be pushed for"
-            " long.",
-            registry=registry,
         )
         self.pushes = Counter(
             f"{PREFIX}_journal_pushes", "Pushes by outcome: pushed or failed.", ["outcome"], registry=registry
@@ -76,7 +75,7 @@ class JournalMetrics:
 
 
 class JournalController:
-    """Writes one branch and one ConfigMap."""
+    """Writes one branch."""
 
     name = "journal"
     ready = True
@@ -97,10 +96,12 @@ class JournalController:
         self._tracker, self._clock, self._flapping = tracker, tracker.clock, flapping
         self._wake, self._recorded, self._counted = asyncio.Event(), asyncio.Event(), asyncio.Event()
         self._started = 0.0
+        self._pending: list[tuple[Record, Head]] = []
+        """Records that are not on the branch yet, and the heads that they make."""
+        self._bytes = 0
+        """Of the pending records."""
         self._values: dict[str, Values] = {}
         """Scores at the last record, by Placement."""
-        self._recent: dict[str, frozenset[str]] = {}
-        """Clusters of the last record, by Placement."""
         tracker.listen(self._wake.set)
 
     async def run(self) -> None:
@@ -120,106 +121,86 @@ class JournalController:
                 branch = JournalBranch(
                     clone=Clone(settings=self._git, folder=folder), name=self._settings.branch
                 )
-                buffer = JournalBuffer(api=self._api, namespace=self._view.hub_namespace)
-                await self._take_over(buffer, branch)
+                await self._take_over(branch)
                 async with asyncio.TaskGroup() as group:
-                    group.create_task(self._record_loop(buffer))
-                    group.create_task(self._push_loop(buffer, branch))
+                    group.create_task(self._record_loop(branch))
+                    group.create_task(self._push_loop(branch))
                     group.create_task(self._count_loop())
         finally:
             self._metrics.clear()
             self._flapping.clear()
 
-    async def _take_over(self, buffer: JournalBuffer, branch: JournalBranch) -> None:
-        """Learns what was recorded last. The ConfigMap says it; where it does not, the branch must."""
+    async def _take_over(self, branch: JournalBranch) -> None:
+        """Learns what was recorded last. Only the branch says it."""
         failures = 0
         while True:
             try:
-                known = await buffer.load()
-                break
-            except ApiError as error:
-                LOG.warning("the journal waits for its ConfigMap: %s", error)
-                await asyncio.sleep(RETRY_SECONDS)
-        while True:
-            try:
-                found = await branch.read(months=MONTHS)
+                await self._learn_from(branch)
             except (GitError, RepositoryError) as error:
-                if known:
-                    LOG.warning("the journal goes on without what its branch says: %s", error)
-                    self._learn(buffer.held.pending)
-                    return
                 failures += 1
                 wait = RETRIES.delay(failures)
                 LOG.warning("the journal waits for its branch; next try in %g s: %s", wait, error)
                 self._metrics.pushes.labels(outcome="failed").inc()
                 await asyncio.sleep(wait)
-                continue
-            for bad in found.bad:
-                LOG.warning("branch %s: %s", self._settings.branch, bad)
-            break
-        records = (*found.records, *buffer.held.pending)
-        self._learn(records)
-        if not known:
-            await buffer.begin(heads_of(records))
+                self._started = self._clock()
+            else:
+                return
 
-    def _learn(self, records: Sequence[Record]) -> None:
-        self._flapping.learn(records)
-        for placement, each in by_placement(records).items():
+    async def _learn_from(self, branch: JournalBranch) -> None:
+        """Raises GitError and RepositoryError."""
+        found = await branch.look([self._key(name) for name in self._view.placements.items])
+        for bad in found.bad:
+            LOG.warning("branch %s: %s", self._settings.branch, bad)
+        self._flapping.learn(found.records)
+        for placement, each in by_placement(found.records).items():
             *_, self._values[placement] = values_at(each, start=self._values.get(placement, {}))
-            if each[-1].to is not None:
-                self._recent[placement] = frozenset(each[-1].to)
 
-    async def _record_loop(self, buffer: JournalBuffer) -> None:
+    def _key(self, name: str) -> str:
+        return f"{self._view.argocd_namespace}/{name}"
+
+    def _heads(self, branch: JournalBranch) -> Mapping[str, Head]:
+        """The last record of each Placement, with those that are not pushed yet."""
+        return {**branch.heads, **{record.placement: head for record, head in self._pending}}
+
+    async def _record_loop(self, branch: JournalBranch) -> None:
         while True:
             self._wake.clear()
             try:
-                wait = await self._record(buffer)
+                wait = await self._record(branch)
             except (ApiError, SimulatorInputError) as error:
                 wait = RETRY_SECONDS
-                if isinstance(error, ApiError) and error.status == HTTPStatus.CONFLICT:
-                    LOG.info("another replica wrote the journal's ConfigMap; reading it again")
-                    await self._reload(buffer)
-                else:
-                    LOG.warning("changes of decisions are not saved yet: %s", error)
+                LOG.warning("changes of decisions are not recorded yet: %s", error)
             await happens_within(self._wake, seconds=wait)
 
-    async def _reload(self, buffer: JournalBuffer) -> None:
-        try:
-            await buffer.reload()
-        except ApiError as error:
-            LOG.warning("the journal's ConfigMap cannot be read: %s", error)
-        else:
-            # A write may have arrived though its answer did not.
-            self._learn(buffer.held.pending)
-
-    async def _record(self, buffer: JournalBuffer) -> float | None:
+    async def _record(self, branch: JournalBranch) -> float | None:
         """Records what is due. Returns when to look again. Raises ApiError and SimulatorInputError."""
-        namespace = self._view.argocd_namespace
+        if self._bytes > MOST_BYTES:
+            return None
         found = observe(
             list(self._view.placements.items),
-            namespace=namespace,
+            namespace=self._view.argocd_namespace,
             decisions=self._tracker.decisions,
             placements=self._view.placements.items,
-            heads=buffer.heads,
-            recent=self._recent,
+            heads=self._heads(branch),
             started=self._started,
             now=self._clock(),
         )
         if found.due:
             facts = await read_facts([due.name for due in found.due], api=self._api, view=self._view)
             for first in range(0, len(found.due), AT_A_TIME):
-                await self._add(buffer, found.due[first : first + AT_A_TIME], facts)
-                await self._save(buffer)
-        await self._save(buffer)
-        await self._forget(buffer)
-        self._show(buffer)
+                await self._add(found.due[first : first + AT_A_TIME], facts)
+                if self._bytes > MOST_BYTES:
+                    LOG.warning("no more changes of decisions are recorded until the branch can be pushed")
+                    break
+        self._forget(branch)
+        self._show()
         return found.wait
 
-    async def _add(self, buffer: JournalBuffer, due: Sequence[Due], facts: Facts) -> None:
+    async def _add(self, due: Sequence[Due], facts: Facts) -> None:
         now = self._api.now()
         records: list[tuple[Record, Head]] = []
         for each in due:
-            key = f"{self._view.argocd_namespace}/{each.name}"
+            key = self._key(each.name)
             late = 0.0 if each.kind == "Later" else each.age
             plain = new_record(
                 placement=key,
@@ -240,9 +221,10 @@ class JournalController:
                 facts=facts,
                 known=self._values.get(key, {}),
             )
-            self._recent[key] = each.clusters
             records.append((record, head_of(record, each.clusters)))
-        buffer.stage(records)
+        self._pending += records
+        self._bytes += sum(len(encode(record)) for record, _ in records)
+        self._metrics.records.inc(len(records))
         for record, _ in records:
             LOG.info(
                 "recorded %s of %s: left %s, joined %s",
@@ -252,36 +234,25 @@ class JournalController:
                 ", ".join(record.joined) or "-",
             )
         self._flapping.learn(record for record, _ in records)
-
-    async def _save(self, buffer: JournalBuffer) -> None:
-        saved = await buffer.save()
-        self._metrics.records.inc(saved.count)
-        self._metrics.dropped.inc(saved.dropped)
-        if saved.dropped:
-            LOG.warning(
-                "%d records of the journal were dropped, because the ConfigMap is full", saved.dropped
-            )
-        if saved.count:
-            self._recorded.set()
-            self._counted.set()
+        self._recorded.set()
+        self._counted.set()
 
     def _followers(self, placement: str) -> Sequence[str]:
         return sorted(name for name, item in self._view.sets.items.items() if placement in item.placements)
 
-    async def _forget(self, buffer: JournalBuffer) -> None:
+    def _forget(self, branch: JournalBranch) -> None:
         """Forgets Placements that were deleted."""
-        gone = [
+        gone = {
             key
-            for key in buffer.held.heads
+            for key in branch.heads
             if (name := key.partition("/")[2]) not in self._view.placements.items
             and self._clock() - self._started > FORGET_SECONDS
             and self._tracker.decisions.get(name) is None
-        ]
+        }
         if gone:
-            await buffer.forget(gone)
+            branch.heads = {key: head for key, head in branch.heads.items() if key not in gone}
             for key in gone:
                 self._values.pop(key, None)
-                self._recent.pop(key, None)
             self._flapping.forget(gone)
 
     async def _count_loop(self) -> None:
@@ -291,43 +262,49 @@ class JournalController:
             await self._flapping.assess(now=self._api.now(), placements=self._view.placements.items)
             await happens_within(self._counted, seconds=COUNT_SECONDS)
 
-    async def _push_loop(self, buffer: JournalBuffer, branch: JournalBranch) -> None:
+    async def _push_loop(self, branch: JournalBranch) -> None:
         failures = 0
         while True:
             self._recorded.clear()
             wait: float | None = None
-            if buffer.held.pending:
+            if self._pending:
                 try:
-                    await self._push(buffer, branch)
+                    await self._push(branch)
                     failures, wait, outcome = 0, self._settings.interval, "pushed"
                 except (ApiError, GitError, RepositoryError) as error:
                     failures += 1
                     wait, outcome = RETRIES.delay(failures), "failed"
                     LOG.warning(
                         "%d records are not on branch %s yet; next try in %g s: %s",
-                        len(buffer.held.pending),
+                        len(self._pending),
                         self._settings.branch,
                         wait,
                         error,
                     )
-                    if isinstance(error, ApiError) and error.status == HTTPStatus.CONFLICT:
-                        await self._reload(buffer)
                 self._metrics.pushes.labels(outcome=outcome).inc()
-                self._show(buffer)
+                self._show()
             if wait is None:
                 await self._recorded.wait()
             else:
                 await asyncio.sleep(wait)
 
-    async def _push(self, buffer: JournalBuffer, branch: JournalBranch) -> None:
-        pending = buffer.held.pending
+    async def _push(self, branch: JournalBranch) -> None:
+        self._api.check_leads()
+        pending, size = tuple(self._pending), self._bytes
         at = datetime.fromtimestamp(int(self._api.now()), tz=UTC)
-        count = await branch.append(pending, at=at)
-        await buffer.remove({record.id for record in pending})
-        LOG.info("%d records appended to branch %s", count, self._settings.branch)
+        refused = await branch.append(pending, at=at)
+        del self._pending[: len(pending)]
+        self._bytes -= size
+        if size > MOST_BYTES:
+            self._started = self._clock()
+        self._wake.set()
+        LOG.info("%d records appended to branch %s", len(pending) - len(refused), self._settings.branch)
+        if refused:
+            LOG.info("another replica recorded %d of %d changes", len(refused), len(pending))
+            self._flapping.forget({record.placement for record in refused})
+            await self._learn_from(branch)
 
-    def _show(self, buffer: JournalBuffer) -> None:
-        pending = buffer.held.pending
-        self._metrics.pending.set(len(pending))
-        oldest = min((record.time.timestamp() for record in pending), default=None)
+    def _show(self) -> None:
+        self._metrics.pending.set(len(self._pending))
+        oldest = min((record.time.timestamp() for record, _ in self._pending), default=None)
         self._metrics.pending_seconds.set(0 if oldest is None else max(0.0, self._api.now() - oldest))

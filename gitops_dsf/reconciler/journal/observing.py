@@ -1,64 +1,47 @@
 """Which decisions differ from the last record of their Placement. Pure."""
 
-import hashlib
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Final
 
-from msgspec import Struct
-
 from gitops_dsf.hub.placements import PlacementSummary
-from gitops_dsf.journal.record import Kind, Record
+from gitops_dsf.journal.record import Kind, Record, digest
 from gitops_dsf.reconciler.hub.decisions import DecisionSets
 
 SETTLE_SECONDS: Final = 1.0
 """A decision is recorded when it has not changed for this long: OCM writes its pages one after another."""
-MOST_KEPT: Final = 5
-"""Clusters of a decision that a head names. Of larger ones it has the digest."""
 
 
-class Head(Struct, frozen=True, omit_defaults=True):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Head:
     """The last record of a Placement."""
 
     number: int
+    uid: str
     digest: str
     """Of the clusters of the decision."""
-    uid: str = ""
-    to: tuple[str, ...] | None = None
-    """The clusters; None if there are too many."""
+    clusters: frozenset[str] | None
+    """None if they are not known: a record does not name too many."""
+
+    def precedes(self, record: Record) -> bool:
+        """Whether a record continues this one."""
+        if record.uid != self.uid:
+            return record.kind == "Start"
+        return record.number == self.number + 1 and (
+            record.from_ is None or digest(frozenset(record.from_)) == self.digest
+        )
 
 
-def head_of(record: Record, clusters: Collection[str]) -> Head:
-    """The head after a record whose decision is `clusters`."""
+def head_of(record: Record, clusters: Collection[str] | None = None) -> Head:
+    """The head after a record. `clusters` are those of its decision, which it may not name."""
+    known = record.to if clusters is None else clusters
+    found = None if known is None else frozenset(known)
     return Head(
         number=record.number,
-        digest=digest(frozenset(clusters)),
         uid=record.uid,
-        to=tuple(sorted(clusters)) if len(clusters) <= MOST_KEPT else None,
+        digest=record.digest if found is None else digest(found),
+        clusters=found,
     )
-
-
-def heads_of(records: Iterable[Record]) -> dict[str, Head]:
-    """The heads that records tell, by namespace/name. A decision that is too large for a record has an empty
-    digest: it counts as changed.
-    """
-    found: dict[str, Head] = {}
-    for record in records:
-        known = found.get(record.placement)
-        if known is None or known.number <= record.number:
-            found[record.placement] = (
-                Head(number=record.number, digest="", uid=record.uid)
-                if record.to is None
-                else head_of(record, record.to)
-            )
-    return found
-
-
-@lru_cache(maxsize=4096)
-def digest(clusters: frozenset[str]) -> str:
-    """A short name of a decision. It is asked for every Placement whenever a decision changes."""
-    return hashlib.sha256("\n".join(sorted(clusters)).encode()).hexdigest()[:12]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -94,13 +77,11 @@ def observe(
     decisions: DecisionSets,
     placements: Mapping[str, PlacementSummary],
     heads: Mapping[str, Head],
-    recent: Mapping[str, frozenset[str]],
     started: float,
     now: float,
 ) -> Observed:
-    """Compares decisions with the last records. `recent` are the clusters of decisions that are known though
-    the head does not name them. Decisions that have not changed since `started` were made before this replica
-    looked.
+    """Compares decisions with the last records. Decisions that have not changed since `started` were made
+    before this replica looked.
     """
     due: list[Due] = []
     wait: float | None = None
@@ -118,9 +99,7 @@ def observe(
         if age < SETTLE_SECONDS:
             wait = min(wait or SETTLE_SECONDS, SETTLE_SECONDS - age)
             continue
-        before = None
-        if head is not None:
-            before = frozenset(head.to) if head.to is not None else recent.get(key)
+        before = None if head is None else head.clusters
         kind: Kind = "Start" if before is None else "Later" if decision.since <= started else "Change"
         due.append(
             Due(

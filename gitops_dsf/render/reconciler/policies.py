@@ -14,7 +14,6 @@ from dsf_wire.constants import AGENT_MANAGER, MANAGED_BY_LABEL, SCORE_GROUP, SCO
 from gitops_dsf.hub.names import (
     APPLICATION_LABEL,
     APPLICATION_REFRESH_ANNOTATION,
-    JOURNAL_CONFIGMAP,
     REFRESH_ANNOTATION,
 )
 from gitops_dsf.render.admission import Policy, in_force, label_of
@@ -82,10 +81,10 @@ def _policies(namespace: str) -> Sequence[Policy]:
             namespace,
             "configmaps",
             group="",
-            names=(SUSPENDED_CONFIGMAP, JOURNAL_CONFIGMAP),
+            allowed=SUSPENDED_CONFIGMAP,
             kind="ConfigMap",
         ),
-        _named(namespace, "leases", group="coordination.k8s.io", names=(NAME,), kind="Lease"),
+        _named(namespace, "leases", group="coordination.k8s.io", allowed=NAME, kind="Lease"),
     )
 
 
@@ -144,10 +143,8 @@ def _one_annotation(
     )
 
 
-def _named(namespace: str, resource: str, *, group: str, names: Sequence[str], kind: str) -> Policy:
-    """Only objects of these names in one namespace may be written."""
-    listed = " || ".join(f'object.metadata.?name.orValue("") == "{name}"' for name in names)
-    allowed = " and ".join(f"{namespace}/{name}" for name in names)
+def _named(namespace: str, resource: str, *, group: str, allowed: str, kind: str) -> Policy:
+    """Only the object of this name in one namespace may be written."""
     return Policy(
         name=resource,
         group=group,
@@ -155,8 +152,8 @@ def _named(namespace: str, resource: str, *, group: str, names: Sequence[str], k
         operations=("CREATE", "UPDATE"),
         validations=(
             (
-                f'request.namespace == "{namespace}" && {listed if len(names) == 1 else f"({listed})"}',
-                f"the reconciler may write the {kind} {allowed} and no other",
+                f'request.namespace == "{namespace}" && object.metadata.?name.orValue("") == "{allowed}"',
+                f"the reconciler may write the {kind} {namespace}/{allowed} and no other",
             ),
         ),
     )

@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Final
 
 from dsf_wire.constants import DSF_GROUP, SCORE_GROUP, SCORE_PLURAL, SUSPENDED_CONFIGMAP
-from gitops_dsf.hub.names import JOURNAL_CONFIGMAP, MASKS_CONFIGMAP
+from gitops_dsf.hub.names import MASKS_CONFIGMAP
 from gitops_dsf.render.objects import Object, Wave
 from gitops_dsf.render.rbac import account_subject, role, role_binding, rule
 from gitops_dsf.render.reconciler.names import NAME
@@ -62,7 +62,7 @@ RIGHTS: Final = (
     _right(Where.HUB, "coordination.k8s.io", "leases", "create"),
     _right(Where.HUB, "coordination.k8s.io", "leases", "get, update", NAME),
     _right(Where.HUB, "", "configmaps", "create"),
-    _right(Where.HUB, "", "configmaps", "get, update", JOURNAL_CONFIGMAP, SUSPENDED_CONFIGMAP),
+    _right(Where.HUB, "", "configmaps", "get, update", SUSPENDED_CONFIGMAP),
     _right(Where.HUB, "", "configmaps", "get", MASKS_CONFIGMAP),
     _right(Where.HUB, "", "events", "create, patch"),
     _right(Where.ARGOCD, SCORE_GROUP, "placementdecisions", "list, watch"),

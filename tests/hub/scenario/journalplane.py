@@ -2,12 +2,10 @@
 
 from dataclasses import dataclass
 
-from gitops_dsf.hub.names import JOURNAL_CONFIGMAP
 from gitops_dsf.journal.lines import read
 from gitops_dsf.journal.record import Record
 from tests.hub.controlplane.gitrepository import git
 from tests.hub.scenario.fleet import Fleet
-from tests.hub.scenario.reconciling import HUB_NAMESPACE
 from tests.hub.scenario.scoredplane import ScoredPlane
 
 BRANCH = "gitops-dsf-journal"
@@ -15,12 +13,9 @@ BRANCH = "gitops-dsf-journal"
 
 @dataclass(kw_only=True)
 class JournalPlane(ScoredPlane):
-    """A journal of its own: what the journal of another fleet recorded last is forgotten."""
+    """A journal on a branch of the fleet's own repository."""
 
     fleet: Fleet
-
-    def __post_init__(self) -> None:
-        self.hub.delete("v1/ConfigMap", JOURNAL_CONFIGMAP, namespace=HUB_NAMESPACE)
 
     @property
     def arguments(self) -> tuple[str, ...]:

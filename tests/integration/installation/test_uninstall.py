@@ -137,7 +137,6 @@ def test_what_stays_is_told_with_a_reason(hub: WritableHub, run: Run) -> None:
         "cluster1",
         labels={"app.kubernetes.io/managed-by": "gitops-dsf-agent"},
     )
-    put(hub, "ConfigMap", "gitops-dsf-journal", HUB, labels={})
     platform = hub.objects[PATHS["Application"]][0]
     platform["status"] = {
         "resources": [
@@ -151,7 +150,6 @@ def test_what_stays_is_told_with_a_reason(hub: WritableHub, run: Run) -> None:
     assert "ApplicationSet argocd/guestbook: copied" not in done.stdout
     assert f"kubectl delete crd {crd}" in done.stdout
     assert "1 AddOnPlacementScore: Placements ignore them once they expire" in done.stdout
-    assert "ConfigMap open-cluster-management/gitops-dsf-journal: records of moves" in done.stdout
 
 
 def test_a_project_of_other_applications_stays(hub: WritableHub, run: Run) -> None:

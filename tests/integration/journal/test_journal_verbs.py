@@ -282,10 +282,3 @@ def test_texts_of_a_record_do_not_control_the_terminal(
     out = capsys.readouterr().out
     assert all(each.isprintable() for each in out.split("\n"))
     assert json.loads(out)["records"][0]["applications"] == [f"portal{evil}"]
-
-
-def test_records_that_were_lost_are_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file = tmp_path / "2026-06.jsonl"
-    file.write_bytes(encode(msgspec.structs.replace(RECORDS[1], lost=3)))
-    assert main(["log", "--journal", str(file), *SPAN]) == 0
-    assert "3 records before this one were lost" in capsys.readouterr().out

@@ -42,11 +42,9 @@ def test_a_record_goes_to_the_file_of_its_month_in_utc() -> None:
     assert file_of(record(at=AT.replace(day=30, hour=23) + timedelta(hours=1))) == "2026-07.jsonl"
 
 
-def test_the_same_record_is_appended_once() -> None:
+def test_a_record_that_is_there_twice_is_read_once() -> None:
     one, two = record(1), record(2)
-    files = appended({}, [one, one])
-    assert read(files).records == (one,)
-    assert appended(files, [one]) == {}
+    files = appended({}, [one])
     assert read(appended(files, [one, two])).records == (one, two)
 
 

@@ -23,7 +23,6 @@ from tests.support.objecthub import FixedClaim, ObjectHub
 from tests.support.virtual_time import wall
 
 BRANCH = "gitops-dsf-journal"
-CONFIGMAP = ("configmaps", hubobjects.HUB, "gitops-dsf-journal")
 INTERVAL = 300.0
 AUTHOR = "Fleet Reconciler <fleet@example.com>"
 

@@ -4,14 +4,12 @@ import pytest
 
 from gitops_dsf.hub.decisions import DecisionPage
 from gitops_dsf.hub.placements import PlacementSummary
-from gitops_dsf.journal.record import Kind
+from gitops_dsf.journal.record import Kind, digest
 from gitops_dsf.reconciler.hub.decisions import DecisionSets
 from gitops_dsf.reconciler.journal.observing import (
-    MOST_KEPT,
     SETTLE_SECONDS,
     Head,
     Observed,
-    digest,
     observe,
 )
 
@@ -24,7 +22,6 @@ def seen(
     since: float = 100.0,
     now: float = 200.0,
     started: float = 0.0,
-    recent: frozenset[str] | None = None,
     placements: dict[str, PlacementSummary] = PLACEMENTS,
 ) -> Observed:
     decisions = DecisionSets()
@@ -35,7 +32,6 @@ def seen(
         decisions=decisions,
         placements=placements,
         heads={"argocd/portal": head} if head is not None else {},
-        recent={"argocd/portal": recent} if recent is not None else {},
         started=started,
         now=now,
     )
@@ -46,7 +42,7 @@ def head(*clusters: str, number: int = 7, uid: str = "uid-1", named: bool = True
         number=number,
         digest=digest(frozenset(clusters)),
         uid=uid,
-        to=tuple(sorted(clusters)) if named else None,
+        clusters=frozenset(clusters) if named else None,
     )
 
 
@@ -86,12 +82,11 @@ def test_the_first_record_of_a_placement_does_not_know_the_decision_before(known
     assert (due.kind, due.before, due.number) == ("Start", None, 1)
 
 
-def test_a_large_decision_before_is_known_from_the_last_record() -> None:
-    many = frozenset(f"c{number}" for number in range(MOST_KEPT + 1))
-    (due,) = seen("eu-2", head=head(*many, named=False), recent=many).due
-    assert (due.kind, due.before) == ("Change", many)
+def test_a_large_decision_that_no_record_names_is_known_by_its_digest() -> None:
+    many = [f"c{number}" for number in range(200)]
+    assert not seen(*many, head=head(*many, named=False)).due
     (due,) = seen("eu-2", head=head(*many, named=False)).due
-    assert (due.kind, due.before) == ("Start", None)
+    assert (due.kind, due.before, due.number) == ("Start", None, 8)
 
 
 def test_a_deleted_placement_needs_no_record() -> None:
