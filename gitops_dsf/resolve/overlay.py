@@ -153,8 +153,6 @@ class Overlay:
         """Whether the source is asked for the points of a range. A variant decides that, if one is needed."""
         if self.needs_variant:
             return False
-        if self.kind_of_source == "Kubernetes":
-            return bool(self.range.value) and not self.scored_by_query
         return self.kind_of_source == "Prometheus" and not self.is_instant
 
     @property

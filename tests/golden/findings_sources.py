@@ -281,7 +281,7 @@ def _pushed() -> Iterator[tuple[str, Documents]]:
 
 
 def _measured() -> Iterator[tuple[str, Documents]]:
-    text = source("type: Kubernetes, params: {query: 'nodes', range: 60, step: 60}")
+    text = source("type: Kubernetes, params: {query: 'nodes'}")
     for field in (
         "host: 'http://prom.svc'",
         "host: ''",
@@ -700,7 +700,7 @@ def _beside_mistakes() -> Iterator[tuple[str, Documents]]:
     for query in ('nodes; nodes{a="b"}', 'nodes; extended_available{x="b"}'):
         yield (
             f"measures: {query}",
-            {"scorers": source(f"type: Kubernetes, params: {{query: '{query}', range: 60, step: 60}}")},
+            {"scorers": source(f"type: Kubernetes, params: {{query: '{query}'}}")},
         )
     for new in ("metadata: [a]", "metadata: {name: cpu, labels: [a], annotations: 3}", "metadata: a"):
         yield f"a scorer with {new}", {"scorers": SCORER.replace("metadata: {name: cpu}", new)}

@@ -32,8 +32,6 @@ Figure = Literal[
 
 SOURCE_TYPE: Final = "Kubernetes"
 """The source type whose queries name measures."""
-MAX_RANGE_SECONDS: Final = 7 * 86_400
-"""Longest history. It is in the memory of the agent."""
 METRICS_API: Final = "metrics.k8s.io"
 """API group of the measures of usage. Clusters without metrics-server do not serve it."""
 

@@ -12,14 +12,13 @@ from dsf_agent.endpoints.apiserver import ApiServer, reason_of
 from dsf_agent.errors import FetchError, PublishError, Reason
 from dsf_agent.kubernetes import objects
 from dsf_agent.kubernetes.changes import Changes
-from dsf_agent.kubernetes.history import History, Key
 from dsf_agent.kubernetes.objects import Node, NodeUsage, Pod
 from dsf_agent.kubernetes.totals import Totals
 from dsf_agent.kubernetes.values import samples
 from dsf_runtime.apiserver import ApiError
 from dsf_runtime.clock import Clock
 from dsf_runtime.informer import Informer
-from dsf_wire.measures import METRICS_API, SOURCE_TYPE, Selection, select
+from dsf_wire.measures import METRICS_API, SOURCE_TYPE, Selection
 from dsf_wire.summary import Summary
 
 log = logging.getLogger(__name__)
@@ -33,12 +32,8 @@ RESTART_SECONDS: Final = 30.0
 USAGE_SECONDS: Final = 15.0
 """How long an answer of metrics.k8s.io is used. metrics-server measures every 15 s by default."""
 USAGE_PATH: Final = f"/apis/{METRICS_API}/v1beta1/nodes"
-HISTORY_BYTES: Final = 4 << 20
-"""Most bytes of the history of one scorer."""
-ALL_HISTORY_BYTES: Final = 16 << 20
-"""Most bytes of all histories. Many scorers share it equally."""
 
-Labelled = tuple[Key, float]
+Labelled = tuple[bytes, float]
 """The labels of a series as JSON, and its value."""
 
 
@@ -49,13 +44,6 @@ class _Following:
     nodes: Informer[Node]
     pods: Informer[Pod]
     totals: Totals
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Recording:
-    scorer: Summary
-    history: History
-    task: asyncio.Task[None]
 
 
 class Cluster:
@@ -73,47 +61,27 @@ class Cluster:
         self._wait_seconds = wait_seconds
         self._following: _Following | None = None
         self._task: asyncio.Task[None] | None = None
-        self._recordings: dict[str, _Recording] = {}
         self._usage: Mapping[str, NodeUsage] = {}
         self._usage_at: float | None = None
         self._usage_lock = asyncio.Lock()
 
     async def follow(self, scorers: Iterable[Summary]) -> None:
         """Starts or stops what these scorers need. Calls must not overlap."""
-        wanted = {scorer.name: scorer for scorer in scorers if scorer.source_type == SOURCE_TYPE}
-        stopping = [
-            self._recordings.pop(name).task
-            for name, recording in list(self._recordings.items())
-            if name not in wanted or _window(wanted[name]) != _window(recording.scorer)
-        ]
+        wanted = any(scorer.source_type == SOURCE_TYPE for scorer in scorers)
         if not wanted and self._task is not None:
-            stopping.append(self._task)
-            self._task = self._following = None
+            stopping, self._task, self._following = self._task, None, None
             self._usage, self._usage_at = {}, None
             log.info("no scorer needs nodes and pods any more, so they are not followed")
-        for task in stopping:
-            task.cancel()
-        await asyncio.gather(*stopping, return_exceptions=True)
+            stopping.cancel()
+            await asyncio.gather(stopping, return_exceptions=True)
         if wanted and self._task is None and self._server is not None:
             self._following = self._new(self._server)
             run = self._run(self._following, server=self._server)
             self._task = asyncio.create_task(run, name="follow nodes and pods")
-        for name, scorer in wanted.items():
-            if needs_history(scorer) and name not in self._recordings:
-                history = History(seconds=scorer.source_range, most_bytes=HISTORY_BYTES)
-                task = asyncio.create_task(self._record(scorer, history), name=f"record {name}")
-                self._recordings[name] = _Recording(scorer=scorer, history=history, task=task)
-        for recording in self._recordings.values():
-            recording.history.most_bytes = min(HISTORY_BYTES, ALL_HISTORY_BYTES // len(self._recordings))
 
     async def close(self) -> None:
         """Stops everything."""
         await self.follow(())
-
-    def history(self, name: str) -> History | None:
-        """The history of a scorer, if it has one."""
-        recording = self._recordings.get(name)
-        return recording.history if recording is not None else None
 
     async def read(self, selections: Sequence[Selection]) -> list[Labelled]:
         """The present samples of these expressions, in order. Raises FetchError."""
@@ -221,34 +189,6 @@ class Cluster:
                 await asyncio.gather(*tasks, return_exceptions=True)
             await self._clock.sleep(RESTART_SECONDS)
             following = self._following = self._new(server)
-
-    async def _record(self, scorer: Summary, history: History) -> None:
-        """Records the scorer's samples at every multiple of its step, until it is cancelled. A moment at
-        which nothing can be read is left out.
-        """
-        selections, step = select(scorer.source_query), scorer.source_step
-        while True:
-            now = self._clock.wall()
-            due = (now // step + 1) * step
-            await self._clock.sleep(due - now)
-            try:
-                history.record(await self.read(selections), at=due)
-            except FetchError as error:
-                log.debug("no sample for the history: %s", error, extra={"scorer": scorer.name})
-            except Exception:
-                log.exception(
-                    "recording a sample failed because of a bug in the agent",
-                    extra={"scorer": scorer.name, "reason": Reason.INTERNAL.value},
-                )
-
-
-def needs_history(scorer: Summary) -> bool:
-    """Whether the samples of the past are sent, too. A score by query is the present value."""
-    return scorer.source_range > 0 and not scorer.scored_by_query
-
-
-def _window(scorer: Summary) -> tuple[str, int, int, bool]:
-    return scorer.source_query, scorer.source_range, scorer.source_step, needs_history(scorer)
 
 
 def _check(informer: Informer[Node] | Informer[Pod]) -> None:

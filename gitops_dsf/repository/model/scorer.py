@@ -52,7 +52,7 @@ class SourceParams(Authored):
     query: str = ""
     """PromQL, or measures of type Kubernetes; several expressions are joined by `;`."""
     range: Annotated[int, Field(ge=0, le=31_536_000)] = 0
-    """Seconds of history; 0 for the present value only. At most 604800 with type Kubernetes."""
+    """Seconds of history; 0 for the present value only, which is all that type Kubernetes has."""
     step: Annotated[int, Field(ge=0, le=31_536_000)] = 0
     """Seconds between two points of a series. Up to 300 the agent ends the range at a multiple of the step,
     so that a cache in front of the source helps: the last point is up to one step old. With a larger step the

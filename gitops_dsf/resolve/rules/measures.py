@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from dsf_wire.measures import MAX_RANGE_SECONDS, MEASURES, SOURCE_TYPE, MeasureError, selection
+from dsf_wire.measures import MEASURES, SOURCE_TYPE, MeasureError, selection
 from dsf_wire.query import split
 from gitops_dsf.diagnostics import Diagnostic, codes
 from gitops_dsf.repository.load import Document, Path
@@ -83,16 +83,16 @@ def _unused(document: Document, path: Path) -> Diagnostic:
     )
 
 
-def histories_fit_into_memory(context: Context) -> Iterator[Diagnostic]:
-    """The agent keeps the history of a range in its memory."""
+def only_present_values_are_asked(context: Context) -> Iterator[Diagnostic]:
+    """Source type Kubernetes keeps no history. Where it is one variant of several, the range is for the
+    others.
+    """
     for overlay in _of_kubernetes(context):
-        if int(overlay.range.value) > MAX_RANGE_SECONDS:
-            message = (
-                f"range is {overlay.range.value}: the agent keeps the history of source type Kubernetes in"
-                f" memory, at most {MAX_RANGE_SECONDS} seconds"
-            )
-            yield codes.LONG_HISTORY.at(
-                overlay.range.position, message, f"write range: {MAX_RANGE_SECONDS} or less"
+        if overlay.range.value and overlay.variant is None and not overlay.scored_by_query:
+            yield codes.NO_HISTORY.at(
+                overlay.range.position,
+                f"range is {overlay.range.value}: source type Kubernetes has present values only",
+                "remove range and step, or ask a Prometheus, which keeps the past",
             )
 
 

@@ -147,44 +147,6 @@ async def test_a_storm_of_changes_does_not_raise_the_rate_of_scoring(scene: Scen
         assert scene.values() == [sum(range(1191, 1201)) / 1000]
 
 
-async def test_a_range_has_points_at_multiples_of_the_step_and_the_present(scene: Scene) -> None:
-    scene.volume.put(scene.entry("cpu_requested_cores", sourceRange=60, sourceStep=10, scoringInterval=100))
-    async with scene.agent() as agent:
-        await until(lambda: agent.scorer()["state"] == "running", what="scored")
-        assert len(scene.sent()[0]["values"]) == 1
-        await asyncio.sleep(45)
-        scene.api.put(pod("one", on="a", cpu="2"))
-        await asyncio.sleep(250)
-        points = scene.sent()[0]["values"]
-        times = [at for at, _ in points]
-        assert [at % 10 for at in times[:-1]] == [0] * (len(points) - 1)
-        assert len(points) == 7
-        assert 50 < times[-1] - times[0] <= 60
-        assert times == sorted(times)
-        assert {value for _, value in points} == {"2"}
-
-
-async def test_an_edit_keeps_the_history_unless_it_changes_what_is_recorded(scene: Scene) -> None:
-    def entry(query: str, **more: Any) -> dict[str, Any]:
-        return scene.entry(query, sourceRange=60, sourceStep=10, scoringInterval=30, **more)
-
-    scene.volume.put(entry("cpu_requested_cores"))
-    async with scene.agent():
-        await until(lambda: scene.scoring.seen, what="scored")
-        await asyncio.sleep(65)
-        scene.volume.put(entry("cpu_requested_cores", scoreAggregation="Max"))
-        seen = len(scene.scoring.seen)
-        await until(lambda: len(scene.scoring.seen) > seen, what="scored after the first edit")
-        assert len(scene.sent()[0]["values"]) >= 6
-        scene.volume.put(entry("nodes"))
-        await until(
-            lambda: scene.sent()[0]["metric"] == {"__name__": "nodes"}, what="scored after the second edit"
-        )
-        assert len(scene.sent()[0]["values"]) <= 2
-        await asyncio.sleep(100)
-        assert len(scene.sent()[0]["values"]) >= 6
-
-
 async def test_a_measure_is_the_score_without_a_scoring_api(scene: Scene) -> None:
     """With scoringType Query. A change of the cluster is published within seconds."""
     scene.volume.put(
@@ -209,8 +171,6 @@ async def test_a_measure_is_the_score_without_a_scoring_api(scene: Scene) -> Non
         await until(lambda: scene.published()["cpu-scorec"] == 25, what="published again", seconds=15)
         assert scene.published() == {"cpu-score": 75, "cpu-scorea": 75, "cpu-scoreb": 100, "cpu-scorec": 25}
         assert agent.scorer()["state"] == "running"
-        # Its score is the present value, so nothing is recorded, whatever the entry says.
-        assert agent.agent._adapters.cluster.history("cpu") is None
     assert scene.scoring.seen == []
 
 
@@ -487,8 +447,6 @@ async def test_an_agent_that_knows_no_api_server_says_so(scene: Scene) -> None:
             {"sourceQuery": " "},
             "sourceQuery is empty; write the name of a measure, such as cpu_available_ratio",
         ),
-        ({"sourceRange": 604_801}, "sourceRange is 604801; write seconds from 0 to 604800"),
-        ({"sourceRange": 60}, "sourceStep is 0; write the seconds between two points, from 1 to 604800"),
     ],
 )
 async def test_entries_that_cannot_run_are_refused(scene: Scene, more: dict[str, Any], told: str) -> None:
@@ -508,17 +466,3 @@ async def test_check_reads_the_cluster_once(scene: Scene, capsys: pytest.Capture
     assert await check.run(build.adapters(read, clock=LoopClock()), only=[]) == 0
     assert "ok" in capsys.readouterr().out
     assert scene.api.watching == []
-
-
-@pytest.mark.parametrize(("count", "mebibytes"), [(1, 4), (8, 2)])
-async def test_many_scorers_share_the_memory_of_histories(scene: Scene, count: int, mebibytes: int) -> None:
-    """The limit of all histories together is divided equally."""
-    scorers = [
-        scene.entry("nodes", name=f"s{number}", sourceRange=60, sourceStep=5) for number in range(count)
-    ]
-    scene.volume.put(*scorers)
-    async with scene.agent() as agent:
-        await until(lambda: len(scene.scoring.seen) == count, what="all scored")
-        history = agent.agent._adapters.cluster.history("s0")
-        assert history is not None
-        assert history.most_bytes == mebibytes << 20

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from dsf_wire import constants, measures
+from dsf_wire import constants
 from dsf_wire.scoring import ConfigParams, ConfigScoringParams, ConfigSource, ScorerConfig
 
 
@@ -14,7 +14,6 @@ def test_limits_and_defaults() -> None:
     assert (constants.MAX_SCORE_ITEMS, constants.MAX_ITEM_NAME) == (20_000, 4096)
     assert constants.MAX_POINTS == 11_000, "the limit of Prometheus"
     assert constants.HUB_SCORER_WRITES_PER_SECOND == 50
-    assert measures.MAX_RANGE_SECONDS == 604_800, "a week"
 
 
 def test_fields_that_a_config_page_leaves_out() -> None:
