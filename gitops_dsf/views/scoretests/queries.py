@@ -3,6 +3,7 @@
 Who evaluates them is Prometheus' own engine, outside of this package.
 """
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -15,6 +16,7 @@ from gitops_dsf.repository.model.score_test import GivenMetric, ScoreTestSpec, s
 from gitops_dsf.resolve.types import EffectiveScorer
 from gitops_dsf.views.preview.version import FleetVersion
 from gitops_dsf.views.scoretests.subjects import scorers_of
+from gitops_dsf.wording import names_text, shortened
 
 MOST_EVALUATIONS: Final = 20_000
 """Evaluations for one test."""
@@ -38,6 +40,19 @@ class Question:
     """Series and values, as promtool reads them."""
     interval: int
     """Seconds between two values."""
+
+    def other_metrics(self) -> str:
+        """A sentence if no given metric has a name that the queries ask for; empty if one has."""
+        asked = " ".join(self.expressions)
+        names = sorted({series.partition("{")[0].strip() for series, _ in self.metrics} - {""})
+        if "__name__" in asked or any(
+            re.search(rf"(?<![\w:]){re.escape(name)}(?![\w:])", asked) for name in names
+        ):
+            return ""
+        return (
+            f"no metric of the test has a name that the query asks for: it gives {names_text(names)}, and the"
+            f" query is {shortened(asked, most=120)}"
+        )
 
 
 Sample = tuple[Mapping[str, str], float]

@@ -29,6 +29,8 @@ class Run:
     at: float
     items: Mapping[str, int] | None
     """What it would publish; None if it failed."""
+    raw: Mapping[str, tuple[float, ...]]
+    """The raw scores of each item, those that are dropped too."""
 
 
 @dataclass(kw_only=True)
@@ -39,7 +41,7 @@ class ScorerOnCluster:
     rule: Rule | None = None
     """None for a score that no scorer of the repository publishes."""
     runs: list[Run] = field(default_factory=list)
-    """Runs that have another result than the one before."""
+    """Runs that have other raw scores or items than the one before."""
     track: Track
 
 
@@ -89,10 +91,10 @@ class ScorerRuns:
         if not inputs.runs:
             # Nothing changes the given scores: the agent renews them.
             publisher.step(self._start, inputs.scores)
-        for at, items in self._cycles(summary, cluster, inputs, publisher):
+        for at, items, raw in self._cycles(summary, cluster, inputs, publisher):
             publisher.step(at, items)
-            if not runs or runs[-1].items != items:
-                runs.append(Run(at=at, items=items))
+            if not runs or (runs[-1].items, runs[-1].raw) != (items, raw):
+                runs.append(Run(at=at, items=items, raw=raw))
         publisher.write_due(math.nextafter(self._end, math.inf))
         rule = Rule.of(summary, jitter=0.0)
         return ScorerOnCluster(cluster=cluster, rule=rule, runs=runs, track=publisher.track())
@@ -107,8 +109,10 @@ class ScorerRuns:
 
     def _cycles(
         self, summary: Summary, cluster: str, inputs: _Inputs, publisher: Publisher
-    ) -> Iterator[tuple[float, Mapping[str, int] | None]]:
-        """The time and the items of each run. After the last value the source does not answer any more."""
+    ) -> Iterator[tuple[float, Mapping[str, int] | None, Mapping[str, tuple[float, ...]]]]:
+        """The time, the items and the raw scores of each run. After the last value the source does not answer
+        any more.
+        """
         count = inputs.runs
         for number in range(count + 1 if count else 0):
             at = self._start + number * summary.scoring_interval
@@ -119,12 +123,16 @@ class ScorerRuns:
                 for labels, values in inputs.series
                 if number < len(values) and (value := values[number]) is not None
             ]
+            raw: dict[str, tuple[float, ...]] = {}
+            for labels, value in found:
+                name = publisher.name(labels)
+                raw[name] = (*raw.get(name, ()), value)
             if number == count:
-                yield at, None
+                yield at, None, raw
             elif not found:
-                yield at, default_items(summary, cluster=cluster)
+                yield at, default_items(summary, cluster=cluster), raw
             else:
-                yield at, publisher.items(found)
+                yield at, publisher.items(found), raw
 
     def _add_foreign(self, given: Given) -> None:
         """Adds scores that no scorer publishes. They never expire."""

@@ -1,11 +1,13 @@
 """Says in sentences why a score is what it is at a moment of a test."""
 
+import math
 from collections.abc import Iterator, Mapping
 
 from dsf_wire.publishrule import Rule, changed
 from gitops_dsf.views.scoretests.queries import not_evaluated
-from gitops_dsf.views.scoretests.runs import ADD_ON_PLACEMENT_SCORE, ScorerOnCluster
+from gitops_dsf.views.scoretests.runs import ADD_ON_PLACEMENT_SCORE, Run, ScorerOnCluster
 from gitops_dsf.views.scoretests.story import START, PublishedScore, Story
+from gitops_dsf.wording import names_text
 
 
 def why_score(
@@ -18,14 +20,21 @@ def why_score(
         return
     score = story.score(resource, item, cluster, at=at)
     yield _published(score, found)
-    run = next((each for each in reversed(found.runs) if each.at - START <= at), None)
-    if run is None or found.rule is None:
+    runs = [each for each in found.runs if each.at - START <= at]
+    if not runs or found.rule is None:
         return
-    since = f"from {time_text(run.at - START)} on"
+    run = first = runs[-1]
+    for each in reversed(runs):
+        if each.items != run.items:
+            break
+        first = each
+    since = f"from {time_text(first.at - START)} on"
+    if scorer is not None and (why := story.without_metric(scorer, cluster)):
+        yield why
     if run.items is None:
-        yield f"{since} the runs give no result, so nothing new is published"
+        yield f"{since} the runs give no result{_raw(run, item)}, so nothing new is published"
         return
-    yield f"{since} the runs give {_items(run.items, item)}"
+    yield f"{since} the runs give {_items(run.items, item)}{_raw(run, item)}"
     if run.items.get(item) != score.value:
         yield _held_back(found.rule, run.items, story.items(resource, cluster, at=at))
 
@@ -54,6 +63,22 @@ def _published(score: PublishedScore, found: ScorerOnCluster) -> str:
     if score.expired:
         return f"{text}; it expired at {time_text(score.written + found.track.ttl)}"
     return text
+
+
+def _raw(run: Run, item: str) -> str:
+    """The raw scores of an item in a run, in brackets."""
+    values = run.raw.get(item, ())
+    used = [f"{value:g}" for value in values if math.isfinite(value)]
+    dropped = sorted(
+        {
+            f"{value:g}".replace("nan", "NaN").replace("inf", "Inf")
+            for value in values
+            if not math.isfinite(value)
+        }
+    )
+    parts = [f"raw score{'s' if len(used) > 1 else ''} {names_text(used)}"] if used else []
+    parts += [f"{' and '.join(dropped)} {'were' if len(dropped) > 1 else 'was'} dropped"] if dropped else []
+    return f" ({'; '.join(parts)})" if parts else ""
 
 
 def _items(items: Mapping[str, int], item: str) -> str:

@@ -58,9 +58,9 @@ class Story:
         self.fleet = fleet
         self.end = end_of(spec, fleet)
         self._spec = spec
-        answers = {
-            (each.scorer, each.cluster): evaluate(each) for each in questions(spec, fleet=fleet, end=self.end)
-        }
+        asked = {(each.scorer, each.cluster): each for each in questions(spec, fleet=fleet, end=self.end)}
+        answers = {key: evaluate(each) for key, each in asked.items()}
+        self._without = {key: asked[key].other_metrics() for key, each in answers.items() if not each.series}
         self._runs = ScorerRuns(spec.given, fleet=fleet, answers=answers, start=START, end=START + self.end)
         self._decisions = self._decide()
 
@@ -68,6 +68,10 @@ class Story:
     def gives_metrics(self) -> bool:
         """Whether the test gives metrics, over which queries are evaluated."""
         return bool(self._spec.given.metrics)
+
+    def without_metric(self, scorer: str, cluster: str) -> str:
+        """Why the query of a scorer has no result in any run, if the names of the given metrics tell."""
+        return self._without.get((scorer, cluster), "")
 
     def key(self, named: OfPlacement) -> str:
         """namespace/name of the Placement that an item names."""

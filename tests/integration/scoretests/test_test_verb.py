@@ -19,6 +19,7 @@ CPU = {"scorer": "cpu-headroom"}
 def fleet(tmp_path: Path) -> Path:
     scaffold(target=tmp_path / "fleet", name="fleet", registry="registry.example.com")
     (tmp_path / "fleet" / "tests" / "guestbook.yaml").unlink()
+    edit(tmp_path / "fleet", "gitops-dsf.yaml", "git.example.com/platform/", "git.example.com/ours/")
     return tmp_path / "fleet"
 
 
@@ -78,7 +79,7 @@ def test_a_wrong_value_is_shown_with_its_place_and_reason(fleet: Path) -> None:
         "subject": "score cpu-headroom on eu-west-1 at 1m",
         "expected": "51",
         "got": "50",
-        "reasons": ["last written at 1m: 50", "from 1m on the runs give 50"],
+        "reasons": ["last written at 1m: 50", "from 1m on the runs give 50 (raw score 50)"],
         "explanations": [],
     }
 
@@ -89,7 +90,7 @@ def test_changes_below_the_deadband_wait_for_the_next_renewal(fleet: Path) -> No
     (failure,) = failures(fleet, given, scores(("5m", 51)))
     assert failure["reasons"] == [
         "last written before the beginning: 50",
-        "from 1m on the runs give 51",
+        "from 1m on the runs give 51 (raw score 51)",
         (
             "the change is below publish.deadband 2, so it waits for the next renewal, at most 7m30s after"
             " the last write"
@@ -141,6 +142,26 @@ def test_a_run_without_series_gives_the_default_score(fleet: Path) -> None:
 def test_a_run_without_a_usable_result_fails(fleet: Path) -> None:
     edit(fleet, "scorers/cpu-headroom.yaml", "  scoreRange:", "  defaultScore: 7\n  scoreRange:")
     assert failures(fleet, {"series": [series("50 NaN Inf")]}, scores(("2m", 50))) == []
+
+
+def test_raw_scores_are_told_beside_what_came_of_them(fleet: Path) -> None:
+    edit(fleet, "scorers/cpu-headroom.yaml", "  scoreRange:", "  scoreAggregation: Max\n  scoreRange:")
+    given = {
+        "series": [
+            series("0.5 250 NaN", labels={"node": "a"}),
+            series("0.25 300 Inf", labels={"node": "b"}),
+            series("NaN 400 NaN", labels={"node": "c"}),
+        ]
+    }
+    reasons = [failure["reasons"][1] for failure in failures(fleet, given, scores(*((at, 7) for at in AT)))]
+    assert reasons == [
+        "from 0s on the runs give 1 (raw scores 0.5, 0.25; NaN was dropped)",
+        "from 1m on the runs give 100 (raw scores 250, 300, 400)",
+        "from 2m on the runs give no result (Inf and NaN were dropped), so nothing new is published",
+    ]
+
+
+AT = ("0s", "1m", "2m")
 
 
 def test_results_of_one_item_are_aggregated(fleet: Path) -> None:
@@ -426,6 +447,30 @@ def test_the_results_of_promtool_are_the_runs(fleet: Path, tmp_path: Path) -> No
     assert done.returncode == 0, done.stdout
 
 
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("node_cpu_total", True),
+        ("node_cpu_seconds_total", False),
+        ("node_cpu_seconds", True),
+    ],
+)
+def test_metrics_of_another_name_than_the_query_asks_for(
+    fleet: Path, tmp_path: Path, name: str, told: bool
+) -> None:
+    program = tmp_path / "promtool"
+    program.write_text(
+        "#!/bin/sh\nprintf '    expr: \"q\", time: 0s,\\n        exp: x\\n        got: nil\\n'\nexit 1\n"
+    )
+    program.chmod(0o755)
+    metric = {"cluster": EU, "series": f'{name}{{mode="idle"}}', "values": "0+1x5"}
+    write(fleet, {"metrics": [metric]}, scores(("0s", 50)))
+    done = gitops_dsf("test", "--promtool", program, cwd=fleet)
+    assert done.returncode == 1
+    words = f"no metric of the test has a name that the query asks for: it gives {name}, and the query is "
+    assert (words in done.stdout) is told, done.stdout
+
+
 GOT = ("{} 4.0E+01", '{a="b"} 5E+01, {a="c"} 6E+01', "nil", '{a="b"} NaN, {} 7.1E+01')
 
 
@@ -440,7 +485,7 @@ def test_text_names_every_test_and_counts_them(fleet: Path) -> None:
         "      expected: 51\n"
         "      got:      50\n"
         "      last written at 0s: 50\n"
-        "      from 0s on the runs give 50\n"
+        "      from 0s on the runs give 50 (raw score 50)\n"
         "ok      good  (fleet/tests/good.yaml:4:9)\n"
         "1 test passed, 1 test failed\n"
     )
