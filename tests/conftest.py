@@ -29,6 +29,7 @@ LONGEST = (
     "integration/agent/test_source_faults.py",
     "integration/test_template_pipeline.py",
     "integration/test_init.py",
+    "integration/test_ci.py",
     "integration/agent/test_process_end.py",
     "integration/agent/test_isolation.py",
     "unit/agent/test_series.py",

@@ -121,13 +121,17 @@ def test_no_page_has_definition_lists(page: Path) -> None:
     assert re.findall(r"^ {0,3}: +\S.*$", text, re.MULTILINE) == []
 
 
+OWN = ("--registry", "registry.example.com", "--git-url", "https://git.internal/fleet.git")
+"""What `init` cannot know of a reader."""
+
+
 def test_the_example_of_the_readme_works_as_printed(tmp_path: Path) -> None:
     text = (ROOT / "README.md").read_text("utf-8").partition("## What you write")[2].partition("\n## ")[0]
     (init,) = re.findall(r"`gitops-dsf (init [^`]+)`", text)
-    made = gitops_dsf(*init.split(), "--registry", "registry.example.com", cwd=tmp_path)
+    made = gitops_dsf(*init.split(), *OWN, cwd=tmp_path)
     assert made.returncode == 0, made.stderr
     fleet = tmp_path / "fleet"
-    files = re.findall(r'^```yaml title="(\S+)"\n(.*?)^```$', text, re.MULTILINE | re.DOTALL)
+    files = re.findall(r"^```yaml\n# (\S+)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
     assert len(files) == 3
     for path, content in files:
         (fleet / path).write_text(content)  # into folders that are there

@@ -33,7 +33,8 @@ spec: {hubAcceptsClient: true}
 def fleet(wheels: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A committed fleet, and a state branch that holds scores."""
     root = tmp_path_factory.mktemp("without") / "fleet"
-    scaffold(target=root, name="fleet", registry="registry.example.com", wheels=wheels)
+    url = "https://git.internal/fleet.git"
+    scaffold(target=root, name="fleet", git_url=url, registry="registry.example.com", wheels=wheels)
     (root.parent / "scores.yaml").write_text(SCORES)
     (root.parent / "hub.yaml").write_text(CLUSTER)
 
