@@ -17,6 +17,7 @@ from gitops_dsf.render.agent import HUB_ROLE
 from gitops_dsf.render.decisions import DECISION_READER
 from gitops_dsf.render.objects import PART_OF_LABEL
 from gitops_dsf.render.reconciler.names import NAME as RECONCILER
+from gitops_dsf.render.reconciler.names import POD_LABEL
 from gitops_dsf.render.works import WORK_NAME
 from gitops_dsf.repository.model.delivery import DUCK_TYPE_CONFIGMAP
 from gitops_dsf.views.doctor import Facts, Source
@@ -54,6 +55,8 @@ def read_facts(
         _argocd(reader, found, argocd_namespace)
         leases = Resource(group="coordination.k8s.io", version="v1", plural="leases", namespace=hub_namespace)
         found.one(Source.LEASES, reader.find(leases, RECONCILER))
+        pods = Resource(plural="pods", namespace=hub_namespace)
+        found.many(Source.RECONCILER_PODS, reader.read(pods, whole, labels=POD_LABEL))
         return Facts(
             kubectl=(
                 "kubectl",

@@ -12,6 +12,7 @@ from gitops_dsf.installation.hub import Change, WritableHub, object_text
 from gitops_dsf.installation.progress import Step
 from gitops_dsf.installation.source import Source
 from gitops_dsf.render.reconciler.names import NAME as RECONCILER
+from gitops_dsf.render.reconciler.names import POD_LABEL
 from gitops_dsf.schema import crds
 
 Object = dict[str, Any]
@@ -103,6 +104,7 @@ class Installer:
                 progress.leadership(
                     await self._get("coordination.k8s.io", "Lease", RECONCILER, namespace),
                     deployment=await self._get("apps", "Deployment", RECONCILER, namespace),
+                    pods=await self.hub.list(f"/api/v1/namespaces/{namespace}/pods", labels=POD_LABEL),
                     now=datetime.fromtimestamp(self.hub.now(), tz=UTC),
                 )
             )

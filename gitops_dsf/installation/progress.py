@@ -2,12 +2,13 @@
 that leads. Pure.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from gitops_dsf.hub.leadership import read_leadership
+from gitops_dsf.hub.pods import obstacles
 from gitops_dsf.views.doctor.facts import condition
 
 Object = Mapping[str, Any]
@@ -62,7 +63,9 @@ def _problem(status: Object) -> str:
     return "" if operation.get("phase") in {None, "Succeeded"} else str(operation.get("message", ""))
 
 
-def leadership(lease: Object | None, *, deployment: Object | None, now: datetime) -> Step:
+def leadership(
+    lease: Object | None, *, deployment: Object | None, pods: Iterable[Object], now: datetime
+) -> Step:
     """The reconciler. It works once a pod is ready and a replica holds the Lease, which outlives a pod that
     was killed.
     """
@@ -71,7 +74,8 @@ def leadership(lease: Object | None, *, deployment: Object | None, now: datetime
         return Step(name=name, done=False, state="its Deployment is not there yet")
     if not (deployment.get("status") or {}).get("readyReplicas"):
         image = deployment["spec"]["template"]["spec"]["containers"][0].get("image")
-        return Step(name=name, done=False, state=f"no pod is ready; its image is {image}")
+        why = "; ".join(obstacles(pods)) or f"its image is {image}"
+        return Step(name=name, done=False, state=f"no pod is ready; {why}")
     found = read_leadership(lease or {})
     if found.holder and found.stands(now):
         return Step(name=name, done=True, state=f"{found.holder} leads")

@@ -102,6 +102,7 @@ def _sources() -> dict[Source, tuple[Any, ...]]:
         Source.UPSTREAM_WORKS: (),
         Source.OUR_WORKS: tuple({"metadata": meta("gitops-dsf-config", name)} for name in CLUSTERS),
         Source.SCORING_CONFIGS: (),
+        Source.RECONCILER_PODS: (),
         Source.LEASES: (
             {
                 "metadata": meta("gitops-dsf-reconciler", HUB),

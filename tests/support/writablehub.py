@@ -14,6 +14,7 @@ from tests.support.objecthub import merged
 Object = dict[str, Any]
 KINDS: Final = {
     "/api/v1/configmaps": "ConfigMap",
+    "/api/v1/pods": "Pod",
     "/api/v1/services": "Service",
     "/apis/addon.open-cluster-management.io/v1alpha1/clustermanagementaddons": "ClusterManagementAddOn",
     "/apis/addon.open-cluster-management.io/v1alpha1/managedclusteraddons": "ManagedClusterAddOn",

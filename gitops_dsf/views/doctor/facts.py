@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 
 from gitops_dsf.hub.unread import Unread
 from gitops_dsf.views.doctor.receivers import Receiver
@@ -40,9 +40,12 @@ class Source(StrEnum):
     OUR_WORKS = "ManifestWorks gitops-dsf-config"
     SCORING_CONFIGS = "DynamicScoringConfigs"
     LEASES = "Lease gitops-dsf-reconciler"
+    RECONCILER_PODS = "pods of the reconciler"
 
 
 Need = Source | Part
+OPTIONAL: Final = frozenset({Source.CLUSTER_SECRETS, Source.RECONCILER_PODS})
+"""Sources without which a check says less. Not everybody may see Secrets and pods."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,11 +81,9 @@ class Facts:
 
     @property
     def refused(self) -> bool:
-        """Whether the hub refused to show something that a check needs. Of Secrets not even the metadata need
-        be shown.
-        """
+        """Whether the hub refused to show something that a check needs. Some sources need not be shown."""
         parts = *self.inputs.unread.items(), *self.unread.items()
-        return any(item.refused for need, item in parts if need != Source.CLUSTER_SECRETS)
+        return any(item.refused for need, item in parts if need not in OPTIONAL)
 
     def command(self, *words: str) -> str:
         """A kubectl command for this hub, quoted for a shell."""

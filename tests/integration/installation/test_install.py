@@ -8,7 +8,7 @@ import pytest
 from gitops_dsf.cli.main import main
 from gitops_dsf.schema import crds
 from tests.integration.installation.conftest import Run, Serve
-from tests.support.hubobjects import ARGOCD, HUB
+from tests.support.hubobjects import ARGOCD, HUB, meta
 from tests.support.writablehub import WritableHub
 
 APPLIED = [
@@ -162,6 +162,21 @@ def test_a_lease_whose_pods_are_gone_is_no_loop(serve: Serve, run: Run, rendered
     assert done.returncode == 1
     assert "The loop runs" not in done.stdout
     assert "reconciler: no pod is ready; its image is registry.example.com/reconciler:1" in done.stderr
+    waiting = {"waiting": {"reason": "ErrImagePull", "message": "not found"}}
+    image = "registry.example.com/reconciler:1"
+    hub.objects["/api/v1/pods"] = [
+        {
+            "metadata": meta(
+                "gitops-dsf-reconciler-1",
+                deployment["metadata"]["namespace"],
+                labels={"app.kubernetes.io/name": "gitops-dsf-reconciler"},
+            ),
+            "status": {"containerStatuses": [{"name": "reconciler", "image": image, "state": waiting}]},
+        }
+    ]
+    done = run(hub, "install", rendered)
+    assert done.returncode == 1
+    assert f"no pod is ready; image {image} cannot be pulled (ErrImagePull: not found)" in done.stderr
 
 
 def test_a_loop_that_runs_ends_with_the_findings_of_doctor(serve: Serve, run: Run, rendered: Path) -> None:

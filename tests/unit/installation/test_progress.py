@@ -89,5 +89,5 @@ def deployment(ready: int) -> dict[str, Any]:
 def test_the_reconciler_is_done_when_a_pod_is_ready_and_leads(
     held: dict[str, Any] | None, runs: dict[str, Any] | None, done: bool, state: str
 ) -> None:
-    step = leadership(held, deployment=runs, now=NOW)
+    step = leadership(held, pods=(), deployment=runs, now=NOW)
     assert (step.done, step.state) == (done, state)

@@ -4,8 +4,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from gitops_dsf.hub.leadership import read_leadership
-from gitops_dsf.render.reconciler.names import NAME
-from gitops_dsf.views.doctor.facts import Facts, Source
+from gitops_dsf.hub.pods import obstacles
+from gitops_dsf.render.reconciler.names import POD_LABEL
+from gitops_dsf.views.doctor.facts import Facts, Source, name_of
 from gitops_dsf.views.doctor.finding import Result, error, ok, unknown, warning
 
 CLOCK_WARNING: Final = 30.0
@@ -19,6 +20,19 @@ def reconciler(facts: Facts) -> Iterator[Result]:
         "apply", "--server-side", "--field-manager=argocd-controller", "-f", "rendered/reconciler"
     )
     lease = facts.one(Source.LEASES)
+    pods = facts.objects.get(Source.RECONCILER_PODS, ())
+    found = read_leadership(lease or {})
+    if not found.stands(facts.inputs.now) and (reasons := obstacles(pods)):
+        fix = facts.command("-n", facts.hub_namespace, "describe", "pods", "-l", POD_LABEL)
+        edit = "  # the image is spec.reconciler.image in gitops-dsf.yaml"
+        yield error(f"no reconciler leads: {'; '.join(reasons)}", fix + edit)
+        return
+    if lease is None and pods:
+        yield warning(
+            f"no reconciler ever led; pod {name_of(pods[0])} is there",
+            facts.command("-n", facts.hub_namespace, "logs", "-l", POD_LABEL),
+        )
+        return
     if lease is None:
         yield warning(
             "no reconciler ever led: no status, no immediate moves, and with MakeBeforeBreak the old copies"
@@ -26,8 +40,7 @@ def reconciler(facts: Facts) -> Iterator[Result]:
             f"{apply}  # spec.reconciler.enabled in gitops-dsf.yaml",
         )
         return
-    found = read_leadership(lease)
-    find = facts.command("-n", facts.hub_namespace, "get", "pods", "-l", f"app.kubernetes.io/name={NAME}")
+    find = facts.command("-n", facts.hub_namespace, "get", "pods", "-l", POD_LABEL)
     if found.renewed is None:
         yield warning("the Lease of the reconciler was never renewed", find)
     elif found.stands(facts.inputs.now):

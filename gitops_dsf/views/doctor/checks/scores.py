@@ -68,13 +68,14 @@ def freshness(facts: Facts) -> Iterator[Result]:
     missing: dict[str, list[str]] = {}
     on_hub: list[Result] = []
     expected: Counter[str] = Counter()
-    total = 0
+    there, waiting = list[str](), list[str]()
     no_masks = facts.missing(Part.MASKS)
     unclear = 0
     for view in facts.overview.scorers:
         if view.suspended:
             continue
-        total += len(view.expected)
+        there += view.expected.intersection(view.published)
+        waiting += view.unusual.get(State.WAITING, ())
         dead = [name for state in DEAD for name in view.unusual.get(state, ()) if name in view.expected]
         absent = view.unusual.get(State.MISSING, ())
         if no_masks is not None:
@@ -96,9 +97,19 @@ def freshness(facts: Facts) -> Iterator[Result]:
     yield from results
     if unclear:
         yield unknown(f"{plural(unclear, 'score')} missing or masked: {no_masks}")
-    if not results and not unclear:
-        clusters = {name for view in facts.overview.scorers if not view.suspended for name in view.expected}
-        yield ok(f"{plural(total, 'score')} on {plural(len(clusters), 'cluster')}, all there and valid")
+    if waiting:
+        yield unknown(
+            f"{_scores_on(waiting)} not published yet: the scorer, the cluster or its agent is new",
+            "gitops-dsf doctor  # again in a few minutes",
+        )
+    if not results and not unclear and (there or not waiting):
+        sound = f"{_scores_on(there)}, {'valid' if waiting else 'all there and valid'}"
+        yield ok(sound if there else "no cluster should have a score")
+
+
+def _scores_on(clusters: Sequence[str]) -> str:
+    """`6 scores on 3 clusters`."""
+    return f"{plural(len(clusters), 'score')} on {plural(len(set(clusters)), 'cluster')}"
 
 
 def _on_hub(facts: Facts, scorer: str, found: Mapping[str, Sequence[str]]) -> Iterator[Result]:

@@ -4,7 +4,7 @@ import json
 import shlex
 from collections.abc import Callable
 from copy import deepcopy
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -906,6 +906,68 @@ def test_what_the_hub_refused_counts_unless_it_is_optional(source: Source, count
     assert not facts(unread={source: absent}).refused
 
 
+def unpublished(*, created: datetime) -> list[Object]:
+    """The small fleet before its agents published anything."""
+    objects = [item for item in fleet() if item["kind"] != "AddOnPlacementScore"]
+    for item in objects:
+        item["metadata"]["creationTimestamp"] = stamp(created)
+    return objects
+
+
+def test_scores_that_are_not_there_are_not_counted_as_there() -> None:
+    (told,) = run("scores-fresh", facts(hub=unpublished(created=NOW)))
+    assert told.state == "unknown"
+    assert told.message.startswith("6 scores on 3 clusters not published yet")
+    found = run("scores-fresh", facts(hub=unpublished(created=NOW - timedelta(days=1))))
+    assert [item.state for item in found] == ["warning"]
+
+
+def test_new_scores_are_counted_beside_those_that_are_there() -> None:
+    objects = fleet()
+    objects.remove(next(item for item in objects if item["kind"] == "AddOnPlacementScore"))
+    for item in objects:
+        item["metadata"]["creationTimestamp"] = stamp(NOW)
+    waiting, there = run("scores-fresh", facts(hub=objects))
+    assert (waiting.state, there.state) == ("unknown", "ok")
+    assert waiting.message.startswith("1 score on 1 cluster not published yet")
+    assert there.message == "5 scores on 3 clusters, valid"
+    (healthy,) = run("scores-fresh", facts())
+    assert healthy.message == "6 scores on 3 clusters, all there and valid"
+
+
+def reconciler_pod(**waiting: str) -> Object:
+    image = "registry.example.com/reconciler:1"
+    state = {"waiting": waiting} if waiting else {"running": {}}
+    return {
+        "metadata": meta("gitops-dsf-reconciler-1", "open-cluster-management"),
+        "status": {"containerStatuses": [{"name": "reconciler", "image": image, "state": state}]},
+    }
+
+
+@pytest.mark.parametrize(
+    "leases", [(), ({"spec": {"holderIdentity": "a", "renewTime": stamp(NOW - timedelta(1))}},)]
+)
+def test_an_image_that_cannot_be_pulled_is_named(leases: tuple[Object, ...]) -> None:
+    pod = reconciler_pod(reason="ErrImagePull", message="not found")
+    (told,) = run("reconciler", facts({Source.LEASES: leases, Source.RECONCILER_PODS: (pod,)}))
+    assert told.state == "error"
+    assert (
+        "image registry.example.com/reconciler:1 cannot be pulled (ErrImagePull: not found)" in told.message
+    )
+    assert "describe pods -l app.kubernetes.io/name=gitops-dsf-reconciler" in told.fix
+
+
+def test_a_pod_that_only_starts_is_no_error() -> None:
+    pods = (reconciler_pod(reason="ContainerCreating"), reconciler_pod())
+    (told,) = run("reconciler", facts({Source.LEASES: (), Source.RECONCILER_PODS: pods}))
+    assert told.state == "warning"
+    assert "logs -l app.kubernetes.io/name=gitops-dsf-reconciler" in told.fix
+    (leading,) = run(
+        "reconciler", facts({Source.RECONCILER_PODS: (reconciler_pod(reason="ErrImagePull"), *pods)})
+    )
+    assert leading.state == "ok", "a second replica of a newer version cannot be pulled, and one leads"
+
+
 def test_every_check_can_fail() -> None:
     assert {check for check, *_ in WRONG.values()} == {check.id for check in CHECKS}
 
@@ -990,7 +1052,7 @@ def test_what_may_not_be_read_makes_its_checks_unknown_and_no_other(source: Sour
     found = examine(facts(objects=objects, unread=unread))
     unknown = {finding.check for finding in found if finding.state == "unknown"}
     assert unknown == {check.id for check in CHECKS if source in check.needs}
-    assert unknown, f"nothing needs {source}"
+    assert unknown or source is Source.RECONCILER_PODS, f"nothing needs {source}"
     assert all(finding.state in {"ok", "unknown"} for finding in found)
     assert all(
         "needs the right to list things.example.com" in finding.message
