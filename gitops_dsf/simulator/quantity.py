@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import Literal
@@ -22,13 +22,17 @@ _BINARY_SUFFIXES = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 _DECIMAL_NAMES = {exponent: suffix for suffix, exponent in _DECIMAL_SUFFIXES.items()}
 _BINARY_NAMES = {exponent: suffix for suffix, exponent in _BINARY_SUFFIXES.items()}
 _EXPONENT = re.compile(r"[eE]([+-]?[0-9]+)\Z", re.ASCII)
+_EXPONENT_DIGITS = 20
+"""With a sign. Go reads an exponent as an int64."""
 _MAX_INT64 = 2**63 - 1
 _MAX_INT64_FACTORS = 18
 _NANO = 9
-_LARGEST_EXPONENT = 1000
-"""Larger exponents exceed every float64 and every real resource. Go would compute with numbers of that many
-digits.
+_MOST_DIGITS = 1000
+"""Before the point. A larger number becomes 10^1000: as a float64 both are infinite. Go computes with numbers
+of any length.
 """
+_REST = 40
+"""Digits that are kept after the point of a long number: nanos, times the largest binary suffix."""
 
 
 class QuantityError(ValueError):
@@ -127,6 +131,8 @@ def _suffix(text: str) -> tuple[int, int, Format]:
         return 2, _BINARY_SUFFIXES[text], "BinarySI"
     matched = _EXPONENT.match(text)
     if matched:
+        if len(matched.group(1)) > _EXPONENT_DIGITS:
+            raise QuantityError("the exponent of a quantity has at most 19 digits")
         return 10, int(matched.group(1)), "DecimalExponent"
     raise QuantityError(
         "unable to parse quantity's suffix; known are n u m k M G T P E, Ki Mi Gi Ti Pi Ei and e<number>"
@@ -139,9 +145,30 @@ def _split(text: str) -> _Parts:
         raise QuantityError("not a quantity; quantities look like 500m, 2, 1.5 or 16Gi")
     sign, integer, fraction, suffix = matched.groups()
     base, exponent, form = _suffix(suffix)
-    if abs(exponent) > _LARGEST_EXPONENT:
-        raise QuantityError(f"an exponent of {exponent} is beyond any number")
-    return _Parts(-1 if sign == "-" else 1, integer.lstrip("0") or "0", fraction or "", base, exponent, form)
+    parts = _Parts(-1 if sign == "-" else 1, integer.lstrip("0") or "0", fraction or "", base, exponent, form)
+    long = len(text) > _MOST_DIGITS or abs(exponent) > _MOST_DIGITS
+    return _bounded(parts) if long else parts
+
+
+def _bounded(parts: _Parts) -> _Parts:
+    """The same number with few digits. What is cut off rounds it up, as its smallest fraction does."""
+    written = parts.digits + parts.fraction
+    digits = written.lstrip("0")
+    if not digits:
+        return replace(parts, digits="0", fraction="", exponent=0)
+    exponent = parts.exponent if parts.base == 10 else 0
+    point = len(parts.digits) - (len(written) - len(digits)) + exponent
+    if point > _MOST_DIGITS:
+        digits, point = "1" + "0" * _MOST_DIGITS, _MOST_DIGITS + 1
+    elif point < -_REST:
+        digits, point = "1", -_REST
+    kept = max(point, 0) + _REST
+    digits = digits[:kept] + ("1" if digits[kept:].strip("0") else "")
+    digits = "0" * -point + digits.ljust(point, "0")
+    point = max(point, 0)
+    return replace(
+        parts, digits=digits[:point] or "0", fraction=digits[point:], exponent=parts.exponent - exponent
+    )
 
 
 @lru_cache(maxsize=65536)

@@ -91,15 +91,9 @@ class HubState:
     ) -> HubState:
         """Builds the state from typed objects without duplicates. A binding is its namespace and name.
 
-        Raises:
-            SimulatorInputError: a resource of a cluster that no API server would store.
+        A resource of a cluster that is no quantity counts as not reported.
         """
         ordered = tuple(sorted(clusters, key=lambda item: item.metadata.name))
-        known: set[str | int | float] = set()
-        for item in ordered:
-            for where, value in _quantities(item, known):
-                _check_quantity(value, f"ManagedCluster {item.metadata.name}", where)
-                known.add(value)
         return cls(
             clusters=ordered,
             documents=_Documents(ordered),
@@ -220,7 +214,10 @@ def _allocatable(cluster: ManagedCluster, resource: str) -> float | None:
     if status is None or not status.allocatable or not status.capacity or resource not in status.capacity:
         return None
     value = status.allocatable.get(resource)
-    return None if value is None else quantity.from_json(value).approximate()
+    try:
+        return None if value is None else quantity.from_json(value).approximate()
+    except quantity.QuantityError:
+        return None
 
 
 def _by_namespace(bindings: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:

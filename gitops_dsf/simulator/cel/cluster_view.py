@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Any
 
 from gitops_dsf.hub.timestamp import timestamp
-from gitops_dsf.simulator.quantity import from_json
+from gitops_dsf.simulator.quantity import QuantityError, from_json
 
 View = dict[str, Any]
 _METADATA = [
@@ -73,7 +73,9 @@ def _status(status: Mapping[str, Any]) -> View:
     }
     for key in ("capacity", "allocatable"):
         if status.get(key):
-            shown[key] = {resource: str(from_json(value)) for resource, value in status[key].items()}
+            shown[key] = {
+                resource: text for resource, value in status[key].items() if (text := _quantity(value))
+            }
     if status.get("clusterClaims"):
         shown["clusterClaims"] = [_set(claim, "name", "value") for claim in status["clusterClaims"]]
     if status.get("managedNamespaces"):
@@ -90,6 +92,14 @@ def _status(status: Mapping[str, Any]) -> View:
             for entry in status["managedNamespaces"]
         ]
     return shown
+
+
+def _quantity(value: str | float) -> str:
+    """The canonical text; empty for what is no quantity, which then counts as not reported."""
+    try:
+        return str(from_json(value))
+    except QuantityError:
+        return ""
 
 
 def _condition(condition: Mapping[str, Any]) -> View:

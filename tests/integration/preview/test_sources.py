@@ -89,6 +89,22 @@ def test_an_odd_time_costs_no_more_than_its_score(
     assert (problem in said) == (until in NO_TIMES.values())
 
 
+@pytest.mark.parametrize("cpu", ["1e2000", "9" * 5_000, "1e1.5"], ids=["exponent", "nines", "none"])
+def test_one_clusters_odd_quantity_stops_no_verb(fleet: GitFleet, tmp_path: Path, run: Run, cpu: str) -> None:
+    """A spoke writes it with the rights of its registration, and the API server accepts it."""
+    odd = {
+        "apiVersion": "cluster.open-cluster-management.io/v1",
+        "kind": "ManagedCluster",
+        "metadata": {"name": "eu-1", "labels": {"region": "eu", SET: "fleet"}},
+        "status": {"allocatable": {"cpu": cpu, "memory": "8Gi"}, "capacity": {"cpu": cpu, "memory": "8Gi"}},
+    }
+    file = tmp_path / "hub.json"
+    file.write_text(json.dumps({"kind": "List", "items": [odd, *kubectl_list()["items"]]}))
+    assert ranked(run.json("simulate", fleet.path, "--scores", file)) == VALUES
+    assert "eu-1" in run("explain", "guestbook", "eu-1", fleet.path, "--scores", file)
+    assert "guestbook" in run("diff", fleet.path, "--base", "HEAD", "--scores", file)
+
+
 @pytest.mark.parametrize("suffix", ["yaml", "json"])
 def test_what_kubectl_prints(fleet: GitFleet, tmp_path: Path, run: Run, suffix: str) -> None:
     file = tmp_path / f"scores.{suffix}"

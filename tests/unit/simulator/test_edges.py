@@ -637,8 +637,8 @@ def test_a_hub_of_typed_objects() -> None:
     assert list(state.placements) == [("ns", "p")]
     assert list(state.decisions) == [("ns", "p-decision-1")]
     assert state.bindings == {"ns": ("s1",), "other": ("s1",)}
-    with pytest.raises(SimulatorInputError, match=r"ManagedCluster c1: status\.capacity\.cpu is 'x'"):
-        typed(cluster("c1", status={"capacity": {"cpu": "x"}}))
+    odd = typed(cluster("c1", status={"capacity": {"cpu": "x"}, "allocatable": {"cpu": "x"}}))
+    assert odd.allocatable["cpu"] == (None,), "it counts as not reported"
 
 
 def everything(state: HubState) -> dict[str, object]:

@@ -80,6 +80,19 @@ async def test_scores_with_odd_times_stop_no_record(scene: JournalHub) -> None:
     assert scene.branch().records[1].doubt == ""
 
 
+@pytest.mark.parametrize("cpu", ["1e2000", "9" * 5_000, "1e1.5"], ids=["exponent", "nines", "none"])
+async def test_one_clusters_odd_quantity_stops_no_record(scene: JournalHub, cpu: str) -> None:
+    """A spoke writes it with the rights of its registration, and the API server accepts it."""
+    odd = hubobjects.cluster("cluster3")
+    odd["status"] |= {"allocatable": {"cpu": cpu}, "capacity": {"cpu": cpu}}
+    scene.put(odd)
+    async with scene.replica() as replica:
+        await replica.pushed(1)
+        await replica.moves("cluster2", cluster1=35)
+        await replica.pushed(2)
+    assert scene.branch().records[1].doubt == ""
+
+
 async def test_a_decision_that_the_simulator_does_not_reach_is_told(scene: JournalHub) -> None:
     async with scene.replica() as replica:
         await replica.pushed(1)
