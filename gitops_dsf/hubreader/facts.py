@@ -8,7 +8,15 @@ import msgspec
 
 from dsf_wire.constants import ADDON_NAME
 from gitops_dsf.errors import HubError
-from gitops_dsf.hub.resources import ADDON_GROUP, ADDONS, APPLICATIONS, SCORERS, SCORING_CONFIGS, Resource
+from gitops_dsf.hub.resources import (
+    ADDON_GROUP,
+    ADDONS,
+    APPLICATION_SETS,
+    APPLICATIONS,
+    SCORERS,
+    SCORING_CONFIGS,
+    Resource,
+)
 from gitops_dsf.hub.unread import Unread, Why
 from gitops_dsf.hubreader.inputs import read_inputs, reduced_application
 from gitops_dsf.hubreader.reader import Object, Reader, whole
@@ -37,9 +45,10 @@ def read_facts(
     hub_namespace: str,
     argocd_namespace: str,
     receivers: Mapping[str, str] | None = None,
+    rendered: tuple[Mapping[str, object], ...] | None = None,
 ) -> Facts:
-    """Reads a hub, and receivers for OpenTelemetry metrics by cluster and URL. Raises HubError when the hub
-    does not answer, or is no hub.
+    """Reads a hub, and receivers for OpenTelemetry metrics by cluster and URL. `rendered` has the
+    ApplicationSets that the hub should have. Raises HubError when the hub does not answer, or is no hub.
     """
     with Reader(context=context, kubeconfig=kubeconfig) as reader:
         groups = reader.groups()
@@ -72,6 +81,7 @@ def read_facts(
             overview=build(inputs),
             objects=found.objects,
             unread=found.unread,
+            rendered=rendered,
             receivers=read_receivers(receivers or {}, inputs.scorers),
         )
 
@@ -160,6 +170,7 @@ def _argocd(reader: Reader, found: _Found, namespace: str) -> None:
             APPLICATIONS.within(namespace), reduced_application, labels=f"{PART_OF_LABEL}=gitops-dsf"
         ),
     )
+    found.many(Source.APPLICATION_SETS, reader.read(APPLICATION_SETS.within(namespace), whole))
     secrets = Resource(plural="secrets", namespace=namespace)
     label = "argocd.argoproj.io/secret-type=cluster"
     found.many(Source.CLUSTER_SECRETS, reader.read(secrets, whole, labels=label, metadata_only=True))

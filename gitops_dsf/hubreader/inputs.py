@@ -253,7 +253,7 @@ def reduced_application(raw: msgspec.Raw) -> Object:
 def _failed(result: Object) -> list[Object]:
     """The objects of a sync that were not applied, with Argo CD's messages."""
     return [
-        {"message": one.get("message", "")}
+        {"kind": one.get("kind", ""), "name": one.get("name", ""), "message": one.get("message", "")}
         for one in result.get("resources") or ()
         if one.get("status") == "SyncFailed"
     ]

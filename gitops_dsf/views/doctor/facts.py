@@ -26,6 +26,7 @@ class Source(StrEnum):
     AGENT_ROLE = "ClusterRole gitops-dsf:agent"
     AGENT_BINDINGS = "RoleBindings gitops-dsf-agent"
     GRANTS = "ClusterRoleBindings"
+    APPLICATION_SETS = "ApplicationSets in the Argo CD namespace"
     ARGOCD_DEPLOYMENTS = "Deployments in the Argo CD namespace"
     ARGOCD_STATEFULSETS = "StatefulSets in the Argo CD namespace"
     ARGOCD_SETTINGS = "ConfigMap argocd-cm"
@@ -66,6 +67,8 @@ class Facts:
     unread: Mapping[Source, Unread] = field(default_factory=dict)
     receivers: tuple[Receiver, ...] = ()
     """Receivers for OpenTelemetry metrics that the caller named."""
+    rendered: tuple[Object, ...] | None = None
+    """The ApplicationSets of a rendered tree; None if the caller has none."""
 
     def of(self, source: Source) -> tuple[Object, ...]:
         """The objects of a source. A check may only use sources that it declares in `needs`."""

@@ -98,7 +98,11 @@ CHECKS: Final = (
         needs=(Source.DECISION_ROLE, Source.DECISION_BINDING, Source.ARGOCD_DEPLOYMENTS),
     ),
     Check(id="placements", run=decisions.placements, needs=(Part.PLACEMENTS,)),
-    Check(id="applicationsets", run=decisions.application_sets, needs=(Part.APPLICATION_SETS,)),
+    Check(
+        id="applicationsets",
+        run=decisions.application_sets,
+        needs=(Part.APPLICATION_SETS, Source.APPLICATION_SETS, Source.DELIVERY),
+    ),
     Check(
         id="cluster-secrets",
         run=secrets.clusters,
