@@ -102,7 +102,7 @@ def test_one_clusters_odd_quantity_stops_no_verb(fleet: GitFleet, tmp_path: Path
     file.write_text(json.dumps({"kind": "List", "items": [odd, *kubectl_list()["items"]]}))
     assert ranked(run.json("simulate", fleet.path, "--scores", file)) == VALUES
     assert "eu-1" in run("explain", "guestbook", "eu-1", fleet.path, "--scores", file)
-    assert "guestbook" in run("diff", fleet.path, "--base", "HEAD", "--scores", file)
+    assert "3 AddOnPlacementScores" in run("diff", fleet.path, "--base", "HEAD", "--scores", file)
 
 
 @pytest.mark.parametrize("suffix", ["yaml", "json"])
