@@ -21,7 +21,6 @@ EXAMPLES = """\
 examples:
   gitops-dsf reconcile                          inside the hub, with the pod's own account
   gitops-dsf reconcile --context hub            from outside
-  gitops-dsf reconcile --context hub --once     one pass over all scorers: probe, write status, end
   gitops-dsf reconcile --git-url https://git.example.com/fleet.git --git-credentials /etc/git \\
       --propose locks,inventory --state-branch gitops-dsf-state
                                                 bring news back to git, and a snapshot for previews
@@ -68,7 +67,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--probe-timeout", metavar="SECONDS", type=float, default=5.0, help="for each page, all in all (5)"
     )
-    parser.add_argument("--once", action="store_true", help="one pass over all scorers, then end")
     suspension = parser.add_argument_group("suspension (off unless asked for)")
     suspension.add_argument(
         "--suspend", action="store_true", help="suspend scorers that neither the hub nor the agents reach"
@@ -179,7 +177,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Reconciles until it is stopped."""
     import asyncio
-    import sys
 
     from gitops_dsf.errors import GitopsDsfError
 
@@ -196,11 +193,7 @@ def run(args: argparse.Namespace) -> int:
     except AccessError as error:
         raise GitopsDsfError(str(error)) from error
     logs.configure(package="gitops_dsf", formatter=logs.JsonFormatter(below="gitops_dsf", traceback="error"))
-    if args.once:
-        written = asyncio.run(program.run_once(settings, load=load))
-        sys.stdout.write(f"{written} statuses written\n")
-    else:
-        asyncio.run(program.run(settings, load=load))
+    asyncio.run(program.run(settings, load=load))
     return 0
 
 

@@ -84,9 +84,8 @@ class Leadership:
         """
         return self._quiet_until - self._clock()
 
-    async def acquire(self, *, patience: float | None = None) -> bool:
-        """Waits until this replica leads. False when that takes longer than `patience` seconds."""
-        until = None if patience is None else self._clock() + patience
+    async def acquire(self) -> None:
+        """Waits until this replica leads."""
         last = ""
         self._held = None
         while True:
@@ -96,7 +95,7 @@ class Leadership:
                 if taken and self._left() >= self._deadline / 2:
                     self.is_leader = True
                     LOG.info("leading as %s", self._identity)
-                    return True
+                    return
                 if taken:
                     # The claim is nearly over, so renew it before it is used.
                     most = self._deadline / 2
@@ -108,8 +107,6 @@ class Leadership:
             if words != last:
                 LOG.info("%s", words)
                 last = words
-            if until is not None and self._clock() >= until:
-                return False
             if not taken:
                 await asyncio.sleep(self._renew)
 

@@ -7,13 +7,11 @@ import contextlib
 import logging
 import signal
 import uuid
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
-from typing import Any, Final
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from typing import Final
 
 from dsf_runtime.access import Access
-from dsf_runtime.apiserver import ApiError
 from dsf_runtime.threads import use_threads
-from gitops_dsf.errors import HubError
 from gitops_dsf.reconciler.controller import Controller, keep_running
 from gitops_dsf.reconciler.events import Events
 from gitops_dsf.reconciler.hub.api import HubApi
@@ -38,8 +36,6 @@ from gitops_dsf.sync.fetch import Fetcher, FetchLimits
 LOG = logging.getLogger(__name__)
 CONCURRENT: Final = 512
 """Probes at a time."""
-ONCE_PATIENCE: Final = 20.0
-"""Seconds that a single pass waits for the Lease: longer than the Lease of a crashed replica lasts."""
 
 
 async def run(settings: Settings, *, load: Callable[[], Access]) -> None:
@@ -71,50 +67,6 @@ async def run(settings: Settings, *, load: Callable[[], Access]) -> None:
             await _end(work, stopped)
             await _release(leadership, api)
             LOG.info("stopped")
-
-
-async def run_once(settings: Settings, *, load: Callable[[], Access]) -> int:
-    """Makes one pass over all scorers while it holds the Lease. Returns how many statuses were written.
-
-    Raises HubError.
-    """
-    use_threads(CONCURRENT)
-    async with _hub(settings, load=load) as (leadership, api), _fetcher(settings) as fetcher:
-        if not await leadership.acquire(patience=ONCE_PATIENCE):
-            msg = (
-                "no pass was made: another replica leads and does the same work, or the Lease cannot be"
-                " written; see the log"
-            )
-            raise HubError(msg)
-        try:
-            parts = _Controllers(api=api, fetcher=fetcher, settings=settings, metrics=Metrics())
-            controller = parts.scorers()
-            written = await _while_leading(leadership, controller.once())
-        except (ApiError, LeaseLost) as error:
-            raise HubError(str(error)) from error
-        finally:
-            await _release(leadership, api)
-    if controller.refused:
-        refused = ", ".join(controller.refused)
-        msg = f"{written} statuses written; the hub refused those of {refused}: see the log"
-        raise HubError(msg)
-    return written
-
-
-async def _while_leading(leadership: Leadership, work: Coroutine[Any, Any, int]) -> int:
-    """Renews the Lease while the work runs. Raises LeaseLost when the Lease is lost, and what the work
-    raises.
-    """
-    keep, task = asyncio.create_task(leadership.keep()), asyncio.create_task(work)
-    try:
-        await asyncio.wait({keep, task}, return_when=asyncio.FIRST_COMPLETED)
-        if not task.done():
-            await keep
-        return await task
-    finally:
-        keep.cancel()
-        task.cancel()
-        await asyncio.gather(keep, task, return_exceptions=True)
 
 
 async def _lead(
@@ -171,19 +123,6 @@ class _Controllers:
                 metrics=metrics.flapping, events=self._events, namespace=settings.argocd_namespace
             )
 
-    def scorers(self) -> ScorerController:
-        """The only controller that a single pass needs."""
-        return ScorerController(
-            api=self._api,
-            view=self._view,
-            fetcher=self._fetcher,
-            metrics=self._metrics.scorers,
-            freshness=self._metrics.freshness,
-            events=self._events,
-            interval=self._settings.probe_interval,
-            flapping=self._flapping,
-        )
-
     def all(self) -> Sequence[Controller]:
         """Every controller that the settings ask for."""
         api, view, events, metrics, settings = (
@@ -194,7 +133,16 @@ class _Controllers:
             self._settings,
         )
         tracker = DecisionTracker(view=view, metrics=metrics.decisions)
-        scorers = self.scorers()
+        scorers = ScorerController(
+            api=self._api,
+            view=self._view,
+            fetcher=self._fetcher,
+            metrics=self._metrics.scorers,
+            freshness=self._metrics.freshness,
+            events=self._events,
+            interval=self._settings.probe_interval,
+            flapping=self._flapping,
+        )
         return (
             view,
             scorers,

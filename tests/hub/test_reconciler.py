@@ -11,14 +11,12 @@ from typing import Any
 
 import pytest
 
-from gitops_dsf.render.reconciler.names import NAME
 from tests.hub.controlplane.api import Client, Object
 from tests.hub.controlplane.applications import APPLICATION_SET
 from tests.hub.controlplane.argocd import ArgoCD
 from tests.hub.controlplane.gitserver import GitServer
 from tests.hub.controlplane.plane import ControlPlane
 from tests.hub.controlplane.waiting import hold_for, wait_for
-from tests.hub.scenario.commandline import gitops_dsf_process
 from tests.hub.scenario.fleet import RESOURCE, SCORE, SCORER, Fleet, application, scorer, write_fleet
 from tests.hub.scenario.installation import Installation, installed
 from tests.hub.scenario.placements import PLACEMENT, publish
@@ -291,11 +289,3 @@ def test_it_survives_an_api_server_that_restarts(scene: ReconcilerPlane) -> None
             seen=scene.status,
         )
         assert reconciler.process.running
-
-
-def test_a_single_pass_writes_and_ends(scene: ReconcilerPlane) -> None:
-    scene.pages.pages["/config"] = says(**{**PAGE, "scoring": {"params": {"name": SCORE, "interval": 9}}})
-    kubeconfig = scene.plane.hub.service_account_kubeconfig(HUB_NAMESPACE, NAME)
-    ran = gitops_dsf_process("reconcile", "--once", f"--kubeconfig={kubeconfig}", folder=scene.fleet.root)
-    assert (ran.code, ran.stdout) == (0, "1 statuses written\n"), ran.stderr
-    assert scene.condition("ConfigSynced")[1] == "Drifted"

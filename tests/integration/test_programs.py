@@ -30,7 +30,7 @@ RUNS: dict[str, tuple[list[str], int, str]] = {
     "install": (["--context", "hub", "--kubeconfig", "kubeconfig"], 1, "run `gitops-dsf render`"),
     "log": (["--journal", "missing"], 2, "missing"),
     "migrate": (["scorers/cpu-headroom.yaml"], 0, ""),
-    "reconcile": (["--once", "--kubeconfig", "missing"], 1, "kubeconfig missing"),
+    "reconcile": (["--kubeconfig", "missing"], 1, "kubeconfig missing"),
     "render": (["--check"], 1, "run `gitops-dsf render`"),
     "schema": (["--out", "schemas"], 0, " written"),
     "scorer": (["check", NOBODY], 1, "Connection refused"),

@@ -73,11 +73,6 @@ class ScorerController:
         """Health by scorer, updated while this runs. A scorer is in it after its first probe."""
         return self._prober.health
 
-    @property
-    def refused(self) -> tuple[str, ...]:
-        """Scorers whose status the hub refused, by name, until it is written."""
-        return self._writer.refused
-
     async def run(self) -> None:
         """Works until it is cancelled."""
         try:

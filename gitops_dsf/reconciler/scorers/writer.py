@@ -37,7 +37,6 @@ class HubUnavailableError(ApiError):
 class _Refusal:
     times: int
     until: float
-    gone: bool
 
 
 class StatusWriter:
@@ -57,11 +56,6 @@ class StatusWriter:
         self._written: dict[str, tuple[DynamicScorer, dict[str, Any]]] = {}
         self._refused: dict[str, _Refusal] = {}
         self._refused_in_a_row = 0
-
-    @property
-    def refused(self) -> tuple[str, ...]:
-        """Scorers that exist and whose status the hub refused, until it is written."""
-        return tuple(sorted(name for name, item in self._refused.items() if not item.gone))
 
     def latest(self, item: DynamicScorer) -> DynamicScorer:
         """The scorer with the status that was written last."""
@@ -104,7 +98,7 @@ class StatusWriter:
             raise HubUnavailableError(str(error)) from error
         times = 1 if refused is None else refused.times + 1
         pause = RETRIES.delay(times)
-        self._refused[name] = _Refusal(times=times, until=self._clock() + pause, gone=error.status in GONE)
+        self._refused[name] = _Refusal(times=times, until=self._clock() + pause)
         LOG.warning("status of scorer %s not written; next try in %g s: %s", name, pause, error)
         self._refused_in_a_row = self._refused_in_a_row + 1 if error.status not in GONE else 0
         if self._refused_in_a_row >= MAX_REFUSALS:

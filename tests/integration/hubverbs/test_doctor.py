@@ -57,7 +57,7 @@ def bare(serve: Serve) -> ApiServer:
     ],
 )
 @pytest.mark.parametrize(
-    "verb", [("doctor",), ("status",), ("status", "--watch"), ("reconcile", "--once"), ("uninstall",)]
+    "verb", [("doctor",), ("status",), ("status", "--watch"), ("reconcile",), ("uninstall",)]
 )
 def test_a_kubeconfig_that_is_none_is_told(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], verb: tuple[str, ...], content: str, words: str
