@@ -9,8 +9,9 @@ AgentError
 SettingsError is separate: the process cannot start with these flags.
 """
 
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Literal
+from typing import Literal, TypeVar
 
 Stage = Literal["fetch", "score", "publish"]
 
@@ -97,6 +98,31 @@ class AgentError(Exception):
         super().__init__(message)
         self.reason = reason
         self.retry_after = retry_after
+
+
+E = TypeVar("E", bound=AgentError)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Failure:
+    """What is kept of an AgentError. The error itself would keep its traceback, and so all that the functions
+    in it had in memory, such as answers.
+    """
+
+    text: str
+    reason: Reason
+    retry_after: float | None = None
+
+    def __str__(self) -> str:
+        return self.text
+
+    @classmethod
+    def of(cls, error: AgentError) -> "Failure":
+        return cls(text=str(error), reason=error.reason, retry_after=error.retry_after)
+
+    def error(self, kind: type[E]) -> E:
+        """A new error."""
+        return kind(self.text, reason=self.reason, retry_after=self.retry_after)
 
 
 class CallError(AgentError):

@@ -1,6 +1,7 @@
 """What API servers answer, for any HTTP client: errors, pages of lists, and events of watches."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Final
 
 import msgspec
@@ -33,6 +34,23 @@ class ApiError(Exception):
         self.status, self.kind = status, kind
         self.retry_after = wait
         """Seconds that the server asked us to wait."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ApiFailure:
+    """What is kept of an ApiError. The error itself would keep its traceback, and with it the answer."""
+
+    text: str
+    status: int
+    kind: FailureKind | None
+    retry_after: float | None
+
+    def __str__(self) -> str:
+        return self.text
+
+    @classmethod
+    def of(cls, error: ApiError) -> "ApiFailure":
+        return cls(text=str(error), status=error.status, kind=error.kind, retry_after=error.retry_after)
 
 
 BUSY_RETRIES: Final = 10

@@ -13,6 +13,7 @@ from dsf_agent.endpoints import callerrors
 from dsf_agent.errors import PublishError, Reason
 from dsf_runtime import apiserver
 from dsf_runtime.access import Access
+from dsf_runtime.apianswers import ApiFailure
 from dsf_runtime.apiserver import JSON, ApiError
 from dsf_runtime.calls import display
 from dsf_runtime.clock import Clock, HubClock
@@ -92,7 +93,7 @@ class ApiServer:
         await self._server.close()
 
 
-def reason_of(error: ApiError) -> Reason:
+def reason_of(error: ApiError | ApiFailure) -> Reason:
     """The reason for a failed request to an API server."""
     if error.kind is not None:
         return callerrors.kind_reason(error.kind)

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlencode, urlsplit, urlunsplit
 
+from dsf_agent.endpoints.budget import BudgetFullError
 from dsf_agent.endpoints.endpoint import Endpoint, refusal, url_fault
 from dsf_agent.endpoints.transport import Answer, Body, Call
-from dsf_agent.errors import FetchError
+from dsf_agent.errors import CallError, Failure, FetchError
 from dsf_agent.fetch import promjson
 from dsf_agent.fetch.series import Series
 from dsf_agent.kubernetes.cluster import Cluster
@@ -77,22 +78,36 @@ class PrometheusSource:
         return None
 
     async def fetch(self, *, now: float) -> Series:
-        """Sends all queries at once and returns their series in the order of the queries. The first failure
-        cancels the others.
-        """
-        tasks = [asyncio.create_task(self._one(index, now=now)) for index in range(len(self._queries))]
-        try:
-            found = await asyncio.gather(*tasks)
-        finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+        """The series of all queries, in the order of the queries."""
+        found = [await self._one(0, now=now)] if len(self._queries) == 1 else await self._all(now=now)
         return Series(
             parts=tuple(part for series in found for part in series.parts),
             count=sum(series.count for series in found),
             size=sum(series.size for series in found),
             warnings=tuple(dict.fromkeys(warning for series in found for warning in series.warnings)),
         )
+
+    async def _all(self, *, now: float) -> list[Series]:
+        """Sends all queries at once. The first failure cancels the others."""
+        tasks = [
+            asyncio.create_task(self._one_of_several(index, now=now)) for index in range(len(self._queries))
+        ]
+        try:
+            return await asyncio.gather(*tasks)
+        finally:
+            await _end(tasks)
+
+    async def _one_of_several(self, index: int, *, now: float) -> Series:
+        """As ``_one``, with a new error. In the traceback of the old one a time-out refers to the task, and
+        the task to its error, so what was read would stay in memory until a garbage collection.
+        """
+        try:
+            return await self._one(index, now=now)
+        except BudgetFullError as error:
+            failure: Failure | int = error.wanted
+        except (CallError, FetchError) as error:
+            failure = Failure.of(error)
+        raise BudgetFullError(failure) if isinstance(failure, int) else failure.error(FetchError)
 
     async def _one(self, index: int, *, now: float) -> Series:
         answer = await self._endpoint.call(self._call(index, now=now))
@@ -140,6 +155,14 @@ class PrometheusSource:
     def _where(self, index: int) -> str:
         number = f" {index + 1} of {len(self._queries)}" if len(self._queries) > 1 else ""
         return f"query{number} at {display(self._scorer.source_endpoint)}"
+
+
+async def _end(tasks: list[asyncio.Task[Series]]) -> None:
+    """Cancels the tasks and empties the list, which is in the traceback of their errors."""
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    tasks.clear()
 
 
 def _instant(scorer: Summary) -> bool:

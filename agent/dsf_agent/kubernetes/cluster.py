@@ -15,7 +15,7 @@ from dsf_agent.kubernetes.changes import Changes
 from dsf_agent.kubernetes.objects import Node, NodeUsage, Pod
 from dsf_agent.kubernetes.totals import Totals
 from dsf_agent.kubernetes.values import samples
-from dsf_runtime.apiserver import ApiError
+from dsf_runtime.apianswers import ApiFailure
 from dsf_runtime.clock import Clock
 from dsf_runtime.informer import Informer
 from dsf_wire.measures import METRICS_API, SOURCE_TYPE, Selection
@@ -203,7 +203,7 @@ def _check(informer: Informer[Node] | Informer[Pod]) -> None:
     )
 
 
-def _text(failure: ApiError, resource: str) -> str:
+def _text(failure: ApiFailure, resource: str) -> str:
     if reason_of(failure) is not Reason.FORBIDDEN:
         return str(failure)
     return (

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from dsf_agent.errors import PublishError, Reason
+from dsf_agent.errors import Failure, PublishError, Reason
 from dsf_agent.metrics.registry import ScorerMetrics
 from dsf_agent.publish.fleetstore import FleetStore
 from dsf_agent.publish.publication import BACKOFF, decided, published_by, retry_delay
@@ -302,17 +302,17 @@ class FleetPublication:
         self._score_name = scorer.score_name
         self._rule = rule
         self._entries: dict[str, _Entry] = {}
-        self._faults: dict[str, PublishError] = {}
+        self._faults: dict[str, Failure] = {}
         self._outcomes: Counter[str] = Counter()
 
     @property
-    def fault(self) -> PublishError | None:
+    def fault(self) -> Failure | None:
         """Why the last write of a cluster failed; None if all succeeded."""
         if not self._faults:
             return None
-        cluster, error = next(iter(self._faults.items()))
+        cluster, first = next(iter(self._faults.items()))
         others = f" and {len(self._faults) - 1} more" if len(self._faults) > 1 else ""
-        return PublishError(f"cluster {cluster}{others}: {error}", reason=error.reason)
+        return replace(first, text=f"cluster {cluster}{others}: {first.text}")
 
     def offer(self, cluster: str, values: Mapping[str, int]) -> None:
         """Takes the scores of one cluster."""
@@ -370,7 +370,7 @@ class FleetPublication:
                 error,
                 extra={"scorer": self.scorer, "reason": error.reason.value},
             )
-        self._faults[cluster] = error
+        self._faults[cluster] = Failure.of(error)
         self.metrics.published("failed")
         self.metrics.failed("publish", error.reason)
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Final
 
 from dsf_agent.configuration.snapshot import key_of
-from dsf_agent.errors import PublishError, Reason
+from dsf_agent.errors import Failure, PublishError, Reason
 from dsf_agent.publish.store import ScoreStore, Stored
 
 log = logging.getLogger(__name__)
@@ -53,7 +53,7 @@ class FleetStore:
         """
         slots = asyncio.Semaphore(LISTS)
         found: list[Stored] = []
-        failures: list[PublishError] = []
+        failures: list[Failure] = []
 
         async def read(cluster: str) -> None:
             async with slots:
@@ -64,7 +64,7 @@ class FleetStore:
                 except PublishError as error:
                     if error.reason not in _NOT_ALLOWED:
                         # Raised below: a task group would raise it inside of an ExceptionGroup.
-                        failures.append(error)
+                        failures.append(Failure.of(error))
                     log.debug("the scores of %s cannot be listed: %s", cluster, error)
                     return
             found.extend(
@@ -75,7 +75,7 @@ class FleetStore:
             for cluster in self._names:
                 tasks.create_task(read(cluster))
         if failures:
-            raise failures[0]
+            raise failures[0].error(PublishError)
         return found
 
     async def delete(self, stored: Stored) -> None:

@@ -10,7 +10,7 @@ import random
 from collections.abc import Mapping
 from typing import Final
 
-from dsf_agent.errors import PublishError, Reason
+from dsf_agent.errors import Failure, PublishError, Reason
 from dsf_agent.metrics.registry import ScorerMetrics
 from dsf_agent.publish.store import ScoreStore, Stored
 from dsf_runtime.backoff import Backoff
@@ -52,7 +52,7 @@ class Publication:
         self._idle = asyncio.Event()
         self._idle.set()
         self._failures = 0
-        self.fault: PublishError | None = None
+        self.fault: Failure | None = None
         """Why the last attempt failed; None if it succeeded."""
 
     def offer(self, values: Mapping[str, int]) -> None:
@@ -156,7 +156,7 @@ class Publication:
         log.info("published %d scores", len(wanted), extra={"scorer": self._scorer, "object": self._name})
 
     def _failed(self, error: PublishError) -> float:
-        self._failures, self.fault = self._failures + 1, error
+        self._failures, self.fault = self._failures + 1, Failure.of(error)
         # The object may differ from what was read or written before.
         self._seeded = False
         self._metrics.published("failed")

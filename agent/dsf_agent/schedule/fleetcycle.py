@@ -13,7 +13,7 @@ from typing import Final
 from dsf_agent.configuration.fleet import Fleet, Targets
 from dsf_agent.configuration.snapshot import publishes
 from dsf_agent.endpoints.budget import Reservation
-from dsf_agent.errors import AgentError, Reason, ScoreError
+from dsf_agent.errors import Failure, Reason, ScoreError
 from dsf_agent.fetch.series import Series
 from dsf_agent.fetch.stage import Fetch
 from dsf_agent.metrics.registry import ScorerMetrics
@@ -149,7 +149,7 @@ class FleetCycle:
         by_cluster = await self._split(series, targets)
         found.with_series.update(by_cluster)
         most = self._scorer.clusters_per_request or DEFAULT_CLUSTERS_PER_REQUEST
-        errors: list[AgentError] = []
+        failures: list[Failure] = []
         slots = asyncio.Semaphore(REQUESTS)
 
         async def one(index: int, clusters: list[str], part: Series) -> None:
@@ -158,23 +158,23 @@ class FleetCycle:
                     only = clusters[0] if len(clusters) == 1 else ""
                     await self._score_one(part, targets, found, index=index, only=only)
                 except ScoreError as error:
-                    errors.append(error)
+                    failures.append(Failure.of(error))
                     found.unscored.update(clusters)
 
         async with asyncio.TaskGroup() as tasks:
             for index, (clusters, part) in enumerate(groups(by_cluster, most=most)):
                 tasks.create_task(one(index, clusters, part))
-        if errors and not found.by_cluster:
-            raise errors[0]
-        for error in errors:
-            self._metrics.failed("score", error.reason)
-        if errors:
+        if failures and not found.by_cluster:
+            raise failures[0].error(ScoreError)
+        for failure in failures:
+            self._metrics.failed("score", failure.reason)
+        if failures:
             log.warning(
                 "%d clusters are not scored, because %d scoring requests failed: %s",
                 len(found.unscored),
-                len(errors),
-                errors[0],
-                extra={"scorer": self._scorer.name, "reason": errors[0].reason.value, "stage": "score"},
+                len(failures),
+                failures[0].text,
+                extra={"scorer": self._scorer.name, "reason": failures[0].reason.value, "stage": "score"},
             )
         return found
 

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
-from dsf_agent.errors import AgentError, FetchError, PublishError, Reason, Stage
+from dsf_agent.errors import AgentError, Failure, FetchError, Reason, Stage
 from dsf_agent.kubernetes.changes import Trigger
 from dsf_agent.metrics.registry import ScorerMetrics
 from dsf_agent.schedule.cycle import CycleResult
@@ -50,7 +50,7 @@ class Published(Protocol):
     """What is published of one scorer."""
 
     @property
-    def fault(self) -> PublishError | None:
+    def fault(self) -> Failure | None:
         """Why the last write failed; None if it succeeded."""
 
     def withdraw(self) -> None:
@@ -102,7 +102,7 @@ class Worker:
         fault = self._publication.fault if self._publication is not None else None
         if fault is None:
             return self._state
-        return replace(self._state, publish_reason=fault.reason, publish_message=str(fault))
+        return replace(self._state, publish_reason=fault.reason, publish_message=fault.text)
 
     def drain(self) -> None:
         """Lets a running cycle and write finish and starts no new ones."""

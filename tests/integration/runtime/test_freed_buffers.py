@@ -1,0 +1,223 @@
+"""What was read of a failed answer is freed when the call ends, not when the garbage collector runs. By then
+its bytes no longer count against any budget.
+"""
+
+import asyncio
+import gc
+import json
+import logging
+import random
+import ssl
+import weakref
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dsf_agent.configuration import settings
+from dsf_agent.configuration.snapshot import parse, parse_fleet
+from dsf_agent.errors import AgentError, PublishError, Reason
+from dsf_agent.fetch.series import Series
+from dsf_agent.metrics.registry import Metrics
+from dsf_agent.process import build
+from dsf_agent.publish.fleetpublication import FleetPublisher
+from dsf_agent.publish.fleetstore import FleetStore
+from dsf_runtime import answers
+from dsf_runtime.access import Access
+from dsf_runtime.answers import CodingError
+from dsf_runtime.apiserver import ApiError, ApiServer
+from dsf_runtime.calls import CallFault
+from dsf_runtime.clock import SystemClock
+from dsf_runtime.heads import ExcessError
+from dsf_runtime.informer import Informer
+from dsf_wire import clusters
+from dsf_wire.clusters import FleetCluster
+from dsf_wire.publishrule import Rule
+from dsf_wire.summary import Summary
+from gitops_dsf.sync.fetch import Fault as PageFault
+from gitops_dsf.sync.fetch import Fetcher, FetchLimits
+from tests.support.agent.apis import matrix, series
+from tests.support.agent.configmap import entry
+from tests.support.agent.http import Fault, HttpFake, Reply, Seen, head
+
+SIZE, LIMIT = 1 << 20, 3 << 19
+CALLS = 3
+ERRORS = (AgentError, CallFault, ExcessError, CodingError, ApiError)
+"""An error that is alive has its traceback, and so all that the functions in it had in memory."""
+
+
+class Buffer(bytearray):
+    """What answers are read into. Unlike a bytearray it can have weak references."""
+
+
+ANSWERS: dict[str, Reply | Fault] = {
+    "too large": Fault(writes=(head(), b" " * (LIMIT + SIZE)), hang=True),
+    "not JSON": Reply(body=b"x" * SIZE),
+    "an error": Reply(status=500, body=b"x" * SIZE),
+    "broken off": Fault(writes=(head(length=LIMIT), b" " * SIZE)),
+    "never ends": Fault(writes=(head(length=LIMIT), b" " * SIZE), hang=True),
+}
+
+
+async def _assert_nothing_is_left(call: Callable[[], Awaitable[None]]) -> None:
+    """After calls that failed, and without a garbage collection."""
+    buffers: list[weakref.ref[bytearray]] = []
+
+    def buffer() -> bytearray:
+        found = Buffer()
+        buffers.append(weakref.ref(found))
+        return found
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(answers, "bytearray", buffer, raising=False)
+        gc.collect()
+        gc.disable()
+        try:
+            for _ in range(CALLS):
+                await call()
+            # What the loop still has to call holds the last results.
+            for _ in range(3):
+                await asyncio.sleep(0)
+            assert buffers
+            assert [len(found) for one in buffers if (found := one()) is not None] == []
+            assert [one for one in gc.get_objects() if isinstance(one, (*ERRORS, Series))] == []
+        finally:
+            gc.enable()
+
+
+@pytest.fixture(autouse=True)
+def _no_records(caplog: pytest.LogCaptureFixture) -> None:
+    """pytest keeps log records, and records keep the errors that they name."""
+    caplog.set_level(logging.CRITICAL)
+
+
+def _adapters(folder: Path, *flags: str) -> build.Adapters:
+    command = ["check", "--config-dir", str(folder), "--cluster-name", "c1", "--request-timeout", "5", *flags]
+    read = settings.read(settings.parser().parse_args([*command, "--max-answer-bytes", str(LIMIT)]), {})
+    return build.adapters(read, clock=SystemClock())
+
+
+async def _cycles_leave_nothing(adapters: build.Adapters, one: dict[str, Any]) -> None:
+    """Failed cycles of this entry."""
+    fleet = adapters.fleet is not None
+    listed = clusters.encode([FleetCluster(name="c1", scorers=("s",))]).encode()
+    content = json.dumps([one]).encode()
+    snapshot = parse_fleet(content, listed) if fleet else parse(content)
+    assert snapshot.complete, snapshot.problems
+    adapters.use_clusters(snapshot)
+    cycle = adapters.trial(snapshot.scorers[0])
+
+    async def run() -> None:
+        try:
+            await cycle.run()
+        except AgentError:
+            return
+        pytest.fail("the cycle succeeds")
+
+    try:
+        await _assert_nothing_is_left(run)
+    finally:
+        await adapters.close()
+
+
+@pytest.mark.parametrize("query", ["up", "up; up"])
+@pytest.mark.parametrize("name", ANSWERS)
+async def test_of_metric_sources(name: str, query: str, tmp_path: Path) -> None:
+    """One query, and several at once."""
+    async with HttpFake(lambda _seen: ANSWERS[name]) as fake:
+        one = entry("s", scoring=fake.url, source=fake.url, sourceQuery=query)
+        await _cycles_leave_nothing(_adapters(tmp_path), one)
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+async def test_of_scoring_apis(name: str, tmp_path: Path) -> None:
+    """After a source that answers well, whose series are freed, too."""
+    large = matrix(series(3000, points=10))
+
+    def reply(seen: Seen) -> Reply | Fault:
+        return large if seen.method == "GET" else ANSWERS[name]
+
+    async with HttpFake(reply) as fake:
+        one = entry("s", scoring=fake.url, source=fake.url)
+        await _cycles_leave_nothing(_adapters(tmp_path), one)
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+async def test_of_scoring_apis_of_the_hub_scorer(name: str, tmp_path: Path) -> None:
+    """Its series are split by cluster."""
+    large = matrix(series(3000, points=10, cluster="c1"))
+
+    def reply(seen: Seen) -> Reply | Fault:
+        return large if seen.method == "GET" else ANSWERS[name]
+
+    async with HttpFake(reply) as fake:
+        one = entry("s", scoring=fake.url, source=fake.url, runsOn="Hub", clusterLabel={"name": "cluster"})
+        adapters = _adapters(tmp_path, "--clusters", str(tmp_path / "clusters"))
+        await _cycles_leave_nothing(adapters, one)
+
+
+@pytest.mark.parametrize("name", ["too large", "broken off", "never ends"])
+async def test_of_config_pages(name: str) -> None:
+    """Of an error only the status is read."""
+    async with (
+        HttpFake(lambda _seen: ANSWERS[name]) as fake,
+        Fetcher(limits=FetchLimits(seconds=5, answer_bytes=LIMIT)) as fetcher,
+    ):
+
+        async def call() -> None:
+            assert isinstance(await fetcher.get(f"{fake.url}/config"), PageFault)
+
+        await _assert_nothing_is_left(call)
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+async def test_of_api_servers(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lists, whose pages are decoded."""
+    monkeypatch.setattr("dsf_runtime.apianswers.MOST_PAGE_BYTES", LIMIT)
+    monkeypatch.setattr("dsf_runtime.apianswers.ANSWER_BYTES", LIMIT)
+
+    async with HttpFake(lambda _seen: ANSWERS[name]) as fake:
+        access = Access(host=fake.url, trust=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT))
+        async with ApiServer(load=lambda: access, user_agent="test", timeout_seconds=5) as server:
+
+            async def call() -> None:
+                try:
+                    await server.list("/api/v1/things", lambda _item: None)
+                except ApiError:
+                    return
+                pytest.fail("the list succeeds")
+
+            await _assert_nothing_is_left(call)
+
+
+async def test_of_lists_and_watches_of_informers() -> None:
+    """An informer that fails keeps the text of the error, and goes on."""
+    async with HttpFake(lambda _seen: Reply(body=b"x" * SIZE)) as fake:
+        access = Access(host=fake.url, trust=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT))
+        async with ApiServer(load=lambda: access, user_agent="test", timeout_seconds=5) as server:
+            informer = Informer(api=server, path="/api/v1/things", project=lambda _raw: ("", None))
+
+            async def call() -> None:
+                running = asyncio.create_task(informer.run())
+                await informer.attempted.wait()
+                informer.attempted.clear()
+                running.cancel()
+                await asyncio.wait({running})
+                assert "the answer is not a list" in str(informer.failure)
+
+            await _assert_nothing_is_left(call)
+
+
+def test_of_writes_to_the_hub() -> None:
+    """A publication says why its last write failed."""
+    rule = Rule(deadband=2, min_interval=0, ttl=900, jitter=0)
+    scorer, metrics = Summary(name="n", score_name="s"), Metrics(cluster="c1").of("s")
+    store = FleetStore(store_of=lambda _cluster: pytest.fail("no write"), wall=lambda: 0.0)
+    publisher = FleetPublisher(store=store, clock=SystemClock(), rng=random.Random())
+    many = publisher.publication(scorer, rule=rule, metrics=metrics)
+    error = PublishError("no rights", reason=Reason.FORBIDDEN)
+    many.failed("c1", error)
+    alive = weakref.ref(error)
+    del error
+    assert (alive(), str(many.fault)) == (None, "cluster c1: no rights")
