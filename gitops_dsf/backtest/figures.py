@@ -46,11 +46,20 @@ class Figures:
     """The most clusters that were chosen at a time."""
     seconds: float
     """The length of the span."""
+    replayed: tuple[int, ...]
+    """The moves if agents scored at other moments, once for each replay; empty if that is not known."""
 
     @property
     def moves(self) -> int:
         """How often the decision changed."""
         return len(self.changes)
+
+    @property
+    def range(self) -> tuple[int, int] | None:
+        """The fewest and the most moves, whenever agents score; None if that is not known."""
+        if not self.replayed:
+            return None
+        return min(self.moves, *self.replayed), max(self.moves, *self.replayed)
 
     @property
     def returns(self) -> int:
@@ -64,9 +73,15 @@ class Figures:
 
 
 def figures(
-    line: DecisionLine, *, contest: Contest, columns: ScoreColumns, grid: Grid, window: float
+    line: DecisionLine,
+    *,
+    contest: Contest,
+    columns: ScoreColumns,
+    grid: Grid,
+    window: float,
+    replayed: tuple[int, ...] = (),
 ) -> Figures:
-    """Computes the figures of a Placement."""
+    """Computes the figures of a Placement. `replayed` are its moves with other moments of the agents."""
     changes = tuple(line.changes(grid))
     return Figures(
         key=line.key,
@@ -82,6 +97,7 @@ def figures(
         regret=line.regret,
         clusters=max((len(item.clusters) for item in line.decided), default=0),
         seconds=grid.count * grid.step,
+        replayed=replayed,
     )
 
 

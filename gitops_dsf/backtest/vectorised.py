@@ -5,7 +5,7 @@ of a point depends on the one before it only through Steady, so whole stretches 
 once. tests/property/test_backtest_vectorised.py compares it with the simulator, point by point.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import reduce
 from itertools import pairwise
@@ -33,8 +33,18 @@ FIRST_LOOK: Final = 16
 class ScoreColumns:
     """The published scores at the points of a grid, one column for each score and cluster, computed once."""
 
-    def __init__(self, *, tracks: Tracks, grid: Grid) -> None:
+    def __init__(
+        self,
+        *,
+        tracks: Tracks,
+        grid: Grid,
+        earlier: Callable[[str, str], float] = lambda _resource, _cluster: 0.0,
+    ) -> None:
+        """`earlier` says by how many seconds the writes of a score on a cluster are earlier than the tracks
+        have them.
+        """
         self._tracks = tracks
+        self._earlier = earlier
         self._grid = grid
         self._times = np.arange(grid.count, dtype=np.float64) * grid.step + grid.start
         self._known: dict[tuple[str, str, str], npt.NDArray[np.int8]] = {}
@@ -68,7 +78,9 @@ class ScoreColumns:
         # The first value stands for the time before the first write.
         written = np.concatenate((np.array([ABSENT], dtype=np.int8), np.frombuffer(values, dtype=np.int8)))
         ends = np.full(len(written), len(self._times))
-        ends[:-1] = self._first_points(np.frombuffer(track.at, dtype=np.float64))
+        ends[:-1] = self._first_points(
+            np.frombuffer(track.at, dtype=np.float64) - self._earlier(resource, cluster)
+        )
         ends[1:] -= ends[:-1]
         found: npt.NDArray[np.int8] = np.repeat(written, ends)
         return found

@@ -47,7 +47,7 @@ def _advice(result: "Result", key: str) -> str:
 
     item = result.advice[key]
     text = printable_lines(
-        (f"  {key}: {advised(item)}", *(f"      {place}" for place in places(result, key)))
+        (f"  {key}: {advised(result, key)}", *(f"      {place}" for place in places(result, key)))
     )
     if len(item.shown) < 2:
         return text

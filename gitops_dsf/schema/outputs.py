@@ -552,6 +552,7 @@ class Flapping(TypedDict):
 
 class Figures(TypedDict):
     moves: int
+    movesRange: tuple[int, int] | None
     movesPerDay: float
     returns: int
     regret: float

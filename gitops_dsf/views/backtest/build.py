@@ -17,6 +17,7 @@ from gitops_dsf.backtest.figures import Figures, figures
 from gitops_dsf.backtest.grid import Grid
 from gitops_dsf.backtest.history import Page, Values
 from gitops_dsf.backtest.lapses import Tracks
+from gitops_dsf.backtest.phases import moves_with_phases
 from gitops_dsf.backtest.publication import Publication, add_page
 from gitops_dsf.backtest.publisher import Labels
 from gitops_dsf.backtest.run import Backtest, run
@@ -295,6 +296,14 @@ class BacktestBuilder:
         placements = typed_placements(side.fleet, known).values()
         found = run(placements, state=state, tracks=tracks, grid=grid, stop=stop)
         columns = found.columns
+        replayed = moves_with_phases(
+            [found.contests[key] for key in found.lines],
+            tracks=tracks,
+            grid=grid,
+            intervals={name: item.interval for name, item in side.scorers.items()},
+            at_once=frozenset(name for name, item in side.scorers.items() if item.on_hub),
+            stop=stop,
+        )
         return Result(
             title=side.title,
             fleet=side.fleet,
@@ -303,7 +312,14 @@ class BacktestBuilder:
             contests=found.contests,
             lines=found.lines,
             figures={
-                key: figures(line, contest=found.contests[key], columns=columns, grid=grid, window=window)
+                key: figures(
+                    line,
+                    contest=found.contests[key],
+                    columns=columns,
+                    grid=grid,
+                    window=window,
+                    replayed=replayed.get(key, ()),
+                )
                 for key, line in found.lines.items()
             },
             unknown=side.unknown

@@ -40,6 +40,7 @@ def _side(result: Result) -> dict[str, Any]:
 def _figures(item: Figures) -> dict[str, Any]:
     return {
         "moves": item.moves,
+        "movesRange": item.range,
         "movesPerDay": item.per_day,
         "returns": item.returns,
         "regret": item.regret,

@@ -43,11 +43,11 @@ def markdown(results: Sequence[Result], *, notes: Sequence[str] = ()) -> str:
             lines.append(f"| {code(key)} | {moves} | {most} | {regret(after, before)} |")
     if len(rows) > MOST_ROWS:
         lines.append(f"\n{len(rows) - MOST_ROWS} more are in the JSON output.")
-    changing = [(key, item) for key, item in head.advice.items() if item.changes]
+    changing = [key for key, item in head.advice.items() if item.changes]
     if changing:
         lines += ["", "**Advice**", ""]
-        for key, item in changing[:MOST_ROWS]:
-            lines.append(f"- {code(key)}: {escaped(advised(item))}")
+        for key in changing[:MOST_ROWS]:
+            lines.append(f"- {code(key)}: {escaped(advised(head, key))}")
             lines += [f"  - {escaped(place)}" for place in places(head, key)]
     open_questions = [f"{code(key)}: {escaped(why)}" for key, why in head.unknown.items()]
     lines += ["", "<details><summary>What a backtest does not know</summary>", ""]

@@ -179,7 +179,7 @@ def _advice(result: Result, key: str) -> str:
     )
     where = "".join(f"<li>{escape(place)}</li>" for place in places(result, key))
     return (
-        f"<h3>Advice</h3><p>{escape(advised(advice))}</p>"
+        f"<h3>Advice</h3><p>{escape(advised(result, key))}</p>"
         + (f"<ul>{where}</ul>" if where else "")
         + "<details><summary>The settings with the fewest moves back and forth that no other of them beats"
         f"</summary><div class='scroll'><table>{head}{rows}</table></div></details>"

@@ -3,13 +3,14 @@
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
-from gitops_dsf.backtest.advice import Advice, Trial
+from gitops_dsf.backtest.advice import Trial
 from gitops_dsf.backtest.figures import Figures
 from gitops_dsf.views.backtest.build import Result
 from gitops_dsf.views.backtest.fields import fields
 from gitops_dsf.wording import names_text, plural
 
 LIMITS = (
+    "agents score at moments of their own; (2 to 9) are the fewest and the most moves with four sets of them",
     "an application that moves takes its load with it; the scores of the past do not know that",
     "clusters, labels and taints are those of now, and clusters that did not exist have no scores",
     "several results with equal labels were exported once, so an aggregation over them cannot be repeated",
@@ -19,16 +20,22 @@ MOST_NAMED = 3
 
 
 def moved(now: Figures, before: Figures | None = None) -> str:
-    """`19 moves instead of 2, 14 of them back and forth between eu-1 and eu-2 (latency)`."""
-    text = plural(now.moves, "move")
+    """`19 moves (17 to 22) instead of 2, 14 of them back and forth between eu-1 and eu-2 (latency)`."""
+    text = plural(now.moves, "move") + _range(now)
     if before is not None:
-        text += f" instead of {before.moves}" if before.moves != now.moves else ", as before"
+        same = (before.moves, before.range) == (now.moves, now.range)
+        text += ", as before" if same else f" instead of {before.moves}{_range(before)}"
     if now.returns:
         clusters = sorted({name for item in now.flapping for name in item.episode.clusters})
         text += f", {now.returns} of them back and forth between {listed(clusters)}"
         if now.causes:
             text += f" ({listed(list(now.causes))})"
     return text
+
+
+def _range(item: Figures) -> str:
+    """` (27 to 35)`: the fewest and the most moves; nothing if they are equal."""
+    return "" if item.range is None or item.range[0] == item.range[1] else " ({} to {})".format(*item.range)
 
 
 def comparisons(results: Sequence[Result]) -> Iterator[tuple[str, Figures | None, Figures | None]]:
@@ -59,10 +66,14 @@ def regret(now: Figures, before: Figures | None = None) -> str:
     return f"{now.regret:.1f}{was}{summed}"
 
 
-def advised(advice: Advice) -> str:
+def advised(result: Result, key: str) -> str:
     """`stickiness 20 instead of 5: 2 moves instead of 19, ...`; what is written if nothing is better."""
+    advice, moves = result.advice[key], result.figures[key].range
     if not advice.changes:
-        return f"keep stickiness {advice.written.setting.stickiness}: {advice.reason}"
+        more = ""
+        if moves is not None and moves[1] > advice.written.moves:
+            more = f"; with other moments of the agents, {plural(moves[1], 'move')}: more may be better"
+        return f"keep stickiness {advice.written.setting.stickiness}: {advice.reason}{more}"
     written = advice.written.setting.stickiness
     before = "" if advice.recommended.setting.stickiness == written else f" instead of {written}"
     deadband = advice.recommended.setting.deadband
@@ -86,12 +97,17 @@ def settings(trial: Trial) -> str:
 
 
 def gaps(result: Result) -> Iterator[str]:
-    """One line for each score with gaps in its history."""
+    """One line for each score with gaps in its history, and one for Placements that were not replayed."""
     for resource, found in result.gaps.items():
         names = sorted(found.clusters, key=lambda name: (-found.clusters[name], name))
         worst = names_text([f"{name} {100 * found.clusters[name]:.0f} %" for name in names], most=MOST_NAMED)
         where = plural(len(names), "cluster")
         yield f"{resource} has gaps on {where}: {worst} of the points are missing"
+    if count := sum(1 for each in result.figures.values() if each.range is None):
+        yield (
+            f"with other moments of the agents, {plural(count, 'Placement')} may move more or less often: too"
+            " large to try here (--placement asks for one), or decided pass by pass"
+        )
 
 
 def moment(at: float) -> str:

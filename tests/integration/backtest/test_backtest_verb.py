@@ -211,7 +211,7 @@ def test_a_decision_of_two_clusters(tmp_path: Path) -> None:
     (tmp_path / "history.json").write_bytes(answer_of(matrix(scores, start=START, end=START + DAY, step=60)))
     done = gitops_dsf("backtest", fleet, *words)
     assert done.returncode == 0, done.stderr
-    [(moves, back)] = re.findall(r"(\d+) moves, (\d+) of them back and forth", done.stdout)
+    [(moves, back)] = re.findall(r"(\d+) moves[^,]*, (\d+) of them back and forth", done.stdout)
     assert int(moves) > 90
     assert int(back) == int(moves) - 1, "the first one goes to where they had not been"
     assert sum(map(int, re.findall(r"(\d+) %", done.stdout))) in range(140, 160), "three of four"
@@ -476,6 +476,48 @@ def test_a_history_that_is_too_large_is_refused_before_the_first_request(
     assert store.asked == []
 
 
+def test_clusters_that_swing_alike_move_if_their_agents_score_at_different_moments(tmp_path: Path) -> None:
+    """Both scores jump in the same minute. On a hub the one whose agent comes first is ahead until then."""
+
+    def alike(at: float) -> float:
+        return 80.0 if (at // 1200) % 2 else 20.0
+
+    fleet = _fleet(tmp_path / "fleet", stickiness=0)
+    file = _saved(tmp_path / "h.json", scores={("idle", "eu"): alike, ("idle", "us"): alike})
+    done = gitops_dsf("backtest", fleet, "--history", file, "--advise")
+    assert done.returncode == 0, done.stderr
+    [(least, most)] = re.findall(r"argocd/portal +0 moves \((\d+) to (\d+)\) ", done.stdout)
+    assert int(least) == 0
+    assert int(most) > 50, "nearly each of the 71 jumps"
+    assert "  agents score at moments of their own; (2 to 9) are the fewest and the most moves" in done.stdout
+    assert f"with other moments of the agents, {most} moves: more may be better" in done.stdout
+    again = gitops_dsf("backtest", fleet, "--history", file, "--advise")
+    assert again.stdout == done.stdout
+    data = json.loads(gitops_dsf("backtest", fleet, "--history", file, "--format", "json").stdout)
+    assert data["head"]["placements"]["argocd/portal"]["movesRange"] == [0, int(most)]
+
+
+def test_a_clear_move_is_one_whenever_agents_score(tmp_path: Path) -> None:
+    scores: dict[tuple[str, str], Value] = {
+        ("idle", "eu"): lambda at: 80.0 if at < START + DAY / 2 else 10.0,
+        ("idle", "us"): _steady,
+    }
+    fleet = _fleet(tmp_path / "fleet", stickiness=10)
+    file = _saved(tmp_path / "h.json", scores=scores)
+    done = gitops_dsf("backtest", fleet, "--history", file)
+    assert re.search(r"argocd/portal +1 move +1\.0 ", done.stdout), done.stdout
+
+
+def test_a_placement_that_is_too_large_for_replays_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gitops_dsf.backtest.phases.MOST_CELLS", 1000)
+    fleet = _fleet(tmp_path / "fleet", stickiness=10)
+    done = gitops_dsf("backtest", fleet, "--history", _saved(tmp_path / "h.json"))
+    assert "with other moments of the agents, 1 Placement may move more or less often" in done.stdout
+    assert "argocd/portal  72 moves, 71" in done.stdout
+
+
 def test_a_cluster_has_one_colour_before_and_after(tmp_path: Path) -> None:
     """The base ranks the lowest score first, so that it runs on another cluster."""
     scores: dict[tuple[str, str], Value] = {
@@ -506,7 +548,8 @@ def test_ticks_are_not_repeated(tmp_path: Path, points: int) -> None:
     fleet = _fleet(tmp_path / "fleet", stickiness=10)
     rows = matrix(SCORES, start=START + 1080, end=START + 1080 + 60 * (points - 1), step=60)
     (tmp_path / "history.json").write_bytes(answer_of(rows))
-    done = gitops_dsf("backtest", fleet, "--history", tmp_path / "history.json", "--format", "html")
+    span = ("--from", "2026-06-01T00:18:00Z", "--to", f"2026-06-01T00:{17 + points}:00Z")
+    done = gitops_dsf("backtest", fleet, "--history", tmp_path / "history.json", *span, "--format", "html")
     assert done.returncode == 0, done.stderr
     for chart in re.findall(r"<svg.*?</svg>", done.stdout):
         ticks = re.findall(r'<text class="axis"[^>]* text-anchor="middle">([^<]*)</text>', chart)

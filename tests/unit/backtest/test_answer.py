@@ -84,13 +84,13 @@ def test_files_and_folders_of_answers(tmp_path: Path) -> None:
 def test_files_that_are_too_large_are_refused_before_they_are_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "a.json").write_bytes(answer_of([ROW]))
-    (tmp_path / "b.json").write_bytes(b"no answer")
+    (tmp_path / "a.json").write_bytes(b"no answer")
+    (tmp_path / "b.json").write_bytes(answer_of([ROW]))
     size = sum(file.stat().st_size for file in tmp_path.iterdir())
     monkeypatch.setattr("gitops_dsf.metricstore.files.MOST_BYTES", size - 1)
     with pytest.raises(StoreError, match="the history has more than 0 MiB"):
         read_path(tmp_path)
-    (tmp_path / "b.json").unlink()
+    (tmp_path / "a.json").unlink()
     assert len(read_path(tmp_path)) == 1
 
 
