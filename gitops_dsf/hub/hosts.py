@@ -8,9 +8,21 @@ _METADATA_NAMES: Final = frozenset(
     {"metadata", "metadata.google.internal", "metadata.goog", "instance-data", "instance-data.ec2.internal"}
 )
 _METADATA_ADDRESSES: Final = frozenset(
-    ipaddress.ip_address(item) for item in ("100.100.100.200", "168.63.129.16", "fd00:ec2::254")
+    ipaddress.ip_address(item)
+    for item in (
+        "100.100.100.200",
+        "168.63.129.16",
+        "fd00:ec2::254",
+        "fd00:ec2::23",
+        "fd20:ce::254",
+        "fd00:c1::a9fe:a9fe",
+    )
 )
-"""Metadata services of Alibaba, Azure and AWS. Other clouds use 169.254.169.254, which is link-local."""
+"""Metadata services of Alibaba and Azure, of AWS and the pods of EKS, of Google, and of Oracle. IPv4 is
+169.254.169.254 in most clouds, which is link-local.
+"""
+_CARRY_IPV4: Final = tuple(map(ipaddress.IPv6Network, ("::/96", "64:ff9b::/96", "64:ff9b:1::/48")))
+"""Networks whose last 32 bits are the IPv4 address that is meant: the old compatible form, and NAT64."""
 _NUMBER: Final = re.compile(r"0[xX][0-9a-fA-F]*|[0-9]+")
 
 
@@ -39,8 +51,6 @@ def is_metadata(host: str) -> bool:
     if name in _METADATA_NAMES:
         return True
     address = _address(name)
-    if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None:
-        address = address.ipv4_mapped
     return address is not None and (address.is_link_local or address in _METADATA_ADDRESSES)
 
 
@@ -50,7 +60,7 @@ def _address(name: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     """
     if ":" in name:
         try:
-            return ipaddress.IPv6Address(name.partition("%")[0])
+            return _meant(ipaddress.IPv6Address(name.partition("%")[0]))
         except ValueError:
             return None
     parts = name.split(".")
@@ -67,6 +77,13 @@ def _address(name: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     for index, number in enumerate(numbers[:-1]):
         value += number << (8 * (3 - index))
     return ipaddress.IPv4Address(value)
+
+
+def _meant(address: ipaddress.IPv6Address) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
+    """The IPv4 address to which a host or a NAT64 gateway sends what goes to an IPv6 address."""
+    carries = any(address in network for network in _CARRY_IPV4) and int(address) > 1
+    low = ipaddress.IPv4Address(int(address) & 0xFFFF_FFFF) if carries else None
+    return address.ipv4_mapped or address.sixtofour or low or address
 
 
 def _number(text: str) -> int:

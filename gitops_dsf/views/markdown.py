@@ -5,7 +5,7 @@ from typing import Final
 
 from dsf_wire.text import printable
 
-_SPECIAL: Final = re.compile(r"([\\`*_{}\[\]<>|#~])")
+_SPECIAL: Final = re.compile(r"([\\`*_{}\[\]<>|#~&])")
 
 
 def escaped(text: str) -> str:

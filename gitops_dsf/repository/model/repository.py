@@ -345,7 +345,9 @@ class FleetRepositorySpec(Authored):
     output: Output = Output()
     """Where the rendered tree is stored, and in how many directories."""
     allowed_hosts: list[Annotated[str, Field(pattern=HOST_GLOB)]] = []
-    """Hosts (shell-style globs) to which a lock may send metrics, besides those that the scorer names."""
+    """Hosts (shell-style globs) to which metrics may be sent: by a lock, besides the hosts that the scorer
+    names, and outside of the clusters.
+    """
     allowed_token_hosts: list[Annotated[str, Field(pattern=HOST_GLOB)]] = []
     """Hosts (shell-style globs) outside of the managed clusters that scorers may send tokens to. Services of
     the cluster need no entry.

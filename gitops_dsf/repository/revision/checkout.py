@@ -7,7 +7,15 @@ from tempfile import TemporaryDirectory
 
 from gitops_dsf.repository.load.names import FOLDERS, SETTINGS_FILE, SUFFIXES
 from gitops_dsf.repository.revision.git import Repository, RevisionError
-from gitops_dsf.repository.revision.tree import SUBMODULE, SYMLINK, Entry, contents, entries, submodule
+from gitops_dsf.repository.revision.tree import (
+    SUBMODULE,
+    SYMLINK,
+    Entry,
+    contents,
+    entries,
+    submodule,
+    submodule_paths,
+)
 
 
 def sources(repository: Repository, commit: str) -> Iterable[tuple[str, bytes]] | None:
@@ -60,8 +68,13 @@ def _write(repository: Repository, commit: str, paths: list[str], *, strip: str,
     ]
     for entry, content in contents(repository, requested):
         _file(root / entry.path.removeprefix(strip), entry, content, root=root)
-    for entry in found:
-        if entry.mode == SUBMODULE and _is_source(entry.path.removeprefix(strip)):
+    links = [
+        entry for entry in found if entry.mode == SUBMODULE and _is_source(entry.path.removeprefix(strip))
+    ]
+    known = submodule_paths(repository, commit) if links else frozenset[str]()
+    for entry in links:
+        # A nested clone that was added by accident is no submodule: every other clone has an empty folder.
+        if entry.path in known:
             inner = submodule(repository, entry)
             _write(inner, entry.object_id, [], strip="", root=root / entry.path.removeprefix(strip))
 

@@ -53,6 +53,14 @@ def contents(repository: Repository, found: Iterable[Entry]) -> Iterator[tuple[E
             answer.read(1)
 
 
+def submodule_paths(repository: Repository, commit: str) -> frozenset[str]:
+    """The paths that .gitmodules names, relative to the repository's root."""
+    listed = repository.attempt(
+        "config", "--blob", f"{commit}:.gitmodules", "-z", "--get-regexp", r"^submodule\..*\.path$"
+    )
+    return frozenset(os.fsdecode(line.partition(b"\n")[2]) for line in listed.stdout.split(b"\0") if line)
+
+
 def submodule(repository: Repository, entry: Entry) -> Repository:
     """The checked-out repository of a submodule. Raises RevisionError when it or the commit is missing."""
     where = repository.top / entry.path

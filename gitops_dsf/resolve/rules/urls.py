@@ -6,8 +6,9 @@ from functools import partial
 from urllib.parse import SplitResult, parse_qsl, urlsplit
 
 from gitops_dsf.diagnostics import Diagnostic, Position, codes
-from gitops_dsf.hub.hosts import is_local
-from gitops_dsf.hub.urls import QUERY_PATH, SCORING_PATH, browsed_branch
+from gitops_dsf.hub.glob import matches
+from gitops_dsf.hub.hosts import is_in_cluster, is_local
+from gitops_dsf.hub.urls import QUERY_PATH, SCORING_PATH, browsed_branch, host_of
 from gitops_dsf.repository.model.mistake import dotted
 from gitops_dsf.repository.model.repository import CLONABLE, placeholder_url
 from gitops_dsf.repository.model.suggestion import did_you_mean
@@ -108,6 +109,22 @@ def repositories_can_be_fetched(context: Context) -> Iterator[Diagnostic]:
             yield codes.REPOSITORY_URL.at(
                 item.at(*place, "repoURL"), f"{url} is nothing that Argo CD could fetch", hint
             )
+
+
+def metrics_stay_inside(context: Context) -> Iterator[Diagnostic]:
+    """A scoring API gets all series that the query finds. One outside of the clusters should be meant."""
+    repository = context.declared.repository
+    spec = repository.value.spec if repository is not None else None
+    named = [] if spec is None else [*spec.allowed_hosts, *spec.allowed_token_hosts]
+    for overlay in context.overlays.values():
+        host = host_of(overlay.scoring_origin)
+        if overlay.kind_of_source == "None" or not host or is_in_cluster(host) or is_local(host):
+            continue
+        if any(matches(host, pattern) for pattern in named):
+            continue
+        message = f"everything that the query finds is sent to {host}, outside of the clusters"
+        hint = f"if that is meant, add {host} to spec.allowedHosts in gitops-dsf.yaml"
+        yield codes.METRICS_OUTSIDE.at(overlay.scoring_host.position, message, hint)
 
 
 def hosts_are_not_local(context: Context) -> Iterator[Diagnostic]:

@@ -175,6 +175,15 @@ def test_sources_in_a_submodule_are_read_at_the_commit_of_the_base(
     assert "git submodule update --init" in run.err
 
 
+def test_a_nested_clone_that_was_added_by_accident_is_an_empty_folder(fleet: GitFleet, run: Run) -> None:
+    """Git records a commit and no submodule, and another clone has an empty folder there."""
+    commit = fleet.git("rev-parse", "HEAD").strip()
+    fleet.git("update-index", "--add", "--cacheinfo", f"160000,{commit},scorers/extra")
+    fleet.git("commit", "--quiet", "--message", "Oh")
+    for head in ([], ["--head", "HEAD"]):
+        assert run.json("diff", fleet.path, "--base", "HEAD", *head)["differs"] is False
+
+
 def test_a_fleet_that_is_a_submodule_itself(fleet: GitFleet, tmp_path: Path, run: Run) -> None:
     outer = GitFleet(tmp_path / "outer")
     outer.git("submodule", "--quiet", "add", fleet.top.as_uri(), "inner")

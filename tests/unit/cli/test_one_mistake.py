@@ -170,3 +170,80 @@ def test_init_refuses_the_page_of_a_forge(tmp_path: Path, capsys: pytest.Capture
     page = "https://github.com/acme/fleet/tree/main"
     assert main(["init", str(tmp_path / "fleet"), "--git-url", page]) == 2
     assert f"{page!r} is not a git URL" in capsys.readouterr().err
+
+
+WIDE = """\
+apiVersion: dynamic-scoring.open-cluster-management.io/v1alpha1
+kind: DynamicScorer
+metadata: {name: wide}
+spec:
+  description: everything
+  configURL: CONFIG
+  configSyncMode: None
+  source: {host: "http://prom.svc:9090", params: {query: '{__name__=~".+"}', range: 60, step: 60}}
+  scoring: {params: {name: wide, interval: 60}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("url", "settings", "told"),
+    [
+        ("https://evil.example.com/config", "", "evil.example.com"),
+        ("https://203.0.113.7/config", "", "203.0.113.7"),
+        ("https://evil.example.com/config", "  allowedHosts: ['*.corp.example.com']\n", "evil.example.com"),
+        ("https://api.corp.example.com/config", "  allowedHosts: ['*.corp.example.com']\n", ""),
+        ("https://forecast.scoring.example.com/config", "", ""),  # tokens may go there
+        ("http://scorer.scoring.svc:8000/config", "", ""),
+        ("http://scorer:8000/config", "", ""),
+    ],
+)
+def test_metrics_that_leave_the_clusters_are_a_notice(
+    fleet: Path, capsys: pytest.CaptureFixture[str], url: str, settings: str, told: str
+) -> None:
+    (fleet / "scorers/wide.yaml").write_text(WIDE.replace("CONFIG", url))
+    edit(fleet, SETTINGS, "  hubNamespace:", f"{settings}  hubNamespace:")
+    assert main(["validate", "--strict", str(fleet)]) == 0
+    printed = capsys.readouterr().out.replace(f"{fleet}/", "")
+    if not told:
+        assert printed == ""
+        return
+    assert printed == (
+        f"scorers/wide.yaml:9:3: notice DSF176: everything that the query finds is sent to {told}, outside of"
+        f" the clusters\n    if that is meant, add {told} to spec.allowedHosts in gitops-dsf.yaml\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("namespace", "owner"),
+    [
+        ("kube-system", "Kubernetes"),
+        ("open-cluster-management-agent", "Open Cluster Management"),
+        ("gitops", "Argo CD"),
+        ("hub-scoring", "the reconciler and Open Cluster Management"),
+        ("dynamic-scoring", "the agent"),
+        ("argocd", ""),
+        ("default", ""),
+        ("guestbook", ""),
+        ("kubeflow", ""),
+    ],
+)
+def test_an_application_in_a_namespace_of_the_platform_is_a_warning(
+    fleet: Path, capsys: pytest.CaptureFixture[str], namespace: str, owner: str
+) -> None:
+    edit(fleet, SETTINGS, "hubNamespace: open-cluster-management", "hubNamespace: hub-scoring")
+    edit(fleet, SETTINGS, "namespace: argocd", "namespace: gitops")
+    edit(fleet, APP, "destinationNamespace: guestbook", f"destinationNamespace: {namespace}")
+    raw = fleet / "apps/raw-guestbook.yaml"
+    raw.write_text(
+        raw.read_text()
+        .replace("namespace: argocd", "namespace: gitops")
+        .replace("        namespace: raw-guestbook", f"        namespace: {namespace}")
+    )
+    code, lines = validate(fleet, capsys)
+    said = [line.partition(": ")[2] for line in lines if "DSF" in line]
+    assert code == 0
+    assert said == [
+        f"warning DSF341: {name} is deployed into {namespace}, the namespace of {owner}"
+        for name in ("guestbook", "raw-guestbook")
+        if owner
+    ]

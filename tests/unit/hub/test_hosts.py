@@ -4,7 +4,7 @@ a resolver takes.
 
 import pytest
 
-from gitops_dsf.hub.hosts import is_in_cluster, is_metadata
+from gitops_dsf.hub.hosts import is_in_cluster, is_local, is_metadata
 
 
 @pytest.mark.parametrize(
@@ -37,6 +37,22 @@ def test_inside_the_cluster(host: str, inside: bool) -> None:
         ("::ffff:169.254.169.254", True),
         ("fe80::1%eth0", True),
         ("fd00:ec2::254", True),
+        ("fd00:ec2::23", True),
+        ("fd00:0ec2:0:0:0:0:0:0023", True),
+        ("169.254.170.23", True),
+        ("fd20:ce::254", True),
+        ("fd00:c1::a9fe:a9fe", True),
+        ("::ffff:a9fe:a9fe", True),
+        ("::ffff:100.100.100.200", True),
+        ("::169.254.169.254", True),
+        ("64:ff9b::169.254.169.254", True),
+        ("64:ff9b::a9fe:a9fe", True),
+        ("64:ff9b:1::169.254.169.254", True),
+        ("2002:a9fe:a9fe::1", True),
+        ("64:ff9b::10.0.0.7", False),
+        ("::ffff:10.0.0.7", False),
+        ("fd00:ec2::53", False),
+        ("2001:db8::a9fe:a9fe", False),
         ("100.100.100.200", True),
         ("Metadata.Google.Internal.", True),
         ("10.0.0.7", False),
@@ -50,3 +66,21 @@ def test_inside_the_cluster(host: str, inside: bool) -> None:
 )
 def test_metadata_services(host: str, found: bool) -> None:
     assert is_metadata(host) is found
+
+
+@pytest.mark.parametrize(
+    ("host", "found"),
+    [
+        ("localhost", True),
+        ("127.1", True),
+        ("::1", True),
+        ("::", True),
+        ("::ffff:127.0.0.1", True),
+        ("64:ff9b::127.0.0.1", True),
+        ("::ffff:10.0.0.7", False),
+        ("::2", False),
+        ("localhost.example.com", False),
+    ],
+)
+def test_the_pod_itself(host: str, found: bool) -> None:
+    assert is_local(host) is found

@@ -12,6 +12,7 @@ from gitops_dsf.views.markdown import code, escaped
         ("two\nlines", "two lines"),
         ("ask @everyone", "ask @\u200beveryone"),
         ("a|b", "a\\|b"),
+        ("R&D &lt;b&gt; &#64;all", "R\\&D \\&lt;b\\&gt; \\&\\#64;all"),
         ("<img src=x>", "\\<img src=x\\>"),
         ("[text](https://example.com)", "\\[text\\](https://example.com)"),
     ],
