@@ -19,7 +19,7 @@ from gitops_dsf.repository.revision.git import Repository, RevisionError
 RENDERED: Final = "rendered"
 _NO_SUCH_REF: Final = 2
 """The exit code of `git ls-remote --exit-code`."""
-_HELPER: Final = (
+HELPER: Final = (
     '!f() { test "$1" = get || exit 0; printf \'username=gitops-dsf\\npassword=%s\\n\' "$'
     + PUSH_TOKEN
     + '"; }; f'
@@ -67,7 +67,7 @@ class Publication:
         if output.mode == "Directory":
             if not self.render(fleet, fleet / RENDERED):
                 return False
-            return self._commit_and_push(fleet, self.branch, source)
+            return self._commit_and_push(clone, fleet, self.branch, source)
         if output.branch == self.branch:
             msg = f"spec.output.branch is {output.branch}, which people write: name another branch"
             raise PipelineError(msg)
@@ -75,24 +75,26 @@ class Publication:
             folder = tree / clone.prefix
             if not self.render(fleet, folder / RENDERED):
                 return False
-            return self._commit_and_push(folder, output.branch, source)
+            return self._commit_and_push(clone, folder, output.branch, source)
 
-    def _commit_and_push(self, folder: Path, branch: str, source: str) -> bool | None:
+    def _commit_and_push(self, clone: Repository, folder: Path, branch: str, source: str) -> bool | None:
         tree = Repository(directory=folder)
         tree.run("add", "--all", "--", RENDERED)
         if tree.attempt("diff", "--cached", "--quiet").returncode == 0:
             self.say(f"{RENDERED}/ on {branch} is up to date")
             return True
-        tree.run(*_author(tree), "commit", "--quiet", "--message", f"Render {source} [skip ci]")
+        tree.run(
+            *_author(tree), "commit", "--quiet", "--no-verify", "--message", f"Render {source} [skip ci]"
+        )
         if self.dry_run:
             self.say(tree.text("show", "--stat", f"--format=tformat:would push to {branch}:"))
             return True
         credentials = (
-            ("-c", "credential.helper=", "-c", f"credential.helper={_HELPER}") if self.push_url else ()
+            ("-c", "credential.helper=", "-c", f"credential.helper={HELPER}") if self.push_url else ()
         )
-        done = tree.attempt(
-            *credentials, "push", "--quiet", self.push_url or "origin", f"HEAD:refs/heads/{branch}"
-        )
+        # From the clone, whose configuration has the credentials of the pipeline.
+        pushed = f"{tree.text('rev-parse', 'HEAD')}:refs/heads/{branch}"
+        done = clone.attempt(*credentials, "push", "--quiet", self.push_url or "origin", pushed)
         if done.returncode != 0:
             self.say(done.stderr.decode(errors="replace").strip())
             return None

@@ -150,3 +150,24 @@ def test_pre_commit_runs_the_hooks_of_the_repository(clone: Path, fleet: Path, t
     )
     assert ran.returncode == 1, ran.stdout + ran.stderr
     assert "\nscorers/bad.yaml:" in ran.stdout
+
+
+def test_the_hooks_of_a_new_repository_run_what_its_pipelines_install(
+    fleet: Path, pipeline_programs: Path, tmp_path: Path
+) -> None:
+    assert gitops_dsf("render", cwd=fleet).returncode == 0
+    subprocess.run(["git", "add", "--all"], cwd=fleet, check=True)
+    ran = subprocess.run(
+        [UV, *("tool", "run", "--from", "pre-commit", "pre-commit", "run", "--all-files")],
+        cwd=fleet,
+        env={
+            **os.environ,
+            "PATH": f"{pipeline_programs}{os.pathsep}{os.environ['PATH']}",
+            "PRE_COMMIT_HOME": str(tmp_path / "home"),
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert ran.stdout.count("Passed") == 3

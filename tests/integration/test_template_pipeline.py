@@ -1,11 +1,13 @@
 """`ci publish` against real git, races included; and what the workflow files of a new repository call."""
 
+import os
 import subprocess
 from pathlib import Path
 from unittest import mock
 
 import pytest
 
+from gitops_dsf.ci.publish import HELPER
 from gitops_dsf.cli.main import VERBS
 from gitops_dsf.cli.scaffold import repo_template, scaffold
 from tests.support import yamlfast
@@ -74,6 +76,18 @@ class Fleet:
 @pytest.fixture
 def fleet(tmp_path: Path) -> Fleet:
     return Fleet(tmp_path)
+
+
+def test_git_gets_the_push_token_from_its_variable() -> None:
+    asked = subprocess.run(
+        ["git", "-c", "credential.helper=", "-c", f"credential.helper={HELPER}", "credential", "fill"],
+        input="protocol=https\nhost=gitlab.test\n\n",
+        env={"PATH": os.environ["PATH"], "GITOPS_DSF_PUSH_TOKEN": "glpat-s3cret$x %s"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert asked.stdout.endswith("username=gitops-dsf\npassword=glpat-s3cret$x %s\n")
 
 
 def branch_mode(fleet: Fleet) -> None:
