@@ -146,12 +146,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--state-interval", metavar="SECONDS", type=float, default=300.0, help="between two snapshots (300)"
     )
     state.add_argument(
-        "--raw-scores",
-        metavar="URL",
-        default="",
-        help="Prometheus HTTP API that has dynamic_score of every cluster, for raw values",
-    )
-    state.add_argument(
         "--placement-namespace",
         metavar="NAME",
         action="append",
@@ -230,7 +224,6 @@ def _settings(args: argparse.Namespace) -> "Settings":
         state=StateSettings(
             branch=args.state_branch,
             interval=args.state_interval,
-            raw_scores_url=args.raw_scores,
             placement_namespaces=tuple(args.placement_namespace),
         ),
         journal=JournalSettings(branch=args.journal_branch, interval=args.journal_interval),

@@ -60,8 +60,6 @@ class StateSettings:
     branch: str = ""
     """Empty: no snapshot is written."""
     interval: float = 300.0
-    raw_scores_url: str = ""
-    """Prometheus HTTP API with the dynamic_score of every cluster. Empty: the snapshot has no raw scores."""
     placement_namespaces: tuple[str, ...] = ()
     """Namespaces outside of Argo CD's whose decisions are in the snapshot too."""
 

@@ -2,7 +2,6 @@
 (docs/preview.md#the-state-branch).
 
 snapshot    the hub as the files of a snapshot, rounded so that they change only when the hub does
-rawscores   raw scores of all clusters, from Prometheus
 branch      the branch of the git server
 controller  the control loop, with its metrics
 """

@@ -18,12 +18,9 @@ from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.reconciler.series import PREFIX
 from gitops_dsf.reconciler.settings import GitSettings, StateSettings
 from gitops_dsf.reconciler.statebranch.branch import Digests, StateBranch, Tip, digests
-from gitops_dsf.reconciler.statebranch.rawscores import RawScores
 from gitops_dsf.reconciler.statebranch.snapshot import collect
-from gitops_dsf.sync.fetch import Fetcher, FetchLimits
 
 LOG = logging.getLogger(__name__)
-RAW_LIMITS: Final = FetchLimits(seconds=30, answer_bytes=64 * 1024 * 1024)
 OLDEST: Final = timedelta(hours=1)
 """A snapshot of this age is pushed again although nothing changed: previews print its age."""
 RETRIES: Final = Backoff(first=10.0, ceiling=600.0, jitter=0)
@@ -37,11 +34,6 @@ class StateMetrics:
             f"{PREFIX}_state_pushes",
             "Snapshots by outcome: pushed, unchanged or failed.",
             ["outcome"],
-            registry=registry,
-        )
-        self.raw_failures = Counter(
-            f"{PREFIX}_state_raw_failures",
-            "Scorers whose raw scores could not be read.",
             registry=registry,
         )
         self._seen_at = math.nan
@@ -75,15 +67,12 @@ class StateBranchController:
         await self._view.clusters.synced.wait()
         await self._view.decisions.synced.wait()
         await self._view.scorers.synced.wait()
-        async with Fetcher(limits=RAW_LIMITS) as fetcher, work_folder(self._git, "state") as folder:
+        async with work_folder(self._git, "state") as folder:
             branch = StateBranch(clone=Clone(settings=self._git, folder=folder), name=self._settings.branch)
-            raw = RawScores(
-                url=self._settings.raw_scores_url, fetcher=fetcher, failures=self._metrics.raw_failures
-            )
             failures = 0
             while True:
                 try:
-                    outcome = await self._pass(branch, raw)
+                    outcome = await self._pass(branch)
                     wait, failures = self._settings.interval, 0
                 except (ApiError, GitError, RepositoryError) as error:
                     failures += 1
@@ -97,14 +86,11 @@ class StateBranchController:
                 self._metrics.pushes.labels(outcome=outcome).inc()
                 await asyncio.sleep(wait)
 
-    async def _pass(self, branch: StateBranch, raw: RawScores) -> str:
+    async def _pass(self, branch: StateBranch) -> str:
         tip = await branch.tip()
         if tip is not None:
             self._metrics.seen(tip.seen_at.timestamp())
-        found = await raw.read(self._view.scorers.items.values()) if self._settings.raw_scores_url else {}
-        files = await collect(
-            api=self._api, view=self._view, raw=found, namespaces=self._settings.placement_namespaces
-        )
+        files = await collect(api=self._api, view=self._view, namespaces=self._settings.placement_namespaces)
         now = datetime.fromtimestamp(int(self._api.now()), tz=UTC)
         if not worth_a_push(tip, digests(files), now=now):
             return "unchanged"

@@ -6,7 +6,6 @@ Placement.
 """
 
 import asyncio
-import math
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final
@@ -23,22 +22,17 @@ from gitops_dsf.hub.timestamp import LATEST, in_utc
 from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.hub.kinds import decision_page
 from gitops_dsf.reconciler.hub.view import HubView
-from gitops_dsf.reconciler.statebranch.rawscores import RawScoreTable
 
 MOMENT: Final = "snapshot.json"
 README: Final = "README.md"
 HUB: Final = "hub"
 HOUR: Final = timedelta(hours=1)
-DIGITS: Final = 4
-"""Significant digits of a raw score. A new scoreRange maps it to 200 steps at most."""
 _README: Final = b"""Written by `gitops-dsf reconcile`: what the hub held when it last looked. Previews of pull requests read it.
 Do not edit: the next snapshot replaces the whole branch.
 """  # noqa: E501
 
 
-async def collect(
-    *, api: HubApi, view: HubView, raw: RawScoreTable, namespaces: Sequence[str] = ()
-) -> dict[str, bytes]:
+async def collect(*, api: HubApi, view: HubView, namespaces: Sequence[str] = ()) -> dict[str, bytes]:
     """Every file of the branch. `namespaces` are those, beside Argo CD's, whose decisions are included.
 
     Raises ApiError when a list fails: a partial snapshot would say that the rest of the hub has no scores.
@@ -54,7 +48,7 @@ async def collect(
             found = AddOnPlacementScore(msgspec.json.decode(item, type=BareScore).metadata)
             problem = problem_of(error)
         rows.setdefault(found.metadata.name, []).append(
-            (found.metadata.namespace or "", _row(found, raw, observed, problem))
+            (found.metadata.namespace or "", _row(found, observed, problem))
         )
 
     await api.list(SCORES.path, take)
@@ -97,19 +91,15 @@ def selectable(cluster: ManagedCluster) -> ManagedCluster:
     )
 
 
-def _row(found: AddOnPlacementScore, raw: RawScoreTable, observed: datetime, problem: str) -> str:
-    cluster, name = found.metadata.namespace or "", found.metadata.name
+def _row(found: AddOnPlacementScore, observed: datetime, problem: str) -> str:
+    cluster = found.metadata.namespace or ""
     status = found.status or ScoreStatus()
-    known = raw.get(name, {}).get(cluster, {})
     values = {item.name: item.value for item in status.scores or ()}
     return score_row(
         cluster,
         score_of(
             values,
             valid_until=rounded_valid_until(status.valid_until, observed=observed),
-            raw={
-                dimension: rounded_raw_score(known[dimension]) for dimension in values if dimension in known
-            },
         ),
         problem=problem,
     )
@@ -134,9 +124,3 @@ def rounded_valid_until(until: datetime | None, *, observed: datetime) -> dateti
     if until <= observed or floor == until or floor > LATEST - HOUR:
         return floor
     return floor + HOUR
-
-
-def rounded_raw_score(value: float) -> float:
-    """Rounded to DIGITS significant digits, unless the value is not finite."""
-    rounded = float(f"{value:.{DIGITS}g}")
-    return rounded if math.isfinite(rounded) else value

@@ -72,7 +72,6 @@ def _proposals(proposals: Proposals) -> Iterator[str]:
 def _state(state: StateBranch) -> Iterator[str]:
     yield f"--state-branch={state.branch}"
     yield from _unless_default("--state-interval", state.interval_seconds, 300)
-    yield from _unless_default("--raw-scores", state.raw_scores_url, None)
 
 
 def _unless_default(flag: str, value: object, default: object) -> list[str]:

@@ -139,10 +139,6 @@ class StateBranch(Authored):
     """Branch that only the reconciler writes. Its history is kept short."""
     interval_seconds: Annotated[int, Field(ge=10, le=86_400)] = 300
     """Seconds between two snapshots; nothing is pushed when nothing changed."""
-    raw_scores_url: Annotated[HttpUrl | None, Field(alias="rawScoresURL")] = None
-    """Prometheus API that has dynamic_score of every cluster, for raw values in the snapshot. When absent,
-    the snapshot has only published scores.
-    """
 
 
 class JournalBranch(Authored):

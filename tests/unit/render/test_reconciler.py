@@ -43,7 +43,6 @@ EVERYTHING: dict[str, Any] = {
         "enabled": True,
         "branch": "fleet-state",
         "intervalSeconds": 600,
-        "rawScoresURL": "https://thanos.example.com",
     },
     "journal": {"enabled": True, "branch": "fleet-journal", "intervalSeconds": 120},
     "gitSecret": {"name": "fleet-push"},
@@ -114,11 +113,7 @@ class TestArguments:
         assert (proposals.forge, proposals.forge_url) == ("github", "https://github.example.com/api/v3")
         assert proposals.message_template == EVERYTHING["proposals"]["messageTemplate"]
         state = settings.state
-        assert (state.branch, state.interval, state.raw_scores_url) == (
-            "fleet-state",
-            600,
-            "https://thanos.example.com",
-        )
+        assert (state.branch, state.interval) == ("fleet-state", 600)
         assert (settings.journal.branch, settings.journal.interval) == ("fleet-journal", 120)
 
     def test_the_application_that_tells_the_live_commit_is_rendered(self, tmp_path: Path) -> None:
@@ -270,7 +265,6 @@ class TestSwitches:
                 "has another use already",
             ),
             ({"proposals": {"kinds": ["Locks"], "forge": "GitHub"}}, "names no owner and repository"),
-            ({"state": {"rawScoresURL": "https://user:token@thanos.example.com"}}, "rawScoresURL"),
         ],
     )
     def test_what_cannot_be_meant_is_a_finding(

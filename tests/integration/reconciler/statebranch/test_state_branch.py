@@ -8,8 +8,6 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
-from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from prometheus_client import CollectorRegistry
@@ -26,7 +24,6 @@ from tests.hub.controlplane.gitrepository import GitRepository, git
 from tests.hub.controlplane.gitserver import GitServer
 from tests.support import hubobjects
 from tests.support.apiserver import TOKEN, ApiServer, serving
-from tests.support.pageserver import Answer, PageServer
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.real_time  # git is a process, and its server a thread
@@ -61,12 +58,11 @@ class StateBranchHub:
         repository: GitRepository,
         work: Path,
         *,
-        prometheus: str = "",
         url: str = "",
         interval: float = 0.2,
         namespaces: tuple[str, ...] = (),
     ) -> None:
-        self.hub, self.repository, self.work, self.prometheus = hub, repository, work, prometheus
+        self.hub, self.repository, self.work = hub, repository, work
         self.url, self.interval, self.namespaces = url or repository.url, interval, namespaces
         self.registry = CollectorRegistry()
         self.metrics = StateMetrics(self.registry)
@@ -86,7 +82,6 @@ class StateBranchHub:
                 settings=StateSettings(
                     branch=BRANCH,
                     interval=self.interval,
-                    raw_scores_url=self.prometheus,
                     placement_namespaces=self.namespaces,
                 ),
                 metrics=self.metrics,
@@ -228,39 +223,6 @@ async def test_a_new_leader_goes_on_from_the_branch(
     age = stage.registry.get_sample_value("gitops_dsf_reconciler_state_age_seconds")
     assert age is not None
     assert 0 <= age < 60
-
-
-async def test_raw_scores_come_from_prometheus_and_are_missed_without_harm(
-    hub: ApiServer, repository: GitRepository, tmp_path: Path
-) -> None:
-    def answer(handler: Any) -> None:
-        query = parse_qs(urlsplit(handler.path).query)["query"][0]
-        assert query in {'dynamic_score{ds_score_name="cpu"}', 'dynamic_score{ds_score_name="mem"}'}
-        if "mem" in query:
-            Answer(status=503, body=b"overloaded")(handler)
-            return
-        result = [
-            {
-                "metric": {"__name__": "dynamic_score", "ds_cluster": "cluster1", "ds_score_name": "cpu"},
-                "value": [1, "80.123456"],
-            }
-        ]
-        Answer(
-            body=json.dumps(
-                {"status": "success", "data": {"resultType": "vector", "result": result}}
-            ).encode()
-        )(handler)
-
-    with PageServer() as prometheus:
-        prometheus.pages["/prometheus/api/v1/query"] = answer
-        stage = StateBranchHub(hub, repository, tmp_path / "work", prometheus=f"{prometheus.url}/prometheus/")
-        async with stage.running():
-            await stage.until("pushed")
-        found = stage.snapshot(tmp_path / "out")
-        assert dict(found.scores["cpu"]["cluster1"].raw_items()) == {"cpu": 80.12}
-        assert found.scores["cpu"]["cluster2"].raw == ()
-        assert found.scores["mem"]["cluster1"].raw == ()
-        assert stage.registry.get_sample_value("gitops_dsf_reconciler_state_raw_failures_total") == 1
 
 
 async def test_a_branch_of_somebody_else_is_left_alone(

@@ -1,6 +1,5 @@
 """Rounding makes a snapshot change less often, and never changes what was fresh when it was observed."""
 
-import math
 from datetime import UTC, datetime, timedelta
 
 from hypothesis import given
@@ -8,7 +7,7 @@ from hypothesis import strategies as st
 
 from gitops_dsf.reconciler.statebranch.branch import Tip
 from gitops_dsf.reconciler.statebranch.controller import worth_a_push
-from gitops_dsf.reconciler.statebranch.snapshot import rounded_raw_score, rounded_valid_until
+from gitops_dsf.reconciler.statebranch.snapshot import rounded_valid_until
 
 NOW = datetime(2026, 6, 1, 12, 20, 0, tzinfo=UTC)
 moments = st.datetimes(min_value=datetime(2020, 1, 1), max_value=datetime(2030, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001 - hypothesis adds it
@@ -31,18 +30,6 @@ def test_a_renewal_within_the_hour_changes_nothing() -> None:
         == datetime(2026, 6, 1, 13, tzinfo=UTC)
     )
     assert rounded_valid_until(None, observed=NOW) is None
-
-
-@given(st.floats(allow_nan=False, allow_infinity=False))
-def test_raw_scores_keep_four_digits(value: float) -> None:
-    rounded = rounded_raw_score(value)
-    assert math.isclose(rounded, value, rel_tol=1e-3, abs_tol=1e-300)
-    assert rounded_raw_score(rounded) == rounded
-
-
-def test_raw_scores_that_are_no_numbers_stay() -> None:
-    assert rounded_raw_score(math.inf) == math.inf
-    assert math.isnan(rounded_raw_score(math.nan))
 
 
 def test_a_snapshot_is_pushed_when_it_says_something_new_or_would_be_called_old() -> None:
