@@ -8,7 +8,6 @@ from contextlib import redirect_stdout
 from typing import Final
 
 from gitops_dsf.cli.names import NAMES, names
-from gitops_dsf.errors import UsageError
 
 YAML: Final = "yaml"
 NAME: Final = "name"
@@ -35,9 +34,6 @@ def run_with_output(args: argparse.Namespace, run: Callable[[argparse.Namespace]
     if wanted not in {YAML, NAME}:
         args.format = wanted
         return run(args)
-    if getattr(args, "watch", False):
-        msg = f"-o {wanted} cannot be repeated with --watch: write -o json, one line per read"
-        raise UsageError(msg)
     args.format = "json"
     with redirect_stdout(io.StringIO()) as printed:
         code = run(args)

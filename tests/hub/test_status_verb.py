@@ -3,12 +3,8 @@ CD made of them.
 """
 
 import json
-import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -178,28 +174,3 @@ def test_who_may_see_little_sees_what_is_missing(desk: Desk) -> None:
         "not known: needs the right to list managedclusters.cluster.open-cluster-management.io" in ran.stdout
     )
     assert "missing" not in ran.stdout.split("Scorers")[0]
-
-
-def test_watching_survives_a_hub_that_restarts_and_ends_with_130(desk: Desk) -> None:
-    command = desk.command("--watch", "--interval", "1", "--format", "json")
-    # A shell's background jobs inherit an ignored SIGINT; the program as people start it does not.
-    restore = "import signal, runpy, sys; signal.signal(signal.SIGINT, signal.default_int_handler); "
-    program = [
-        sys.executable,
-        "-c",
-        f"{restore}sys.argv = sys.argv[1:]; runpy.run_module('gitops_dsf', run_name='__main__')",
-        "gitops_dsf",
-        *command,
-    ]
-    with subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        assert json.loads(process.stdout.readline())["scorers"][0]["name"] == SCORER
-        desk.scene.plane.restart_hub_apiserver()
-        restarted = datetime.now(UTC)
-        # What it said until then waits in the pipe.
-        moments = (datetime.fromisoformat(json.loads(line)["hub"]["now"]) for line in process.stdout)
-        assert any(moment > restarted for moment in moments)
-        process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=30)
-    assert process.returncode == 130, err
-    assert "Traceback" not in err

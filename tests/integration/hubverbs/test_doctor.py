@@ -56,9 +56,7 @@ def bare(serve: Serve) -> ApiServer:
         ("contexts: [{name: other, context: {cluster: c, user: u}}]", "has no context hub; it has other"),
     ],
 )
-@pytest.mark.parametrize(
-    "verb", [("doctor",), ("status",), ("status", "--watch"), ("reconcile",), ("uninstall",)]
-)
+@pytest.mark.parametrize("verb", [("doctor",), ("status",), ("reconcile",), ("uninstall",)])
 def test_a_kubeconfig_that_is_none_is_told(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], verb: tuple[str, ...], content: str, words: str
 ) -> None:

@@ -1,15 +1,9 @@
 """gitops-dsf status: text, JSON in its documented shape, wide fleets, holes in the view, watching."""
 
 import json
-import os
-import pty
 import re
-import signal
 import subprocess
 import sys
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -19,7 +13,6 @@ import yaml
 
 from gitops_dsf.cli.main import main
 from tests.integration.hubverbs.conftest import Run, Serve
-from tests.support.apiserver import ApiServer
 from tests.support.commandline import gitops_dsf
 from tests.support.hubobjects import (
     PATHS,
@@ -285,97 +278,7 @@ def test_every_state_and_standing_is_documented() -> None:
     ]
 
 
-@contextmanager
-def watching(
-    hub: ApiServer, tmp_path: Path, programs: Path, *arguments: str, stdout: int = subprocess.PIPE
-) -> Iterator["subprocess.Popen[str]"]:
-    kubeconfig = hub.kubeconfig(tmp_path / "kubeconfig")
-    command = [
-        programs / "gitops-dsf",
-        "status",
-        "--watch",
-        "--interval",
-        "1",
-        "--context",
-        "hub",
-        "--kubeconfig",
-        str(kubeconfig),
-    ]
-    with subprocess.Popen(
-        [*command, *arguments], stdout=stdout, stderr=subprocess.PIPE, text=True
-    ) as process:
-        yield process
-        if process.poll() is None:
-            process.kill()
-
-
-def test_watching_follows_the_hub_through_its_absence_and_ends_cleanly(
-    serve: Serve, warm_programs: Path, tmp_path: Path
-) -> None:
-    hub = serve()
-    with watching(hub, tmp_path, warm_programs, "--format", "json") as process:
-        assert process.stdout is not None
-        assert process.stderr is not None
-        assert json.loads(process.stdout.readline())["hub"]["clusters"] == 3
-        hub.away = True
-        line = process.stderr.readline()
-        assert "does not answer" in line
-        assert "asking again every 1 s" in line
-        hub.objects[PATHS["ManagedCluster"]].append(
-            {"metadata": {"name": "cluster4", "labels": {}}, "spec": {}, "status": {}}
-        )
-        hub.away = False
-        seen = 0
-        while seen != 4:
-            seen = json.loads(process.stdout.readline())["hub"]["clusters"]
-        process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert err.splitlines()[-1] == "gitops-dsf: interrupted"
-    assert "Traceback" not in err
-
-
-def test_the_first_look_must_work(serve: Serve, run: Run) -> None:
-    ran = run(serve(away=True), "status", "--watch", "--interval", "1")
-    assert (ran.returncode, ran.stdout) == (1, "")
-    assert "does not answer" in ran.stderr
-
-
-def test_only_a_terminal_is_cleared(serve: Serve, warm_programs: Path, tmp_path: Path) -> None:
-    hub = serve()
-    leader, follower = pty.openpty()
-    with watching(hub, tmp_path, warm_programs, stdout=follower) as process:
-        text = until(leader, "running on cluster1")
-        assert text.startswith("\x1b[H\x1b[2J")
-        hub.away = True
-        assert "does not answer" in until(leader, "asking again")
-        assert "running on cluster1" in until(leader, "running on cluster1"), "the last view stays"
-        process.send_signal(signal.SIGINT)
-        process.wait(timeout=60)
-    os.close(follower)
-    os.close(leader)
-    assert process.returncode == 130
-    with watching(serve(), tmp_path, warm_programs) as process:
-        assert process.stdout is not None
-        lines = [process.stdout.readline() for _ in range(5)]
-        process.send_signal(signal.SIGINT)
-        process.communicate(timeout=60)
-    assert "\x1b" not in "".join(lines)
-
-
-def until(descriptor: int, text: str, *, seconds: float = 60) -> str:
-    """What a terminal got up to this text."""
-    deadline = time.monotonic() + seconds
-    seen = ""
-    while text not in seen:
-        assert time.monotonic() < deadline, seen
-        seen += os.read(descriptor, 4096).decode()
-    return seen
-
-
-@pytest.mark.parametrize(
-    "arguments", [["--interval", "0"], ["--interval", "x"], ["--format", "yaml"], ["surplus"]]
-)
+@pytest.mark.parametrize("arguments", [["--format", "yaml"], ["surplus"]])
 def test_wrong_usage(serve: Serve, run: Run, arguments: list[str]) -> None:
     ran = run(serve(), "status", *arguments)
     assert (ran.returncode, ran.stdout) == (2, "")

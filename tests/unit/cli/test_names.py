@@ -52,8 +52,3 @@ def test_a_verb_prints_names(tmp_path: Path) -> None:
     (tmp_path / "fleet/apps/bad.yaml").write_text("kind: [\n")
     done = gitops_dsf("validate", "--output", "name", cwd=tmp_path / "fleet")
     assert (done.returncode, done.stdout) == (1, "apps/bad.yaml\n")
-
-
-def test_names_cannot_be_repeated(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["status", "--context", "hub", "--watch", "-o", "name"]) == 2
-    assert "-o name cannot be repeated with --watch" in capsys.readouterr().err

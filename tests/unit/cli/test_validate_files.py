@@ -70,11 +70,6 @@ def test_the_output_has_a_short_name_and_yaml(capsys: pytest.CaptureFixture[str]
     assert main(["validate", "-o", "toml"]) == 2
 
 
-def test_a_watch_prints_no_yaml(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["status", "--watch", "-o", "yaml"]) == 2
-    assert "write -o json" in capsys.readouterr().err
-
-
 def test_a_file_that_is_not_there_is_wrong_usage(fleet: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["validate", "clusters/a.yaml", "clusters/x.yaml"]) == 2
     assert "clusters/x.yaml is not a file" in capsys.readouterr().err
