@@ -73,7 +73,7 @@ def run(args: argparse.Namespace) -> int:
     a check needs. Raises HubError when the hub cannot be read.
     """
     from gitops_dsf.hubreader.facts import read_facts
-    from gitops_dsf.views.doctor import State, examine
+    from gitops_dsf.views.doctor import State, examine, not_installed
 
     facts = read_facts(
         context=chosen_context(args),
@@ -83,7 +83,7 @@ def run(args: argparse.Namespace) -> int:
         receivers=dict(args.receiver),
         rendered=_application_sets(args.rendered),
     )
-    findings = examine(facts)
+    findings = not_installed(facts) or examine(facts)
     if args.format == "json":
         sys.stdout.write(_json(facts, findings))
     else:

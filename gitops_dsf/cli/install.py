@@ -2,7 +2,7 @@
 
 import argparse
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from gitops_dsf.cli.arguments import (
     add_context_arguments,
@@ -13,6 +13,7 @@ from gitops_dsf.cli.arguments import (
 from gitops_dsf.cli.colour import wants_colour
 from gitops_dsf.cli.garbage import kept
 from gitops_dsf.errors import UsageError
+from gitops_dsf.wording import names_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,6 +38,10 @@ examples:
 exit codes: 0 installed, 1 a check failed, the hub refused an object, the loop does not run in time or doctor
 finds an error, 2 wrong usage, 3 a bug of gitops-dsf, 130 interrupted
 """  # noqa: E501
+
+
+SETTLING_SECONDS: Final = 60.0
+LOOK_AGAIN_SECONDS: Final = 5.0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -79,10 +84,12 @@ def run(args: argparse.Namespace) -> int:
     examine = _doctor(args, context, source)
     if not _ready(examine(True), dry_run=args.dry_run):
         return 1
+    if source.new_settings is None and not _is_published(source, must=not (args.dry_run or args.no_wait)):
+        return 1
     asyncio.run(_apply(args, context, source))
     if args.dry_run or args.no_wait:
         return 0
-    return _end(examine(False))
+    return _end(asyncio.run(_settled(examine)))
 
 
 def _doctor(
@@ -120,6 +127,43 @@ def _ready(findings: "tuple[Finding, ...]", *, dry_run: bool) -> bool:
         print("\nWhat is applied (a dry run)" if dry_run else "\nWhat is applied")
     sys.stdout.flush()
     return ready
+
+
+def _is_published(source: "Source", *, must: bool) -> bool:
+    """Says what must be pushed first. Returns whether to go on."""
+    from gitops_dsf.installation.published import unpublished
+
+    wrong, note = unpublished(source)
+    if wrong and must:
+        print(f"nothing was changed: {wrong}", file=sys.stderr)
+        return False
+    if wrong or note:
+        print(f"note: {wrong or note}", file=sys.stderr)
+    return True
+
+
+async def _settled(examine: "Callable[[bool], tuple[Finding, ...]]") -> "tuple[Finding, ...]":
+    """What doctor finds. Conditions of objects that were just applied are often errors for some seconds, also
+    of ApplicationSets that already have their applications, so errors are looked at again for a minute.
+    """
+    from dsf_runtime.clock import SystemClock
+    from gitops_dsf.views.doctor import State
+
+    clock = SystemClock()
+    until, told = clock.monotonic() + SETTLING_SECONDS, False
+    while True:
+        findings = examine(False)
+        errors = list(dict.fromkeys(item.check for item in findings if item.state is State.ERROR))
+        if not errors or clock.monotonic() >= until:
+            return findings
+        if not told:
+            told = True
+            print(
+                f"doctor finds errors ({names_text(errors)}) that may pass: looking again for"
+                f" {SETTLING_SECONDS:.0f} s",
+                flush=True,
+            )
+        await clock.sleep(LOOK_AGAIN_SECONDS)
 
 
 async def _apply(args: argparse.Namespace, context: str, source: "Source") -> None:

@@ -1,14 +1,17 @@
 """gitops-dsf uninstall: takes back what is installed on a hub."""
 
 import argparse
+import sys
 
 from gitops_dsf.cli.arguments import add_hub_arguments, add_waiting_arguments, chosen_context
+from gitops_dsf.errors import UsageError
 
 DESCRIPTION = """\
 Removes gitops-dsf from a hub: the Applications over the rendered tree, the reconciler, ApplicationSets and
 Placements, the agents and what they run, scorers, rights, policies and the health checks in argocd-cm. It
 finds them by their labels. Applications that were placed stay where they run, unless --delete-applications
-is given. Ends with what stays, and why. Running it again finishes what a first run could not."""
+is given. Without --context it asks first. Ends with what stays, and why. Running it again finishes what a
+first run could not."""
 
 EXAMPLES = """\
 examples:
@@ -34,13 +37,35 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="also delete the placed applications, with their workloads",
     )
 
+    parser.add_argument(
+        "--yes",
+        action="store_true",
+        help="do not ask whether the current context is meant",
+    )
+
 
 def run(args: argparse.Namespace) -> int:
-    """Returns 0. Raises HubError when the hub refuses a deletion, or does not finish it in time."""
+    """Returns 0; 1 when the answer is no. Raises UsageError when nobody can be asked, and HubError when the
+    hub refuses a deletion, or does not finish it in time.
+    """
     import asyncio
 
-    asyncio.run(_uninstall(args, chosen_context(args)))
+    context = chosen_context(args)
+    if not (args.context or args.yes or args.dry_run or _agreed(context)):
+        print("nothing was changed", file=sys.stderr)
+        return 1
+    asyncio.run(_uninstall(args, context))
     return 0
+
+
+def _agreed(context: str) -> bool:
+    """Asks whether the current context is the hub that is meant."""
+    if not sys.stdin.isatty():
+        msg = f"uninstall needs the name of the hub: write --context {context}, or --yes for the current one"
+        raise UsageError(msg)
+    sys.stderr.write(f"Remove gitops-dsf from {context}? [y/N] ")
+    sys.stderr.flush()
+    return sys.stdin.readline().strip().lower() in {"y", "yes"}
 
 
 async def _uninstall(args: argparse.Namespace, context: str) -> None:

@@ -2,12 +2,14 @@
 hub.
 """
 
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from http import HTTPStatus
 from itertools import chain
 from pathlib import Path
+from threading import Timer
 from types import TracebackType
 from typing import Final, Self, TypeVar
 
@@ -41,12 +43,24 @@ RESOURCES = (
     ("AddOnPlacementScore", SCORES),
 )
 TIMEOUT_SECONDS: Final = 30.0
+QUIET_SECONDS: Final = 3.0
+"""How long the API server may be silent before people are told that the command waits."""
 _HINTS = {
     401: "; log in again",
     403: "; reading needs the verb list on it, in every namespace",
     404: "; this cluster is not an OCM hub",
     410: "; the list changed while it was read: try again",
 }
+
+
+def silence(context: str) -> str:
+    """What is told while the API server does not answer."""
+    return f"the API server of context {context} is silent: waiting for up to {TIMEOUT_SECONDS:.0f} s"
+
+
+def tell(line: str) -> None:
+    """Writes a line for people beside the output."""
+    print(line, file=sys.stderr, flush=True)
 
 
 def current_context(kubeconfig: Path | None = None) -> str | None:
@@ -64,9 +78,19 @@ class Hub:
     HubError when it does not answer or rejects the credentials.
     """
 
-    def __init__(self, *, context: str, kubeconfig: Path | None = None) -> None:
-        """Raises HubError when the kubeconfig cannot be used."""
+    def __init__(
+        self,
+        *,
+        context: str,
+        kubeconfig: Path | None = None,
+        quiet_seconds: float = QUIET_SECONDS,
+        say: Callable[[str], None] = tell,
+    ) -> None:
+        """Raises HubError when the kubeconfig cannot be used. Says so when the hub is silent for longer than
+        `quiet_seconds`.
+        """
         self.context = context
+        self._quiet_seconds, self._say, self._told = quiet_seconds, say, False
         load = Kubeconfig(path=kubeconfig, context=context).load
         try:
             self._server = BlockingApiServer(
@@ -100,13 +124,19 @@ class Hub:
 
     def get(self, path: str, *, accept: str = JSON, **params: str) -> bytes:
         """Sends one GET request. Raises ApiError and HubError."""
-        with self._asking():
+        with self._asking(), self._patience():
             return self._server.get(path, accept=accept, **params)
 
     def pages(self, path: str, *, accept: str = JSON, **selector: str) -> Iterator[Page]:
         """Yields a list, page by page. Raises ApiError and HubError."""
         with self._asking():
-            yield from self._server.pages(path, accept=accept, **selector)
+            found = self._server.pages(path, accept=accept, **selector)
+            while True:
+                with self._patience():
+                    page = next(found, None)
+                if page is None:
+                    return
+                yield page
 
     def raw_items(self, path: str, *, optional: bool = False) -> Iterator[msgspec.Raw]:
         """Yields every object of a resource, not decoded, page by page; nothing if an optional resource is
@@ -130,6 +160,22 @@ class Hub:
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             msg = f"context {self.context}: GET {path}: the answer is not that of an API server: {error}"
             raise HubError(msg) from error
+
+    @contextmanager
+    def _patience(self) -> Iterator[None]:
+        """Says once that the hub is silent, if it does not answer soon."""
+        waiting = Timer(self._quiet_seconds, self._tell_silence)
+        waiting.daemon = True
+        waiting.start()
+        try:
+            yield
+        finally:
+            waiting.cancel()
+
+    def _tell_silence(self) -> None:
+        if not self._told:
+            self._told = True
+            self._say(silence(self.context))
 
     @contextmanager
     def _asking(self) -> Iterator[None]:

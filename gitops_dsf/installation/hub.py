@@ -1,5 +1,7 @@
 """Writes to a hub: server-side apply and deletions, also as a dry run of the API server."""
 
+import asyncio
+import shlex
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -13,6 +15,7 @@ import msgspec
 
 from dsf_wire.constants import GENERATOR_MANAGER
 from gitops_dsf.errors import HubError
+from gitops_dsf.hubreader.hub import QUIET_SECONDS, silence, tell
 
 try:
     from dsf_runtime.access import AccessError
@@ -92,6 +95,7 @@ class WritableHub:
     clock: Clock = field(default_factory=SystemClock)
     _served: dict[str, tuple[_Resource, ...]] = field(default_factory=dict, init=False)
     _groups: dict[str, tuple[str, ...]] | None = field(default=None, init=False)
+    _told: bool = field(default=False, init=False)
 
     async def __aenter__(self) -> Self:
         load = Kubeconfig(path=self.kubeconfig, context=self.context).load
@@ -102,6 +106,11 @@ class WritableHub:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self._server.close()
+
+    def command(self, *words: str) -> str:
+        """A command of kubectl or gitops-dsf for this hub, quoted for a shell."""
+        file = ("--kubeconfig", str(self.kubeconfig)) if self.kubeconfig is not None else ()
+        return shlex.join((*words, *file, "--context", self.context))
 
     def now(self) -> float:
         """Unix time of the hub's clock."""
@@ -230,7 +239,7 @@ class WritableHub:
 
     async def _ask(self, call: Callable[[], Awaitable[T]]) -> T:
         """The answer of the hub. While it is too busy it is asked again. Raises HubError."""
-        with self._hub_errors():
+        with self._hub_errors(), self._patience():
             for _ in range(BUSY_RETRIES):
                 try:
                     return await call()
@@ -240,6 +249,20 @@ class WritableHub:
                         raise
                 await self.clock.sleep(seconds)
             return await call()
+
+    @contextmanager
+    def _patience(self) -> Iterator[None]:
+        """Says once that the hub is silent, if it does not answer soon."""
+        waiting = asyncio.get_running_loop().call_later(QUIET_SECONDS, self._tell_silence)
+        try:
+            yield
+        finally:
+            waiting.cancel()
+
+    def _tell_silence(self) -> None:
+        if not self._told:
+            self._told = True
+            tell(silence(self.context))
 
     @contextmanager
     def _hub_errors(self) -> Iterator[None]:

@@ -241,7 +241,8 @@ class Uninstaller:
         if generated and not self.with_applications:
             lines.append(
                 f"{names_text(generated)}: they run on where they are, and nothing moves them any more."
-                " `gitops-dsf uninstall --delete-applications` deletes them with their workloads"
+                f" `{self.hub.command('gitops-dsf', 'uninstall', '--delete-applications')}` deletes them with"
+                " their workloads"
             )
         if self._carried:
             lines.append(
@@ -253,16 +254,15 @@ class Uninstaller:
         if there:
             lines.append(
                 f"CustomResourceDefinition {' and '.join(there)}: deleting them deletes every object of these"
-                f" kinds, also those of others: kubectl delete crd {' '.join(there)}"
+                f" kinds, also those of others: {self.hub.command('kubectl', 'delete', 'crd', *there)}"
             )
         scores = await self.hub.kind(SCORE_GROUP, kind="AddOnPlacementScore")
-        if scores and (
-            count := len(await self.hub.list(scores.path(), labels=f"{MANAGED_BY_LABEL}={AGENT_MANAGER}"))
-        ):
+        label = f"{MANAGED_BY_LABEL}={AGENT_MANAGER}"
+        delete = ("kubectl", "delete", "addonplacementscores", "-A", "-l", label)
+        if scores and (count := len(await self.hub.list(scores.path(), labels=label))):
             lines.append(
                 f"{plural(count, 'AddOnPlacementScore')}: Placements ignore them once they"
-                " expire. To delete them: kubectl delete addonplacementscores -A -l"
-                f" {MANAGED_BY_LABEL}={AGENT_MANAGER}"
+                f" expire. To delete them: {self.hub.command(*delete)}"
             )
         lines += [
             f"Namespace {self.hub_namespace} with its Secrets: others use it, too",

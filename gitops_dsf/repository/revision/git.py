@@ -44,8 +44,10 @@ class Repository:
         """Returns the standard output without the last line break."""
         return os.fsdecode(self.run(*arguments)).rstrip("\n")
 
-    def attempt(self, *arguments: str, stdin: bytes | None = None) -> subprocess.CompletedProcess[bytes]:
-        """Runs a git command that may fail."""
+    def attempt(
+        self, *arguments: str, stdin: bytes | None = None, seconds: float | None = None
+    ) -> subprocess.CompletedProcess[bytes]:
+        """Runs a git command that may fail, for at most this long. Raises RevisionError."""
         try:
             return subprocess.run(
                 self._command(arguments),
@@ -53,7 +55,11 @@ class Repository:
                 check=False,
                 env=_environment(),
                 input=stdin or b"",
+                timeout=seconds,
             )
+        except subprocess.TimeoutExpired as error:
+            msg = f"git {arguments[0]} takes longer than {seconds:g} s"
+            raise RevisionError(msg) from error
         except FileNotFoundError as error:
             raise RevisionError(_NO_GIT) from error
 

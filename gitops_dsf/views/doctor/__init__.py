@@ -4,8 +4,8 @@ Pure: facts in, findings out. Each check has a stable ID; `registry` lists them,
 them. `hubreader` reads the hub, and `cli` shows the findings.
 """
 
-from gitops_dsf.views.doctor.examine import examine
+from gitops_dsf.views.doctor.examine import examine, not_installed
 from gitops_dsf.views.doctor.facts import Facts, Source
 from gitops_dsf.views.doctor.finding import Finding, State
 
-__all__ = ["Facts", "Finding", "Source", "State", "examine"]
+__all__ = ["Facts", "Finding", "Source", "State", "examine", "not_installed"]

@@ -3,17 +3,20 @@
 import json
 import re
 import shlex
+import threading
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from gitops_dsf.cli.main import main
+from gitops_dsf.hub.resources import CLUSTERS
+from gitops_dsf.hubreader.reader import Reader, whole
 from gitops_dsf.views.doctor.registry import CHECKS
 from tests.integration.hubverbs.conftest import Run, Serve
-from tests.support.apiserver import ApiServer
+from tests.support.apiserver import ApiServer, serving
 from tests.support.healthyhub import facts
-from tests.support.hubobjects import ARGOCD, PATHS, fleet, meta
+from tests.support.hubobjects import ARGOCD, PATHS, Object, cluster, fleet, global_set, meta
 
 SECRETS = "/api/v1/secrets"
 COLLECTIONS = (
@@ -79,6 +82,46 @@ def test_errors_end_with_1_and_every_fix_names_the_hub(bare: ApiServer, run: Run
         words = shlex.split(fix, comments=True)
         assert words[1] == "--kubeconfig" or "# on the cluster itself" in fix
     assert ran.stdout.splitlines()[-1].startswith(f"{len(CHECKS)} checks: ")
+
+
+def test_a_hub_without_anything_of_ours_is_one_line(serve: Serve, run: Run) -> None:
+    hub = serve([cluster("cluster1"), global_set()])
+    for path in COLLECTIONS:
+        hub.objects.setdefault(path, [])
+    ran = run(hub, "doctor")
+    assert ran.returncode == 1
+    line, fix, _, summary = ran.stdout.splitlines()
+    assert line == "error    installed  gitops-dsf is not installed on this hub"
+    assert re.fullmatch(r" +fix: gitops-dsf install --kubeconfig \S+ --context hub", fix)
+    assert summary == "1 check: 1 error, 0 warnings, 0 unknown"
+
+
+class Silent(ApiServer):
+    """Answers when its client has told that it waits."""
+
+    told = threading.Event()
+
+    def answer(self, target: str, accept: str, authorization: str | None) -> tuple[int, Object]:
+        assert self.told.wait(30), "nobody was told"
+        return super().answer(target, accept, authorization)
+
+
+def test_a_silent_api_server_is_told_and_a_quick_one_is_not(serve: Serve, tmp_path: Path) -> None:
+    lines: list[str] = []
+
+    def say(line: str) -> None:
+        lines.append(line)
+        Silent.told.set()
+
+    with serving(Silent(objects=dict(serve().objects))) as hub:
+        path = hub.kubeconfig(tmp_path / "kubeconfig")
+        with Reader(context="hub", kubeconfig=path, quiet_seconds=0.01, say=say) as reader:
+            assert reader.groups()
+            assert len(reader.read(CLUSTERS, whole)) == 3
+        assert lines == ["the API server of context hub is silent: waiting for up to 30 s"]
+        with Reader(context="hub", kubeconfig=path, say=say) as reader:
+            assert reader.groups()
+        assert len(lines) == 1
 
 
 def test_json_says_the_same(bare: ApiServer, run: Run) -> None:

@@ -1,12 +1,16 @@
 """gitops-dsf install: what it checks first, what it applies, and what it waits for."""
 
+import asyncio
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
 
+from gitops_dsf.cli.install import _settled
 from gitops_dsf.cli.main import main
 from gitops_dsf.schema import crds
+from gitops_dsf.views.doctor import Finding, State
 from tests.integration.installation.conftest import Run, Serve
 from tests.support.hubobjects import ARGOCD, HUB, meta
 from tests.support.writablehub import WritableHub
@@ -179,6 +183,7 @@ def test_a_lease_whose_pods_are_gone_is_no_loop(serve: Serve, run: Run, rendered
     assert f"no pod is ready; image {image} cannot be pulled (ErrImagePull: not found)" in done.stderr
 
 
+@pytest.mark.usefixtures("hasty")
 def test_a_loop_that_runs_ends_with_the_findings_of_doctor(serve: Serve, run: Run, rendered: Path) -> None:
     hub = serve()
     settle(hub, rendered, run)
@@ -186,6 +191,95 @@ def test_a_loop_that_runs_ends_with_the_findings_of_doctor(serve: Serve, run: Ru
     assert "The loop runs. What doctor finds" in done.stdout
     assert "addon-definition" in done.stdout
     assert done.returncode == 1  # this hub has no add-on
+
+
+def finding(state: State) -> Finding:
+    return Finding(check="applicationsets", state=state, message="not yet", fix="")
+
+
+@pytest.mark.usefixtures("hasty")
+@pytest.mark.parametrize(
+    ("found", "looked", "last"),
+    [
+        ([State.OK], 1, State.OK),
+        ([State.WARNING], 1, State.WARNING),
+        ([State.ERROR, State.OK], 2, State.OK),
+        ([State.ERROR] * 10, 2, State.ERROR),
+    ],
+)
+def test_an_error_that_passes_is_none(
+    capsys: pytest.CaptureFixture[str], found: list[State], looked: int, last: State
+) -> None:
+    asked: list[bool] = []
+
+    def examine(first: bool) -> tuple[Finding, ...]:
+        asked.append(first)
+        return (finding(found[len(asked) - 1]),)
+
+    assert asyncio.run(_settled(examine)) == (finding(last),)
+    assert asked == [False] * looked
+    assert ("may pass" in capsys.readouterr().out) is (looked > 1)
+
+
+def git(folder: Path, *arguments: str) -> None:
+    name = ("-c", "user.name=a", "-c", "user.email=a@example.com", "-c", "init.defaultBranch=main")
+    subprocess.run(["git", "-C", str(folder), *name, *arguments], check=True, capture_output=True)
+
+
+@pytest.fixture
+def clone(rendered: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A clone of an empty repository behind the URL of the fleet."""
+    folder, remote = tmp_path / "clone", tmp_path / "remote.git"
+    shutil.copytree(rendered, folder)
+    remote.mkdir()
+    git(remote, "init", "--bare")
+    git(folder, "init")
+    settings = tmp_path / "gitconfig"
+    settings.write_text(f'[url "{remote}"]\n insteadOf = https://git.example.com/fleet.git\n')
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(settings))
+    return folder
+
+
+def push(folder: Path) -> None:
+    git(folder, "add", "-A")
+    git(folder, "commit", "-m", "Render")
+    git(folder, "push", "https://git.example.com/fleet.git", "HEAD:main")
+
+
+def test_what_was_never_pushed_is_told_before_anything_waits(serve: Serve, run: Run, clone: Path) -> None:
+    hub = serve()
+    done = run(hub, "install", clone)
+    assert (done.returncode, hub.writes) == (1, [])
+    assert "https://git.example.com/fleet.git has no branch main: commit and push rendered/" in done.stderr
+    push(clone)
+    shutil.move(clone / "rendered/delivery", clone / "elsewhere")
+    git(clone, "commit", "-qam", "Without applications")
+    git(clone, "push", "https://git.example.com/fleet.git", "HEAD:main")
+    shutil.move(clone / "elsewhere", clone / "rendered/delivery")
+    done = run(hub, "install", clone)
+    assert (done.returncode, hub.writes) == (1, [])
+    assert "has another rendered/ than this folder: commit and push it" in done.stderr
+    done = run(hub, "install", clone, "--dry-run")
+    assert done.returncode == 0
+    assert "note: branch main" in done.stderr
+
+
+@pytest.mark.usefixtures("hasty")
+def test_what_was_pushed_is_installed(serve: Serve, run: Run, clone: Path) -> None:
+    """Also from a clone that lacks the newest commit."""
+    push(clone)
+    hub = serve()
+    settle(hub, clone, run)
+    done = run(hub, "install", clone)
+    assert "The loop runs" in done.stdout
+    assert "note: " not in done.stderr
+    git(clone, "commit", "--allow-empty", "-m", "Of a colleague")
+    git(clone, "push", "https://git.example.com/fleet.git", "HEAD:main")
+    shutil.rmtree(clone / ".git")
+    git(clone, "init")
+    done = run(hub, "install", clone)
+    assert "The loop runs" in done.stdout
+    assert "note: " not in done.stderr
 
 
 def settle(hub: WritableHub, rendered: Path, run: Run) -> None:

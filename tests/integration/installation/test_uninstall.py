@@ -1,10 +1,15 @@
 """gitops-dsf uninstall: what it deletes and in which order, and what stays."""
 
+import io
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from gitops_dsf.cli.main import main
 from tests.integration.installation.conftest import Run, Serve
+from tests.support.commandline import gitops_dsf
 from tests.support.hubobjects import ARGOCD, HUB
 from tests.support.writablehub import KINDS, WritableHub
 
@@ -148,8 +153,48 @@ def test_what_stays_is_told_with_a_reason(hub: WritableHub, run: Run) -> None:
     assert done.returncode == 0
     assert "ApplicationSet argocd/by-hand: copied from your repository" in done.stdout
     assert "ApplicationSet argocd/guestbook: copied" not in done.stdout
-    assert f"kubectl delete crd {crd}" in done.stdout
+    assert re.search(rf"kubectl delete crd {crd} --kubeconfig \S+ --context hub", done.stdout)
+    assert re.search(r"-l \S+=gitops-dsf-agent --kubeconfig \S+ --context hub", done.stdout)
     assert "1 AddOnPlacementScore: Placements ignore them once they expire" in done.stdout
+
+
+@pytest.fixture
+def current(hub: WritableHub, tmp_path: Path) -> Path:
+    """A kubeconfig whose current context is the hub."""
+    path = hub.kubeconfig(tmp_path / "current")
+    path.write_text(f"{path.read_text('utf-8')}current-context: hub\n", encoding="utf-8")
+    return path
+
+
+def test_a_hub_that_was_not_named_is_left_alone(hub: WritableHub, current: Path) -> None:
+    done = gitops_dsf("uninstall", "--kubeconfig", current)
+    assert (done.returncode, hub.writes) == (2, [])
+    assert "uninstall needs the name of the hub: write --context hub, or --yes" in done.stderr
+    looked = gitops_dsf("uninstall", "--kubeconfig", current, "--dry-run")
+    assert (looked.returncode, hub.writes) == (0, [])
+    done = gitops_dsf("uninstall", "--kubeconfig", current, "--yes")
+    assert done.returncode == 0, done.stderr
+    assert "hub: hub (the current context)" in done.stderr
+    assert hub.writes
+
+
+@pytest.mark.parametrize(("answer", "code"), [("y\n", 0), ("yes\n", 0), ("n\n", 1), ("\n", 1), ("", 1)])
+def test_a_person_is_asked_for_the_current_context(
+    hub: WritableHub,
+    current: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    answer: str,
+    code: int,
+) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setattr("sys.stdin", Terminal(answer))
+    assert main(["uninstall", "--kubeconfig", str(current)]) == code
+    assert "Remove gitops-dsf from hub? [y/N]" in capsys.readouterr().err
+    assert bool(hub.writes) is (code == 0)
 
 
 def test_a_project_of_other_applications_stays(hub: WritableHub, run: Run) -> None:
