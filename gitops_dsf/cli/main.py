@@ -253,7 +253,7 @@ def _parser(chosen: str | None, *, only: bool = False) -> tuple[argparse.Argumen
         if name == chosen:
             verb_module = cast("VerbModule", import_module(verb.module))
             verb_module.add_arguments(child)
-            add_output(child, verb=name)
+            add_output(child)
             if "exit code" not in (child.epilog or "").lower():
                 child.epilog = "\n\n".join(filter(None, ((child.epilog or "").rstrip(), EXIT_CODES)))
     return parser, verb_module

@@ -1,4 +1,4 @@
-"""`-o FORMAT` for every verb that has `--format` with JSON. YAML and names are made of the JSON."""
+"""`-o yaml` for every verb that prints JSON: it is the JSON as YAML."""
 
 import argparse
 import io
@@ -7,22 +7,18 @@ from collections.abc import Callable
 from contextlib import redirect_stdout
 from typing import Final
 
-from gitops_dsf.cli.names import NAMES, names
-
 YAML: Final = "yaml"
-NAME: Final = "name"
 
 
-def add_output(parser: argparse.ArgumentParser, *, verb: str) -> None:
+def add_output(parser: argparse.ArgumentParser) -> None:
     """Adds -o and --output to a verb that prints JSON."""
-    listed, _ = NAMES.get(verb, ("", None))
     for action in list(parser._actions):  # noqa: SLF001 - argparse has no public list of them
         if action.dest == "format" and "json" in (action.choices or ()):
             parser.add_argument(
                 "-o",
                 "--output",
-                choices=(*(action.choices or ()), YAML, NAME),
-                help=f"like --format; yaml is the JSON as YAML; name prints one name per line: {listed}",
+                choices=(*(action.choices or ()), YAML),
+                help="like --format; yaml is the JSON as YAML",
             )
 
 
@@ -31,14 +27,13 @@ def run_with_output(args: argparse.Namespace, run: Callable[[argparse.Namespace]
     wanted = getattr(args, "output", None)
     if wanted is None or not hasattr(args, "format"):
         return run(args)
-    if wanted not in {YAML, NAME}:
+    if wanted != YAML:
         args.format = wanted
         return run(args)
     args.format = "json"
     with redirect_stdout(io.StringIO()) as printed:
         code = run(args)
-    text = printed.getvalue()
-    sys.stdout.write(_as_yaml(text) if wanted == YAML else _as_names(text, args.verb))
+    sys.stdout.write(_as_yaml(printed.getvalue()))
     return code
 
 
@@ -50,9 +45,3 @@ def _as_yaml(text: str) -> str:
     if not text.strip():
         return ""
     return yaml.safe_dump(json.loads(text), sort_keys=False, allow_unicode=True, width=10_000)
-
-
-def _as_names(text: str, verb: str) -> str:
-    import json
-
-    return "".join(f"{name}\n" for name in names(verb, json.loads(text))) if text.strip() else ""
