@@ -5,13 +5,15 @@ scores are known.
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 
 from gitops_dsf.render.scorers import scorer as rendered
 from gitops_dsf.resolve.credentials import Sent, credentials, sent
 from gitops_dsf.resolve.types import EffectiveScorer
 from gitops_dsf.views.preview.fields import FieldChange, field_changes
 from gitops_dsf.views.preview.version import FleetVersion
+
+_PLACES: Final = frozenset({"configURL", "host", "query"})
 
 
 class Change(StrEnum):
@@ -166,7 +168,7 @@ def _changes(name: str, base: FleetVersion | None, head: FleetVersion) -> Iterat
     yield ScorerChange(
         name=name,
         change=Change.ADDED if before is None else Change.REMOVED if after is None else Change.CHANGED,
-        fields=fields if before and after else (),
+        fields=_shown(before, after, fields),
         gained=tuple(sorted(runs - ran)),
         lost=tuple(sorted(ran - runs)),
         kept=tuple(sorted(ran & runs)),
@@ -177,6 +179,15 @@ def _changes(name: str, base: FleetVersion | None, head: FleetVersion) -> Iterat
             item for item in sorted(credentials_of(after)) if item not in set(credentials_of(before))
         ),
     )
+
+
+def _shown(
+    before: EffectiveScorer | None, after: EffectiveScorer | None, fields: tuple[FieldChange, ...]
+) -> tuple[FieldChange, ...]:
+    """What differs; of a new scorer only what it asks, and where metrics go."""
+    if before and after:
+        return fields
+    return tuple(field for field in fields if after and field.path.rpartition(".")[2] in _PLACES)
 
 
 def credentials_of(item: EffectiveScorer | None) -> tuple[Sent, ...]:

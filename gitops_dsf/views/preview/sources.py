@@ -1,8 +1,10 @@
-"""What a change does to ScoredApplications and ScoredPlacements as people write them. Equal edits are one."""
+"""What a change does to ScoredApplications, ScoredPlacements and ApplicationSets as people write them. Equal
+edits are one.
+"""
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import msgspec
 
@@ -12,6 +14,10 @@ from gitops_dsf.views.preview.scorers import Change
 from gitops_dsf.views.preview.version import FleetVersion
 
 Item = TypeVar("Item")
+_PLACES: Final = frozenset(
+    {"repoURL", "chart", "path", "targetRevision", "destinationNamespace", "namespace"}
+)
+"""Fields that say what is deployed and where. Of a new object only these are shown."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -34,7 +40,9 @@ def source_changes(base: FleetVersion | None, head: FleetVersion) -> tuple[Sourc
         if old == new:
             continue
         change = Change.ADDED if old is None else Change.REMOVED if new is None else Change.CHANGED
-        fields = field_changes({"spec": old}, {"spec": new}) if old is not None and new is not None else ()
+        fields = field_changes({"spec": old or {}}, {"spec": new}) if new is not None else ()
+        if old is None:
+            fields = tuple(field for field in fields if field.path.rpartition(".")[2] in _PLACES)
         found.append(SourceChange(kind=kind, names=(name,), change=change, fields=fields))
     return tuple(
         SourceChange(
@@ -70,4 +78,7 @@ def _written(fleet: FleetVersion) -> dict[tuple[str, str], Mapping[str, Any]]:
         if isinstance(placement.ranking, ScoredPlacementSpec):
             name = f"{placement.namespace}/{placement.name}"
             found["ScoredPlacement", name] = placement.ranking.model_dump(mode="json", by_alias=True)
+    for item in fleet.resolved.raw_documents:
+        if item.kind == "ApplicationSet":
+            found[item.kind, f"{item.namespace}/{item.name}"] = item.data["spec"]
     return found

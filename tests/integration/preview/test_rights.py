@@ -8,11 +8,17 @@ PARAMS = {"query": "cpu_available_ratio", "range": 600, "step": 60}
 
 def test_agents_that_may_read_pods_for_the_first_time_are_named_once(fleet: GitFleet, run: Run) -> None:
     """A second such scorer changes nothing."""
-    fleet.write("scorers/free.yaml", scorer("free", source={"type": "Kubernetes", "params": PARAMS}))
+    fleet.write(
+        "scorers/free.yaml",
+        scorer("free", source={"type": "Kubernetes", "params": {"query": PARAMS["query"]}}),
+    )
     words = "may read all nodes and pods for the first time (scorer free): "
     assert words in run("diff", fleet.path, "--base", "main")
     fleet.commit("count pods")
-    fleet.write("scorers/more.yaml", scorer("more", source={"type": "Kubernetes", "params": PARAMS}))
+    fleet.write(
+        "scorers/more.yaml",
+        scorer("more", source={"type": "Kubernetes", "params": {"query": PARAMS["query"]}}),
+    )
     assert "may read all nodes" not in run("diff", fleet.path, "--base", "main")
 
 
