@@ -332,12 +332,14 @@ def _feed_files(
             unused.append(f"{text} (clusters {others})" if others else text)
     if unused:
         known = _span_of(answers)
-        told = f"{args.history} has samples" + (
-            "" if known is None else f" from {timestamp_of(known[0])} to {timestamp_of(known[1])}"
+        when = (
+            "no samples of more than one moment"
+            if known is None
+            else f"samples from {timestamp_of(known[0])} to {timestamp_of(known[1])}"
         )
-        told += (
-            f". Used: {', '.join(unused)}. The others are outside of the span, of clusters that are not"
-            " asked for, or not the last ones before a point"
+        told = (
+            f"{args.history} has {when}. Used: {', '.join(unused)}. The others are outside of the span,"
+            " of clusters that are not asked for, or not the last ones before a point"
         )
         if not used:
             raise GitopsDsfError(told)

@@ -457,6 +457,10 @@ def test_a_file_of_which_nothing_is_used_is_an_error(
     done = gitops_dsf("backtest", fleet, "--history", _saved(tmp_path / "h.json", scores=scores), *span)
     assert done.returncode == 1
     said = done.stderr.replace("\n", " ")
+    (tmp_path / "empty.json").write_bytes(answer_of([]))
+    empty = gitops_dsf("backtest", fleet, "--history", tmp_path / "empty.json", *SPAN)
+    assert empty.returncode == 1
+    assert "empty.json has no samples of more than one moment" in empty.stderr.replace("\n", " ")
     assert "h.json has samples from 2026-06-01T00:00:00Z to 2026-06-02T00:00:00Z. Used: " + told in said
 
 

@@ -150,7 +150,9 @@ def test_a_backtest_decides_the_demo_again(told: Told) -> None:
     assert "$ gitops-dsf backtest --history ../scores.json" in told.said
     assert re.search(r"\d\.\d minutes from 20\d\d-\d\d-\d\d \d\d:\d\d:\d\d to ", told.said)
     [line] = [line for line in told.said.splitlines() if line.split()[:1] == ["argocd/guestbook"]]
-    assert re.search(r"guestbook +[0-9]+ moves?( \([0-9]+ to [0-9]+\))?( instead of [0-9]+|, as before)", line)
+    assert re.search(
+        r"guestbook +[0-9]+ moves?( \([0-9]+ to [0-9]+\))?( instead of [0-9]+|, as before)", line
+    )
     assert "What a backtest says about it" in told.report
     assert (told.out / "backtest.html").read_text().startswith("<!doctype html>")
     rows = json.loads((told.out / "scores.json").read_text())["data"]["result"]

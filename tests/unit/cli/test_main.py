@@ -167,8 +167,10 @@ print(codes, sorted(needless), "searching" if gc.isenabled() else "quiet")
 def test_validate_and_backtest_import_and_end_without_needless_work(tmp_path: Path) -> None:
     """What renders, what previews and the CEL engine take 50 ms, and the end of the interpreter 90 ms."""
     scaffold(target=tmp_path / "fleet", name="fleet")
-    empty = {"status": "success", "data": {"resultType": "matrix", "result": []}}
-    (tmp_path / "history.json").write_text(json.dumps(empty))
+    labels = {"ds_score_name": "cpu-headroom", "ds_cluster": "eu-north-1"}
+    rows = [{"metric": labels, "values": [[1_782_864_000, "50"]]}]
+    answer = {"status": "success", "data": {"resultType": "matrix", "result": rows}}
+    (tmp_path / "history.json").write_text(json.dumps(answer))
     run = [sys.executable, "-c", LIGHT, str(tmp_path / "fleet"), str(tmp_path / "history.json")]
     lines = subprocess.run(run, capture_output=True, text=True, check=True).stdout.splitlines()
     assert lines[-1:] == ["[0, 0] [] quiet"]
