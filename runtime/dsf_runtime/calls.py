@@ -16,6 +16,7 @@ import httpx
 from dsf_runtime.answers import CodingError
 from dsf_runtime.clock import http_date
 from dsf_runtime.heads import ExcessError
+from dsf_wire.text import printable
 
 TEXT_LIMIT: Final = 400
 """Most characters of a peer's text in a message."""
@@ -143,19 +144,14 @@ def display(url: str) -> str:
         plain = parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()
     except ValueError:
         return "(unreadable URL)"
-    return _printable(plain, most=URL_LIMIT)
+    return printable(plain, most=URL_LIMIT)
 
 
 def excerpt(data: bytes | bytearray | str) -> str:
     """A peer's text for a message: one line, printable, at most TEXT_LIMIT characters."""
     start = data[: TEXT_LIMIT * 4]
     text = start if isinstance(start, str) else bytes(start).decode("utf-8", "replace")
-    return _printable(" ".join(text.split()), most=TEXT_LIMIT)
-
-
-def _printable(text: str, *, most: int) -> str:
-    text = "".join(char if char.isprintable() else "?" for char in text)
-    return text if len(text) <= most else text[: most - 1] + "…"
+    return printable(" ".join(text.split()), most=TEXT_LIMIT)
 
 
 def hide(text: str, *secrets: str | None) -> str:

@@ -676,4 +676,4 @@ def test_the_documented_role_is_enough_and_nothing_is_no_crash(clinic: Clinic) -
         "needs the right to" in item["message"] and "the ClusterRole gitops-dsf-doctor" in item["fix"]
         for item in alone
     )
-    assert clinic.doctor(stranger).code == 0
+    assert clinic.doctor(stranger).code == 1

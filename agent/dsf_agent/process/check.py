@@ -15,6 +15,7 @@ from dsf_agent.process.build import Adapters
 from dsf_wire import scorename
 from dsf_wire.constants import CONFIGMAP_KEY
 from dsf_wire.summary import Summary
+from dsf_wire.text import printable
 
 HEAD = ("SCORER", "SERIES", "BYTES", "RESULTS", "DROPPED", "CLAMPED", "PUBLISH", "STATE")
 ITEMS_SHOWN = 5
@@ -127,8 +128,7 @@ async def _row(adapters: Adapters, scorer: Summary) -> Row:
 
 def _shown(name: str) -> str:
     """A name that is safe to print: without control characters and not too long."""
-    text = "".join(char if char.isprintable() else "?" for char in name)
-    return text if len(text) <= NAME_SHOWN else f"{text[: NAME_SHOWN - 1]}…"
+    return printable(name, most=NAME_SHOWN)
 
 
 def _print(rows: list[Row]) -> None:

@@ -16,6 +16,7 @@ import httpx
 import msgspec
 
 from dsf_runtime.calls import hide
+from dsf_wire.text import printable
 from gitops_dsf.reconciler.forge.address import Address
 from gitops_dsf.reconciler.forge.protocol import CLOSED_BY_US, ForgeCause, ForgeError, Request, RequestState
 from gitops_dsf.reconciler.forge.ratelimit import wait_of
@@ -220,7 +221,7 @@ class GitHub:
         response, status = reply.response, reply.response.status_code
         # The Secret may hold another token by now than the one that was sent. Clean before cutting: a part of
         # a token would not be recognised.
-        quoted = _printable(self._credentials.cleaned(hide(_error_text(reply.body), token)))[:MAX_QUOTED]
+        quoted = printable(self._credentials.cleaned(hide(_error_text(reply.body), token)), most=MAX_QUOTED)
         message = f"{what}: {status} {quoted}".rstrip()
         wait = wait_of(response, quoted)
         if wait:
@@ -291,10 +292,6 @@ def _error_text(body: bytes) -> str:
         return ""
     words = [problem.message, *(each.message or f"{each.field} {each.code}".strip() for each in details)]
     return "; ".join(word for word in words if word)
-
-
-def _printable(text: str) -> str:
-    return "".join(each if each.isprintable() else " " for each in text)
 
 
 def _trust(file: Path | None) -> ssl.SSLContext:

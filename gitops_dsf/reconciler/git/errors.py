@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Final
 
+from dsf_wire.text import printable
 from gitops_dsf.errors import GitopsDsfError
-from gitops_dsf.wording import shortened
 
 MAX_SUMMARY: Final = 400
 """Characters of git's messages in an error."""
@@ -96,5 +96,4 @@ def summary(output: str) -> str:
         if line and not line.startswith(("hint:", "To ", "Done"))
     ]
     text = "; ".join(line for line in kept if line)
-    text = "".join(each if each.isprintable() else " " for each in text)
-    return shortened(text, most=MAX_SUMMARY)
+    return printable(text, most=MAX_SUMMARY)

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import msgspec
 
 from dsf_scorer.conformance.finding import Report, Severity
+from dsf_wire.text import printable
 
 
 def text(report: Report, *, verbose: bool) -> str:
@@ -17,18 +18,13 @@ def _lines(report: Report, *, verbose: bool) -> Iterator[str]:
     for finding in report.findings:
         if finding.severity is Severity.OK and not verbose:
             continue
-        yield f"{finding.severity:<8} {finding.check:<{width}}  {_printable(finding.message)}"
+        yield f"{finding.severity:<8} {finding.check:<{width}}  {printable(finding.message)}"
         if finding.hint:
-            yield f"{'':<8} {'':<{width}}  -> {_printable(finding.hint)}"
+            yield f"{'':<8} {'':<{width}}  -> {printable(finding.hint)}"
     passed, warnings, errors = (
         report.count(severity) for severity in (Severity.OK, Severity.WARNING, Severity.ERROR)
     )
     yield f"{report.url}: {passed} checks passed, {warnings} warnings, {errors} errors"
-
-
-def _printable(text: str) -> str:
-    """Escapes control characters. Findings quote an untrusted server, which must not control the terminal."""
-    return "".join(character if character.isprintable() else "?" for character in text)
 
 
 def as_json(report: Report) -> str:

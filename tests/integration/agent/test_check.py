@@ -113,8 +113,8 @@ async def test_names_that_are_not_printable(check: Check, tmp_path: Path) -> Non
         code, out, _ = await check("--config-dir", tmp_path)
     assert code == 1
     lines = out.splitlines()
-    assert lines[2].split()[0] == "x?y"
-    assert lines[3] == f"cpu: cpu-score: ?[31mred=1, a?FORGED ok=1, {'n' * 59}…=1"
+    assert lines[2].split()[0] == "x\\ny"
+    assert lines[3] == f"cpu: cpu-score: \\x1b[31mred=1, a\\nFORGED ok=1, {'n' * 57}...=1"
     assert len(lines) == 5
 
 

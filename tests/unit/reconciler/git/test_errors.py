@@ -35,5 +35,5 @@ def test_causes(said: str, cause: Cause) -> None:
 
 
 def test_a_message_is_one_line() -> None:
-    assert summary("remote: no\nfatal: it failed\x07\nhint: try again\n\n") == "no; it failed "
+    assert summary("remote: no\nfatal: it failed\x07\nhint: try again\n\n") == "no; it failed\\x07"
     assert len(summary("x" * 1000)) == 400
