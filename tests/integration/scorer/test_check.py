@@ -477,7 +477,7 @@ def test_a_terminal_does_not_obey_a_strangers_answer(
     assert main(["scorer", "check", stand_in(behaviour).url]) == 1
     output = capsys.readouterr().out
     assert "$.\\x1b[2Jcleared" in output
-    assert "?]0;title?" in output
+    assert "\\x1b]0;title\\x07" in output
     assert "\x1b" not in output
 
 
