@@ -233,7 +233,7 @@ def main() -> int:
                 Row(
                     what="the same, one application with one scorer",
                     cost=best([*verb, "--placement", "a00"], repeats=5),
-                    seconds=1,
+                    seconds=2,
                 ),
                 Row(
                     what="one application, advice on every stickiness",
