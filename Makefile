@@ -28,7 +28,7 @@ help: ## this list
 
 install: $(VENV)/.installed ## .venv with everything from the lock file
 
-$(VENV)/.installed: pyproject.toml wire/pyproject.toml scorer/pyproject.toml runtime/pyproject.toml agent/pyproject.toml uv.lock
+$(VENV)/.installed: pyproject.toml packages/wire/pyproject.toml packages/scorer/pyproject.toml packages/runtime/pyproject.toml agent/pyproject.toml uv.lock
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "gitops-dsf needs Python 3.11 or newer; set PYTHON=/path/to/python3.11")'
 	$(MAKE) --no-print-directory $(UV)
 	$(UV) sync --quiet --frozen --all-packages --all-extras --group dev --inexact --compile-bytecode

@@ -21,7 +21,7 @@ _IMPORT: Final = re.compile(
     r"^[ ]*(?:from|import) (?P<module>[\w.]+)(?: import (?:\((?P<more>[^)]*)\)|(?P<names>[^\n(]*)))?",
     re.MULTILINE,
 )
-SOURCES: Final = {"wire/": "", "scorer/": "", "runtime/": "", "agent/": ""}
+SOURCES: Final = {"packages/wire/": "", "packages/scorer/": "", "packages/runtime/": "", "agent/": ""}
 """Folders that are not part of the import name of their packages."""
 MOST: Final = 40
 """With more test files than this the check is not quick, and `make test` is better."""

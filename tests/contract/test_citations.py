@@ -96,9 +96,9 @@ def test_no_message_cites_a_page_that_is_not_installed() -> None:
     """
     distributions = (
         "gitops_dsf",
-        "wire/dsf_wire",
-        "scorer/dsf_scorer",
-        "runtime/dsf_runtime",
+        "packages/wire/dsf_wire",
+        "packages/scorer/dsf_scorer",
+        "packages/runtime/dsf_runtime",
         "agent/dsf_agent",
     )
     wrong = [

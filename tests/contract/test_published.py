@@ -110,9 +110,9 @@ def test_nothing_leads_to_a_place_that_nobody_has_reserved() -> None:
     places = re.compile(r"(github\.com|ghcr\.io|pypi\.org/project|docker\.io)/gitops-dsf")
     folders = (
         "gitops_dsf",
-        "wire",
-        "scorer",
-        "runtime",
+        "packages/wire",
+        "packages/scorer",
+        "packages/runtime",
         "agent",
         "repo-template",
         "schemas",

@@ -117,11 +117,11 @@ def test_a_bump_leaves_no_old_version_behind(copy: Path, capsys: pytest.CaptureF
 
 
 def test_a_place_that_disagrees_is_named(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file = copy / "wire/dsf_wire/__init__.py"
+    file = copy / "packages/wire/dsf_wire/__init__.py"
     text = file.read_text("utf-8")
     file.write_text(re.sub(r'(__version__ = )".*"', r'\1"0.0.9"', text), "utf-8")
     assert version.main(["--root", str(copy)]) == 1
-    assert "wire/dsf_wire/__init__.py:3: 0.0.9\n" in capsys.readouterr().out
+    assert "packages/wire/dsf_wire/__init__.py:3: 0.0.9\n" in capsys.readouterr().out
     file.write_text(text, "utf-8")
 
 

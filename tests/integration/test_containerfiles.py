@@ -28,9 +28,9 @@ pytestmark = [pytest.mark.soak, pytest.mark.timeout(1800)]
 PROGRAMS = ("podman", "runc", "mmdebstrap")
 VERSION = version.current(ROOT)
 OURS = {
-    "gitops-dsf-agent": "agent/Containerfile",
-    "gitops-dsf-reconciler": "reconciler/Containerfile",
-    "gitops-dsf-cli": "cli/Containerfile",
+    "gitops-dsf-agent": "images/agent.Containerfile",
+    "gitops-dsf-reconciler": "images/reconciler.Containerfile",
+    "gitops-dsf-cli": "images/cli.Containerfile",
 }
 WHEELS = "/opt/wheels"
 TRUSTED = "/etc/ssl/certs/ca-certificates.crt"
@@ -77,7 +77,9 @@ def podman(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Podman]:
     podman = Podman(folder=folder)
     base = make_base(folder)
     names = {base_of(ROOT / file) for file in OURS.values()}
-    first, *others = sorted({*names, base_of(ROOT / "scorer/dsf_scorer/template/Containerfile.tmpl")})
+    first, *others = sorted(
+        {*names, base_of(ROOT / "packages/scorer/dsf_scorer/template/Containerfile.tmpl")}
+    )
     podman("import", "--change=ENV PATH=/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", base, first)
     for other in others:
         podman("tag", first, other)
@@ -99,7 +101,7 @@ def make_base(folder: Path) -> Path:
     added = folder / "base"
     wheels = added / WHEELS.lstrip("/")
     epoch = 1_700_000_000
-    for member in ("wire", "scorer"):
+    for member in ("packages/wire", "packages/scorer"):
         uv(
             ["build", "--wheel", "--no-build-isolation", "--python", sys.executable],
             ["--no-create-gitignore", "--out-dir", str(wheels), str(ROOT / member)],

@@ -66,7 +66,8 @@ def require_debian() -> None:
     if f"VERSION_CODENAME={CODENAME}\n" not in release or shutil.which("apt-get") is None:
         raise ImageError(
             f"make images takes packages from the apt of Debian 12 ({CODENAME}). Run it there, or build"
-            " agent/Containerfile and reconciler/Containerfile, which start from a public Python image."
+            " images/agent.Containerfile and images/reconciler.Containerfile, which start from a public"
+            " Python image."
         )
 
 

@@ -33,7 +33,7 @@ _MOVES: Final = (
 
 TARGETS: Final[Mapping[str, Target]] = {
     "publish": Target(
-        sources=("wire/dsf_wire/publishrule.py", "agent/dsf_agent/publish/publication.py"),
+        sources=("packages/wire/dsf_wire/publishrule.py", "agent/dsf_agent/publish/publication.py"),
         tests=(
             "tests/unit/agent/test_publication*.py",
             "tests/unit/wire/test_publishrule.py",
@@ -125,7 +125,7 @@ TARGETS: Final[Mapping[str, Target]] = {
         ),
     ),
     "wire": Target(
-        sources=("wire/dsf_wire/*.py",),
+        sources=("packages/wire/dsf_wire/*.py",),
         tests=(
             "tests/unit/wire/test_*.py",
             "tests/unit/resolve/test_measures.py",

@@ -1,4 +1,4 @@
-"""agent/Containerfile: everything is pinned and hashed, nothing of the generator is in the image, the
+"""images/agent.Containerfile: everything is pinned and hashed, nothing of the generator is in the image, the
 user is not root, and the entry point exists.
 """
 
@@ -33,7 +33,7 @@ def _stages() -> list[list[Instruction]]:
     """The instructions before the first FROM, then one list for each stage."""
     lines = [
         line
-        for line in (ROOT / "agent" / "Containerfile").read_text(encoding="utf-8").splitlines()
+        for line in (ROOT / "images" / "agent.Containerfile").read_text(encoding="utf-8").splitlines()
         if not line.startswith("#")
     ]
     stages: list[list[Instruction]] = [[]]
@@ -87,7 +87,7 @@ def test_nothing_is_installed_without_a_hash_of_the_lock() -> None:
         assert by_hash != own, words
         assert "--compile-bytecode" in words or "/opt/build/bin/python" in words
     builds = [shlex.split(command) for command in _commands() if command.startswith("uv build")]
-    assert {words[-1] for words in builds} == {"wire", "runtime", "agent"}
+    assert {words[-1] for words in builds} == {"packages/wire", "packages/runtime", "agent"}
     assert all("--no-build-isolation" in words for words in builds), (
         "an isolated build fetches its backend without hashes"
     )

@@ -1,5 +1,5 @@
-"""reconciler/Containerfile keeps what it promises: the agent's base, hashed packages, git, a plain user, what
-the Deployment starts.
+"""images/reconciler.Containerfile keeps what it promises: the base of the agent, hashed packages, git, a
+plain user, what the Deployment starts.
 """
 
 import json
@@ -40,7 +40,7 @@ def stages(file: str) -> list[list[Instruction]]:
     return found
 
 
-HEAD, BUILD, FINAL = stages("reconciler/Containerfile")
+HEAD, BUILD, FINAL = stages("images/reconciler.Containerfile")
 
 
 def texts(stage: list[Instruction], name: str) -> list[str]:
@@ -52,7 +52,7 @@ def commands() -> list[str]:
 
 
 def test_base_and_installer_are_those_of_the_agent() -> None:
-    head, build, _ = stages("agent/Containerfile")
+    head, build, _ = stages("images/agent.Containerfile")
     assert head == HEAD
     for name in ("FROM", "ARG", "ENV"):
         assert texts(BUILD, name) == texts(build, name)

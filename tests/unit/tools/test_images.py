@@ -111,7 +111,7 @@ def test_the_program_is_a_script_of_its_distribution(image: Image) -> None:
 @pytest.mark.parametrize(("image", "file"), [(AGENT, "agent"), (RECONCILER, "reconciler")])
 def test_it_starts_what_the_containerfile_starts(image: Image, file: str) -> None:
     config = command._config(image, "1.0.0")
-    text = (ROOT / file / "Containerfile").read_text(encoding="utf-8")
+    text = (ROOT / f"images/{file}.Containerfile").read_text(encoding="utf-8")
     for name, key in (("ENTRYPOINT", "Entrypoint"), ("CMD", "Cmd")):
         (written,) = re.findall(rf"^{name} (.+)$", text, re.MULTILINE)
         assert json.loads(written) == config[key]
@@ -123,7 +123,7 @@ def test_it_starts_what_the_containerfile_starts(image: Image, file: str) -> Non
 
 def test_the_containerfile_of_the_command_line_starts_a_shell_command() -> None:
     config = command._config(CLI, "1.0.0")
-    text = (ROOT / "cli/Containerfile").read_text(encoding="utf-8")
+    text = (ROOT / "images/cli.Containerfile").read_text(encoding="utf-8")
     assert "\nENTRYPOINT" not in text
     assert f"\nCMD {json.dumps(config['Cmd'])}\n" in text
     assert f"USER {config['User']}\n" in text
@@ -134,7 +134,8 @@ def test_the_containerfile_of_the_command_line_starts_a_shell_command() -> None:
 def test_the_containerfile_of_the_command_line_is_like_the_reconcilers() -> None:
     """The same base, installer, sources and steps."""
     cli, reconciler = (
-        (ROOT / folder / "Containerfile").read_text(encoding="utf-8") for folder in ("cli", "reconciler")
+        (ROOT / f"images/{folder}.Containerfile").read_text(encoding="utf-8")
+        for folder in ("cli", "reconciler")
     )
     different = (
         "#",
@@ -196,7 +197,7 @@ def test_another_distribution_is_told_what_to_do_instead(
     assert command.main(["agent", "--out", str(tmp_path)]) == 1
     said = capsys.readouterr().err
     assert "Debian 12" in said
-    assert "agent/Containerfile" in said
+    assert "images/agent.Containerfile" in said
 
 
 def test_an_unknown_image_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
