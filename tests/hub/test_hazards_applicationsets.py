@@ -9,8 +9,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from gitops_dsf.argocd.gotemplate import Trouble, check
 from gitops_dsf.render.decisions import decision_readers
-from tests.hub.controlplane.api import Client, Object
+from gitops_dsf.resolve.rules.templates import DECIDED
+from tests.hub.controlplane.api import ApiError, Client, Object
 from tests.hub.controlplane.applications import APPLICATION, APPLICATION_SET, refresh_set
 from tests.hub.controlplane.argocd import ArgoCD
 from tests.hub.controlplane.plane import ControlPlane
@@ -375,6 +377,57 @@ def test_a_score_in_the_template_stops_the_whole_set(followers: Followers) -> No
     followers.follow(policy="sync", labels={"score": "{{.score}}"})
     followers.complains('map has no entry for key "score"')
     assert followers.clusters() == []
+
+
+@pytest.mark.parametrize(
+    ("template", "said", "trouble"),
+    [
+        ("{{.name", "unclosed action", Trouble.FAILS),
+        ("{{name}}", 'function "name" not defined', Trouble.FAILS),
+        ("{{.name | foo}}", 'function "foo" not defined', Trouble.FAILS),
+        ("{{ lower }}", "wrong number of args for lower", Trouble.FAILS),
+        ("{{.cluster.name}}", 'map has no entry for key "cluster"', Trouble.PARAMETER),
+        ("{{.metadata.labels.region}}", 'map has no entry for key "metadata"', Trouble.PARAMETER),
+    ],
+)
+def test_a_template_that_fails_stops_the_whole_set(
+    followers: Followers, template: str, said: str, trouble: Trouble
+) -> None:
+    assert [one.trouble for one in check(template, DECIDED)] == [trouble]
+    followers.page(1, *SPOKES)
+    followers.follow(policy="sync", labels={"told": template})
+    followers.complains(said)
+    assert followers.clusters() == []
+
+
+def test_without_go_template_a_go_template_stays_as_it_is(followers: Followers) -> None:
+    followers.page(1, *SPOKES)
+    followers.follow(policy="create-update")
+    followers.become(*SPOKES)
+    followers.hub.patch(
+        APPLICATION_SET,
+        NAME,
+        {
+            "spec": {
+                "goTemplate": False,
+                "template": {"metadata": {"name": "told-{{name}}", "labels": {"at": "x"}}},
+            }
+        },
+        namespace=followers.namespace,
+    )
+    followers.complains("{{.name}}")
+
+
+def test_a_field_of_the_wrong_shape_is_refused_and_the_old_set_stays(followers: Followers) -> None:
+    followers.page(1, *SPOKES)
+    followers.follow(policy="create-update")
+    followers.become(*SPOKES)
+    before = followers.hub.get(APPLICATION_SET, NAME, namespace=followers.namespace)["spec"]
+    wrong = {"spec": {"template": {"spec": {"source": {"helm": {"valueFiles": "values.yaml"}}}}}}
+    with pytest.raises(ApiError, match="valueFiles"):
+        followers.hub.patch(APPLICATION_SET, NAME, wrong, namespace=followers.namespace)
+    assert followers.hub.get(APPLICATION_SET, NAME, namespace=followers.namespace)["spec"] == before
+    followers.is_content()
 
 
 def application(followers: Followers, cluster: str) -> Object:

@@ -151,9 +151,14 @@ class _Run:
             )
             raise self._stop(Trouble.COST, pipeline.offset, message, "write := for a new variable")
         first, *others = pipeline.commands
-        value = self._command(first, None)
-        for command in others:
-            value = self._command(command, value)
+        value = _UNKNOWN
+        try:
+            value = self._command(first, None)
+            for command in others:
+                value = self._command(command, value)
+        except _StopError:
+            self._variables |= dict.fromkeys(pipeline.variables, _UNKNOWN)
+            raise
         for name in pipeline.variables:
             self._variables[name] = value
         return value
@@ -180,7 +185,9 @@ class _Run:
             case Variable(offset, "$", names):
                 return self._parameter(offset, names)
             case Variable(offset, name, names):
-                return self._inside(offset, self._variables.get(name, _UNKNOWN), names)
+                if name not in self._variables:
+                    raise self._stop(Trouble.FAILS, offset, f"{name} has no value yet")
+                return self._inside(offset, self._variables[name], names)
             case Group(offset, pipeline, names):
                 return self._inside(offset, self._pipeline(pipeline), names)
             case Function():
@@ -208,7 +215,7 @@ class _Run:
             written, value, rest = f"{written}.{rest[0]}", value.get(rest[0]), rest[1:]
         if value is None:
             if not self._sure:
-                raise _StopError
+                return _UNKNOWN
             message = f"there is no parameter {written}"
             self.found.append(Finding(Trouble.PARAMETER, offset, message, "", known, written))
             raise _StopError
@@ -218,11 +225,10 @@ class _Run:
         match function.name, operands:
             case "index", (Field(offset, names), Constant(_, str(key), "text")) if final is None:
                 return self._parameter(offset, (*names, key))
-        lazy = function.name in {"and", "or"}
         given = []
         kept = self._sure
         for index, operand in enumerate(operands):
-            self._sure = kept and not (lazy and index)
+            self._sure = kept and not (function.name == "or" and index)
             given.append(self._value(operand))
         self._sure = kept
         if final is not None:

@@ -48,6 +48,8 @@ def test_a_plain_template_has_no_finding(text: str) -> None:
         ("{{.name | foo}}", 10, "there is no function foo"),
         ('{{ "a }}', 3, '" has no second one'),
         ("{{ $x }}", 3, "there is no variable $x"),
+        ("{{ $x := lower $x }}", 15, "$x has no value yet"),
+        ("{{ b64enc .name (or .name .absent) }}", 3, "b64enc takes 1 argument, and has 2 here"),
         ("{{ if .name }}a", 3, "{{ if }} has no {{ end }}"),
         ("{{ end }}", 3, "{{ end }} belongs to nothing"),
         ("{{ (lower .name }}", 16, "( has no )"),
@@ -82,6 +84,7 @@ def test_what_argocd_cannot_run_is_told_where_it_is(text: str, offset: int, mess
         ("{{ $.region }}", 3, ".region"),
         ('{{ if eq .name "a" }}{{ .region }}{{ end }}', 24, ".region"),
         ("{{ if .region }}{{ .name }}{{ end }}", 6, ".region"),
+        ("{{ and .name .region }}", 13, ".region"),
         ("{{ index . `region` }}", 9, ".region"),
     ],
 )
