@@ -67,10 +67,26 @@ def test_a_long_query_is_accepted(
     assert "PromQL" not in capsys.readouterr().out
 
 
-def written(repository: Repository, query: str) -> None:
+def test_a_long_text_is_searched_for_secrets_once(repository: Repository) -> None:
+    """A search that reads the rest of the text from each possible start takes a quarter of an hour."""
+    written(repository, "up", description="-eyJ" * 220_000)
+    done = verb(repository.root, "validate")
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+
+
+def test_a_token_of_three_parts_is_found(repository: Repository, server: PageServer) -> None:
+    content = page()
+    content["description"] = "use -eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJzY29yZXIifQ.c2lnbmF0dXJl"
+    server.pages["/config"] = says(**content)
+    repository.scorer("cpu", f"{server.url}/config")
+    done = verb(repository.root, "sync")
+    assert "looks like a secret" in done.stdout + done.stderr
+
+
+def written(repository: Repository, query: str, **spec: str) -> None:
     """Writes the scorer into the repository, so that no lock is needed."""
     source = {**SOURCE, "type": "Prometheus", "path": "/api/v1/query", "params": {"query": query}}
     params = {"name": "cpu", "interval": 60}
     scoring = {"host": "http://scorer.apps.svc:8080", "path": "/scoring", "params": params}
     url = "http://scorer.apps.svc:8080/config"
-    repository.scorer("cpu", url, configSyncMode="None", source=source, scoring=scoring)
+    repository.scorer("cpu", url, configSyncMode="None", source=source, scoring=scoring, **spec)
