@@ -1,7 +1,7 @@
 """The result of resolving: frozen values, sorted by name. Nothing is rendered yet."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from gitops_dsf.diagnostics import Position
@@ -128,8 +128,8 @@ class ResolvedPlacement:
     ranking: Ranking
     renders_bindings: bool
     """Whether a ManagedClusterSetBinding is rendered for each cluster set."""
-    written: RankingItem
-    """The object that renders it."""
+    written: RankingItem = field(repr=False, compare=False)
+    """The object that renders it, with its place in the files."""
     scores: tuple[ResolvedScore, ...]
     score_factor: int
     """Every score weight is multiplied by this in the Placement. Together with steady_weight it gives the

@@ -157,7 +157,7 @@ spec:
       - clusterDecisionResource:
           configMapRef: gitops-dsf-placement-decisions
           labelSelector: {matchLabels: {cluster.open-cluster-management.io/placement: batch}}
-  template: {metadata: {name: "batch-{{ .name }}"}, spec: {project: default}}
+  template: {metadata: {name: "batch-{{ .name }}"}, spec: {project: default, destination: {namespace: batch}}}
 """  # noqa: E501
     ),
 }

@@ -330,7 +330,7 @@ def _scorer(draw: st.DrawFn, each: str, *, upstream: bool) -> Object:
         }
         source = {"type": "Prometheus", "host": "http://prometheus.monitoring.svc:9090", "params": params}
         if not upstream and draw(st.integers(0, 3)) == 0:
-            source = {"type": "Kubernetes", "params": params | {"query": draw(st.sampled_from(MEASURES))}}
+            source = {"type": "Kubernetes", "params": {"query": draw(st.sampled_from(MEASURES))}}
         elif not upstream and draw(st.integers(0, 3)) == 0:
             source = {"type": "OpenTelemetry", "params": params}
         elif draw(st.booleans()):
@@ -428,7 +428,7 @@ def _by_query(draw: st.DrawFn, spec: dict[str, Any]) -> None:
     for field in ("configURL", "configSyncMode"):
         del spec[field]
     for field in ("range", "step"):
-        del spec["source"]["params"][field]
+        spec["source"]["params"].pop(field, None)
     spec["scoring"] = {"type": "Query", "params": spec["scoring"]["params"]}
 
 

@@ -159,7 +159,7 @@ def plug_in_user(command: Path | str) -> dict[str, Any]:
 def test_a_plug_in_that_fails_is_an_error_and_no_anonymous_user(
     files: Path, capfd: pytest.CaptureFixture[str], program: str | None, words: str
 ) -> None:
-    plug_in = files / "no-such-plug-in"
+    plug_in = files / ("no-such-plug-in" if program is None else "failing-plug-in")
     if program is not None:
         plug_in.write_text(f"#!{sys.executable}\n{program}\n")
         plug_in.chmod(0o755)
