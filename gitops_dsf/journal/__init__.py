@@ -3,5 +3,5 @@
 record    one change, with the explanations and the scores at that moment
 lines     records as JSON lines, one file for each month
 timeline  the records of one Placement, in order
-flapping  moves back and forth, the score behind them, and the stickiness that prevents them
+flapping  moves back and forth, and the score behind them
 """

@@ -37,10 +37,10 @@ CALM = "disk-headroom"
 CALM_SCORE = "disk_headroom"
 RULES = Path(__file__).parents[2] / "monitoring" / "rules.yaml"
 LEAD = 22
-"""Points of the mean of two scores, up and down. OCM can express a stickiness of 20 and one of 25."""
+"""Points of the mean of two scores, up and down."""
 WORDS = (
     f"moved back and forth 2 times within a day between {NOISY} and {STEADY}, most of all because of"
-    f" {SCORER}; stickiness 25 would have prevented it"
+    f" {SCORER}; gitops-dsf backtest --advise tells which stickiness would hold it"
 )
 
 
@@ -89,9 +89,7 @@ def scene(
         yield FlappingPlane(plane=control_plane, hub=hub, fleet=fleet)
 
 
-def test_a_noisy_score_is_named_with_the_stickiness_that_would_have_helped(
-    scene: FlappingPlane, tmp_path: Path
-) -> None:
+def test_a_noisy_score_is_named(scene: FlappingPlane, tmp_path: Path) -> None:
     scene.swing(to=NOISY)
     with reconciling(scene.plane, *scene.arguments, speed=FAST) as reconciler:
         scene.recorded(1, to=NOISY)
@@ -115,7 +113,7 @@ def test_a_noisy_score_is_named_with_the_stickiness_that_would_have_helped(
         )
         assert scene.condition_of(CALM, "Settled")[:2] == ("True", "NoFlapping")
         assert reconciler.series("flapping_returns") == {
-            f'{{placement="{APPLICATION}",scorer="{SCORER}",stickiness="25"}}': 2.0
+            f'{{placement="{APPLICATION}",scorer="{SCORER}"}}': 2.0
         }
         said = [
             (kind, count)
@@ -124,7 +122,7 @@ def test_a_noisy_score_is_named_with_the_stickiness_that_would_have_helped(
         ]
         assert said[-1:] == [("Warning", 1)]
         assert alerts(scene, reconciler, tmp_path) == [
-            {"placement": APPLICATION, "scorer": SCORER, "stickiness": "25", "severity": "warning"}
+            {"placement": APPLICATION, "scorer": SCORER, "severity": "warning"}
         ]
 
 

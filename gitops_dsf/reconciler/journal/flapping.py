@@ -32,13 +32,12 @@ class FlappingMetrics:
     """Moves back and forth."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
-        self._returns = GaugeSet[tuple[str, str, str]](
+        self._returns = GaugeSet[tuple[str, str]](
             Gauge(
                 f"{PREFIX}_flapping_returns",
                 "Moves back to a cluster that had just been left, within a day, of Placements that flap. The"
-                " label scorer is the name of the score with the largest swing, stickiness the one that would"
-                " have prevented them; both are empty if they are not known.",
-                ["placement", "scorer", "stickiness"],
+                " label scorer is the name of the score with the largest swing, empty if it is not known.",
+                ["placement", "scorer"],
                 registry=registry,
             )
         )
@@ -46,14 +45,7 @@ class FlappingMetrics:
     def set(self, found: Mapping[str, Flapping]) -> None:
         """Sets all Placements that flap."""
         self._returns.set(
-            {
-                (
-                    key.partition("/")[2],
-                    each.cause or "",
-                    "" if each.stickiness is None else str(each.stickiness),
-                ): each.returns
-                for key, each in found.items()
-            }
+            {(key.partition("/")[2], each.cause or ""): each.returns for key, each in found.items()}
         )
 
 

@@ -167,10 +167,10 @@ class Replica:
     def metric(self, name: str, **labels: str) -> float | None:
         return self.metrics.registry.get_sample_value(f"gitops_dsf_reconciler_journal_{name}", labels)
 
-    def returns(self) -> dict[tuple[str, str], float]:
-        """The metric of moves back and forth, by scorer and stickiness."""
+    def returns(self) -> dict[str, float]:
+        """The metric of moves back and forth, by scorer."""
         return {
-            (sample.labels["scorer"], sample.labels["stickiness"]): sample.value
+            sample.labels["scorer"]: sample.value
             for family in self.metrics.registry.collect()
             for sample in family.samples
             if sample.name == "gitops_dsf_reconciler_flapping_returns"

@@ -41,7 +41,7 @@ async def test_a_record_that_is_made_during_a_count_is_counted_next_time() -> No
         reporter.learn(found[1:])
         await counting
         await reporter.assess(now=NOW, placements={})
-        labels = {"placement": "portal", "scorer": "", "stickiness": ""}
+        labels = {"placement": "portal", "scorer": ""}
         assert registry.get_sample_value("gitops_dsf_reconciler_flapping_returns", labels) == 3
         reporter.forget(["argocd/portal"])
         await reporter.assess(now=NOW, placements={})
