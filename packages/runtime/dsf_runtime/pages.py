@@ -18,9 +18,9 @@ log = logging.getLogger(__name__)
 IDLE_SECONDS: Final = 75.0
 WRITE_SECONDS: Final = 30.0
 """A peer must read its answer within this time. After it the connection is closed."""
-MAX_CONNECTIONS: Final = 64
-"""Above this number the connection that was idle for the longest time is closed, so that idle peers do not
-block the liveness probe.
+MAX_CONNECTIONS: Final = 256
+"""Above this number a connection is closed for each new one, so that nobody blocks the liveness probe: the
+one that was idle for the longest time, or the oldest one if all are busy.
 """
 READ_SIZE: Final = 16 * 1024
 
@@ -53,11 +53,16 @@ class Probes:
 
     def __init__(self, *, metrics: Handler, ready: Callable[[], Page]) -> None:
         self._metrics, self._ready = metrics, ready
+        self._scraping = asyncio.Lock()
+        """One scrape at a time: a probe waits for one, and not for one of each connection."""
 
     async def __call__(self, request: PageRequest) -> Page:
         match request.path:
             case "/metrics":
-                return await self._metrics(request)
+                async with self._scraping:
+                    page = await self._metrics(request)
+                    await asyncio.sleep(0)  # the loop turns before the next scrape
+                    return page
             case "/healthz":
                 return Page(parts=[b"ok\n"])
             case "/readyz":
@@ -77,7 +82,8 @@ class PageServer:
         self.port = port
         self._handler = handler
         self._server: asyncio.Server | None = None
-        self._open: set[asyncio.Task[None]] = set()
+        self._open: dict[asyncio.Task[None], None] = {}
+        """Connections, the oldest first."""
         self._silent: dict[asyncio.Task[None], None] = {}
         """Connections that wait for a request. The one that waits longest is first."""
 
@@ -100,10 +106,12 @@ class PageServer:
 
     async def _accepted(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
-        if task is None or not self._has_room():
+        if task is None:
             writer.close()
             return
-        self._open.add(task)
+        if len(self._open) >= MAX_CONNECTIONS:
+            self._close_one()
+        self._open[task] = None
         try:
             await self._serve(reader, writer, task=task)
             writer.close()
@@ -116,17 +124,13 @@ class PageServer:
             writer.transport.abort()
             with suppress(OSError, asyncio.CancelledError):
                 await writer.wait_closed()
-            self._open.discard(task)
+            self._open.pop(task, None)
 
-    def _has_room(self) -> bool:
-        if len(self._open) < MAX_CONNECTIONS:
-            return True
-        oldest = next(iter(self._silent), None)
-        if oldest is None:
-            return False
-        del self._silent[oldest]
+    def _close_one(self) -> None:
+        oldest = next(iter(self._silent or self._open))
+        self._silent.pop(oldest, None)
+        del self._open[oldest]
         oldest.cancel()
-        return True
 
     async def _serve(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, task: asyncio.Task[None]
@@ -145,6 +149,7 @@ class PageServer:
             if connection.our_state is not h11.DONE or connection.their_state is not h11.DONE:
                 return
             connection.start_next_cycle()
+            await asyncio.sleep(0)  # requests that were sent ahead wait for other connections
 
     async def _request(self, connection: h11.Connection, reader: asyncio.StreamReader) -> h11.Request | None:
         request: h11.Request | None = None
