@@ -7,6 +7,7 @@ count towards a time-out.
 """
 
 import asyncio
+import weakref
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -36,6 +37,8 @@ class Budget:
     def __init__(self, *, limit: int) -> None:
         self.limit = limit
         self.used = 0
+        self.kept: weakref.WeakKeyDictionary[Reservation, int] = weakref.WeakKeyDictionary()
+        """Bytes of the texts that scorers keep until their next cycle, without those that keep few."""
         self._queue: deque[asyncio.Event] = deque()
 
     def reservation(self) -> "Reservation":
@@ -143,6 +146,21 @@ class Reservation:
         """Sets the size of the answers in memory. Bytes that were expected beyond it stay counted."""
         self._size = self._needed = size
         self._count(max(self._counted, size))
+
+    def keep(self, size: int) -> None:
+        """Counts the texts that are kept of this cycle. All scorers together may keep half of the budget,
+        besides those that keep little. Raises CallError.
+        """
+        kept, most = self._budget.kept, self._budget.limit // 2
+        kept.pop(self, None)
+        if _counted(size) and sum(kept.values()) + size > most:
+            msg = (
+                f"the labels of the results of all scorers have more than {most} bytes together (half of"
+                " --max-bytes-in-flight)"
+            )
+            raise CallError(msg, reason=Reason.TOO_LARGE)
+        if _counted(size):
+            kept[self] = size
 
     def _count(self, size: int) -> None:
         counted = _counted(size)

@@ -24,6 +24,8 @@ from dsf_runtime.calls import Retirement
 USER_AGENT: Final = f"gitops-dsf-agent/{__version__}"
 ERROR_BODY_LIMIT: Final = 64 * 1024
 """Bytes of an error answer that are read for the message."""
+SCORES_PART: Final = 4
+"""The answer of a scoring API may have this part of the bytes of a source's."""
 CHUNK: Final = 1 << 20
 """Bytes per read and write. Each costs about 50 Python calls, whatever its size."""
 
@@ -38,6 +40,7 @@ class CallLimits:
     total_seconds: float = 30.0
     """From the first byte of the request to the last byte of the answer. The upstream agent uses 30 s too."""
     answer_bytes: int = 64 << 20
+    """Largest answer of a source. That of a scoring API may have a quarter: 16 MiB for 50,000 results."""
     per_origin: int = 8
 
 
@@ -51,6 +54,8 @@ class Call:
     body: tuple[Body, ...] | None = None
     trust: ssl.SSLContext | None = None
     """The CAs to trust for https. None means the system's CAs."""
+    scores: bool = False
+    """Whether the answer has scores, which need fewer bytes than series."""
     on_bytes: Callable[[int], None] = lambda _size: None
     """Called with the size of every piece of the answer before it is kept. It may raise an exception to
     refuse it.
@@ -109,11 +114,13 @@ class Transport:
     async def _exchange(self, call: Call) -> Answer:
         async with self._open(call) as response:
             good = 200 <= response.status_code < 300
-            limit = self._limits.answer_bytes if good else ERROR_BODY_LIMIT
+            most = self._limits.answer_bytes // (SCORES_PART if call.scores else 1)
+            limit = most if good else ERROR_BODY_LIMIT
             try:
                 body = await answers.read(response, limit=limit, cut=not good, on_bytes=call.on_bytes)
             except TooLargeError as error:
-                msg = f"{error} (--max-answer-bytes)"
+                part = f"1/{SCORES_PART} of " if call.scores else ""
+                msg = f"{error} ({part}--max-answer-bytes)"
                 raise TooLargeError(msg) from error
             return Answer(status=response.status_code, headers=response.headers, body=body)
 

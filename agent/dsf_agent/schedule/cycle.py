@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from dsf_agent.configuration.snapshot import publishes
 from dsf_agent.endpoints.budget import Reservation
-from dsf_agent.errors import Reason, ScoreError
+from dsf_agent.errors import CallError, Reason, ScoreError
 from dsf_agent.fetch.series import Series
 from dsf_agent.fetch.stage import Fetch
 from dsf_agent.metrics.registry import ScorerMetrics
@@ -82,6 +82,11 @@ class Cycle:
         with self._metrics.stage("score"):
             results = await self._score(series)
         self._reservation.set_size(series.size + results.size)
+        try:
+            self._reservation.keep(results.text)
+        except CallError:
+            self._score.forget()
+            raise
         self._metrics.dropped(results.dropped)
         if not results.scores:
             raise self._score.no_results(results, series=series.count)

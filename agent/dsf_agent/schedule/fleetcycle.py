@@ -13,7 +13,7 @@ from typing import Final
 from dsf_agent.configuration.fleet import Fleet, Targets
 from dsf_agent.configuration.snapshot import publishes
 from dsf_agent.endpoints.budget import Reservation
-from dsf_agent.errors import Failure, Reason, ScoreError
+from dsf_agent.errors import CallError, Failure, Reason, ScoreError
 from dsf_agent.fetch.series import Series
 from dsf_agent.fetch.stage import Fetch
 from dsf_agent.metrics.registry import ScorerMetrics
@@ -53,6 +53,7 @@ class _Found:
     dropped: Counter[str] = field(default_factory=Counter)
     first_fault: str = ""
     size: int = 0
+    text: int = 0
     count: int = 0
 
     def add(self, results: Results) -> None:
@@ -60,6 +61,7 @@ class _Found:
         self.dropped += results.dropped
         self.first_fault = self.first_fault or results.first_fault
         self.size += results.size
+        self.text += results.text
         for label_set, score in zip(results.label_sets, results.scores, strict=True):
             if label_set is OTHER_CLUSTER:
                 continue
@@ -121,6 +123,12 @@ class FleetCycle:
         with self._metrics.stage("score"):
             found = await self._scored(series, targets)
         self._reservation.set_size(series.size + found.size)
+        try:
+            self._reservation.keep(found.text)
+        except CallError:
+            for _, score in self._stages:
+                score.forget()
+            raise
         items = await self._items(found, targets)
         self._metrics.dropped(found.dropped)
         if targets.names and not items:

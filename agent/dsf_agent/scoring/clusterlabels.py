@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 
 from dsf_agent.metrics.samples import SamplePrefix
-from dsf_agent.scoring.labels import LabelSet, LabelSets, item_namer
+from dsf_agent.scoring.labels import LabelSet, LabelSets, item_namer, short
 from dsf_wire import dimension
 
 OTHER_CLUSTER: Final = LabelSet(item="", line=b"")
@@ -48,7 +48,7 @@ class ClusterLabelSets(LabelSets):
             return OTHER_CLUSTER if value else NO_CLUSTER
         labels = labels[: len(dimension.LABELS)]
         return LabelSet(
-            item=self._name_of(cluster, labels),
+            item=short(self._name_of(cluster, labels)),
             line=SamplePrefix(cluster=cluster, score_name=self._score_name).of(labels),
             cluster=cluster,
         )

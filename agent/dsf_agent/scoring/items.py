@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from dsf_agent.scoring.labels import LabelSet
+from dsf_agent.scoring.labels import LONG_NAME, LabelSet
 from dsf_wire import defaultscore, scorevalue
 from dsf_wire.constants import SCORE_MAX, SCORE_MIN
 from dsf_wire.scorevalue import Aggregation
@@ -14,6 +14,8 @@ from dsf_wire.summary import Summary
 
 DROP_NO_NAME: Final = "no_name"
 """The dimension format gives the empty string for these labels. A Placement cannot name such an item."""
+DROP_LONG_NAME: Final = "long_name"
+"""The dimension format gives a name of more than MAX_NAME characters for these labels."""
 DROP_OVERFLOW: Final = "overflow"
 """The aggregate of finite scores of one item is not finite."""
 
@@ -59,10 +61,10 @@ class ItemBuilder:
             new = names
         else:
             new = self._grouped(names, scores)
-        if "" in raw:
-            nameless = self._several.pop("", [raw.pop("")])
-            self._dropped[DROP_NO_NAME] += len(nameless)
-            new.remove("")
+        for name, reason in (("", DROP_NO_NAME), (LONG_NAME, DROP_LONG_NAME)):
+            if name in raw:
+                self._dropped[reason] += len(self._several.pop(name, [raw.pop(name)]))
+                new.remove(name)
         # Each batch is sorted now, so that the final sort only merges sorted runs. Sorting 50,000 names at
         # once would block the event loop too long.
         new.sort()
@@ -113,7 +115,7 @@ class ItemBuilder:
 
 def items_of(scorer: Summary, label_sets: Sequence[LabelSet], scores: Sequence[float]) -> Items:
     """The items of a few results at once. The hub scorer has mostly one result of a cluster."""
-    if len(scores) == 1 and label_sets[0].item:
+    if len(scores) == 1 and label_sets[0].item not in {"", LONG_NAME}:
         mapped = scorevalue.map_score(scores[0], scorer.score_range)
         return Items(values={label_sets[0].item: mapped.value}, clamped=int(mapped.clamped))
     builder = ItemBuilder(scorer=scorer)

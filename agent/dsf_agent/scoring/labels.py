@@ -5,7 +5,8 @@ once and found again by the bytes of its JSON. That saves a third of the CPU of 
 """
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from typing import Any, Final, cast
 
@@ -17,6 +18,10 @@ from dsf_wire import dimension
 MAX_KEPT: Final = 20_000
 """Label sets that are kept for one scorer, about 600 bytes each. Others are worked out again in every cycle.
 """
+MAX_NAME: Final = 1024
+"""Longest name of an item, in characters. Names of Kubernetes objects have 253 at most."""
+LONG_NAME: Final = "\0"
+"""In place of a longer name."""
 MAX_KEPT_BYTES: Final = 1024
 """A label set with longer JSON is not kept."""
 
@@ -36,7 +41,8 @@ class Labels(msgspec.Struct, gc=False):
 
 
 class LabelSet(msgspec.Struct, frozen=True, gc=False):
-    """``item`` is empty if the dimension format gives an empty name. ``line`` ends where the value begins.
+    """``item`` is empty if the dimension format gives an empty name, and LONG_NAME instead of a name of more
+    than MAX_NAME characters. ``line`` ends where the value begins.
     ``cluster`` is set by the hub scorer only: the cluster that the result is about.
     """
 
@@ -76,14 +82,25 @@ class LabelSets:
         self._decoder = msgspec.json.Decoder(list[self.struct])  # type: ignore[name-defined]
         self._before: dict[bytes, LabelSet] = {}
         self._now: dict[bytes, LabelSet] = {}
+        self.kept_bytes = 0
+        """Bytes of the JSON of the label sets of this answer that are kept."""
 
-    def start_answer(self) -> None:
-        """Call this when a new answer begins. Label sets that the last answer did not have are dropped."""
-        self._before, self._now = self._now, {}
+    @contextmanager
+    def answer(self) -> Iterator[None]:
+        """Reads a new answer in the block. Label sets that the last answer had are found again. If the block
+        fails, none is kept.
+        """
+        self._before, self._now, self.kept_bytes = self._now, {}, 0
+        try:
+            yield
+        except BaseException:
+            self.forget()
+            raise
+        self._before = {}
 
     def forget(self) -> None:
         """Works out every label set again."""
-        self._before, self._now = {}, {}
+        self._before, self._now, self.kept_bytes = {}, {}, 0
 
     def read(self, metrics: Sequence[bytes]) -> list[LabelSet]:
         """The label sets of these JSON objects. Raises msgspec.DecodeError or UnicodeDecodeError if one of
@@ -92,14 +109,17 @@ class LabelSets:
         known = list(map(self._before.get, metrics))
         found = self._completed(metrics, known)
         if len(self._now) < MAX_KEPT:
-            if max(map(len, metrics), default=0) <= MAX_KEPT_BYTES:
+            sizes = list(map(len, metrics))
+            if max(sizes, default=0) <= MAX_KEPT_BYTES:
                 self._now.update(zip(metrics, found, strict=True))
+                self.kept_bytes += sum(sizes)
             else:
                 self._now |= {
                     metric: one
                     for metric, one in zip(metrics, found, strict=True)
                     if len(metric) <= MAX_KEPT_BYTES
                 }
+                self.kept_bytes += sum(size for size in sizes if size <= MAX_KEPT_BYTES)
         return found
 
     def _completed(self, metrics: Sequence[bytes], known: Sequence[LabelSet | None]) -> list[LabelSet]:
@@ -113,7 +133,12 @@ class LabelSets:
 
     def of(self, labels: tuple[str, ...]) -> LabelSet:
         """The label set of these labels, in the order of dsf_wire.dimension.LABELS."""
-        return LabelSet(item=self._item_name(labels), line=self._prefix.of(labels))
+        return LabelSet(item=short(self._item_name(labels)), line=self._prefix.of(labels))
+
+
+def short(name: str) -> str:
+    """The name of an item, or LONG_NAME."""
+    return name if len(name) <= MAX_NAME else LONG_NAME
 
 
 def item_namer(*, template: str, cluster: str, score_name: str) -> Callable[[tuple[str, ...]], str]:

@@ -68,16 +68,21 @@ class QueryScore:
 
     async def __call__(self, series: Series) -> Results:
         """The results for these series; there may be none. Raises ScoreError."""
-        self._label_sets.start_answer()
         found = Results(most=self._label_sets.most_results)
-        for part in series.parts:
-            for piece in pieces(part):
-                self._take(piece, found)
-                await asyncio.sleep(0)
-                await found.cut_if_far_over()
-        await found.cut()
-        found.size = RESULT_BYTES * len(found.scores)
+        with self._label_sets.answer():
+            for part in series.parts:
+                for piece in pieces(part):
+                    self._take(piece, found)
+                    await asyncio.sleep(0)
+                    await found.cut_if_far_over()
+            await found.cut()
+        found.size = RESULT_BYTES * len(found.scores) + found.text
+        found.text += self._label_sets.kept_bytes
         return found
+
+    def forget(self) -> None:
+        """Keeps nothing of the last answer."""
+        self._label_sets.forget()
 
     def no_results(self, found: Results, *, series: int) -> ScoreError:
         """The error for series without a usable value."""

@@ -18,7 +18,7 @@ import msgspec
 
 from dsf_agent.errors import Reason, ScoreError
 from dsf_agent.scoring import lenient
-from dsf_agent.scoring.labels import LabelSet, LabelSets, Row
+from dsf_agent.scoring.labels import LONG_NAME, LabelSet, LabelSets, Row
 from dsf_runtime.calls import excerpt
 from dsf_wire.scoring import ScoringResponse
 
@@ -32,7 +32,9 @@ MAX_RESULTS: Final = LabelSets.most_results
 MAX_UNUSUAL: Final = 4 * MAX_RESULTS
 """Most results that are read in a large answer with unusual formatting, which takes ten times as long."""
 RESULT_BYTES: Final = 512
-"""Approximate memory of one result."""
+"""Approximate memory of one result without its texts."""
+MOST_TEXT: Final = 16 << 20
+"""Bytes of all texts of the results of one answer. 50,000 pods need 13 MB."""
 PIECE: Final = 1 << 16
 """Bytes of a large answer that are decoded at a time."""
 WINDOW: Final = 1 << 15
@@ -61,6 +63,10 @@ class Results:
     """
 
     size: int = 0
+    text: int = field(default=0, compare=False)
+    """Bytes of the names of items and of the lines for /metrics, as they are in memory. A text with one wide
+    character needs four bytes for each.
+    """
     most: int = LabelSets.most_results
     """Most results that are kept."""
     label_sets: list[LabelSet] = field(default_factory=list)
@@ -92,6 +98,10 @@ class Results:
             kept = [place for place, one in enumerate(label_sets) if _order(one) < self._bar]
             self._exceed(len(scores) - len(kept))
             label_sets, scores = [label_sets[place] for place in kept], [scores[place] for place in kept]
+        self.text += text_bytes(label_sets)
+        if self.text > MOST_TEXT:
+            msg = f"the labels of the results have more than {MOST_TEXT} bytes together"
+            raise ScoreError(msg, reason=Reason.TOO_LARGE)
         self.label_sets += label_sets
         self.scores += scores
 
@@ -122,6 +132,7 @@ class Results:
             kept = [place for place, one in enumerate(self.label_sets) if _order(one) == self._bar][:most]
         self.label_sets = [self.label_sets[place] for place in kept]
         self.scores = [self.scores[place] for place in kept]
+        self.text = text_bytes(self.label_sets)
         self._exceed(before - len(kept))
 
     def _exceed(self, count: int) -> None:
@@ -139,9 +150,15 @@ def counts_text(dropped: Counter[str]) -> str:
     return ", ".join(f"{count} {reason}" for reason, count in sorted(dropped.items()))
 
 
+def text_bytes(label_sets: Sequence[LabelSet]) -> int:
+    """Bytes of the texts of these label sets in memory."""
+    items = sum([sys.getsizeof(label_set.item) for label_set in label_sets])
+    return items + sum([len(label_set.line) for label_set in label_sets])
+
+
 def _order(label_set: LabelSet) -> str:
     """The sort key of a result. Results without an item come last, because they are only used on /metrics."""
-    return label_set.item or LAST
+    return label_set.item if label_set.item not in {"", LONG_NAME} else LAST
 
 
 _HEAD: Final = re.compile(rb'\s{0,64}\{\s{0,64}"results"\s{0,64}:\s{0,64}\[')
@@ -156,9 +173,17 @@ _RAW: Final = msgspec.json.Decoder(list[msgspec.Raw])
 
 async def read(body: bytearray, *, where: str, label_sets: LabelSets) -> Results:
     """Decodes an answer. Raises ScoreError with INVALID_BODY if it is not an object with a list
-    ``results``.
+    ``results``, and with TOO_LARGE if its labels have too much text.
     """
-    label_sets.start_answer()
+    with label_sets.answer():
+        found = await _read(body, where=where, label_sets=label_sets)
+        await found.cut()
+    found.size = max(len(body), RESULT_BYTES * len(found.scores) + found.text)
+    found.text += label_sets.kept_bytes
+    return found
+
+
+async def _read(body: bytearray, *, where: str, label_sets: LabelSets) -> Results:
     found = None
     if len(body) > PIECE + WINDOW:
         found = await _in_pieces(body, label_sets=label_sets)
@@ -175,8 +200,6 @@ async def read(body: bytearray, *, where: str, label_sets: LabelSets) -> Results
         else:
             found = Results(most=label_sets.most_results)
             await _take_all(raw, found, label_sets=label_sets)
-    await found.cut()
-    found.size = max(len(body), RESULT_BYTES * len(found.scores))
     return found
 
 

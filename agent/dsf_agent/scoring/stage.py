@@ -28,6 +28,10 @@ class Scoring(Protocol):
         """The results for these series; there may be none. Raises ScoreError."""
         ...
 
+    def forget(self) -> None:
+        """Keeps nothing of the last answer."""
+        ...
+
     def no_results(self, found: Results, *, series: int) -> ScoreError:
         """The error for an answer without a usable result."""
         ...
@@ -72,6 +76,7 @@ class Score:
                 url=self._scorer.scoring_endpoint,
                 headers={"Content-Type": "application/json"},
                 body=tuple(self._body(series)),
+                scores=True,
             )
         )
         if not answer.ok:
@@ -79,6 +84,10 @@ class Score:
             raise refusal(ScoreError, answer, url=url, now=self._clock.wall())
         where = display(self._scorer.scoring_endpoint)
         return await results.read(answer.body, where=where, label_sets=self._label_sets)
+
+    def forget(self) -> None:
+        """Keeps nothing of the last answer."""
+        self._label_sets.forget()
 
     def no_results(self, found: Results, *, series: int) -> ScoreError:
         """The error for an answer without a usable result."""

@@ -8,6 +8,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from dsf_agent.scoring.labels import MAX_NAME
 from tests.support import yamlfast
 from tests.support.agent.apis import matrix, scores, series
 from tests.support.agent.configmap import ConfigMapVolume, entry
@@ -50,7 +51,7 @@ PUBLISHED: dict[str, tuple[Reply, dict[str, int], dict[str, int]]] = {
         {"nœud-ü-節點-🚀": 8, '"quoted"\n\\': 9},
         {},
     ),
-    "long": (results((LONG, "10")), {LONG: 10}, {}),
+    "long": (results((LONG[:MAX_NAME], "10"), (LONG, "10")), {LONG[:MAX_NAME]: 10}, {"long_name": 1}),
     "lone-surrogate": (
         Reply(
             body=(
@@ -118,7 +119,7 @@ FAILED: dict[str, tuple[Reply | Fault, str]] = {
     "results-null": (Reply(body=b'{"results": null}'), "invalid_body"),
     "nan-and-cut": (Reply(body=b'{"results": [{"metric": {}, "score": NaN}'), "invalid_body"),
     "nan-and-more": (Reply(body=b'{"results": [{"metric": {}, "score": NaN}]} {}'), "invalid_body"),
-    "deep": (Reply(body=b'{"results": ' + b"[" * 50_000), "invalid_body"),
+    "deep": (Reply(body=b'{"results": ' + b"[" * 40_000), "invalid_body"),
     "too-large": (Reply(body=b'{"results": []}' + b" " * 300_000), "too_large"),
 }
 

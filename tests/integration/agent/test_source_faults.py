@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from dsf_agent.scoring.labels import MAX_NAME
 from tests.support import yamlfast
 from tests.support.agent.apis import last_values, matrix, prometheus_error, series
 from tests.support.agent.configmap import ConfigMapVolume, entry
@@ -91,7 +92,7 @@ def _raw(result: list[dict[str, Any]]) -> Reply:
     return Reply(body=json.dumps(plain, ensure_ascii=False, separators=(",", ":")).encode())
 
 
-LONG = "x" * 10_000
+LONG = "x" * MAX_NAME
 FOREIGN = ("nœud-ü-節點-🚀", '"quoted" \\ and\nbroken', "\u2028\u200e")
 
 
@@ -108,9 +109,9 @@ def _odd() -> dict[str, tuple[Reply, list[dict[str, Any]], dict[str, int], int]]
         ),
         "large": (_raw(large), large, {"節點": 6007}, 1),
         "long-labels": (
-            matrix(_series(LONG + "a", LONG + "b")),
-            _series(LONG + "a", LONG + "b"),
-            {LONG + "a": 7, LONG + "b": 7},
+            matrix(_series(LONG, LONG + "b")),
+            _series(LONG, LONG + "b"),
+            {LONG: 7},
             1,
         ),
         "duplicates": (
@@ -131,7 +132,7 @@ def _odd() -> dict[str, tuple[Reply, list[dict[str, Any]], dict[str, int], int]]
 
 
 async def test_unusual_valid_answers(tmp_path: Path) -> None:
-    """Labels of 10 kB, repeated label sets, any script, NaN: they are forwarded unchanged,
+    """Long labels, repeated label sets, any script, NaN: they are forwarded unchanged,
     scored and published.
     """
     volume, out, odd = ConfigMapVolume(tmp_path / "config"), tmp_path / "out", _odd()

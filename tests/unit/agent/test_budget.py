@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dsf_agent.endpoints.budget import FREE_BYTES, Budget, BudgetFullError
-from dsf_agent.errors import CallError
+from dsf_agent.errors import CallError, Reason
 
 MB = FREE_BYTES
 LIMIT = 10 * MB
@@ -169,3 +169,19 @@ async def test_expected_bytes_are_reserved() -> None:
         reservation.set_size(2 * MB)
         assert budget.used == 6 * MB, "room for the results is kept, too"
     assert budget.used == 0
+
+
+def test_scorers_share_a_bound_for_the_texts_that_they_keep() -> None:
+    """One that keeps little is never refused, and one that is gone leaves its part to others."""
+    budget = Budget(limit=8 * FREE_BYTES)
+    first, second, small = budget.reservation(), budget.reservation(), budget.reservation()
+    first.keep(3 * FREE_BYTES)
+    with pytest.raises(CallError, match="all scorers have more than 4194304 bytes together") as caught:
+        second.keep(2 * FREE_BYTES)
+    assert caught.value.reason is Reason.TOO_LARGE
+    small.keep(FREE_BYTES)
+    first.keep(3 * FREE_BYTES + 1)
+    first.keep(2 * FREE_BYTES)
+    second.keep(2 * FREE_BYTES)
+    del first
+    second.keep(4 * FREE_BYTES)

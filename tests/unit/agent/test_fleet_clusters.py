@@ -55,8 +55,8 @@ def label_sets(label: str = "cluster", template: str = "${node}") -> ClusterLabe
 
 
 def read(found: ClusterLabelSets, *metrics: Mapping[str, str]) -> list[LabelSet]:
-    found.start_answer()
-    return found.read([json.dumps(metric).encode() for metric in metrics])
+    with found.answer():
+        return found.read([json.dumps(metric).encode() for metric in metrics])
 
 
 def test_a_label_says_which_cluster_a_result_is_about() -> None:

@@ -164,7 +164,7 @@ async def test_more_series_than_an_agent_keeps(monkeypatch: pytest.MonkeyPatch) 
     found = await _score(await _fetched(rows[::-1], kind="vector"))
     assert sorted(one.item for one in found.label_sets) == [f"n{node:06d}" for node in range(most)]
     assert dict(found.dropped) == {DROP_EXCESS: 500}
-    assert found.size == results.RESULT_BYTES * most
+    assert found.size == results.RESULT_BYTES * most + results.text_bytes(found.label_sets)
 
 
 async def test_excess_series_do_not_add_up_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -227,7 +227,7 @@ async def test_labels_that_no_answer_has_any_more_are_forgotten() -> None:
     stage = QueryScore(label_sets=label_sets)
     for node in ("a", "b", "c"):
         await stage(_series(_row(node, "1")))
-    assert len(label_sets._before) + len(label_sets._now) == 2
+    assert len(label_sets._before) + len(label_sets._now) == 1
 
 
 def test_pieces_are_the_series_again() -> None:

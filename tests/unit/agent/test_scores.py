@@ -14,7 +14,15 @@ from prometheus_client.parser import text_string_to_metric_families
 from dsf_agent.metrics.samples import RenderedSamples, SamplePrefix, SampleText
 from dsf_agent.scoring import results
 from dsf_agent.scoring.items import DROP_NO_NAME, ItemBuilder, Items
-from dsf_agent.scoring.labels import MAX_KEPT, MAX_KEPT_BYTES, Labels, LabelSet, LabelSets, item_namer
+from dsf_agent.scoring.labels import (
+    MAX_KEPT,
+    MAX_KEPT_BYTES,
+    MAX_NAME,
+    Labels,
+    LabelSet,
+    LabelSets,
+    item_namer,
+)
 from dsf_wire import dimension, scorevalue
 from dsf_wire.constants import SCORE_MAX, SCORE_MIN
 from dsf_wire.summary import ScoreRange, Summary
@@ -139,9 +147,9 @@ def test_samples_can_be_parsed_back(given_results: list[Result], cluster: str, s
 
 def test_long_labels_are_cut_on_metrics_only() -> None:
     """They are cut at 256 characters, as upstream. The name of the item is not cut."""
-    one: list[Result] = [(("n" * 10_000, "", "", "", "", "", ""), 1.0)]
+    one: list[Result] = [(("n" * MAX_NAME, "", "", "", "", "", ""), 1.0)]
     assert f'ds_node="{"n" * 256}"'.encode() in _text(one, _label_sets())
-    assert list(_items(one, scorer=_scorer()).values) == ["n" * 10_000]
+    assert list(_items(one, scorer=_scorer()).values) == ["n" * MAX_NAME]
 
 
 async def test_the_gzip_file_is_as_small_as_that_of_other_exporters() -> None:
@@ -236,8 +244,8 @@ def test_label_sets_are_kept_while_answers_have_them() -> None:
     small, huge = b'{"node":"a"}', b'{"node":"%b"}' % (b"n" * MAX_KEPT_BYTES)
 
     def read(*metrics: bytes) -> list[LabelSet]:
-        label_sets.start_answer()
-        return label_sets.read(metrics)
+        with label_sets.answer():
+            return label_sets.read(metrics)
 
     first = read(small, huge)
     second = read(small, huge)
@@ -248,18 +256,30 @@ def test_label_sets_are_kept_while_answers_have_them() -> None:
     assert read(small)[0] is not first[0]
 
 
+def test_nothing_is_kept_of_an_answer_that_fails() -> None:
+    """Ten thousand label sets of an answer that was refused would stay until the next one."""
+    label_sets = _label_sets()
+    with pytest.raises(ValueError, match="refused"), label_sets.answer():  # noqa: PT012 - the block is the test
+        first = label_sets.read([b'{"node":"a"}'])
+        raise ValueError("refused")
+    assert label_sets.kept_bytes == 0
+    with label_sets.answer():
+        assert label_sets.read([b'{"node":"a"}'])[0] is not first[0]
+    assert label_sets.kept_bytes == len(b'{"node":"a"}')
+
+
 def test_the_number_of_kept_label_sets_is_limited() -> None:
     """An answer with ever more of them costs time, but not memory for months."""
     label_sets = _label_sets()
     metrics = [b'{"node":"%d"}' % number for number in range(MAX_KEPT + results.BATCH)]
     kept = []
     for _ in range(2):
-        label_sets.start_answer()
-        found = [
-            one
-            for start in range(0, len(metrics), results.BATCH)
-            for one in label_sets.read(metrics[start : start + results.BATCH])
-        ]
+        with label_sets.answer():
+            found = [
+                one
+                for start in range(0, len(metrics), results.BATCH)
+                for one in label_sets.read(metrics[start : start + results.BATCH])
+            ]
         assert [one.item for one in found] == [str(number) for number in range(len(metrics))]
         kept.append(found)
     same = [before is after for before, after in zip(*kept, strict=True)]
