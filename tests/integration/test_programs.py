@@ -16,6 +16,7 @@ from tests.support.hubobjects import fleet, hub_with
 from tests.support.kubectl import managed_cluster, printed
 
 NOBODY = "http://127.0.0.1:1"
+URL = "https://git.example.com/team/fleet.git"
 
 RUNS: dict[str, tuple[list[str], int, str]] = {
     # verb: arguments, exit code, a piece of what it says
@@ -50,7 +51,7 @@ def test_every_verb_is_here() -> None:
 @pytest.mark.parametrize("verb", sorted(RUNS))
 def test_a_verb_as_a_process(verb: str, tmp_path: Path) -> None:
     arguments, code, text = RUNS[verb]
-    scaffold(target=tmp_path / "fleet", name="fleet", registry="registry.example.com")
+    scaffold(target=tmp_path / "fleet", name="fleet", registry="registry.example.com", git_url=URL)
     with serving(hub_with(fleet(now=datetime.now(UTC)))) as hub:
         hub.kubeconfig(tmp_path / "fleet" / "kubeconfig")
         done = subprocess.run(

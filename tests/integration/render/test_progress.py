@@ -13,11 +13,12 @@ from gitops_dsf.cli.scaffold import scaffold
 from tests.support import fleets
 
 ESCAPE = b"\x1b"
+URL = "https://git.example.com/team/fleet.git"
 
 
 @pytest.fixture
 def large(tmp_path: Path) -> Path:
-    scaffold(target=tmp_path / "fleet", name="fleet", registry="registry.example.com")
+    scaffold(target=tmp_path / "fleet", name="fleet", registry="registry.example.com", git_url=URL)
     more = fleets.text_of([fleets.cluster(f"more-{number:03d}") for number in range(497)])
     (tmp_path / "fleet" / "clusters" / "more.yaml").write_text(more, encoding="utf-8")
     return tmp_path / "fleet"
@@ -78,7 +79,7 @@ def test_a_terminal_that_cannot_erase_is_spared(large: Path, warm_programs: Path
 
 
 def test_a_small_fleet_is_done_before_anybody_could_read(tmp_path: Path, warm_programs: Path) -> None:
-    scaffold(target=tmp_path / "fleet", name="fleet", registry="registry.example.com")
+    scaffold(target=tmp_path / "fleet", name="fleet", registry="registry.example.com", git_url=URL)
     _, _, shown = on_a_terminal(warm_programs, "render", cwd=tmp_path / "fleet")
     assert shown == b""
 

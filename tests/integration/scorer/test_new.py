@@ -81,7 +81,8 @@ def test_its_scorer_fits_into_a_fleet_repository(
     project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     fleet = tmp_path / "fleet"
-    assert main(["init", str(fleet), "--registry", "registry.example.com"]) == 0
+    url = "https://git.example.com/team/fleet.git"
+    assert main(["init", str(fleet), "--registry", "registry.example.com", "--git-url", url]) == 0
     (fleet / "scorers" / "cpu-mean.yaml").write_text((project / "dynamicscorer.yaml").read_text())
     capsys.readouterr()
     assert main(["validate", str(fleet), "--strict"]) == 0, capsys.readouterr().out
