@@ -11,20 +11,17 @@ import asyncio
 import itertools
 import json
 import os
-import random
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-import zlib
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
 
-from dsf_agent.metrics.samples import KEPT_LEVEL, SamplePrefix, SampleText
 from tests.support.agent.configmap import ConfigMapVolume, entry
 from tests.support.agent.http import HttpFake, Reply
 from tests.support.agent.hub import HubFake, kubeconfig
@@ -220,61 +217,16 @@ async def scrape(bench: Bench) -> list[Figure]:
         ):
             await until(lambda: scoring.seen, what="scored", seconds=60)
             await asyncio.sleep(2)
-            figures = []
-            for coding in ("identity", "gzip"):
-                spent = await _scrapes(process, client, coding)
-                figures.append(median(f"scrape of 50,000 series, {coding}, CPU", spent, 0.010, "s"))
-            return figures
+            spent = await _scrapes(process, client)
+            return [median("scrape of 50,000 series, CPU", spent, 0.010, "s")]
 
 
-def pod_samples(count: int) -> bytes:
-    """The text of so many samples as a cluster has them: names of pods with random ends, scores with all
-    their digits.
-    """
-    chance, lines, text = (
-        random.Random(1),
-        SamplePrefix(cluster="cluster-0042", score_name="cpu-headroom"),
-        SampleText(),
-    )
-    pods = [f"app-{n % 400}-{chance.getrandbits(40):010x}-{chance.getrandbits(20):05x}" for n in range(count)]
-    begins = [
-        lines.of((f"node-{n % 100}", "", f"team-{n % 40}", "", pod, "main", "")) for n, pod in enumerate(pods)
-    ]
-    text.add(begins, [chance.uniform(0, 100) for _ in range(count)])
-    return b"".join(text.pieces())
-
-
-async def gzip_levels(bench: Bench) -> list[Figure]:
-    """Bytes and CPU of the text of 10,000 series by zlib's levels: bytes are paid with each scrape, CPU once
-    per cycle.
-    """
-    data, figures = pod_samples(10_000), []
-    for level in range(1, 10):
-        spent, size = [], 0
-        for _ in range(3 if bench.quick else 15):
-            start = time.thread_time()
-            engine = zlib.compressobj(level=level, wbits=-zlib.MAX_WBITS)
-            size = len(engine.compress(data) + engine.flush(zlib.Z_FULL_FLUSH))
-            spent.append(1000 * (time.thread_time() - start))
-        kept = ", the agent's" if level == KEPT_LEVEL else ""
-        figures += [
-            Figure(
-                f"gzip of 10,000 series ({len(data) / 1e6:.1f} MB), level {level}{kept}",
-                size / 1000,
-                None,
-                "kB",
-            ),
-            median(f"its CPU, level {level}", spent, None, "ms"),
-        ]
-    return figures
-
-
-async def _scrapes(process: AgentProcess, client: httpx.AsyncClient, coding: str) -> list[float]:
+async def _scrapes(process: AgentProcess, client: httpx.AsyncClient) -> list[float]:
     spent: list[float] = []
     for _ in range(32):
         before = cpu(process.process.pid)
         async with client.stream(
-            "GET", f"{process.url}/metrics", headers={"Accept-Encoding": coding}
+            "GET", f"{process.url}/metrics", headers={"Accept-Encoding": "identity"}
         ) as response:
             size = sum([len(chunk) async for chunk in response.aiter_raw()])
         assert size > 100_000
@@ -461,7 +413,6 @@ BENCHES: dict[str, Callable[[Bench], Coroutine[None, None, list[Figure]]]] = {
     "cycle": big_cycle,
     "hub": hub_cycle,
     "scrape": scrape,
-    "gzip": gzip_levels,
     "blocks": blocks,
     "query": query,
     "rest": rest,

@@ -8,8 +8,6 @@ same in OpenMetrics.
 import asyncio
 import itertools
 import re
-import struct
-import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
@@ -25,14 +23,6 @@ names on the hub are not cut.
 """
 
 PIECE_LINES: Final = 2500
-
-KEPT_LEVEL: Final = 6
-"""Level of zlib for the text of a scorer, which is compressed once and sent with every scrape until the next
-cycle. It gives up to a third fewer bytes than level 1 and takes twice the time. Level 7 takes more time for
-the same bytes (benchmarks/bench_agent.py --only gzip).
-"""
-PASSING_LEVEL: Final = 1
-"""Level of zlib for text that differs from scrape to scrape."""
 
 _ESCAPES: Final = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n"})
 _SPECIAL: Final = re.compile(r'[\\"\n]').search
@@ -105,64 +95,16 @@ def _values(scores: list[float]) -> list[bytes]:
 class RenderedSamples:
     """The current text of every scorer. The text of a scorer that failed or was removed is dropped, so that
     no old score looks current.
-
-    For gzip, the text of a scorer is compressed once per cycle, not per scrape: pieces of a deflate stream
-    can be joined if each ends on a byte boundary (RFC 1951 section 3.2; zlib's full flush). All is one gzip
-    member, because many clients read only the first one.
     """
 
     def __init__(self) -> None:
         self._plain: dict[str, bytes] = {}
-        self._deflated: dict[str, bytes] = {}
 
     def put(self, scorer: str, text: bytes) -> None:
         self._plain[scorer] = text
-        self._deflated.pop(scorer, None)
 
     def drop(self, scorer: str) -> None:
         self._plain.pop(scorer, None)
-        self._deflated.pop(scorer, None)
 
     def plain(self) -> list[bytes]:
         return [HEAD, *self._plain.values()]
-
-    async def gzipped(self, *, before: bytes, after: bytes) -> list[bytes]:
-        """A gzip file: ``before``, the head of dynamic_score, all scorers, ``after``. New texts are
-        compressed in a thread.
-        """
-        texts = [before, HEAD]
-        pieces = [_GZIP_HEADER, await asyncio.to_thread(_deflate, before + HEAD, level=PASSING_LEVEL)]
-        for scorer, text in list(self._plain.items()):
-            piece = self._deflated.get(scorer)
-            if piece is None:
-                piece = await asyncio.to_thread(_deflate, text, level=KEPT_LEVEL)
-                if self._plain.get(scorer) is text:
-                    self._deflated[scorer] = piece
-            texts.append(text)
-            pieces.append(piece)
-        texts.append(after)
-        pieces += [
-            _deflate(after, level=PASSING_LEVEL),
-            _LAST_BLOCK,
-            await asyncio.to_thread(_trailer, texts),
-        ]
-        return pieces
-
-
-_GZIP_HEADER: Final = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"
-"""RFC 1952 section 2.3: deflate, no flags, no time, no extra flags, unknown operating system."""
-_LAST_BLOCK: Final = b"\x03\x00"
-"""RFC 1951: an empty block with the final bit set."""
-
-
-def _deflate(data: bytes, *, level: int) -> bytes:
-    engine = zlib.compressobj(level=level, wbits=-zlib.MAX_WBITS)
-    return engine.compress(data) + engine.flush(zlib.Z_FULL_FLUSH)
-
-
-def _trailer(texts: list[bytes]) -> bytes:
-    """RFC 1952 section 2.3.1: CRC-32 and length of the whole text."""
-    checksum = 0
-    for text in texts:
-        checksum = zlib.crc32(text, checksum)
-    return struct.pack("<II", checksum, sum(len(text) for text in texts) & 0xFFFFFFFF)
