@@ -659,7 +659,7 @@ _AWAY = {
 }
 
 
-@pytest.mark.parametrize("reason", [*_AWAY, Reason.FORBIDDEN, Reason.INVALID_BODY, Reason.INTERNAL])
+@pytest.mark.parametrize("reason", [*sorted(_AWAY), Reason.FORBIDDEN, Reason.INVALID_BODY, Reason.INTERNAL])
 async def test_failures_that_every_cluster_would_have_pause_all_of_them(reason: Reason) -> None:
     hub = Hub()
     hub.faults["c1"] = PublishError("no", reason=reason)
