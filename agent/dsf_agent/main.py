@@ -6,11 +6,12 @@ import asyncio
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from dsf_agent import __version__
 from dsf_agent.configuration import settings as settings_module
-from dsf_agent.configuration.settings import Settings
+from dsf_agent.configuration.settings import DEFAULT_WAITS, Settings, Waits
 from dsf_agent.errors import SettingsError
 from dsf_agent.process import build, check, supervise
 from dsf_runtime import logs, threads
@@ -22,7 +23,7 @@ THREADS: Final = 64
 """Threads for files and name look-ups. There must be more of them than look-ups that hang at one time."""
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+def main(argv: Sequence[str] | None = None, *, waits: Waits = DEFAULT_WAITS) -> int:
     """Runs the process."""
     parser = settings_module.parser()
     flags = parser.parse_args(argv)
@@ -33,7 +34,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.print_usage(sys.stderr)
         return 2
     try:
-        settings = settings_module.read(flags, os.environ)
+        settings = replace(settings_module.read(flags, os.environ), waits=waits)
     except SettingsError as error:
         print(f"gitops-dsf-agent: {error}", file=sys.stderr)
         return 2

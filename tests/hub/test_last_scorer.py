@@ -23,7 +23,7 @@ pytestmark = pytest.mark.family("kubernetes", "ocm")
 
 CLUSTER = "cluster1"
 STAND_SECONDS = 6
-"""How long an empty list must stand with PRUNE_DELAY 1."""
+"""How long an empty list must stand with a prune delay of 1 s."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,10 +67,13 @@ def running(
         installation = stack.enter_context(installed(fleet, control_plane, clusters=(CLUSTER,)))
         api = stack.enter_context(HeadroomApi(fixed=0.5))
         names = stack.enter_context(ClusterDns({SCORING: api.url}))
-        environment = {**names.environment, "PRUNE_DELAY": "1"}
         agent = stack.enter_context(
             spoke_agent(
-                control_plane, CLUSTER, folder=tmp_path_factory.mktemp("lastscorer"), environment=environment
+                control_plane,
+                CLUSTER,
+                folder=tmp_path_factory.mktemp("lastscorer"),
+                environment=names.environment,
+                waits="prune=1",
             )
         )
         yield Running(installation=installation, agent=agent, hub=hub)

@@ -163,7 +163,7 @@ def scene(
         for cluster in CLUSTERS:
             folder = tmp_path_factory.mktemp("suspension")
             scene.agents[cluster] = stack.enter_context(
-                spoke_agent(control_plane, cluster, folder=folder, environment={"SUSPENSION_POLL": "1"})
+                spoke_agent(control_plane, cluster, folder=folder, environment={}, waits="suspension=1")
             )
             # No kubelet runs here: what a ready replica would make of the status.
             control_plane.spokes[cluster].admin.patch_status(

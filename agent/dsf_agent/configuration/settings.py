@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from dsf_agent.endpoints.transport import CallLimits
 from dsf_agent.errors import SettingsError
@@ -30,42 +30,108 @@ class Address:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Waits:
+    """Delays in seconds that no flag sets. Tests choose shorter ones."""
+
+    poll: float = 10
+    """Between two reads of the configuration, besides file events."""
+    suspension: float = 30
+    """Between two reads of the suspended scorers."""
+    prune: float = 10
+    """How long a file must be unchanged before scores of removed scorers go."""
+    grace: float = 3
+    """To finish running work after SIGTERM."""
+    hub: float = 15
+    """Longest call of an API server."""
+
+
+DEFAULT_WAITS: Final = Waits()
+
+
+@dataclass(frozen=True, kw_only=True)
 class Settings:
-    """Durations in seconds, sizes in bytes."""
+    """Durations in seconds, sizes in bytes. The flags have the comments."""
 
     verb: str
     config_dir: Path
-    """The mounted ConfigMap directory; the file ``summaries`` in it is read."""
     clusters_file: Path | None
-    """The clusters of the hub scorer. None for an agent."""
+    """None for an agent."""
     cluster: str
-    """Name of this managed cluster and of its namespace on the hub. For the hub scorer HUB_SCORER."""
+    """For the hub scorer HUB_SCORER."""
     publish_dir: Path | None
-    """Directory for AddOnPlacementScores as files. None means that they are published to the hub."""
+    """None means that scores are published to the hub."""
     hub_kubeconfig: Path | None
     """None if nothing is published to the hub, or if the hub is the cluster of this pod (the hub scorer)."""
     hub_namespace: str
-    """Namespace on the hub with the ConfigMap of suspended scorers."""
     spoke_kubeconfig: Path | None
-    """Kubeconfig of the managed cluster's API. None means the pod's ServiceAccount."""
     namespace: str
-    """Namespace on the managed cluster with token Secrets and CA ConfigMaps."""
     token_file: Path
-    """The pod's token, for serviceAccountToken: true."""
     metrics_address: Address
-    poll_seconds: float
-    suspension_seconds: float
-    prune_delay_seconds: float
     splay_seconds: float
-    grace_seconds: float
-    hub_timeout_seconds: float
     limits: CallLimits
     bytes_in_flight: int
-    """Bytes of large answers that may be in memory at one time."""
     log_format: str
     log_level: str
+    waits: Waits = DEFAULT_WAITS
 
 
+class _Flag(NamedTuple):
+    name: str
+    metavar: str
+    default: str
+    text: str
+    shown: str = ""
+    """What the help says in place of the default."""
+
+    @property
+    def variable(self) -> str:
+        """The environment variable for the flag."""
+        return self.name.upper().replace("-", "_")
+
+    @property
+    def help(self) -> str:
+        shown = self.shown or self.default
+        return f"{self.text} [{self.variable}{'; ' if shown else ''}{shown}]".lstrip()
+
+
+_COMMON: Final = (
+    _Flag(
+        "config-dir",
+        "DIR",
+        "/etc/dynamic-scoring",
+        "mounted ConfigMap with the file 'summaries', not a subPath, which does not follow changes",
+    ),
+    _Flag("cluster-name", "NAME", "", "name of this managed cluster, which is its namespace on the hub"),
+    _Flag(
+        "clusters",
+        "FILE",
+        "",
+        "run scorers with runsOn: Hub for the clusters in this file, in place of --cluster-name",
+    ),
+    _Flag(
+        "spoke-kubeconfig", "FILE", "", "managed cluster's API, for token Secrets", shown="the pod's account"
+    ),
+    _Flag("install-namespace", "NAME", AGENT_NAMESPACE, "namespace of token Secrets and CAs"),
+    _Flag("service-account-token-file", "FILE", SERVICE_ACCOUNT_TOKEN, "the pod's own token"),
+    _Flag("request-timeout", "SECONDS", "30", "longest call of a source or scoring API"),
+    _Flag("max-answer-bytes", "BYTES", "67108864", "largest answer of a source or scoring API"),
+    _Flag(
+        "max-bytes-in-flight",
+        "BYTES",
+        "67108864",
+        "bytes of answers above 1 MB in memory at one time, and of one cycle",
+    ),
+    _Flag("log-format", "text|json", "text", ""),
+    _Flag("log-level", "LEVEL", "", "debug, info, warning or error", shown="info, check: warning"),
+)
+_RUNNING: Final = (
+    _Flag("publish", "hub|dir:PATH", "hub", "hub, or a directory for one file per AddOnPlacementScore"),
+    _Flag("hub-kubeconfig", "FILE", "", "how to reach the hub"),
+    _Flag("hub-namespace", "NAME", DEFAULT_HUB_NAMESPACE, "namespace of the suspended scorers' ConfigMap"),
+    _Flag("metrics-address", "HOST:PORT", ":8080", "where /metrics, /healthz and /readyz are served"),
+    _Flag("splay", "SECONDS", "10", "longest delay of the first runs after the start; after an edit 0.5"),
+)
+_FLAGS: Final = {flag.name: flag for flag in (*_COMMON, *_RUNNING)}
 _EPILOG: Final = (
     "Every flag can also be set by the environment variable in brackets. A flag overrides its variable."
 )
@@ -82,174 +148,62 @@ def parser() -> argparse.ArgumentParser:
     check = verbs.add_parser(
         "check", help="one cycle of every scorer, as a table; publishes nothing", epilog=_EPILOG
     )
-    for one in (run, check):
-        _common(one)
-    _running(run)
+    for verb, flags in ((run, (*_COMMON, *_RUNNING)), (check, _COMMON)):
+        for flag in flags:
+            verb.add_argument(f"--{flag.name}", metavar=flag.metavar, help=flag.help)
     check.add_argument(
         "--scorer", metavar="NAME", action="append", default=[], help="only this scorer; may be repeated"
     )
     return top
 
 
-def _common(verb: argparse.ArgumentParser) -> None:
-    add = verb.add_argument
-    add(
-        "--config-dir",
-        metavar="DIR",
-        help="mounted ConfigMap with the file 'summaries', not a subPath, which does not follow changes"
-        " [CONFIG_DIR; /etc/dynamic-scoring]",
-    )
-    add(
-        "--cluster-name",
-        metavar="NAME",
-        help="name of this managed cluster, which is its namespace on the hub [CLUSTER_NAME]",
-    )
-    add(
-        "--clusters",
-        metavar="FILE",
-        help="run scorers with runsOn: Hub for the clusters in this file, in place of --cluster-name"
-        " [CLUSTERS]",
-    )
-    add(
-        "--spoke-kubeconfig",
-        metavar="FILE",
-        help="managed cluster's API, for token Secrets [SPOKE_KUBECONFIG; the pod's account]",
-    )
-    add(
-        "--install-namespace",
-        metavar="NAME",
-        help=f"namespace of token Secrets and CAs [INSTALL_NAMESPACE; {AGENT_NAMESPACE}]",
-    )
-    add(
-        "--service-account-token-file",
-        metavar="FILE",
-        help=f"the pod's own token [SERVICE_ACCOUNT_TOKEN_FILE; {SERVICE_ACCOUNT_TOKEN}]",
-    )
-    add(
-        "--request-timeout",
-        metavar="SECONDS",
-        help="longest call of a source or scoring API [REQUEST_TIMEOUT; 30]",
-    )
-    add(
-        "--max-answer-bytes",
-        metavar="BYTES",
-        help="largest answer of a source or scoring API [MAX_ANSWER_BYTES; 67108864]",
-    )
-    add(
-        "--max-bytes-in-flight",
-        metavar="BYTES",
-        help="bytes of answers above 1 MB in memory at one time, and of one cycle"
-        " [MAX_BYTES_IN_FLIGHT; 67108864]",
-    )
-    add(
-        "--max-calls-per-origin",
-        metavar="N",
-        help="calls to one scheme, host and port at one time [MAX_CALLS_PER_ORIGIN; 8]",
-    )
-    add("--log-format", metavar="text|json", help="[LOG_FORMAT; text]")
-    add(
-        "--log-level", metavar="LEVEL", help="debug, info, warning or error [LOG_LEVEL; info, check: warning]"
-    )
-
-
-def _running(run: argparse.ArgumentParser) -> None:
-    add = run.add_argument
-    add(
-        "--publish",
-        metavar="hub|dir:PATH",
-        help="hub, or a directory for one file per AddOnPlacementScore [PUBLISH; hub]",
-    )
-    add("--hub-kubeconfig", metavar="FILE", help="how to reach the hub [HUB_KUBECONFIG]")
-    add(
-        "--hub-namespace",
-        metavar="NAME",
-        help=f"namespace of the suspended scorers' ConfigMap [HUB_NAMESPACE; {DEFAULT_HUB_NAMESPACE}]",
-    )
-    add(
-        "--metrics-address",
-        metavar="HOST:PORT",
-        help="where /metrics, /healthz and /readyz are served [METRICS_ADDRESS; :8080]",
-    )
-    add(
-        "--config-poll",
-        metavar="SECONDS",
-        help="how often the file is read besides file events [CONFIG_POLL; 10]",
-    )
-    add(
-        "--suspension-poll",
-        metavar="SECONDS",
-        help="how often suspended scorers are read [SUSPENSION_POLL; 30]",
-    )
-    add(
-        "--prune-delay",
-        metavar="SECONDS",
-        help="how long a file must be unchanged before scores of removed scorers go [PRUNE_DELAY; 10]",
-    )
-    add(
-        "--splay",
-        metavar="SECONDS",
-        help="longest delay of the first runs after the start; after an edit 0.5 [SPLAY; 10]",
-    )
-    add(
-        "--shutdown-grace",
-        metavar="SECONDS",
-        help="time to finish running work after SIGTERM [SHUTDOWN_GRACE; 3]",
-    )
-    add("--hub-timeout", metavar="SECONDS", help="longest call of an API server [HUB_TIMEOUT; 15]")
-
-
 class _Source:
-    """Values of flags, else of environment variables, else defaults. Error messages name flag and
-    variable.
-    """
+    """Values of flags, else of environment variables, else defaults."""
 
     def __init__(self, flags: Mapping[str, object], environ: Mapping[str, str]) -> None:
         self._flags = flags
         self._environ = environ
 
-    def text(self, flag: str, default: str = "") -> str:
-        given = self._flags.get(flag.replace("-", "_"))
+    def text(self, name: str, default: str = "") -> str:
+        given = self._flags.get(name.replace("-", "_"))
         if isinstance(given, str):
             return given
-        return self._environ.get(variable(flag), "") or default
+        flag = _FLAGS[name]
+        return self._environ.get(flag.variable, "") or flag.default or default
 
-    def path(self, flag: str) -> Path | None:
-        text = self.text(flag)
+    def path(self, name: str) -> Path | None:
+        text = self.text(name)
         return Path(text) if text else None
 
-    def seconds(self, flag: str, default: float, *, least: float = 0.0) -> float:
-        text = self.text(flag, str(default))
+    def seconds(self, name: str, *, least: float = 0.0) -> float:
+        text = self.text(name)
         try:
             value = float(text)
         except ValueError:
             value = -1.0
         if not least <= value <= 86_400:
-            msg = f"{name(flag)} is {text!r}; write seconds from {least:g} to 86400"
-            raise SettingsError(msg)
+            raise _wrong(name, text, f"seconds from {least:g} to 86400")
         return value
 
-    def count(self, flag: str, default: int) -> int:
-        text = self.text(flag, str(default))
+    def count(self, name: str) -> int:
+        text = self.text(name)
         if not (text.isascii() and text.isdigit() and 0 < int(text) < 2**40):
-            msg = f"{name(flag)} is {text!r}; write a whole number from 1"
-            raise SettingsError(msg)
+            raise _wrong(name, text, "a whole number from 1")
         return int(text)
 
-    def choice(self, flag: str, default: str, *choices: str) -> str:
-        text = self.text(flag, default).lower()
+    def choice(self, name: str, *choices: str, default: str = "") -> str:
+        text = self.text(name, default).lower()
         if text not in choices:
-            msg = f"{name(flag)} is {text!r}; write one of {', '.join(choices)}"
-            raise SettingsError(msg)
+            raise _wrong(name, text, f"one of {', '.join(choices)}")
         return text
 
 
-def variable(flag: str) -> str:
-    """The environment variable for a flag."""
-    return flag.upper().replace("-", "_")
+def _wrong(name: str, text: str, wanted: str) -> SettingsError:
+    return SettingsError(f"{_called(name)} is {text!r}; write {wanted}")
 
 
-def name(flag: str) -> str:
-    return f"--{flag} ({variable(flag)})"
+def _called(name: str) -> str:
+    return f"--{name} ({_FLAGS[name].variable})"
 
 
 def read(flags: argparse.Namespace, environ: Mapping[str, str]) -> Settings:
@@ -258,14 +212,11 @@ def read(flags: argparse.Namespace, environ: Mapping[str, str]) -> Settings:
     clusters_file = source.path("clusters")
     cluster = source.text("cluster-name", "" if clusters_file is None else HUB_SCORER)
     if not cluster:
-        msg = f"{name('cluster-name')} is missing; write the name of this managed cluster"
+        msg = f"{_called('cluster-name')} is missing; write the name of this managed cluster"
         raise SettingsError(msg)
     if _CLUSTER_NAME.fullmatch(cluster) is None or len(cluster) > MAX_CLUSTER_NAME:
-        msg = (
-            f"{name('cluster-name')} is {cluster!r}; write the name of the ManagedCluster: lower-case"
-            " letters, digits, '-' and '.'"
-        )
-        raise SettingsError(msg)
+        wanted = "the name of the ManagedCluster: lower-case letters, digits, '-' and '.'"
+        raise _wrong("cluster-name", cluster, wanted)
     publish_dir, hub_kubeconfig = (
         _destination(source, in_pod=clusters_file is not None and runs_in_pod(environ))
         if flags.verb == "run"
@@ -273,46 +224,41 @@ def read(flags: argparse.Namespace, environ: Mapping[str, str]) -> Settings:
     )
     return Settings(
         verb=flags.verb,
-        config_dir=Path(source.text("config-dir", "/etc/dynamic-scoring")),
+        config_dir=Path(source.text("config-dir")),
         clusters_file=clusters_file,
         cluster=cluster,
         publish_dir=publish_dir,
         hub_kubeconfig=hub_kubeconfig,
-        hub_namespace=source.text("hub-namespace", DEFAULT_HUB_NAMESPACE),
+        hub_namespace=source.text("hub-namespace"),
         spoke_kubeconfig=source.path("spoke-kubeconfig"),
-        namespace=source.text("install-namespace", AGENT_NAMESPACE),
-        token_file=Path(source.text("service-account-token-file", SERVICE_ACCOUNT_TOKEN)),
-        metrics_address=_address(source.text("metrics-address", ":8080")),
-        poll_seconds=source.seconds("config-poll", 10, least=0.1),
-        suspension_seconds=source.seconds("suspension-poll", 30, least=1),
-        prune_delay_seconds=source.seconds("prune-delay", 10),
-        splay_seconds=source.seconds("splay", 10),
-        grace_seconds=source.seconds("shutdown-grace", 3),
-        hub_timeout_seconds=source.seconds("hub-timeout", 15, least=0.1),
+        namespace=source.text("install-namespace"),
+        token_file=Path(source.text("service-account-token-file")),
+        metrics_address=_address(source.text("metrics-address")),
+        splay_seconds=source.seconds("splay"),
         limits=CallLimits(
-            total_seconds=source.seconds("request-timeout", 30, least=0.1),
-            answer_bytes=source.count("max-answer-bytes", 64 << 20),
-            per_origin=source.count("max-calls-per-origin", 8),
+            total_seconds=source.seconds("request-timeout", least=0.1),
+            answer_bytes=source.count("max-answer-bytes"),
         ),
-        bytes_in_flight=source.count("max-bytes-in-flight", 64 << 20),
-        log_format=source.choice("log-format", "text", "text", "json"),
+        bytes_in_flight=source.count("max-bytes-in-flight"),
+        log_format=source.choice("log-format", "text", "json"),
         log_level=source.choice(
-            "log-level", "info" if flags.verb == "run" else "warning", "debug", "info", "warning", "error"
+            "log-level",
+            *("debug", "info", "warning", "error"),
+            default="info" if flags.verb == "run" else "warning",
         ),
     )
 
 
 def _destination(source: _Source, *, in_pod: bool) -> tuple[Path | None, Path | None]:
-    text = source.text("publish", "hub")
+    text = source.text("publish")
     if text.startswith("dir:") and len(text) > len("dir:"):
         return Path(text.removeprefix("dir:")), None
     if text != "hub":
-        msg = f"{name('publish')} is {text!r}; write 'hub' or 'dir:PATH'"
-        raise SettingsError(msg)
+        raise _wrong("publish", text, "'hub' or 'dir:PATH'")
     kubeconfig = source.path("hub-kubeconfig")
     if kubeconfig is None and not in_pod:
         msg = (
-            f"{name('hub-kubeconfig')} is missing; write the kubeconfig file of the hub, or use --publish"
+            f"{_called('hub-kubeconfig')} is missing; write the kubeconfig file of the hub, or use --publish"
             " dir:PATH"
         )
         raise SettingsError(msg)
@@ -322,8 +268,5 @@ def _destination(source: _Source, *, in_pod: bool) -> tuple[Path | None, Path | 
 def _address(text: str) -> Address:
     host, colon, port = text.rpartition(":")
     if not colon or not (port.isascii() and port.isdigit() and int(port) <= 65_535):
-        msg = (
-            f"{name('metrics-address')} is {text!r}; write HOST:PORT, for instance 0.0.0.0:8080 or [::]:8080"
-        )
-        raise SettingsError(msg)
+        raise _wrong("metrics-address", text, "HOST:PORT, for instance 0.0.0.0:8080 or [::]:8080")
     return Address(host=host.removeprefix("[").removesuffix("]"), port=int(port))

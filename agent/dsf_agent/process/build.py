@@ -202,7 +202,7 @@ class Adapters:
 
 def adapters(settings: Settings, *, clock: Clock) -> Adapters:
     """The shared parts for these settings. Opens no connection."""
-    timeout = settings.hub_timeout_seconds
+    timeout = settings.waits.hub
     to_hub = _hub_access(settings)
     hub = None if to_hub is None else ApiServer(load=to_hub, clock=clock, timeout_seconds=timeout)
     load = _spoke_access(settings)

@@ -44,7 +44,7 @@ class Agent:
         self._watcher = Watcher(
             directory=settings.config_dir,
             read=observer(settings.config_dir, clusters=settings.clusters_file),
-            poll_seconds=settings.poll_seconds,
+            poll_seconds=settings.waits.poll,
             emit=self._observed,
         )
         self._pruner: Pruner | None = None
@@ -52,7 +52,7 @@ class Agent:
             self._pruner = Pruner(
                 store=adapters.owned,
                 metrics=adapters.metrics,
-                delay_seconds=settings.prune_delay_seconds,
+                delay_seconds=settings.waits.prune,
                 rng=adapters.rng,
             )
         address = settings.metrics_address
@@ -88,7 +88,7 @@ class Agent:
             for task in (*tasks, stopping):
                 task.cancel()
             await asyncio.gather(*tasks, stopping, return_exceptions=True)
-            await self._scheduler.stop(grace=self._adapters.settings.grace_seconds)
+            await self._scheduler.stop(grace=self._adapters.settings.waits.grace)
             await self.server.close()
             await self._adapters.close()
 
@@ -106,7 +106,7 @@ class Agent:
             suspension = Suspension(
                 server=adapters.hub,
                 namespace=adapters.settings.hub_namespace,
-                poll_seconds=adapters.settings.suspension_seconds,
+                poll_seconds=adapters.settings.waits.suspension,
                 clock=adapters.clock,
                 metrics=adapters.metrics,
                 rng=adapters.rng,

@@ -9,6 +9,7 @@ import httpx
 from tests.hub.controlplane.pod import Pod
 from tests.hub.controlplane.ports import free_port
 from tests.hub.controlplane.processes import Process
+from tests.support.agent import hasty
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,13 +32,13 @@ class AgentProgram:
         return answer
 
 
-def start(pod: Pod, *arguments: str, environment: dict[str, str]) -> str:
+def start(pod: Pod, *arguments: str, environment: dict[str, str], waits: str = "") -> str:
     """Starts the program with the arguments and the environment of its Deployment, and these. Returns the
-    address of its pages when it is healthy.
+    address of its pages when it is healthy. ``waits`` are shorter delays, see hasty.
     """
     port = free_port()
     process = pod.start(
-        [sys.executable, "-m", "dsf_agent"],
+        [sys.executable, hasty.__file__, waits] if waits else [sys.executable, "-m", "dsf_agent"],
         f"--metrics-address=127.0.0.1:{port}",
         "--splay=0",
         "--log-format=text",

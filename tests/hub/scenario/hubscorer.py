@@ -32,4 +32,4 @@ def hub_scorer(
     )
     with pod:
         hub = f"--hub-kubeconfig={pod.spoke_kubeconfig}"
-        yield AgentProgram(pod=pod, url=start(pod, hub, "--prune-delay=1", environment=environment or {}))
+        yield AgentProgram(pod=pod, url=start(pod, hub, environment=environment or {}, waits="prune=1"))

@@ -45,7 +45,7 @@ def wait_for_deployment(plane: ControlPlane, cluster: str) -> None:
 
 @contextmanager
 def spoke_agent(
-    plane: ControlPlane, cluster: str, *, folder: Path, environment: dict[str, str]
+    plane: ControlPlane, cluster: str, *, folder: Path, environment: dict[str, str], waits: str = ""
 ) -> Iterator[SpokeAgent]:
     """Starts the agent of one cluster with the identity, arguments and environment of its Deployment."""
     wait_for_deployment(plane, cluster)
@@ -60,5 +60,5 @@ def spoke_agent(
         folder=folder,
     )
     with pod:
-        url = start(pod, f"--spoke-kubeconfig={pod.spoke_kubeconfig}", environment=environment)
+        url = start(pod, f"--spoke-kubeconfig={pod.spoke_kubeconfig}", environment=environment, waits=waits)
         yield SpokeAgent(cluster=cluster, pod=pod, url=url)

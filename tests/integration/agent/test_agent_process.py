@@ -66,8 +66,6 @@ async def test_removed_scorer_is_deleted_and_others_stay(tmp_path: Path) -> None
             "c1",
             "--hub-kubeconfig",
             config,
-            "--prune-delay",
-            "0.3",
         ]
         async with agent(*flags):
             await until(lambda: hub.values("cpu-score") and hub.values("mem-score"), what="both published")

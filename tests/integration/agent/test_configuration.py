@@ -4,6 +4,7 @@ works unchanged.
 
 import asyncio
 import time
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from tests.support.agent.configmap import ConfigMapVolume, entry
 from tests.support.agent.grid import assert_on_grid, assert_once_per_grid_point, grid_of
 from tests.support.agent.http import HttpFake, Reply, Seen
 from tests.support.agent.process import agent
-from tests.support.agent.running import running
+from tests.support.agent.running import SHORT, running
 from tests.support.waiting import until
 
 
@@ -26,7 +27,11 @@ async def test_a_swap_is_noticed_by_file_events(tmp_path: Path) -> None:
     async with HttpFake(scores(1.0)) as scoring:
         volume.put(entry("one", scoring=f"{scoring.url}/one"))
         async with running(
-            "--config-dir", volume.directory, "--publish", f"dir:{tmp_path / 'out'}", "--config-poll", "600"
+            "--config-dir",
+            volume.directory,
+            "--publish",
+            f"dir:{tmp_path / 'out'}",
+            waits=replace(SHORT, poll=600),
         ):
             await until(lambda: scoring.to("one"), what="the first state")
             for number in range(3):
@@ -107,7 +112,7 @@ async def test_a_directory_that_appears_late_disappears_and_returns(tmp_path: Pa
     async with HttpFake(scores(1.0)) as scoring:
         directory = tmp_path / "config"
         async with running(
-            "--config-dir", directory, "--publish", f"dir:{tmp_path / 'out'}", "--config-poll", "0.2"
+            "--config-dir", directory, "--publish", f"dir:{tmp_path / 'out'}", waits=replace(SHORT, poll=0.2)
         ) as agent:
             assert (await agent.get("/readyz")).status_code == 503
             assert (await agent.get("/healthz")).status_code == 200

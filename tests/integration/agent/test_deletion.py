@@ -5,6 +5,7 @@ is missing.
 import asyncio
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from tests.support.agent.configmap import ConfigMapVolume, entry
 from tests.support.agent.grid import assert_on_grid, grid_of
 from tests.support.agent.http import Fault, HttpFake, Reply, Seen
 from tests.support.agent.hub import HubFake, hub_flags, timestamp
-from tests.support.agent.running import RunningAgent, running
+from tests.support.agent.running import SHORT, RunningAgent, running
 from tests.support.waiting import until
 
 NOTHING_DELETED: dict[str, tuple[Callable[[ConfigMapVolume, dict[str, object]], object], str | None]] = {
@@ -134,7 +135,7 @@ async def test_the_scores_of_the_last_scorer_are_deleted(tmp_path: Path) -> None
     async with HttpFake(hub) as server, HttpFake(Scoring(7.0)) as scoring:
         volume.put(entry("cpu", scoring=scoring.url, scoringInterval=1))
         flags = hub_flags(tmp_path, config_dir=volume.directory, server=server)
-        async with running(*flags, "--prune-delay", "0.5") as agent:
+        async with running(*flags, waits=replace(SHORT, prune=0.5)) as agent:
             await until(lambda: hub.values("cpu-score"), what="published")
             emptied = asyncio.get_running_loop().time()
             volume.put()
@@ -163,7 +164,7 @@ async def test_an_empty_list_that_comes_and_goes_deletes_nothing(tmp_path: Path)
         volume.put(cpu)
         flags = hub_flags(tmp_path, config_dir=volume.directory, server=server)
         # An empty list must stand for six seconds; each of these stands for less, all together for more.
-        async with running(*flags, "--prune-delay", "1") as agent:
+        async with running(*flags, waits=replace(SHORT, prune=1)) as agent:
             await until(lambda: hub.values("cpu-score"), what="published")
             for _ in range(5):
                 volume.put()
@@ -219,7 +220,7 @@ async def test_a_scorer_that_returns_while_scores_are_listed_keeps_them(tmp_path
         mem = entry("mem", scoring=scoring.url, scoringInterval=3600)
         volume.put(cpu, mem)
         flags = hub_flags(tmp_path, config_dir=volume.directory, server=server)
-        async with running(*flags, "--prune-delay", "0.5") as agent:
+        async with running(*flags, waits=replace(SHORT, prune=0.5)) as agent:
             agents.append(agent)
             await until(
                 lambda: hub.values("cpu-score") and hub.values("mem-score"), what="both are published"
@@ -237,7 +238,7 @@ async def test_a_scorer_that_returns_while_scores_are_listed_keeps_them(tmp_path
 async def test_the_file_of_the_last_scorer_is_deleted_too(tmp_path: Path) -> None:
     """The same rules with ``--publish dir:PATH``."""
     volume, out = ConfigMapVolume(tmp_path / "config"), tmp_path / "out"
-    flags = ["--config-dir", volume.directory, "--publish", f"dir:{out}", "--prune-delay", "0.2"]
+    flags = ["--config-dir", volume.directory, "--publish", f"dir:{out}"]
     async with HttpFake(Scoring(7.0)) as scoring:
         volume.put(entry("cpu", scoring=scoring.url))
         async with running(*flags):

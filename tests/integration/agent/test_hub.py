@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from tests.support.agent.faults import EAGER
 from tests.support.agent.grid import assert_on_grid, grid_of
 from tests.support.agent.http import Fault, HttpFake, Reply, Seen
 from tests.support.agent.hub import HubFake, failure, hub_flags, timestamp
-from tests.support.agent.running import RunningAgent, running
+from tests.support.agent.running import SHORT, RunningAgent, running
 from tests.support.waiting import until
 
 
@@ -65,8 +66,8 @@ async def test_a_hub_that_fails_delays_no_cycle_and_gets_the_newest_scores_later
             )
             flags = hub_flags(tmp_path / name, config_dir=volume.directory, server=server)
             # A healthy hub has its time also where the machine is busy; one that hangs need not have as much.
-            flags += ["--hub-timeout", "2"] if name == "hangs" else []
-            async with running(*flags) as agent:
+            waits = replace(SHORT, hub=2) if name == "hangs" else SHORT
+            async with running(*flags, waits=waits) as agent:
                 for one in ("cpu", "mem"):
                     await until(lambda one=one: len(scoring.to(one)) >= 4, what=f"cycles go on: {name}")
                     # The second run falls on the grid, half an interval to one and a half after the first;

@@ -23,7 +23,7 @@ async def test_the_hubs_token_and_address_are_read_again(tmp_path: Path) -> None
     async with HttpFake(hub) as server, HttpFake(hub) as moved, HttpFake(scores(5.0)) as scoring:
         config = kubeconfig(tmp_path / "hub" / "kubeconfig", server=server.url)
         volume.put(entry("cpu", scoring=scoring.url, scoringInterval=1))
-        flags = ["--config-dir", volume.directory, "--hub-kubeconfig", config, "--suspension-poll", "1"]
+        flags = ["--config-dir", volume.directory, "--hub-kubeconfig", config]
         async with running(*flags) as agent:
             await until(lambda: hub.values("cpu-score"), what="published")
             hub.token = "better"
@@ -60,7 +60,7 @@ async def test_a_replaced_client_certificate_is_used(tmp_path: Path) -> None:
         )
         config.write_text(text)
         volume.put(entry("cpu", scoring=scoring.url, scoringInterval=1))
-        flags = ["--config-dir", volume.directory, "--hub-kubeconfig", config, "--suspension-poll", "1"]
+        flags = ["--config-dir", volume.directory, "--hub-kubeconfig", config]
         async with running(*flags) as agent:
             await until(lambda: hub.values("cpu-score"), what="published with a certificate")
             first = _serial(server.seen[-1])

@@ -42,9 +42,7 @@ async def test_an_answer_that_nobody_asked_for_reaches_no_scorer(tmp_path: Path)
     async with HttpFake(reply) as scoring:
         names = [f"s{number}" for number in range(8)]
         volume.put(*(entry(name, scoring=f"{scoring.url}/{name}", scoringInterval=1) for name in names))
-        async with running(
-            "--config-dir", volume.directory, "--publish", f"dir:{out}", "--max-calls-per-origin", "1"
-        ):
+        async with running("--config-dir", volume.directory, "--publish", f"dir:{out}", per_origin=1):
             await until(lambda: len(scoring.seen) >= 5 * len(names), what="some cycles")
     assert {path.stem: [one["name"] for one in _scores(path)] for path in out.glob("*.yaml")} == {
         f"{name}-score": [name] for name in names
@@ -243,11 +241,7 @@ async def test_a_hub_clock_that_is_set_back(tmp_path: Path, publishes_to: str) -
             )
         )
         config = kubeconfig(tmp_path / "kubeconfig", server=server.url)
-        flags = (
-            ["--hub-kubeconfig", config, "--suspension-poll", "1"]
-            if publishes_to == "hub"
-            else ["--publish", f"dir:{out}"]
-        )
+        flags = ["--hub-kubeconfig", config] if publishes_to == "hub" else ["--publish", f"dir:{out}"]
         async with running("--config-dir", volume.directory, *flags, clock=clock):
             await until(
                 lambda: hub.values("cpu-score") or (out / "cpu-score.yaml").exists(), what="published"
@@ -295,12 +289,6 @@ async def test_soak(tmp_path: Path) -> None:
             "c1",
             "--publish",
             f"dir:{tmp_path / 'out'}",
-            "--prune-delay",
-            "0.1",
-            # At most eight connections, then, to the two peers: how many are open at one moment differs by no
-            # more.
-            "--max-calls-per-origin",
-            "4",
         ]
         async with agent(*flags) as process:
 
@@ -328,7 +316,9 @@ async def test_soak(tmp_path: Path) -> None:
             await rounds(40)
             memory, descriptors = process.resident(), await held()
             await rounds(40)
-            assert await held() < descriptors + 10
+            assert await held() < descriptors + 18, (
+                "at most eight connections to each of the two peers are open at one moment"
+            )
             assert process.resident() < memory + 6 * 2**20
             samples = await process.metrics()
             names = {

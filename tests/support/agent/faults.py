@@ -17,7 +17,7 @@ Faults = Mapping[str, tuple[Reply | Fault, str]]
 EAGER: Final = {"deadband": 0, "minIntervalSeconds": 0}
 SOURCE: Final = matrix(series(3))
 SCORES: Final = Reply.of({"results": [{"metric": {"node": "a"}, "score": 1.5}]})
-LIMITS: Final = ("--request-timeout", "8", "--max-answer-bytes", "200000", "--max-calls-per-origin", "64")
+LIMITS: Final = ("--request-timeout", "8", "--max-answer-bytes", "200000")
 """Dozens of scorers start at once. On a busy machine a healthy peer may need seconds to answer the
 last one.
 """
@@ -71,7 +71,9 @@ async def survives(folder: Path, *, side: Literal["source", "query", "scoring"],
             return plain | ({"scoringType": "Query", "scoringEndpoint": ""} if side == "query" else {})
 
         volume.put(*map(one, sorted(names)))
-        async with running("--config-dir", volume.directory, "--publish", f"dir:{out}", *LIMITS) as agent:
+        async with running(
+            "--config-dir", volume.directory, "--publish", f"dir:{out}", *LIMITS, per_origin=64
+        ) as agent:
             await until(lambda: _exposes(agent, everyone), what="all are well")
             await until(
                 lambda: {path.stem for path in out.glob("*.yaml")} == everyone, what="all are published"

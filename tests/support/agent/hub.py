@@ -307,10 +307,9 @@ def kubeconfig(path: Path, *, server: str, token: str = TOKEN, **cluster: Any) -
 
 
 def hub_flags(folder: Path, *, config_dir: Path, server: HttpFake) -> list[str | Path]:
-    """Flags of an agent that publishes to this hub, with short delays."""
+    """Flags of an agent that publishes to this hub."""
     config = kubeconfig(folder / "kubeconfig", server=server.url)
-    waits = ["--prune-delay", "0.2", "--hub-timeout", "10", "--suspension-poll", "5"]
-    return ["--config-dir", config_dir, "--hub-kubeconfig", config, *waits]
+    return ["--config-dir", config_dir, "--hub-kubeconfig", config]
 
 
 __all__ = ["HttpFake", "HubFake", "failure", "hub_flags", "kubeconfig", "timestamp"]

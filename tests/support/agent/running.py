@@ -3,18 +3,22 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import httpx
 
 from dsf_agent.configuration import settings
+from dsf_agent.configuration.settings import Waits
 from dsf_agent.process import build
 from dsf_agent.process.supervise import Agent
 from dsf_runtime.clock import Clock
 from tests.support.agent.process import PLAIN
 from tests.support.virtual_time import LoopClock
 from tests.support.waiting import until
+
+SHORT = Waits(poll=1, grace=0.5, prune=0.2, hub=10, suspension=5)
 
 
 class RunningAgent:
@@ -81,15 +85,18 @@ class RunningAgent:
 
 
 @asynccontextmanager
-async def running(*flags: str | Path, clock: Clock | None = None) -> AsyncIterator[RunningAgent]:
-    """Runs ``gitops-dsf-agent run`` with these flags on a free port. By default there is no splay, and the
-    grace period is short.
+async def running(
+    *flags: str | Path, clock: Clock | None = None, waits: Waits = SHORT, per_origin: int = 8
+) -> AsyncIterator[RunningAgent]:
+    """Runs ``gitops-dsf-agent run`` with these flags on a free port. By default there is no splay, and delays
+    are short.
     """
     address = ["--metrics-address", "127.0.0.1:0"]
-    waits = ["--splay", "0", "--shutdown-grace", "0.5", "--config-poll", "1"]
-    defaults = ["run", *address, "--cluster-name", "c1", *waits]
+    defaults = ["run", *address, "--cluster-name", "c1", "--splay", "0"]
     read = settings.read(settings.parser().parse_args([*defaults, *map(str, flags)]), {})
-    agent = Agent(adapters=build.adapters(read, clock=clock or LoopClock()))
+    limits = replace(read.limits, per_origin=per_origin)
+    chosen = replace(read, waits=waits, limits=limits)
+    agent = Agent(adapters=build.adapters(chosen, clock=clock or LoopClock()))
     task = asyncio.create_task(agent.run(), name="agent")
     try:
         await until(lambda: agent.server.port or task.done(), what="the agent listens")
