@@ -1,11 +1,12 @@
 """Every code of a diagnostic, with its severity and a short title. docs/diagnostics.md has an entry for each.
 
-A code never gets a second meaning; the number of a removed one is not used again. DSF0xx: YAML and structure.
+A code never gets a second meaning: RETIRED lists the numbers of removed ones. DSF0xx: YAML and structure.
 DSF1xx: scorers. DSF2xx: clusters, selectors and masks. DSF3xx: applications and Placements. DSF4xx:
 ApplicationSets. DSF5xx: output. DSF6xx: tests.
 """
 
 from dataclasses import dataclass
+from typing import Final
 
 from gitops_dsf.diagnostics.diagnostic import Diagnostic, Position, Severity
 
@@ -30,6 +31,11 @@ class Code:
 
 CODES: dict[str, Code] = {}
 """All codes by id, in order."""
+RETIRED: Final = frozenset(
+    {"DSF120", "DSF121", "DSF124", "DSF125", "DSF167", "DSF168", "DSF171", "DSF209", "DSF319", "DSF328"}
+    | {"DSF334", "DSF337", "DSF338", "DSF339", "DSF409"}
+)
+"""Codes that earlier versions reported."""
 
 
 def _error(code: str, title: str) -> Code:
@@ -45,8 +51,8 @@ def _notice(code: str, title: str) -> Code:
 
 
 def _register(code: Code) -> Code:
-    if code.id in CODES or (CODES and code.id < next(reversed(CODES))):
-        msg = f"{code.id} is listed twice or out of order"
+    if code.id in CODES or code.id in RETIRED or (CODES and code.id < next(reversed(CODES))):
+        msg = f"{code.id} is listed twice, retired or out of order"
         raise ValueError(msg)
     CODES[code.id] = code
     return code
@@ -96,12 +102,8 @@ LOCK_WITH_TOKEN = _error("DSF116", "host known only from a lock, combined with a
 LOCK_MOVES_HOST = _error("DSF117", "lock that changes a host")
 STALE_LOCK = _warning("DSF118", "lock without a use")
 SHORT_TTL = _warning("DSF119", "score that expires between two runs")
-HUB_WRITES = _warning("DSF120", "more hub writes per second than a small hub takes")
-EMPTY_RANGE = _warning("DSF121", "range of zero seconds")
 UNASKED_SOURCE = _warning("DSF122", "metric source that is never asked")
 UPSTREAM_CANNOT_RUN = _error("DSF123", "scorer that the upstream addon cannot run")
-SOURCE_HOST = _warning("DSF124", "metric source without a host")
-UNCHECKED_QUERY = _notice("DSF125", "query that is not checked")
 RESERVED_SECRET = _error("DSF126", "Secret that no scorer may send")
 TOKEN_IN_CLEAR = _error("DSF127", "token over plain http")
 POD_TOKEN_OUTSIDE = _error("DSF128", "token of the agent's pod for a host outside of the cluster")
@@ -134,11 +136,8 @@ RECEIVER_FIELD = _error("DSF155", "field that the OpenTelemetry receiver does no
 IMAGE_WITHOUT_DIGEST = _error("DSF157", "image without a digest")
 DEAD_ROLLOUT = _warning("DSF162", "rollout that has no effect")
 LOCAL_HOST = _warning("DSF166", "host that is the pod itself")
-STEP_ABOVE_RANGE = _warning("DSF167", "step longer than the range")
-SHORT_INTERVAL = _notice("DSF168", "interval of less than five seconds")
 POD_PLACEMENT = _error("DSF169", "toleration or node selector that Kubernetes refuses")
 POD_RESOURCES = _error("DSF170", "request above its limit")
-CA_KEY = _error("DSF171", "key that a CA of the platform does not have")
 PLACEHOLDER_URL = _warning("DSF175", "git URL that init wrote as an example")
 METRICS_OUTSIDE = _notice("DSF176", "scoring API outside of the clusters")
 UNSET_IMAGE = _warning("DSF191", "image that is in no registry")
@@ -151,7 +150,6 @@ NOWHERE = _warning("DSF205", "scorer that runs on no cluster")
 BAD_SELECTOR = _error("DSF206", "label selector that Kubernetes refuses")
 CONFIG_NAME = _error("DSF207", "DynamicScoringConfig that would not be read")
 NO_CLUSTERS = _warning("DSF208", "no clusters in the inventory")
-CLUSTER_NAMESPACE = _error("DSF209", "cluster named like a namespace of the hub")
 
 UNKNOWN_SCORER = _error("DSF301", "unknown scorer")
 SCORE_NOT_RUNNING = _error("DSF302", "score that no eligible cluster publishes")
@@ -171,7 +169,6 @@ TOLERATION = _error("DSF315", "toleration that OCM treats as misconfigured")
 CEL_PREDICATE = _warning("DSF316", "CEL predicate that can drop clusters silently")
 IMPLICIT_DEFAULT = _warning("DSF317", "default that is not written out")
 NO_STEADY = _warning("DSF318", "placement that moves at every point of score")
-MANY_CLAIMS = _warning("DSF319", "more cluster claims than OCM keeps")
 MANY_DECISIONS = _warning("DSF320", "more than 100 clusters in one decision")
 PLACEMENT_SHAPE = _error("DSF321", "field of the wrong shape for OCM or Argo CD")
 """For fields that are copied into the output unchanged."""
@@ -181,13 +178,8 @@ CEL_SYNTAX = _error("DSF324", "CEL expression that does not compile, or yields n
 UNREAD_FIELD = _warning("DSF325", "field that OCM takes and does not read")
 UNKNOWN_SCORED_PLACEMENT = _error("DSF326", "unknown ScoredPlacement")
 REFERENCE_AND_RANKING = _error("DSF327", "ranking beside a reference to a ScoredPlacement")
-PLACEMENT_NAMESPACE = _error("DSF328", "ScoredPlacement in the namespace of a cluster")
-UNREACHABLE_STICKINESS = _warning("DSF334", "stickiness that no score overcomes")
 SOURCE_PATH = _error("DSF335", "path outside of the repository")
 REPOSITORY_URL = _error("DSF336", "repoURL that Argo CD cannot fetch")
-PROJECT = _notice("DSF337", "AppProject that is not rendered here")
-SAME_DESTINATION = _warning("DSF338", "two applications with the same objects")
-TOO_FEW_CLUSTERS = _warning("DSF339", "more clusters than are eligible")
 UNKNOWN_SET_OF_CLUSTER = _warning("DSF340", "cluster in a set that does not exist")
 PLATFORM_DESTINATION = _warning("DSF341", "application in a namespace of the platform")
 GO_TEMPLATE = _error("DSF342", "template that Argo CD cannot run")
@@ -205,7 +197,6 @@ GENERATOR_CONFIG = _warning("DSF405", "generator ConfigMap of unknown content")
 DELETION_POLICY = _warning("DSF406", "ApplicationSet that deletes when a decision is empty")
 UNKNOWN_PLACEMENT = _error("DSF407", "unknown Placement")
 SCORE_IN_TEMPLATE = _error("DSF408", "score in an Application's template")
-APPLICATION_NAME = _error("DSF409", "Application that two ApplicationSets make")
 
 LARGE_WORK = _error("DSF501", "ManifestWork larger than OCM takes")
 FULL_SHARD = _error("DSF502", "works directory larger than Argo CD takes")

@@ -48,14 +48,8 @@ OCM_PULL_SECRET: Final = "open-cluster-management-image-pull-credentials"  # noq
 """
 OCM_PULL_SECRET_LABEL: Final = "addon.open-cluster-management.io/namespace"  # noqa: S105 - a label
 """On a namespace, with the value `true`: OCM copies its pull secret there."""
-CA_KEYS: Final = {"openshift-service-ca.crt": "service-ca.crt", "kube-root-ca.crt": "ca.crt"}
-"""The only key of ConfigMaps with CAs that the platform puts into every namespace: the CA of OpenShift's
-services, and that of the API server.
-"""
 NAMESPACES_OF_OTHERS: Final = ("default", "kube-*", "open-cluster-management*")
-"""Globs of hub namespaces that belong to Kubernetes and OCM. A cluster of such a name would use that
-namespace.
-"""
+"""Globs of hub namespaces that belong to Kubernetes and OCM, and that no cluster of the fleet may use."""
 
 HUB_SCORER: Final = "gitops-dsf-hub-scorer"
 """Deployment and ServiceAccount on the hub of the process that runs scorers with runsOn: Hub."""

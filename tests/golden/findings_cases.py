@@ -1136,81 +1136,6 @@ def _application_sets() -> Iterator[tuple[str, Documents]]:
         )
 
 
-def _application_names() -> Iterator[tuple[str, Documents]]:
-    fleet = both(cluster("'1'"), cluster("eu-1"), cluster("us-1", "env: us"))
-    longer = APP.replace("{name: web}", "{name: web-eu}")
-    yield "web on eu-1 and web-eu on 1", {"clusters": fleet, "apps": both(APP, longer)}
-    yield "web-eu on 1 and web on eu-1", {"clusters": fleet, "apps": both(longer, APP)}
-    yield (
-        "web on us-1 and web-us on 1",
-        {
-            "clusters": fleet,
-            "apps": both(
-                app(
-                    "{numberOfClusters: 1}",
-                    "{numberOfClusters: 1, clusterSelector: {matchLabels: {env: prod}}}",
-                ),
-                APP.replace("{name: web}", "{name: web-us}"),
-            ),
-        },
-    )
-    for template in (
-        "web-{{name}}",
-        "web-{{.name}}",
-        "web-{{ clusterName }}",
-        "web-{{name}}-x",
-        "{{name}}",
-        "web-{{name}}{{name}}",
-        "web",
-        "web-eu-{{name}}",
-    ):
-        for follows in ("p", "web", "q"):
-            yield (
-                f"an ApplicationSet of {template} for {follows}",
-                {
-                    "clusters": fleet,
-                    "apps": both(
-                        APP, placement("{clusterSets: [global]}"), named("other", template, follows)
-                    ),
-                },
-            )
-    sets = (
-        placement("{clusterSets: [global]}"),
-        named("one", "a-{{name}}"),
-        named("two", "a-{{name}}"),
-        named("three", "a-{{name}}"),
-    )
-    yield "three ApplicationSets of one name", {"clusters": fleet, "apps": both(*sets)}
-    yield (
-        "ApplicationSets of different ends",
-        {
-            "clusters": fleet,
-            "apps": both(
-                sets[0],
-                named("one", "a-{{name}}-x"),
-                named("two", "a-{{name}}-y"),
-                named("three", "a-eu-{{name}}-x"),
-            ),
-        },
-    )
-    yield (
-        "ApplicationSets of Placements for different clusters",
-        {
-            "clusters": fleet,
-            "apps": both(
-                placement(
-                    "{clusterSets: [global], predicates: [{requiredClusterSelector: {labelSelector: {matchLabels: {env: us}}}}]}"
-                ),
-                placement(
-                    "{clusterSets: [global], predicates: [{requiredClusterSelector: {labelSelector: {matchLabels: {env: prod}}}}]}"
-                ).replace("name: p,", "name: q,"),
-                named("one", "a-{{name}}"),
-                named("two", "a-{{name}}", "q"),
-            ),
-        },
-    )
-
-
 def _credentials() -> Iterator[tuple[str, Documents]]:
     for host in (
         "http://api.svc:8000",
@@ -1668,7 +1593,6 @@ CASES: Mapping[str, Documents] = dict(
         _placements,
         _prioritizers,
         _application_sets,
-        _application_names,
         _credentials,
         _secrets,
         _urls,

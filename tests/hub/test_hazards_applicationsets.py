@@ -1,4 +1,4 @@
-"""What Argo CD does with an ApplicationSet unlike ours: the reason of rules DSF401 to DSF409. docs/hazards.md
+"""What Argo CD does with an ApplicationSet unlike ours: the reason of rules DSF401 to DSF408. docs/hazards.md
 lists them.
 
 The decisions are written by hand here, so that each test says exactly what the controller finds; how they are

@@ -8,12 +8,10 @@ from dataclasses import dataclass
 from gitops_dsf.diagnostics import Diagnostic, Position, codes
 from gitops_dsf.hub.glob import matches
 from gitops_dsf.hub.hosts import is_in_cluster, is_metadata
-from gitops_dsf.hub.names import CA_KEYS
 from gitops_dsf.hub.urls import host_of
 from gitops_dsf.repository.load import Document, Path
 from gitops_dsf.repository.model.mistake import dotted
 from gitops_dsf.repository.model.repository import FleetRepositorySpec
-from gitops_dsf.repository.model.scorer import Auth, KeyRef
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.credentials import Credential, Sent, credentials, is_reserved, sent
 
@@ -33,8 +31,6 @@ class _Peer:
     section: str
     url: str
     credentials: tuple[Credential, ...]
-    authority: KeyRef | None
-    """The ConfigMap with the CA that it trusts."""
     document: Document
     path: Path
     on_hub: bool = False
@@ -65,7 +61,6 @@ def _peers(context: Context) -> Iterator[_Peer]:
                 section="source",
                 url=overlay.source_origin if overlay.kind_of_source == "Prometheus" else "",
                 credentials=tuple(credentials(spec.source.auth)),
-                authority=_authority(spec.source.auth),
                 document=document,
                 path=("spec", "source"),
                 on_hub=spec.on_hub,
@@ -76,7 +71,6 @@ def _peers(context: Context) -> Iterator[_Peer]:
             section="scoring",
             url=overlay.scoring_origin,
             credentials=tuple(credentials(spec.scoring.auth)),
-            authority=_authority(spec.scoring.auth),
             document=document,
             path=("spec", "scoring"),
             on_hub=spec.on_hub,
@@ -92,26 +86,9 @@ def _peers(context: Context) -> Iterator[_Peer]:
                 section="source",
                 url=variant.value.host,
                 credentials=tuple(credentials(variant.value.auth, variant.value)),
-                authority=_authority(variant.value.auth),
                 document=source.item.document,
                 path=variant.path,
                 on_hub=source.name in on_hub,
-            )
-
-
-def _authority(auth: Auth | None) -> KeyRef | None:
-    return auth.ca_config_map_ref if auth is not None else None
-
-
-def authorities_have_their_key(context: Context) -> Iterator[Diagnostic]:
-    """The platform writes some ConfigMaps with CAs, each with one key."""
-    for peer in _peers(context):
-        ref = peer.authority
-        if ref is not None and CA_KEYS.get(ref.name, ref.key) != ref.key:
-            yield codes.CA_KEY.at(
-                peer.at("auth", "caConfigMapRef", "key"),
-                f"{peer.title}.auth: ConfigMap {ref.name} has no key {ref.key}",
-                f"write key: {CA_KEYS[ref.name]}",
             )
 
 

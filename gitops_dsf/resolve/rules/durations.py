@@ -8,7 +8,6 @@ from gitops_dsf.diagnostics import Diagnostic, codes
 from gitops_dsf.repository.model.mistake import dotted
 from gitops_dsf.resolve.context import Context
 
-SHORT_INTERVAL: Final = 5
 """Seconds between two runs below which an interval is reported."""
 HOST_HINT: Final = (
     "write the base URL of the metric source as the spoke sees it, such as"
@@ -48,59 +47,6 @@ def series_are_not_too_long(context: Context) -> Iterator[Diagnostic]:
             )
 
 
-def steps_fit_into_the_range(context: Context) -> Iterator[Diagnostic]:
-    """With a step longer than the range, the answer has one point per series."""
-    for overlay in context.each_variant:
-        span, step = int(overlay.range.value), int(overlay.step.value)
-        if overlay.kind_of_source != "Prometheus" or overlay.is_instant or not 0 < span < step:
-            continue
-        message = f"step {step} is longer than range {span}: each series has one point"
-        yield codes.STEP_ABOVE_RANGE.at(
-            overlay.step.position, message, f"write a step of at most {span}, such as step: {min(60, span)}"
-        )
-
-
-def intervals_are_not_too_short(context: Context) -> Iterator[Diagnostic]:
-    """Metrics change when they are scraped, usually every 15 to 60 seconds. A shorter interval asks for the
-    same values again.
-    """
-    for overlay in context.overlays.values():
-        interval = int(overlay.interval.value)
-        if 0 < interval < SHORT_INTERVAL:
-            message = f"every cluster asks its metric source every {counted(interval)}"
-            hint = (
-                "fine if its metrics are scraped as often; otherwise write the time between two scrapes or"
-                " more, such as 60"
-            )
-            yield codes.SHORT_INTERVAL.at(overlay.interval.position, message, hint)
-
-
-def counted(seconds: int) -> str:
-    """Formats a number of seconds."""
-    return "second" if seconds == 1 else f"{seconds} seconds"
-
-
-def ranges_are_not_empty(context: Context) -> Iterator[Diagnostic]:
-    """A range query over 0 seconds gives one point per series. Upstream rejects it, unless /config has a
-    range.
-    """
-    if context.is_upstream:
-        return
-    for overlay in context.each_variant:
-        written = overlay.range.document.has(overlay.range.path)
-        if (
-            overlay.kind_of_source == "Prometheus"
-            and not overlay.is_instant
-            and overlay.query.value
-            and overlay.range.value == 0
-        ):
-            message = f"range is {'0' if written else 'missing'}: the scoring API gets one point per series"
-            hint = "write the seconds of history that the scoring API needs, such as range: 3600"
-            if not overlay.is_pushed:
-                hint += "; for present values write path: /api/v1/query"
-            yield codes.EMPTY_RANGE.at(overlay.range.position, message, hint)
-
-
 def sources_are_asked(context: Context) -> Iterator[Diagnostic]:
     """Without a query there is no source, and with type None it is not queried: the scoring API gets no
     series.
@@ -132,20 +78,6 @@ def sources_are_asked(context: Context) -> Iterator[Diagnostic]:
         yield codes.UNASKED_SOURCE.at(
             written.position, f"{name} has no effect: {why}, so the scoring API gets no series", hint
         )
-
-
-def sources_have_a_host(context: Context) -> Iterator[Diagnostic]:
-    """Without a host, the origin of configURL is queried, as upstream does. More often the host was
-    forgotten.
-    """
-    for overlay in context.each_variant:
-        if overlay.is_pushed:
-            continue
-        if overlay.kind_of_source == "Prometheus" and not overlay.source_host.value and overlay.source_origin:
-            message = (
-                f"source.host is missing: the query goes to the origin of configURL, {overlay.source_origin}"
-            )
-            yield codes.SOURCE_HOST.at(overlay.source_host.position, message, HOST_HINT)
 
 
 def scores_outlive_their_interval(context: Context) -> Iterator[Diagnostic]:

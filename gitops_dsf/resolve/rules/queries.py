@@ -43,28 +43,6 @@ def queries_parse(context: Context) -> Iterator[Diagnostic]:
             yield codes.PROMQL.at(overlay.query.position, message, "use recording rules")
 
 
-def unchecked_queries_are_named(context: Context) -> Iterator[Diagnostic]:
-    """Reports queries in a language without a parser here: neither their syntax nor their
-    labels are checked.
-    """
-    for overlay in context.each_type:
-        dialect = _dialect(overlay)
-        if dialect == "PromQL" or overlay.kind_of_source != "Prometheus" or not overlay.query.value:
-            continue
-        if dialect == "Other":
-            message = "source.dialect is Other: neither the query nor the labels of its result are checked"
-            yield codes.UNCHECKED_QUERY.at(overlay.query.position, message)
-            continue
-        for part, checked in _parsed(overlay):
-            for mistake in checked.mistakes:
-                where = overlay.query.inside(part.offset + mistake.offset)
-                message = (
-                    f"{mistake.message} in PromQL; as {dialect} this expression and the labels of its result"
-                    " are not checked"
-                )
-                yield codes.UNCHECKED_QUERY.at(where, message)
-
-
 def placeholders_are_known(context: Context) -> Iterator[Diagnostic]:
     """An unknown placeholder would stay in every item name."""
     for overlay in context.overlays.values():

@@ -4,8 +4,7 @@ from collections.abc import Iterator
 
 from gitops_dsf.diagnostics import Diagnostic, Position, codes
 from gitops_dsf.hub.decisions import PAGE_CLUSTERS
-from gitops_dsf.hub.glob import matches
-from gitops_dsf.hub.names import CLUSTER_SET_LABEL, NAMESPACES_OF_OTHERS
+from gitops_dsf.hub.names import CLUSTER_SET_LABEL
 from gitops_dsf.repository.load import SETTINGS_FILE
 from gitops_dsf.repository.model.cluster import BUILT_IN_SETS, ManagedCluster
 from gitops_dsf.repository.model.declared import Item
@@ -15,12 +14,9 @@ from gitops_dsf.resolve.rules.candidates import choosable, eligible, is_guess
 from gitops_dsf.resolve.rules.references import unknown_set
 from gitops_dsf.resolve.rules.selectors import IF_MEANT
 
-KEPT_CLAIMS = 20
 """Custom ClusterClaims that OCM's agent reports, in order of name
 (docs/contributing/ocm-behaviour.md#cluster-claims).
 """
-_INVENTORY = ("ManagedCluster", "ManagedClusterSet")
-_RESERVED_CLAIMS = (".open-cluster-management.io", ".k8s.io")
 
 
 def the_inventory_has_clusters(context: Context) -> Iterator[Diagnostic]:
@@ -35,47 +31,6 @@ def the_inventory_has_clusters(context: Context) -> Iterator[Diagnostic]:
             message,
             "run gitops-dsf import --context HUB, or write clusters/*.yaml",
         )
-
-
-def clusters_have_namespaces_of_their_own(context: Context) -> Iterator[Diagnostic]:
-    """The works of a cluster and the rights of its agent are in the hub namespace of its name. That namespace
-    must not belong to another program.
-    """
-    hub = (
-        context.declared.repository.value.spec.hub_namespace
-        if context.declared.repository is not None
-        else ""
-    )
-    for item in context.declared.clusters:
-        owner = ""
-        if item.name == context.argocd_namespace:
-            owner = "Argo CD"
-        elif item.name == hub:
-            owner = "gitops-dsf"
-        elif any(matches(item.name, pattern) for pattern in NAMESPACES_OF_OTHERS):
-            owner = "Kubernetes or Open Cluster Management"
-        if owner:
-            message = (
-                f"the namespace {item.name} of the hub belongs to {owner}; works and rights of a cluster of"
-                " this name would go there"
-            )
-            yield codes.CLUSTER_NAMESPACE.at(
-                item.position, message, "remove it, or give the cluster another name and join it again"
-            )
-
-
-def placements_stay_out_of_cluster_namespaces(context: Context) -> Iterator[Diagnostic]:
-    """The hub namespace of a cluster is deleted when the cluster is detached, and the agents of the cluster
-    have rights in it.
-    """
-    for item in context.declared.scored_placements:
-        namespace = context.namespace_of(item)
-        if namespace in context.inventory.clusters:
-            yield codes.PLACEMENT_NAMESPACE.at(
-                item.at("metadata", "namespace"),
-                f"{namespace} is the hub namespace of the ManagedCluster {namespace}",
-                "write the namespace of the consumer, such as kueue-system",
-            )
 
 
 def scorers_run_somewhere(context: Context) -> Iterator[Diagnostic]:
@@ -116,32 +71,6 @@ def applications_have_clusters(context: Context) -> Iterator[Diagnostic]:
             message = f"no cluster of the inventory is eligible for {item.name}"
             hint = f"correct the labels or the sets{IF_MEANT[context.unmatched]}"
             yield codes.NO_ELIGIBLE_CLUSTER.at(position, message, hint, severity=context.unmatched)
-
-
-def rankings_have_enough_clusters(context: Context) -> Iterator[Diagnostic]:
-    """Where fewer clusters are eligible than asked for, the rest is never chosen."""
-    for item in context.declared.rankings:
-        number = item.value.spec.placement.number_of_clusters
-        clusters = eligible(context, item)
-        if number is not None and 0 < len(clusters) < number and not is_guess(context, item):
-            yield _too_few(item.name, number, clusters, item.at("spec", "placement", "numberOfClusters"))
-    for placement in context.declared.placements:
-        number = placement.value.spec.get("numberOfClusters")
-        found = choosable(context, placement)
-        if (
-            isinstance(number, int)
-            and found
-            and len(found) < number
-            and not context.is_uncertain(*_INVENTORY)
-        ):
-            yield _too_few(placement.name, number, found, placement.at("spec", "numberOfClusters"))
-
-
-def _too_few(name: str, number: int, clusters: frozenset[str], position: Position) -> Diagnostic:
-    message = f"{name} asks for {number} clusters, and {len(clusters)} of the inventory can be chosen"
-    return codes.TOO_FEW_CLUSTERS.at(
-        position, message, f"write {len(clusters)}, or let more clusters be eligible"
-    )
 
 
 def sets_of_clusters_exist(context: Context) -> Iterator[Diagnostic]:
@@ -200,22 +129,3 @@ def _many(name: str, count: int, position: Position, hint: str) -> Diagnostic:
         " one by one, and a cluster can be in none of them for a moment"
     )
     return codes.MANY_DECISIONS.at(position, message, hint)
-
-
-def claims_are_kept(context: Context) -> Iterator[Diagnostic]:
-    """Custom claims after the twentieth, by name, are not reported to the hub."""
-    for item in context.declared.clusters:
-        claims = item.value.status.cluster_claims
-        if len(claims) <= KEPT_CLAIMS:
-            continue
-        custom = sorted(claim.name for claim in claims if not claim.name.endswith(_RESERVED_CLAIMS))
-        if len(custom) > KEPT_CLAIMS:
-            message = (
-                f"{item.name} has {len(custom)} claims of its own; OCM keeps {KEPT_CLAIMS}, by name, and"
-                f" drops {custom[KEPT_CLAIMS]}"
-            )
-            yield codes.MANY_CLAIMS.at(
-                item.document.key_at(("status", "clusterClaims")),
-                message,
-                "select by labels, or have fewer claims",
-            )

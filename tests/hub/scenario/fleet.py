@@ -42,9 +42,7 @@ class Fleet:
         return gitops_dsf(*arguments, folder=self.root)
 
     def render(self) -> None:
-        """validate, then render: what a pull request's checks do. Without --strict, because the scorers of
-        tests run every second (DSF168).
-        """
+        """validate, then render: what a pull request's checks do."""
         for arguments in (("validate",), ("render", "--allow-shrink"), ("render", "--check")):
             ran = self.run(*arguments)
             assert ran.code == 0, f"gitops-dsf {' '.join(arguments)}: {ran.stdout}{ran.stderr}"

@@ -140,12 +140,12 @@ class TestStdout:
 
     def test_warnings_go_to_standard_error(self, fleet: Path) -> None:
         (fleet / "scorers" / "often.yaml").write_text(
-            fleets.text_of([scorer("often", scoring={"params": {"name": "often", "interval": 1}})]),
+            fleets.text_of([scorer("often", scoreTTLSeconds=60)]),
             encoding="utf-8",
         )
         done = render("--stdout", "--part", "platform", cwd=fleet)
         assert done.returncode == 0
-        assert "notice DSF168" in done.stderr
+        assert "warning DSF119" in done.stderr
         assert all(item["kind"] for item in yamlfast.load_all(done.stdout))
 
     @pytest.mark.parametrize(

@@ -205,20 +205,6 @@ def test_the_same_score_on_the_hub_and_on_spokes_is_an_error() -> None:
     assert "DSF101" in codes(scorers=f"{SCORER}---\n{other}")
 
 
-def test_a_hub_that_must_write_too_often_is_a_warning() -> None:
-    clusters = "---\n".join(
-        "apiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedCluster\n"
-        f"metadata: {{name: c{index}}}\n"
-        for index in range(1510)
-    )
-    short = SCORER.replace("  source:", "  scoreTTLSeconds: 60\n  source:").replace(
-        "interval: 60", "interval: 20"
-    )
-    (found,) = (item for item in findings(scorers=short, clusters=clusters) if item.code == "DSF120")
-    assert "scorers on the hub need about 50 writes per second" in found.message
-    assert "DSF120" not in codes(scorers=SCORER, clusters=clusters)
-
-
 def test_upstreams_controller_does_not_know_it() -> None:
     settings = (
         "apiVersion: gitops-dsf.io/v1alpha1\nkind: FleetRepository\nmetadata: {name: fleet}\n"

@@ -193,14 +193,6 @@ def test_variants_that_are_never_used_are_reported(tmp_path: Path) -> None:
             "variants[0].auth: Secret x-hub-kubeconfig holds credentials for the hub",
         ),
         (
-            {
-                "host": THANOS,
-                "auth": {"caConfigMapRef": {"name": "openshift-service-ca.crt", "key": "ca.crt"}},
-            },
-            "DSF171",
-            "variants[0].auth: ConfigMap openshift-service-ca.crt has no key ca.crt",
-        ),
-        (
             {"host": HOST, "clusterSelector": {"matchLabels": {"a b": "c"}}},
             "DSF206",
             "a b is not a label key",
@@ -246,7 +238,7 @@ def test_a_scorer_must_be_complete_with_each_variant_that_it_uses(tmp_path: Path
     ranged = {"clusterSelector": OPENSHIFT, "host": THANOS}
     assert found(fleet(tmp_path / "a", item, metric_source("platform", instant))) == []
     result = fleet(tmp_path / "b", item, metric_source("platform", ranged, instant))
-    assert [code for code, _ in found(result)] == ["DSF106", "DSF121"]
+    assert [code for code, _ in found(result)] == ["DSF106"]
     narrow = scorer(
         "cpu",
         source={"ref": "platform", "params": {"query": "up"}},

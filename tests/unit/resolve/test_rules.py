@@ -533,7 +533,6 @@ def test_all_findings_of_a_repository_appear_in_one_run() -> None:
             "DSF104",
             "DSF107",
             "DSF109",
-            "DSF121",
             "DSF204",
             "DSF312",
             "DSF402",

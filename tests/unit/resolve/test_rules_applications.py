@@ -88,66 +88,6 @@ def test_the_registry_of_a_chart_may_have_no_path_and_no_scheme(url: str, expect
     assert codes(apps=app(url=url, path="chart: web, targetRevision: 1.0.0")) == expected
 
 
-@pytest.mark.parametrize(
-    ("project", "severity", "hint"),
-    [
-        ("default", None, ""),
-        ("gitops-dsf", "error", "leave project out, or name an AppProject of your own"),
-        ("gitops-dsf-works", "error", "leave project out, or name an AppProject of your own"),
-        ("defualt", "notice", "did you mean default?"),
-        ("shop", "notice", ""),
-    ],
-)
-def test_projects(project: str, severity: str | None, hint: str) -> None:
-    found = [
-        (item.code, str(item.severity), item.hint)
-        for item in findings(apps=application(f"project: {project}"))
-    ]
-    assert found == ([] if severity is None else [("DSF337", severity, hint)])
-
-
-def test_a_project_is_named_once() -> None:
-    second = application("project: shop", "shop").replace(
-        "destinationNamespace: web", "destinationNamespace: b"
-    )
-    assert codes(apps=application("project: shop") + "---\n" + second) == ["DSF337"]
-
-
-@pytest.mark.parametrize(
-    ("second", "expected"),
-    [
-        (app("shop"), ["DSF338"]),
-        (app("shop").replace("destinationNamespace: web", "destinationNamespace: shop"), []),
-        (app("shop", path="path: shop"), []),
-        (app("shop") + "  placement: {clusterSelector: {matchLabels: {env: edge}}}\n", []),
-    ],
-)
-def test_two_applications_with_the_same_objects(second: str, expected: list[str]) -> None:
-    first = app() + "  placement: {clusterSelector: {matchLabels: {env: prod}}}\n"
-    assert codes(clusters=CLUSTERS, apps=first + "---\n" + second) == expected
-
-
-RAW = (
-    "apiVersion: cluster.open-cluster-management.io/v1beta1\nkind: Placement\n"
-    "metadata: {name: p, namespace: argocd}\n"
-    "spec: {numberOfClusters: 3, clusterSets: [global], prioritizerPolicy: {mode: Exact}}\n"
-)
-
-
-@pytest.mark.parametrize(
-    ("apps", "expected"),
-    [
-        (app() + "  placement: {numberOfClusters: 2}\n", []),
-        (app() + "  placement: {numberOfClusters: 3}\n", ["write 2, or let more clusters be eligible"]),
-        (RAW, ["write 2, or let more clusters be eligible"]),
-        (RAW.replace("3", "2"), []),
-    ],
-)
-def test_more_clusters_than_are_eligible(apps: str, expected: list[str]) -> None:
-    found = hints(clusters=CLUSTERS, apps=apps)
-    assert [hint for code, hint in found if code == "DSF339"] == expected
-
-
 def test_clusters_of_a_set_that_does_not_exist_are_named_together() -> None:
     label = "labels: {cluster.open-cluster-management.io/clusterset: defualt, "
     [found] = findings(clusters=CLUSTERS.replace("labels: {", label))
@@ -189,22 +129,6 @@ def test_what_no_cluster_matches_is_an_error_unless_clusters_may_join_later(allo
 
 
 @pytest.mark.parametrize(
-    ("score_range", "stickiness", "expected"),
-    [
-        ("{min: 0, max: 1}", 20, []),
-        ("{min: 0, max: 1}", 50, []),
-        ("{min: 0, max: 1}", 100, ["DSF334"]),
-        ("{min: 0, max: 1, outputMin: 30, outputMax: 10}", 20, []),
-        ("{min: 0, max: 1, outputMin: 30, outputMax: 10}", 25, ["DSF334"]),
-        ("{min: 0, max: 1}", 0, ["DSF318"]),
-    ],
-)
-def test_stickiness_and_the_range_of_scores(score_range: str, stickiness: int, expected: list[str]) -> None:
-    text = scorer("{min: 0, max: 1}", score_range)
-    assert codes(scorers=text, apps=app() + f"  stickiness: {stickiness}\n") == expected
-
-
-@pytest.mark.parametrize(
     ("host", "expected"),
     [
         ("localhost", True),
@@ -220,20 +144,3 @@ def test_stickiness_and_the_range_of_scores(score_range: str, stickiness: int, e
 def test_hosts_that_are_the_pod_itself(host: str, expected: bool) -> None:
     text = scorer("scoring: {", f"scoring: {{host: 'http://{host}:8000', ")
     assert codes(scorers=text) == (["DSF166"] if expected else [])
-
-
-QUERY = "  source: {host: 'http://prometheus:9090', params: {query: avg(up), range: RANGE, step: STEP}}"
-
-
-@pytest.mark.parametrize(
-    ("span", "step", "expected"),
-    [(3600, 60, []), (60, 60, []), (60, 61, ["DSF167"]), (0, 60, ["DSF121"])],
-)
-def test_a_step_fits_into_the_range(span: int, step: int, expected: list[str]) -> None:
-    query = QUERY.replace("RANGE", str(span)).replace("STEP", str(step))
-    assert codes(scorers=BASE["scorers/s.yaml"] + query + "\n") == expected
-
-
-@pytest.mark.parametrize(("interval", "expected"), [(1, ["DSF168"]), (4, ["DSF168"]), (5, [])])
-def test_short_intervals(interval: int, expected: list[str]) -> None:
-    assert codes(scorers=scorer("interval: 60", f"interval: {interval}")) == expected

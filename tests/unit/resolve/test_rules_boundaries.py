@@ -33,17 +33,6 @@ def rollout(*entries: str) -> str:
     return settings("agent: {", f"agent: {{rollout: [{written}], ")
 
 
-@pytest.mark.parametrize(("number", "expected"), [(1, []), (2, ["DSF339"])])
-def test_more_clusters_than_one(number: int, expected: list[str]) -> None:
-    asked = app() + f"  placement: {{numberOfClusters: {number}}}\n"
-    assert codes(apps=asked) == expected
-
-
-def test_clusters_are_not_counted_while_one_of_them_cannot_be_read() -> None:
-    asked = app() + "  placement: {numberOfClusters: 2}\n"
-    assert codes(apps=asked, clusters=MALFORMED_CLUSTER) == ["DSF015"]
-
-
 def test_a_set_that_cannot_be_read_may_be_the_one_that_a_cluster_names() -> None:
     (found,) = findings(clusters=IN_NORTH)
     assert found.message == ("prod-1 would be in the ManagedClusterSet north, which is not in clusters/")
@@ -84,29 +73,6 @@ def test_a_rollout_that_no_cluster_takes_part_in_gets_the_closest_labels() -> No
     assert found.hint == "correct the labels, or label the clusters"
 
 
-def asking(source: str) -> str:
-    return scorer("  scoring:", f"  source: {source}\n  scoring:")
-
-
-@pytest.mark.parametrize(
-    ("source", "expected"),
-    [
-        ("{host: 'http://p.svc', params: {query: avg(up), range: 1, step: 2}}", ["DSF167"]),
-        ("{host: 'http://p.svc', path: /api/v1/query, params: {query: avg(up), range: 1, step: 2}}", []),
-        ("{type: Kubernetes, params: {query: nodes, range: 10, step: 60}}", []),
-    ],
-)
-def test_where_a_step_belongs_to_a_range(source: str, expected: list[str]) -> None:
-    assert [code for code in codes(scorers=asking(source)) if code == "DSF167"] == expected
-
-
-@pytest.mark.parametrize(("interval", "words"), [(1, "second"), (4, "4 seconds")])
-def test_short_intervals_are_counted(interval: int, words: str) -> None:
-    (found,) = findings(scorers=scorer("interval: 60", f"interval: {interval}"))
-    assert found.message == f"every cluster asks its metric source every {words}"
-    assert findings(scorers=scorer("interval: 60", "interval: 5")) == []
-
-
 @pytest.mark.parametrize(
     ("auth", "expected"),
     [
@@ -118,7 +84,8 @@ def test_short_intervals_are_counted(interval: int, words: str) -> None:
 )
 def test_fields_of_auth_that_hold_secrets(auth: str, expected: list[str]) -> None:
     source = f"{{host: 'http://p.svc', auth: {auth}, params: {{query: avg(up), range: 60, step: 30}}}}"
-    assert [code for code in codes(scorers=asking(source)) if code == "DSF105"] == expected
+    text = scorer("  scoring:", f"  source: {source}\n  scoring:")
+    assert [code for code in codes(scorers=text) if code == "DSF105"] == expected
 
 
 def test_a_url_without_a_scheme_is_no_misspelt_scheme() -> None:
@@ -316,27 +283,11 @@ def test_a_host_that_is_no_url_is_not_looked_up() -> None:
     assert codes(scorers=broken) == ["DSF103"]
 
 
-def test_clusters_of_a_raw_placement_are_not_counted_while_one_of_them_cannot_be_read() -> None:
-    asked = PLACEMENT.replace("SPEC", "clusterSets: [global], numberOfClusters: 2")
-    assert "DSF339" in codes(apps=asked)
-    assert "DSF339" not in codes(apps=asked, clusters=MALFORMED_CLUSTER)
-
-
 def test_items_of_a_score_without_a_name_are_not_known_yet() -> None:
     scores = app().replace("[{scorer: cpu}]", "[{scorer: cpu, dimension: other}]")
     assert "DSF303" in codes(apps=scores)
     waiting = nameless("Full")
     assert "DSF303" not in codes(apps=scores, scorers=waiting)
-
-
-@pytest.mark.parametrize(("place", "expected"), [("", False), ("  runsOn: Hub\n", True)])
-def test_the_hub_scorer_writes_only_scores_of_scorers_on_the_hub(
-    place: str, expected: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("gitops_dsf.resolve.rules.hub_load.HUB_SCORER_WRITES_PER_SECOND", 0)
-    text = QUERY_SCORER.replace("  description: d\n", f"  description: d\n{place}")
-    said = [item.message for item in findings(scorers=text)]
-    assert any(message.startswith("scorers on the hub need about") for message in said) is expected
 
 
 def test_a_rollout_without_an_image_needs_no_digest() -> None:

@@ -131,10 +131,6 @@ def test_annotations_do_not_steer_argocd() -> None:
     assert findings(placement(steering)) == [("DSF024", 3)]
 
 
-def test_the_namespace_of_a_cluster_is_refused() -> None:
-    assert findings(placement("{name: a, namespace: prod-1}")) == [("DSF328", 3)]
-
-
 def test_applications_share_one() -> None:
     found, diagnostics = check(
         placement(),
@@ -215,17 +211,6 @@ def test_replace_with_a_shared_placement_that_excludes_is_refused() -> None:
     )
     assert found.code == "DSF306"
     assert "the ScoredPlacement shared" in found.message
-
-
-def test_names_of_applications_that_share_one_can_collide() -> None:
-    second = BASE["clusters/c.yaml"] + "---\n" + BASE["clusters/c.yaml"].replace("prod-1", "eu-prod-1")
-    _, found = check(
-        placement(),
-        application("web", "  placement: {ref: shared}"),
-        application("web-eu", "  placement: {ref: shared}"),
-        base={**BASE, "clusters/c.yaml": second},
-    )
-    assert [item.code for item in found] == ["DSF409"]
 
 
 FOLLOWER = """\
