@@ -20,16 +20,15 @@ if TYPE_CHECKING:
     from gitops_dsf.views.doctor.facts import Object
 
 DESCRIPTION = """\
-Checks everything on a hub that scoring needs: OCM and its feature gates, our kinds and the add-on, the
-agents and their rights, Argo CD and how it reads decisions, an upstream addon running beside us, scores, the
-reconciler, clocks. Each finding comes with the command that fixes it. Reads the hub and writes nothing; of
-Secrets only the metadata. What may not be read is "unknown", with the right that is missing."""
+Checks everything on a hub that scoring needs: OCM and its feature gates, the agents, Argo CD and what it
+says of the rendered tree, an upstream addon running beside us, scores, the reconciler, clocks. Each finding
+comes with the command that fixes it. Reads the hub and writes nothing; of Secrets only the metadata. What
+may not be read is "unknown", with the right that is missing."""
 
 EXAMPLES = """\
 examples:
   gitops-dsf doctor --context hub                   every check; 1 when there is an error
   gitops-dsf doctor --context hub --strict          1 also when there is a warning
-  gitops-dsf doctor --context hub --receiver cluster1=http://127.0.0.1:19090   also what OpenTelemetry collectors push
   gitops-dsf doctor --context hub --format json     for programs: {"hub", "findings": [{check, state, message, fix}], "summary"}"""  # noqa: E501
 
 COLOURS = {"error": "\033[31m", "warning": "\033[33m", "unknown": "\033[36m", "ok": "\033[32m"}
@@ -42,14 +41,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = EXAMPLES
     add_hub_arguments(parser)
     parser.add_argument(
-        "--receiver",
-        metavar="CLUSTER=URL",
-        type=_receiver,
-        action="append",
-        default=[],
-        help="a cluster's receiver for OpenTelemetry metrics, behind a kubectl port-forward; may be repeated",
-    )
-    parser.add_argument(
         "--rendered",
         metavar="DIR",
         type=Path,
@@ -57,14 +48,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--strict", action="store_true", help="exit with 1 for warnings, too")
     parser.add_argument("--format", choices=("text", "json"), default="text", help="text by default")
-
-
-def _receiver(text: str) -> tuple[str, str]:
-    cluster, _, url = text.partition("=")
-    if not cluster or not url.startswith(("http://", "https://")):
-        msg = f"{text} is not CLUSTER=URL, such as cluster1=http://127.0.0.1:19090"
-        raise argparse.ArgumentTypeError(msg)
-    return cluster, url
 
 
 @kept()
@@ -80,7 +63,6 @@ def run(args: argparse.Namespace) -> int:
         kubeconfig=args.kubeconfig,
         hub_namespace=args.hub_namespace,
         argocd_namespace=args.argocd_namespace,
-        receivers=dict(args.receiver),
         rendered=_application_sets(args.rendered),
     )
     findings = not_installed(facts) or examine(facts)

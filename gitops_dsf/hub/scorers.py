@@ -195,12 +195,6 @@ class DynamicScorer(Struct, frozen=True):
         return self.spec.scoring.type == "Query"
 
     @property
-    def reads_pushed_metrics(self) -> bool:
-        """Whether agents read metrics, on some clusters at least, that OpenTelemetry collectors push."""
-        source = self.spec.source
-        return PUSHED in (source.type, *(variant.type for variant in source.variants))
-
-    @property
     def on_hub(self) -> bool:
         """Whether the hub scorer runs it, and no agent."""
         return self.spec.runs_on == RUNS_ON_HUB

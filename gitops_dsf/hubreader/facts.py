@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Final
 
 import msgspec
 
@@ -13,29 +12,22 @@ from gitops_dsf.hub.resources import (
     ADDONS,
     APPLICATION_SETS,
     APPLICATIONS,
-    SCORERS,
     SCORING_CONFIGS,
     Resource,
 )
 from gitops_dsf.hub.unread import Unread, Why
-from gitops_dsf.hubreader.inputs import read_inputs, reduced_application
+from gitops_dsf.hubreader.inputs import read_inputs
 from gitops_dsf.hubreader.reader import Object, Reader, whole
-from gitops_dsf.hubreader.receivers import read_receivers
-from gitops_dsf.render.agent import HUB_ROLE
-from gitops_dsf.render.decisions import DECISION_READER
 from gitops_dsf.render.objects import PART_OF_LABEL
 from gitops_dsf.render.reconciler.names import NAME as RECONCILER
 from gitops_dsf.render.reconciler.names import POD_LABEL
 from gitops_dsf.render.works import WORK_NAME
-from gitops_dsf.repository.model.delivery import DUCK_TYPE_CONFIGMAP
 from gitops_dsf.views.doctor import Facts, Source
+from gitops_dsf.views.doctor.checks.argocd import BROKEN
 from gitops_dsf.views.doctor.checks.ocm import NAMESPACE as OCM_NAMESPACE
 from gitops_dsf.views.doctor.checks.upstream import DEPLOYMENT_LABELS
 from gitops_dsf.views.doctor.checks.upstream import WORK as UPSTREAM_WORK
 from gitops_dsf.views.status import build
-
-RBAC: Final = "rbac.authorization.k8s.io"
-CRDS: Final = (SCORERS.qualified_name, SCORING_CONFIGS.qualified_name)
 
 
 def read_facts(
@@ -44,11 +36,10 @@ def read_facts(
     kubeconfig: Path | None,
     hub_namespace: str,
     argocd_namespace: str,
-    receivers: Mapping[str, str] | None = None,
     rendered: tuple[Mapping[str, object], ...] | None = None,
 ) -> Facts:
-    """Reads a hub, and receivers for OpenTelemetry metrics by cluster and URL. `rendered` has the
-    ApplicationSets that the hub should have. Raises HubError when the hub does not answer, or is no hub.
+    """Reads a hub. `rendered` has the ApplicationSets that the hub should have. Raises HubError when the hub
+    does not answer, or is no hub.
     """
     with Reader(context=context, kubeconfig=kubeconfig) as reader:
         groups = reader.groups()
@@ -59,7 +50,7 @@ def read_facts(
             reader, hub_namespace=hub_namespace, argocd_namespace=argocd_namespace, owners=True
         )
         found = _Found()
-        _ocm(reader, found, hub_namespace)
+        _ocm(reader, found)
         _upstream(reader, found)
         _argocd(reader, found, argocd_namespace)
         leases = Resource(group="coordination.k8s.io", version="v1", plural="leases", namespace=hub_namespace)
@@ -82,7 +73,6 @@ def read_facts(
             objects=found.objects,
             unread=found.unread,
             rendered=rendered,
-            receivers=read_receivers(receivers or {}, inputs.scorers),
         )
 
 
@@ -109,7 +99,7 @@ class _Found:
         )
 
 
-def _ocm(reader: Reader, found: _Found, hub_namespace: str) -> None:
+def _ocm(reader: Reader, found: _Found) -> None:
     managers = reader.read(
         Resource(group="operator.open-cluster-management.io", version="v1", plural="clustermanagers"), whole
     )
@@ -117,25 +107,9 @@ def _ocm(reader: Reader, found: _Found, hub_namespace: str) -> None:
     # missing.
     found.many(Source.CLUSTER_MANAGERS, _present(managers))
     found.many(Source.OCM_DEPLOYMENTS, reader.read(_apps("deployments", OCM_NAMESPACE), whole))
-    definitions = Resource(group="apiextensions.k8s.io", version="v1", plural="customresourcedefinitions")
-    found.one(Source.CRDS, *(reader.find(definitions, name) for name in CRDS))
-    addons = {
-        plural: Resource(group=ADDON_GROUP, version="v1alpha1", plural=plural)
-        for plural in ("clustermanagementaddons", "addontemplates")
-    }
-    found.many(Source.ADDON_DEFINITIONS, reader.read(addons["clustermanagementaddons"], whole))
-    found.many(Source.ADDON_TEMPLATES, reader.read(addons["addontemplates"], whole))
-    settings = Resource(
-        group=ADDON_GROUP, version="v1alpha1", plural="addondeploymentconfigs", namespace=hub_namespace
-    )
-    found.many(Source.ADDON_CONFIGS, reader.read(settings, whole))
+    definitions = Resource(group=ADDON_GROUP, version="v1alpha1", plural="clustermanagementaddons")
+    found.many(Source.ADDON_DEFINITIONS, reader.read(definitions, whole))
     found.many(Source.ADDON_STATES, reader.read(ADDONS, _conditions, name=ADDON_NAME))
-    found.one(Source.AGENT_ROLE, reader.find(Resource(group=RBAC, plural="clusterroles"), HUB_ROLE))
-    found.many(
-        Source.AGENT_BINDINGS,
-        reader.read(Resource(group=RBAC, plural="rolebindings"), whole, name=ADDON_NAME),
-    )
-    found.many(Source.GRANTS, reader.read(Resource(group=RBAC, plural="clusterrolebindings"), whole))
     works = Resource(group="work.open-cluster-management.io", plural="manifestworks")
     found.many(Source.OUR_WORKS, reader.read(works, whole, name=WORK_NAME, metadata_only=True))
     found.many(Source.UPSTREAM_WORKS, reader.read(works, whole, name=UPSTREAM_WORK, metadata_only=True))
@@ -155,20 +129,9 @@ def _argocd(reader: Reader, found: _Found, namespace: str) -> None:
     maps = Resource(plural="configmaps", namespace=namespace)
     found.one(Source.ARGOCD_SETTINGS, reader.find(maps, "argocd-cm"))
     found.one(Source.ARGOCD_PARAMETERS, reader.find(maps, "argocd-cmd-params-cm"))
-    found.one(Source.DECISIONS_CONFIGMAP, reader.find(maps, DUCK_TYPE_CONFIGMAP))
-    found.one(
-        Source.DECISION_ROLE,
-        reader.find(Resource(group=RBAC, plural="roles", namespace=namespace), DECISION_READER),
-    )
-    found.one(
-        Source.DECISION_BINDING,
-        reader.find(Resource(group=RBAC, plural="rolebindings", namespace=namespace), DECISION_READER),
-    )
     found.many(
         Source.DELIVERY,
-        reader.read(
-            APPLICATIONS.within(namespace), reduced_application, labels=f"{PART_OF_LABEL}=gitops-dsf"
-        ),
+        reader.read(APPLICATIONS.within(namespace), _troubled, labels=f"{PART_OF_LABEL}=gitops-dsf"),
     )
     found.many(Source.APPLICATION_SETS, reader.read(APPLICATION_SETS.within(namespace), whole))
     secrets = Resource(plural="secrets", namespace=namespace)
@@ -193,4 +156,28 @@ def _conditions(raw: msgspec.Raw) -> Object:
     return {
         "metadata": {key: metadata[key] for key in ("name", "namespace")},
         "status": {"conditions": list(conditions)},
+    }
+
+
+def _troubled(raw: msgspec.Raw) -> Object:
+    """An Application without the objects that are as they should be, which are most of it."""
+    item = whole(raw)
+    status = item.get("status") or {}
+    operation = status.get("operationState") or {}
+    synced = (operation.get("syncResult") or {}).get("resources") or ()
+    return {
+        "metadata": {"name": item["metadata"]["name"]},
+        "status": {
+            "health": status.get("health") or {},
+            "conditions": status.get("conditions") or [],
+            "resources": [
+                one
+                for one in status.get("resources") or ()
+                if one.get("status") != "Synced" or (one.get("health") or {}).get("status") in BROKEN
+            ],
+            "operationState": {
+                **{key: operation[key] for key in ("phase", "message", "retryCount") if key in operation},
+                "syncResult": {"resources": [one for one in synced if one.get("status") == "SyncFailed"]},
+            },
+        },
     }

@@ -46,7 +46,7 @@ from gitops_dsf.hub.scores import (
 )
 from gitops_dsf.hub.snapshot import Snapshot
 from gitops_dsf.hub.unread import Unread, Why
-from gitops_dsf.hubreader.reader import Object, Reader, T, whole
+from gitops_dsf.hubreader.reader import Object, Reader, T
 from gitops_dsf.views.status import Filter, Inputs, Part
 from gitops_dsf.views.status.build import resources_shown
 
@@ -225,38 +225,6 @@ class _Parts:
             self.unread[part] = found
             return ()
         return found
-
-
-def reduced_application(raw: msgspec.Raw) -> Object:
-    """An Application without its resources and history, which are most of it, and of its last sync the
-    objects that failed.
-    """
-    item = whole(raw)
-    metadata, spec, status = item["metadata"], item.get("spec") or {}, item.get("status") or {}
-    kept = ("name", "namespace", "labels", "annotations", "deletionTimestamp")
-    operation = status.get("operationState") or {}
-    return {
-        "metadata": {key: metadata[key] for key in kept if key in metadata},
-        "spec": {"destination": spec.get("destination") or {}},
-        "status": {
-            "health": status.get("health") or {},
-            "sync": {"status": (status.get("sync") or {}).get("status", "")},
-            "conditions": status.get("conditions") or [],
-            "operationState": {
-                **{key: operation[key] for key in ("phase", "message", "retryCount") if key in operation},
-                "syncResult": {"resources": _failed(operation.get("syncResult") or {})},
-            },
-        },
-    }
-
-
-def _failed(result: Object) -> list[Object]:
-    """The objects of a sync that were not applied, with Argo CD's messages."""
-    return [
-        {"kind": one.get("kind", ""), "name": one.get("name", ""), "message": one.get("message", "")}
-        for one in result.get("resources") or ()
-        if one.get("status") == "SyncFailed"
-    ]
 
 
 def _as(model: type[T]) -> Callable[[msgspec.Raw], T]:

@@ -61,7 +61,7 @@ def test_oldest_versions_are_those_that_doctor_demands() -> None:
 
 def oldest(program: str) -> tuple[int, int, int]:
     minimum = OLDEST[program]
-    return minimum.major, minimum.minor, minimum.patch
+    return minimum.major, minimum.minor, minimum.micro
 
 
 def compatible() -> dict[str, tuple[str, str]]:

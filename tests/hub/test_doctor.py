@@ -16,10 +16,8 @@ from typing import Any
 import pytest
 import yaml
 
-from dsf_wire.constants import ADDON_NAME
 from gitops_dsf.hub import freshness
 from gitops_dsf.render.decisions import decision_readers
-from gitops_dsf.repository.model.repository import DECISION_READERS
 from tests.hub.controlplane.api import Object
 from tests.hub.controlplane.applications import refresh_set
 from tests.hub.controlplane.argocd import ArgoCD
@@ -33,7 +31,6 @@ from tests.hub.scenario.placements import PLACEMENT
 from tests.hub.scenario.prettyhub import (
     ARGOCD_NAMESPACE,
     CLUSTERS,
-    DEPLOYMENT,
     HUB_NAMESPACE,
     OCM_NAMESPACE,
     ROOT,
@@ -48,10 +45,7 @@ from tests.hub.scenario.prettyhub import (
 pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd"), pytest.mark.timeout(300)]
 
 CONFIGMAP = "gitops-dsf-placement-decisions"
-READER = "gitops-dsf-placement-decision-reader"
-ROLE, BINDING = "rbac.authorization.k8s.io/v1/Role", "rbac.authorization.k8s.io/v1/RoleBinding"
 SCORER_KIND = "dynamic-scoring.open-cluster-management.io/v1alpha1/DynamicScorer"
-CRD = "apiextensions.k8s.io/v1/CustomResourceDefinition"
 ARGOCD_SETTINGS = ("argocd-cm", "argocd-cmd-params-cm")
 LACKING = {"argocd-delivery": "warning"}
 """What stays on this control plane: the tree is applied without Argo CD's Applications."""
@@ -195,107 +189,7 @@ def upstream_work() -> Object:
     }
 
 
-def older_crd(clinic: Clinic) -> None:
-    """A CRD as it was before a field was added."""
-    name = "dynamicscorers.dynamic-scoring.open-cluster-management.io"
-    change = '[{"op":"remove","path":"/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/suspend"}]'  # noqa: E501
-    clinic.scene.plane.kubectl("patch", "crd", name, "--type=json", "-p", change)
-
-
 BROKEN: dict[str, tuple[str, str, str, Callable[[Clinic], None]]] = {
-    "the duck-type ConfigMap is gone": (
-        "decisions-configmap",
-        "error",
-        "is not there",
-        delete("v1/ConfigMap", CONFIGMAP, ARGOCD_NAMESPACE),
-    ),
-    "its matchKey is gone": (
-        "decisions-configmap",
-        "error",
-        "every Application is deleted",
-        patch("v1/ConfigMap", CONFIGMAP, {"data": {"matchKey": None}}, ARGOCD_NAMESPACE),
-    ),
-    "nobody may list decisions": (
-        "decisions-rights",
-        "error",
-        "Role argocd/",
-        delete(ROLE, READER, ARGOCD_NAMESPACE),
-    ),
-    "the role allows something else": (
-        "decisions-rights",
-        "error",
-        "does not allow",
-        patch(
-            ROLE,
-            READER,
-            {"rules": [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}]},
-            ARGOCD_NAMESPACE,
-        ),
-    ),
-    "the right is not bound": (
-        "decisions-rights",
-        "error",
-        "RoleBinding argocd/",
-        delete(BINDING, READER, ARGOCD_NAMESPACE),
-    ),
-    "an agent has no rights": (
-        "agent-rights",
-        "error",
-        "cluster1/gitops-dsf-agent is not there",
-        delete(BINDING, ADDON_NAME, "cluster1"),
-    ),
-    "an agent's rights go to somebody else": (
-        "agent-rights",
-        "error",
-        "cluster2/gitops-dsf-agent binds something else",
-        patch(BINDING, ADDON_NAME, {"subjects": []}, "cluster2"),
-    ),
-    "OCM ignores the add-on": (
-        "addon-definition",
-        "error",
-        "ignores the add-on",
-        patch(
-            "addon.open-cluster-management.io/v1alpha1/ClusterManagementAddOn",
-            ADDON_NAME,
-            {"metadata": {"annotations": {"addon.open-cluster-management.io/lifecycle": "self"}}},
-        ),
-    ),
-    "a template of an older version hands out rights": (
-        "addon-grant",
-        "error",
-        "SetPermissionFailed",
-        apply(
-            {
-                "apiVersion": "addon.open-cluster-management.io/v1alpha1",
-                "kind": "AddOnTemplate",
-                "metadata": {"name": "gitops-dsf-agent-older"},
-                "spec": {
-                    "addonName": ADDON_NAME,
-                    "agentSpec": {"workload": {"manifests": []}},
-                    "registration": [
-                        {
-                            "type": "KubeClient",
-                            "kubeClient": {
-                                "hubPermissions": [
-                                    {
-                                        "type": "CurrentCluster",
-                                        "currentCluster": {"clusterRoleName": "gitops-dsf:agent"},
-                                    }
-                                ]
-                            },
-                        }
-                    ],
-                },
-            }
-        ),
-    ),
-    "our kind lacks a field": ("crds", "error", "the hub drops spec.suspend", older_crd),
-    "our kind is not there": (
-        "crds",
-        "error",
-        "is not there",
-        delete(CRD, "dynamicscoringconfigs.dynamic-scoring.open-cluster-management.io"),
-    ),
     "the upstream controller runs": (
         "upstream",
         "error",
@@ -395,20 +289,6 @@ def test_what_is_broken_is_found_and_the_printed_command_repairs_it(clinic: Clin
     finding = clinic.find(check, text)
     assert finding["state"] == state
     clinic.fix(finding)
-    # Where several things follow from one, each has its own command.
-    for _ in range(3):
-        rest = [item for item in clinic.findings(check) if item["message"] != finding["message"]]
-        if not rest or check == "addon-grant":
-            break
-        clinic.fix(rest[0])
-    if check == "addon-grant":
-        assert (
-            "every agent could then write the scores of every cluster"
-            in clinic.find(check, "hubPermissions")["message"]
-        )
-        clinic.scene.hub.delete(
-            "addon.open-cluster-management.io/v1alpha1/AddOnTemplate", "gitops-dsf-agent-older"
-        )
     clinic.content(check)
     # Argo CD may have looked while it could not read decisions, and would look again only after 3 minutes.
     for item in clinic.findings("applicationsets"):
@@ -422,23 +302,6 @@ def restored(*changes: Callable[[], object]) -> Iterator[None]:
         for change in changes:
             stack.callback(change)
         yield
-
-
-def test_a_controller_under_another_name_gets_its_right_from_the_settings(clinic: Clinic) -> None:
-    hub, controller, account = clinic.scene.hub, "argocd-applicationset-controller", "other-controller"
-    back = [lambda one=one: hub.apply(workload(*one)) for one in WORKLOADS if one[2] == controller]
-    back += [lambda one=one: hub.apply(one) for one in decision_readers(ARGOCD_NAMESPACE)]
-    with restored(*back):
-        pod = {"template": {"spec": {"serviceAccountName": account}}}
-        hub.patch(DEPLOYMENT, controller, {"spec": pod}, namespace=ARGOCD_NAMESPACE)
-        found = clinic.find("decisions-rights", f"runs as ServiceAccount {account}")
-        assert found["state"] == "error"
-        assert found["fix"] == f"add {account} to spec.argocd.decisionReaders in gitops-dsf.yaml and render"
-        # What is then rendered.
-        for one in decision_readers(ARGOCD_NAMESPACE, (*DECISION_READERS, account)):
-            hub.apply(one)
-        clinic.content("decisions-rights")
-    clinic.content("decisions-rights")
 
 
 def test_a_decided_cluster_that_argocd_does_not_know(clinic: Clinic) -> None:
@@ -537,7 +400,8 @@ def test_an_applicationset_that_generates_nothing_looks_again_by_the_printed_com
     hub.delete("v1/ConfigMap", CONFIGMAP, namespace=ARGOCD_NAMESPACE)
     refresh_set(hub, APPLICATION, namespace=ARGOCD_NAMESPACE)
     finding = clinic.find("applicationsets", "generates nothing")
-    clinic.fix(clinic.find("decisions-configmap", "is not there"))
+    for one in decision_readers(ARGOCD_NAMESPACE):
+        hub.apply(one)
     assert clinic.findings("applicationsets") != [], "Argo CD would look again only after 3 minutes"
     clinic.fix(finding)
     clinic.content("applicationsets")

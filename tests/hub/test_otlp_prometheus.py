@@ -12,10 +12,6 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportM
 from opentelemetry.sdk.metrics import Counter, MeterProvider
 from opentelemetry.sdk.metrics.export import AggregationTemporality, PeriodicExportingMetricReader
 
-from gitops_dsf.hub.metadata import Metadata
-from gitops_dsf.hub.scorers import DynamicScorer, Endpoint, Params, ScorerSpec
-from gitops_dsf.hubreader.receivers import read_receivers
-from gitops_dsf.views.doctor.receivers import alternates
 from tests.hub.controlplane.processes import Processes
 from tests.hub.controlplane.waiting import wait_for
 from tests.hub.scenario.receiver import NEVER, SETTINGS, Running, configured, exporting, start_receiver
@@ -144,38 +140,6 @@ def test_deltas_are_refused(receiver: Running) -> None:
     provider.force_flush()
     provider.shutdown()
     assert receiver.ask("deltas_total") == []
-
-
-def test_doctor_finds_a_series_of_two_collectors(receiver: Running) -> None:
-    """Both replicas push with the same attributes, and each has half of the requests."""
-    replicas = [exporting(receiver.url, service__name="gateway") for _ in range(2)]
-    try:
-        counters = [replica.get_meter("test").create_counter("served.requests") for replica in replicas]
-        for counter, start in zip(counters, (1000, 7000), strict=True):
-            counter.add(start)
-        for _ in range(6):
-            for replica, counter in zip(replicas, counters, strict=True):
-                counter.add(5)
-                replica.get_meter("test").create_gauge("served.queue", unit="1").set(3)
-                assert replica.force_flush()
-    finally:
-        for replica in replicas:
-            replica.shutdown()
-    spec = ScorerSpec(source=Endpoint(type="OpenTelemetry", params=Params(query=BOTH)))
-    scorer = DynamicScorer(metadata=Metadata(name="served"), spec=spec)
-    (found,) = read_receivers({"cluster1": receiver.url}, [scorer])
-    assert found.failure == ""
-    assert {name: alternates(values) for name, values in found.series} == {
-        "served_requests_total": True,
-        "served_queue_ratio": False,
-    }
-    assert {len(values) >= 12 for _, values in found.series} == {True}
-
-
-def test_doctor_says_why_a_receiver_cannot_be_read(receiver: Running) -> None:
-    (missing, wrong) = read_receivers({"a": "http://127.0.0.1:9", "b": f"{receiver.url}/nothing"}, [])
-    assert missing.failure.startswith("http://127.0.0.1:9 cannot be read: ")
-    assert wrong.failure.endswith("it does not answer as Prometheus does")
 
 
 def test_a_longer_history_needs_no_restart(receiver: Running) -> None:

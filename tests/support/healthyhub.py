@@ -7,12 +7,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from gitops_dsf.plan.types import AddOnParts
+from dsf_wire.constants import DSF_GROUP
 from gitops_dsf.render import agent
-from gitops_dsf.render.decisions import decision_readers
-from gitops_dsf.render.works import ClusterObjects
 from gitops_dsf.repository.model.repository import FleetRepository
-from gitops_dsf.schema import crds
 from gitops_dsf.views.doctor import Facts, Finding, Source, examine
 from gitops_dsf.views.doctor.checks.ocm import GROUPS
 from gitops_dsf.views.doctor.registry import CHECKS
@@ -56,31 +53,17 @@ def sources() -> dict[Source, tuple[Any, ...]]:
 @cache
 def _sources() -> dict[Source, tuple[Any, ...]]:
     addon = {item["kind"]: item for item in agent.addon(REPOSITORY, [])}
-    role = next(item for item in agent.hub_rights(REPOSITORY) if item["kind"] == "ClusterRole")
-    configmap, reader, binding = decision_readers(ARGOCD)
-    rights = [
-        yamlfast.load(text)
-        for name in CLUSTERS
-        for kind, text in ClusterObjects(REPOSITORY).files(name, AddOnParts())
-        if kind == "rolebinding"
-    ]
     health = yamlfast.load((ROOT / "argocd/install/argocd-cm-health.yaml").read_text(encoding="utf-8"))
     return {
         Source.CLUSTER_MANAGERS: ({"metadata": meta("cluster-manager"), "spec": {}},),
         Source.OCM_DEPLOYMENTS: (
             workload("cluster-manager-placement-controller", "hub", "quay.io/ocm/placement:v1.2.1"),
         ),
-        Source.CRDS: tuple({**item, "status": conditions(Established="True")} for item in crds()),
         Source.ADDON_DEFINITIONS: (addon["ClusterManagementAddOn"],),
-        Source.ADDON_TEMPLATES: (addon["AddOnTemplate"],),
-        Source.ADDON_CONFIGS: (addon["AddOnDeploymentConfig"],),
         Source.ADDON_STATES: tuple(
             {"metadata": meta("gitops-dsf-agent", name), "status": conditions(Available="True")}
             for name in CLUSTERS
         ),
-        Source.AGENT_ROLE: (role,),
-        Source.AGENT_BINDINGS: tuple(rights),
-        Source.GRANTS: (),
         Source.ARGOCD_DEPLOYMENTS: (
             workload("argocd-applicationset-controller", ARGOCD, "quay.io/argoproj/argocd:v3.3.9"),
             workload("argocd-dex-server", ARGOCD, "ghcr.io/dexidp/dex:v2.43.0"),
@@ -95,9 +78,6 @@ def _sources() -> dict[Source, tuple[Any, ...]]:
         Source.DELIVERY: (
             {"metadata": meta("gitops-dsf-platform", ARGOCD), "status": {"sync": {"status": "Synced"}}},
         ),
-        Source.DECISIONS_CONFIGMAP: (configmap,),
-        Source.DECISION_ROLE: (reader,),
-        Source.DECISION_BINDING: (binding,),
         Source.CLUSTER_SECRETS: tuple({"metadata": meta(f"cluster-{name}", ARGOCD)} for name in CLUSTERS),
         Source.UPSTREAM_DEPLOYMENTS: (),
         Source.UPSTREAM_WORKS: (),
@@ -126,7 +106,7 @@ def facts(
         kubectl=("kubectl", "--context", "hub"),
         hub_namespace=HUB,
         argocd_namespace=ARGOCD,
-        groups={**GROUPS, "argoproj.io": ("v1alpha1",)},
+        groups={**GROUPS, "argoproj.io": ("v1alpha1",), DSF_GROUP: ("v1alpha1",)},
         clock_offset=0.0,
         inputs=inputs,
         overview=build(inputs),

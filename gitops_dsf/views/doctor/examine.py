@@ -2,12 +2,11 @@
 permission.
 """
 
-import shlex
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Final
 
-from dsf_wire.constants import ADDON_NAME
+from dsf_wire.constants import ADDON_NAME, DSF_GROUP
 from dsf_wire.text import printable
 from gitops_dsf.hub.unread import Why
 from gitops_dsf.views.doctor.checks.upstream import delivers
@@ -25,15 +24,16 @@ def examine(facts: Facts, checks: Iterable[Check] = CHECKS) -> tuple[Finding, ..
 
 def not_installed(facts: Facts) -> tuple[Finding, ...]:
     """One finding for a hub that has nothing of ours; none for any other."""
-    ours = (Source.CRDS, Source.OUR_WORKS, Source.DELIVERY, Source.ADDON_STATES, Source.LEASES)
+    ours = (Source.OUR_WORKS, Source.DELIVERY, Source.ADDON_STATES, Source.LEASES)
+    if DSF_GROUP in facts.groups:
+        return ()
     if any(facts.missing(source) is not None or facts.of(source) for source in ours):
         return ()
     definitions = facts.missing(Source.ADDON_DEFINITIONS) is None and facts.of(Source.ADDON_DEFINITIONS)
     if definitions is False or any(name_of(item) == ADDON_NAME for item in definitions) or delivers(facts):
         return ()
-    fix = shlex.join(("gitops-dsf", "install", *facts.kubectl[1:]))
     message = "gitops-dsf is not installed on this hub"
-    return (Finding(check="installed", state=State.ERROR, message=message, fix=fix),)
+    return (Finding(check="installed", state=State.ERROR, message=message, fix=facts.install),)
 
 
 def _shown(finding: Finding) -> Finding:

@@ -7,7 +7,6 @@ from enum import StrEnum
 from typing import Any, Final
 
 from gitops_dsf.hub.unread import Unread
-from gitops_dsf.views.doctor.receivers import Receiver
 from gitops_dsf.views.status import Inputs, Overview, Part
 
 Object = Mapping[str, Any]
@@ -18,23 +17,14 @@ class Source(StrEnum):
 
     CLUSTER_MANAGERS = "ClusterManagers"
     OCM_DEPLOYMENTS = "Deployments in open-cluster-management-hub"
-    CRDS = "our CustomResourceDefinitions"
     ADDON_DEFINITIONS = "ClusterManagementAddOns"
-    ADDON_TEMPLATES = "AddOnTemplates"
-    ADDON_CONFIGS = "AddOnDeploymentConfigs in the hub namespace"
     ADDON_STATES = "our ManagedClusterAddOns"
-    AGENT_ROLE = "ClusterRole gitops-dsf:agent"
-    AGENT_BINDINGS = "RoleBindings gitops-dsf-agent"
-    GRANTS = "ClusterRoleBindings"
     APPLICATION_SETS = "ApplicationSets in the Argo CD namespace"
     ARGOCD_DEPLOYMENTS = "Deployments in the Argo CD namespace"
     ARGOCD_STATEFULSETS = "StatefulSets in the Argo CD namespace"
     ARGOCD_SETTINGS = "ConfigMap argocd-cm"
     ARGOCD_PARAMETERS = "ConfigMap argocd-cmd-params-cm"
     DELIVERY = "Applications of the rendered tree"
-    DECISIONS_CONFIGMAP = "ConfigMap gitops-dsf-placement-decisions"
-    DECISION_ROLE = "Role gitops-dsf-placement-decision-reader"
-    DECISION_BINDING = "RoleBinding gitops-dsf-placement-decision-reader"
     CLUSTER_SECRETS = "metadata of Argo CD's cluster Secrets"
     UPSTREAM_DEPLOYMENTS = "Deployments of the upstream addon"
     UPSTREAM_WORKS = "ManifestWorks of the upstream addon"
@@ -65,8 +55,6 @@ class Facts:
     overview: Overview
     objects: Mapping[Source, tuple[Object, ...]] = field(default_factory=dict)
     unread: Mapping[Source, Unread] = field(default_factory=dict)
-    receivers: tuple[Receiver, ...] = ()
-    """Receivers for OpenTelemetry metrics that the caller named."""
     rendered: tuple[Object, ...] | None = None
     """The ApplicationSets of a rendered tree; None if the caller has none."""
 
@@ -87,6 +75,11 @@ class Facts:
         """Whether the hub refused to show something that a check needs. Some sources need not be shown."""
         parts = *self.inputs.unread.items(), *self.unread.items()
         return any(item.refused for need, item in parts if need not in OPTIONAL)
+
+    @property
+    def install(self) -> str:
+        """The command that installs gitops-dsf on this hub."""
+        return shlex.join(("gitops-dsf", "install", *self.kubectl[1:]))
 
     def command(self, *words: str) -> str:
         """A kubectl command for this hub, quoted for a shell."""

@@ -9,10 +9,8 @@ from typing import Final
 from gitops_dsf.views.doctor.checks import (
     addon,
     argocd,
-    crds,
     decisions,
     ocm,
-    otlp,
     runtime,
     scores,
     secrets,
@@ -56,7 +54,6 @@ CHECKS: Final = (
         first=True,
     ),
     Check(id="ocm-clusters", run=ocm.clusters, needs=(Part.CLUSTERS, Part.ADDONS), ours=True),
-    Check(id="crds", run=crds.definitions, needs=(Source.CRDS,), ours=True),
     Check(
         id="upstream",
         run=upstream.controller,
@@ -68,19 +65,6 @@ CHECKS: Final = (
             Source.SCORING_CONFIGS,
         ),
     ),
-    Check(
-        id="addon-definition",
-        run=addon.definition,
-        needs=(Source.ADDON_DEFINITIONS, Source.ADDON_TEMPLATES, Source.ADDON_CONFIGS),
-        ours=True,
-    ),
-    Check(id="addon-grant", run=addon.grant, needs=(Source.ADDON_TEMPLATES, Source.GRANTS), ours=True),
-    Check(
-        id="agent-rights",
-        run=addon.rights,
-        needs=(Source.AGENT_ROLE, Source.AGENT_BINDINGS, Part.ADDONS),
-        ours=True,
-    ),
     Check(id="agents", run=addon.agents, needs=(Source.ADDON_STATES,), ours=True),
     Check(
         id="argocd-version",
@@ -91,12 +75,6 @@ CHECKS: Final = (
     Check(id="argocd-policy", run=argocd.policy, needs=(Source.ARGOCD_PARAMETERS,), first=True),
     Check(id="argocd-settings", run=argocd.settings, needs=(Source.ARGOCD_SETTINGS,)),
     Check(id="argocd-delivery", run=argocd.delivery, needs=(Source.DELIVERY,)),
-    Check(id="decisions-configmap", run=decisions.configmap, needs=(Source.DECISIONS_CONFIGMAP,)),
-    Check(
-        id="decisions-rights",
-        run=decisions.rights,
-        needs=(Source.DECISION_ROLE, Source.DECISION_BINDING, Source.ARGOCD_DEPLOYMENTS),
-    ),
     Check(id="placements", run=decisions.placements, needs=(Part.PLACEMENTS,)),
     Check(
         id="applicationsets",
@@ -118,7 +96,6 @@ CHECKS: Final = (
     Check(id="scores-fresh", run=scores.freshness, needs=_SCORES, ours=True),
     Check(id="scores-owned", run=scores.ownership, needs=_SCORES, ours=True),
     Check(id="token-secrets", run=secrets.tokens, needs=_SCORES, ours=True),
-    Check(id="otlp-receivers", run=otlp.receivers, needs=(Part.SCORERS,), ours=True),
     Check(id="reconciler", run=runtime.reconciler, needs=(Source.LEASES,), ours=True),
 )
 """In order of dependency: an earlier failure is often the cause of a later one."""

@@ -23,14 +23,7 @@ COLLECTIONS = (
     "/apis/apps/v1/deployments",
     "/apis/apps/v1/statefulsets",
     "/apis/operator.open-cluster-management.io/v1/clustermanagers",
-    "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
     "/apis/addon.open-cluster-management.io/v1alpha1/clustermanagementaddons",
-    "/apis/addon.open-cluster-management.io/v1alpha1/addontemplates",
-    "/apis/addon.open-cluster-management.io/v1alpha1/addondeploymentconfigs",
-    "/apis/rbac.authorization.k8s.io/v1/clusterroles",
-    "/apis/rbac.authorization.k8s.io/v1/roles",
-    "/apis/rbac.authorization.k8s.io/v1/rolebindings",
-    "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
     "/apis/work.open-cluster-management.io/v1/manifestworks",
     "/apis/coordination.k8s.io/v1/leases",
     "/apis/dynamic-scoring.open-cluster-management.io/v1alpha1/dynamicscoringconfigs",
@@ -73,11 +66,13 @@ def test_a_kubeconfig_that_is_none_is_told(
 
 
 def test_errors_end_with_1_and_every_fix_names_the_hub(bare: ApiServer, run: Run) -> None:
+    for path in [path for path in bare.objects if path.startswith("/apis/dynamic-scoring.")]:
+        del bare.objects[path]
     ran = run(bare, "doctor")
     assert (ran.returncode, ran.stderr) == (1, "")
-    assert "error    crds" in ran.stdout
+    assert ran.stdout.count("our CRDs are not there") == 1
     fixes = [line.split("fix: ", 1)[1] for line in ran.stdout.splitlines() if "fix: kubectl" in line]
-    assert len(fixes) > 5
+    assert len(fixes) > 2
     for fix in fixes:
         words = shlex.split(fix, comments=True)
         assert words[1] == "--kubeconfig" or "# on the cluster itself" in fix
@@ -88,6 +83,8 @@ def test_a_hub_without_anything_of_ours_is_one_line(serve: Serve, run: Run) -> N
     hub = serve([cluster("cluster1"), global_set()])
     for path in COLLECTIONS:
         hub.objects.setdefault(path, [])
+    for path in [path for path in hub.objects if path.startswith("/apis/dynamic-scoring.")]:
+        del hub.objects[path]
     ran = run(hub, "doctor")
     assert ran.returncode == 1
     line, fix, _, summary = ran.stdout.splitlines()
@@ -127,27 +124,11 @@ def test_a_silent_api_server_is_told_and_a_quick_one_is_not(serve: Serve, tmp_pa
 def test_json_says_the_same(bare: ApiServer, run: Run) -> None:
     ran = run(bare, "doctor", "--format", "json")
     found = json.loads(ran.stdout)
-    assert ran.returncode == 1
+    assert ran.returncode == 0
     assert list(dict.fromkeys(item["check"] for item in found["findings"])) == [check.id for check in CHECKS]
     assert set(found["findings"][0]) == {"check", "state", "message", "fix", "count", "subjects"}
     assert sum(found["summary"].values()) == len(found["findings"])
     assert abs(found["hub"]["clockOffsetSeconds"]) < 30
-
-
-def test_a_receiver_that_is_named_is_read(serve: Serve, run: Run) -> None:
-    """Nothing answers as a receiver here; tests/hub reads a real one."""
-    hub = serve()
-    ran = run(hub, "doctor", "--receiver", "cluster1=http://127.0.0.1:9", "--format", "json")
-    (found,) = [item for item in json.loads(ran.stdout)["findings"] if item["check"] == "otlp-receivers"]
-    assert found["state"] == "unknown"
-    assert found["message"].startswith("receiver of cluster1: http://127.0.0.1:9 cannot be read: ")
-
-
-@pytest.mark.parametrize("wrong", ["cluster1", "=http://127.0.0.1:9", "cluster1=127.0.0.1:9"])
-def test_a_receiver_needs_a_cluster_and_a_url(serve: Serve, run: Run, wrong: str) -> None:
-    ran = run(serve(), "doctor", "--receiver", wrong)
-    assert ran.returncode == 2
-    assert f"{wrong} is not CLUSTER=URL, such as cluster1=http://127.0.0.1:19090" in ran.stderr
 
 
 def test_a_clock_that_is_off_is_a_warning_that_strict_takes_seriously(bare: ApiServer, run: Run) -> None:
@@ -197,7 +178,7 @@ def test_of_secrets_only_metadata_is_ever_asked_for(bare: ApiServer, run: Run) -
 
 def test_nothing_is_written(bare: ApiServer, run: Run) -> None:
     """The server knows GET alone: any other method would be a 501, and a crash of the client."""
-    assert run(bare, "doctor").returncode == 1
+    assert run(bare, "doctor").returncode == 0
     assert bare.requests
 
 

@@ -5,12 +5,15 @@ objects that are not its own.
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from packaging.version import Version
+
+from dsf_wire.constants import DSF_GROUP
 from gitops_dsf.views.doctor.facts import Facts, Object, Source, name_of
 from gitops_dsf.views.doctor.finding import Result, error, ok, unknown, warning
-from gitops_dsf.views.doctor.version import Version, images_of, repository_of, versions_of
+from gitops_dsf.views.doctor.version import images_of, version_of
 from gitops_dsf.wording import names_text, plural
 
-MINIMUM: Final = Version(3, 3, 9)
+MINIMUM: Final = Version("3.3.9")
 """Older controllers panic on a number in a PlacementDecision
 (docs/contributing/argocd-behaviour.md#numbers-in-decisions).
 """
@@ -24,6 +27,8 @@ REFUSED: Final = "not permitted in project"
 """What Argo CD says of an object that the AppProject does not allow
 (docs/contributing/argocd-behaviour.md#failed-syncs).
 """
+BROKEN: Final = ("Missing", "Degraded")
+"""The health of an object that does not work."""
 KINDS: Final = (
     "addon.open-cluster-management.io_ManagedClusterAddOn",
     "cluster.open-cluster-management.io_Placement",
@@ -41,7 +46,7 @@ def version(facts: Facts) -> Iterator[Result]:
         return
     workloads = [*facts.of(Source.ARGOCD_DEPLOYMENTS), *facts.of(Source.ARGOCD_STATEFULSETS)]
     argocd = {name_of(item): item for item in _with_its_image(workloads)}
-    found = {name: min(seen) for name, item in argocd.items() if (seen := list(versions_of(item)))}
+    found = {name: version for name, item in argocd.items() if (version := version_of(item)) is not None}
     controllers = {name: version for name, version in found.items() if CONTROLLER in name}
     if not controllers:
         where = f"namespace {facts.argocd_namespace}"
@@ -73,10 +78,8 @@ def _with_its_image(workloads: Sequence[Object]) -> Iterator[Object]:
     """Workloads with the image of the ApplicationSet controller, which all programs of Argo CD share. The
     others, such as Dex and Redis, have versions of their own.
     """
-    images = {
-        repository_of(image) for item in workloads if CONTROLLER in name_of(item) for image in images_of(item)
-    }
-    return (item for item in workloads if any(repository_of(image) in images for image in images_of(item)))
+    images = {image for item in workloads if CONTROLLER in name_of(item) for image in images_of(item)}
+    return (item for item in workloads if images & images_of(item).keys())
 
 
 def _install(facts: Facts) -> str:
@@ -158,52 +161,79 @@ def settings(facts: Facts) -> Iterator[Result]:
 
 
 def delivery(facts: Facts) -> Iterator[Result]:
-    """Do the Applications that apply the rendered tree get through?"""
-    items = facts.of(Source.DELIVERY)
-    if not items:
-        fix = facts.command("apply", "--server-side", "-f", "rendered/argocd")
-        yield warning("no Application applies the rendered tree: what is merged does not reach the hub", fix)
-        return
+    """Does Argo CD apply the rendered tree, and what does it say of each object?"""
     sound = True
-    for item in items:
-        if refused := _refused(item):
-            sound = False
-            fix = facts.command("apply", "--server-side", "-f", "rendered/argocd")
+    if DSF_GROUP not in facts.groups:
+        sound = False
+        yield error(f"the hub does not serve {DSF_GROUP}: our CRDs are not there", facts.install)
+    apply = facts.command("apply", "--server-side", "-f", "rendered/argocd")
+    if not facts.of(Source.DELIVERY):
+        yield warning(
+            "no Application applies the rendered tree: what is merged does not reach the hub", apply
+        )
+        return
+    for item in facts.of(Source.DELIVERY):
+        name, status = name_of(item), item.get("status") or {}
+        look = facts.command("-n", facts.argocd_namespace, "describe", "application", name)
+        wrong = dict(_wrong(status))
+        health = str((status.get("health") or {}).get("status"))
+        objects = names_text(f"{what} is {state}" for what, state in wrong.items())
+        if refused := _refused(status):
             yield error(
-                f"Argo CD syncs nothing of Application {name_of(item)}: {names_text(refused)}; if the"
-                " AppProject in git allows it, apply that, and otherwise remove the object from git",
-                fix,
+                f"Argo CD syncs nothing of Application {name}: {names_text(refused)}; if the AppProject in"
+                " git allows it, apply that, and otherwise remove the object from git",
+                apply,
             )
-        elif reason := _failure(item):
-            sound = False
-            fix = facts.command("-n", facts.argocd_namespace, "describe", "application", name_of(item))
-            yield error(f"Application {name_of(item)} cannot be synced: {reason}", fix)
+        elif reason := _failure(status):
+            yield error(
+                f"Application {name} cannot be synced: {reason}" + (f"; {objects}" if objects else ""), look
+            )
+        elif health in BROKEN or any(state.startswith(BROKEN) for state in wrong.values()):
+            yield error(f"Application {name}: {objects or f'it is {health}'}", look)
+        elif wrong and _operation(status).get("phase") != "Running":
+            yield warning(f"Application {name}: {objects}", look)
+        else:
+            continue
+        sound = False
     if sound:
-        waiting = sorted(
-            name_of(item)
-            for item in items
-            if ((item.get("status") or {}).get("sync") or {}).get("status") != "Synced"
-        )
-        yield ok(
-            f"{plural(len(items), 'Application')} for the rendered tree, without errors"
-            + (f"; not in sync at the moment: {names_text(waiting)}" if waiting else "")
-        )
+        number = plural(len(facts.of(Source.DELIVERY)), "Application")
+        yield ok(f"{number} for the rendered tree: every object is there, and as it was rendered")
 
 
-def _refused(item: Object) -> list[str]:
+def _wrong(status: Object) -> Iterator[tuple[str, str]]:
+    """The objects of an Application that are not as they should be: kind and name, and Argo CD's words."""
+    synced = (_operation(status).get("syncResult") or {}).get("resources") or ()
+    said = {_key(one): str(one.get("message") or "") for one in synced if one.get("status") == "SyncFailed"}
+    for one in status.get("resources") or ():
+        health = one.get("health") or {}
+        state = str(health.get("status") or "")
+        message = said.get(_key(one)) or str(health.get("message") or "")
+        if state not in BROKEN:
+            state = str(one.get("status") or "")
+        if one.get("requiresPruning"):
+            state, message = "no longer in git", message or "delete it"
+        if state not in {"", "Synced"}:
+            name = "/".join(filter(None, (one.get("namespace"), one.get("name"))))
+            yield f"{one.get('kind')} {name}", f"{state}: {message}".removesuffix(": ")
+
+
+def _key(one: Object) -> tuple[str, ...]:
+    return tuple(str(one.get(key) or "") for key in ("group", "kind", "namespace", "name"))
+
+
+def _refused(status: Object) -> list[str]:
     """What Argo CD said of objects that the AppProject of an Application does not allow."""
-    result = _operation(item).get("syncResult") or {}
+    result = _operation(status).get("syncResult") or {}
     messages = (str(one.get("message")) for one in result.get("resources") or ())
     return sorted({message for message in messages if REFUSED in message})
 
 
-def _failure(item: Object) -> str:
+def _failure(status: Object) -> str:
     """Why the last sync of an Application failed, or why it cannot be compared; empty if neither is so."""
-    conditions = (item.get("status") or {}).get("conditions") or ()
-    for one in conditions:
+    for one in status.get("conditions") or ():
         if str(one.get("type", "")).endswith("Error"):
             return str(one.get("message"))
-    operation = _operation(item)
+    operation = _operation(status)
     phase = operation.get("phase")
     # A failed sync that Argo CD tries again, as it does without end for rendered Applications, is Running.
     if phase in {"Failed", "Error"} or (phase == "Running" and operation.get("retryCount")):
@@ -211,5 +241,5 @@ def _failure(item: Object) -> str:
     return ""
 
 
-def _operation(item: Object) -> Object:
-    return (item.get("status") or {}).get("operationState") or {}
+def _operation(status: Object) -> Object:
+    return status.get("operationState") or {}

@@ -6,10 +6,12 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from packaging.version import Version
+
 from gitops_dsf.hub.names import AVAILABLE_CONDITION
 from gitops_dsf.views.doctor.facts import Facts, Source, name_of
 from gitops_dsf.views.doctor.finding import Result, error, ok, unknown, warning
-from gitops_dsf.views.doctor.version import Version, versions_of
+from gitops_dsf.views.doctor.version import version_of
 from gitops_dsf.wording import names_text, plural
 
 GROUPS: Final = {
@@ -18,7 +20,7 @@ GROUPS: Final = {
     "addon.open-cluster-management.io": ("v1alpha1",),
 }
 """API groups and versions of rendered objects."""
-MINIMUM: Final = Version(1, 2)
+MINIMUM: Final = Version("1.2")
 """docs/install.md."""
 NAMESPACE: Final = "open-cluster-management-hub"
 """The namespace where the cluster manager runs OCM (ocm manifests/cluster-manager)."""
@@ -51,21 +53,18 @@ def installed(facts: Facts) -> Iterator[Result]:
 def version(facts: Facts) -> Iterator[Result]:
     """Do OCM's own Deployments run at least the version that we need?"""
     found = {
-        name_of(item): min(seen)
+        name_of(item): version
         for item in facts.of(Source.OCM_DEPLOYMENTS)
-        if (seen := list(versions_of(item)))
+        if (version := version_of(item)) is not None
     }
     if not found:
-        yield unknown(
-            f"no Deployment in {NAMESPACE} tells a version; OCM {MINIMUM.major}.{MINIMUM.minor} or newer is"
-            " needed"
-        )
+        yield unknown(f"no Deployment in {NAMESPACE} tells a version; OCM {MINIMUM} or newer is needed")
         return
     old = {name: version for name, version in found.items() if version < MINIMUM}
     if old:
         names = names_text([f"{name} {version}" for name, version in sorted(old.items())])
         fix = facts.clusteradm("upgrade", "clustermanager", "--bundle-version", "latest")
-        yield error(f"older than OCM {MINIMUM.major}.{MINIMUM.minor}: {names}", fix)
+        yield error(f"older than OCM {MINIMUM}: {names}", fix)
     else:
         yield ok(f"OCM {min(found.values())}")
 

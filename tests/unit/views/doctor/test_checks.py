@@ -5,14 +5,13 @@ import shlex
 from collections.abc import Callable
 from copy import deepcopy
 from datetime import datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from gitops_dsf.hub.unread import Unread, Why
 from gitops_dsf.views.doctor import Facts, Source, examine
-from gitops_dsf.views.doctor.receivers import Receiver
+from gitops_dsf.views.doctor.checks.ocm import GROUPS
 from gitops_dsf.views.doctor.registry import CHECKS
 from gitops_dsf.views.status import Part
 from tests.support.healthyhub import CLUSTERS, altered, conditions, facts, run, workload
@@ -36,8 +35,6 @@ from tests.support.hubobjects import (
     scorer,
     stamp,
 )
-from tests.support.rendering import objects, rendered
-from tests.support.rendering import scorer as rendered_scorer
 
 Given = Callable[[], Facts]
 
@@ -50,27 +47,10 @@ def test_every_check_says_something_even_when_all_is_well() -> None:
     assert [finding.check for finding in examine(facts())] == [check.id for check in CHECKS]
 
 
-def test_the_first_apply_names_files_that_are_rendered(tmp_path: Path) -> None:
-    tree = objects(rendered(tmp_path, rendered_scorer("cpu")))
-    lacking = examine(facts({Source.ADDON_DEFINITIONS: ()}))
-    [finding] = [one for one in lacking if one.check == "addon-definition"]
-    first, wait, everything = (shlex.split(command) for command in finding.fix.split(" && "))
-    files = [word.removeprefix("rendered/") for word in first if word.startswith("rendered/")]
-    assert [tree[file]["kind"] for file in files] == ["Namespace", *["CustomResourceDefinition"] * 2]
-    assert wait[-2:] == [f"crd/{tree[file]['metadata']['name']}" for file in files[1:]]
-    assert everything[-2:] == ["-f", "rendered/platform"]
-
-
 def put(item: Object, *path: str, value: Any) -> None:
     for key in path[:-1]:
         item = item.setdefault(key, {})
     item[path[-1]] = value
-
-
-def cut(item: Object, *path: str) -> None:
-    for key in path[:-1]:
-        item = item[key]
-    del item[path[-1]]
 
 
 def gated(gate: str, section: str, mode: str = "Disable") -> Object:
@@ -93,28 +73,6 @@ def away(name: str, **more: Any) -> Object:
     return item
 
 
-def template(*roles: str) -> Object:
-    permissions = [{"type": "CurrentCluster", "currentCluster": {"clusterRoleName": role}} for role in roles]
-    spec = {
-        "addonName": "gitops-dsf-agent",
-        "registration": [{"type": "KubeClient", "kubeClient": {"hubPermissions": permissions}}],
-    }
-    return {"metadata": meta("older"), "spec": spec}
-
-
-def granted(role: str) -> Object:
-    subject = {
-        "kind": "ServiceAccount",
-        "name": "addon-manager-controller-sa",
-        "namespace": "open-cluster-management-hub",
-    }
-    return {
-        "metadata": meta("grant"),
-        "roleRef": {"kind": "ClusterRole", "name": role},
-        "subjects": [subject],
-    }
-
-
 def tracked(method: str) -> Callable[[Object], None]:
     return lambda item: put(item, "data", "application.resourceTrackingMethod", value=method)
 
@@ -124,6 +82,18 @@ def synced(**operation: Any) -> Facts:
     return facts(
         altered(Source.DELIVERY, lambda item: put(item, "status", "operationState", value=operation))
     )
+
+
+def applied(resource: Object, *, status: str, health: Object | None = None, **operation: Any) -> Facts:
+    """A hub with an Application that has one object in this state."""
+
+    def change(item: Object) -> None:
+        item["status"] = {
+            "resources": [{**resource, "status": status, "health": health}],
+            "operationState": operation,
+        }
+
+    return facts(altered(Source.DELIVERY, change))
 
 
 def misplaced(**states: str) -> list[Object]:
@@ -269,41 +239,6 @@ WRONG: dict[str, tuple[str, str, str, Given]] = {
         "c is not available: its lease",
         lambda: facts(hub=[away("c", lacks="ManagedClusterConditionAvailable"), addon("c")]),
     ),
-    "a kind of ours that is not there": (
-        "crds",
-        "error",
-        "dynamicscorers.dynamic-scoring.open-cluster-management.io is not there",
-        lambda: facts({Source.CRDS: ()}),
-    ),
-    "a kind of ours that is not established": (
-        "crds",
-        "error",
-        "not established",
-        lambda: facts(
-            altered(Source.CRDS, lambda item: put(item, "status", value=conditions(Established="False")))
-        ),
-    ),
-    "a kind of an older version": (
-        "crds",
-        "error",
-        "drops spec.publish",
-        lambda: facts(
-            altered(
-                Source.CRDS, lambda item: cut(schema(item), "properties", "spec", "properties", "publish")
-            )
-        ),
-    ),
-    "a kind of a newer version": (
-        "crds",
-        "warning",
-        "it knows spec.later",
-        lambda: facts(
-            altered(
-                Source.CRDS,
-                lambda item: put(schema(item), "properties", "spec", "properties", "later", value={}),
-            )
-        ),
-    ),
     "an upstream controller beside us": (
         "upstream",
         "error",
@@ -336,95 +271,6 @@ WRONG: dict[str, tuple[str, str, str, Given]] = {
         "warning",
         "DynamicScoringConfig ns/dynamic-scoring-config",
         lambda: facts({Source.SCORING_CONFIGS: ({"metadata": meta("dynamic-scoring-config", "ns")},)}),
-    ),
-    "no add-on": (
-        "addon-definition",
-        "error",
-        "no cluster gets an agent",
-        lambda: facts({Source.ADDON_DEFINITIONS: ()}),
-    ),
-    "an add-on by Placements": (
-        "addon-definition",
-        "error",
-        "installStrategy is Placements",
-        lambda: facts(
-            altered(
-                Source.ADDON_DEFINITIONS,
-                lambda item: put(item, "spec", "installStrategy", value={"type": "Placements"}),
-            )
-        ),
-    ),
-    "an add-on that nobody manages": (
-        "addon-definition",
-        "error",
-        "ignores the add-on",
-        lambda: facts(
-            altered(
-                Source.ADDON_DEFINITIONS,
-                lambda item: put(
-                    item,
-                    "metadata",
-                    "annotations",
-                    value={"addon.open-cluster-management.io/lifecycle": "self"},
-                ),
-            )
-        ),
-    ),
-    "an add-on without its template": (
-        "addon-definition",
-        "error",
-        "AddOnTemplate gitops-dsf-agent-",
-        lambda: facts({Source.ADDON_TEMPLATES: ()}),
-    ),
-    "an add-on without its settings": (
-        "addon-definition",
-        "error",
-        "AddOnDeploymentConfig open-cluster-management/gitops-dsf-agent is not there",
-        lambda: facts({Source.ADDON_CONFIGS: ()}),
-    ),
-    "an add-on elsewhere": (
-        "addon-definition",
-        "error",
-        "another namespace than dynamic-scoring",
-        lambda: facts(
-            altered(Source.ADDON_CONFIGS, lambda item: put(item, "spec", "agentInstallNamespace", value="x"))
-        ),
-    ),
-    "rights that OCM may not hand out": (
-        "addon-grant",
-        "error",
-        "SetPermissionFailed",
-        lambda: facts({Source.ADDON_TEMPLATES: (template("r:x"),)}),
-    ),
-    "rights that OCM hands out to all": (
-        "addon-grant",
-        "warning",
-        "every agent could then write the scores of every cluster",
-        lambda: facts({Source.ADDON_TEMPLATES: (template("r"),), Source.GRANTS: (granted("r"),)}),
-    ),
-    "no role for agents": (
-        "agent-rights",
-        "error",
-        "no agent may write",
-        lambda: facts({Source.AGENT_ROLE: ()}),
-    ),
-    "a role that lacks a verb": (
-        "agent-rights",
-        "error",
-        "lacks patch addonplacementscores/status",
-        lambda: facts(altered(Source.AGENT_ROLE, lambda item: item["rules"].pop())),
-    ),
-    "an agent without a binding": (
-        "agent-rights",
-        "error",
-        "cluster3/gitops-dsf-agent is not there",
-        lambda: facts({Source.AGENT_BINDINGS: facts().of(Source.AGENT_BINDINGS)[:2]}),
-    ),
-    "an agent that registers by token and is not bound": (
-        "agent-rights",
-        "error",
-        "cluster1/gitops-dsf-agent binds something else",
-        lambda: facts(altered(Source.AGENT_BINDINGS, lambda item: item["subjects"].pop())),
     ),
     "an agent that is away": (
         "agents",
@@ -469,7 +315,7 @@ WRONG: dict[str, tuple[str, str, str, Given]] = {
     "a release candidate": (
         "argocd-version",
         "error",
-        "3.3.9 (not final) is older",
+        "3.3.9rc1 is older",
         lambda: facts(
             {
                 Source.ARGOCD_DEPLOYMENTS: (
@@ -536,6 +382,72 @@ WRONG: dict[str, tuple[str, str, str, Given]] = {
         "does not reach the hub",
         lambda: facts({Source.DELIVERY: ()}),
     ),
+    "our kinds are not there": (
+        "argocd-delivery",
+        "error",
+        "does not serve dynamic-scoring.open-cluster-management.io: our CRDs are not there",
+        lambda: facts(groups={**GROUPS, "argoproj.io": ("v1alpha1",)}),
+    ),
+    "an object that is not there": (
+        "argocd-delivery",
+        "error",
+        "gitops-dsf-platform: RoleBinding cluster1/gitops-dsf-agent is Missing",
+        lambda: applied(
+            {"kind": "RoleBinding", "namespace": "cluster1", "name": "gitops-dsf-agent"},
+            status="OutOfSync",
+            health={"status": "Missing"},
+        ),
+    ),
+    "an object that is degraded": (
+        "argocd-delivery",
+        "error",
+        "gitops-dsf-platform: ClusterManagementAddOn gitops-dsf-agent is Degraded: two defaults",
+        lambda: applied(
+            {"kind": "ClusterManagementAddOn", "name": "gitops-dsf-agent"},
+            status="Synced",
+            health={"status": "Degraded", "message": "two defaults"},
+        ),
+    ),
+    "an object that is refused": (
+        "argocd-delivery",
+        "error",
+        "cannot be synced: boom; ConfigMap argocd/a is OutOfSync: denied",
+        lambda: applied(
+            {"kind": "ConfigMap", "namespace": "argocd", "name": "a"},
+            status="OutOfSync",
+            phase="Failed",
+            message="boom",
+            syncResult={
+                "resources": [
+                    {"kind": "ConfigMap", "namespace": "argocd", "name": "a", "message": "denied"}
+                    | {"status": "SyncFailed"}
+                ]
+            },
+        ),
+    ),
+    "an object that differs": (
+        "argocd-delivery",
+        "warning",
+        "ConfigMap argocd/a is OutOfSync",
+        lambda: applied({"kind": "ConfigMap", "namespace": "argocd", "name": "a"}, status="OutOfSync"),
+    ),
+    "an object that left git": (
+        "argocd-delivery",
+        "warning",
+        "ConfigMap argocd/a is no longer in git: delete it",
+        lambda: applied(
+            {"kind": "ConfigMap", "namespace": "argocd", "name": "a", "requiresPruning": True},
+            status="OutOfSync",
+        ),
+    ),
+    "an Application that is degraded as a whole": (
+        "argocd-delivery",
+        "error",
+        "gitops-dsf-platform: it is Degraded",
+        lambda: facts(
+            altered(Source.DELIVERY, lambda item: put(item, "status", "health", value={"status": "Degraded"}))
+        ),
+    ),
     "a sync that fails": (
         "argocd-delivery",
         "error",
@@ -578,54 +490,6 @@ WRONG: dict[str, tuple[str, str, str, Given]] = {
                     value=[{"type": "ComparisonError", "message": "no repository"}],
                 ),
             )
-        ),
-    ),
-    "no duck-type ConfigMap": (
-        "decisions-configmap",
-        "error",
-        "no ApplicationSet can read",
-        lambda: facts({Source.DECISIONS_CONFIGMAP: ()}),
-    ),
-    "a ConfigMap without matchKey": (
-        "decisions-configmap",
-        "error",
-        "every Application is deleted",
-        lambda: facts(altered(Source.DECISIONS_CONFIGMAP, lambda item: cut(item, "data", "matchKey"))),
-    ),
-    "no right to list decisions": (
-        "decisions-rights",
-        "error",
-        "Role argocd/",
-        lambda: facts({Source.DECISION_ROLE: ()}),
-    ),
-    "another right": (
-        "decisions-rights",
-        "error",
-        "does not allow",
-        lambda: facts(altered(Source.DECISION_ROLE, lambda item: put(item, "rules", value=[]))),
-    ),
-    "a right that is not bound": (
-        "decisions-rights",
-        "error",
-        "RoleBinding argocd/",
-        lambda: facts({Source.DECISION_BINDING: ()}),
-    ),
-    "a right that is bound to others": (
-        "decisions-rights",
-        "error",
-        "does not bind the ApplicationSet controller",
-        lambda: facts(altered(Source.DECISION_BINDING, lambda item: put(item, "subjects", value=[]))),
-    ),
-    "a controller of another distribution": (
-        "decisions-rights",
-        "error",
-        "openshift-gitops-applicationset-controller, which may not",
-        lambda: facts(
-            {
-                Source.ARGOCD_DEPLOYMENTS: (
-                    workload("openshift-gitops-applicationset-controller", ARGOCD, "argocd:v3.4.0"),
-                )
-            }
         ),
     ),
     "a Placement that OCM does not understand": (
@@ -828,32 +692,6 @@ WRONG: dict[str, tuple[str, str, str, Given]] = {
         "cpu has no score on cluster3 and needs Secret api-token there, which the hub cannot see",
         lambda: facts(hub=with_token()),
     ),
-    "a receiver that was not named": (
-        "otlp-receivers",
-        "unknown",
-        "1 scorer of OpenTelemetry metrics",
-        lambda: facts(hub=[*fleet(), pushed_scorer()]),
-    ),
-    "a receiver that does not answer": (
-        "otlp-receivers",
-        "unknown",
-        "receiver of cluster1: refused",
-        lambda: facts(receivers=(Receiver(cluster="cluster1", url="http://x", failure="refused"),)),
-    ),
-    "two collectors of one series": (
-        "otlp-receivers",
-        "warning",
-        "receiver of cluster1: 1 series of a_ratio jump at every sample",
-        lambda: facts(
-            receivers=(
-                Receiver(
-                    cluster="cluster1",
-                    url="http://x",
-                    series=(("a_ratio", (1.0, 9.0) * 5), ("b_ratio", (1.0,) * 10)),
-                ),
-            )
-        ),
-    ),
     "no reconciler": ("reconciler", "warning", "no reconciler ever led", lambda: facts({Source.LEASES: ()})),
     "a reconciler that went away": (
         "reconciler",
@@ -878,11 +716,6 @@ def pushed_scorer() -> Object:
         "variants": [{"type": "Prometheus"}, {"type": "OpenTelemetry"}],
     }
     return item
-
-
-def schema(crd: Object) -> Object:
-    found: Object = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
-    return found
 
 
 @pytest.mark.parametrize("what", WRONG)
@@ -1034,14 +867,13 @@ def test_where_upstream_delivers_there_is_nothing_of_ours_to_miss() -> None:
         Source.UPSTREAM_DEPLOYMENTS: (workload("dynamic-scoring-framework-controller", HUB, "x:1"),),
         Source.UPSTREAM_WORKS: ({"metadata": meta("dynamic-scoring-config-manifestwork", "cluster1")},),
         Source.SCORING_CONFIGS: ({"metadata": meta("dynamic-scoring-config", HUB)},),
-        **dict.fromkeys(
-            (Source.OUR_WORKS, Source.CRDS, Source.AGENT_ROLE, Source.AGENT_BINDINGS, Source.LEASES), ()
-        ),
-        **dict.fromkeys((Source.ADDON_TEMPLATES, Source.ADDON_CONFIGS, Source.ADDON_STATES), ()),
+        **dict.fromkeys((Source.OUR_WORKS, Source.ADDON_STATES, Source.LEASES), ()),
     }
     found = examine(facts(gone))
     assert [finding for finding in found if finding.state != "ok"] == []
-    assert "upstream addon delivers" in next(finding.message for finding in found if finding.check == "crds")
+    assert "upstream addon delivers" in next(
+        finding.message for finding in found if finding.check == "agents"
+    )
 
 
 @pytest.mark.parametrize("source", Source)
@@ -1082,10 +914,10 @@ def test_a_part_of_the_view_that_may_not_be_read_makes_its_checks_unknown(part: 
 
 
 def test_a_kind_that_is_not_served_is_said_without_asking_for_rights() -> None:
-    unread = {Source.ADDON_TEMPLATES: Unread(what="addontemplates.example.com", why=Why.NOT_INSTALLED)}
-    found = run("addon-grant", facts(unread=unread))
+    unread = {Source.ADDON_STATES: Unread(what="addons.example.com", why=Why.NOT_INSTALLED)}
+    found = run("agents", facts(unread=unread))
     assert [(finding.state, finding.fix) for finding in found] == [("unknown", "")]
-    assert "does not serve addontemplates.example.com" in found[0].message
+    assert "does not serve addons.example.com" in found[0].message
 
 
 def test_a_hub_without_anything_is_no_crash() -> None:
