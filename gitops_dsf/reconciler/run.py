@@ -111,16 +111,16 @@ class _Controllers:
         self._api, self._fetcher, self._settings, self._metrics = api, fetcher, settings, metrics
         self._view = HubView(
             api=api,
-            hub_namespace=settings.hub_namespace,
-            argocd_namespace=settings.argocd_namespace,
+            hub_namespace=settings.spec.hub_namespace,
+            argocd_namespace=settings.spec.argocd.namespace,
             metrics=metrics.watches,
         )
         self._events = Events(api=api, metrics=metrics.events)
         self._flapping: FlappingReporter | None = None
         """None without a journal."""
-        if settings.git is not None and settings.journal.branch:
+        if settings.spec.reconciler.journal.enabled:
             self._flapping = FlappingReporter(
-                metrics=metrics.flapping, events=self._events, namespace=settings.argocd_namespace
+                metrics=metrics.flapping, events=self._events, namespace=settings.spec.argocd.namespace
             )
 
     def all(self) -> Sequence[Controller]:
@@ -140,7 +140,7 @@ class _Controllers:
             metrics=self._metrics.scorers,
             freshness=self._metrics.freshness,
             events=self._events,
-            interval=self._settings.probe_interval,
+            interval=settings.spec.reconciler.probe.interval_seconds,
             flapping=self._flapping,
         )
         return (
@@ -152,8 +152,8 @@ class _Controllers:
                 metrics=metrics.suspension,
                 events=events,
                 health=scorers.health,
-                settings=settings.suspension,
-                probe_interval=settings.probe_interval,
+                settings=settings.spec.reconciler.suspend,
+                probe_interval=settings.spec.reconciler.probe.interval_seconds,
             ),
             ScoreGarbageCollector(api=api, view=view, metrics=metrics.scoregc, events=events),
             RefreshController(api=api, view=view, metrics=metrics.refresh, tracker=tracker),
@@ -162,10 +162,15 @@ class _Controllers:
         )
 
     def _with_git(self, git: GitSettings, tracker: DecisionTracker) -> Iterator[Controller]:
-        settings, metrics = self._settings, self._metrics
-        if settings.state.branch:
+        settings, metrics = self._settings.spec.reconciler, self._metrics
+        if settings.state.enabled:
             yield StateBranchController(
-                api=self._api, view=self._view, git=git, settings=settings.state, metrics=metrics.state
+                api=self._api,
+                view=self._view,
+                git=git,
+                settings=settings.state,
+                namespaces=self._settings.placement_namespaces,
+                metrics=metrics.state,
             )
         if self._flapping is not None:
             yield JournalController(
@@ -184,7 +189,7 @@ class _Controllers:
                 metrics=metrics.proposals,
                 git=git,
                 settings=settings.proposals,
-                page_seconds=settings.probe_timeout,
+                page_seconds=settings.probe.timeout_seconds,
             )
 
 
@@ -194,7 +199,7 @@ async def _hub(settings: Settings, *, load: Callable[[], Access]) -> AsyncIterat
     async with HubApi(load=load) as lease_api:
         leadership = Leadership(
             api=lease_api,
-            namespace=settings.hub_namespace,
+            namespace=settings.spec.hub_namespace,
             identity=f"{settings.replica}_{uuid.uuid4().hex[:8]}",
         )
         async with HubApi(load=load, fence=Fence(claim=leadership)) as api:
@@ -207,7 +212,8 @@ async def _release(leadership: Leadership, api: HubApi) -> None:
 
 
 def _fetcher(settings: Settings) -> Fetcher:
-    return Fetcher(limits=FetchLimits(seconds=settings.probe_timeout, concurrent=CONCURRENT))
+    seconds = settings.spec.reconciler.probe.timeout_seconds
+    return Fetcher(limits=FetchLimits(seconds=seconds, concurrent=CONCURRENT))
 
 
 async def _end(*tasks: "asyncio.Task[object]") -> None:

@@ -1,17 +1,14 @@
-"""Settings of the reconciler, by the command line. Durations are in seconds."""
+"""Settings of the reconciler: what gitops-dsf.yaml says, and what is known only where it runs."""
 
 import socket
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import yaml
+from pydantic import ValidationError
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SuspensionSettings:
-    """Whether scorers that do not answer are suspended, and how many clusters must agree."""
-
-    enabled: bool = False
-    quorum_percent: int = 50
-    """Percentage of the counted clusters that must have no fresh score."""
+from gitops_dsf.errors import UsageError
+from gitops_dsf.repository.model.repository import FleetRepository, FleetRepositorySpec
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -33,62 +30,32 @@ class GitSettings:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ProposalSettings:
-    """What is proposed, and how."""
+class Settings:
+    """Settings of the whole process."""
 
-    kinds: frozenset[str] = frozenset()
-    """locks, inventory."""
-    prefix: str = "gitops-dsf/"
-    """Start of the names of branches."""
-    message_template: str = ""
-    """Empty: the built-in one."""
-    forge: str = ""
-    """github, or empty: branches without pull requests."""
-    forge_url: str = ""
-    """Address of the forge's API. Empty: the public one."""
-    interval: float = 60.0
-    max_open: int = 10
-    """Open proposals at most."""
-    direct: bool = False
-    """Commit to the protected branch, without pull requests."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class StateSettings:
-    """The snapshot for previews."""
-
-    branch: str = ""
-    """Empty: no snapshot is written."""
-    interval: float = 300.0
+    spec: FleetRepositorySpec
+    metrics_host: str
+    metrics_port: int
+    replica: str = field(default_factory=socket.gethostname)
+    """Name of the pod. The holder of the Lease begins with it, and an admission policy compares both."""
+    git: GitSettings | None = None
+    """None: nothing is written to git."""
     placement_namespaces: tuple[str, ...] = ()
     """Namespaces outside of Argo CD's whose decisions are in the snapshot too."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class JournalSettings:
-    """The journal of decisions."""
-
-    branch: str = ""
-    """Empty: nothing is recorded."""
-    interval: float = 300.0
-    """Seconds between two pushes, while there is something to push."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Settings:
-    """Settings of the whole process."""
-
-    hub_namespace: str
-    argocd_namespace: str
-    metrics_host: str
-    metrics_port: int
-    probe_interval: float
-    probe_timeout: float
-    replica: str = field(default_factory=socket.gethostname)
-    """Name of the pod. The holder of the Lease begins with it, and an admission policy compares both."""
-    suspension: SuspensionSettings = SuspensionSettings()
-    git: GitSettings | None = None
-    """None: nothing is written to git."""
-    proposals: ProposalSettings = ProposalSettings()
-    state: StateSettings = StateSettings()
-    journal: JournalSettings = JournalSettings()
+def read(path: Path) -> FleetRepositorySpec:
+    """What a gitops-dsf.yaml says. Raises UsageError."""
+    try:
+        return FleetRepository.model_validate(yaml.safe_load(path.read_bytes())).spec
+    except OSError as error:
+        msg = f"--config {path}: {error.strerror}; name the gitops-dsf.yaml of the fleet"
+        raise UsageError(msg) from error
+    except yaml.YAMLError as error:
+        msg = f"--config {path} is not YAML: {error}"
+        raise UsageError(msg) from error
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = ".".join(map(str, first["loc"]))
+        msg = f"--config {path}: {place}{': ' if place else ''}{first['msg']}"
+        raise UsageError(msg) from error

@@ -91,7 +91,7 @@ def scene(
 
 def test_a_noisy_score_is_named(scene: FlappingPlane, tmp_path: Path) -> None:
     scene.swing(to=NOISY)
-    with reconciling(scene.plane, *scene.arguments, speed=FAST) as reconciler:
+    with reconciling(scene.plane, spec=scene.spec, speed=FAST) as reconciler:
         scene.recorded(1, to=NOISY)
         wait_for(
             lambda: scene.condition_of(SCORER, "Settled")[1] == "NoFlapping",

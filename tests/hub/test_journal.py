@@ -69,7 +69,7 @@ def scene(
 def known(scene: MovingPlane) -> int:
     """The application is on cluster1, the journal knows it, and nobody leads. How many records there are."""
     scene.moves_to("cluster1")
-    with reconciling(scene.plane, *scene.arguments, speed=FAST) as reconciler:
+    with reconciling(scene.plane, spec=scene.spec, speed=FAST) as reconciler:
         wait_for(
             lambda: (
                 bool(scene.records())
@@ -84,7 +84,7 @@ def known(scene: MovingPlane) -> int:
 
 
 def test_a_real_move_is_explained_as_ocm_decided_it(scene: MovingPlane, known: int) -> None:
-    with reconciling(scene.plane, *scene.arguments, speed=FAST):
+    with reconciling(scene.plane, spec=scene.spec, speed=FAST):
         scene.moves_to("cluster2")
         (move,) = scene.recorded(known, ("cluster1", "cluster2"))
     assert (move.kind, move.doubt, move.applications) == ("Change", "", (APPLICATION,))
@@ -115,8 +115,8 @@ def test_after_a_killed_leader_the_next_one_goes_on_and_repeats_nothing(
     scene.refuse_pushes(refused=True)
     try:
         with (
-            reconciling(scene.plane, *scene.arguments, name="journal-a", speed=FAST) as first,
-            reconciling(scene.plane, *scene.arguments, name="journal-b", speed=FAST, until="ready") as second,
+            reconciling(scene.plane, spec=scene.spec, name="journal-a", speed=FAST) as first,
+            reconciling(scene.plane, spec=scene.spec, name="journal-b", speed=FAST, until="ready") as second,
         ):
             scene.moves_to("cluster2")
             wait_for(

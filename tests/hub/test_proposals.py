@@ -47,14 +47,10 @@ class ProposalPlane(ScoredPlane):
     folder: Path
 
     def reconciling(self) -> AbstractContextManager[Reconciler]:
-        arguments = (
-            f"--git-url={self.repository.url}",
-            f"--git-credentials={self.secret}",
-            f"--work-dir={self.folder / 'work'}",
-            "--propose=locks,inventory",
-            "--propose-interval=5",
-        )
-        return reconciling(self.plane, *arguments, speed=FAST)
+        arguments = (f"--git-credentials={self.secret}", f"--work-dir={self.folder / 'work'}")
+        proposals = {"kinds": ["Locks", "Inventory"], "intervalSeconds": 5}
+        spec = {"git": {"url": self.repository.url}, "reconciler": {"proposals": proposals}}
+        return reconciling(self.plane, *arguments, spec=spec, speed=FAST)
 
     def proposals(self) -> list[str]:
         return sorted(name for name in self.repository.branches() if name != "main")

@@ -71,9 +71,9 @@ def scene(
 
 def test_a_preview_without_access_to_the_hub_says_what_ocm_decided(scene: StateBranchPlane) -> None:
     url = scene.fleet.repository.url
-    with reconciling(
-        scene.plane, f"--git-url={url}", f"--state-branch={BRANCH}", "--state-interval=10", speed=FAST
-    ) as reconciler:
+    state = {"enabled": True, "branch": BRANCH, "intervalSeconds": 10}
+    spec = {"git": {"url": url}, "reconciler": {"state": state}}
+    with reconciling(scene.plane, spec=spec, speed=FAST) as reconciler:
         wait_for(
             lambda: '"decisions"' in scene.held("decisions.json"),
             what="a snapshot is there",

@@ -27,6 +27,7 @@ pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd"), pytest.mark.tim
 
 CLUSTERS = ("cluster1", "cluster2")
 TTL = 60
+SUSPENDING = {"reconciler": {"suspend": {"enabled": True}}}
 """The least that a scorer may have."""
 READY: Object = {
     "replicas": 1,
@@ -187,7 +188,7 @@ def available(addon: Object) -> bool:
 
 
 def test_down_suspended_off_and_on_back_resumed(scene: FragileApiHub, note: Callable[[str], None]) -> None:
-    with reconciling(scene.plane, "--suspend", speed=FAST) as first:
+    with reconciling(scene.plane, spec=SUSPENDING, speed=FAST) as first:
         wait_for(lambda: scene.health() == "Active", what="the hub reaches the API", seen=scene.health)
         scene.publishes(0.7)
         scene.api.down = True
@@ -224,13 +225,13 @@ def test_down_suspended_off_and_on_back_resumed(scene: FragileApiHub, note: Call
             lambda: scene.suspended() == [], what="nothing is suspended without being asked to", seconds=3
         )
         assert without.metric("suspended", scorer=SCORER) is None
-    with reconciling(scene.plane, "--suspend", speed=FAST):
+    with reconciling(scene.plane, spec=SUSPENDING, speed=FAST):
         wait_for(
             lambda: scene.suspended() == [SCORE],
             what="switched on again, it is suspended again",
             seen=scene.seen,
         )
-    with reconciling(scene.plane, "--suspend", speed=FAST) as second:
+    with reconciling(scene.plane, spec=SUSPENDING, speed=FAST) as second:
         hold_for(
             lambda: scene.suspended() == [SCORE], what="a new leader lifts nothing before it knows", seconds=2
         )

@@ -35,7 +35,7 @@ def address(url: str) -> Address:
         or not all(re.fullmatch(r"[A-Za-z0-9_.-]+", part) and part.strip(".") for part in parts)
     ):
         msg = (
-            f"--forge: {url} does not name a repository as https://HOST/OWNER/REPOSITORY.git does; pull"
+            f"git.url: {url} does not name a repository as https://HOST/OWNER/REPOSITORY.git does; pull"
             " requests need an owner and a name"
         )
         raise UsageError(msg)
@@ -43,7 +43,7 @@ def address(url: str) -> Address:
 
 
 def github_api(place: Address, *, url: str) -> str:
-    """The address of GitHub's REST API: --forge-url, or by the host that of github.com or of a GitHub
+    """The address of GitHub's REST API: forgeURL, or by the host that of github.com or of a GitHub
     Enterprise Server. Raises UsageError.
     """
     if not url:
@@ -64,7 +64,7 @@ def github_api(place: Address, *, url: str) -> str:
         usable = False
     if not usable:
         msg = (
-            "--forge-url: write the address of the forge's API without user and query, such as"
+            "forgeURL: write the address of the forge's API without user and query, such as"
             " https://github.example.com/api/v3"
         )
         raise UsageError(msg)

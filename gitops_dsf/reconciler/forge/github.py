@@ -236,7 +236,7 @@ class GitHub:
             )
         if response.is_redirect:
             return ForgeError(
-                ForgeCause.REFUSED, f"{message}; the repository has moved: write its new address as --git-url"
+                ForgeCause.REFUSED, f"{message}; the repository has moved: write its new address as git.url"
             )
         return ForgeError(ForgeCause.UNREACHABLE if status >= 500 else ForgeCause.REFUSED, message)
 

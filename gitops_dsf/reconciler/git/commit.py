@@ -24,7 +24,7 @@ class Author:
         found = _SHAPE.fullmatch(text.strip())
         if found is None:
             msg = (
-                f"--author {text!r}: write a name and a mail address, such as 'gitops-dsf"
+                f"author {text!r}: write a name and a mail address, such as 'gitops-dsf"
                 " <gitops-dsf@example.com>'"
             )
             raise UsageError(msg)

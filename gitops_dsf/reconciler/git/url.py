@@ -43,13 +43,13 @@ def checked(url: str) -> str:
         usable, secret = False, False
     if secret:
         msg = (
-            "--git-url holds a user or a password; write the URL without them, and put them into the Secret"
-            " of --git-credentials"
+            "git.url holds a user or a password; write the URL without them, and put them into the Secret"
+            " that reconciler.gitSecret names"
         )
         raise UsageError(msg)
     if not usable or re.search(r"[\s\x00-\x1f]", url):
         msg = (
-            "--git-url: write https://host/owner/repository.git, ssh://git@host/owner/repository.git, or"
+            "git.url: write https://host/owner/repository.git, ssh://git@host/owner/repository.git, or"
             " git@host:owner/repository.git"
         )
         raise UsageError(msg)

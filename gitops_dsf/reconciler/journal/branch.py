@@ -105,7 +105,7 @@ class JournalBranch:
         if README not in paths and not months:
             msg = (
                 f"branch {self._name} holds {', '.join(sorted(paths)[:3]) or 'nothing'} and no month of a"
-                " journal, so it is not changed; name another branch with --journal-branch"
+                " journal, so it is not changed; name another branch as reconciler.journal.branch"
             )
             raise RepositoryError(msg)
         return months

@@ -29,7 +29,8 @@ from gitops_dsf.reconciler.journal.facts import Facts, read_facts
 from gitops_dsf.reconciler.journal.flapping import FlappingReporter
 from gitops_dsf.reconciler.journal.observing import Due, Head, head_of, observe
 from gitops_dsf.reconciler.series import PREFIX
-from gitops_dsf.reconciler.settings import GitSettings, JournalSettings
+from gitops_dsf.reconciler.settings import GitSettings
+from gitops_dsf.repository.model import reconciler as model
 from gitops_dsf.simulator import SimulatorInputError
 
 LOG = logging.getLogger(__name__)
@@ -87,7 +88,7 @@ class JournalController:
         api: HubApi,
         view: HubView,
         git: GitSettings,
-        settings: JournalSettings,
+        settings: model.JournalBranch,
         metrics: JournalMetrics,
         tracker: DecisionTracker,
         flapping: FlappingReporter,
@@ -270,7 +271,7 @@ class JournalController:
             if self._pending:
                 try:
                     await self._push(branch)
-                    failures, wait, outcome = 0, self._settings.interval, "pushed"
+                    failures, wait, outcome = 0, self._settings.interval_seconds, "pushed"
                 except (ApiError, GitError, RepositoryError) as error:
                     failures += 1
                     wait, outcome = RETRIES.delay(failures), "failed"

@@ -30,7 +30,8 @@ from gitops_dsf.reconciler.proposals.memory import Absences, Memory
 from gitops_dsf.reconciler.proposals.proposal import Kind, Naming, Proposal
 from gitops_dsf.reconciler.proposals.publisher import ProposalMetrics, Publisher
 from gitops_dsf.reconciler.proposals.worker import WorkerError
-from gitops_dsf.reconciler.settings import GitSettings, ProposalSettings
+from gitops_dsf.reconciler.settings import GitSettings
+from gitops_dsf.repository.model.reconciler import Proposals
 
 LOG = logging.getLogger(__name__)
 LONGEST_SECONDS: Final = 1800.0
@@ -53,7 +54,7 @@ class ProposalController:
         events: Events,
         metrics: ProposalMetrics,
         git: GitSettings,
-        settings: ProposalSettings,
+        settings: Proposals,
         page_seconds: float,
         memory: Memory | None = None,
         absences: Absences | None = None,
@@ -67,7 +68,8 @@ class ProposalController:
             git,
             settings,
         )
-        self._naming = Naming(prefix=settings.prefix, folder=git.path)
+        self._naming = Naming(prefix=settings.branch_prefix, folder=git.path)
+        self._kinds = frozenset(Kind(kind.lower()) for kind in settings.kinds)
         self._memory, self._absences = memory or Memory(), absences or Absences()
         self._page_seconds, self._clock = page_seconds, clock
 
@@ -75,29 +77,29 @@ class ProposalController:
         """Works until it is cancelled."""
         await self._view.synced()
         failures = 0
-        backoff = Backoff(first=2 * self._settings.interval, ceiling=LONGEST_SECONDS, jitter=0)
+        backoff = Backoff(first=2 * self._settings.interval_seconds, ceiling=LONGEST_SECONDS, jitter=0)
         async with work_folder(self._git, self.name) as folder, self._forge() as forge:
             work = self._work(folder, forge)
             while True:
-                wait = self._settings.interval
+                wait = float(self._settings.interval_seconds)
                 try:
                     busy = await work.run_pass()
                     failures = 0
-                    for idle in {Kind(kind) for kind in self._settings.kinds} - busy:
+                    for idle in self._kinds - busy:
                         self._metrics.count(idle, ProposalOutcome.NOTHING)
                 except (GitError, ForgeError, WorkerError) as error:
                     failures += 1
                     wait = max(backoff.delay(failures), error.wait if isinstance(error, ForgeError) else 0.0)
                     LOG.warning("proposals: %s; next try in %.0f s", error, wait)
-                    for kind in self._settings.kinds:
-                        self._metrics.count(Kind(kind), ProposalOutcome.FAILED)
+                    for kind in self._kinds:
+                        self._metrics.count(kind, ProposalOutcome.FAILED)
                 await asyncio.sleep(wait * random.uniform(1.0, 1.1))  # noqa: S311 - spreads requests, keeps no secret
 
     def _work(self, folder: Path, forge: Forge | None) -> BranchWorkflow | DirectWorkflow:
         clone = Clone(settings=self._git, folder=folder)
         detector = DriftDetector(
             view=self._view,
-            kinds=self._settings.kinds,
+            kinds=self._kinds,
             absences=self._absences,
             memory=self._memory,
             seconds=self._page_seconds,
@@ -116,7 +118,7 @@ class ProposalController:
         publisher = Publisher(
             clone=clone,
             forge=forge,
-            template=self._settings.message_template,
+            template=self._settings.message_template or "",
             metrics=self._metrics,
             clock=lambda: datetime.now(UTC),
             announce=self._announce,
@@ -145,11 +147,11 @@ class ProposalController:
 
     @contextlib.asynccontextmanager
     async def _forge(self) -> AsyncIterator[Forge | None]:
-        if not self._settings.forge:
+        if self._settings.forge == "None":
             yield None
             return
         place = address(self._git.url)
-        api = github_api(place, url=self._settings.forge_url)
+        api = github_api(place, url=self._settings.forge_url or "")
         async with GitHub(
             api=api, place=place, base=self._git.branch, credentials=Credentials(folder=self._git.credentials)
         ) as forge:

@@ -16,7 +16,7 @@ DIGITS: Final = 16
 
 
 class Kind(StrEnum):
-    """What is proposed. The values are those of --propose."""
+    """What is proposed."""
 
     LOCKS = "locks"
     INVENTORY = "inventory"
@@ -64,7 +64,7 @@ class Naming:
         broken = any(part in f"{prefix}x" for part in ("..", "//", "/.", "./", ".lock/"))
         if broken or not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._/-]*", prefix):
             msg = (
-                f"--proposal-prefix {prefix!r}: a branch name cannot begin with it; write letters, digits, -"
+                f"branchPrefix {prefix!r}: a branch name cannot begin with it; write letters, digits, -"
                 " and _, such as gitops-dsf/"
             )
             raise UsageError(msg)

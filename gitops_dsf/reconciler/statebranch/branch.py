@@ -54,7 +54,7 @@ class StateBranch:
                 what = f"holds {', '.join(foreign[:3])}" if foreign else f"has no {MOMENT}"
                 msg = (
                     f"branch {self._name} {what}, so it is not a snapshot and is not changed; name another"
-                    " branch with --state-branch"
+                    " branch as reconciler.state.branch"
                 )
                 raise RepositoryError(msg)
             self._tip = Tip(

@@ -4,6 +4,7 @@ import asyncio
 import logging
 import math
 import time
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
@@ -16,9 +17,10 @@ from gitops_dsf.reconciler.git import Clone, GitError, work_folder
 from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.reconciler.series import PREFIX
-from gitops_dsf.reconciler.settings import GitSettings, StateSettings
+from gitops_dsf.reconciler.settings import GitSettings
 from gitops_dsf.reconciler.statebranch.branch import Digests, StateBranch, Tip, digests
 from gitops_dsf.reconciler.statebranch.snapshot import collect
+from gitops_dsf.repository.model import reconciler as model
 
 LOG = logging.getLogger(__name__)
 OLDEST: Final = timedelta(hours=1)
@@ -57,9 +59,18 @@ class StateBranchController:
     """Always, so that an unreachable repository does not make the reconciler unready."""
 
     def __init__(
-        self, *, api: HubApi, view: HubView, git: GitSettings, settings: StateSettings, metrics: StateMetrics
+        self,
+        *,
+        api: HubApi,
+        view: HubView,
+        git: GitSettings,
+        settings: model.StateBranch,
+        namespaces: Sequence[str],
+        metrics: StateMetrics,
     ) -> None:
+        """``namespaces`` are those outside of Argo CD's whose decisions are in the snapshot too."""
         self._api, self._view, self._git, self._settings, self._metrics = api, view, git, settings, metrics
+        self._namespaces = namespaces
 
     async def run(self) -> None:
         """Works until it is cancelled."""
@@ -73,7 +84,7 @@ class StateBranchController:
             while True:
                 try:
                     outcome = await self._pass(branch)
-                    wait, failures = self._settings.interval, 0
+                    wait, failures = float(self._settings.interval_seconds), 0
                 except (ApiError, GitError, RepositoryError) as error:
                     failures += 1
                     outcome, wait = "failed", RETRIES.delay(failures)
@@ -90,7 +101,7 @@ class StateBranchController:
         tip = await branch.tip()
         if tip is not None:
             self._metrics.seen(tip.seen_at.timestamp())
-        files = await collect(api=self._api, view=self._view, namespaces=self._settings.placement_namespaces)
+        files = await collect(api=self._api, view=self._view, namespaces=self._namespaces)
         now = datetime.fromtimestamp(int(self._api.now()), tz=UTC)
         if not worth_a_push(tip, digests(files), now=now):
             return "unchanged"

@@ -22,7 +22,6 @@ from gitops_dsf.reconciler.hub.kinds import scorer_reference
 from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.reconciler.scorers.health import FAILURES, Health, HealthStatus
 from gitops_dsf.reconciler.series import PREFIX, GaugeSet
-from gitops_dsf.reconciler.settings import SuspensionSettings
 from gitops_dsf.reconciler.suspension.circuitbreaker import (
     Change,
     CircuitBreaker,
@@ -31,6 +30,7 @@ from gitops_dsf.reconciler.suspension.circuitbreaker import (
 )
 from gitops_dsf.reconciler.suspension.configmap import SuspendedConfigMap
 from gitops_dsf.reconciler.suspension.quorum import ScoreCounts, count_scores
+from gitops_dsf.repository.model.reconciler import Suspension
 
 LOG = logging.getLogger(__name__)
 INTERVAL_SECONDS: Final = 5.0
@@ -78,7 +78,7 @@ class SuspensionController:
         metrics: SuspensionMetrics,
         events: Events,
         health: Mapping[str, Health],
-        settings: SuspensionSettings,
+        settings: Suspension,
         probe_interval: float,
         clock: Callable[[], float] = monotonic,
     ) -> None:

@@ -183,7 +183,7 @@ class FrozenLeaderPlane:
         """`changes`: see `scenario.program`."""
         return reconciling(
             self.plane,
-            f"--argocd-namespace={ARGOCD}",
+            spec={"argocd": {"namespace": ARGOCD}},
             name=name,
             speed=FAST,
             changes=changes,

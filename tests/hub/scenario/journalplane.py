@@ -1,6 +1,7 @@
 """A hub whose reconciler keeps a journal on a branch of the fleet repository."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from gitops_dsf.journal.lines import read
 from gitops_dsf.journal.record import Record
@@ -18,13 +19,10 @@ class JournalPlane(ScoredPlane):
     fleet: Fleet
 
     @property
-    def arguments(self) -> tuple[str, ...]:
-        """Those of the reconciler."""
-        return (
-            f"--git-url={self.fleet.repository.url}",
-            f"--journal-branch={BRANCH}",
-            "--journal-interval=10",
-        )
+    def spec(self) -> dict[str, Any]:
+        """Settings of the reconciler."""
+        journal = {"enabled": True, "branch": BRANCH, "intervalSeconds": 10}
+        return {"git": {"url": self.fleet.repository.url}, "reconciler": {"journal": journal}}
 
     def lines(self) -> list[bytes]:
         """The lines of the branch, a line that is there twice too."""

@@ -6,13 +6,15 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import httpx
+import yaml
 
 from gitops_dsf.render.reconciler.names import NAME
 from tests.hub.controlplane.api import Client
@@ -99,6 +101,7 @@ class Reconciler:
 def reconciling(
     plane: ControlPlane,
     *arguments: str,
+    spec: Mapping[str, Any] | None = None,
     name: str = "reconciler",
     speed: float = 1.0,
     changes: str = "",
@@ -107,10 +110,16 @@ def reconciling(
 ) -> Iterator[Reconciler]:
     """Starts it with probes every second. The fleet must be installed.
 
-    Waits until it leads and has read the hub, until it is ready (also as a replica that does not lead), or
-    until its pages answer. `speed` and `changes`: see `scenario.program`. Through `proxy` when one is given.
+    `spec` is that of its gitops-dsf.yaml. Waits until it leads and has read the hub, until it is ready (also
+    as a replica that does not lead), or until its pages answer. `speed` and `changes`: see
+    `scenario.program`. Through `proxy` when one is given.
     """
     port = free_port()
+    probe = {"intervalSeconds": round(speed), "timeoutSeconds": round(2 * speed)}
+    said = {"git": {"url": "https://git.example.com/fleet.git"}, **(spec or {})}
+    said["reconciler"] = {"probe": probe, **said.get("reconciler", {})}
+    config = Path(tempfile.mkdtemp(prefix="reconciler-")) / "gitops-dsf.yaml"
+    config.write_text(yaml.safe_dump({"metadata": {"name": "fleet"}, "spec": said}), encoding="utf-8")
     changed = speed != 1 or bool(changes)
     command = [
         sys.executable,
@@ -118,8 +127,7 @@ def reconciling(
         "reconcile",
         f"--kubeconfig={plane.hub.service_account_kubeconfig(HUB_NAMESPACE, NAME, proxy=proxy)}",
         f"--metrics-address=127.0.0.1:{port}",
-        f"--probe-interval={speed:g}",
-        f"--probe-timeout={2 * speed:g}",
+        f"--config={config}",
         *arguments,
     ]
     process = plane.processes.start(name, command)

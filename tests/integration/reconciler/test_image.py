@@ -16,7 +16,7 @@ import pytest
 
 from gitops_dsf.cli.main import VERBS
 from gitops_dsf.render.containers import METRICS_PORT
-from gitops_dsf.render.reconciler.arguments import arguments
+from gitops_dsf.render.reconciler.deployment import workload
 from gitops_dsf.repository.model.repository import FleetRepository
 
 ROOT = Path(__file__).parents[3]
@@ -139,7 +139,8 @@ def test_what_it_starts_is_what_the_deployment_asks_for() -> None:
     repository = FleetRepository.model_validate(
         {"metadata": {"name": "f"}, "spec": {"git": {"url": "https://git.example.com/f.git"}}}
     )
-    assert arguments(repository)[0] == verb
+    deployment = list(workload(repository, placement_namespaces=()))[-1]
+    assert deployment["spec"]["template"]["spec"]["containers"][0]["args"][0] == verb
     assert texts(FINAL, "EXPOSE") == [str(METRICS_PORT)]
 
 

@@ -14,9 +14,9 @@ from gitops_dsf.reconciler.lease import LEASE
 from gitops_dsf.reconciler.settings import Settings
 from gitops_dsf.render.containers import METRICS_PORT
 from gitops_dsf.render.reconciler import DECISIONS, RIGHTS, Where, rights
-from gitops_dsf.render.reconciler.arguments import CREDENTIALS_DIR, WORK_DIR
+from gitops_dsf.render.reconciler.deployment import CONFIG_DIR, CREDENTIALS_DIR, WORK_DIR
 from gitops_dsf.render.reconciler.names import NAME
-from gitops_dsf.repository.model.repository import FleetRepository
+from gitops_dsf.repository.model.reconciler import Reconciler
 from tests.support.rendering import objects, placement, rendered, scorer
 
 FOLDER = "reconciler/"
@@ -65,36 +65,37 @@ def container(found: dict[str, dict[str, Any]]) -> dict[str, Any]:
     return dict(only)
 
 
-def settings_of(arguments: list[str]) -> Settings:
-    """What the real command line makes of rendered arguments, as the kubelet passes them."""
-    verb, *flags = (argument.replace("$$", "$") for argument in arguments)
+def settings_of(found: dict[str, dict[str, Any]], folder: Path) -> Settings:
+    """What the real command line makes of rendered arguments and the mounted file."""
+    verb, *flags = container(found)["args"]
     assert verb == "reconcile"
+    ((name, config),) = found[f"ConfigMap/{NAME}"]["data"].items()
+    (folder / name).write_text(config, encoding="utf-8")
+    assert flags[0] == f"--config={CONFIG_DIR}/{name}"
     parser = argparse.ArgumentParser(prog=verb)
     reconcile.add_arguments(parser)
-    return reconcile._settings(parser.parse_args(flags))
+    return reconcile._settings(parser.parse_args([f"--config={folder / name}", *flags[1:]]))
 
 
-class TestArguments:
-    def test_defaults_need_three_flags(self, tmp_path: Path) -> None:
-        arguments = container(reconciler_of(tmp_path, hubNamespace="scoring"))["args"]
-        assert [argument.partition("=")[0] for argument in arguments] == [
+class TestSettings:
+    def test_defaults_need_no_word(self, tmp_path: Path) -> None:
+        found = reconciler_of(tmp_path, hubNamespace="scoring")
+        assert [argument.partition("=")[0] for argument in container(found)["args"]] == [
             "reconcile",
-            "--hub-namespace",
-            "--argocd-namespace",
+            "--config",
             "--metrics-address",
         ]
-        settings = settings_of(arguments)
-        assert (settings.hub_namespace, settings.argocd_namespace, settings.metrics_port) == (
+        settings = settings_of(found, tmp_path)
+        assert (settings.spec.hub_namespace, settings.spec.argocd.namespace, settings.metrics_port) == (
             "scoring",
             "argocd",
             METRICS_PORT,
         )
-        assert (settings.git, settings.suspension.enabled) == (None, False)
+        assert (settings.git, settings.spec.reconciler.suspend.enabled) == (None, False)
 
     def test_everything_that_can_be_said_arrives(self, tmp_path: Path) -> None:
-        settings = settings_of(container(reconciler_of(tmp_path, reconciler=EVERYTHING, git=GIT))["args"])
-        assert (settings.probe_interval, settings.probe_timeout) == (60, 7)
-        assert (settings.suspension.enabled, settings.suspension.quorum_percent) == (True, 80)
+        found = reconciler_of(tmp_path, reconciler=EVERYTHING, git=GIT)
+        settings = settings_of(found, tmp_path)
         assert settings.git is not None
         assert (settings.git.url, settings.git.branch, settings.git.path) == (
             GIT["url"],
@@ -103,18 +104,18 @@ class TestArguments:
         )
         assert (str(settings.git.credentials), str(settings.git.work_dir)) == (CREDENTIALS_DIR, WORK_DIR)
         assert settings.git.author == "Fleet Bot <fleet-bot@example.com>"
-        proposals = settings.proposals
-        assert (proposals.kinds, proposals.prefix, proposals.direct) == (
-            frozenset({"locks", "inventory"}),
-            "bots/dsf-",
-            False,
-        )
-        assert (proposals.interval, proposals.max_open) == (90, 3)
-        assert (proposals.forge, proposals.forge_url) == ("github", "https://github.example.com/api/v3")
-        assert proposals.message_template == EVERYTHING["proposals"]["messageTemplate"]
-        state = settings.state
-        assert (state.branch, state.interval) == ("fleet-state", 600)
-        assert (settings.journal.branch, settings.journal.interval) == ("fleet-journal", 120)
+        wanted = Reconciler.model_validate(EVERYTHING)
+        for name in ("probe", "suspend", "proposals", "state", "journal"):
+            assert getattr(settings.spec.reconciler, name) == getattr(wanted, name)
+
+    def test_new_settings_make_new_pods(self, tmp_path: Path) -> None:
+        pods = [
+            reconciler_of(tmp_path / str(seconds), reconciler={"probe": {"intervalSeconds": seconds}})[
+                f"Deployment/{NAME}"
+            ]["spec"]["template"]
+            for seconds in (30, 31)
+        ]
+        assert pods[0] != pods[1]
 
     def test_the_application_that_tells_the_live_commit_is_rendered(self, tmp_path: Path) -> None:
         found = objects(rendered(tmp_path, scorer("cpu")))
@@ -123,47 +124,6 @@ class TestArguments:
         }
         path = applications[DELIVERY_APPLICATION]["spec"]["source"]["path"]
         assert path.rpartition("/")[2] == "delivery"
-
-    def test_what_holds_by_default_is_what_the_command_line_does_by_itself(self, tmp_path: Path) -> None:
-        """With everything switched on and nothing else said, only what is needed is passed, and both sides
-        mean the same.
-        """
-        on = {
-            "suspend": {"enabled": True},
-            "proposals": {"kinds": ["Locks"]},
-            "state": {"enabled": True},
-            "journal": {"enabled": True},
-        }
-        arguments = container(reconciler_of(tmp_path, reconciler=on))["args"]
-        assert [argument.partition("=")[0] for argument in arguments[4:]] == [
-            "--suspend",
-            "--git-url",
-            "--work-dir",
-            "--propose",
-            "--state-branch",
-            "--journal-branch",
-        ]
-        settings = settings_of(arguments)
-        model = FleetRepository.model_validate(
-            {
-                "metadata": {"name": "fleet"},
-                "spec": {"git": {"url": "https://git.example.com/fleet.git"}, "reconciler": on},
-            }
-        ).spec
-        assert settings.probe_interval == model.reconciler.probe.interval_seconds
-        assert settings.probe_timeout == model.reconciler.probe.timeout_seconds
-        assert settings.suspension.quorum_percent == model.reconciler.suspend.quorum_percent
-        assert settings.proposals.interval == model.reconciler.proposals.interval_seconds
-        assert settings.proposals.max_open == model.reconciler.proposals.max_open
-        assert settings.proposals.prefix == model.reconciler.proposals.branch_prefix
-        assert settings.state.interval == model.reconciler.state.interval_seconds
-        assert settings.journal.interval == model.reconciler.journal.interval_seconds
-        assert settings.git is not None
-        assert settings.git.branch == model.git.target_revision
-
-    def test_direct_is_passed(self, tmp_path: Path) -> None:
-        found = reconciler_of(tmp_path, reconciler={"proposals": {"kinds": ["Inventory"], "direct": True}})
-        assert settings_of(container(found)["args"]).proposals.direct
 
 
 class TestPods:
@@ -177,7 +137,7 @@ class TestPods:
             "runAsNonRoot": True,
             "capabilities": {"drop": ["ALL"]},
         }
-        assert [volume["name"] for volume in pod["volumes"]] == ["tmp"]
+        assert [volume["name"] for volume in pod["volumes"]] == ["tmp", "config"]
 
     def test_settings_reach_them(self, tmp_path: Path) -> None:
         deployment = reconciler_of(tmp_path, reconciler=EVERYTHING, git=GIT)[f"Deployment/{NAME}"]["spec"]
@@ -207,7 +167,7 @@ class TestPods:
         (mount,) = (item for item in container(found)["volumeMounts"] if item["name"] == "git")
         assert mount == {"name": "git", "mountPath": "/etc/gitops-dsf/git", "readOnly": True}
         idle = reconciler_of(tmp_path / "b", reconciler={"gitSecret": {"name": "fleet-push"}})
-        assert [item["name"] for item in container(idle)["volumeMounts"]] == ["tmp"]
+        assert [item["name"] for item in container(idle)["volumeMounts"]] == ["tmp", "config"]
 
     def test_selectors_find_them(self, tmp_path: Path) -> None:
         found = reconciler_of(tmp_path)
@@ -292,7 +252,7 @@ class TestSwitches:
     def test_every_way_to_write_the_url_is_taken(self, tmp_path: Path, url: str) -> None:
         on = {"state": {"enabled": True}, "proposals": {"kinds": ["Locks"], "forge": "GitHub"}}
         found = reconciler_of(tmp_path, reconciler=on, git={"url": url})
-        settings = settings_of(container(found)["args"])
+        settings = settings_of(found, tmp_path)
         assert settings.git is not None
         assert settings.git.url == url
 
@@ -330,12 +290,7 @@ class TestRights:
         assert {item["metadata"]["annotations"][SYNC_WAVE] for item in in_its_namespace} == {"5"}
         deployment = found[f"reconciler/deployment.{NAME}.yaml"]
         args = container({f"Deployment/{NAME}": deployment})["args"]
-        assert [arg for arg in args if "namespace=" in arg] == [
-            "--hub-namespace=open-cluster-management",
-            "--argocd-namespace=argocd",
-            "--placement-namespace=kueue-system",
-        ]
-        assert settings_of(args).state.placement_namespaces == ("kueue-system",)
+        assert "--placement-namespace=kueue-system" in args
 
     def test_no_decisions_are_read_without_a_reconciler(self, tmp_path: Path) -> None:
         training = placement("training", namespace="kueue-system")

@@ -16,7 +16,8 @@ from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.reconciler.journal.controller import JournalController
 from gitops_dsf.reconciler.journal.flapping import FlappingReporter
 from gitops_dsf.reconciler.metrics import Metrics
-from gitops_dsf.reconciler.settings import GitSettings, JournalSettings
+from gitops_dsf.reconciler.settings import GitSettings
+from gitops_dsf.repository.model.reconciler import JournalBranch
 from tests.hub.controlplane.gitrepository import GitRepository, git
 from tests.support import hubobjects
 from tests.support.objecthub import FixedClaim, ObjectHub
@@ -124,7 +125,7 @@ class JournalHub:
                 git=GitSettings(
                     url=self.repository.url, author=AUTHOR, work_dir=self.work / f"replica-{self.replicas}"
                 ),
-                settings=JournalSettings(branch=BRANCH, interval=INTERVAL),
+                settings=JournalBranch.model_construct(branch=BRANCH, interval_seconds=INTERVAL),
                 metrics=metrics.journal,
                 tracker=tracker,
                 flapping=flapping,

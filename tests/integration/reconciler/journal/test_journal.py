@@ -358,7 +358,7 @@ async def test_a_foreign_branch_is_an_error_that_names_what_to_do(scene: Journal
     git("commit", "--quiet", "--message", "Notes", folder=scene.repository.clone)
     git("push", "--quiet", "origin", BRANCH, folder=scene.repository.clone)
     branch = JournalBranch(clone=Clone(settings=settings, folder=tmp_path / "clone"), name=BRANCH)
-    with pytest.raises(RepositoryError, match=r"holds notes.txt and no month.*--journal-branch"):
+    with pytest.raises(RepositoryError, match=r"holds notes.txt and no month.*reconciler.journal.branch"):
         await branch.look([])
 
 

@@ -15,7 +15,8 @@ from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.reconciler.metrics import Metrics
 from gitops_dsf.reconciler.proposals.controller import ProposalController
 from gitops_dsf.reconciler.proposals.memory import Absences, Memory
-from gitops_dsf.reconciler.settings import GitSettings, ProposalSettings
+from gitops_dsf.reconciler.settings import GitSettings
+from gitops_dsf.repository.model.reconciler import Proposals
 from tests.hub.controlplane.gitrepository import GitRepository, git
 from tests.hub.controlplane.gitserver import GitServer
 from tests.support.github.server import GitHubServer
@@ -171,12 +172,12 @@ class ProposalHub:
                     path=self.folder,
                     branch="main",
                 ),
-                settings=ProposalSettings(
+                settings=Proposals.model_construct(
                     **{
-                        "kinds": frozenset({"locks", "inventory"}),
-                        "interval": 0.05,
-                        "forge": "github" if self.forge else "",
-                        "forge_url": self.forge.url if self.forge else "",
+                        "kinds": ["Locks", "Inventory"],
+                        "interval_seconds": 0.05,
+                        "forge": "GitHub" if self.forge else "None",
+                        "forge_url": self.forge.url if self.forge else None,
                         **self.settings,
                     }
                 ),

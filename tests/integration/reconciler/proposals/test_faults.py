@@ -129,7 +129,7 @@ async def test_direct_commits_go_on_top_of_the_newest_head(scene: ProposalHub) -
 async def test_a_direct_commit_never_forces_and_is_not_repeated_when_people_revert_it(
     scene: ProposalHub,
 ) -> None:
-    scene.settings = {"direct": True, "kinds": frozenset({"locks"})}
+    scene.settings = {"direct": True, "kinds": ["Locks"]}
     scene.over_http = True
     scene.departs("cpu")
     scene.server.manners.push_seconds = 1.5
@@ -148,7 +148,7 @@ async def test_a_direct_commit_never_forces_and_is_not_repeated_when_people_reve
 
 
 async def test_direct_commits_follow_a_page_that_goes_back_and_forth(scene: ProposalHub) -> None:
-    scene.settings = {"direct": True, "kinds": frozenset({"locks"})}
+    scene.settings = {"direct": True, "kinds": ["Locks"]}
     scene.drifts("cpu")
     async with scene.hub, scene.working() as working:
         for number, interval in enumerate((30, 60, 30), start=1):
@@ -163,7 +163,7 @@ async def test_direct_commits_follow_a_page_that_goes_back_and_forth(scene: Prop
 async def test_a_lock_behind_a_link_stops_no_other_direct_commit(
     scene: ProposalHub, caplog: pytest.LogCaptureFixture
 ) -> None:
-    scene.settings = {"direct": True, "kinds": frozenset({"locks"})}
+    scene.settings = {"direct": True, "kinds": ["Locks"]}
     scene.repository.commit(
         {"shared/cpu.yaml": scene.repository.read("locks/cpu.yaml"), "locks/cpu.yaml": None}
     )

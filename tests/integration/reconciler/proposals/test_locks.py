@@ -42,7 +42,7 @@ async def test_what_a_page_says_is_offered_on_a_branch_of_its_own(scene: Proposa
 async def test_a_look_that_finds_nothing_to_do_is_counted(scene: ProposalHub, *, direct: bool) -> None:
     """An alert must tell a quiet fleet from one whose repository is away."""
     scene.over_http = True
-    scene.settings = {"direct": direct, "kinds": frozenset({"locks", "inventory"})}
+    scene.settings = {"direct": direct, "kinds": ["Locks", "Inventory"]}
     scene.drifts("cpu")
     async with scene.hub, scene.working() as working:
         await working.looks_again("inventory", "nothing")

@@ -18,8 +18,9 @@ from gitops_dsf.hub.snapshot import Snapshot
 from gitops_dsf.hubreader.files import from_path
 from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.hub.view import HubView
-from gitops_dsf.reconciler.settings import GitSettings, StateSettings
+from gitops_dsf.reconciler.settings import GitSettings
 from gitops_dsf.reconciler.statebranch.controller import StateBranchController, StateMetrics
+from gitops_dsf.repository.model import reconciler as model
 from tests.hub.controlplane.gitrepository import GitRepository, git
 from tests.hub.controlplane.gitserver import GitServer
 from tests.support import hubobjects
@@ -79,11 +80,8 @@ class StateBranchHub:
                 api=api,
                 view=view,
                 git=GitSettings(url=self.url, author=AUTHOR, work_dir=self.work),
-                settings=StateSettings(
-                    branch=BRANCH,
-                    interval=self.interval,
-                    placement_namespaces=self.namespaces,
-                ),
+                settings=model.StateBranch.model_construct(branch=BRANCH, interval_seconds=self.interval),
+                namespaces=self.namespaces,
                 metrics=self.metrics,
             )
             work = asyncio.create_task(controller.run())

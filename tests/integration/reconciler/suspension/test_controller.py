@@ -13,9 +13,9 @@ from gitops_dsf.reconciler.events import Events
 from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.reconciler.metrics import Metrics
 from gitops_dsf.reconciler.scorers.health import Health, HealthStatus
-from gitops_dsf.reconciler.settings import SuspensionSettings
 from gitops_dsf.reconciler.suspension.circuitbreaker import TRIAL_EVERY, TRIAL_SECONDS
 from gitops_dsf.reconciler.suspension.controller import SuspensionController
+from gitops_dsf.repository.model.reconciler import Suspension
 from tests.support import virtual_time
 from tests.support.objecthub import ObjectHub
 from tests.support.waiting import until
@@ -101,7 +101,7 @@ class SuspensionHub:
                 metrics=self.metrics.suspension,
                 events=Events(api=api, metrics=self.metrics.events),
                 health=self.health,
-                settings=SuspensionSettings(enabled=enabled, quorum_percent=50),
+                settings=Suspension(enabled=enabled, quorum_percent=50),
                 probe_interval=INTERVAL,
                 clock=lambda: self.now,
             )

@@ -47,5 +47,5 @@ def test_the_address_of_the_api_may_be_given() -> None:
     place = address("https://github.com/team/fleet.git")
     assert github_api(place, url="http://proxy:8080/api/v3/") == "http://proxy:8080/api/v3"
     for wrong in ("github.example.com", "https://token@github.example.com", "https://h/?a=1", "ftp://h"):
-        with pytest.raises(UsageError, match="--forge-url"):
+        with pytest.raises(UsageError, match="forgeURL"):
             github_api(place, url=wrong)

@@ -28,7 +28,7 @@ def test_usual_forms_are_taken(url: str) -> None:
     "url", ["https://tom:secret@git.example.com/fleet", "https://token@git.example.com/fleet"]
 )
 def test_a_url_with_a_secret_is_refused_and_not_repeated(url: str) -> None:
-    with pytest.raises(UsageError, match="Secret of --git-credentials") as caught:
+    with pytest.raises(UsageError, match="that reconciler.gitSecret names") as caught:
         checked(url)
     assert "secret@" not in str(caught.value)
     assert "token@" not in str(caught.value)
@@ -70,5 +70,5 @@ def test_an_author_has_a_name_and_an_address() -> None:
     assert (author.name, author.mail) == ("Fleet Reconciler", "fleet@example.com")
     assert str(author) == "Fleet Reconciler <fleet@example.com>"
     for text in ("Fleet", "<fleet@example.com>", "A <b@c> <d@e>", "A <b c>", "A\nB <b@c>"):
-        with pytest.raises(UsageError, match="--author"):
+        with pytest.raises(UsageError, match="author"):
             Author.parse(text)

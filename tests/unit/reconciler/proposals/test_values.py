@@ -67,7 +67,7 @@ def test_every_fleet_of_a_repository_has_its_own_names() -> None:
 
 @pytest.mark.parametrize("prefix", ["", "/a", "a//", "a..b", "a/.b", "-a", "a b", "a~", "a.lock/", "a@{b"])
 def test_prefixes_that_git_refuses_are_refused(prefix: str) -> None:
-    with pytest.raises(UsageError, match="--proposal-prefix"):
+    with pytest.raises(UsageError, match="branchPrefix"):
         Naming(prefix=prefix)
 
 
