@@ -123,74 +123,6 @@ def decoding(url: str) -> None:
     asyncio.run(read())
 
 
-def stepwise(steps: int = 3000) -> tuple[float, float]:
-    """Passes a CPU second of a Placement with two scores, Balance and Steady on 100 clusters, and how
-    many times those of the whole simulator that is.
-    """
-    from array import array
-    from dataclasses import replace
-
-    from gitops_dsf.backtest.contest import contest
-    from gitops_dsf.backtest.grid import Grid
-    from gitops_dsf.backtest.replay import Replay
-    from gitops_dsf.backtest.together import Together
-    from gitops_dsf.backtest.track import Track
-    from gitops_dsf.simulator import HubState
-
-    def term(weight: int, **coordinate: object) -> dict[str, object]:
-        return {"weight": weight, "scoreCoordinate": coordinate}
-
-    names, rng = [f"c{number:03}" for number in range(CLUSTERS)], np.random.default_rng(1)
-    scores = [{"resourceName": name, "scoreName": "v"} for name in ("r0", "r1")]
-    configurations = [
-        *(term(2, type="AddOn", addOn=each) for each in scores),
-        *(term(1, type="BuiltIn", builtIn=name) for name in ("Balance", "Steady")),
-    ]
-    policy = {"mode": "Exact", "configurations": configurations}
-    state = HubState.build(
-        [
-            {"kind": "ManagedClusterSet", "metadata": {"name": "s"}, "spec": {"clusterSelector": {}}},
-            {
-                "kind": "ManagedClusterSetBinding",
-                "metadata": {"name": "s", "namespace": "ns"},
-                "spec": {"clusterSet": "s"},
-            },
-            *(
-                {"kind": "ManagedCluster", "metadata": {"name": name, "labels": {f"{OCM}/clusterset": "s"}}}
-                for name in names
-            ),
-            {
-                "kind": "Placement",
-                "metadata": {"name": "p", "namespace": "ns"},
-                "spec": {"numberOfClusters": 1, "prioritizerPolicy": policy},
-            },
-        ]
-    )
-    grid = Grid(start=END, step=STEP, count=steps)
-    times = array("d", [grid.at(number) for number in range(steps)])
-    tracks = {
-        resource: {
-            name: Track(
-                ttl=900.0, at=times, values={"v": array("b", rng.integers(1, 100, steps, dtype=np.int8))}
-            )
-            for name in names
-        }
-        for resource in ("r0", "r1")
-    }
-
-    one = contest(state.placement("ns/p"), state=state, start=END)
-
-    def passes(kind: type[Replay | Together], count: int) -> float:
-        stepping = kind([one], state=state, tracks=tracks, grid=replace(grid, count=count))
-        start = time.process_time()
-        stepping.run()
-        return count / (time.process_time() - start)
-
-    simulated = passes(Replay, steps // 10)
-    summed = passes(Together, steps)
-    return summed, summed / simulated
-
-
 def main() -> int:
     if sys.argv[1:2] == ["serve"]:
         with ThreadingHTTPServer(("127.0.0.1", 0), Store) as server:
@@ -247,8 +179,6 @@ def main() -> int:
         print(row.line())
     ratio = rows[1].cost.cpu / floor.cpu
     print(json.dumps({"cpu of the whole backtest over decoding": round(ratio, 2)}))
-    rate, times = stepwise()
-    print(f"{rate:,.0f} passes a CPU second with Balance, {times:.0f} times those of the simulator")
     return int(any(row.missed for row in rows))
 
 

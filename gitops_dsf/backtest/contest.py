@@ -21,10 +21,10 @@ class Contest:
     state: HubState
     members: tuple[int, ...]
     """Clusters of its sets. A write of a score that it ranks by, on one of them, triggers a pass."""
-    matched: tuple[int, ...]
-    """Clusters that its predicates select, in order of name. Predicates that read scores are left out."""
     candidates: tuple[int, ...]
-    """Those of them that pass the filter of taints at the start, in order of name."""
+    """Clusters that pass its filters at the start, in order of name. Predicates that read scores are left
+    out.
+    """
     terms: tuple[Prioritizer, ...]
     """Prioritizers that read scores."""
     fixed: tuple[Prioritizer, ...]
@@ -33,17 +33,12 @@ class Contest:
     """Their weighted sum, aligned with the candidates."""
     steady: int
     """Weight of Steady; 0 if there is none."""
-    balance: int
-    """Weight of Balance; 0 if there is none."""
     count: int | None
     """numberOfClusters."""
     required: tuple[tuple[str, str], ...]
     """Resource and item of the scores that a candidate must have to be eligible, whatever their age."""
     special: str
     """Why its passes depend on each other by more than Steady; empty if they do not."""
-    whole: bool
-    """Whether its passes need the whole simulator: a predicate reads scores in another way than `required`.
-    """
     undecided: str
     """Why OCM decides nothing; empty if it decides."""
 
@@ -82,17 +77,14 @@ def contest(placement: Placement, *, state: HubState, start: float) -> Contest:
         placement=placement,
         state=state,
         members=verdict.membership.clusters,
-        matched=verdict.stages[0].clusters if verdict.stages else (),
         candidates=candidates,
         terms=tuple(item for item in used if item.built_in is None),
         fixed=fixed,
         constant=_constant(fixed, placement, state, candidates),
         steady=sum(item.weight for item in used if item.built_in == "Steady"),
-        balance=sum(item.weight for item in used if item.built_in == "Balance"),
         count=placement.spec.number_of_clusters,
         required=required or (),
         special=_special(placement, state, used, verdict.membership.clusters),
-        whole=_whole(placement, used),
         undecided=_undecided(verdict.outcome, verdict.status.failed, verdict.status.message),
     )
 
@@ -106,15 +98,11 @@ def _constant(
     return tuple(add_up(results, len(clusters)))
 
 
-def _whole(placement: Placement, used: Sequence[Prioritizer]) -> bool:
-    required = required_scores(placement)
-    return required is None or not {resource for resource, _ in required} <= {item.resource for item in used}
-
-
 def _special(
     placement: Placement, state: HubState, used: Sequence[Prioritizer], members: Sequence[int]
 ) -> str:
-    if _whole(placement, used):
+    required = required_scores(placement)
+    if required is None or not {resource for resource, _ in required} <= {item.resource for item in used}:
         return "a predicate reads scores"
     if any(item.built_in == "Balance" for item in used):
         return "Balance depends on the decisions of other Placements"

@@ -5,37 +5,23 @@ A point without a result is a failed cycle: the agent stops renewing, and the sc
 
 from array import array
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
+from dsf_wire.constants import SCORE_MAX, SCORE_MIN
 from dsf_wire.publishrule import Published
 from dsf_wire.summary import ScoreRange, Summary
-from gitops_dsf.backtest import singleitem
 from gitops_dsf.backtest.grid import Grid
 from gitops_dsf.backtest.history import Results, Values
-from gitops_dsf.backtest.mapping import map_all
 from gitops_dsf.backtest.publisher import Labels, Publisher
-from gitops_dsf.backtest.singleitem import SingleItem
-from gitops_dsf.backtest.track import ABSENT, NEVER, Track
+from gitops_dsf.backtest.track import ABSENT, NEVER
 
-CELLS: Final = 40_000
-"""Points of all clusters that are mapped and folded together. They fit into the cache of a processor."""
-
-
-class LongTrack(Track):
-    """Tens of thousands of writes."""
-
-    @cached_property
-    def expiries(self) -> tuple[tuple[float, float], ...]:
-        """The same as for any track, with numpy."""
-        if not self.at:
-            return ()
-        times = np.frombuffer(self.at, dtype=np.float64)
-        late = np.flatnonzero(np.diff(times) > self.ttl)
-        found = zip((times[late] + self.ttl).tolist(), times[late + 1].tolist(), strict=True)
-        return (*found, (self.at[-1] + self.ttl, NEVER))
+FAR: Final = 1000
+"""In place of a score that was never written. It differs from every score by more than any deadband."""
+Scores = npt.NDArray[np.int8]
+"""Published scores at consecutive points; ABSENT where the cycle failed."""
 
 
 class Publication(Publisher):
@@ -52,10 +38,6 @@ class Publication(Publisher):
         """The range that raw scores are mapped from."""
         return self._scorer.score_range
 
-    def track(self) -> Track:
-        """The writes up to now."""
-        return LongTrack(ttl=self._rule.ttl, at=self._writes.at, values=self._writes.values)
-
     def add(self, first: int, results: Mapping[Labels, Values]) -> None:
         """Takes the results at consecutive points of the grid, from `first` on, cycle by cycle."""
         columns = [(labels, values.tolist()) for labels, values in results.items()]
@@ -67,73 +49,75 @@ class Publication(Publisher):
         """Adds the writes that are due until the end of the grid."""
         self.write_due(self._grid.end)
 
-    def single(self, results: Mapping[Labels, Values]) -> SingleItem | None:
-        """The item of the object if it has had no other one, and these results are of it."""
+    def only_item(self, results: Mapping[Labels, Values]) -> str:
+        """The item of the object if it has had no other one, and these results are of it; else empty."""
         if len(results) != 1:
-            return None
+            return ""
         (labels,) = results
-        name, published, wanted = self.name(labels), self._published, self._wanted
-        if (
-            not name
-            or (published and published.values.keys() != {name})
-            or (wanted and wanted.keys() != {name})
-        ):
-            return None
-        return SingleItem(
-            name=name,
-            rule=self._rule,
-            grid=self._grid,
-            last=published.values[name] if published else ABSENT,
-            written=published.written if published else -NEVER,
-            wanted=wanted[name] if wanted else ABSENT,
-            due=self._due,
-        )
+        name, published = self.name(labels), self._published
+        known = {*(published.values if published else ()), *(self._wanted or ())}
+        return name if known <= {name} else ""
 
-    def keep_single(self, item: SingleItem) -> None:
-        """Takes over the state of the item and its writes."""
-        self._keep_writes(item.name, item.times, item.column)
-        if item.last != ABSENT:
+    def add_scores(self, first: int, name: str, scores: Scores) -> None:
+        """Takes the scores of the only item at consecutive points of the grid, from `first` on. This is the
+        agent's rule in one loop: millions of calls of it would take ten times as long.
+        """
+        deadband, refresh = max(1, self._rule.deadband), self._rule.refresh
+        delay = min(self._rule.min_interval, refresh)
+        step, start = self._grid.step, self._grid.at(first)
+        published, due = self._published, self._due
+        last, written = (published.values[name], published.written) if published else (FAR, -NEVER)
+        wanted = self._wanted[name] if self._wanted else ABSENT
+        times, column = array("d"), array("b")
+        for place, score in enumerate(scores.tolist()):
+            now = start + place * step
+            while due < now:
+                times.append(due)
+                column.append(wanted)
+                last, written, due = wanted, due, due + refresh
+            wanted = score
+            if score == ABSENT:
+                due = NEVER
+                continue
+            due = written + (refresh if -deadband < score - last < deadband else delay)
+            if due <= now:
+                times.append(now)
+                column.append(score)
+                last, written, due = score, now, now + refresh
+        if times:
+            self._writes.extend(times, name, column, self._keep)
             self._published = Published(
-                values={item.name: item.last}, written=item.written, valid_until=item.written + self._rule.ttl
+                values={name: last}, written=written, valid_until=written + self._rule.ttl
             )
-        self._wanted = None if item.wanted == ABSENT else {item.name: item.wanted}
-        self._due = item.due
-
-    def _keep_writes(self, name: str, times: "array[float]", column: "array[int]") -> None:
-        writes = self._writes
-        if not times:
-            return
-        if self._keep is None or name in self._keep:
-            writes.values.setdefault(name, array("b", [ABSENT]) * len(writes.at)).extend(column)
-        writes.at.extend(times)
-        for other in self._keep or ():
-            if other != name:
-                missing = array("b", [ABSENT]) * len(times)
-                writes.values.setdefault(other, array("b", [ABSENT]) * (len(writes.at) - len(times))).extend(
-                    missing
-                )
+        self._wanted = None if wanted == ABSENT else {name: wanted}
+        self._due = due
 
 
 def add_page(publications: Mapping[str, Publication], first: int, results: Results) -> None:
     """Takes the results at consecutive points of the grid, from `first` on, for one scorer on several
     clusters.
     """
-    items: list[tuple[Publication, SingleItem]] = []
-    rows: list[Values] = []
     for cluster, publication in publications.items():
-        item = publication.single(results[cluster])
-        if item is None:
-            publication.add(first, results[cluster])
+        name = publication.only_item(results[cluster])
+        if name:
+            (raw,) = results[cluster].values()
+            publication.add_scores(first, name, map_all(raw, publication.score_range))
         else:
-            items.append((publication, item))
-            rows += results[cluster].values()
-    if not items:
-        return
-    score_range = items[0][0].score_range
-    size = max(1, CELLS // max(1, len(rows[0])))
-    for begin in range(0, len(items), size):
-        group = items[begin : begin + size]
-        scores = map_all(np.stack(rows[begin : begin + size]), score_range)
-        singleitem.add([item for _, item in group], first, scores)
-        for publication, item in group:
-            publication.keep_single(item)
+            publication.add(first, results[cluster])
+
+
+def map_all(raw: Values, score_range: ScoreRange | None) -> Scores:
+    """Published scores of raw ones, those of dsf_wire.scorevalue.map_score; ABSENT for what is not finite."""
+    finite = np.isfinite(raw)
+    values = np.where(finite, raw, 0.0)
+    low, high = float(SCORE_MIN), float(SCORE_MAX)
+    mapped = values
+    if score_range is not None:
+        first, last = float(score_range.output_min), float(score_range.output_max)
+        with np.errstate(over="ignore", invalid="ignore"):
+            mapped = first + (values - score_range.min) * (last - first) / (score_range.max - score_range.min)
+        # inf - inf at the limits of the float range: the raw score itself shows which limit it is.
+        mapped = np.where(np.isnan(mapped), np.where(values <= score_range.min, first, last), mapped)
+        low, high = max(low, min(first, last)), min(high, max(first, last))
+    held = np.floor(np.minimum(np.maximum(mapped, low), high)).astype(np.int8)
+    return np.where(finite, held, np.int8(ABSENT))

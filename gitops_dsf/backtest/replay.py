@@ -1,23 +1,28 @@
 """Decides Placements pass by pass with the simulator. It covers every Placement, also those whose passes
-depend on the decisions of others (Balance), on CEL expressions over scores, or on tolerations that run out.
+depend on the decisions of others (Balance), on taints, on CEL expressions over scores, or on tolerations that
+run out.
 
 There is one pass of a Placement in a step of the grid in which something triggers one: at the time of the
 last trigger, with the scores of that time.
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from typing import Final
 
 from gitops_dsf.backtest.contest import Contest
 from gitops_dsf.backtest.decisions import Decided, DecisionLine
 from gitops_dsf.backtest.grid import Grid
-from gitops_dsf.backtest.hubdecisions import HubDecisions
 from gitops_dsf.backtest.lapses import Lapse, Tracks, lapses, tracks_of
 from gitops_dsf.backtest.track import ABSENT, Track
+from gitops_dsf.hub.decisions import decision_of
 from gitops_dsf.hub.scores import Score
 from gitops_dsf.simulator import HubState, Outcome, Verdict, simulate_placement
 from gitops_dsf.simulator.requeue import RESYNC_SECONDS
+
+STRETCH: Final = 100
+"""Points between two looks at the clock."""
 
 
 class Replay:
@@ -31,50 +36,66 @@ class Replay:
         tracks: Tracks,
         grid: Grid,
         current: Mapping[str, Sequence[str]] | None = None,
+        known: Sequence[DecisionLine] = (),
     ) -> None:
+        """`known` are decisions of other Placements of the hub."""
         self._grid = grid
         self._players = [Player(contest, tracks, grid) for contest in contests]
-        self._simulation = Simulation(state, tracks, grid, HubDecisions(state, current or {}))
+        self._state = state
+        for key, clusters in (current or {}).items():
+            self._decide(key, clusters)
+        self._known = sorted(
+            ((each.number, line.key, each.clusters) for line in known for each in line.decided), reverse=True
+        )
+        self._tracks = tracks
+        self._scores: dict[str, dict[str, Score]] = {resource: {} for resource in tracks}
+        self._next: dict[tuple[str, str], int] = {}
+        self._written = -math.inf
 
-    def run(self) -> tuple[DecisionLine, ...]:
-        """The decisions of the Placements, in the order in which they were given."""
-        for _ in self.passes():
-            pass
+    def run(self, *, stop: Callable[[], bool] = lambda: False) -> tuple[DecisionLine, ...]:
+        """The decisions of the Placements, in the order in which they were given; none if `stop` became true
+        before the last point.
+        """
+        looked = -STRETCH
+        for number, _ in self.passes():
+            if number >= looked + STRETCH:
+                looked = number
+                if stop():
+                    return ()
         return tuple(player.line(self._grid) for player in self._players)
 
     def passes(self) -> Iterator[tuple[int, Verdict]]:
         """Runs all passes in order of time. Yields the number of the point, and the verdict."""
         for number in range(self._grid.count):
+            while self._known and self._known[-1][0] <= number:
+                self._decide(*self._known.pop()[1:])
             for player in self._players:
                 at = player.triggers.get(number)
                 if at is not None:
-                    yield number, self._simulation.make(player, number, at)
+                    yield number, self._pass(player, number, at)
 
-
-class Simulation:
-    """Passes of the simulator over a hub whose scores and decisions change."""
-
-    def __init__(self, state: HubState, tracks: Tracks, grid: Grid, decisions: HubDecisions) -> None:
-        self._state = state
-        self._tracks = tracks
-        self._grid = grid
-        self._decisions = decisions
-        self._scores: dict[str, dict[str, Score]] = {resource: {} for resource in tracks}
-        self._next: dict[tuple[str, str], int] = {}
-        self._written = -math.inf
-
-    def make(self, player: "Player", number: int, at: float) -> Verdict:
+    def _pass(self, player: "Player", number: int, at: float) -> Verdict:
         """A pass at a time in the step that ends at a point of the grid."""
         self._write(self._grid.at(number))
-        state = self._state.scoring(self._scores).deciding(self._decisions.pages())
         verdict = simulate_placement(
-            player.contest.placement, state=state, now=datetime.fromtimestamp(at, UTC)
+            player.contest.placement, state=self._state, now=datetime.fromtimestamp(at, UTC)
         )
         chosen = tuple(sorted(verdict.chosen))
         player.take(number, chosen, regret(player.contest, verdict))
-        if verdict.outcome is Outcome.SCHEDULED:
-            self._decisions.put(player.contest.key, chosen)
+        if verdict.outcome is Outcome.SCHEDULED and verdict.chosen != verdict.current:
+            self._decide(player.contest.key, chosen)
         return verdict
+
+    def _decide(self, key: str, clusters: Sequence[str]) -> None:
+        """Replaces the decision of a Placement by one page, which holds any number of clusters here."""
+        namespace, _, name = key.partition("/")
+        page = decision_of(namespace=namespace, name=f"{name}-decision-0", placement=name, clusters=clusters)
+        others = [
+            each
+            for (where, _), each in self._state.decisions.items()
+            if where != namespace or each.placement != name
+        ]
+        self._state = self._state.deciding([*others, page])
 
     def _write(self, until: float) -> None:
         """Applies the writes up to a time."""
@@ -89,6 +110,7 @@ class Simulation:
                         place += 1
                     self._next[resource, cluster] = place
                     self._scores[resource][cluster] = _score(track, place - 1)
+        self._state = self._state.scoring(self._scores)
 
 
 def _score(track: Track, place: int) -> Score:
@@ -146,15 +168,11 @@ def regret(contest: Contest, verdict: Verdict) -> float:
 
 def _triggers(contest: Contest, tracks: Tracks, grid: Grid, found: Sequence[Lapse]) -> dict[int, float]:
     """The last trigger of each step that has one, by number of the point that ends the step."""
-    last: dict[int, float] = {0: grid.start}
-    times = [at for _, _, track in tracks_of(contest, tracks, contest.members) for at in track.at]
-    times += [lapse.noticed for lapse in found]
-    resync = grid.start
-    while resync <= grid.end:
-        times.append(resync)
-        resync += RESYNC_SECONDS
-    for at in times:
-        number = max(0, math.ceil((at - grid.start) / grid.step))
-        if number < grid.count and at >= last.get(number, -math.inf):
-            last[number] = at
-    return last
+    times = {at for _, _, track in tracks_of(contest, tracks, contest.members) for at in track.at}
+    times.update(lapse.noticed for lapse in found)
+    times.update(
+        grid.start + number * RESYNC_SECONDS
+        for number in range(int((grid.end - grid.start) // RESYNC_SECONDS) + 1)
+    )
+    numbered = ((math.ceil((at - grid.start) / grid.step), at) for at in sorted(times) if at >= grid.start)
+    return {number: at for number, at in numbered if number < grid.count}

@@ -7,7 +7,7 @@ from gitops_dsf.backtest.contest import Contest, contest
 from gitops_dsf.backtest.decisions import DecisionLine
 from gitops_dsf.backtest.grid import Grid
 from gitops_dsf.backtest.lapses import Tracks, lapses
-from gitops_dsf.backtest.together import Together
+from gitops_dsf.backtest.replay import Replay
 from gitops_dsf.backtest.vectorised import ScoreColumns, decide
 from gitops_dsf.hub.objects import Placement
 from gitops_dsf.simulator import HubState
@@ -58,10 +58,10 @@ def run(
         if not stop()
     }
     if stepwise and not stop():
-        together = Together(
+        replay = Replay(
             stepwise, state=state, tracks=tracks, grid=grid, current=current, known=list(lines.values())
         )
-        lines |= {item.key: item for item in together.run(stop=stop)}
+        lines |= {item.key: item for item in replay.run(stop=stop)}
     return Backtest(
         grid=grid,
         contests=contests,

@@ -5,6 +5,7 @@ from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from typing import Final
 
 ABSENT: Final = -128
@@ -32,7 +33,7 @@ class Track:
         """
         found = [
             (written + self.ttl, following)
-            for written, following in zip(self.at, self.at[1:], strict=False)
+            for written, following in pairwise(self.at)
             if following - written > self.ttl
         ]
         if self.at:
@@ -42,16 +43,34 @@ class Track:
 
 @dataclass(kw_only=True)
 class Writes:
+    """The writes up to now, and their items."""
+
     at: "array[float]" = field(default_factory=lambda: array("d"))
     values: dict[str, "array[int]"] = field(default_factory=dict)
 
     def add(self, at: float, items: Mapping[str, int], wanted: Sequence[str] | None) -> None:
+        """A write; of its items, those are kept that are wanted, or all."""
         for name in items if wanted is None else wanted:
-            column = self.values.get(name)
-            if column is None:
-                column = self.values[name] = array("b", [ABSENT]) * len(self.at)
-            column.append(items.get(name, ABSENT))
+            self._column(name).append(items.get(name, ABSENT))
         self.at.append(at)
+        self._fill()
+
+    def extend(
+        self, times: "array[float]", name: str, column: "array[int]", wanted: Sequence[str] | None
+    ) -> None:
+        """Consecutive writes with one item."""
+        for each in (name,) if wanted is None else wanted:
+            self._column(each).extend(column if each == name else ())
+        self.at.extend(times)
+        self._fill()
+
+    def _column(self, name: str) -> "array[int]":
+        found = self.values.get(name)
+        if found is None:
+            found = self.values[name] = array("b", [ABSENT]) * len(self.at)
+        return found
+
+    def _fill(self) -> None:
         for column in self.values.values():
             if len(column) < len(self.at):
-                column.append(ABSENT)
+                column.extend([ABSENT] * (len(self.at) - len(column)))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import bisect
-import itertools
 import math
 from array import array
 from typing import Any
@@ -19,11 +18,9 @@ from dsf_wire.summary import PublishRule, ScoreRange, Summary
 from gitops_dsf.backtest.contest import contest
 from gitops_dsf.backtest.grid import Grid
 from gitops_dsf.backtest.lapses import lapses
-from gitops_dsf.backtest.mapping import map_all
-from gitops_dsf.backtest.publication import CELLS, LongTrack, Publication, add_page
+from gitops_dsf.backtest.publication import Publication, add_page, map_all
 from gitops_dsf.backtest.publisher import Labels, Publisher
 from gitops_dsf.backtest.replay import Replay
-from gitops_dsf.backtest.together import Together
 from gitops_dsf.backtest.track import ABSENT, Track
 from gitops_dsf.backtest.vectorised import ScoreColumns, decide
 from gitops_dsf.simulator import HubState, with_defaults
@@ -75,12 +72,10 @@ walks = st.integers(1, 80).flatmap(
 
 
 @examples(60)
-@given(scorers(), walks, st.integers(1, 40), st.sampled_from([1, CELLS]))
-@example(_scorer(1, min_interval=1000), [[10.0, 60.0]], 2, CELLS)  # nothing within 255 points
-# One cluster refreshes before the point of the change, the others at a later one.
-@example(_scorer(60, min_interval=300), [[10.0] * 7 + [60.0] * 3] * 5, 10, CELLS)
+@given(scorers(), walks, st.integers(1, 40))
+@example(_scorer(1, min_interval=1000), [[10.0, 60.0]], 2)
 def test_objects_with_one_item_are_written_as_any_other(
-    scorer: Summary, walks: list[list[float]], points: int, cells: int
+    scorer: Summary, walks: list[list[float]], points: int
 ) -> None:
     """The path for single items of several clusters, also in pages, against the path that calls the agent's
     rule at each point.
@@ -90,9 +85,7 @@ def test_objects_with_one_item_are_written_as_any_other(
     paged = {name: Publication(scorer=scorer, cluster=name, grid=grid) for name in clusters}
     for first in range(0, grid.count, points):
         page = {name: {NOWHERE: np.array(raw[first : first + points])} for name, raw in clusters.items()}
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("gitops_dsf.backtest.publication.CELLS", cells)
-            add_page(paged, first, page)
+        add_page(paged, first, page)
     for name, raw in clusters.items():
         whole = Publisher(scorer=scorer, cluster=name)
         for number, score in enumerate(raw):
@@ -104,13 +97,6 @@ def test_objects_with_one_item_are_written_as_any_other(
         assert {item: list(values) for item, values in found.values.items()} == {
             item: list(values) for item, values in expected.values.items()
         }
-
-
-@examples(100)
-@given(st.lists(st.floats(0.5, 5000.0), max_size=30), st.sampled_from([60.0, 900.0]))
-def test_a_long_track_expires_as_any_other(gaps: list[float], ttl: float) -> None:
-    at = array("d", itertools.accumulate(gaps))
-    assert LongTrack(ttl=ttl, at=at, values={}).expiries == Track(ttl=ttl, at=at, values={}).expiries
 
 
 CLUSTERS = ["c1", "c2", "c3", "c4", "c5"]
@@ -207,64 +193,3 @@ def test_all_points_at_once_are_decided_as_one_by_one(
     line = decide(one, columns=columns, found=lapses(one, found, grid=grid), steady=one.steady)
     assert line.decided == stepwise.decided
     assert line.regret == pytest.approx(stepwise.regret)
-
-
-TAINTS = [
-    [],
-    [],
-    [{"key": "k", "effect": "NoSelect"}],
-    [{"key": "k", "effect": "NoSelectIfNew"}],
-    [{"key": "t", "effect": "NoSelect", "timeAdded": "2023-11-14T22:13:20Z"}],
-]
-"""The last one is as old as the grid."""
-
-
-@st.composite
-def entangled(draw: st.DrawFn) -> tuple[list[Object], dict[str, dict[str, Track]], Grid]:
-    """Placements that depend on each other, on the decision before and on the time."""
-    grid = Grid(start=1_700_000_000, step=60, count=draw(st.integers(1, 40)))
-    objects = [cluster(name, taints=draw(st.sampled_from(TAINTS)), status=draw(sizes)) for name in CLUSTERS]
-    placements = []
-    for name in ("p", "q", "r")[: draw(st.integers(1, 3))]:
-        weights = [(f"r{n}/v", draw(st.integers(-10, 10))) for n in range(draw(st.integers(0, 2)))]
-        built_in = {
-            each: draw(st.sampled_from(values))
-            for each, values in {
-                "Balance": (0, 1, 3, -1),
-                "Steady": (0, 1, 5, -2),
-                "ResourceAllocatableCPU": (0, 0, 1, -3),
-            }.items()
-        }
-        spec: dict[str, Any] = {
-            "prioritizerPolicy": exact(
-                *weights, *((each, weight) for each, weight in built_in.items() if weight)
-            )
-        }
-        count = draw(st.none() | st.integers(0, 6))
-        if count is not None:
-            spec["numberOfClusters"] = count
-        if draw(st.booleans()):
-            spec["tolerations"] = [{"key": "t", "operator": "Exists", "tolerationSeconds": 600}]
-        if draw(st.integers(0, 3)) == 0:
-            spec["predicates"] = cel(*(_exists(each) for each, weight in weights if weight))
-        placements.append({**placement(**spec), "metadata": {"name": name, "namespace": "ns"}})
-    found = {
-        f"r{n}": {name: draw(tracks(grid=grid)) for name in CLUSTERS if draw(st.integers(0, 5))}
-        for n in range(2)
-    }
-    return hub(*objects, *with_defaults(placements)), found, grid
-
-
-@examples(50)
-@given(entangled())
-def test_passes_that_depend_on_decisions_are_those_of_the_simulator(
-    story: tuple[list[Object], dict[str, dict[str, Track]], Grid],
-) -> None:
-    objects, found, grid = story
-    state = HubState.build(objects)
-    contests = [contest(each, state=state, start=grid.start) for each in state.placements.values()]
-    decided = [each for each in contests if not each.undecided]
-    expected = Replay(decided, state=state, tracks=found, grid=grid).run()
-    lines = Together(decided, state=state, tracks=found, grid=grid).run()
-    assert [each.decided for each in lines] == [each.decided for each in expected]
-    assert [each.regret for each in lines] == pytest.approx([each.regret for each in expected])

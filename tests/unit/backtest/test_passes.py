@@ -6,10 +6,8 @@ from typing import Any
 
 import pytest
 
-from gitops_dsf.backtest.contest import contest
 from gitops_dsf.backtest.grid import Grid
 from gitops_dsf.backtest.lapses import Tracks
-from gitops_dsf.backtest.replay import Replay
 from gitops_dsf.backtest.run import run
 from gitops_dsf.backtest.track import ABSENT, Track
 from gitops_dsf.simulator import HubState, with_defaults
@@ -38,13 +36,8 @@ def _track(values: Sequence[int], *, every: int = 1) -> Track:
 
 
 def _decided(state: HubState, tracks: Tracks, *, name: str = "p") -> list[tuple[int, tuple[str, ...]]]:
-    """Number of the point and clusters of each decision, which are also those of the whole simulator."""
+    """Number of the point and clusters of each decision."""
     found = run(state.placements.values(), state=state, tracks=tracks, grid=GRID)
-    contests = [contest(each, state=state, start=GRID.start) for each in state.placements.values()]
-    lines = Replay(contests, state=state, tracks=tracks, grid=GRID).run()
-    assert {line.key: line.decided for line in found.lines.values()} == {
-        line.key: line.decided for line in lines
-    }
     return [(each.number, each.clusters) for each in found.lines[f"ns/{name}"].decided]
 
 
