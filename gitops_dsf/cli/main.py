@@ -73,7 +73,6 @@ VERBS: Final[dict[str, Verb]] = {
     "init": Verb("gitops_dsf.cli.init", "create a fleet repository that is valid"),
     "install": Verb("gitops_dsf.cli.install", "install on a hub: from Argo CD to a running loop"),
     "log": Verb("gitops_dsf.cli.log", "list past moves from the journal, and explain the last one"),
-    "migrate": Verb("gitops_dsf.cli.migrate", "rewrite older spellings of scorers and masks in place"),
     "reconcile": Verb("gitops_dsf.cli.reconcile", "run the reconciler on the hub"),
     "render": Verb("gitops_dsf.cli.render", "write the tree that Argo CD applies"),
     "schema": Verb("gitops_dsf.cli.schema", "write JSON Schemas and CRDs of everything that people write"),

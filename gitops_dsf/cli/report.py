@@ -2,7 +2,6 @@
 
 import json
 import os
-import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -25,7 +24,10 @@ def under(directory: Path, diagnostics: Iterable[Diagnostic]) -> list[Diagnostic
     prefix = prefix_of(directory)
     if prefix == Path():
         return list(diagnostics)
-    return [_below(prefix, item) for item in diagnostics]
+    return [
+        replace(item, position=replace(item.position, file=(prefix / item.position.file).as_posix()))
+        for item in diagnostics
+    ]
 
 
 def prefix_of(directory: Path) -> Path:
@@ -37,13 +39,6 @@ def prefix_of(directory: Path) -> Path:
     except ValueError:  # another drive
         prefix = directory
     return directory.absolute() if prefix.parts[:1] == ("..",) else prefix
-
-
-def _below(prefix: Path, item: Diagnostic) -> Diagnostic:
-    """Adds the folder to a file name, also where a hint contains a command for the file."""
-    file = (prefix / item.position.file).as_posix()
-    hint = item.hint.replace(f"migrate {item.position.file}`", f"migrate {shlex.quote(file)}`")
-    return replace(item, hint=hint, position=replace(item.position, file=file))
 
 
 def report(diagnostics: Sequence[Diagnostic], style: str, *, colour: bool = False) -> str:
@@ -72,9 +67,11 @@ def summary(diagnostics: Sequence[Diagnostic]) -> str:
     if not diagnostics:
         return "no mistakes found"
     notices = f", {count(counts[Severity.NOTICE], 'notice')}" if counts[Severity.NOTICE] else ""
+    exact = sum(1 for item in diagnostics if item.edits)
+    mends = f"; gitops-dsf validate --fix mends {exact}" if exact else ""
     return (
         f"{count(counts[Severity.ERROR], 'error')}, {count(counts[Severity.WARNING], 'warning')}{notices} in"
-        f" {count(files, 'file')}"
+        f" {count(files, 'file')}{mends}"
     )
 
 

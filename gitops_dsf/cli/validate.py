@@ -3,16 +3,21 @@
 import argparse
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from gitops_dsf.cli.garbage import kept
 
 if TYPE_CHECKING:
+    from gitops_dsf.diagnostics import Diagnostic
     from gitops_dsf.resolve.types import Resolved
+
+_MOST_PASSES: Final = 10
+"""One mistake can hide another, such as a field inside of one with an older name."""
 
 DESCRIPTION = """\
 Reads gitops-dsf.yaml, scorers/, config/, clusters/, apps/, locks/ and tests/ of a fleet repository and
-reports every mistake with its place, a stable code and what to write instead. Nothing is written."""
+reports every mistake with its place, a stable code and what to write instead. Nothing is written without
+--fix."""
 
 EXAMPLES = """\
 examples:
@@ -20,6 +25,7 @@ examples:
   gitops-dsf validate fleet --strict           warnings fail, too
   gitops-dsf validate scorers/cpu.yaml         only findings about this file of the repository
   gitops-dsf validate - < scorer.yaml          documents on their own: YAML, kinds and fields
+  gitops-dsf validate --fix scorers/*.yaml     first does what hints state exactly: older spellings, quotes
   gitops-dsf validate --format github          annotations in a GitHub workflow
   gitops-dsf validate --format sarif > dsf.sarif   for code scanning
   gitops-dsf validate --format json | jq '.[] | select(.code == "DSF109")'
@@ -43,6 +49,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="text",
         help="output format (text)",
     )
+    parser.add_argument(
+        "--fix",
+        action="store_true",
+        help="write what hints state exactly into the files, and report what is left",
+    )
     parser.add_argument("--strict", action="store_true", help="exit with 1 for warnings, too")
 
 
@@ -51,31 +62,46 @@ def run(args: argparse.Namespace) -> int:
     """Checks the repository. Returns 1 when there are errors, or with --strict warnings.
     Notices never fail.
     """
-    from gitops_dsf.cli.chosenfiles import STANDARD_INPUT, check_files
+    from gitops_dsf.cli.chosenfiles import STANDARD_INPUT
     from gitops_dsf.cli.colour import wants_colour
-    from gitops_dsf.cli.progress import Progress
-    from gitops_dsf.cli.report import report, summary, under
+    from gitops_dsf.cli.mend import mend
+    from gitops_dsf.cli.report import report, summary
     from gitops_dsf.diagnostics import has_errors, has_mistakes
     from gitops_dsf.errors import UsageError
-    from gitops_dsf.pipeline import check
 
-    facts = ""
-    directory = Path(args.paths[0]) if args.paths else Path()
-    if len(args.paths) <= 1 and directory.is_dir():
-        with Progress(stream=sys.stderr) as progress:
-            checked = check(directory, notify=progress.stage)
-        diagnostics = under(directory, checked.diagnostics)
-        facts = "" if checked.resolved is None else _facts(checked.resolved)
-    elif len(args.paths) == 1 and args.paths[0] != STANDARD_INPUT and not directory.exists():
-        msg = f"{directory} is not a folder; write the folder that holds gitops-dsf.yaml, or files of it"
+    if args.fix and STANDARD_INPUT in args.paths:
+        msg = "--fix writes files; name them, and not standard input"
         raise UsageError(msg)
-    else:
-        diagnostics = check_files(args.paths)
+    diagnostics, facts = _checked(args.paths)
+    passes = _MOST_PASSES if args.fix else 0
+    while passes and mend(diagnostics):
+        passes -= 1
+        diagnostics, facts = _checked(args.paths)
     sys.stdout.write(
         report(diagnostics, args.format, colour=args.format == "text" and wants_colour(sys.stdout))
     )
     sys.stderr.write("".join(f"{line}\n" for line in (summary(diagnostics), facts) if line))
     return int(has_errors(diagnostics) or (args.strict and has_mistakes(diagnostics)))
+
+
+def _checked(paths: list[str]) -> "tuple[list[Diagnostic], str]":
+    """The findings, and a line about the size of the fleet if it has no errors."""
+    from gitops_dsf.cli.chosenfiles import STANDARD_INPUT, check_files
+    from gitops_dsf.cli.progress import Progress
+    from gitops_dsf.cli.report import under
+    from gitops_dsf.errors import UsageError
+    from gitops_dsf.pipeline import check
+
+    directory = Path(paths[0]) if paths else Path()
+    if len(paths) <= 1 and directory.is_dir():
+        with Progress(stream=sys.stderr) as progress:
+            checked = check(directory, notify=progress.stage)
+        facts = "" if checked.resolved is None else _facts(checked.resolved)
+        return under(directory, checked.diagnostics), facts
+    if len(paths) == 1 and paths[0] != STANDARD_INPUT and not directory.exists():
+        msg = f"{directory} is not a folder; write the folder that holds gitops-dsf.yaml, or files of it"
+        raise UsageError(msg)
+    return check_files(paths), ""
 
 
 def _facts(resolved: "Resolved") -> str:

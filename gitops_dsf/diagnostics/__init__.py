@@ -2,6 +2,7 @@
 
 from gitops_dsf.diagnostics.diagnostic import (
     Diagnostic,
+    Edit,
     Position,
     Severity,
     has_errors,
@@ -9,4 +10,4 @@ from gitops_dsf.diagnostics.diagnostic import (
     in_order,
 )
 
-__all__ = ["Diagnostic", "Position", "Severity", "has_errors", "has_mistakes", "in_order"]
+__all__ = ["Diagnostic", "Edit", "Position", "Severity", "has_errors", "has_mistakes", "in_order"]

@@ -8,7 +8,7 @@ ApplicationSets. DSF5xx: output. DSF6xx: tests.
 from dataclasses import dataclass
 from typing import Final
 
-from gitops_dsf.diagnostics.diagnostic import Diagnostic, Position, Severity
+from gitops_dsf.diagnostics.diagnostic import Diagnostic, Edit, Position, Severity
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,11 +21,24 @@ class Code:
     title: str
 
     def at(
-        self, position: Position, message: str, hint: str = "", *, severity: Severity | None = None
+        self,
+        position: Position,
+        message: str,
+        hint: str = "",
+        *,
+        severity: Severity | None = None,
+        edits: tuple[Edit, ...] = (),
     ) -> Diagnostic:
-        """Makes a finding of this kind. The message says what is wrong, the hint what to write instead."""
+        """Makes a finding of this kind. The message says what is wrong, the hint what to write instead, and
+        the edits do it.
+        """
         return Diagnostic(
-            code=self.id, severity=severity or self.severity, message=message, position=position, hint=hint
+            code=self.id,
+            severity=severity or self.severity,
+            message=message,
+            position=position,
+            hint=hint,
+            edits=edits,
         )
 
 

@@ -1,7 +1,7 @@
 """Mistakes of users as values: a stable code, a position, what is wrong and what to write instead."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 
@@ -29,6 +29,18 @@ class Position:
         return f"{self.file}:{self.line}:{self.column}"
 
 
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """An exact edit of the document that a finding is about: the field at `path` gets a value, moves to
+    another path, or goes.
+    """
+
+    path: tuple[str | int, ...]
+    to: tuple[str, ...] = ()
+    """Where the field moves."""
+    value: str | float | None = None
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Diagnostic:
     """One finding. The message says what is wrong, the hint what to write instead."""
@@ -38,6 +50,8 @@ class Diagnostic:
     message: str
     position: Position
     hint: str = ""
+    edits: tuple[Edit, ...] = field(default=(), compare=False, repr=False)
+    """What `validate --fix` does, if the hint leaves nothing to decide."""
 
 
 def in_order(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:

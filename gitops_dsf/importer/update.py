@@ -6,8 +6,8 @@ from typing import Any, Final
 from ruamel.yaml.comments import CommentedMap
 
 from gitops_dsf.importer.manifest import Object
-from gitops_dsf.importer.mirror import alike, mirror, same
 from gitops_dsf.repository.load import value_at
+from gitops_dsf.repository.yamledit import alike, mirror, same
 
 _FIELDS: Final[Mapping[str, tuple[tuple[str, ...], ...]]] = {
     "ManagedCluster": (

@@ -297,7 +297,7 @@ def test_every_step_of_a_newcomer_works_from_the_wheel(wheels: Path, tmp_path: P
         ["render", "fleet"],
         ["render", "fleet", "--check"],
         ["render", "fleet", "--stdout", "--part", "platform"],
-        ["migrate", "fleet/scorers/cpu-headroom.yaml", "--check"],
+        ["validate", "fleet/scorers/cpu-headroom.yaml", "--fix"],
         ["schema", "--out", "schemas"],
         ["completion", "bash"],
         ["scorer", "new", "gpu-headroom"],

@@ -30,7 +30,6 @@ RUNS: dict[str, tuple[list[str], int, str]] = {
     "init": (["another"], 0, "cd another"),
     "install": (["--context", "hub", "--kubeconfig", "kubeconfig"], 1, "run `gitops-dsf render`"),
     "log": (["--journal", "missing"], 2, "missing"),
-    "migrate": (["scorers/cpu-headroom.yaml"], 0, ""),
     "reconcile": (["--kubeconfig", "missing"], 1, "kubeconfig missing"),
     "render": (["--check"], 1, "run `gitops-dsf render`"),
     "schema": (["--out", "schemas"], 0, " written"),

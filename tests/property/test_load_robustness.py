@@ -341,7 +341,7 @@ import contextlib, io, sys
 from gitops_dsf.cli.main import main
 for folder in sys.argv[1:]:
     print(folder, flush=True)
-    for verb in (["validate", folder, "--format", "sarif", "--debug"], ["migrate", "--debug", folder + "/scorers/scorers.yaml"]):
+    for verb in (["validate", folder, "--format", "sarif", "--debug"], ["validate", "--fix", "--debug", folder]):
         with contextlib.redirect_stdout(io.StringIO()):
             code = main(verb)
         if code not in (0, 1):

@@ -1,5 +1,5 @@
-"""Spellings of the blog post and of the first enhancement text. `validate` reports them, and `gitops-dsf
-migrate` rewrites them.
+"""Spellings of the blog post and of the first enhancement text. `validate` reports them, and `validate --fix`
+rewrites them.
 
 Sources: the introduction of the framework on Red Hat's blog (spec.name, source.endpoint, source.query.query,
 scoring.params with arguments of the API) and the text of the OCM enhancement (sources, mask, full, none, Go's
@@ -8,26 +8,14 @@ field names, AddonPlacementScore).
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from enum import Enum
 from typing import Any, Final
 
-from gitops_dsf.diagnostics import Position
+from gitops_dsf.diagnostics import Diagnostic, Edit, codes
 from gitops_dsf.repository.load import Document, Path, value_at
-from gitops_dsf.repository.model.base import DSF_API, OLDER_DSF_API, Authored
+from gitops_dsf.repository.model.base import Authored
 from gitops_dsf.repository.model.field_model import field_names, model_at
 from gitops_dsf.repository.model.kinds import KINDS
 from gitops_dsf.repository.model.suggestion import did_you_mean
-
-
-class Rewrite(Enum):
-    """How migrate rewrites a spelling."""
-
-    KEY = "the key is replaced by `text`"
-    VALUE = "the value is replaced by `text`"
-    HOIST = "the fields inside move one level up, and the key goes"
-    REMOVE = "the field goes"
-    SCORE_NAME = "the field goes, and its value becomes spec.scoring.params.name"
-    BY_HAND = "somebody has to decide"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,16 +25,16 @@ class Dialect:
     path: Path
     message: str
     hint: str
-    rewrite: Rewrite
-    text: str = ""
+    edits: tuple[Edit, ...] = ()
+    """What the hint says; none if somebody has to decide."""
     replaces: tuple[Path, ...] = ()
     """Paths that the right spelling fills. If they are missing, that is no further mistake."""
 
-    def position(self, document: Document) -> Position:
-        """Where it is written: the value, if that is spelled differently, else the key."""
-        if self.rewrite is Rewrite.VALUE:
-            return document.at(self.path)
-        return document.key_at(self.path)
+    def finding(self, document: Document) -> Diagnostic:
+        """The finding, at the value if that is spelled differently, else at the key."""
+        is_value = any(edit.value is not None for edit in self.edits)
+        position = document.at(self.path) if is_value else document.key_at(self.path)
+        return codes.DIALECT.at(position, self.message, self.hint, edits=self.edits)
 
 
 _VALUES: Final[dict[Path, tuple[str, ...]]] = {
@@ -61,13 +49,11 @@ _VALUES: Final[dict[Path, tuple[str, ...]]] = {
 def find_dialects(document: Document) -> list[Dialect]:
     """Returns every older spelling in a DynamicScorer or DynamicScoringConfig."""
     finders: dict[str, tuple[Callable[[dict[str, Any]], Iterator[Dialect]], ...]] = {
-        "DynamicScorer": (_sources, _endpoints, _query, _arguments, _values, _score_name),
+        "DynamicScorer": (_sources, _endpoints, _query, _arguments, _values, _score_name, _absent),
         "DynamicScoringConfig": (_mask,),
     }
     if document.kind not in finders:
         return []
-    if document.api_version == OLDER_DSF_API:
-        return [_older_version()]
     spec = document.data.get("spec")
     if not isinstance(spec, dict):
         return []
@@ -79,23 +65,14 @@ def find_dialects(document: Document) -> list[Dialect]:
     return found
 
 
-def _older_version() -> Dialect:
-    """Checks the version first, because the other spellings depend on it."""
-    message = "v1 is the version of an older text, with the fields of v1alpha1"
-    return Dialect(
-        path=("apiVersion",), message=message, hint=f"write {DSF_API}", rewrite=Rewrite.VALUE, text=DSF_API
-    )
-
-
-def _renamed(path: Path, new: str, *, message: str = "", fills: tuple[Path, ...] = ()) -> Dialect:
+def _renamed(path: Path, new: str, *, message: str = "") -> Dialect:
     old = path[-1]
     return Dialect(
         path=path,
         message=message or f"{old} is the spelling of an older text",
         hint=f"write {new}",
-        rewrite=Rewrite.KEY,
-        text=new,
-        replaces=((*path[:-1], new), *fills),
+        edits=(Edit(path, to=(*path[:-1], new)),),
+        replaces=((*path[:-1], new),),
     )
 
 
@@ -114,7 +91,6 @@ def _sources(spec: dict[str, Any]) -> Iterator[Dialect]:
             path=("spec", name),
             message="a list of sources is the spelling of an older text; a scorer has one source",
             hint="write one `source`, and join the queries with `;`",
-            rewrite=Rewrite.BY_HAND,
             replaces=(("spec", "source"),),
         )
 
@@ -126,12 +102,13 @@ def _endpoints(spec: dict[str, Any]) -> Iterator[Dialect]:
         if not isinstance(inside, dict) or not isinstance(endpoint, dict) or not endpoint:
             continue
         path: Path = ("spec", section, "endpoint")
-        clash = [name for name in endpoint if name in inside]
+        moves = [Edit((*path, name), to=("spec", section, name)) for name in endpoint]
+        clash = any(name in inside for name in endpoint)
         yield Dialect(
             path=path,
             message=f"{section}.endpoint is the spelling of an older text",
             hint=f"write its fields ({', '.join(endpoint)}) directly below {section}",
-            rewrite=Rewrite.BY_HAND if clash else Rewrite.HOIST,
+            edits=() if clash else (*moves, Edit(path)),
             replaces=(("spec", section, "host"), ("spec", section, "path")),
         )
 
@@ -164,9 +141,7 @@ def _values(spec: dict[str, Any]) -> Iterator[Dialect]:
         right = next((word for word in allowed if word.lower() == value.lower()), None)
         if right is not None:
             message = f"{path[-1]}: {value} is the spelling of an older text"
-            yield Dialect(
-                path=path, message=message, hint=f"write {right}", rewrite=Rewrite.VALUE, text=right
-            )
+            yield Dialect(path=path, message=message, hint=f"write {right}", edits=(Edit(path, value=right),))
 
 
 def _score_name(spec: dict[str, Any]) -> Iterator[Dialect]:
@@ -176,24 +151,41 @@ def _score_name(spec: dict[str, Any]) -> Iterator[Dialect]:
     scoring = spec.get("scoring")
     params = scoring.get("params") if isinstance(scoring, dict) else None
     written = isinstance(params, dict) and "name" in params
+    path, right = ("spec", "name"), ("spec", "scoring", "params", "name")
     hint = "remove it: metadata.name names the scorer, scoring.params.name the score"
     if not written:
         hint = f"write it as the score's name, scoring.params.name: {name}"
-    rewrite = (
-        Rewrite.REMOVE
-        if written
-        else Rewrite.SCORE_NAME
-        if isinstance(scoring, dict) and scoring
-        else Rewrite.BY_HAND
-    )
     yield Dialect(
-        path=("spec", "name"),
+        path=path,
         message="spec.name is the spelling of an older text",
         hint=hint,
-        rewrite=rewrite,
-        text=name,
-        replaces=() if written else (("spec", "scoring", "params", "name"),),
+        edits=(Edit(path, to=() if written else right),),
+        replaces=() if written else (right,),
     )
+
+
+def _absent(spec: dict[str, Any]) -> Iterator[Dialect]:
+    """Required fields that the blog post's scorer lacks: what is in the file says what belongs there."""
+    ends = [value_at(spec, (section, "endpoint")) for section in ("source", "scoring")]
+    if "name" not in spec and not any(ends):
+        return
+    there = {str(name).lower() for name, value in spec.items() if value is not None}
+    host = value_at(spec, ("scoring", "endpoint", "host")) or value_at(spec, ("scoring", "host"))
+    interval = value_at(spec, ("scoring", "params", "interval"))
+    values = {
+        "description": spec.get("name") or "scores from the metrics of the source",
+        "configURL": f"{host.rstrip('/')}/config" if isinstance(host, str) and host else None,
+        "configSyncMode": "None" if interval else "Full",
+    }
+    for name, value in values.items():
+        path: Path = ("spec", name)
+        if name.lower() not in there and isinstance(value, str):
+            yield Dialect(
+                path=path,
+                message=f"{name} is missing, as in an older text",
+                hint=f"write {name}: {value}",
+                edits=(Edit(path, value=value),),
+            )
 
 
 def _letter_case(model: type[Authored], data: Any, path: Path) -> Iterator[Dialect]:  # noqa: ANN401 - whatever YAML holds

@@ -2,14 +2,14 @@
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Literal, get_args, get_origin
+from typing import Any, Literal, get_args, get_origin
 
-from gitops_dsf.diagnostics import Diagnostic, codes
+from gitops_dsf.diagnostics import Diagnostic, Edit, codes
 from gitops_dsf.repository.load import AmbiguousValue, Document, Path
+from gitops_dsf.repository.load.scalar import resolve_plain
 from gitops_dsf.repository.model.field_model import field_at, scalar_types
 from gitops_dsf.repository.model.kinds import KINDS
 
-_SWITCHES = ("true", "false")
 _MAPS_OF_TEXT = frozenset({"annotations", "labels", "matchLabels"})
 _LISTS_OF_TEXT = frozenset({"matchExpressions"})
 _TAINTS = frozenset({"taints", "tolerations"})
@@ -23,30 +23,28 @@ def with_expected_types(diagnostics: Iterable[Diagnostic], documents: Iterable[D
         for item in document.ambiguous
         if (hint := _hint(document, item))
     }
-    if not hints:
-        return list(diagnostics)
     return [
-        replace(item, hint=hints[item.position])
+        replace(item, **hints[item.position])
         if item.code == codes.AMBIGUOUS.id and item.position in hints
         else item
         for item in diagnostics
     ]
 
 
-def _hint(document: Document, item: AmbiguousValue) -> str:
-    """What to write; empty if the field accepts any type."""
+def _hint(document: Document, item: AmbiguousValue) -> dict[str, Any]:
+    """The hint and edits of a finding, if the field does not accept any type."""
     model = KINDS.get((document.api_version, document.kind))
     expected = scalar_types(field_at(model, item.path)) if model is not None else frozenset()
+    instead = resolve_plain(item.instead) if item.instead else None
     if expected == {str} or _is_text(item.path):
-        return f'quote it: "{item.text}"'
+        return {"hint": f'quote it: "{item.text}"', "edits": (Edit(item.path, value=item.text),)}
     choices = [str(value) for kind in expected if get_origin(kind) is Literal for value in get_args(kind)]
     if choices and len(expected) == 1:
-        return f"write {' or '.join(choices)}"
-    if expected == {bool}:
-        return f"write {item.instead}" if item.instead in _SWITCHES else f"write {' or '.join(_SWITCHES)}"
-    if expected and expected <= {int, float}:
-        return f"write {item.instead}" if item.instead and item.instead not in _SWITCHES else "write a number"
-    return ""
+        return {"hint": f"write {' or '.join(choices)}"}
+    is_switch, is_number = expected == {bool}, bool(expected) and expected <= {int, float}
+    if (is_switch or is_number) and instead is not None and is_switch is isinstance(instead, bool):
+        return {"hint": f"write {item.instead}", "edits": (Edit(item.path, value=instead),)}
+    return {"hint": "write true or false"} if is_switch else {"hint": "write a number"} if is_number else {}
 
 
 def _is_text(path: Path) -> bool:

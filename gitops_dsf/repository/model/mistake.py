@@ -8,7 +8,7 @@ from typing import Any, Final, Literal, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from gitops_dsf.diagnostics import Diagnostic, codes
+from gitops_dsf.diagnostics import Diagnostic, Edit, codes
 from gitops_dsf.repository.load import Document, Path
 from gitops_dsf.repository.model.base import (
     BRANCH,
@@ -134,13 +134,12 @@ def _diagnostic(
     if types and (not rules or not _same_type(first["input"], items)):
         expected = " or ".join(dict.fromkeys([*types, *rules]))
         written = document.written(path)
-        hint = (
-            _seconds_hint(path, first["input"])
-            or _type_hint(types, first["input"], written)
-            or _describe(model, path)
-        )
+        hint, right = _mend(types, path, first["input"], written)
         return codes.WRONG_TYPE.at(
-            document.at(path), f"{name} must be {expected}, not {_kind(first['input'], written)}", hint
+            document.at(path),
+            f"{name} must be {expected}, not {_kind(first['input'], written)}",
+            hint or _describe(model, path),
+            edits=() if right is None else (Edit(path, value=right),),
         )
     return codes.BAD_VALUE.at(
         document.at(path),
@@ -182,27 +181,22 @@ def _rule(item: ErrorDetails) -> str:
             return item["msg"].removeprefix("Input should be ")
 
 
-def _type_hint(types: list[str], value: object, written: str) -> str:
-    if "text" in types and isinstance(value, (int, float, bool)):
-        return f'quote it: "{written}"'
-    if isinstance(value, str) and (
-        "a whole number" in types or "true or false" in types or "a number" in types
-    ):
-        return (
-            "remove the quotes" if value.strip().lstrip("-").isdigit() or value in {"true", "false"} else ""
-        )
-    return ""
-
-
-def _seconds_hint(path: Path, value: object) -> str:
-    """The number to write for a duration such as 1h30m in a field of seconds; empty for anything else."""
+def _mend(types: list[str], path: Path, value: object, written: str) -> tuple[str, str | int | bool | None]:
+    """What to write for a value of the wrong type, and that value; nothing if it is not certain."""
     name = str(path[-1]) if path else ""
-    if not isinstance(value, str) or not (name in _DURATIONS or name.endswith("Seconds")):
-        return ""
-    if not re.fullmatch(rf"({_PART})+", value):
-        return ""
-    seconds = sum(int(number) * _UNITS[unit] for number, unit in re.findall(_PART, value))
-    return f"write {seconds}: {name} is a number of seconds"
+    if "text" in types and isinstance(value, (int, float, bool)):
+        return f'quote it: "{written}"', written
+    if not isinstance(value, str):
+        return "", None
+    if (name in _DURATIONS or name.endswith("Seconds")) and re.fullmatch(rf"({_PART})+", value):
+        seconds = sum(int(number) * _UNITS[unit] for number, unit in re.findall(_PART, value))
+        return f"write {seconds}: {name} is a number of seconds", seconds
+    number = re.fullmatch(r"-?(0|[1-9][0-9]{0,17})", value)
+    if "true or false" in types and value in {"true", "false"}:
+        return "remove the quotes", value == "true"
+    if number and {"a whole number", "a number"} & {*types}:
+        return "remove the quotes", int(value)
+    return "", None
 
 
 def _belongs(model: type[BaseModel], path: Path) -> str:

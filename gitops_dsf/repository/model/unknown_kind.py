@@ -5,10 +5,9 @@ any other a warning.
 import re
 from difflib import SequenceMatcher
 
-from gitops_dsf.diagnostics import Diagnostic, Severity, codes
+from gitops_dsf.diagnostics import Diagnostic, Edit, Severity, codes
 from gitops_dsf.repository.load import Document
 from gitops_dsf.repository.model.base import DSF_API, PRODUCT_API
-from gitops_dsf.repository.model.dialect import find_dialects
 from gitops_dsf.repository.model.kinds import KINDS
 from gitops_dsf.repository.model.suggestion import did_you_mean
 
@@ -55,10 +54,11 @@ def unknown_kind(document: Document) -> Diagnostic:
     versions = [version for version, kind in KINDS if kind == document.kind]
     if versions:
         message = f"{document.kind} is not known in apiVersion {document.api_version}"
-        migrates = any(dialect.path == ("apiVersion",) for dialect in find_dialects(document))
-        does_it = f"; `gitops-dsf migrate {document.file}` does it" if migrates else ""
         return codes.UNKNOWN_KIND.at(
-            document.at(("apiVersion",)), message, f"write apiVersion: {versions[0]}{does_it}"
+            document.at(("apiVersion",)),
+            message,
+            f"write apiVersion: {versions[0]}",
+            edits=(Edit(("apiVersion",), value=versions[0]),),
         )
     message = f"kind {document.kind} is not read in a fleet repository"
     meant = meant_kind(document.kind)

@@ -11,7 +11,7 @@ from gitops_dsf.repository.load import Document, Loaded, Path
 from gitops_dsf.repository.load.names import FOLDER_OF_KIND
 from gitops_dsf.repository.model.base import DNS_SUBDOMAIN, Authored
 from gitops_dsf.repository.model.declared import Declared, Item
-from gitops_dsf.repository.model.dialect import Dialect, Rewrite, find_dialects
+from gitops_dsf.repository.model.dialect import find_dialects
 from gitops_dsf.repository.model.expected_types import with_expected_types
 from gitops_dsf.repository.model.kinds import KINDS
 from gitops_dsf.repository.model.mistake import explain
@@ -128,17 +128,10 @@ def _validate(
         return model.model_validate(data)
     except ValidationError as error:
         dialects = find_dialects(document)
-        found = [_dialect(document, dialect) for dialect in dialects]
+        found = [dialect.finding(document) for dialect in dialects]
         found += explain(error, model=model, document=document, dialects=dialects)
     diagnostics += [item for item in found if item.position not in known]
     return None
-
-
-def _dialect(document: Document, dialect: Dialect) -> Diagnostic:
-    hint = dialect.hint
-    if dialect.rewrite is not Rewrite.BY_HAND:
-        hint += f"; `gitops-dsf migrate {document.file}` does it"
-    return codes.DIALECT.at(dialect.position(document), dialect.message, hint)
 
 
 def _name(document: Document) -> str:

@@ -1,7 +1,6 @@
-"""Edits YAML files that people wrote: locks, imports and proposals of the inventory. Knows no kind and no
-stage.
-"""
+"""Edits YAML files that people wrote. Knows no kind and no stage."""
 
+from gitops_dsf.repository.yamledit.mirror import alike, mirror, owned, same
 from gitops_dsf.repository.yamledit.yamlfile import YamlFile, appended, written
 
-__all__ = ["YamlFile", "appended", "written"]
+__all__ = ["YamlFile", "alike", "appended", "mirror", "owned", "same", "written"]

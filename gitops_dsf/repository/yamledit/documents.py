@@ -24,6 +24,11 @@ class Source:
     end: str = ""
     """The line `...` with the comments and directives after it."""
 
+    @property
+    def lines(self) -> int:
+        """How many lines it has."""
+        return sum(text.count("\n") for text in (self.marker, self.body, self.end))
+
 
 @dataclass
 class _Open:

@@ -1,15 +1,18 @@
 """A YAML file that people wrote. It is edited in place and keeps its comments, quotes and indentation."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from io import StringIO
 from typing import Any, Final, NamedTuple
 
 from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap
+from ruamel.yaml.error import YAMLError
 
-from gitops_dsf.repository.yamledit.comments import with_comments_from, with_comments_of
+from gitops_dsf.diagnostics import Edit
+from gitops_dsf.repository.yamledit.comments import with_comments_of
 from gitops_dsf.repository.yamledit.documents import Source, split
+from gitops_dsf.repository.yamledit.mirror import apply
 
 _INDENTS: Final = ((2, 4, 2), (2, 2, 0), (4, 4, 2), (4, 6, 4), (4, 4, 0))
 """Indentation of mappings, sequences and dashes in the styles people use, the most common first."""
@@ -39,21 +42,18 @@ class YamlFile:
         self._documents = [document for document in self._documents if document is not found]
         return found is not None
 
-    def spec_text(self, kind: str, name: str) -> str:
-        """The text of an object from its field `spec` on, as it was read. Empty if there is no such object,
-        or the field does not begin a line.
+    def edit(self, line: int, edits: Iterable[Edit]) -> bool:
+        """Makes the edits of a finding in the document that holds a line. Returns False if the document
+        cannot be edited.
         """
-        found = self._find(kind, name)
-        text = "" if found is None else f"\n{found.source.body}".replace("\r\n", "\n")
-        return "".join(text.partition("\nspec:")[1:]).removeprefix("\n")
-
-    def adopt_comments(self, kind: str, name: str, text: str) -> None:
-        """Gives the edited document of an object the comment lines of another text, each above the field that
-        it is above there.
-        """
-        found = self._find(kind, name)
-        if found is not None:
-            found.adopted.append(text)
+        for document in self._documents:
+            line -= document.source.lines
+            if line <= 0:
+                try:
+                    return all(apply(document.content, edit) for edit in edits)
+                except YAMLError:
+                    return False
+        return False
 
     @property
     def holds_nothing(self) -> bool:
@@ -90,8 +90,6 @@ class _Document:
     def __init__(self, source: Source) -> None:
         self.source = source
         self._newline = "\r\n" if "\r\n" in source.body else "\n"
-        self.adopted: list[str] = []
-        """Texts whose comments this document gets, if it is edited."""
 
     @cached_property
     def _read(self) -> _Read:
@@ -110,8 +108,6 @@ class _Document:
             and (new := _written(self._read.yaml, self._read.content)) != self._read.written
         ):
             new = with_comments_of(body.replace("\r\n", "\n"), new)
-            for text in self.adopted:
-                new = with_comments_from(text, new)
             body = new.replace("\n", self._newline)
         return f"{source.marker}{body}{source.end}"
 

@@ -39,7 +39,7 @@ def test_without_a_verb_the_help_teaches_and_the_usage_is_wrong(capsys: pytest.C
         ["validate", "a", "b"],
         ["validate", "-", "b"],
         ["validate", "--format", "xml"],
-        ["migrate"],
+        ["validate", "-", "--fix"],
     ],
 )
 def test_wrong_usage_is_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
@@ -112,18 +112,6 @@ def test_verbs_that_print_json_take_a_short_option(verb: str, capsys: pytest.Cap
 def test_a_folder_that_is_not_there_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["validate", "/nowhere"]) == 2
     assert "is not a folder" in capsys.readouterr().err
-
-
-def test_a_repository_that_cannot_be_read_is_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["migrate", str(tmp_path / "missing.yaml")]) == 1
-    err = capsys.readouterr().err
-    assert "cannot be read" in err
-    assert "Traceback" not in err
-
-
-def test_a_folder_where_files_are_meant_is_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["migrate", str(tmp_path)]) == 2
-    assert f"is a folder; name its files, such as {tmp_path}/*.yaml" in capsys.readouterr().err
 
 
 HELP_OF_ALL = """
@@ -328,7 +316,7 @@ def test_the_format_can_be_named_before_the_verb(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["-o", "json", "migrate", "x"], "gitops-dsf migrate has no option -o"),
+        (["-o", "json", "init", "x"], "gitops-dsf init has no option -o"),
         (["-o", "json", "valdate"], "there is no verb valdate; did you mean validate?"),
         (["--zzz", "validate"], "has no option --zzz"),
     ],

@@ -232,16 +232,88 @@ def test_values_and_names_of_files_neither_colour_nor_break_the_output(
     assert not any(line.startswith("::error::forged") for line in out.splitlines())
 
 
-def test_the_command_of_a_hint_works_from_where_it_is_shown(
-    root: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+BLOG = """\
+# copied
+apiVersion: dynamic-scoring.open-cluster-management.io/v1
+kind: DynamicScorer
+metadata: {name: cpu-predictor, namespace: open-cluster-management}
+spec:
+  name: cpu-predictor  # of the score
+  source:
+    type: prometheus
+    endpoint:
+      # in each cluster
+      host: http://prometheus.monitoring.svc:9090
+      path: /api/v1/query_range
+    query:
+      query: "rate(container_cpu_usage_seconds_total[5m])"
+      range: 1h  # enough
+      step: "60"
+  scoring:
+    endpoint: {host: http://cpu-predictor-api.default.svc:8000, path: /scoring}
+    params:
+      model: "linear_regression"
+      horizon: 3600
+"""
+
+
+def test_fix_writes_what_hints_state_and_keeps_comments(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    file = tmp_path / "blog.yaml"
+    file.write_text(BLOG)
+    file.chmod(0o640)
+    assert main(["validate", str(file)]) == 1
+    assert "1 error, 0 warnings in 1 file; gitops-dsf validate --fix mends 1" in capsys.readouterr().err
+    assert main(["validate", "--fix", str(file)]) == 0
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert (
+        f"{file}:8:11: fixed: type: prometheus is the spelling of an older text; write Prometheus\n"
+        in shown.err
+    )
+    assert file.stat().st_mode & 0o777 == 0o640
+    assert (
+        file.read_text()
+        == """\
+# copied
+apiVersion: dynamic-scoring.open-cluster-management.io/v1alpha1
+kind: DynamicScorer
+metadata: {name: cpu-predictor, namespace: open-cluster-management}
+spec:
+  description: cpu-predictor
+  configURL: http://cpu-predictor-api.default.svc:8000/config
+  configSyncMode: Full
+  source:
+    type: Prometheus
+    # in each cluster
+    host: http://prometheus.monitoring.svc:9090
+    path: /api/v1/query_range
+    params:
+      query: "rate(container_cpu_usage_seconds_total[5m])"
+      range: 3600 # enough
+      step: 60
+  scoring:
+    params:
+      name: cpu-predictor # of the score
+    host: http://cpu-predictor-api.default.svc:8000
+    path: /scoring
+    arguments:
+      model: "linear_regression"
+      horizon: 3600
+"""
+    )
+
+
+def test_fix_leaves_what_people_must_decide(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (root / "config").mkdir()
     masks = "apiVersion: dynamic-scoring.open-cluster-management.io/v1alpha1\nkind: DynamicScoringConfig\n"
-    (root / "config" / "m.yaml").write_text(
-        f"{masks}metadata: {{name: dynamic-scoring-config}}\nspec: {{mask: []}}\n"
+    file = root / "config" / "m.yaml"
+    file.write_text(
+        f"{masks}metadata: {{name: dynamic-scoring-config, labels: {{a: 017}}}}\n"
+        "spec: {mask: [{clusterName: 7, scoreName: a, scoreNam: b}]}\n"
     )
-    monkeypatch.chdir(root.parent)
-    assert main(["validate", root.name]) == 1
-    assert f"`gitops-dsf migrate {root.name}/config/m.yaml`" in capsys.readouterr().out
-    assert main(["migrate", f"{root.name}/config/m.yaml"]) == 0
-    assert main(["validate", root.name]) == 0
+    assert main(["validate", "--fix", str(root)]) == 1
+    assert '{a: "017"}' in file.read_text()
+    assert 'spec: {masks: [{clusterName: "7", scoreName: a, scoreNam: b}]}' in file.read_text()
+    assert "DSF013: scoreNam is not a field" in capsys.readouterr().out

@@ -343,11 +343,6 @@ def test_what_is_not_ours_is_passed_over_with_a_warning(text: str, column: str, 
     assert declared.malformed == frozenset()
 
 
-def test_an_older_version_names_the_command_that_rewrites_it() -> None:
-    [item] = findings(HEAD.replace("v1alpha1", "v1"))
-    assert item.hint.endswith("; `gitops-dsf migrate scorers/a.yaml` does it")
-
-
 @pytest.mark.parametrize("spec", ["spec:", "spec: {}", "spec: [a]", "spec: text", ""])
 def test_nothing_is_said_of_a_value_that_nobody_wrote(spec: str) -> None:
     found = resolve(declare(load_text(f"{HEAD}{spec}\n", file="scorers/a.yaml")))[1]

@@ -1,12 +1,15 @@
 """Updates a commented YAML tree to given values, without touching values that are equal."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from ruamel.yaml.comments import CommentedMap
-from ruamel.yaml.scalarstring import DoubleQuotedScalarString
+from ruamel.yaml.scalarstring import DoubleQuotedScalarString, LiteralScalarString, SingleQuotedScalarString
 
-from gitops_dsf.canonicalyaml import scalar
+from gitops_dsf.diagnostics import Edit
+from gitops_dsf.repository.load.scalar import resolve_plain
+
+_QUOTED: Final = (SingleQuotedScalarString, DoubleQuotedScalarString)
 
 
 def mirror(target: CommentedMap, values: Mapping[str, Any], *, path: str = "") -> Iterator[str]:
@@ -20,7 +23,7 @@ def mirror(target: CommentedMap, values: Mapping[str, Any], *, path: str = "") -
             yield (
                 f"{where} added" if isinstance(value, (Mapping, list)) else f"{where}: {_shown(value)} added"
             )
-            target[_owned(key)] = _owned(value)
+            place(target, key, value)
         elif isinstance(value, Mapping) and isinstance(target[key], CommentedMap):
             yield from mirror(target[key], value, path=f"{where}.")
         elif (new := _by_identity(value)) is not None and (old := _by_identity(target[key])) is not None:
@@ -28,7 +31,60 @@ def mirror(target: CommentedMap, values: Mapping[str, Any], *, path: str = "") -
         elif not same(target[key], value):
             is_leaf = not isinstance(value, (Mapping, list))
             yield f"{where}: {_shown(target[key])} -> {_shown(value)}" if is_leaf else f"{where} changed"
-            target[key] = _owned(value)
+            target[key] = owned(value)
+
+
+def apply(content: Any, edit: Edit) -> bool:  # noqa: ANN401 - whatever YAML holds
+    """Makes one edit of a document. Returns False if the document does not have the place."""
+    *parents, key = edit.path
+    way = [content]
+    for part in parents:
+        if not _holds(way[-1], part):
+            return False
+        way.append(way[-1][part])
+    holder = way[-1]
+    if edit.value is not None:
+        if _holds(holder, key):
+            old, new = holder[key], owned(edit.value)
+            holder[key] = type(old)(new) if isinstance(old, _QUOTED) and isinstance(new, str) else new
+        elif isinstance(holder, CommentedMap):
+            holder.insert(0, key, owned(edit.value))
+        else:
+            return False
+    elif not _holds(holder, key):
+        return False
+    elif edit.to:
+        return _move(way, edit)
+    else:
+        del holder[key]
+    return True
+
+
+def _move(way: Sequence[Any], edit: Edit) -> bool:
+    """Moves a field. It stands where it stood, or where the object stood that it leaves, else first."""
+    *parents, name = edit.to
+    target = way[0]
+    for part in parents:
+        if part not in target:
+            target.insert(0, part, CommentedMap())
+        target = target[part]
+        if not isinstance(target, CommentedMap):
+            return False
+    if name in target:
+        return False
+    depth = next((depth for depth, item in enumerate(way) if item is target), None)
+    at = 0 if depth is None else list(target).index(edit.path[depth])
+    comment = way[-1].ca.items.pop(edit.path[-1], None)
+    target.insert(at, name, way[-1].pop(edit.path[-1]))
+    if comment is not None:
+        target.ca.items[name] = comment
+    return True
+
+
+def _holds(value: object, part: str | int) -> bool:
+    if isinstance(value, CommentedMap):
+        return part in value
+    return isinstance(value, list) and isinstance(part, int) and part < len(value)
 
 
 def _mirror_list(
@@ -47,7 +103,7 @@ def _mirror_list(
             yield from mirror(old[name], value, path=f"{path}[{name}].")
         else:
             yield f"{path}[{name}] added"
-            target.append(_owned(value))
+            target.append(owned(value))
 
 
 def _by_identity(value: Any) -> dict[str, Any] | None:  # noqa: ANN401 - whatever YAML holds
@@ -86,14 +142,34 @@ def same(one: Any, other: Any) -> bool:  # noqa: ANN401 - whatever YAML holds
     return isinstance(one, bool) == isinstance(other, bool) and bool(one == other)
 
 
-def _owned(value: Any) -> Any:  # noqa: ANN401 - whatever JSON holds
-    """Returns a copy in block style. Strings that some parser could read as another type are quoted."""
+def place(target: CommentedMap, key: str, value: Any) -> None:  # noqa: ANN401 - whatever JSON holds
+    """Adds a field: in its place among sorted keys, else at the end."""
+    keys = list(target)
+    target.insert(
+        sum(other < key for other in keys) if keys == sorted(keys) else len(keys), key, owned(value)
+    )
+
+
+def owned(value: Any) -> Any:  # noqa: ANN401 - whatever JSON holds
+    """Returns a copy in block style. Texts of several lines become literal blocks where YAML can say them so;
+    a string that some parser could read as another type is quoted.
+    """
     if isinstance(value, Mapping):
-        return {_owned(key): _owned(item) for key, item in value.items()}
+        return CommentedMap((owned(key), owned(item)) for key, item in value.items())
     if isinstance(value, list):
-        return [_owned(item) for item in value]
-    if isinstance(value, str):
-        return value if scalar(value) == value else DoubleQuotedScalarString(value)
+        return [owned(item) for item in value]
+    if not isinstance(value, str):
+        return value
+    lines = value.split("\n")
+    if (
+        len(lines) > 1
+        and "\t" not in value
+        and value == value.strip()
+        and all(line == line.rstrip() for line in lines)
+    ):
+        return LiteralScalarString(value)
+    if len(lines) > 1 or resolve_plain(value) != value or not value.isprintable():
+        return DoubleQuotedScalarString(value)
     return value
 
 
