@@ -216,7 +216,7 @@ class TestManifests:
         assert not {
             key
             for key in self.of(tmp_path)
-            if key.startswith(("ServiceMonitor", "PrometheusRule", "ConfigMap"))
+            if key.startswith(("ServiceMonitor", "PrometheusRule", "ConfigMap/gitops-dsf-dashboard"))
         }
 
     def test_what_is_asked_for_is_rendered(self, tmp_path: Path) -> None:

@@ -144,7 +144,7 @@ async def test_limits_faults_and_wrong_tokens_are_told_apart(github: PullRequest
         github.server.faults = [
             lambda _method, _path: (301, {"message": "Moved Permanently"}, {"Location": "https://else.test/"})
         ]
-        with pytest.raises(ForgeError, match="write its new address as git.url"):
+        with pytest.raises(ForgeError, match=r"write its new address as git\.url"):
             await forge.opened()
         github.server.faults = []
         (github.secret / "token").write_text("ghp_old", encoding="utf-8")

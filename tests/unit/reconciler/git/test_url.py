@@ -28,7 +28,7 @@ def test_usual_forms_are_taken(url: str) -> None:
     "url", ["https://tom:secret@git.example.com/fleet", "https://token@git.example.com/fleet"]
 )
 def test_a_url_with_a_secret_is_refused_and_not_repeated(url: str) -> None:
-    with pytest.raises(UsageError, match="that reconciler.gitSecret names") as caught:
+    with pytest.raises(UsageError, match=r"that reconciler\.gitSecret names") as caught:
         checked(url)
     assert "secret@" not in str(caught.value)
     assert "token@" not in str(caught.value)
