@@ -36,7 +36,7 @@ class Edit:
     """
 
     path: tuple[str | int, ...]
-    to: tuple[str, ...] = ()
+    to: tuple[str | int, ...] = ()
     """Where the field moves."""
     value: str | float | None = None
 

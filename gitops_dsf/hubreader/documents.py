@@ -14,9 +14,7 @@ from gitops_dsf.repository.load import ReadLimits, load_text
 from gitops_dsf.repository.load.limits import MEBIBYTE
 
 SUFFIXES = (".yaml", ".yml", ".json")
-LIMITS = ReadLimits(
-    file_bytes=256 * MEBIBYTE, total_bytes=512 * MEBIBYTE, expanded_nodes=10_000_000, alias_nodes=10_000_000
-)
+LIMITS = ReadLimits(file_bytes=256 * MEBIBYTE, total_bytes=512 * MEBIBYTE)
 """A hub's scores in one file are larger than any file that people write."""
 
 _SHOWN = 5

@@ -23,7 +23,7 @@ PLACES: dict[str, str] = {
     "DSF004": "clusters/prod.yaml:7:11",
     "DSF005": "clusters/cologne.yaml:1:25",
     "DSF006": "scorers/cpu.yaml:19:85",
-    "DSF007": "scorers/cpu.yaml:19:16",
+    "DSF007": "scorers/cpu.yaml:19:46",
     "DSF008": "clusters/fleet.yaml:1:1",
     "DSF009": "clusters/second.yaml:1:1",
     "DSF010": "gitops-dsf.yaml:1:1",

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from yaml._yaml import CParser
+from yaml.events import AliasEvent
 from yaml.nodes import Node
 
 
@@ -46,3 +47,8 @@ def events(text: str) -> Iterator[Any]:
             yield parser.get_event()
     finally:
         parser.dispose()
+
+
+def first_alias(text: str) -> AliasEvent | None:
+    """The first alias of a text. Raises what `compose` raises."""
+    return next((event for event in events(text) if isinstance(event, AliasEvent)), None)

@@ -16,29 +16,9 @@ class ReadLimits:
     total_bytes: int = 128 * MEBIBYTE
     """Bytes of all files together."""
     depth: int = 64
-    """Levels of nested mappings and lists, with aliases expanded."""
-    expanded_nodes: int = 100_000
-    """Values of one document that uses aliases, with aliases expanded."""
-    alias_nodes: int = 200_000
-    """Values that the aliases of all documents of a run add."""
+    """Levels of nested mappings and lists."""
     syntax_errors_per_file: int = 20
     """Malformed documents that are reported per file, so that a binary file does not hide other findings."""
-
-
-@dataclass(slots=True)
-class AliasBudget:
-    """What is left of ReadLimits.alias_nodes in a run. Documents that are small enough alone could exhaust
-    memory together.
-    """
-
-    left: int
-
-    def spend(self, nodes: int) -> bool:
-        """Uses up a number of values. Returns False if they exceed the budget."""
-        if nodes > self.left:
-            return False
-        self.left -= nodes
-        return True
 
 
 DEFAULT_LIMITS = ReadLimits()

@@ -8,15 +8,17 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from typing import Any
+
 from yaml import MarkedYAMLError, YAMLError
 from yaml.nodes import MappingNode, Node, ScalarNode
 
 from gitops_dsf.diagnostics import Diagnostic, Position, codes
-from gitops_dsf.repository.load.compose import compose
+from gitops_dsf.repository.load.compose import compose, first_alias
 from gitops_dsf.repository.load.construct import Constructor
 from gitops_dsf.repository.load.depth import could_exceed, too_deep_at
 from gitops_dsf.repository.load.document import Document
-from gitops_dsf.repository.load.limits import AliasBudget, ReadLimits
+from gitops_dsf.repository.load.limits import ReadLimits
 from gitops_dsf.repository.load.source_text import line_and_column
 from gitops_dsf.repository.load.syntax_error import explain
 
@@ -24,6 +26,8 @@ _MARKER = re.compile(r"^---(?=[ \t\r\n]|\Z)", re.MULTILINE)
 _ODD_BREAK = re.compile("[\x85\u2028\u2029]")
 _CONFLICT = re.compile(r"^(?:<{7}|>{7}) .*$", re.MULTILINE)
 """The first or last line of a conflict that git could not merge. No YAML of ours has one."""
+_ALIAS = re.compile(r"(?:^|[\s\[{,])\*[^\s*]")
+"""What every alias matches, and some other text."""
 _DIRECTIVE = re.compile(r"^%[A-Z].*$", re.MULTILINE)
 
 
@@ -35,7 +39,7 @@ class Parsed:
     diagnostics: list[Diagnostic]
 
 
-def parse(*, file: str, text: str, limits: ReadLimits, aliases: AliasBudget) -> Parsed:
+def parse(*, file: str, text: str, limits: ReadLimits) -> Parsed:
     """Parses every document of a text. Skips empty documents, such as comments only."""
     conflict = _CONFLICT.search(text)
     if conflict is not None:
@@ -49,7 +53,7 @@ def parse(*, file: str, text: str, limits: ReadLimits, aliases: AliasBudget) -> 
     diagnostics: list[Diagnostic] = []
     broken = 0
     for first_line, part in _parts(text):
-        found, mistakes = _part(file=file, text=part, first_line=first_line, limits=limits, aliases=aliases)
+        found, mistakes = _part(file=file, text=part, first_line=first_line, limits=limits)
         documents += found
         diagnostics += mistakes
         broken += any(item.code in {codes.SYNTAX.id, codes.TAB.id} for item in mistakes)
@@ -77,7 +81,7 @@ def _parts(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _part(
-    *, file: str, text: str, first_line: int, limits: ReadLimits, aliases: AliasBudget
+    *, file: str, text: str, first_line: int, limits: ReadLimits
 ) -> tuple[list[Document], list[Diagnostic]]:
     def place(line: int, column: int) -> Position:
         return Position(file=file, line=first_line + line + 1, column=column + 1)
@@ -102,11 +106,15 @@ def _part(
         if could_exceed(text, limits.depth) and (deep := too_deep_at(text, limits.depth)) is not None:
             message = f"more than {limits.depth} levels of mappings and lists inside each other"
             return [], [codes.DEPTH.at(place(*deep), message, "flatten the document")]
+        if "*" in text and _ALIAS.search(text) and (alias := first_alias(text)) is not None:
+            mark: Any = alias.start_mark
+            message = f"the alias *{alias.anchor} is not read"
+            return [], [codes.ALIASES.at(place(mark.line, mark.column), message, "write the value out")]
         for index, root in enumerate(compose(text)):
-            constructor = Constructor(text=text, place=place, limits=limits, aliases=aliases)
+            constructor = Constructor(place=place)
             data = constructor.construct(root)
             diagnostics += constructor.diagnostics
-            if constructor.refused or (data is None and _is_empty(root)):
+            if data is None and _is_empty(root):
                 continue
             start = place(root.start_mark.line, root.start_mark.column)
             if not isinstance(data, dict):

@@ -7,7 +7,7 @@ from pathlib import Path
 from gitops_dsf.diagnostics import Diagnostic, Position, codes
 from gitops_dsf.repository.load.discover import Discovered, discover, in_memory
 from gitops_dsf.repository.load.document import Document
-from gitops_dsf.repository.load.limits import DEFAULT_LIMITS, AliasBudget, ReadLimits
+from gitops_dsf.repository.load.limits import DEFAULT_LIMITS, ReadLimits
 from gitops_dsf.repository.load.names import SETTINGS_FILE
 from gitops_dsf.repository.load.parse import parse
 
@@ -61,9 +61,8 @@ def load_contents(
 def _parsed(discovered: Discovered, limits: ReadLimits) -> tuple[list[Document], list[Diagnostic]]:
     documents: list[Document] = []
     diagnostics = list(discovered.diagnostics)
-    aliases = AliasBudget(limits.alias_nodes)
     for source in discovered.files:
-        parsed = parse(file=source.file, text=source.text, limits=limits, aliases=aliases)
+        parsed = parse(file=source.file, text=source.text, limits=limits)
         documents += parsed.documents
         diagnostics += parsed.diagnostics
     return documents, diagnostics
@@ -71,7 +70,5 @@ def _parsed(discovered: Discovered, limits: ReadLimits) -> tuple[list[Document],
 
 def load_text(text: str, *, file: str, limits: ReadLimits = DEFAULT_LIMITS) -> Loaded:
     """Reads one text as if it were a file of a repository."""
-    parsed = parse(
-        file=file, text=text.removeprefix("\ufeff"), limits=limits, aliases=AliasBudget(limits.alias_nodes)
-    )
+    parsed = parse(file=file, text=text.removeprefix("\ufeff"), limits=limits)
     return Loaded(documents=tuple(parsed.documents), diagnostics=tuple(parsed.diagnostics))

@@ -57,11 +57,6 @@ _WORDS: tuple[tuple[str, str, str], ...] = (
         "an unknown escape in a double-quoted value",
         r"use single quotes, or write \\ for a backslash",
     ),
-    (
-        "found undefined alias",
-        "an alias to an anchor that does not stand before it",
-        "define the anchor first, or write the value out",
-    ),
     ("second occurrence", "an anchor with this name exists already", "rename one of the anchors"),
     ("block sequence entries are not allowed", "a list cannot start here", "put the list on the next line"),
     (

@@ -42,7 +42,7 @@ def _hint(document: Document, item: AmbiguousValue) -> dict[str, Any]:
     if choices and len(expected) == 1:
         return {"hint": f"write {' or '.join(choices)}"}
     is_switch, is_number = expected == {bool}, bool(expected) and expected <= {int, float}
-    if (is_switch or is_number) and instead is not None and is_switch is isinstance(instead, bool):
+    if isinstance(instead, (int, float)) and (is_switch if isinstance(instead, bool) else is_number):
         return {"hint": f"write {item.instead}", "edits": (Edit(item.path, value=instead),)}
     return {"hint": "write true or false"} if is_switch else {"hint": "write a number"} if is_number else {}
 

@@ -26,13 +26,13 @@ def with_comments_of(old: str, new: str) -> str:
     meaning = _meaning(new)
     for at, lost in reversed(all_lost):
         line = before[lost]
-        at, indent = _place(at, line, "".join(before[lost + 1 : lost + 2]).strip(), kept)
+        place, indent = _place(at, line, "".join(before[lost + 1 : lost + 2]).strip(), kept)
         for start in (found.start(1) for found in _COMMENT.finditer(line)):
             without = [*before[:lost], f"{line[:start].rstrip()}\n", *before[lost + 1 :]]
             comment = f"{indent}{line[start:].rstrip()}\n"
             if _meaning("".join(without)) != _meaning(old) or any(comment.strip() in each for each in kept):
                 continue  # a text that looks like a comment, or one that is still there
-            tried = [*kept[:at], comment, *kept[at:]]
+            tried = [*kept[:place], comment, *kept[place:]]
             if _meaning("".join(tried)) == meaning:
                 kept = tried
                 break

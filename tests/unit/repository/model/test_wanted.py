@@ -1,6 +1,6 @@
 """Ambiguous values: the hint says what the field takes, and nothing follows from them.
 
-Aspects covered: text by type and by name, choices, numbers and switches, places that no model knows, aliases,
+Aspects covered: text by type and by name, choices, numbers and switches, places that no model knows,
 no follow-up findings.
 """
 
@@ -67,11 +67,6 @@ def test_the_hint_says_what_the_field_takes(marked: str, hint: str) -> None:
     [found] = disputes(marked.replace("«", "").replace("»", ""))
     place = (before.count("\n") + 1, len(before) - before.rfind("\n"))
     assert (found.position.line, found.position.column, found.hint) == (*place, hint)
-
-
-def test_a_value_behind_an_alias_is_told_where_it_is_written() -> None:
-    [found] = disputes(CLUSTER + "metadata: {name: c, labels: &a {env: on}, annotations: *a}\n")
-    assert (found.position.column, found.hint) == (38, 'quote it: "on"')
 
 
 LABELLED = {"matchLabels": {"env": "prod"}}
