@@ -184,9 +184,8 @@ def _on_disk(rendered: Path) -> "Iterator[tuple[str, bool]]":
     if not rendered.is_dir():
         return
     try:
-        with SafeFolder(rendered) as folder:
-            for path, state in folder.walk():
-                yield path, stat.S_ISREG(state.st_mode)
+        for path, state in SafeFolder(rendered).walk():
+            yield path, stat.S_ISREG(state.st_mode)
     except OSError as error:
         msg = f"cannot read {error.filename}: {error.strerror}"
         raise RepositoryError(msg) from error

@@ -3,7 +3,6 @@
 import os
 import stat
 from collections.abc import Container, Iterable
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -58,25 +57,21 @@ class Changes:
 def compare(tree: RenderedTree, rendered: Path) -> Changes:
     """Compares a tree with the directory. Raises RepositoryError when it cannot be read."""
     try:
-        with ExitStack() as stack:
-            folder = stack.enter_context(SafeFolder(rendered)) if os.path.lexists(rendered) else None
-            owned = read_inventory(folder, rendered)
-            present = dict(folder.walk()) if folder is not None else {}
-            leftovers = tuple(sorted(path for path in present if _is_temporary(path)))
-            for path in leftovers:
-                del present[path]
-            added: list[str] = []
-            changed: list[str] = []
-            blocked: list[str] = []
-            for path, parts in tree.files.items():
-                if folder is None or path not in present:
-                    added.append(path)
-                elif not _same(folder, path, present[path], parts):
-                    (
-                        changed
-                        if path in owned or path == INVENTORY or _is_ours(folder, path, present[path])
-                        else blocked
-                    ).append(path)
+        folder = SafeFolder(rendered) if os.path.lexists(rendered) else None
+        owned = read_inventory(folder, rendered)
+        present = dict(folder.walk()) if folder is not None else {}
+        leftovers = tuple(sorted(path for path in present if _is_temporary(path)))
+        for path in leftovers:
+            del present[path]
+        added: list[str] = []
+        changed: list[str] = []
+        blocked: list[str] = []
+        for path, parts in tree.files.items():
+            if folder is None or path not in present:
+                added.append(path)
+            elif not _same(folder, path, present[path], parts):
+                ours = path in owned or path == INVENTORY or _is_ours(folder, path, present[path])
+                (changed if ours else blocked).append(path)
     except NotADirectoryError as error:
         msg = f"{rendered} is a file; name the folder that the tree goes into"
         raise RepositoryError(msg) from error

@@ -27,23 +27,21 @@ def write(
     temporary = f"{TEMPORARY_PREFIX}{os.getpid()}{TEMPORARY_SUFFIX}"
     try:
         rendered.mkdir(parents=True, exist_ok=True)
-        with SafeFolder(rendered) as folder:
-            for path in changes.leftovers:
-                folder.remove(path)
-            union = changes.owned | (tree.files.keys() - {INVENTORY})
-            folder.replace(INVENTORY, (inventory_bytes(union),), temporary=temporary)
-            for done, path in enumerate((*changes.added, *changes.changed), start=1):
-                if path != INVENTORY:
-                    folder.replace(path, tree.files[path], temporary=temporary)
-                if wrote is not None:
-                    wrote(done)
-            for path in changes.removed:
-                folder.remove(path)
-            for directory in sorted(
-                {path.rpartition("/")[0] for path in changes.removed} - {""}, reverse=True
-            ):
-                folder.remove_empty(directory)
-            folder.replace(INVENTORY, tree.files[INVENTORY], temporary=temporary)
+        folder = SafeFolder(rendered)
+        for path in changes.leftovers:
+            folder.remove(path)
+        union = changes.owned | (tree.files.keys() - {INVENTORY})
+        folder.replace(INVENTORY, (inventory_bytes(union),), temporary=temporary)
+        for done, path in enumerate((*changes.added, *changes.changed), start=1):
+            if path != INVENTORY:
+                folder.replace(path, tree.files[path], temporary=temporary)
+            if wrote is not None:
+                wrote(done)
+        for path in changes.removed:
+            folder.remove(path)
+        for directory in sorted({path.rpartition("/")[0] for path in changes.removed} - {""}, reverse=True):
+            folder.remove_empty(directory)
+        folder.replace(INVENTORY, tree.files[INVENTORY], temporary=temporary)
     except OSError as error:
         msg = f"cannot write {error.filename or rendered}: {error.strerror or error}"
         raise RepositoryError(msg) from error

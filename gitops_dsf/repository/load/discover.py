@@ -39,14 +39,12 @@ def discover(root: Path, *, limits: ReadLimits) -> Discovered:
         msg = f"{root} is not a folder"
         raise RepositoryError(msg)
     diagnostics = list(forgotten(root))
-    base = root.resolve()
     names = sorted(_names(root, diagnostics))
-    with SafeFolder(root) as folder:
-        contents = (
-            (_shown(name), _read(folder, root, name, base=base, limits=limits, diagnostics=diagnostics))
-            for name in names
-        )
-        return _discovered(contents, limits=limits, diagnostics=diagnostics)
+    folder = SafeFolder(root)
+    contents = (
+        (_shown(name), _read(folder, root, name, limits=limits, diagnostics=diagnostics)) for name in names
+    )
+    return _discovered(contents, limits=limits, diagnostics=diagnostics)
 
 
 def in_memory(contents: Iterable[tuple[str, bytes]], *, limits: ReadLimits) -> Discovered:
@@ -149,7 +147,6 @@ def _read(
     root: Path,
     name: str,
     *,
-    base: Path,
     limits: ReadLimits,
     diagnostics: list[Diagnostic],
 ) -> bytes | None:
@@ -158,7 +155,7 @@ def _read(
         try:
             return folder.read(name, limit=limits.file_bytes)
         except NotRegularError:
-            path = root / name
+            path, base = root / name, root.resolve()
             if not path.is_symlink():
                 raise
             mistake = _link_mistake(path, shown, base=base)

@@ -7,7 +7,6 @@ YAML forbids `---` at the start of a line inside of any value, so the split is a
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-
 from typing import Any
 
 from yaml import MarkedYAMLError, YAMLError

@@ -29,8 +29,7 @@ def bring(wanted: RenderedTree, rendered: Path) -> None:
 
 
 def owned(rendered: Path) -> frozenset[str]:
-    with SafeFolder(rendered) as folder:
-        return read_inventory(folder, rendered)
+    return read_inventory(SafeFolder(rendered), rendered)
 
 
 def test_what_is_written_compares_clean(tmp_path: Path) -> None:
