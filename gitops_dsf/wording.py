@@ -18,3 +18,9 @@ def names_text(names: Iterable[str], *, most: int = 5) -> str:
 def shortened(text: str, *, most: int = 60) -> str:
     """The beginning of a text that has more characters than `most`, else the whole."""
     return text if len(text) <= most else f"{text[: most - 3]}..."
+
+
+def prioritizer_text(name: str) -> str:
+    """Formats the prioritizer `AddOn/cpu/cpu` as `cpu`."""
+    resource, _, score = name.removeprefix("AddOn/").partition("/")
+    return resource if score in {"", resource} else f"{resource}/{score}"

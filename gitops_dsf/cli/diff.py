@@ -13,6 +13,7 @@ from gitops_dsf.cli.hubdata import add_source_arguments, read_hub_data
 from gitops_dsf.cli.jsontext import json_text
 from gitops_dsf.cli.render import RENDERED
 from gitops_dsf.errors import RepositoryError, UsageError
+from gitops_dsf.wording import names_text, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -108,16 +109,37 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _is_refused(preview: "Preview", effects: list[str]) -> bool:
-    from gitops_dsf.views.preview.failures import Refused, failures
-
-    reasons = list(failures(preview, {Refused(effect) for effect in effects})) if effects else []
+    reasons = list(_refusals(preview, effects))
     for reason in reasons:
         print(f"--fail-on: {reason}", file=sys.stderr)
     return bool(reasons)
 
 
+def _refusals(preview: "Preview", effects: list[str]) -> "Iterator[str]":
+    """Why the change is refused, in words. What is not known counts as if it happened."""
+    found = preview.comparison
+    if found is None:
+        return
+    if found.moves is None and {"move", "eviction"} & {*effects}:
+        yield f"which applications move is unknown: {preview.hub.missing}"
+    leaving = [move for move in found.moves or () if move.unknown or move.origin]
+    evicted = [move for move in leaving if move.unknown or len(move.target) < len(move.origin)]
+    for effect, moves, what in (
+        ("move", leaving, "move"),
+        ("eviction", evicted, "lose a cluster without another"),
+    ):
+        if effect in effects and moves:
+            names = names_text([move.application for move in moves])
+            yield f"{plural(len(moves), 'decision')} would or may {what}: {names}"
+    rescored = [change for change in found.scorers if change.rescored]
+    if "rescore" in effects and rescored:
+        clusters = {cluster for change in rescored for cluster in change.rescored}
+        names = names_text([change.name for change in rescored])
+        yield f"scores of {plural(len(clusters), 'cluster')} would change: {names}"
+
+
 def _preview(args: argparse.Namespace, base: "Base") -> "Preview":
-    from gitops_dsf.views.preview.build import Evidence, Preview, compare
+    from gitops_dsf.views.preview.build import Preview, compare
     from gitops_dsf.views.preview.concerns import Thresholds
     from gitops_dsf.views.preview.hub import resources_ranked
 
@@ -125,7 +147,6 @@ def _preview(args: argparse.Namespace, base: "Base") -> "Preview":
     after = _working_tree(args.directory) if args.head is None else _at(base, _head(base, args.head))
     sides = [side.fleet for side in (before, after) if side.fleet is not None]
     data = read_hub_data(args, fleet=after.fleet, resources=resources_ranked(sides))
-    evidence = Evidence(snapshot=data.snapshot, now=data.now, age=data.age, missing=data.missing)
     if after.absent:
         msg = f"{args.head} has no fleet repository in this folder"
         raise UsageError(msg)
@@ -135,12 +156,12 @@ def _preview(args: argparse.Namespace, base: "Base") -> "Preview":
     comparison = None
     if after.fleet is not None and (before.fleet is not None or before.absent):
         thresholds = Thresholds(rescored_percent=args.warn_rescored, close_points=args.warn_close)
-        comparison = compare(before.fleet, after.fleet, evidence, thresholds=thresholds)
+        comparison = compare(before.fleet, after.fleet, data, thresholds=thresholds)
     return Preview(
         base=base.title,
         head=args.head or "the working tree",
         notes=tuple(notes),
-        evidence=evidence,
+        hub=data,
         comparison=comparison,
         base_errors=() if before.absent else before.errors,
         head_errors=after.errors,
@@ -237,10 +258,6 @@ def _formatted(preview: "Preview", style: str) -> str:
         from gitops_dsf.views.preview.data import data
 
         return json_text(data(preview))
-    if style == "markdown":
-        from gitops_dsf.views.preview.markdown import markdown
+    from gitops_dsf.views.preview.markdown import markdown, text
 
-        return markdown(preview)
-    from gitops_dsf.views.preview.text import text
-
-    return text(preview)
+    return markdown(preview) if style == "markdown" else text(preview)

@@ -13,7 +13,7 @@ from gitops_dsf.cli.jsontext import json_text
 from gitops_dsf.errors import UsageError
 
 if TYPE_CHECKING:
-    from gitops_dsf.cli.hubdata import HubData
+    from gitops_dsf.hub.snapshot import HubData
     from gitops_dsf.simulator import Explanation
 
 DESCRIPTION = """\

@@ -2,16 +2,14 @@
 
 import argparse
 import sys
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gitops_dsf.errors import UsageError
-from gitops_dsf.wording import plural
 
 if TYPE_CHECKING:
-    from gitops_dsf.hub.snapshot import Snapshot
+    from gitops_dsf.hub.snapshot import HubData, Snapshot
     from gitops_dsf.views.preview.version import FleetVersion
 
 NO_DATA = "no scores given (--scores, --state-branch or --context)"
@@ -58,55 +56,16 @@ def moment(text: str) -> datetime:
     return found
 
 
-@dataclass(frozen=True, kw_only=True)
-class HubData:
-    """What is known of the hub, and the time for which a verb computes."""
-
-    snapshot: "Snapshot | None"
-    now: datetime
-    """The time of the simulated scheduling pass."""
-    today: datetime
-    """The time of the system clock, from which the age of the data is computed."""
-    missing: str = ""
-    """Why there is no snapshot."""
-
-    @property
-    def age(self) -> float | None:
-        """Seconds since the data was observed; None if it does not say."""
-        if self.snapshot is None or self.snapshot.observed_at is None:
-            return None
-        return max(0.0, (self.today - self.snapshot.observed_at).total_seconds())
-
-    def describe(self) -> str:
-        """Describes the source in one line for people."""
-        from gitops_dsf.hub.timestamp import age_text
-
-        if self.snapshot is None:
-            return self.missing
-        age = f"seen {age_text(self.age)} ago" if self.age is not None else "of unknown age (no observedAt)"
-        count = self.snapshot.score_count
-        return f"{self.snapshot.origin}: {plural(count, 'AddOnPlacementScore')}, {age}"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Returns JSON data."""
-        snapshot = self.snapshot
-        return {
-            "origin": snapshot.origin if snapshot else None,
-            "observedAt": snapshot.observed_at.isoformat() if snapshot and snapshot.observed_at else None,
-            "ageSeconds": None if self.age is None else round(self.age),
-            "now": self.now.isoformat(),
-            "missing": self.missing or None,
-        }
-
-
 def read_hub_data(
     args: argparse.Namespace, *, fleet: "FleetVersion | None", resources: "frozenset[str] | None" = None
-) -> HubData:
+) -> "HubData":
     """Reads the requested source. If `resources` is given, reads only scores with these names.
 
     A missing state branch is no error, because pipelines name it before it exists. The settings of `fleet`
     say whether the reconciler writes it.
     """
+    from gitops_dsf.hub.snapshot import HubData
+
     if args.kubeconfig is not None and args.context is None:
         msg = "--kubeconfig goes with --context"
         raise UsageError(msg)

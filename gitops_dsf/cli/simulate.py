@@ -11,7 +11,7 @@ from gitops_dsf.cli.hubdata import add_source_arguments, placement_key, read_fle
 from gitops_dsf.cli.jsontext import json_text
 
 if TYPE_CHECKING:
-    from gitops_dsf.cli.hubdata import HubData
+    from gitops_dsf.hub.snapshot import HubData
     from gitops_dsf.simulator import Verdict
 
 DESCRIPTION = """\

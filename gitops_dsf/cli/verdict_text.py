@@ -5,7 +5,7 @@ from gitops_dsf.cli.table import table
 from gitops_dsf.hub.freshness import expired
 from gitops_dsf.simulator import Outcome, Verdict
 from gitops_dsf.simulator.weights import Prioritizer
-from gitops_dsf.wording import plural
+from gitops_dsf.wording import plural, prioritizer_text
 
 MISSING, EXPIRED = "none", "expired"
 
@@ -49,13 +49,6 @@ def eligible_text(verdict: Verdict, *, asks_for_scores: bool, rows: int | None) 
     return printable_lines(lines) + _dropped(verdict, rows)
 
 
-def prioritizer_title(name: str, weight: int) -> str:
-    """Formats `AddOn/cpu/cpu` with weight 5 as `cpu x5`."""
-    resource, _, score = name.removeprefix("AddOn/").partition("/")
-    short = resource if score in {"", resource} else f"{resource}/{score}"
-    return f"{short} x{weight}"
-
-
 def _headline(verdict: Verdict) -> str:
     if verdict.outcome is not Outcome.SCHEDULED:
         return str(verdict.outcome)
@@ -91,7 +84,7 @@ def _ranking(verdict: Verdict, rows: int | None) -> str:
         "",
         "cluster",
         "points",
-        *(prioritizer_title(item.name, item.weight) for item in verdict.prioritizers),
+        *(f"{prioritizer_text(item.name)} x{item.weight}" for item in verdict.prioritizers),
     ]
     shown = ranking.order if rows is None else ranking.order[:rows]
     lines = []

@@ -3,11 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
 from gitops_dsf.errors import GitopsDsfError
 from gitops_dsf.hub.objects import ManagedCluster, ManagedClusterSet, PlacementDecision
 from gitops_dsf.hub.scores import Score, Scores
+from gitops_dsf.hub.timestamp import age_text
+from gitops_dsf.wording import plural
 
 MOST_PROBLEMS: Final = 5
 
@@ -54,3 +56,42 @@ class Snapshot:
     def score_count(self) -> int:
         """The number of AddOnPlacementScores."""
         return self.skipped + sum(len(found) for found in self.scores.values())
+
+
+@dataclass(frozen=True, kw_only=True)
+class HubData:
+    """What is known of the hub, and the time for which a verb computes."""
+
+    snapshot: Snapshot | None
+    now: datetime
+    """The time of the simulated scheduling pass."""
+    today: datetime
+    """The time of the system clock, from which the age of the data is computed."""
+    missing: str = ""
+    """Why there is no snapshot."""
+
+    @property
+    def age(self) -> float | None:
+        """Seconds since the data was observed; None if it does not say."""
+        if self.snapshot is None or self.snapshot.observed_at is None:
+            return None
+        return max(0.0, (self.today - self.snapshot.observed_at).total_seconds())
+
+    def describe(self) -> str:
+        """Describes the source in one line for people."""
+        if self.snapshot is None:
+            return self.missing
+        age = f"seen {age_text(self.age)} ago" if self.age is not None else "of unknown age (no observedAt)"
+        count = self.snapshot.score_count
+        return f"{self.snapshot.origin}: {plural(count, 'AddOnPlacementScore')}, {age}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Returns JSON data."""
+        snapshot = self.snapshot
+        return {
+            "origin": snapshot.origin if snapshot else None,
+            "observedAt": snapshot.observed_at.isoformat() if snapshot and snapshot.observed_at else None,
+            "ageSeconds": None if self.age is None else round(self.age),
+            "now": self.now.isoformat(),
+            "missing": self.missing or None,
+        }

@@ -2,12 +2,18 @@
 
 from collections import Counter
 from dataclasses import dataclass
-from datetime import datetime
 
 from gitops_dsf.diagnostics import Diagnostic
 from gitops_dsf.hub.decisions import decided
 from gitops_dsf.hub.freshness import expired
-from gitops_dsf.hub.snapshot import Snapshot
+from gitops_dsf.hub.snapshot import HubData, Snapshot
+from gitops_dsf.views.preview.changes import (
+    ObjectChange,
+    Summary,
+    placement_changes,
+    source_changes,
+    summarise_changes,
+)
 from gitops_dsf.views.preview.concerns import (
     Thresholds,
     bootstrap_concerns,
@@ -22,22 +28,7 @@ from gitops_dsf.views.preview.concerns import (
 from gitops_dsf.views.preview.moves import Move, moves
 from gitops_dsf.views.preview.passes import Pass, passes
 from gitops_dsf.views.preview.scorers import ScorerChange, scorer_changes
-from gitops_dsf.views.preview.sources import SourceChange, source_changes
-from gitops_dsf.views.preview.summary import PlacementChange, Summary, placement_changes, summarise_changes
 from gitops_dsf.views.preview.version import FleetVersion
-
-
-@dataclass(frozen=True, kw_only=True)
-class Evidence:
-    """The data that the moves are computed from."""
-
-    snapshot: Snapshot | None
-    now: datetime
-    """Time of the simulated scheduling passes."""
-    age: float | None = None
-    """Seconds since the data was observed; None if it does not say."""
-    missing: str = ""
-    """Why there is no snapshot."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,9 +37,9 @@ class Comparison:
 
     summary: Summary
     scorers: tuple[ScorerChange, ...]
-    sources: tuple[SourceChange, ...]
+    sources: tuple[ObjectChange, ...]
     """ScoredApplications and ScoredPlacements as people write them."""
-    placements: tuple[PlacementChange, ...]
+    placements: tuple[ObjectChange, ...]
     """What is rendered for them, and raw Placements."""
     moves: tuple[Move, ...] | None
     """None if nothing is known of the hub."""
@@ -65,7 +56,7 @@ class Preview:
     """The base revision, for people."""
     head: str
     notes: tuple[str, ...]
-    evidence: Evidence
+    hub: HubData
     comparison: Comparison | None
     """None if one of the sides is invalid."""
     base_errors: tuple[Diagnostic, ...] = ()
@@ -85,12 +76,12 @@ class Preview:
 
 
 def compare(
-    base: FleetVersion | None, head: FleetVersion, evidence: Evidence, *, thresholds: Thresholds
+    base: FleetVersion | None, head: FleetVersion, hub: HubData, *, thresholds: Thresholds
 ) -> Comparison:
     """Compares two versions. Without a base, everything is new. Raises PreviewError."""
     scorers = scorer_changes(base, head)
-    snapshot = evidence.snapshot
-    found = tuple(passes(base, head, snapshot, now=evidence.now)) if snapshot else ()
+    snapshot = hub.snapshot
+    found = tuple(passes(base, head, snapshot, now=hub.now)) if snapshot else ()
     concerns = [
         *credential_concerns(base, head),
         *right_concerns(base, head),
@@ -103,7 +94,7 @@ def compare(
     else:
         concerns += [
             *placement_concerns(found, thresholds, head),
-            *data_concerns(snapshot, age=evidence.age, expired=_expired(evidence), head=head),
+            *data_concerns(snapshot, age=hub.age, expired=_expired(hub), head=head),
         ]
     return Comparison(
         summary=summarise_changes(base, head, scorers),
@@ -116,11 +107,11 @@ def compare(
     )
 
 
-def _expired(evidence: Evidence) -> int:
-    snapshot = evidence.snapshot
+def _expired(hub: HubData) -> int:
+    snapshot = hub.snapshot
     tables = snapshot.scores.values() if snapshot else ()
     ends = Counter(item.valid_until for table in tables for item in table.values())
-    return sum(count for until, count in ends.items() if expired(until, evidence.now))
+    return sum(count for until, count in ends.items() if expired(until, hub.now))
 
 
 def _pending(found: tuple[Pass, ...], snapshot: Snapshot) -> tuple[str, ...]:

@@ -1,5 +1,6 @@
 """Warnings for reviewers."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -12,7 +13,7 @@ from gitops_dsf.views.preview.hub import hub_state
 from gitops_dsf.views.preview.passes import Pass
 from gitops_dsf.views.preview.scorers import ScorerChange, credentials_of
 from gitops_dsf.views.preview.version import FleetVersion, Object
-from gitops_dsf.wording import names_text
+from gitops_dsf.wording import names_text, plural
 
 OLD_SECONDS = 3_600
 """Data is old after this many seconds, because scores are published every few minutes."""
@@ -75,7 +76,7 @@ def right_concerns(base: FleetVersion | None, head: FleetVersion) -> Iterator[st
             gained[cluster] = scorer
     if gained:
         names = sorted(gained)
-        agents = "1 cluster" if len(names) == 1 else f"{len(names)} clusters"
+        agents = plural(len(names), "cluster")
         yield (
             f"the agents of {agents} may read all nodes and pods for the first time (scorer"
             f" {gained[names[0]]}): {names_text(names)}"
@@ -102,7 +103,7 @@ def receiver_concerns(base: FleetVersion | None, head: FleetVersion) -> Iterator
     running = {work.cluster for work in head.plan.works if work.addon.receiver}
     gained = sorted((running - before) & base.cluster_names)
     if gained:
-        agents = "1 cluster" if len(gained) == 1 else f"{len(gained)} clusters"
+        agents = plural(len(gained), "cluster")
         pushing = names_text(sorted(settings.collector_namespaces))
         yield (
             f"the agents of {agents} get a receiver for OpenTelemetry metrics, to which pods of {pushing} may"
@@ -121,50 +122,26 @@ def bootstrap_concerns(base: FleetVersion | None, head: FleetVersion) -> Iterato
     if base is None:
         return
     before, after = _bootstrap(base), _bootstrap(head)
-    changed = sorted(key for key in after if before.get(key) != after[key])
+    changed, gone = ([key for key in after if before.get(key) != after[key]], before.keys() - after.keys())
     if changed:
-        allowed = [text for key in changed for text in _newly_allowed(before.get(key), after[key])]
-        because = f"; until then Argo CD refuses {names_text(allowed)}" if allowed else ""
         yield (
-            f"{_joined(changed)} in rendered/argocd, which people apply: run kubectl apply --server-side -f"
-            f" rendered/argocd{because}"
+            f"{names_text(sorted(changed))} in rendered/argocd, which people apply: run kubectl apply"
+            " --server-side -f rendered/argocd; until then Argo CD refuses what its AppProjects do not allow"
         )
-    if gone := sorted(before.keys() - after.keys()):
+    if gone:
         yield (
-            f"rendered/argocd no longer has {_joined(gone)}, which Argo CD leaves on the hub: delete it there"
+            f"rendered/argocd no longer has {names_text(sorted(gone))}, which Argo CD leaves on the hub:"
+            " delete it there"
         )
 
 
-def _joined(keys: list[tuple[str, str]]) -> str:
-    """Kinds and names."""
-    return names_text([" ".join(key) for key in keys])
-
-
-def _bootstrap(fleet: FleetVersion) -> dict[tuple[str, str], Object]:
+def _bootstrap(fleet: FleetVersion) -> dict[str, Object]:
     """The objects of rendered/argocd by kind and name."""
     return {
-        (item["kind"], item["metadata"]["name"]): item
+        f"{item['kind']} {item['metadata']['name']}": item
         for path, item in fleet.objects.items()
         if path.startswith(f"{BOOTSTRAP}/")
     }
-
-
-def _newly_allowed(before: Object | None, after: Object) -> list[str]:
-    """What an AppProject allows that it did not allow before."""
-    if after["kind"] != "AppProject":
-        return []
-    known, found = _allowed(before), _allowed(after)
-    return [text for text in found if text not in known]
-
-
-def _allowed(project: Object | None) -> list[str]:
-    spec = (project or {}).get("spec") or {}
-    kinds = [*(spec.get("clusterResourceWhitelist") or ()), *(spec.get("namespaceResourceWhitelist") or ())]
-    return [
-        *(f"repository {url}" for url in spec.get("sourceRepos") or ()),
-        *(f"namespace {one['namespace']} of {one['server']}" for one in spec.get("destinations") or ()),
-        *(" ".join((one["kind"], one.get("name", ""))).strip() for one in kinds),
-    ]
 
 
 def placement_concerns(found: Iterable[Pass], thresholds: Thresholds, head: FleetVersion) -> Iterator[str]:
@@ -226,11 +203,7 @@ def data_concerns(
 
 
 def _too_few(item: Pass, verdict: Verdict) -> Iterator[str]:
-    if (
-        verdict.outcome is Outcome.PANIC
-        or verdict.outcome is Outcome.UNSUPPORTED
-        or verdict.outcome is Outcome.FAILED
-    ):
+    if verdict.outcome in {Outcome.PANIC, Outcome.UNSUPPORTED, Outcome.FAILED}:
         yield f"{item.placement}: {verdict.notes[0] if verdict.notes else verdict.outcome}"
         return
     if verdict.outcome is not Outcome.SCHEDULED:
@@ -249,12 +222,10 @@ def _why_none(verdict: Verdict) -> str:
         return verdict.satisfied.message if verdict.satisfied else "no cluster set is bound"
     if not verdict.candidates:
         return f"no cluster in {', '.join(verdict.cluster_sets)}"
-    reasons: dict[str, int] = {}
-    for drop in verdict.dropped.values():
-        reasons[f"{drop.filter}: {drop.reason}"] = reasons.get(f"{drop.filter}: {drop.reason}", 0) + 1
+    reasons = Counter(f"{drop.filter}: {drop.reason}" for drop in verdict.dropped.values())
     if not reasons:
         return "numberOfClusters is 0"
-    reason, count = max(reasons.items(), key=lambda entry: entry[1])
+    [(reason, count)] = reasons.most_common(1)
     return f"{count} of {len(verdict.candidates)} candidates dropped by {reason}"
 
 

@@ -3,11 +3,11 @@
 from typing import Any
 
 from gitops_dsf.diagnostics import Diagnostic
-from gitops_dsf.views.preview.build import Comparison, Evidence, Preview
+from gitops_dsf.views.preview.build import Comparison, Preview
+from gitops_dsf.views.preview.changes import Count, Summary, alike
 from gitops_dsf.views.preview.fields import FieldChange
 from gitops_dsf.views.preview.moves import Move, Standing
 from gitops_dsf.views.preview.scorers import ScorerChange
-from gitops_dsf.views.preview.summary import Count, Summary
 
 
 def data(preview: Preview) -> dict[str, Any]:
@@ -20,21 +20,10 @@ def data(preview: Preview) -> dict[str, Any]:
         "notes": list(preview.notes),
         "differs": preview.differs,
         "foreignFiles": list(preview.foreign),
-        "hub": _evidence(preview.evidence),
+        "hub": preview.hub.to_dict(),
         "baseErrors": [_error(item) for item in preview.base_errors],
         "headErrors": [_error(item) for item in preview.head_errors],
         "comparison": None if preview.comparison is None else _comparison(preview.comparison),
-    }
-
-
-def _evidence(evidence: Evidence) -> dict[str, Any]:
-    snapshot = evidence.snapshot
-    return {
-        "origin": snapshot.origin if snapshot else None,
-        "observedAt": snapshot.observed_at.isoformat() if snapshot and snapshot.observed_at else None,
-        "ageSeconds": None if evidence.age is None else round(evidence.age),
-        "now": evidence.now.isoformat(),
-        "missing": evidence.missing or None,
     }
 
 
@@ -56,15 +45,15 @@ def _comparison(found: Comparison) -> dict[str, Any]:
         "scorers": [_scorer(item) for item in found.scorers],
         "sources": [
             {
-                "kind": item.kind,
-                "names": list(item.names),
-                "change": item.change,
-                "fields": _fields(item.fields),
+                "kind": first.kind,
+                "names": [first.name, *(item.name for item in others)],
+                "change": first.change,
+                "fields": _fields(first.fields),
             }
-            for item in found.sources
+            for first, *others in alike(found.sources)
         ],
         "placements": [
-            {"placement": item.placement, "change": item.change, "fields": _fields(item.fields)}
+            {"placement": item.name, "change": item.change, "fields": _fields(item.fields)}
             for item in found.placements
         ],
         "moves": None if found.moves is None else [_move(item) for item in found.moves],

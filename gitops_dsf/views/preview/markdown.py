@@ -1,54 +1,44 @@
-"""Formats a preview as a comment on a pull request: GitHub's and GitLab's Markdown, with collapsed details
+"""Formats a preview as Markdown: for a terminal, and as a comment on a pull request, with collapsed details
 and a limited length.
 """
 
+import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from dataclasses import dataclass
 from itertools import islice
+from typing import Any, Final
 
+from dsf_wire.text import printable
 from gitops_dsf.diagnostics import Diagnostic
 from gitops_dsf.views.markdown import code, escaped
 from gitops_dsf.views.preview.build import Comparison, Preview
+from gitops_dsf.views.preview.changes import ObjectChange, alike
 from gitops_dsf.views.preview.fields import FieldChange
-from gitops_dsf.views.preview.moves import Move
+from gitops_dsf.views.preview.moves import Move, Standing, Term
 from gitops_dsf.views.preview.scorers import Effect, ScorerChange
-from gitops_dsf.views.preview.sources import SourceChange
-from gitops_dsf.views.preview.summary import PlacementChange, placements_alike
-from gitops_dsf.views.preview.wording import (
-    NOWHERE,
-    cluster_lines,
-    count_rows,
-    evidence_line,
-    foreign_line,
-    inventory_lines,
-    is_long,
-    move_title,
-    moves_line,
-    standing_text,
-    target_text,
-    value_text,
-)
-from gitops_dsf.wording import names_text, plural
+from gitops_dsf.wording import names_text, plural, prioritizer_text
 
-MARKER = "<!-- gitops-dsf-preview -->"
+MARKER: Final = "<!-- gitops-dsf-preview -->"
 """First line of every comment, by which a bot finds the comment that it edits."""
-MAX_CHARACTERS = 65_536
+MAX_CHARACTERS: Final = 65_536
 """Maximum length of a comment on GitHub."""
-_TARGET = 65_000
+_TARGET: Final = 65_000
 """The length to stay below; a pipeline may add a few words."""
+_COLLAPSED: Final = re.compile(r"<details><summary>(.*)</summary>")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Limit:
-    """How much of each list and value is shown."""
+    """How much of each list and value is shown, and how the text of others is written."""
 
     rows: int
     width: int
     names: int
+    plain: Callable[[str], str] = escaped
 
 
-_LIMITS = (
+_COMMENT: Final = (
     _Limit(rows=1_000, width=2_000, names=20),
     _Limit(rows=200, width=1_000, names=10),
     _Limit(rows=80, width=400, names=5),
@@ -56,108 +46,77 @@ _LIMITS = (
     _Limit(rows=10, width=100, names=2),
     _Limit(rows=3, width=60, names=1),
 )
+_TERMINAL: Final = _Limit(rows=1_000_000, width=2_000, names=10, plain=printable)
 
 
 def markdown(preview: Preview) -> str:
     """Returns the comment, with at most 65,536 characters. It says how much was left out."""
-    for limit in _LIMITS:
-        found = "\n".join(_lines(preview, limit)) + "\n"
+    for limit in _COMMENT:
+        found = "\n".join((MARKER, *_lines(preview, limit))) + "\n"
         if len(found) <= _TARGET:
             return found
     ending = "\n\n...cut off: this preview is longer than a comment may be.\n"
     return found[: _TARGET - len(ending)] + ending
 
 
+def text(preview: Preview) -> str:
+    """Returns the same for a terminal: everything, and no HTML."""
+    opened = (_COLLAPSED.sub(r"#### \1", line) for line in _lines(preview, _TERMINAL))
+    return "\n".join(line for line in opened if line != "</details>") + "\n"
+
+
+def value_text(value: Any, width: int) -> str:  # noqa: ANN401 - whatever a field holds
+    """Formats a field's value on one line, with at most `width` characters and how many were left out."""
+    if value is None:
+        return "(absent)"
+    if isinstance(value, float) and value.is_integer():
+        return f"{value:.0f}"
+    shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    if len(shown) > width:
+        return f"{shown[:width]}... ({len(shown) - width} more characters)"
+    return shown or '""'
+
+
 def _lines(preview: Preview, limit: _Limit) -> Iterator[str]:
-    yield MARKER
-    yield "### gitops-dsf preview"
-    yield ""
-    yield f"{escaped(preview.head)} compared with {code(preview.base)}"
-    yield from (f"\n> {escaped(note)}" for note in preview.notes)
+    yield from ("### gitops-dsf preview", "")
+    yield f"{limit.plain(preview.head)} compared with {code(preview.base)}"
+    yield from (f"\n> {limit.plain(note)}" for note in preview.notes)
     if preview.foreign:
-        yield ""
-        yield f":rotating_light: **Foreign files**: {foreign_line(len(preview.foreign))}"
-        yield ""
-        yield from (f"- {code(f'rendered/{path}'[: limit.width])}" for path in preview.foreign[: limit.rows])
-        yield from _left_out(len(preview.foreign) - limit.rows, "file", prefix="- ")
-    for side, errors in (("base", preview.base_errors), ("head", preview.head_errors)):
-        yield from _errors(side, errors, limit)
-    if preview.comparison is None:
-        return
+        yield (
+            f"\n**Foreign files**: {plural(len(preview.foreign), 'file')} that no source"
+            " renders to; Argo CD would apply what is in rendered/, so remove them before merging\n"
+        )
+        files = (code(f"rendered/{path}"[: limit.width]) for path in preview.foreign)
+        yield from _list(files, preview.foreign, "file", limit)
+    yield from _errors("base", preview.base_errors, limit)
+    yield from _errors("head", preview.head_errors, limit)
     found = preview.comparison
-    yield ""
-    yield from _summary(preview, found, limit)
-    scorers, sources = found.scorers, found.sources
-    placements = placements_alike(found.placements)
-    yield from _collapsed(
-        f"Scorers ({len(scorers)})", (_scorer(item, limit) for item in scorers), len(scorers), "scorer", limit
-    )
-    blocks = (_source(item, limit) for item in sources)
-    count = sum(len(item.names) for item in sources)
-    yield from _collapsed(
-        f"Applications and placements as written ({count})", blocks, len(sources), "edit", limit
-    )
-    blocks = (_placements(items, limit) for items in placements)
-    count = len(found.placements)
-    yield from _collapsed(f"Rendered Placements ({count})", blocks, len(placements), "edit", limit)
+    if found is None:
+        return
+    yield from ("", *_summary(preview, found, limit))
+    scorers = (_scorer(item, limit) for item in found.scorers)
+    yield from _collapsed(f"Scorers ({len(found.scorers)})", scorers, found.scorers, "scorer", limit)
+    for title, changes in (
+        ("Applications and placements as written", found.sources),
+        ("Rendered Placements", found.placements),
+    ):
+        groups = alike(changes)
+        blocks = (_edit(group, limit) for group in groups)
+        yield from _collapsed(f"{title} ({len(changes)})", blocks, groups, "edit", limit)
     yield from _moves(preview, found, limit)
     if found.concerns:
-        yield ""
-        yield "#### Warnings"
-        yield ""
-        yield from (
-            f"- :warning: {escaped(concern[: 4 * limit.width])}" for concern in found.concerns[: limit.rows]
-        )
-        yield from _left_out(len(found.concerns) - limit.rows, "warning", prefix="- ")
+        yield "\n#### Warnings\n"
+        warnings = (f"{limit.plain(one[: 4 * limit.width])}" for one in found.concerns)
+        yield from _list(warnings, found.concerns, "warning", limit)
 
 
-def _errors(side: str, errors: Sequence[Diagnostic], limit: _Limit) -> Iterator[str]:
-    if errors:
-        yield ""
-        yield (
-            f":x: **The {side} does not validate**, so nothing can be compared:"
-            f" {plural(len(errors), 'error')}."
-        )
-        yield ""
-        rows = min(20, limit.rows)
-        yield from (
-            f"- {code(str(item.position))} {item.code}: {escaped(item.message[: 2 * limit.width])}"
-            for item in errors[:rows]
-        )
-        yield from _left_out(len(errors) - rows, "error", prefix="- ")
+def _list(lines: Iterable[str], everything: Sized, what: str, limit: _Limit) -> Iterator[str]:
+    yield from (f"- {line}" for line in islice(lines, limit.rows))
+    yield from _left_out(everything, what, limit, prefix="- ")
 
 
-def _summary(preview: Preview, found: Comparison, limit: _Limit) -> Iterator[str]:
-    yield "| | added | removed | changed | now |"
-    yield "|---|--:|--:|--:|--:|"
-    for title, count in count_rows(found.summary):
-        yield f"| {title} | {count.added} | {count.removed} | {count.changed} | {count.total} |"
-    yield ""
-    yield f"- **{escaped(moves_line(preview))}**"
-    yield from (
-        f"- {line}" for line in (*inventory_lines(found.summary, limit.names), *cluster_lines(found.summary))
-    )
-    if found.concerns:
-        yield f"- :warning: {plural(len(found.concerns), 'warning')}, at the end"
-
-
-def _collapsed(
-    title: str, blocks: Iterable[Iterable[str]], count: int, what: str, limit: _Limit
-) -> Iterator[str]:
-    """A collapsed section with at most limit.rows blocks; empty if there are none."""
-    if not count:
-        return
-    yield ""
-    yield f"<details><summary>{title}</summary>"
-    yield ""
-    for block in islice(blocks, limit.rows):
-        yield from block
-        yield ""
-    yield from _left_out(count - limit.rows, what)
-    yield "</details>"
-
-
-def _left_out(count: int, what: str, *, prefix: str = "") -> Iterator[str]:
+def _left_out(everything: Sized, what: str, limit: _Limit, *, prefix: str = "") -> Iterator[str]:
+    count = len(everything) - limit.rows
     if count > 0:
         yield (
             f"{prefix}... and {plural(count, what)} more, left out to fit a comment; `gitops-dsf diff`"
@@ -165,97 +124,174 @@ def _left_out(count: int, what: str, *, prefix: str = "") -> Iterator[str]:
         )
 
 
+def _collapsed(
+    title: str, blocks: Iterable[Iterable[str]], everything: Sized, what: str, limit: _Limit
+) -> Iterator[str]:
+    """A collapsed section; empty if there is nothing in it."""
+    if not len(everything):
+        return
+    yield f"\n<details><summary>{title}</summary>\n"
+    for block in islice(blocks, limit.rows):
+        yield from (*block, "")
+    yield from _left_out(everything, what, limit)
+    yield "</details>"
+
+
+def _errors(side: str, errors: Sequence[Diagnostic], limit: _Limit) -> Iterator[str]:
+    if errors:
+        count = plural(len(errors), "error")
+        yield f"\n**The {side} does not validate**, so nothing can be compared: {count}.\n"
+        lines = (
+            f"{code(str(item.position))} {item.code}: {limit.plain(item.message[: 2 * limit.width])}"
+            for item in errors
+        )
+        yield from _list(lines, errors, "error", limit)
+
+
+def _summary(preview: Preview, found: Comparison, limit: _Limit) -> Iterator[str]:
+    summary = found.summary
+    yield from ("| | added | removed | changed | now |", "|---|--:|--:|--:|--:|")
+    for title, count in (
+        ("scorers", summary.scorers),
+        ("clusters in the inventory", summary.clusters),
+        ("ManifestWorks", summary.works),
+        ("Placements", summary.placements),
+        ("ApplicationSets", summary.application_sets),
+        ("other rendered objects", summary.other),
+    ):
+        yield f"| {title} | {count.added} | {count.removed} | {count.changed} | {count.total} |"
+    yield f"\n- **{limit.plain(_moves_line(preview))}**"
+    for names, what in ((summary.joined, "new"), (summary.left, "no longer"), (summary.edited, "changed")):
+        if names:
+            yield f"- {what} in the inventory: {limit.plain(names_text(names, most=limit.names))}"
+    for number, what in (
+        (summary.gaining, "gaining a scorer"),
+        (summary.losing, "losing a scorer"),
+        (summary.altered, "with changed scores of a scorer that stays"),
+    ):
+        if number:
+            yield f"- {plural(number, 'cluster')} {what}"
+    if found.concerns:
+        yield f"- {plural(len(found.concerns), 'warning')}, at the end"
+
+
+def _moves_line(preview: Preview) -> str:
+    """How many applications move, in one sentence."""
+    found = preview.comparison.moves if preview.comparison else None
+    if found is None:
+        return f"which applications move is unknown: {preview.hub.missing}"
+    known = sum(len(move.followers) for move in found if not move.unknown)
+    others = sum(not move.followers and not move.unknown for move in found)
+    unknown = sum(max(1, len(move.followers)) for move in found if move.unknown)
+    words = f"{plural(known, 'application')} {'moves' if known == 1 else 'move'}"
+    words = words if known else "no application moves"
+    if others:
+        words += (
+            f", {plural(others, 'decision')} for other consumers {'changes' if others == 1 else 'change'}"
+        )
+    return f"{words}, and {unknown} more are unknown until the changed scorers have run" if unknown else words
+
+
 def _scorer(change: ScorerChange, limit: _Limit) -> Iterator[str]:
-    yield f"**{code(change.name)}** {change.change}"
-    yield ""
-    yield from (f"- :key: sends {escaped(str(item))} ({item.section})" for item in change.credentials)
+    yield f"**{code(change.name)}** {change.change}\n"
+    yield from (f"- sends {limit.plain(str(item))} ({item.section})" for item in change.credentials)
     yield from _fields(change.fields, limit)
     for clusters, words in ((change.gained, "runs now also on"), (change.lost, "no longer runs on")):
         if clusters:
-            names = escaped(names_text(clusters, most=limit.names))
+            names = limit.plain(names_text(clusters, most=limit.names))
             yield f"- {words} {plural(len(clusters), 'cluster')}: {names}"
-    if change.kept and change.effect is Effect.UNKNOWN:
-        yield (
-            f"- new scores are **unknown** on {plural(len(change.kept), 'cluster')}:"
-            f" {escaped(', '.join(change.causes))} changed"
-        )
-    if change.asks_elsewhere and change.effect is not Effect.UNKNOWN:
-        yield (
-            f"- new scores are **unknown** on {plural(len(change.asks_elsewhere), 'cluster')}: source changed"
-        )
+    raw_changes = change.effect is Effect.UNKNOWN
+    unknown, causes = (change.kept, change.causes) if raw_changes else (change.asks_elsewhere, ("source",))
+    if unknown:
+        number = plural(len(unknown), "cluster")
+        yield f"- new scores are **unknown** on {number}: {limit.plain(', '.join(causes))} changed"
     if change.kept and change.effect is Effect.RANGE:
         yield f"- scores are mapped anew on {plural(len(change.kept), 'cluster')}"
 
 
-def _source(item: SourceChange, limit: _Limit) -> Iterator[str]:
-    yield f"{item.kind} **{code(names_text(item.names, most=limit.names))}** {item.change}"
-    yield ""
-    yield from _fields(item.fields, limit)
-
-
-def _placements(items: Sequence[PlacementChange], limit: _Limit) -> Iterator[str]:
-    names = [item.placement for item in items]
-    yield f"**{code(names_text(names, most=limit.names))}** {items[0].change}"
-    yield ""
-    yield from _fields(items[0].fields, limit)
+def _edit(group: Sequence[ObjectChange], limit: _Limit) -> Iterator[str]:
+    """Objects of a kind with the same change."""
+    names = names_text([item.name for item in group], most=limit.names)
+    yield f"{group[0].kind} **{code(names)}** {group[0].change}\n"
+    yield from _fields(group[0].fields, limit)
 
 
 def _fields(fields: Sequence[FieldChange], limit: _Limit) -> Iterator[str]:
     for field in fields[: limit.rows]:
         before, after = value_text(field.before, limit.width), value_text(field.after, limit.width)
-        if is_long(field.before, field.after):
-            yield f"- {code(field.path)}"
-            yield ""
-            yield from _diff(before, after)
-            yield ""
+        if any(isinstance(one, str) and (len(one) > 40 or " " in one) for one in (field.before, field.after)):
+            yield f"- {code(field.path)}\n"
+            yield from (*_diff(before, after), "")
         else:
             yield f"- {code(field.path)}: {code(before)} → {code(after)}"
-    yield from _left_out(len(fields) - limit.rows, "field", prefix="- ")
+    yield from _left_out(fields, "field", limit, prefix="- ")
 
 
 def _diff(before: str, after: str) -> Iterator[str]:
     fence = "`" * max(3, 1 + max((len(run) for run in re.findall(r"`+", before + after)), default=0))
     yield f"{fence}diff"
-    yield from (f"- {line}" for line in before.splitlines())
-    yield from (f"+ {line}" for line in after.splitlines())
+    yield from (f"- {printable(line)}" for line in before.splitlines())
+    yield from (f"+ {printable(line)}" for line in after.splitlines())
     yield fence
 
 
 def _moves(preview: Preview, found: Comparison, limit: _Limit) -> Iterator[str]:
-    yield ""
-    yield "#### Moves"
-    yield ""
+    yield "\n#### Moves\n"
     if found.moves is None:
-        yield escaped(evidence_line(preview.evidence))
+        yield limit.plain(f"unknown: {preview.hub.missing}")
         return
-    yield f"Data: {escaped(evidence_line(preview.evidence))}."
-    yield ""
-    if not found.moves:
-        yield "No application moves."
-    else:
-        yield "| application | from | to | reason |"
-        yield "|---|---|---|---|"
+    yield f"Data: {limit.plain(preview.hub.describe())}.\n"
+    if found.moves:
+        yield from ("| application | from | to | reason |", "|---|---|---|---|")
         yield from (_move(move, limit) for move in found.moves[: limit.rows])
-        yield from _left_out(len(found.moves) - limit.rows, "move", prefix="\n")
-        yield ""
-        yield "<details><summary>Scores before and after</summary>"
-        yield ""
+        yield from _left_out(found.moves, "move", limit, prefix="\n")
+        yield "\n<details><summary>Scores before and after</summary>\n"
         for move in found.moves[: limit.rows]:
             yield f"- {code(move.application)}"
-            yield from (
-                f"  - {escaped(standing_text(standing))}" for standing in move.standings[: 2 * limit.names]
-            )
-        yield ""
-        yield "</details>"
+            yield from (f"  - {limit.plain(_standing(one))}" for one in move.standings[: 2 * limit.names])
+        yield from ("", "</details>")
+    else:
+        yield "No application moves."
     if found.pending:
-        yield ""
-        yield f"Would move without this change too: {escaped(names_text(found.pending, most=limit.names))}"
+        names = limit.plain(names_text(found.pending, most=limit.names))
+        yield f"\nWould move without this change too: {names}"
 
 
 def _move(move: Move, limit: _Limit) -> str:
-    origin = names_text(move.origin, most=limit.names) or NOWHERE
-    reason = move.reason[: 2 * limit.width]
-    return (
-        f"| {code(move_title(move, limit.names))} | {escaped(origin)} |"
-        f" {escaped(target_text(move, limit.names))} | {escaped(reason)} |"
+    """The Placement, the applications that follow it unless that is one of the same name, and where to."""
+    title = move.application
+    if move.followers and move.followers != (title.partition("/")[2],):
+        title += f" ({names_text(move.followers, most=limit.names)})"
+    origin, target = (names_text(names, most=limit.names) for names in (move.origin, move.target))
+    cells = (
+        origin or "nowhere",
+        "unknown" if move.unknown else target or "nowhere",
+        move.reason[: 2 * limit.width],
     )
+    return f"| {code(title)} | {' | '.join(map(limit.plain, cells))} |"
+
+
+def _standing(standing: Standing) -> str:
+    """`eu-1: 500 points -> 300 points (cpu x5: 80 -> 40, Steady x2: 100 -> 100)`."""
+    terms = [
+        _term(term)
+        for term in standing.terms
+        if term.before is not None or term.after is not None or term.unknown
+    ]
+    after = "unknown" if any(term.unknown for term in standing.terms) else _points(standing.after)
+    return f"{standing.cluster}: {_points(standing.before)} -> {after}" + f" ({', '.join(terms)})" * bool(
+        terms
+    )
+
+
+def _term(term: Term) -> str:
+    weight = f"x{term.weight_after if term.weight_before is None else term.weight_before}"
+    if term.weight_before is not None and term.weight_after != term.weight_before:
+        weight += f"->{'out' if term.weight_after is None else f'x{term.weight_after}'}"
+    before, after = ("-" if value is None else str(value) for value in (term.before, term.after))
+    after = f"unknown ({term.unknown})" if term.unknown else after
+    return f"{prioritizer_text(term.name)} {weight}: {before} -> {after}"
+
+
+def _points(value: int | None) -> str:
+    return "not ranked" if value is None else plural(value, "point")

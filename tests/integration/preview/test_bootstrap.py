@@ -12,8 +12,8 @@ def test_a_new_namespace_of_a_placement_needs_the_project_first(fleet: GitFleet,
     fleet.write("apps/training.yaml", placement("training", namespace="kueue-system"))
     (line,) = said(run("diff", fleet.path, "--base", "main"))
     assert line == (
-        "AppProject gitops-dsf in rendered/argocd, which people apply: run kubectl apply --server-side -f"
-        " rendered/argocd; until then Argo CD refuses namespace kueue-system of https://kubernetes.default.svc"
+        "- AppProject gitops-dsf in rendered/argocd, which people apply: run kubectl apply --server-side -f"
+        " rendered/argocd; until then Argo CD refuses what its AppProjects do not allow"
     )
     fleet.commit("train")
     fleet.write("apps/more.yaml", placement("more", namespace="kueue-system"))
@@ -26,6 +26,6 @@ def test_an_application_that_goes_is_named(fleet: GitFleet, run: Run) -> None:
     fleet.write("gitops-dsf.yaml", settings())
     (line,) = said(run("diff", fleet.path, "--base", "main"))
     assert line == (
-        "rendered/argocd no longer has Application gitops-dsf-works-01, which Argo CD leaves on the hub:"
+        "- rendered/argocd no longer has Application gitops-dsf-works-01, which Argo CD leaves on the hub:"
         " delete it there"
     )

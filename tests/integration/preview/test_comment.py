@@ -68,7 +68,7 @@ def test_a_comment_never_grows_too_long(fleet: GitFleet, tmp_path: Path, run: Ru
         assert re.search(r"\.\.\. and \d+ moves more", text)
         assert "more characters)" in text
     full = run("diff", fleet.path, "--base", "main", "--scores", where)
-    assert full.count("\n  argocd/application-") == count
+    assert full.count("\n| `argocd/application-") == count
 
 
 def test_what_people_wrote_stays_text(fleet: GitFleet, run: Run) -> None:

@@ -67,17 +67,14 @@ def test_a_changed_query_is_shown_as_a_query_and_its_score_is_unknown(
 ) -> None:
     fleet.write("scorers/cpu.yaml", scorer("cpu", query='avg(up{job="node"})'))
     text = run("diff", fleet.path, "--base", "main", "--scores", scores)
-    assert (
-        '  source.params.query\n    - avg(up)\n    + avg(up{job="node"})\n' in text
-        or 'query: avg(up) -> avg(up{job="node"})' in text
-    )
-    assert "argocd/guestbook: eu-1 -> unknown" in text
+    assert '- `source.params.query`: `avg(up)` → `avg(up{job="node"})`' in text
+    assert "| `argocd/guestbook` | eu-1 | unknown |" in text
     assert (
         "cpu: query changed: 3 clusters could be selected; if the scores stayed as they are, it would stay"
         in text
     )
     assert "eu-1: 90 points -> unknown (cpu x1: 90 -> unknown (query changed))" in text
-    assert "new scores are unknown on 3 clusters: query changed" in text
+    assert "new scores are **unknown** on 3 clusters: query changed" in text
     assert "seen 5 min ago" in text
 
 

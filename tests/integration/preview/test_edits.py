@@ -27,9 +27,9 @@ def fleet(fleet: GitFleet) -> GitFleet:
 def test_the_edited_field_comes_before_what_is_rendered(fleet: GitFleet, run: Run) -> None:
     edit(fleet, "guestbook", stickiness=10)
     text = run("diff", fleet.path, "--base", "main")
-    written = "ScoredApplication guestbook changed\n  spec.stickiness: 20 -> 10\n"
+    written = "ScoredApplication **`guestbook`** changed\n\n- `spec.stickiness`: `20` → `10`\n"
     assert written in text
-    assert text.index(written) < text.index("Placement argocd/guestbook changed")
+    assert text.index(written) < text.index("Placement **`argocd/guestbook`** changed")
     comment = run("diff", fleet.path, "--base", "main", "--format", "markdown")
     assert "<details><summary>Applications and placements as written (1)</summary>" in comment
     assert "- `spec.stickiness`: `20` → `10`" in comment
@@ -37,7 +37,7 @@ def test_the_edited_field_comes_before_what_is_rendered(fleet: GitFleet, run: Ru
 
 def test_a_score_is_named_by_its_scorer(fleet: GitFleet, run: Run) -> None:
     edit(fleet, "guestbook", scores=[{"scorer": "cpu", "weight": 2}])
-    assert "  spec.scores[cpu].weight: 1 -> 2\n" in run("diff", fleet.path, "--base", "main")
+    assert "- `spec.scores[cpu].weight`: `1` → `2`\n" in run("diff", fleet.path, "--base", "main")
 
 
 def test_equal_edits_of_many_applications_are_one(fleet: GitFleet, run: Run) -> None:
@@ -50,8 +50,10 @@ def test_equal_edits_of_many_applications_are_one(fleet: GitFleet, run: Run) -> 
     edit(fleet, "guestbook", stickiness=50)
     text = run("diff", fleet.path, "--base", "main")
     listed = ", ".join(names[:10])
-    assert f"ScoredApplication {listed} and 20 more changed\n  spec.stickiness: 20 -> 10\n" in text
-    assert "ScoredApplication guestbook changed\n  spec.stickiness: 20 -> 50\n" in text
+    assert (
+        f"ScoredApplication **`{listed} and 20 more`** changed\n\n- `spec.stickiness`: `20` → `10`\n" in text
+    )
+    assert "ScoredApplication **`guestbook`** changed\n\n- `spec.stickiness`: `20` → `50`\n" in text
     assert text.count("ScoredApplication") == 2
     assert text.count("\nPlacement ") == 2
     found = run.json("diff", fleet.path, "--base", "main")["comparison"]

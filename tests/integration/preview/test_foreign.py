@@ -33,12 +33,13 @@ def attacked(fleet: GitFleet) -> GitFleet:
 def test_a_foreign_file_comes_first(attacked: GitFleet, run: Run, head: list[str]) -> None:
     attacked.commit("add an administrator")
     text = run("diff", str(attacked.path), "--base", "main", *head)
-    assert text.splitlines()[1:3] == [
+    assert text.splitlines()[4:7] == [
         (
-            "FOREIGN FILES: 1 file that no source renders to; Argo CD would apply what is in rendered/, so"
-            " remove them before merging"
+            "**Foreign files**: 1 file that no source renders to; Argo CD would apply what is in rendered/,"
+            " so remove them before merging"
         ),
-        f"  {ADMIN}",
+        "",
+        f"- `{ADMIN}`",
     ]
 
 
@@ -55,4 +56,4 @@ def test_a_tree_that_is_not_rendered_yet_is_not_foreign(fleet: GitFleet, run: Ru
     fleet.commit("rendered")
     fleet.write("scorers/cpu.yaml", scorer("load"))
     (fleet.path / "apps/guestbook.yaml").unlink()
-    assert "FOREIGN" not in run("diff", str(fleet.path), "--base", "main")
+    assert "Foreign" not in run("diff", str(fleet.path), "--base", "main")

@@ -33,5 +33,5 @@ def test_only_clusters_with_such_a_variant_are_named(fleet: GitFleet, run: Run) 
     text = run("diff", fleet.path, "--base", "main")
     (line,) = (line.strip() for line in text.splitlines() if "may read all nodes and pods" in line)
     assert line == (
-        "the agents of 2 clusters may read all nodes and pods for the first time (scorer free): eu-1, eu-2"
+        "- the agents of 2 clusters may read all nodes and pods for the first time (scorer free): eu-1, eu-2"
     )

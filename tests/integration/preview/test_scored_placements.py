@@ -48,8 +48,8 @@ def test_a_shared_decision_moves_every_application_that_follows_it(
         ("argocd/guestbook", ["guestbook"], ["us-1"]),
     ]
     text = run("diff", fleet.path, "--base", "main", "--scores", scores)
-    assert "  argocd/frontends (shop, web): eu-1 -> us-1\n" in text
-    assert "  3 applications move\n" in text
+    assert "| `argocd/frontends (shop, web)` | eu-1 | us-1 |" in text
+    assert "- **3 applications move**\n" in text
 
 
 def test_a_hand_written_applicationset_follows_one_too(fleet: GitFleet, scores: Path, run: Run) -> None:
@@ -80,7 +80,7 @@ def test_a_hand_written_applicationset_follows_one_too(fleet: GitFleet, scores: 
     fleet.commit("shared")
     fleet.write("scorers/cpu.yaml", lower_is_better())
     text = run("diff", fleet.path, "--base", "main", "--scores", scores)
-    assert "  argocd/frontends (raw, web): eu-1 -> us-1\n" in text
+    assert "| `argocd/frontends (raw, web)` | eu-1 | us-1 |" in text
 
 
 def test_a_decision_for_other_consumers_is_no_application(fleet: GitFleet, scores: Path, run: Run) -> None:
@@ -88,8 +88,8 @@ def test_a_decision_for_other_consumers_is_no_application(fleet: GitFleet, score
     fleet.commit("training")
     fleet.write("scorers/cpu.yaml", lower_is_better())
     text = run("diff", fleet.path, "--base", "main", "--scores", scores)
-    assert "  kueue-system/training: eu-1 -> us-1\n" in text
-    assert "  1 application moves, 1 decision for other consumers changes\n" in text
+    assert "| `kueue-system/training` | eu-1 | us-1 |" in text
+    assert "- **1 application moves, 1 decision for other consumers changes**\n" in text
 
 
 def test_an_application_that_changes_to_a_shared_placement_says_so(

@@ -1,7 +1,7 @@
 """Changed fields as people name them."""
 
 from gitops_dsf.views.preview.fields import FieldChange, field_changes
-from gitops_dsf.views.preview.wording import clip, value_text
+from gitops_dsf.views.preview.markdown import value_text
 
 
 def term(name: str, weight: int) -> dict[str, object]:
@@ -52,4 +52,4 @@ def test_values_on_one_line() -> None:
     assert value_text(100.0, 10) == "100"
     assert value_text(0.25, 10) == "0.25"
     assert value_text(["a", "é"], 20) == '["a", "é"]'
-    assert clip("abcdef", 4) == "abcd... (2 more characters)"
+    assert value_text("abcdef", 4) == "abcd... (2 more characters)"

@@ -1,12 +1,97 @@
-"""Counts what a change affects: scorers, clusters, works, Placements and the other rendered objects."""
+"""What a change does to the objects that people write and to the rendered Placements, and how much of the
+rest it affects.
+"""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any, Final
 
+import msgspec
+
+from gitops_dsf.repository.model.scored_placement import ScoredPlacementSpec
 from gitops_dsf.views.preview.fields import FieldChange, field_changes
 from gitops_dsf.views.preview.scorers import Change, ScorerChange
-from gitops_dsf.views.preview.sources import alike, same_edit
 from gitops_dsf.views.preview.version import FleetVersion
+
+_PLACES: Final = frozenset(
+    {"repoURL", "chart", "path", "targetRevision", "destinationNamespace", "namespace"}
+)
+"""Fields that say what is deployed and where. Of a new object only these are shown."""
+_Contents = Mapping[tuple[str, str], Mapping[str, Any]]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ObjectChange:
+    """The change of one object."""
+
+    kind: str
+    name: str
+    """An object of a namespace that people wrote, and a Placement, as `namespace/name`."""
+    change: Change
+    fields: tuple[FieldChange, ...]
+
+
+def source_changes(base: FleetVersion | None, head: FleetVersion) -> tuple[ObjectChange, ...]:
+    """ScoredApplications, ScoredPlacements and ApplicationSets that differ as people write them, by kind and
+    name.
+    """
+    return _changes(_written(base) if base else {}, _written(head), places=_PLACES)
+
+
+def placement_changes(base: FleetVersion | None, head: FleetVersion) -> tuple[ObjectChange, ...]:
+    """Rendered Placements that differ, by name."""
+    return _changes(_rendered(base) if base else {}, _rendered(head))
+
+
+def alike(changes: Iterable[ObjectChange]) -> list[list[ObjectChange]]:
+    """Puts equal edits of a kind together, in the order of the first of each. Whole objects that come or go
+    are equal, too.
+    """
+    found: dict[object, list[ObjectChange]] = {}
+    for item in changes:
+        edit = msgspec.json.encode([(field.path, field.before, field.after) for field in item.fields])
+        found.setdefault((item.kind, item.change, edit), []).append(item)
+    return list(found.values())
+
+
+def _changes(
+    before: _Contents, after: _Contents, *, places: frozenset[str] = frozenset()
+) -> tuple[ObjectChange, ...]:
+    """What differs. Of a new object only the fields of `places`."""
+    found = []
+    for kind, name in sorted({*before, *after}):
+        old, new = before.get((kind, name)), after.get((kind, name))
+        if old == new:
+            continue
+        change = Change.ADDED if old is None else Change.REMOVED if new is None else Change.CHANGED
+        fields = field_changes(old or {}, new) if new is not None else ()
+        if old is None:
+            fields = tuple(field for field in fields if field.path.rpartition(".")[2] in places)
+        found.append(ObjectChange(kind=kind, name=name, change=change, fields=fields))
+    return tuple(found)
+
+
+def _written(fleet: FleetVersion) -> _Contents:
+    """The specs by kind and name, with their defaults."""
+    found = {
+        ("ScoredApplication", item.name): item.declared.spec.model_dump(mode="json", by_alias=True)
+        for item in fleet.resolved.applications
+    }
+    for placement in fleet.resolved.placements:
+        if isinstance(placement.ranking, ScoredPlacementSpec):
+            name = f"{placement.namespace}/{placement.name}"
+            found["ScoredPlacement", name] = placement.ranking.model_dump(mode="json", by_alias=True)
+    for item in fleet.resolved.raw_documents:
+        if item.kind == "ApplicationSet":
+            found[item.kind, f"{item.namespace}/{item.name}"] = item.data["spec"]
+    return {key: {"spec": spec} for key, spec in found.items()}
+
+
+def _rendered(fleet: FleetVersion) -> _Contents:
+    return {
+        ("Placement", key): {part: item[part] for part in ("metadata", "spec") if part in item}
+        for key, item in fleet.placements.items()
+    }
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -23,15 +108,6 @@ class Count:
     def any(self) -> bool:
         """Whether anything differs."""
         return bool(self.added or self.removed or self.changed)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class PlacementChange:
-    """The change of one Placement."""
-
-    placement: str
-    change: Change
-    fields: tuple[FieldChange, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,25 +140,6 @@ class Summary:
         """Whether anything that is rendered, or the inventory, differs."""
         counts = (self.scorers, self.clusters, self.works, self.placements, self.application_sets, self.other)
         return any(count.any for count in counts) or bool(self.gaining or self.losing)
-
-
-def placement_changes(base: FleetVersion | None, head: FleetVersion) -> tuple[PlacementChange, ...]:
-    """Returns Placements that differ, in order of name."""
-    before = base.placements if base else {}
-    found = []
-    for key in sorted({*before, *head.placements}):
-        old, new = before.get(key), head.placements.get(key)
-        if old == new:
-            continue
-        change = Change.ADDED if old is None else Change.REMOVED if new is None else Change.CHANGED
-        fields = field_changes(_content(old), _content(new)) if old and new else ()
-        found.append(PlacementChange(placement=key, change=change, fields=fields))
-    return tuple(found)
-
-
-def placements_alike(changes: Iterable[PlacementChange]) -> list[list[PlacementChange]]:
-    """Placements with equal changes together."""
-    return alike(changes, lambda item: same_edit(item.change, item.fields))
 
 
 def summarise_changes(
@@ -118,10 +175,6 @@ def summarise_changes(
         application_sets=files["applicationset"],
         other=files["other"],
     )
-
-
-def _content(item: Mapping[str, object] | None) -> dict[str, object]:
-    return {} if item is None else {key: value for key, value in item.items() if key in {"metadata", "spec"}}
 
 
 def _edited(base: FleetVersion | None, head: FleetVersion) -> tuple[str, ...]:
