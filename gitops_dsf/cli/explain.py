@@ -1,7 +1,10 @@
-"""gitops-dsf explain: explains why a cluster is in or out, and what would have to change; or a code."""
+"""gitops-dsf explain: explains a Placement; why a cluster is in or out, and what would have to change; or a
+code.
+"""
 
 import argparse
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dsf_wire.text import printable, printable_lines
@@ -14,16 +17,19 @@ from gitops_dsf.errors import UsageError
 
 if TYPE_CHECKING:
     from gitops_dsf.hub.snapshot import HubData
-    from gitops_dsf.simulator import Explanation
+    from gitops_dsf.simulator import Explanation, Verdict
+    from gitops_dsf.views.preview.version import FleetVersion
 
 DESCRIPTION = """\
-Says of one cluster and one Placement why OCM would or would not select it: the filter that dropped it, or
-what each score adds to its sum, whom it would change places with, and the nearest score that would flip the
-decision. Of a code of a finding it says what it means, with an example that gives the finding and one that
+Says of a Placement what it asks for, which scores it ranks by with which weights, and which clusters are
+eligible. Says of one cluster why OCM would or would not select it: the filter that dropped it, or what each
+score adds to its sum, whom it would change places with, and the nearest score that would flip the decision.
+Of a code of a finding it says what it means, with an example that gives the finding and one that
 does not."""
 
 EXAMPLES = """\
 examples:
+  gitops-dsf explain guestbook                                what it asks for; --scores or --context adds the ranking
   gitops-dsf explain guestbook eu-west-1 --scores scores.yaml
   gitops-dsf explain argocd/guestbook eu-west-1 fleet --context hub
   gitops-dsf explain guestbook us-east-1                      without scores: only whether the filters let it pass
@@ -41,7 +47,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="namespace/name of a Placement, or the name alone if it is unique; or a code such as DSF310",
     )
     parser.add_argument(
-        "cluster", metavar="CLUSTER", nargs="?", help="name of a ManagedCluster; not with a code"
+        "cluster",
+        metavar="CLUSTER",
+        nargs="?",
+        help="name of a ManagedCluster; without it, the Placement is explained",
     )
     add_fleet_directory(parser)
     parser.add_argument("--format", choices=("text", "json"), default="text", help="text by default")
@@ -51,12 +60,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 @kept()
 def run(args: argparse.Namespace) -> int:
     """Returns 0 when there is an explanation; 1 when the repository has errors."""
-    if args.cluster is None:
-        if CODE.fullmatch(args.subject):
-            explain_code(args.subject)
-            return 0
-        msg = f"name a cluster: gitops-dsf explain {args.subject} CLUSTER; gitops-dsf simulate shows all"
-        raise UsageError(msg)
+    if args.cluster is None and CODE.fullmatch(args.subject):
+        explain_code(args.subject)
+        return 0
+    if args.cluster is not None and Path(args.cluster, "gitops-dsf.yaml").is_file():
+        args.directory, args.cluster = Path(args.cluster), None
     from gitops_dsf.simulator import explain, simulate
     from gitops_dsf.views.preview.hub import hub_state, resources_ranked
 
@@ -68,15 +76,36 @@ def run(args: argparse.Namespace) -> int:
     state = hub_state(
         fleet, data.snapshot, decisions=data.snapshot.decisions if data.snapshot else (), only={key}
     )
+    verdict = simulate(state, key, data.now)
+    if args.cluster is None:
+        from gitops_dsf.cli.simulate import verdicts_json
+
+        as_json = args.format == "json"
+        sys.stdout.write(verdicts_json([verdict], data) if as_json else _placement(fleet, verdict, data))
+        return 0
     if args.cluster not in state.positions:
         msg = (
             f"there is no cluster {args.cluster} in"
             f" clusters/{' or on the hub' if data.snapshot else ''}{_like(args.cluster, state.names)}"
         )
         raise UsageError(msg)
-    explanation = explain(simulate(state, key, data.now), args.cluster, spans=fleet.spans)
+    explanation = explain(verdict, args.cluster, spans=fleet.spans)
     sys.stdout.write(_json(explanation, data) if args.format == "json" else _text(explanation, data))
     return 0
+
+
+def _placement(fleet: "FleetVersion", verdict: "Verdict", data: "HubData") -> str:
+    from gitops_dsf.cli.verdict_text import placement_text, verdict_text
+    from gitops_dsf.views.preview.hub import typed_placements
+
+    key = verdict.placement
+    written = typed_placements(fleet, {key})[key]
+    shown = verdict_text(verdict, without_scores=None if data.snapshot else written, rows=20)
+    source = "" if data.snapshot else ", with --scores, --state-branch or --context"
+    return (
+        f"{printable(data.describe())}\n\n{placement_text(written)}\n{shown}"
+        f"\nwhy one of them is in or out{source}: gitops-dsf explain {key} CLUSTER\n"
+    )
 
 
 def _like(name: str, names: tuple[str, ...]) -> str:

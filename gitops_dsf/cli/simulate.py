@@ -57,29 +57,23 @@ def run(args: argparse.Namespace) -> int:
     )
     verdicts = [simulate(state, key, data.now) for key in keys]
     if args.format == "json":
-        sys.stdout.write(_json(verdicts, data))
+        sys.stdout.write(verdicts_json(verdicts, data))
         return 0
     sys.stdout.write(printable_lines((data.describe(),)))
     if not keys:
         sys.stdout.write("this repository renders no Placement\n")
-    from gitops_dsf.cli.verdict_text import eligible_text, verdict_text
-    from gitops_dsf.hub.placements import asks_for_scores
+    from gitops_dsf.cli.verdict_text import verdict_text
 
     written = typed_placements(fleet, keys) if data.snapshot is None else {}
-
     for verdict in verdicts:
-        sys.stdout.write("\n")
         rows = None if args.all else 20
-        if data.snapshot is None:
-            sys.stdout.write(
-                eligible_text(verdict, asks_for_scores=asks_for_scores(written[verdict.placement]), rows=rows)
-            )
-        else:
-            sys.stdout.write(verdict_text(verdict, rows=rows))
+        shown = verdict_text(verdict, without_scores=written.get(verdict.placement), rows=rows)
+        sys.stdout.write(f"\n{shown}")
     return 0
 
 
-def _json(verdicts: "list[Verdict]", data: "HubData") -> str:
+def verdicts_json(verdicts: "list[Verdict]", data: "HubData") -> str:
+    """Formats verdicts as JSON."""
     content = {
         "hub": data.to_dict(),
         "filtersOnly": data.snapshot is None,

@@ -3,17 +3,48 @@
 from dsf_wire.text import printable_lines
 from gitops_dsf.cli.table import table
 from gitops_dsf.hub.freshness import expired
+from gitops_dsf.hub.objects import ClusterSelector, LabelSelector, Placement
+from gitops_dsf.hub.placements import asks_for_scores
+from gitops_dsf.hub.selectors import lenient_selector
 from gitops_dsf.simulator import Outcome, Verdict
-from gitops_dsf.simulator.weights import Prioritizer
+from gitops_dsf.simulator.weights import Prioritizer, prioritizers_of
 from gitops_dsf.wording import plural, prioritizer_text
 
 MISSING, EXPIRED = "none", "expired"
 
 
-def verdict_text(verdict: Verdict, *, rows: int | None) -> str:
+def placement_text(placement: Placement) -> str:
+    """Formats what a Placement asks for, and how it ranks."""
+    spec = placement.spec
+    sets = f"cluster sets {', '.join(spec.cluster_sets)}" if spec.cluster_sets else "all bound cluster sets"
+    number = spec.number_of_clusters
+    lines = [f"{placement.key} asks for {'all' if number is None else number} of the clusters in {sets}"]
+    for predicate in spec.predicates or ():
+        selector = predicate.required_cluster_selector or ClusterSelector()
+        claims, cel = selector.claim_selector, selector.cel_selector
+        terms = [
+            *(f"label {one}" for one in lenient_selector(selector.label_selector).requirements),
+            *(
+                f"claim {one}"
+                for one in lenient_selector(
+                    LabelSelector(None, claims.match_expressions if claims else None)
+                ).requirements
+            ),
+            *((cel.cel_expressions if cel else None) or ()),
+        ]
+        lines.append(f"  eligible: {'; '.join(terms) or 'every cluster'}")
+    ranked = [f"{prioritizer_text(item.name)} x{item.weight}" for item in prioritizers_of(placement)]
+    lines.append(f"  ranked by: {', '.join(ranked) or 'nothing'}")
+    return printable_lines(lines)
+
+
+def verdict_text(verdict: Verdict, *, without_scores: Placement | None = None, rows: int | None) -> str:
     """Formats the selection, the ranking with each prioritizer's share, and the dropped clusters; at most
-    `rows` lines of each table.
+    `rows` lines of each table. With the Placement as it was written instead of scores: what the filters alone
+    decide.
     """
+    if without_scores is not None and verdict.outcome is Outcome.SCHEDULED and verdict.ranking is not None:
+        return _eligible(verdict, without_scores, rows)
     text = printable_lines(
         (f"{verdict.placement}: {_headline(verdict)}", *(f"  note: {note}" for note in verdict.notes))
     )
@@ -22,14 +53,9 @@ def verdict_text(verdict: Verdict, *, rows: int | None) -> str:
     return text + _dropped(verdict, rows)
 
 
-def eligible_text(verdict: Verdict, *, asks_for_scores: bool, rows: int | None) -> str:
-    """Formats what the filters alone decide. `asks_for_scores`: a predicate was left out, because there are
-    no scores.
-    """
-    if verdict.outcome is not Outcome.SCHEDULED or verdict.ranking is None:
-        return verdict_text(verdict, rows=rows)
+def _eligible(verdict: Verdict, placement: Placement, rows: int | None) -> str:
     names = sorted(verdict.scores or ())
-    number_of_clusters = verdict.source.spec.number_of_clusters
+    number_of_clusters = placement.spec.number_of_clusters
     choice = (
         "every eligible cluster is selected"
         if number_of_clusters is None
@@ -41,11 +67,13 @@ def eligible_text(verdict: Verdict, *, asks_for_scores: bool, rows: int | None) 
             f" {plural(len(verdict.candidates), 'cluster')} in {_sets(verdict)}; {choice}"
         )
     ]
-    if asks_for_scores:
+    if asks_for_scores(placement):
         lines.append(
             "  note: a predicate asks for scores; it is left out here, so fewer clusters may be eligible"
         )
-    lines.append(_named("  eligible: ", names, rows))
+    shown = names[:rows]
+    more = f" and {len(names) - len(shown)} more (--all)" if len(shown) < len(names) else ""
+    lines.append(f"  eligible: {', '.join(shown) or 'none'}{more}")
     return printable_lines(lines) + _dropped(verdict, rows)
 
 
@@ -86,7 +114,7 @@ def _ranking(verdict: Verdict, rows: int | None) -> str:
         "points",
         *(f"{prioritizer_text(item.name)} x{item.weight}" for item in verdict.prioritizers),
     ]
-    shown = ranking.order if rows is None else ranking.order[:rows]
+    shown = ranking.order[:rows]
     lines = []
     for number, index in enumerate(shown, start=1):
         name = names[ranking.clusters[index]]
@@ -115,15 +143,9 @@ def _dropped(verdict: Verdict, rows: int | None) -> str:
     if not verdict.dropped:
         return ""
     found = list(verdict.dropped.items())
-    shown = found if rows is None else found[:rows]
+    shown = found[:rows]
     text = table(["out", "by", "because"], [[name, drop.filter, drop.reason] for name, drop in shown])
     return text + _more(len(found) - len(shown), "clusters")
-
-
-def _named(head: str, names: list[str], rows: int | None) -> str:
-    shown = names if rows is None else names[:rows]
-    more = f" and {len(names) - len(shown)} more (--all)" if len(shown) < len(names) else ""
-    return f"{head}{', '.join(shown) or 'none'}{more}"
 
 
 def _more(count: int, what: str) -> str:

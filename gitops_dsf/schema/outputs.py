@@ -626,7 +626,7 @@ _OUTPUTS: Final[Mapping[str, tuple[Any, ...]]] = {
     "backtest": (BacktestResult,),
     "diff": (DiffOutput,),
     "doctor": (DoctorOutput,),
-    "explain": (ExplainOutput,),
+    "explain": (ExplainOutput, SimulateOutput),
     "log": (LogOutput,),
     "scorer-check": (CheckOutput,),
     "simulate": (SimulateOutput,),

@@ -154,6 +154,20 @@ def test_without_scores_only_the_filters_speak(fleet: GitFleet, run: Run) -> Non
     assert "it passes the filters; without scores its rank is unknown" in explained
 
 
+def test_a_placement_is_explained_by_the_repository_alone(
+    fleet: GitFleet, scores: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(fleet.path)
+    fleet.write("apps/eu.yaml", application("eu", region="eu", stickiness=20))
+    out = run("explain", "eu")
+    assert "argocd/eu asks for 1 of the clusters in cluster sets fleet\n" in out
+    assert "  eligible: label region in (eu)\n  ranked by: cpu x" in out
+    assert "argocd/eu: 2 clusters eligible of 3 clusters in cluster set fleet" in out
+    assert out.endswith("with --scores, --state-branch or --context: gitops-dsf explain argocd/eu CLUSTER\n")
+    assert "argocd/eu: 1 of 2 clusters selected" in run("explain", "eu", "--scores", scores)
+    assert run.json("explain", "eu", fleet.path)["placements"][0]["placement"] == "argocd/eu"
+
+
 def test_explain_names_the_nearest_score_that_would_flip_it(fleet: GitFleet, scores: Path, run: Run) -> None:
     out = run("explain", "guestbook", "eu-2", fleet.path, "--scores", scores)
     assert "argocd/guestbook, cluster eu-2: not selected\n" in out

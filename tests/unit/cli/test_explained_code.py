@@ -48,11 +48,6 @@ def test_codes_that_begin_so_are_listed(capsys: pytest.CaptureFixture[str]) -> N
     assert some == [line for line in lines if line.startswith("DSF31")]
 
 
-def test_a_placement_needs_a_cluster(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["explain", "guestbook"]) == 2
-    assert "name a cluster: gitops-dsf explain guestbook CLUSTER" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize("word", ["DSF998", "DSF9999"])
 def test_an_unknown_code(word: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", word]) == 2
