@@ -116,11 +116,15 @@ def _like(name: str, names: tuple[str, ...]) -> str:
 
 
 def _json(explanation: "Explanation", data: "HubData") -> str:
-    content = {"hub": data.to_dict(), "filtersOnly": data.snapshot is None, **explanation.to_dict()}
+    import msgspec
+
     if data.snapshot is None and explanation.rank is not None:
-        content |= dict.fromkeys(("selected", "rank", "points", "rival", "rivalPoints", "margin"))
-        content |= {"reason": _UNRANKED, "contributions": [], "flips": []}
-    return json_text(content)
+        unknown = dict.fromkeys(("selected", "rank", "points", "rival", "rival_points", "margin"))
+        explanation = msgspec.structs.replace(
+            explanation, reason=_UNRANKED, contributions=(), flips=(), **unknown
+        )
+    shown = msgspec.to_builtins(explanation)
+    return json_text({"hub": data.shown(), "filtersOnly": data.snapshot is None, **shown})
 
 
 _UNRANKED = "it passes the filters; without scores its rank is unknown"

@@ -9,6 +9,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from gitops_dsf.canonicalyaml import scalar
+from gitops_dsf.cli.schematree import schema_tree
 from gitops_dsf.cli.wheels import with_wheels
 from gitops_dsf.errors import RepositoryError, UsageError
 from gitops_dsf.hub.urls import browsed_branch, misleads_git
@@ -16,7 +17,6 @@ from gitops_dsf.packagedata import packaged
 from gitops_dsf.repository.load.names import FOLDERS, SETTINGS_FILE
 from gitops_dsf.repository.model.base import DNS_LABEL
 from gitops_dsf.repository.model.repository import CLONABLE, placeholder_url
-from gitops_dsf.schema.tree import schema_tree
 
 TEMPLATE_NAME: Final = "example-fleet"
 TEMPLATE_URL: Final = placeholder_url(TEMPLATE_NAME)

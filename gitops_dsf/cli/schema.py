@@ -37,7 +37,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Writes files that differ, and prints how many. Raises RepositoryError when the folder cannot be
     written.
     """
-    from gitops_dsf.schema.tree import schema_tree, write_tree
+    from gitops_dsf.cli.schematree import schema_tree, write_tree
 
     tree = schema_tree()
     written = write_tree(tree, arguments.out)

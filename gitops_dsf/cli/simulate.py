@@ -75,8 +75,8 @@ def run(args: argparse.Namespace) -> int:
 def verdicts_json(verdicts: "list[Verdict]", data: "HubData") -> str:
     """Formats verdicts as JSON."""
     content = {
-        "hub": data.to_dict(),
+        "hub": data.shown(),
         "filtersOnly": data.snapshot is None,
-        "placements": [verdict.to_dict() for verdict in verdicts],
+        "placements": [verdict.data() for verdict in verdicts],
     }
     return json_text(content)

@@ -9,10 +9,8 @@ from gitops_dsf.cli.arguments import add_fleet_directory
 from gitops_dsf.cli.garbage import kept
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from gitops_dsf.views.scoretests.queries import Evaluate
-    from gitops_dsf.views.scoretests.suite import TestResult
+    from gitops_dsf.views.scoretests.suite import TestOutput
 
 DESCRIPTION = """\
 Runs the ScoreTests in tests/: given results of scorers, published scores, clusters and decisions, it computes
@@ -51,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 @kept()
 def run(args: argparse.Namespace) -> int:
     """Returns 0 when all tests pass; 1 when one fails, or the repository has errors."""
-    from gitops_dsf.cli.report import report, summary, under
+    from gitops_dsf.cli.report import prefix_of, report, summary, under
     from gitops_dsf.diagnostics import has_errors
     from gitops_dsf.errors import UsageError
     from gitops_dsf.pipeline import check_declared
@@ -75,17 +73,16 @@ def run(args: argparse.Namespace) -> int:
         known = ", ".join(sorted(item.name for item in declared.score_tests)[:10]) or "none"
         msg = f"no test is called {' or '.join(args.name)}; tests here: {known}"
         raise UsageError(msg)
-    results = tuple(
-        run_tests(
-            tests,
-            declared=declared,
-            checked=checked,
-            documents=loaded.documents,
-            evaluate=_evaluate(args.promtool),
-        )
+    output = run_tests(
+        tests,
+        declared=declared,
+        checked=checked,
+        documents=loaded.documents,
+        evaluate=_evaluate(args.promtool),
+        prefix=prefix_of(args.directory),
     )
-    sys.stdout.write(_formatted(results, args))
-    return int(any(not result.passed for result in results))
+    sys.stdout.write(_formatted(output, args.format))
+    return int(output.failed > 0)
 
 
 def _evaluate(named: Path | None) -> "Evaluate":
@@ -103,19 +100,11 @@ def _evaluate(named: Path | None) -> "Evaluate":
     return no_promtool if program is None else Promtool(Path(program)).evaluate
 
 
-def _formatted(results: "Sequence[TestResult]", args: argparse.Namespace) -> str:
-    from gitops_dsf.cli.report import prefix_of
-
-    prefix = prefix_of(args.directory)
-    if args.format == "json":
+def _formatted(output: "TestOutput", style: str) -> str:
+    if style == "json":
         from gitops_dsf.cli.jsontext import json_text
-        from gitops_dsf.cli.test_reports import plain
 
-        return json_text(plain(results, prefix=prefix))
-    if args.format == "junit":
-        from gitops_dsf.cli.test_reports import junit
+        return json_text(output)
+    from gitops_dsf.cli.test_reports import junit, text
 
-        return junit(results, prefix=prefix)
-    from gitops_dsf.cli.test_reports import text
-
-    return text(results, prefix=prefix)
+    return junit(output) if style == "junit" else text(output)

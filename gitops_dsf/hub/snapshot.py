@@ -3,7 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
+
+from msgspec import Struct
 
 from gitops_dsf.errors import GitopsDsfError
 from gitops_dsf.hub.objects import ManagedCluster, ManagedClusterSet, PlacementDecision
@@ -58,6 +60,16 @@ class Snapshot:
         return self.skipped + sum(len(found) for found in self.scores.values())
 
 
+class HubSource(Struct, rename="camel", kw_only=True):
+    """Where scores and decisions come from."""
+
+    origin: str | None
+    observed_at: str | None
+    age_seconds: int | None
+    now: str
+    missing: str | None
+
+
 @dataclass(frozen=True, kw_only=True)
 class HubData:
     """What is known of the hub, and the time for which a verb computes."""
@@ -85,13 +97,13 @@ class HubData:
         count = self.snapshot.score_count
         return f"{self.snapshot.origin}: {plural(count, 'AddOnPlacementScore')}, {age}"
 
-    def to_dict(self) -> dict[str, Any]:
+    def shown(self) -> HubSource:
         """Returns JSON data."""
-        snapshot = self.snapshot
-        return {
-            "origin": snapshot.origin if snapshot else None,
-            "observedAt": snapshot.observed_at.isoformat() if snapshot and snapshot.observed_at else None,
-            "ageSeconds": None if self.age is None else round(self.age),
-            "now": self.now.isoformat(),
-            "missing": self.missing or None,
-        }
+        observed = self.snapshot.observed_at if self.snapshot else None
+        return HubSource(
+            origin=self.snapshot.origin if self.snapshot else None,
+            observed_at=observed.isoformat() if observed else None,
+            age_seconds=None if self.age is None else round(self.age),
+            now=self.now.isoformat(),
+            missing=self.missing or None,
+        )

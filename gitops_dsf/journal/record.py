@@ -60,11 +60,13 @@ class ClusterReason(Struct, frozen=True, gc=False, rename="camel", omit_defaults
             total=self.total,
             points=self.points,
             contributions=tuple(
-                Contribution(term.name, term.weight, term.score, term.note) for term in self.terms
+                Contribution(term.name, term.weight, term.score, (term.score or 0) * term.weight, term.note)
+                for term in self.terms
             ),
             rival=self.rival,
             rival_points=self.rival_points,
             margin=self.margin,
+            flips=(),
         )
 
 
@@ -182,7 +184,7 @@ def reason_of(explanation: Explanation) -> ClusterReason:
     """The kept part of an explanation."""
     return ClusterReason(
         cluster=explanation.cluster,
-        selected=explanation.selected,
+        selected=bool(explanation.selected),
         reason=explanation.reason,
         filter=explanation.filter,
         rank=explanation.rank,

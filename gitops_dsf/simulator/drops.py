@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 
+from msgspec import Struct
+
 from gitops_dsf.hub.objects import Placement, Taint
 from gitops_dsf.hub.placements import Predicate
 from gitops_dsf.simulator import predicate
@@ -13,14 +15,10 @@ from gitops_dsf.simulator.state import HubState
 from gitops_dsf.simulator.taints import blocking_taint, fits, tolerated_until
 
 
-@dataclass(frozen=True, slots=True)
-class Drop:
+class Drop(Struct, frozen=True):
     filter: str
     """Predicate or TaintToleration."""
     reason: str
-
-    def to_dict(self) -> dict[str, str]:
-        return {"filter": self.filter, "reason": self.reason}
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from types import MappingProxyType
 from typing import Any
+
+import msgspec
 
 from gitops_dsf.hub.freshness import expired
 from gitops_dsf.hub.names import CLUSTER_SET_LABEL
@@ -59,7 +61,7 @@ def explain(
         unwritten = (
             f"{explained.reason}; but no PlacementDecision is written for it: {verdict.status.message}"
         )
-        return replace(explained, selected=False, reason=unwritten)
+        return msgspec.structs.replace(explained, selected=False, reason=unwritten)
     return explained
 
 
@@ -83,7 +85,21 @@ def margins(verdict: Verdict) -> Mapping[str, int]:
 
 
 def _out(verdict: Verdict, cluster: str, reason: str, *, filter_name: str | None = None) -> Explanation:
-    return Explanation(verdict.placement, cluster, cluster in verdict.chosen, reason, filter_name)
+    return Explanation(
+        placement=verdict.placement,
+        cluster=cluster,
+        selected=cluster in verdict.chosen,
+        reason=reason,
+        filter=filter_name,
+        rank=None,
+        total=None,
+        points=None,
+        contributions=(),
+        rival=None,
+        rival_points=None,
+        margin=None,
+        flips=(),
+    )
 
 
 def _undecided(verdict: Verdict, cluster: str) -> str | None:
@@ -150,6 +166,7 @@ def _ranked(
             result.name,
             result.weight,
             result.values[index],
+            (result.values[index] or 0) * result.weight,
             _note(result.prioritizer, result.values[index], position, verdict),
         )
         for result in verdict.prioritizers
@@ -164,6 +181,7 @@ def _ranked(
         cluster=verdict.state.names[position],
         selected=place.selected,
         reason=_reason(place, rival_name),
+        filter=None,
         rank=place.rank + 1,
         total=len(ranking.order),
         points=place.points,
@@ -210,8 +228,8 @@ def _flips(
             steps = -(-abs(points) // abs(weight))
             direction = 1 if (points > 0) == (weight > 0) else -1
             needed = scores[name] + direction * steps
-            span = spans.get(resources[name], (LOWEST, HIGHEST))
-            flips.append(Flip(name, weight, scores[name], needed, span))
+            low, high = spans.get(resources[name], (LOWEST, HIGHEST))
+            flips.append(Flip(name, scores[name], needed, low <= needed <= high))
     return tuple(sorted(flips, key=lambda flip: (abs(flip.change), flip.name)))
 
 

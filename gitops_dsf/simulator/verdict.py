@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from functools import cached_property
-from typing import Any
+
+from msgspec import UNSET, Struct, UnsetType
 
 from gitops_dsf.hub.objects import Placement
 from gitops_dsf.simulator.binding import bind
@@ -53,6 +54,63 @@ class Stage:
 
     name: str
     clusters: tuple[int, ...] = field(repr=False)
+
+
+class FilterResult(Struct, rename="camel"):
+    name: str
+    filtered_clusters: Sequence[str]
+
+
+class PrioritizerScores(Struct):
+    name: str
+    weight: int
+    scores: Mapping[str, int]
+
+
+class Decision(Struct):
+    name: str
+    labels: Mapping[str, str]
+    clusters: Sequence[str]
+
+
+class DecisionGroup(Struct, rename="camel"):
+    decision_group_index: int
+    decision_group_name: str
+    decisions: Sequence[str]
+    cluster_count: int
+
+
+class VerdictData(Struct, rename="camel", kw_only=True):
+    """The decision of one Placement. What OCM did not reach is left out.
+
+    The names of keys are those of the reference verdicts; `filters`, `scores` and `groups` are null where
+    Go's are nil.
+    """
+
+    placement: str
+    outcome: str
+    evicted: Sequence[str]
+    notes: Sequence[str]
+    panic: str | UnsetType = UNSET
+    cluster_sets: Sequence[str] | UnsetType = UNSET
+    filters: Sequence[FilterResult] | UnsetType | None = UNSET
+    dropped: Mapping[str, Drop] | UnsetType = UNSET
+    prioritizers: Sequence[PrioritizerScores] | UnsetType = UNSET
+    scores: Mapping[str, int] | UnsetType | None = UNSET
+    ranked: Sequence[str] | UnsetType = UNSET
+    unscheduled: int | UnsetType = UNSET
+    placement_decisions: Sequence[Decision] | UnsetType = UNSET
+    groups: Sequence[DecisionGroup] | UnsetType | None = UNSET
+    status_code: int | UnsetType = UNSET
+    status_message: str | UnsetType = UNSET
+    satisfied: Sequence[str] | UnsetType | None = UNSET
+    misconfigured: Sequence[str] | UnsetType | None = UNSET
+    after_sync: Mapping[str, int] | UnsetType = UNSET
+    will_retry: bool | UnsetType = UNSET
+    sync_error: str | UnsetType = UNSET
+    requeue: bool | UnsetType = UNSET
+    requeue_at: str | UnsetType = UNSET
+    unsupported: Sequence[str] | UnsetType = UNSET
 
 
 @dataclass(frozen=True)
@@ -226,70 +284,43 @@ class Verdict:
         """Notes for people, in sentences."""
         return notes_on(self)
 
-    def to_dict(self) -> dict[str, Any]:
-        """The verdict as JSON data, with the key names of the reference verdicts.
-
-        `filters`, `scores` and `groups` are null where Go's are nil. Keys beyond the reference: placement,
-        outcome, dropped, evicted, requeueAt, notes and, where it applies, unsupported.
-        """
-        if self.outcome in (Outcome.PANIC, Outcome.UNSUPPORTED, Outcome.FAILED):
-            return self._undecided()
-        shown = self._common() | {
-            "clusterSets": list(self.cluster_sets),
-            "filters": [{"name": name, "filteredClusters": list(left)} for name, left in self.filters.items()]
-            or None,
-            "dropped": {name: drop.to_dict() for name, drop in self.dropped.items()},
-            "prioritizers": [
-                {"name": name, "weight": weight, "scores": dict(scores)}
-                for name, weight, scores in self.prioritizer_scores
-            ],
-            "scores": None if self.scores is None else dict(self.scores),
-            "ranked": list(self.ranked),
-            "unscheduled": self.unscheduled,
-            "placementDecisions": [
-                {"name": found.name, "labels": dict(found.labels), "clusters": list(found.clusters)}
-                for found in self.decisions
-            ],
-            "groups": [
-                {
-                    "decisionGroupIndex": group.index,
-                    "decisionGroupName": group.name,
-                    "decisions": [decision.name for decision in group.decisions],
-                    "clusterCount": len(group.clusters),
-                }
-                for group in self.groups
-            ]
-            or None,
-            "statusCode": int(self.status.code),
-            "statusMessage": self.status.message,
-            "satisfied": self.satisfied.to_list() if self.satisfied else None,
-            "misconfigured": self.misconfigured.to_list() if self.misconfigured else None,
-            "afterSync": {name: len(clusters) for name, clusters in self.after.items()},
-            "willRetry": self.status.code is not Code.SUCCESS,
-        }
-        if self.sync_error is not None:
-            shown["syncError"] = self.sync_error
-        if self.requeue_at is not None:
-            shown |= {"requeue": True, "requeueAt": self.requeue_at.isoformat()}
-        return shown
-
-    def _common(self) -> dict[str, Any]:
-        return {
-            "placement": self.placement,
-            "outcome": str(self.outcome),
-            "evicted": list(self.evicted),
-            "notes": list(self.notes),
-        }
-
-    def _undecided(self) -> dict[str, Any]:
-        shown = self._common()
+    def data(self) -> VerdictData:
+        """The verdict as JSON data."""
+        found = VerdictData(
+            placement=self.placement,
+            outcome=str(self.outcome),
+            evicted=self.evicted,
+            notes=self.notes,
+            panic=UNSET if self.panic is None else self.panic,
+            sync_error=UNSET if self.sync_error is None or self.panic is not None else self.sync_error,
+        )
         if self.panic is not None:
-            shown["panic"] = self.panic
-            return shown
-        shown["clusterSets"] = list(self.cluster_sets)
-        shown["afterSync"] = {name: len(clusters) for name, clusters in self.after.items()}
-        if self.sync_error is not None:
-            shown["syncError"] = self.sync_error
-        if self.unsupported:
-            shown["unsupported"] = [str(reason) for reason in self.unsupported]
-        return shown
+            return found
+        found.cluster_sets = self.cluster_sets
+        found.after_sync = {name: len(clusters) for name, clusters in self.after.items()}
+        if self.outcome in (Outcome.UNSUPPORTED, Outcome.FAILED):
+            found.unsupported = tuple(map(str, self.unsupported)) or UNSET
+            return found
+        found.filters = [FilterResult(name, left) for name, left in self.filters.items()] or None
+        found.dropped = self.dropped
+        found.prioritizers = [PrioritizerScores(*each) for each in self.prioritizer_scores]
+        found.scores = self.scores
+        found.ranked = self.ranked
+        found.unscheduled = self.unscheduled
+        found.placement_decisions = [
+            Decision(each.name, each.labels, each.clusters) for each in self.decisions
+        ]
+        found.groups = [
+            DecisionGroup(
+                each.index, each.name, [decision.name for decision in each.decisions], len(each.clusters)
+            )
+            for each in self.groups
+        ] or None
+        found.status_code = int(self.status.code)
+        found.status_message = self.status.message
+        found.satisfied = self.satisfied.to_list() if self.satisfied else None
+        found.misconfigured = self.misconfigured.to_list() if self.misconfigured else None
+        found.will_retry = self.status.code is not Code.SUCCESS
+        if self.requeue_at is not None:
+            found.requeue, found.requeue_at = True, self.requeue_at.isoformat()
+        return found

@@ -9,7 +9,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from gitops_dsf.cli.main import VERBS, main, verb_parser
-from gitops_dsf.schema.outputs import output_schemas
+from gitops_dsf.cli.outputs import output_schemas
 from tests.support.commandline import gitops_dsf
 from tests.support.outputs import check_output, validator
 

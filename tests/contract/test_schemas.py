@@ -27,11 +27,11 @@ from dsf_wire.summary import (
     encode,
 )
 from gitops_dsf.cli.scaffold import scaffold
+from gitops_dsf.cli.schematree import schema_tree
 from gitops_dsf.pipeline import produce
 from gitops_dsf.repository.model.kinds import KINDS
 from gitops_dsf.schema.editor import kind_file
 from gitops_dsf.schema.rules import RULES
-from gitops_dsf.schema.tree import schema_tree
 from tests.support import yamlfast
 from tools.reference import reference_pages
 

@@ -35,6 +35,7 @@ from tests.hub.scenario.placements import (
     publish,
     score_prioritizer,
 )
+from tests.unit.simulator.hub import plain
 
 pytestmark = pytest.mark.family("kubernetes", "ocm")
 
@@ -432,7 +433,7 @@ def expected(verdict: Verdict) -> Seen:
     return Seen(
         decisions=after,
         labels={page: dict(written[page].labels) for page in after},
-        groups=verdict.to_dict()["groups"] or [],
+        groups=plain(verdict)["groups"] or [],
         satisfied=conditions[0],
         misconfigured=conditions[1],
     )

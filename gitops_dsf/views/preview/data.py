@@ -20,7 +20,7 @@ def data(preview: Preview) -> dict[str, Any]:
         "notes": list(preview.notes),
         "differs": preview.differs,
         "foreignFiles": list(preview.foreign),
-        "hub": preview.hub.to_dict(),
+        "hub": preview.hub.shown(),
         "baseErrors": [_error(item) for item in preview.base_errors],
         "headErrors": [_error(item) for item in preview.head_errors],
         "comparison": None if preview.comparison is None else _comparison(preview.comparison),

@@ -4,6 +4,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from msgspec import Struct
+
 from gitops_dsf.diagnostics import Diagnostic, Position
 from gitops_dsf.repository.load import Document
 from gitops_dsf.repository.model.declared import Item
@@ -26,18 +28,40 @@ MOST_EXPLAINED: Final = 4
 """Clusters of a wrong decision that are explained."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Failure:
-    """An expectation that is not met."""
+class Failure(Struct, frozen=True, kw_only=True):
+    """An expectation that is not met. It is JSON as it is."""
 
-    position: Position
+    file: str
+    line: int
+    column: int
     subject: str
     """What was expected of what, such as `decision of argocd/portal at 10m`."""
     expected: str
     got: str
-    reasons: tuple[str, ...] = ()
-    explanations: tuple[Explanation, ...] = ()
+    reasons: tuple[str, ...]
+    explanations: tuple[Explanation, ...]
     """Of clusters that are in a decision and should not be, or the other way round."""
+
+
+def _failure(
+    position: Position,
+    subject: str,
+    *,
+    expected: str,
+    got: str,
+    reasons: tuple[str, ...] = (),
+    explanations: tuple[Explanation, ...] = (),
+) -> Failure:
+    return Failure(
+        file=position.file,
+        line=position.line,
+        column=position.column,
+        subject=subject,
+        expected=expected,
+        got=got,
+        reasons=reasons,
+        explanations=explanations,
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,9 +92,9 @@ def judge(outcomes: Outcomes) -> Iterator[Failure]:
             for item in outcomes.findings
             if item.severity == "error"
         )
-        yield Failure(
-            position=test.at("spec", "given", "clusters"),
-            subject="the repository with the clusters of this test",
+        yield _failure(
+            test.at("spec", "given", "clusters"),
+            "the repository with the clusters of this test",
             expected="no errors",
             got=plural(len(errors), "error"),
             reasons=errors,
@@ -79,9 +103,9 @@ def judge(outcomes: Outcomes) -> Iterator[Failure]:
     try:
         story = Story(test.value.spec, fleet=outcomes.fleet, evaluate=outcomes.evaluate)
     except QueryError as error:
-        yield Failure(
-            position=test.at("spec", "given", "metrics"),
-            subject="metrics of this test",
+        yield _failure(
+            test.at("spec", "given", "metrics"),
+            "metrics of this test",
             expected="queries can be evaluated over them",
             got="an error",
             reasons=(str(error),),
@@ -106,9 +130,9 @@ def _score(story: Story, test: Item[ScoreTest], expected: ExpectedScore, index: 
     if got == wanted:
         return
     named = item if item == resource else f"{item} of {resource}"
-    yield Failure(
-        position=test.at("spec", "expect", "scores", index, "value" if expected.state is None else "state"),
-        subject=f"score {named} on {expected.cluster} at {expected.at}",
+    yield _failure(
+        test.at("spec", "expect", "scores", index, "value" if expected.state is None else "state"),
+        f"score {named} on {expected.cluster} at {expected.at}",
         expected=wanted,
         got=got,
         reasons=tuple(why_score(story, resource, item, expected.cluster, scorer=expected.scorer, at=at)),
@@ -130,9 +154,9 @@ def _decision(
     reasons = (
         () if verdict.outcome is Outcome.SCHEDULED else (f"{verdict.outcome}: {'; '.join(verdict.notes)}",)
     )
-    yield Failure(
-        position=test.at("spec", "expect", "decisions", index, "clusters"),
-        subject=f"decision of {key} at {expected.at}",
+    yield _failure(
+        test.at("spec", "expect", "decisions", index, "clusters"),
+        f"decision of {key} at {expected.at}",
         expected=_clusters(wanted),
         got=_clusters(found),
         reasons=reasons,
@@ -150,9 +174,9 @@ def _moves(story: Story, test: Item[ScoreTest], expected: ExpectedMoves, index: 
     if len(history) - 1 == expected.count:
         return
     lines = [f"at {time_text(at)}: {_clusters(clusters)}" for at, clusters in history]
-    yield Failure(
-        position=test.at("spec", "expect", "moves", index, "count"),
-        subject=f"moves of {key} up to {time_text(until)}",
+    yield _failure(
+        test.at("spec", "expect", "moves", index, "count"),
+        f"moves of {key} up to {time_text(until)}",
         expected=str(expected.count),
         got=str(len(history) - 1),
         reasons=tuple(lines[:20]),
@@ -165,9 +189,9 @@ def _finding(outcomes: Outcomes, expected: ExpectedFinding, position: Position) 
         return
     of = " ".join(each for each in (expected.kind, expected.name) if each)
     others = same_code or list(outcomes.findings)
-    yield Failure(
-        position=position,
-        subject=f"finding {expected.code}{f' of {of}' if of else ''}",
+    yield _failure(
+        position,
+        f"finding {expected.code}{f' of {of}' if of else ''}",
         expected="it is reported",
         got="it is not reported",
         reasons=tuple(f"reported: {item.position}: {item.code}: {item.message}" for item in others[:10]),

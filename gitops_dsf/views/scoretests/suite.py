@@ -1,10 +1,12 @@
 """Runs tests, and what is known of them afterwards."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import ClassVar
 
-from gitops_dsf.diagnostics import Position
+from msgspec import Struct, structs
+
 from gitops_dsf.pipeline import Checked
 from gitops_dsf.repository.load import Document
 from gitops_dsf.repository.model.declared import Declared, Item
@@ -14,20 +16,28 @@ from gitops_dsf.views.scoretests.judge import Failure, Outcomes, judge
 from gitops_dsf.views.scoretests.queries import Evaluate, no_promtool
 
 
-@dataclass(frozen=True, kw_only=True)
-class TestResult:
-    """A test that was run."""
+class TestResult(Struct, frozen=True, kw_only=True):
+    """A test that was run. It is JSON as it is."""
 
-    __test__ = False
+    __test__: ClassVar = False
 
     name: str
     description: str
-    position: Position
+    passed: bool
+    file: str
+    line: int
+    column: int
     failures: tuple[Failure, ...]
 
-    @property
-    def passed(self) -> bool:
-        return not self.failures
+
+class TestOutput(Struct, frozen=True, kw_only=True):
+    """The output of `test`."""
+
+    __test__: ClassVar = False
+
+    passed: int
+    failed: int
+    tests: tuple[TestResult, ...]
 
 
 def selected(declared: Declared, patterns: Iterable[str]) -> Sequence[Item[ScoreTest]]:
@@ -50,17 +60,29 @@ def run_tests(
     checked: Checked,
     documents: Sequence[Document],
     evaluate: Evaluate = no_promtool,
-) -> Iterator[TestResult]:
+    prefix: Path = Path(),
+) -> TestOutput:
     """Runs tests one by one. `checked` is the repository as it is, `documents` are all of its documents.
-    `evaluate` evaluates queries over given metrics.
+    `evaluate` evaluates queries over given metrics. `prefix` comes before the names of files.
     """
+    found = []
     fleets = TestFleets(declared, own=checked)
     for test in tests:
         fleet, findings = fleets.fleet_of(test)
         outcomes = Outcomes(test=test, fleet=fleet, findings=findings, documents=documents, evaluate=evaluate)
-        yield TestResult(
-            name=test.name,
-            description=test.value.spec.description,
-            position=test.position,
-            failures=tuple(judge(outcomes)),
+        failures = tuple(
+            structs.replace(each, file=(prefix / each.file).as_posix()) for each in judge(outcomes)
         )
+        found.append(
+            TestResult(
+                name=test.name,
+                description=test.value.spec.description,
+                passed=not failures,
+                file=(prefix / test.position.file).as_posix(),
+                line=test.position.line,
+                column=test.position.column,
+                failures=failures,
+            )
+        )
+    failed = sum(not each.passed for each in found)
+    return TestOutput(passed=len(found) - failed, failed=failed, tests=tuple(found))

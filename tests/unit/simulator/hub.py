@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from gitops_dsf.simulator import Verdict, simulate
+from gitops_dsf.simulator import Explanation, Verdict, simulate
 
 Object = dict[str, Any]
 GROUP = "cluster.open-cluster-management.io"
@@ -24,6 +24,13 @@ KINDS = {
     "scores": "AddOnPlacementScore",
     "decisions": "PlacementDecision",
 }
+
+
+def plain(found: Verdict | Explanation) -> Object:
+    """JSON data as programs read it."""
+    data = found.data() if isinstance(found, Verdict) else found
+    read: Object = msgspec.json.decode(msgspec.json.encode(data))
+    return read
 
 
 @dataclass(frozen=True)

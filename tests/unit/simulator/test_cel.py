@@ -17,7 +17,18 @@ import pytest
 from gitops_dsf.simulator import Code, HubState, Outcome, Unsupported
 from gitops_dsf.simulator.cel.cluster_view import cluster_view
 from gitops_dsf.simulator.cel.predicates import CelPredicates
-from tests.unit.simulator.hub import GROUP, ORACLE, cel, cluster, decision, exact, placement, run, score
+from tests.unit.simulator.hub import (
+    GROUP,
+    ORACLE,
+    cel,
+    cluster,
+    decision,
+    exact,
+    placement,
+    plain,
+    run,
+    score,
+)
 
 DATA: dict[str, Any] = json.loads(gzip.decompress((ORACLE / "cel.json.gz").read_bytes()))
 REFUSED = "refused"
@@ -90,7 +101,7 @@ def test_unsupported_is_no_verdict() -> None:
     verdict = run(cluster("c1"), decision("c1"), placement(predicates=cel("'%d'.format([1]) == '1'")))
     assert verdict.outcome is Outcome.UNSUPPORTED
     assert (verdict.ranked, verdict.evicted, verdict.scores) == ((), (), None)
-    assert verdict.to_dict()["unsupported"] == [
+    assert plain(verdict)["unsupported"] == [
         (
             "CEL expression \"'%d'.format([1]) == '1'\" uses what the simulator does not support: format"
             " (not offered)"
@@ -187,4 +198,4 @@ def test_disabled_needs_no_answer() -> None:
     document["metadata"]["annotations"] = {f"{GROUP}/experimental-scheduling-disable": "true"}
     verdict = run(cluster("c1"), decision("c1"), document)
     assert (verdict.outcome, verdict.chosen) == (Outcome.DISABLED, {"c1"})
-    assert verdict.to_dict()["afterSync"] == {"p-decision-1": 1}
+    assert plain(verdict)["afterSync"] == {"p-decision-1": 1}

@@ -36,7 +36,19 @@ from gitops_dsf.simulator.quantity import parse
 from gitops_dsf.simulator.ranking import Ranking, add_up
 from gitops_dsf.simulator.verdict import Stage, Verdict
 from gitops_dsf.simulator.weights import Prioritizer
-from tests.unit.simulator.hub import GROUP, NOW, cel, cluster, decision, exact, hub, placement, run, score
+from tests.unit.simulator.hub import (
+    GROUP,
+    NOW,
+    cel,
+    cluster,
+    decision,
+    exact,
+    hub,
+    placement,
+    plain,
+    run,
+    score,
+)
 
 FORMAT = "'%d'.format([1]) == '1'"
 """An expression that the simulator does not answer."""
@@ -378,7 +390,7 @@ def test_tolerations_are_checked_only_for_clusters() -> None:
 
 
 def test_the_data_of_a_verdict_that_ended_early() -> None:
-    shown = run(cluster("c1"), placement(tolerations=CONTRADICTION)).to_dict()
+    shown = plain(run(cluster("c1"), placement(tolerations=CONTRADICTION)))
     assert [found["name"] for found in shown["filters"]] == ["Predicate"]
     assert shown["prioritizers"] == []
 
@@ -390,7 +402,7 @@ def disabled(**spec: Any) -> dict[str, Any]:
 
 
 def test_a_disabled_placement_has_no_conditions_if_it_would_panic() -> None:
-    shown = run(cluster("c1"), disabled(numberOfClusters=-1)).to_dict()
+    shown = plain(run(cluster("c1"), disabled(numberOfClusters=-1)))
     assert (shown["outcome"], shown["satisfied"], shown["misconfigured"]) == ("Disabled", None, None)
 
 

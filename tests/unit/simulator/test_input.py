@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gitops_dsf.simulator import HubState, SimulatorInputError, explain, simulate, with_defaults
-from tests.unit.simulator.hub import GROUP, NOW, cluster, decision, hub, placement, score
+from tests.unit.simulator.hub import GROUP, NOW, cluster, decision, hub, placement, plain, score
 
 
 def refused(objects: Any, match: str, *, reference: Any = "ns/p", now: Any = NOW) -> None:
@@ -126,7 +126,7 @@ def test_input_is_not_changed() -> None:
     """Objects belong to the caller."""
     objects = hub(cluster("c1"), placement())
     copy = [repr(found) for found in objects]
-    simulate(objects, "ns/p", NOW).to_dict()
+    plain(simulate(objects, "ns/p", NOW))
     with_defaults(objects)
     assert [repr(found) for found in objects] == copy
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.simulator.hub import Scenario, oracle
+from tests.unit.simulator.hub import Scenario, oracle, plain
 
 SCENARIOS = [*oracle("edge"), *oracle("random")]
 WARNING, ERROR = 1, 2
@@ -53,7 +53,7 @@ def _comparable(field: str, verdict: Mapping[str, Any]) -> Any:
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=[scenario.name for scenario in SCENARIOS])
 def test_agrees_with_ocm(scenario: Scenario) -> None:
     """Every field of the real verdict is found again."""
-    found = differences(scenario.verdict, scenario.simulate().to_dict())
+    found = differences(scenario.verdict, plain(scenario.simulate()))
     assert not found, f"{scenario.name} differs in\n  " + "\n  ".join(found)
 
 
@@ -80,7 +80,7 @@ def test_a_difference_is_seen() -> None:
     scenario = next(
         found for found in SCENARIOS if found.verdict["statusCode"] == 0 and found.verdict["ranked"]
     )
-    got = scenario.simulate().to_dict()
+    got = plain(scenario.simulate())
     for field in scenario.verdict.keys() - IGNORED:
         falsified = {
             **got,

@@ -16,7 +16,7 @@ import msgspec
 import pytest
 
 from gitops_dsf.simulator import Outcome, Verdict, simulate
-from tests.unit.simulator.hub import ORACLE
+from tests.unit.simulator.hub import ORACLE, plain
 
 KINDS = {
     "placement": "Placement",
@@ -48,7 +48,7 @@ def shown(verdict: Verdict) -> dict[str, Any]:
         return {"panic": verdict.panic}
     if verdict.outcome is Outcome.FAILED:
         return {"err": verdict.sync_error}
-    data = verdict.to_dict()
+    data = plain(verdict)
     return {
         "clusterSets": data["clusterSets"],
         "filters": data["filters"],

@@ -7,7 +7,19 @@ from typing import Any
 import pytest
 
 from gitops_dsf.simulator import Code, HubState, Outcome, simulate
-from tests.unit.simulator.hub import GROUP, NOW, cel, cluster, decision, exact, hub, placement, run, score
+from tests.unit.simulator.hub import (
+    GROUP,
+    NOW,
+    cel,
+    cluster,
+    decision,
+    exact,
+    hub,
+    placement,
+    plain,
+    run,
+    score,
+)
 
 UNREACHABLE = f"{GROUP}/unreachable"
 
@@ -340,7 +352,7 @@ def test_invalid_set_selector_ends_the_pass() -> None:
         verdict.sync_error
         == 'failed to get clusters from ClusterSet "s1": selectorType is not right: Nonsense'
     )
-    assert verdict.to_dict()["afterSync"] == {"p-decision-1": 1}
+    assert plain(verdict)["afterSync"] == {"p-decision-1": 1}
 
 
 @pytest.mark.parametrize(
@@ -411,26 +423,28 @@ def test_a_verdict_as_data() -> None:
     taint = {"key": "k", "value": "v", "effect": "NoSelect"}
     tolerable = {"key": "t", "effect": "NoSelect", "timeAdded": "2026-05-31T23:59:00Z"}
     tolerations = [{"key": "t", "operator": "Exists", "tolerationSeconds": 300}]
-    found = run(
-        cluster("c1", taints=[tolerable]),
-        cluster("c2", taints=[tolerable, taint]),
-        decision("c1", "c2"),
-        placement(tolerations=tolerations),
-    ).to_dict()
+    found = plain(
+        run(
+            cluster("c1", taints=[tolerable]),
+            cluster("c2", taints=[tolerable, taint]),
+            decision("c1", "c2"),
+            placement(tolerations=tolerations),
+        )
+    )
     assert (found["placement"], found["outcome"], found["evicted"]) == ("ns/p", "Scheduled", ["c2"])
     assert found["dropped"] == {
         "c2": {"filter": "TaintToleration", "reason": "taint k=v:NoSelect is not tolerated"}
     }
     assert (found["requeue"], found["requeueAt"]) == (True, "2026-06-01T00:04:00+00:00")
     assert not {"syncError", "unsupported", "panic"} & found.keys()
-    assert not {"requeue", "requeueAt"} & run(cluster("c1"), placement()).to_dict().keys()
+    assert not {"requeue", "requeueAt"} & plain(run(cluster("c1"), placement())).keys()
 
 
 def test_what_a_verdict_without_a_decision_has_as_data() -> None:
     objects = hub(cluster("c1"), decision("c9"), placement())
     objects[0]["spec"]["clusterSelector"] = {"selectorType": "Nonsense"}
     error = 'failed to get clusters from ClusterSet "s1": selectorType is not right: Nonsense'
-    assert simulate(objects, "ns/p", NOW).to_dict() == {
+    assert plain(simulate(objects, "ns/p", NOW)) == {
         "placement": "ns/p",
         "outcome": "Failed",
         "evicted": [],
@@ -439,9 +453,9 @@ def test_what_a_verdict_without_a_decision_has_as_data() -> None:
         "afterSync": {"p-decision-1": 1},
         "syncError": error,
     }
-    unknown = run(cluster("c1"), placement(predicates=cel("'%d'.format([1]) == '1'"))).to_dict()
+    unknown = plain(run(cluster("c1"), placement(predicates=cel("'%d'.format([1]) == '1'"))))
     assert "syncError" not in unknown
-    panics = run(cluster("c1"), placement(numberOfClusters=-1)).to_dict()
+    panics = plain(run(cluster("c1"), placement(numberOfClusters=-1)))
     assert panics.keys() == {"placement", "outcome", "evicted", "notes", "panic"}
 
 

@@ -7,11 +7,11 @@ from pathlib import Path
 from types import MappingProxyType
 
 from gitops_dsf.canonicalyaml import emit
+from gitops_dsf.cli.outputs import output_schemas
 from gitops_dsf.repository.write import write_file
 from gitops_dsf.schema.crd import crds
 from gitops_dsf.schema.editor import editor_schemas
 from gitops_dsf.schema.kubeconform import kubeconform_schemas
-from gitops_dsf.schema.outputs import output_schemas
 from gitops_dsf.schema.rules import Schema
 from gitops_dsf.schema.wire import summaries_schema
 

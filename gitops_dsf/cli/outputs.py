@@ -8,8 +8,14 @@ from typing import Any, Final, Literal, TypedDict
 
 import msgspec
 
+from gitops_dsf.hub.snapshot import HubSource
+from gitops_dsf.journal.record import Record
 from gitops_dsf.schema.editor import DRAFT
 from gitops_dsf.schema.rules import Schema
+from gitops_dsf.simulator import Explanation
+from gitops_dsf.simulator.verdict import VerdictData
+from gitops_dsf.sync import LockResult
+from gitops_dsf.views.scoretests.suite import TestOutput
 
 Unknown = Literal["unknown"]
 """In place of a value that cannot be known before the changed scorers have run."""
@@ -37,150 +43,19 @@ class Finding(ErrorFinding):
     severity: Literal["error", "warning", "notice"]
 
 
-class HubData(TypedDict):
-    """Where scores and decisions come from."""
-
-    origin: str | None
-    observedAt: str | None
-    ageSeconds: int | None
-    now: str
-    missing: str | None
-
-
-class Contribution(TypedDict):
-    """What one prioritizer adds to the sum of a cluster."""
-
-    name: str
-    weight: int
-    score: int | None
-    points: int | None
-    note: str
-
-
-class ScoreFlip(TypedDict):
-    """The score that would change the decision."""
-
-    name: str
-    score: int | None
-    needed: int
-    reachable: bool
-
-
-class Explanation(TypedDict):
-    """Why a cluster is in a decision or not."""
-
-    placement: str
-    cluster: str
-    selected: bool | None
-    reason: str
-    filter: str | None
-    rank: int | None
-    total: int | None
-    points: int | None
-    contributions: list[Contribution]
-    rival: str | None
-    rivalPoints: int | None
-    margin: int | None
-    flips: list[ScoreFlip]
-
-
-class ExplainOutput(Explanation):
-    """The output of `explain`."""
-
-    hub: HubData
-    filtersOnly: bool
-
-
-class FilterResult(TypedDict):
-    name: str
-    filteredClusters: list[str]
-
-
-class Dropped(TypedDict):
-    filter: str
-    reason: str
-
-
-class PrioritizerScores(TypedDict):
-    name: str
-    weight: int
-    scores: dict[str, int]
-
-
-class Decision(TypedDict):
-    name: str
-    labels: dict[str, str]
-    clusters: list[str]
-
-
-class DecisionGroup(TypedDict):
-    decisionGroupIndex: int
-    decisionGroupName: str
-    decisions: list[str]
-    clusterCount: int
-
-
-class VerdictBase(TypedDict):
-    placement: str
-    outcome: str
-    evicted: list[str]
-    notes: list[str]
-
-
-class Verdict(VerdictBase, total=False):
-    """The decision of one Placement. What OCM did not reach is left out."""
-
-    clusterSets: list[str]
-    filters: list[FilterResult] | None
-    dropped: dict[str, Dropped]
-    prioritizers: list[PrioritizerScores]
-    scores: dict[str, int] | None
-    ranked: list[str]
-    unscheduled: int
-    placementDecisions: list[Decision]
-    groups: list[DecisionGroup] | None
-    statusCode: int
-    statusMessage: str
-    satisfied: list[str] | None
-    misconfigured: list[str] | None
-    afterSync: dict[str, int]
-    willRetry: bool
-    syncError: str
-    requeue: bool
-    requeueAt: str
-    panic: str
-    unsupported: list[str]
-
-
 class SimulateOutput(TypedDict):
     """The output of `simulate`."""
 
-    hub: HubData
+    hub: HubSource
     filtersOnly: bool
-    placements: list[Verdict]
+    placements: list[VerdictData]
 
 
-class Failure(Place):
-    subject: str
-    expected: str
-    got: str
-    reasons: list[str]
-    explanations: list[Explanation]
+class LogOutput(TypedDict):
+    """The output of `log`."""
 
-
-class TestOutcome(Place):
-    name: str
-    description: str
-    passed: bool
-    failures: list[Failure]
-
-
-class TestOutput(TypedDict):
-    """The output of `test`."""
-
-    passed: int
-    failed: int
-    tests: list[TestOutcome]
+    records: list[Record]
+    skipped: list[str]
 
 
 class FieldChange(TypedDict):
@@ -297,7 +172,7 @@ class DiffOutput(TypedDict):
     notes: list[str]
     differs: bool
     foreignFiles: list[str]
-    hub: HubData
+    hub: HubSource
     baseErrors: list[ErrorFinding]
     headErrors: list[ErrorFinding]
     comparison: Comparison | None
@@ -430,103 +305,6 @@ class DoctorOutput(TypedDict):
     summary: dict[str, int]
 
 
-class LockChange(TypedDict):
-    field: str
-    before: Any
-    after: Any
-
-
-class LockOutcome(TypedDict):
-    """What happened to the lock of one scorer."""
-
-    scorer: str
-    verdict: str
-    file: str
-    url: str
-    changes: list[LockChange]
-    reasons: list[str]
-    notes: list[str]
-
-
-class RecordedTermBase(TypedDict):
-    name: str
-    weight: int
-
-
-class RecordedTerm(RecordedTermBase, total=False):
-    score: int
-    note: str
-
-
-class RecordedClusterBase(TypedDict):
-    cluster: str
-    selected: bool
-    reason: str
-
-
-class RecordedCluster(RecordedClusterBase, total=False):
-    filter: str
-    rank: int
-    total: int
-    points: int
-    terms: list[RecordedTerm]
-    rival: str
-    rivalPoints: int
-    margin: int
-
-
-class RecordedScoreBase(TypedDict):
-    name: str
-    cluster: str
-
-
-class RecordedScore(RecordedScoreBase, total=False):
-    before: int
-    after: int
-
-
-class RecordBase(TypedDict):
-    id: str
-    number: int
-    time: str
-    placement: str
-
-
-_RecordKeys = TypedDict(
-    "_RecordKeys",
-    {
-        "kind": Literal["Change", "Later", "Start"],
-        "uid": str,
-        "applications": list[str],
-        "from": list[str],
-        "left": list[str],
-        "joined": list[str],
-        "to": list[str],
-        "count": int,
-        "before": int,
-        "more": int,
-        "clusters": list[RecordedCluster],
-        "doubt": str,
-        "scores": list[RecordedScore],
-        "moreScores": int,
-        "commit": str,
-        "digest": str,
-    },
-    total=False,
-)
-
-
-class Record(RecordBase, _RecordKeys):
-    """A change of a decision, as the journal has it. What is empty is left out."""
-
-
-class LogOutput(TypedDict):
-    """The output of `log`."""
-
-    records: list[Record]
-    skipped: list[str]
-
-
 class Span(TypedDict):
     """What is compared. Before it, the score that was waited for did not exist; empty if none was."""
 
@@ -622,6 +400,17 @@ class CheckOutput(TypedDict):
     findings: list[CheckFinding]
 
 
+ExplainOutput = msgspec.defstruct(
+    "ExplainOutput",
+    [
+        ("hub", HubSource),
+        ("filters_only", bool),
+        *((each.name, each.type) for each in msgspec.structs.fields(Explanation)),
+    ],
+    rename="camel",
+)
+"""The output of `explain`."""
+
 _OUTPUTS: Final[Mapping[str, tuple[Any, ...]]] = {
     "backtest": (BacktestResult,),
     "diff": (DiffOutput,),
@@ -631,7 +420,7 @@ _OUTPUTS: Final[Mapping[str, tuple[Any, ...]]] = {
     "scorer-check": (CheckOutput,),
     "simulate": (SimulateOutput,),
     "status": (StatusOutput,),
-    "sync": (list[LockOutcome],),
+    "sync": (list[LockResult],),
     "test": (TestOutput,),
     "validate": (list[Finding],),
 }
