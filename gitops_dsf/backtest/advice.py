@@ -12,6 +12,7 @@ from typing import Final
 from gitops_dsf.backtest.contest import Contest
 from gitops_dsf.backtest.grid import Grid
 from gitops_dsf.backtest.lapses import Tracks, lapses
+from gitops_dsf.backtest.result import Advice, Trial
 from gitops_dsf.backtest.vectorised import ScoreColumns, decide
 from gitops_dsf.hub.flapping import moves_back, returns
 from gitops_dsf.wording import plural
@@ -30,59 +31,6 @@ class Stickiness:
     factor: int
     """Multiplies the weights of the scores."""
     steady: int
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Setting:
-    """What is tried."""
-
-    stickiness: int
-    deadband: int | None
-    """Of all scorers that the Placement ranks by; None for what is written."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Trial:
-    """One setting and what it leads to."""
-
-    setting: Setting
-    moves: int
-    returns: int
-    """Moves back to a cluster that had just been left."""
-    regret: float
-    writes: int
-    """Writes of the scores that the Placement ranks by, on all its candidates."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Advice:
-    """The settings that were tried for one Placement."""
-
-    written: Trial
-    trials: tuple[Trial, ...]
-    """All of them, by deadband and stickiness."""
-    front: tuple[Trial, ...]
-    """Of those with the fewest moves back and forth, the ones that no other of them beats in moves and
-    regret, by moves.
-    """
-    recommended: Trial
-    reason: str
-
-    @property
-    def changes(self) -> bool:
-        """Whether something else than what is written is recommended."""
-        return self.recommended.setting != self.written.setting
-
-    @property
-    def shown(self) -> tuple[Trial, ...]:
-        """The front, and what is written, by moves and regret."""
-        found = {trial.setting: trial for trial in (*self.front, self.recommended, self.written)}
-        return tuple(sorted(found.values(), key=lambda each: (each.moves, each.regret)))
-
-    def mark(self, trial: Trial) -> str:
-        """What a trial is to the advice: `recommended`, `written`, both, or nothing."""
-        marks = (("recommended", self.recommended), ("written", self.written))
-        return ", ".join(text for text, each in marks if each.setting == trial.setting)
 
 
 def advise(
@@ -115,7 +63,7 @@ def advise(
     )
     if stop():
         return None
-    now = next(item for item in trials if item.setting == Setting(stickiness=written.points, deadband=None))
+    now = next(item for item in trials if item.setting == (written.points, None))
     return _advice(trials, now)
 
 
@@ -144,7 +92,8 @@ def _trials(
         changes = tuple(line.changes(grid))
         found.append(
             Trial(
-                setting=Setting(stickiness=item.points, deadband=deadband),
+                stickiness=item.points,
+                deadband=deadband,
                 moves=len(changes),
                 returns=moves_back(returns(changes, window=window)),
                 regret=line.regret,
@@ -165,7 +114,7 @@ def _front(trials: Sequence[Trial]) -> tuple[Trial, ...]:
 
 def _advice(trials: tuple[Trial, ...], written: Trial) -> Advice:
     # A deadband concerns other Placements, too, so it changes only where stickiness alone does not help.
-    tried = [item for item in trials if item.setting.deadband is None]
+    tried = [item for item in trials if item.deadband is None]
     if min(item.returns for item in trials) < min(item.returns for item in tried):
         tried = list(trials)
     least = min(item.returns for item in tried)
@@ -180,7 +129,7 @@ def _advice(trials: tuple[Trial, ...], written: Trial) -> Advice:
     else:
         recommended = min(
             better if written in candidates else front,
-            key=lambda item: (_distance(item, front), item.setting.stickiness),
+            key=lambda item: (_distance(item, front), item.stickiness),
         )
         reason = _changed(recommended, written)
     return Advice(written=written, trials=trials, front=front, recommended=recommended, reason=reason)

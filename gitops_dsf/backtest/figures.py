@@ -2,74 +2,16 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from gitops_dsf.backtest.contest import Contest
 from gitops_dsf.backtest.decisions import DecisionLine
 from gitops_dsf.backtest.grid import Grid
+from gitops_dsf.backtest.result import Figures, Flapping
 from gitops_dsf.backtest.vectorised import ScoreColumns
-from gitops_dsf.hub.flapping import Change, Episode, Return, cause_of, episodes, moves_back
+from gitops_dsf.hub.flapping import Return, cause_of, episodes, moves_back
 
 DAY: Final = 86_400.0
-
-
-@dataclass(frozen=True, kw_only=True)
-class Flapping:
-    """An episode, and the score that caused it."""
-
-    episode: Episode
-    cause: str | None
-    """Name of the AddOnPlacementScore with the largest swing; None if no score changed."""
-
-    @property
-    def returns(self) -> int:
-        """How many of its moves went back."""
-        return moves_back(self.episode.returns)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Figures:
-    """The figures of one Placement over the whole span."""
-
-    key: str
-    """namespace/name."""
-    changes: tuple[Change, ...]
-    per_day: float
-    """Moves a day."""
-    time_on: Mapping[str, float]
-    """Seconds in the decision, by cluster, the longest first."""
-    flapping: tuple[Flapping, ...]
-    regret: float
-    """Score points behind the best choice, on average over time, summed over the chosen clusters."""
-    clusters: int
-    """The most clusters that were chosen at a time."""
-    seconds: float
-    """The length of the span."""
-    replayed: tuple[int, ...]
-    """The moves if agents scored at other moments, once for each replay; empty if that is not known."""
-
-    @property
-    def moves(self) -> int:
-        """How often the decision changed."""
-        return len(self.changes)
-
-    @property
-    def range(self) -> tuple[int, int] | None:
-        """The fewest and the most moves, whenever agents score; None if that is not known."""
-        if not self.replayed:
-            return None
-        return min(self.moves, *self.replayed), max(self.moves, *self.replayed)
-
-    @property
-    def returns(self) -> int:
-        """How many moves went back to a cluster that had just been left."""
-        return sum(item.returns for item in self.flapping)
-
-    @property
-    def causes(self) -> Mapping[str, int]:
-        """Episodes by the score that caused them, the most frequent first."""
-        return dict(Counter(item.cause for item in self.flapping if item.cause is not None).most_common())
 
 
 def figures(
@@ -81,23 +23,30 @@ def figures(
     window: float,
     replayed: tuple[int, ...] = (),
 ) -> Figures:
-    """Computes the figures of a Placement. `replayed` are its moves with other moments of the agents."""
+    """Computes the figures of a Placement. `replayed` are its moves with other moments of the agents; empty
+    if that is not known.
+    """
     changes = tuple(line.changes(grid))
+    flapping = tuple(
+        Flapping(
+            start=item.start,
+            end=item.end,
+            clusters=item.clusters,
+            returns=moves_back(item.returns),
+            cause=cause_of(item.returns, lambda each: _leads(each, contest, columns, grid)),
+        )
+        for item in episodes(changes, window=window)
+    )
+    moves = len(changes)
     return Figures(
-        key=line.key,
-        changes=changes,
-        per_day=len(changes) * DAY / (grid.count * grid.step),
-        time_on=time_on(line, grid=grid),
-        flapping=tuple(
-            Flapping(
-                episode=item, cause=cause_of(item.returns, lambda each: _leads(each, contest, columns, grid))
-            )
-            for item in episodes(changes, window=window)
-        ),
+        moves=moves,
+        moves_range=(min(moves, *replayed), max(moves, *replayed)) if replayed else None,
+        moves_per_day=moves * DAY / (grid.count * grid.step),
+        returns=sum(item.returns for item in flapping),
         regret=line.regret,
-        clusters=max((len(item.clusters) for item in line.decided), default=0),
-        seconds=grid.count * grid.step,
-        replayed=replayed,
+        seconds_on=time_on(line, grid=grid),
+        changes=changes,
+        flapping=flapping,
     )
 
 

@@ -26,9 +26,9 @@ def backtest_text(results: "Sequence[Result]", *, notes: Sequence[str] = ()) -> 
             [
                 key,
                 moved(after, before),
-                f"{after.per_day:.1f}",
-                regret(after, before),
-                time_on(after),
+                f"{after.moves_per_day:.1f}",
+                regret(head, key, before),
+                time_on(head, key),
             ]
         )
     if rows:
@@ -53,8 +53,8 @@ def _advice(result: "Result", key: str) -> str:
         return text
     rows = [
         [
-            str(each.setting.stickiness),
-            "as written" if each.setting.deadband is None else str(each.setting.deadband),
+            str(each.stickiness),
+            "as written" if each.deadband is None else str(each.deadband),
             str(each.moves),
             str(each.returns),
             f"{each.regret:.1f}",

@@ -8,6 +8,7 @@ from typing import Any, Final, Literal, TypedDict
 
 import msgspec
 
+from gitops_dsf.backtest.result import BacktestResult
 from gitops_dsf.hub.snapshot import HubSource
 from gitops_dsf.journal.record import Record
 from gitops_dsf.schema.editor import DRAFT
@@ -303,85 +304,6 @@ class DoctorOutput(TypedDict):
     hub: DoctorHub
     findings: list[DoctorFinding]
     summary: dict[str, int]
-
-
-class Span(TypedDict):
-    """What is compared. Before it, the score that was waited for did not exist; empty if none was."""
-
-    start: float
-    end: float
-    step: float
-    waitedFor: str
-
-
-class DecisionChange(TypedDict):
-    at: float
-    left: list[str]
-    joined: list[str]
-
-
-class Flapping(TypedDict):
-    start: float
-    end: float
-    clusters: list[str]
-    returns: int
-    cause: str | None
-
-
-class Figures(TypedDict):
-    moves: int
-    movesRange: tuple[int, int] | None
-    movesPerDay: float
-    returns: int
-    regret: float
-    secondsOn: dict[str, float]
-    changes: list[DecisionChange]
-    flapping: list[Flapping]
-
-
-class Trial(TypedDict):
-    stickiness: int
-    deadband: int | None
-    moves: int
-    returns: int
-    regret: float
-    writes: int
-
-
-class AdvisedField(TypedDict):
-    file: str
-    line: int
-    field: str
-    before: int
-    after: int
-    also: list[str]
-
-
-class Advice(TypedDict):
-    written: Trial
-    recommended: Trial
-    reason: str
-    fields: list[AdvisedField]
-    front: list[Trial]
-    trials: list[Trial]
-
-
-class BacktestSide(TypedDict):
-    title: str
-    placements: dict[str, Figures]
-    unknown: dict[str, str]
-    gaps: dict[str, dict[str, float]]
-    advice: dict[str, Advice]
-
-
-class BacktestResult(TypedDict):
-    """Times are Unix seconds, regret is score points. The base is null if one revision was tested."""
-
-    span: Span
-    base: BacktestSide | None
-    head: BacktestSide
-    notes: list[str]
-    limits: list[str]
 
 
 class CheckFinding(TypedDict):

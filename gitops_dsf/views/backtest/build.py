@@ -10,16 +10,17 @@ import numpy as np
 
 from dsf_wire import query
 from dsf_wire.summary import SCORED_BY_API, PublishRule
-from gitops_dsf.backtest.advice import DEADBANDS, Advice, Stickiness, advise
+from gitops_dsf.backtest.advice import DEADBANDS, Stickiness, advise
 from gitops_dsf.backtest.contest import Contest
 from gitops_dsf.backtest.decisions import DecisionLine
-from gitops_dsf.backtest.figures import Figures, figures
+from gitops_dsf.backtest.figures import figures
 from gitops_dsf.backtest.grid import Grid
 from gitops_dsf.backtest.history import Page, Values
 from gitops_dsf.backtest.lapses import Tracks
 from gitops_dsf.backtest.phases import moves_with_phases
 from gitops_dsf.backtest.publication import Publication, add_page
 from gitops_dsf.backtest.publisher import Labels
+from gitops_dsf.backtest.result import Advice, AdvisedField, Figures, Trial
 from gitops_dsf.backtest.run import Backtest, run
 from gitops_dsf.backtest.vectorised import ScoreColumns
 from gitops_dsf.hub.flapping import WINDOW_SECONDS
@@ -28,7 +29,7 @@ from gitops_dsf.hub.snapshot import Snapshot
 from gitops_dsf.hub.timestamp import timestamp_of
 from gitops_dsf.plan.summaries import cluster_label, summarise
 from gitops_dsf.resolve.stickiness import expressible
-from gitops_dsf.resolve.types import EffectiveScorer
+from gitops_dsf.resolve.types import EffectiveScorer, ResolvedPlacement
 from gitops_dsf.views.preview.hub import hub_state, typed_placements
 from gitops_dsf.views.preview.scorers import raw_causes
 from gitops_dsf.views.preview.version import FleetVersion
@@ -57,14 +58,6 @@ class Asked:
     """With a query: the label of the series that names the cluster."""
     clusters: tuple[tuple[str, str], ...] = ()
     """With a query: values of the label, and the clusters that they mean."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Gaps:
-    """Points without a result, of those that a scorer should have had."""
-
-    clusters: Mapping[str, float]
-    """The missing share of each cluster that misses any, in order of name."""
 
 
 @dataclass(kw_only=True)
@@ -104,8 +97,10 @@ class Result:
     """The same keys as `lines`."""
     unknown: Mapping[str, str]
     """Placements that cannot be decided, and why."""
-    gaps: Mapping[str, Gaps]
-    """By name of the AddOnPlacementScore."""
+    gaps: Mapping[str, Mapping[str, float]]
+    """The share of points without a result of each cluster that misses any, in order of name, by name of the
+    AddOnPlacementScore.
+    """
     tracks: Tracks
     columns: ScoreColumns
     advice: Mapping[str, Advice]
@@ -435,7 +430,7 @@ def _add(side: Side, resource: str, page: Page) -> None:
 _NOWHERE: Final = ("",) * 7
 
 
-def _gaps(side: Side, builder: BacktestBuilder) -> Iterator[tuple[str, Gaps]]:
+def _gaps(side: Side, builder: BacktestBuilder) -> Iterator[tuple[str, Mapping[str, float]]]:
     for resource, missing in side.missing.items():
         count = builder.grid(side.scorers[resource].interval).count
         shares = {
@@ -444,7 +439,7 @@ def _gaps(side: Side, builder: BacktestBuilder) -> Iterator[tuple[str, Gaps]]:
             if points >= SHOWN_GAP * count
         }
         if shares:
-            yield resource, Gaps(clusters=shares)
+            yield resource, shares
 
 
 def _advice(
@@ -474,4 +469,37 @@ def _advice(
             stop=stop,
         )
         if advice is not None:
-            yield contest.key, advice
+            fields = tuple(_fields(advice.recommended, item, side.fleet))
+            yield contest.key, msgspec.structs.replace(advice, fields=fields)
+
+
+def _fields(setting: Trial, item: ResolvedPlacement, fleet: FleetVersion) -> Iterator[AdvisedField]:
+    """What to write to follow the advice for one Placement; nothing if that is what is written."""
+    key = f"{item.namespace}/{item.name}"
+    if setting.stickiness != item.ranking.stickiness:
+        position = item.written.at("spec", "stickiness")
+        yield AdvisedField(
+            file=position.file,
+            line=position.line,
+            field="spec.stickiness",
+            before=item.ranking.stickiness,
+            after=setting.stickiness,
+        )
+    if setting.deadband is None:
+        return
+    for name in sorted({score.scorer for score in item.scores}):
+        scorer = fleet.scorers[name]
+        if scorer.publish.deadband != setting.deadband:
+            yield AdvisedField(
+                file=scorer.position.file,
+                line=scorer.position.line,
+                field="spec.publish.deadband",
+                before=scorer.publish.deadband,
+                after=setting.deadband,
+                also=tuple(
+                    other
+                    for other, placement in typed_placements(fleet).items()
+                    if other != key
+                    and any(each.resource == scorer.resource_name for each in ranked_by(placement))
+                ),
+            )

@@ -39,8 +39,8 @@ def markdown(results: Sequence[Result], *, notes: Sequence[str] = ()) -> str:
         if after is None:
             lines.append(f"| {code(key)} | not decided after the change | | |")
         else:
-            moves, most = escaped(moved(after, before)), escaped(time_on(after))
-            lines.append(f"| {code(key)} | {moves} | {most} | {regret(after, before)} |")
+            moves, most = escaped(moved(after, before)), escaped(time_on(head, key))
+            lines.append(f"| {code(key)} | {moves} | {most} | {regret(head, key, before)} |")
     if len(rows) > MOST_ROWS:
         lines.append(f"\n{len(rows) - MOST_ROWS} more are in the JSON output.")
     changing = [key for key, item in head.advice.items() if item.changes]

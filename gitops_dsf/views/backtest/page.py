@@ -9,7 +9,7 @@ from typing import Final
 
 from gitops_dsf import __version__
 from gitops_dsf.backtest.decisions import DecisionLine
-from gitops_dsf.backtest.figures import Figures
+from gitops_dsf.backtest.result import Figures
 from gitops_dsf.views.backtest.build import Result
 from gitops_dsf.views.backtest.lines import Lines, lines_of
 from gitops_dsf.views.backtest.sentences import (
@@ -99,8 +99,8 @@ def _placement(results: Sequence[Result], key: str, before: Figures | None, afte
     head = results[-1]
     if after is None:
         return ""
-    most = f"Most of the time on {escape(time_on(after))}"
-    note = f"{escape(moved(after, before))}. {most}. Regret in points: {escape(regret(after, before))}."
+    most = f"Most of the time on {escape(time_on(head, key))}"
+    note = f"{escape(moved(after, before))}. {most}. Regret in points: {escape(regret(head, key, before))}."
     sides = [(head, after, "after the change" if before is not None else "")]
     if before is not None and differs(before, after):
         sides.append((results[0], before, f"as in {results[0].title}"))
@@ -114,7 +114,7 @@ def _charts(sides: Sequence[tuple[Result, Figures, str]], key: str) -> str:
     """
     spent: Counter[str] = Counter()
     for _, figures, _ in sides:
-        spent.update(figures.time_on)
+        spent.update(figures.seconds_on)
     first = sorted(spent, key=lambda name: (-spent[name], name))
     drawn = [lines_of(result, key, first) for result, _, _ in sides]
     names = dict.fromkeys(name for lines in drawn for name in lines.clusters)

@@ -3,10 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
-from gitops_dsf.backtest.advice import Trial
-from gitops_dsf.backtest.figures import Figures
+from gitops_dsf.backtest.result import Figures, Trial
 from gitops_dsf.views.backtest.build import Result
-from gitops_dsf.views.backtest.fields import fields
 from gitops_dsf.wording import names_text, plural
 
 LIMITS = (
@@ -23,19 +21,20 @@ def moved(now: Figures, before: Figures | None = None) -> str:
     """`19 moves (17 to 22) instead of 2, 14 of them back and forth between eu-1 and eu-2 (latency)`."""
     text = plural(now.moves, "move") + _range(now)
     if before is not None:
-        same = (before.moves, before.range) == (now.moves, now.range)
+        same = (before.moves, before.moves_range) == (now.moves, now.moves_range)
         text += ", as before" if same else f" instead of {before.moves}{_range(before)}"
     if now.returns:
-        clusters = sorted({name for item in now.flapping for name in item.episode.clusters})
+        clusters = sorted({name for item in now.flapping for name in item.clusters})
         text += f", {now.returns} of them back and forth between {listed(clusters)}"
         if now.causes:
-            text += f" ({listed(list(now.causes))})"
+            text += f" ({listed(now.causes)})"
     return text
 
 
 def _range(item: Figures) -> str:
     """` (27 to 35)`: the fewest and the most moves; nothing if they are equal."""
-    return "" if item.range is None or item.range[0] == item.range[1] else " ({} to {})".format(*item.range)
+    found = item.moves_range
+    return "" if found is None or found[0] == found[1] else " ({} to {})".format(*found)
 
 
 def comparisons(results: Sequence[Result]) -> Iterator[tuple[str, Figures | None, Figures | None]]:
@@ -49,61 +48,65 @@ def comparisons(results: Sequence[Result]) -> Iterator[tuple[str, Figures | None
 def differs(before: Figures | None, after: Figures | None) -> bool:
     """Whether the two sides would have decided differently."""
     return (
-        before is None or after is None or before.changes != after.changes or before.time_on != after.time_on
+        before is None
+        or after is None
+        or (before.changes, before.seconds_on) != (after.changes, after.seconds_on)
     )
 
 
-def time_on(item: Figures) -> str:
+def time_on(result: Result, key: str) -> str:
     """`eu-1 61 %, eu-2 39 %`: the share of the span for which each cluster was chosen."""
-    shares = [f"{name} {100 * seconds / item.seconds:.0f} %" for name, seconds in item.time_on.items()]
+    whole = result.grid.count * result.grid.step
+    shares = [
+        f"{name} {100 * seconds / whole:.0f} %" for name, seconds in result.figures[key].seconds_on.items()
+    ]
     return names_text(shares, most=MOST_NAMED)
 
 
-def regret(now: Figures, before: Figures | None = None) -> str:
+def regret(result: Result, key: str, before: Figures | None = None) -> str:
     """`0.3 (was 1.1)`; `4.2 (was 0.0), the sum of 3 clusters`."""
     was = "" if before is None else f" (was {before.regret:.1f})"
-    summed = f", the sum of {now.clusters} clusters" if now.clusters > 1 else ""
-    return f"{now.regret:.1f}{was}{summed}"
+    most = max(len(item.clusters) for item in result.lines[key].decided)
+    summed = f", the sum of {most} clusters" if most > 1 else ""
+    return f"{result.figures[key].regret:.1f}{was}{summed}"
 
 
 def advised(result: Result, key: str) -> str:
     """`stickiness 20 instead of 5: 2 moves instead of 19, ...`; what is written if nothing is better."""
-    advice, moves = result.advice[key], result.figures[key].range
+    advice, moves = result.advice[key], result.figures[key].moves_range
     if not advice.changes:
         more = ""
         if moves is not None and moves[1] > advice.written.moves:
             more = f"; with other moments of the agents, {plural(moves[1], 'move')}: more may be better"
-        return f"keep stickiness {advice.written.setting.stickiness}: {advice.reason}{more}"
-    written = advice.written.setting.stickiness
-    before = "" if advice.recommended.setting.stickiness == written else f" instead of {written}"
-    deadband = advice.recommended.setting.deadband
+        return f"keep stickiness {advice.written.stickiness}: {advice.reason}{more}"
+    written = advice.written.stickiness
+    before = "" if advice.recommended.stickiness == written else f" instead of {written}"
+    deadband = advice.recommended.deadband
     calm = "" if deadband is None else f", with a deadband of {deadband}"
-    return f"stickiness {advice.recommended.setting.stickiness}{before}{calm}: {advice.reason}"
+    return f"stickiness {advice.recommended.stickiness}{before}{calm}: {advice.reason}"
 
 
 def places(result: Result, key: str) -> Iterator[str]:
     """`apps/portal.yaml:12: spec.stickiness: 25 instead of 20`; nothing if the advice is what is written."""
-    for each in fields(result, key):
+    for each in result.advice[key].fields:
         text = f"{each.file}:{each.line}: {each.field}: {each.after} instead of {each.before}"
         yield text + (f"; it also concerns {listed(each.also)}" if each.also else "")
 
 
 def settings(trial: Trial) -> str:
     """`stickiness 20`, or `stickiness 20 and deadband 5`."""
-    deadband = trial.setting.deadband
-    return f"stickiness {trial.setting.stickiness}" + (
-        f" and deadband {deadband}" if deadband is not None else ""
-    )
+    deadband = trial.deadband
+    return f"stickiness {trial.stickiness}" + (f" and deadband {deadband}" if deadband is not None else "")
 
 
 def gaps(result: Result) -> Iterator[str]:
     """One line for each score with gaps in its history, and one for Placements that were not replayed."""
     for resource, found in result.gaps.items():
-        names = sorted(found.clusters, key=lambda name: (-found.clusters[name], name))
-        worst = names_text([f"{name} {100 * found.clusters[name]:.0f} %" for name in names], most=MOST_NAMED)
+        names = sorted(found, key=lambda name: (-found[name], name))
+        worst = names_text([f"{name} {100 * found[name]:.0f} %" for name in names], most=MOST_NAMED)
         where = plural(len(names), "cluster")
         yield f"{resource} has gaps on {where}: {worst} of the points are missing"
-    if count := sum(1 for each in result.figures.values() if each.range is None):
+    if count := sum(1 for each in result.figures.values() if each.moves_range is None):
         yield (
             f"with other moments of the agents, {plural(count, 'Placement')} may move more or less often: too"
             " large to try here (--placement asks for one), or decided pass by pass"

@@ -2,9 +2,10 @@
 
 from array import array
 
-from gitops_dsf.backtest.advice import Advice, Stickiness, advise
+from gitops_dsf.backtest.advice import Stickiness, advise
 from gitops_dsf.backtest.contest import contest
 from gitops_dsf.backtest.grid import Grid
+from gitops_dsf.backtest.result import Advice
 from gitops_dsf.backtest.track import Track
 from gitops_dsf.resolve.stickiness import expressible
 from gitops_dsf.simulator import HubState, with_defaults
@@ -41,7 +42,7 @@ def test_noise_asks_for_more_stickiness_and_no_more_than_needed() -> None:
     noisy = [50 + 12 * (number % 2) for number in range(GRID.count)]
     found = _advise(noisy, [56] * GRID.count, stickiness=0)
     assert found.written.moves == GRID.count - 1
-    assert found.recommended.setting.stickiness == 10
+    assert found.recommended.stickiness == 10
     assert (found.recommended.moves, found.recommended.returns) == (0, 0)
     assert found.reason.startswith("0 moves instead of ")
     assert found.changes
@@ -71,5 +72,5 @@ def test_a_multiplied_weight_changes_nothing_but_the_weights() -> None:
     noisy = [50 + (number * 7) % 40 for number in range(GRID.count)]
     for points in (0, 10, 25, 50):
         found = _advise(noisy, [60] * GRID.count, stickiness=points)
-        other = next(trial for trial in found.trials if trial.setting.stickiness == points)
+        other = next(trial for trial in found.trials if trial.stickiness == points)
         assert other == found.written

@@ -1,0 +1,146 @@
+"""What a backtest finds, as it is shown and printed as JSON. Times are Unix seconds, regret is score points.
+
+It does without numpy, so that the JSON Schema can be made where that is not installed.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+
+from gitops_dsf.hub.flapping import Change
+
+
+class Flapping(Struct, frozen=True, kw_only=True):
+    """Returns that follow each other, and the score that caused them."""
+
+    start: float
+    end: float
+    clusters: tuple[str, ...]
+    """All clusters that were left or joined, in order of name."""
+    returns: int
+    """How many of the moves went back."""
+    cause: str | None
+    """Name of the AddOnPlacementScore with the largest swing; None if no score changed."""
+
+
+class Figures(Struct, frozen=True, kw_only=True, rename="camel"):
+    """The figures of one Placement over the whole span."""
+
+    moves: int
+    """How often the decision changed."""
+    moves_range: tuple[int, int] | None
+    """The fewest and the most moves, whenever agents score; None if that is not known."""
+    moves_per_day: float
+    returns: int
+    """How many moves went back to a cluster that had just been left."""
+    regret: float
+    """Score points behind the best choice, on average over time, summed over the chosen clusters."""
+    seconds_on: Mapping[str, float]
+    """Time in the decision, by cluster, the longest first."""
+    changes: tuple[Change, ...]
+    flapping: tuple[Flapping, ...]
+
+    @property
+    def causes(self) -> Sequence[str]:
+        """The scores that caused flapping, the most frequent first."""
+        counts = Counter(item.cause for item in self.flapping if item.cause is not None)
+        return [name for name, _ in counts.most_common()]
+
+
+class Trial(Struct, frozen=True, kw_only=True):
+    """One setting that was tried, and what it leads to."""
+
+    stickiness: int
+    deadband: int | None
+    """Of all scorers that the Placement ranks by; None for what is written."""
+    moves: int
+    returns: int
+    """Moves back to a cluster that had just been left."""
+    regret: float
+    writes: int
+    """Writes of the scores that the Placement ranks by, on all its candidates."""
+
+    @property
+    def setting(self) -> tuple[int, int | None]:
+        """What was tried."""
+        return self.stickiness, self.deadband
+
+
+class AdvisedField(Struct, frozen=True, kw_only=True):
+    """A field of an object of the repository, and its advised value."""
+
+    file: str
+    """Relative to the repository."""
+    line: int
+    """Of the field, or of the object if the field is not written."""
+    field: str
+    """`spec.stickiness`."""
+    before: int
+    after: int
+    also: tuple[str, ...] = ()
+    """Other Placements that it concerns: namespace/name, in order."""
+
+
+class Advice(Struct, frozen=True, kw_only=True):
+    """The settings that were tried for one Placement."""
+
+    written: Trial
+    recommended: Trial
+    reason: str
+    fields: tuple[AdvisedField, ...] = ()
+    """Where to write the recommended values."""
+    front: tuple[Trial, ...]
+    """Of those with the fewest moves back and forth, the ones that no other of them beats in moves and
+    regret, by moves.
+    """
+    trials: tuple[Trial, ...]
+    """All of them, by deadband and stickiness."""
+
+    @property
+    def changes(self) -> bool:
+        """Whether something else than what is written is recommended."""
+        return self.recommended.setting != self.written.setting
+
+    @property
+    def shown(self) -> tuple[Trial, ...]:
+        """The front, and what is written, by moves and regret."""
+        found = {trial.setting: trial for trial in (*self.front, self.recommended, self.written)}
+        return tuple(sorted(found.values(), key=lambda each: (each.moves, each.regret)))
+
+    def mark(self, trial: Trial) -> str:
+        """What a trial is to the advice: `recommended`, `written`, both, or nothing."""
+        marks = (("recommended", self.recommended), ("written", self.written))
+        return ", ".join(text for text, each in marks if each.setting == trial.setting)
+
+
+class Span(Struct, frozen=True, kw_only=True, rename="camel"):
+    """What is compared."""
+
+    start: float
+    end: float
+    step: float
+    waited_for: str
+    """Before the start this score did not exist; empty if none was waited for."""
+
+
+class BacktestSide(Struct, frozen=True, kw_only=True):
+    """One revision, by namespace/name of the Placement."""
+
+    title: str
+    placements: Mapping[str, Figures]
+    unknown: Mapping[str, str]
+    """Placements that cannot be decided, and why."""
+    gaps: Mapping[str, Mapping[str, float]]
+    """The missing share of points, by name of the AddOnPlacementScore and cluster."""
+    advice: Mapping[str, Advice]
+
+
+class BacktestResult(Struct, frozen=True, kw_only=True):
+    """The output of `backtest`. The base is null if one revision was tested."""
+
+    span: Span
+    base: BacktestSide | None
+    head: BacktestSide
+    notes: Sequence[str]
+    limits: Sequence[str]
