@@ -17,6 +17,7 @@ MODULE ?=
 FUZZ_ARGS ?=
 IMAGES ?=
 ARCHITECTURE ?=
+BASE ?=
 .DEFAULT_GOAL := help
 # pytest compiles every test anew, in every worker, where it may not keep what it compiled.
 unexport PYTHONDONTWRITEBYTECODE
@@ -100,14 +101,14 @@ bench: install ## every benchmark, with targets and floors
 wheel: install ## the five distributions into dist/
 	$(UV) build --quiet --all-packages --wheel --out-dir dist
 
-images: install ## three OCI images and their bills of materials into dist/ (Debian 12; IMAGES="agent cli" for some, ARCHITECTURE=arm64 for other machines)
-	$(PY) -m tools.images $(IMAGES) $(addprefix --architecture ,$(ARCHITECTURE)) --out dist
+images: install ## three OCI images and their bills of materials into dist/ (buildah; IMAGES="agent cli" for some, ARCHITECTURE=arm64, BASE=another base)
+	$(PY) -m tools.images $(IMAGES) $(addprefix --architecture ,$(ARCHITECTURE)) $(addprefix --base ,$(BASE)) --out dist
 
 site: install ## the documentation site into dist/site; a broken link fails the build
 	$(UV) sync --quiet --frozen --all-packages --all-extras --group dev --group site --inexact
 	$(PY) -m tools.site --out dist/site
 
-release: install ## everything that a release publishes into dist/, with checksums (Debian 12; docs/contributing/releasing.md)
+release: install ## everything that a release publishes into dist/, with checksums (buildah; docs/contributing/releasing.md)
 	$(PY) -m tools.release --out dist
 
 clean: ## remove what make install and the tests left

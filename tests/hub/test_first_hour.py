@@ -205,7 +205,11 @@ def story(
         story.run("ls dist")
     else:
         story.section("A release", "`make release` runs this in a checkout:")
-        story.run(f"cd {ROOT}", f"{sys.executable} -m tools.release --out {dist}", step="Release built")
+        story.run(
+            f"cd {ROOT}",
+            f"{sys.executable} -m tools.release --base {realimages.base()} --out {dist}",
+            step="Release built",
+        )
     return story
 
 

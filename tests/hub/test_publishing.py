@@ -21,10 +21,9 @@ from tests.hub.controlplane.binaries import obtain
 from tests.hub.controlplane.pki import Authority
 from tests.hub.controlplane.processes import Processes
 from tests.hub.controlplane.registry import Registry
-from tools import version
-from tools.images import oci, sbom
-from tools.images.environment import ROOT
-from tools.images.recipe import IMAGES
+from tests.hub.scenario import realimages
+from tools import images, version
+from tools.images import ROOT
 
 pytestmark = [pytest.mark.family("cosign"), pytest.mark.timeout(300)]
 
@@ -32,8 +31,7 @@ WORKFLOW = ROOT / ".github/workflows/release.yaml"
 STEP = "Push, sign and attest the images"
 VERSION = version.current(ROOT)
 ARCHITECTURES = ("amd64", "arm64")
-EPOCH = 1_700_000_000
-CREATED = "2023-11-14T22:13:20Z"
+IMAGES = [f"gitops-dsf-{name}" for name in images.IMAGES]
 OWNER = "Team"
 SIGNATURE = "https://sigstore.dev/cosign/sign/v1"
 TOKEN = "a-token"
@@ -115,31 +113,18 @@ def step() -> str:
 
 def release(dist: Path) -> None:
     """What both jobs of the workflow build, but with nearly nothing in the images."""
-    root, libraries = dist.with_name("root"), dist.with_name("libraries")
-    for path in (dist, root, libraries):
+    root = dist.with_name("root")
+    for path in (dist, root):
         path.mkdir()
+    (root / "Containerfile").write_text("FROM scratch\nCOPY name /name\nUSER 65532:65532\n", encoding="utf-8")
     for image in IMAGES:
         for architecture in ARCHITECTURES:
-            (root / "name").write_text(f"{image.name} {architecture}", encoding="ascii")
-            target = dist / f"{image.name}-{VERSION}-{architecture}"
-            digest = oci.write_archive(
-                Path(f"{target}.oci.tar"),
-                layers=[oci.layer(root, epoch=EPOCH)],
-                config={"User": "65532:65532"},
-                architecture=architecture,
-                created=CREATED,
-                epoch=EPOCH,
-                reference=VERSION,
-            )
-            bill = sbom.bill(
-                name=image.name,
-                version=VERSION,
-                digest=digest,
-                created=CREATED,
-                packages=[],
-                libraries=libraries,
-            )
-            Path(f"{target}.cdx.json").write_bytes(bill)
+            (root / "name").write_text(f"{image} {architecture}", encoding="ascii")
+            target = dist / f"{image}-{VERSION}-{architecture}"
+            realimages.archive(root, Path(f"{target}.oci.tar"), architecture=architecture)
+            listed = f"deb/debian base-files 12\npypi {image} {VERSION}"
+            bill = images.bill(image, VERSION, digest=architecture, epoch=0, listed=listed)
+            Path(f"{target}.cdx.json").write_text(bill, encoding="utf-8")
 
 
 def programs(folder: Path) -> Path:
@@ -177,11 +162,11 @@ def storage(folder: Path) -> Path:
 
 def test_a_tag_has_an_image_for_each_architecture(published: Published) -> None:
     for image in IMAGES:
-        index = published.manifest(f"{image.name}:{VERSION}")
+        index = published.manifest(f"{image}:{VERSION}")
         assert index["mediaType"] == "application/vnd.oci.image.index.v1+json"
         found = {one["platform"]["architecture"]: one["digest"] for one in index["manifests"]}
         assert found == {
-            architecture: published.digest(f"{image.name}:{VERSION}-{architecture}")
+            architecture: published.digest(f"{image}:{VERSION}-{architecture}")
             for architecture in ARCHITECTURES
         }
         assert {one["platform"]["os"] for one in index["manifests"]} == {"linux"}
@@ -190,15 +175,15 @@ def test_a_tag_has_an_image_for_each_architecture(published: Published) -> None:
 def test_a_registry_has_the_bytes_of_the_archive(published: Published) -> None:
     """So the digest that `make release` prints is the one of the registry."""
     for image in IMAGES:
-        archive = f"oci-archive:dist/{image.name}-{VERSION}-arm64.oci.tar"
+        archive = f"oci-archive:dist/{image}-{VERSION}-arm64.oci.tar"
         built = published.run("skopeo", "inspect", "--format", "{{.Digest}}", archive).strip()
-        assert published.digest(f"{image.name}:{VERSION}-arm64") == built
+        assert published.digest(f"{image}:{VERSION}-arm64") == built
 
 
 @pytest.mark.parametrize("suffix", ["", "-amd64", "-arm64"])
 def test_images_are_signed(published: Published, suffix: str) -> None:
     for image in IMAGES:
-        name = f"{image.name}:{VERSION}{suffix}"
+        name = f"{image}:{VERSION}{suffix}"
         key = ("--key", "cosign.pub", "--insecure-ignore-tlog", "--output", "json")
         found = json.loads(published.run("cosign", "verify", *key, f"{published.place}/{name}"))
         # cosign also lists what is attested.
@@ -209,11 +194,11 @@ def test_images_are_signed(published: Published, suffix: str) -> None:
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_the_bill_of_materials_is_attested(published: Published, architecture: str) -> None:
     for image in IMAGES:
-        name = f"{published.place}/{image.name}:{VERSION}-{architecture}"
+        name = f"{published.place}/{image}:{VERSION}-{architecture}"
         key = ("--key", "cosign.pub", "--insecure-ignore-tlog", "--type", "cyclonedx")
         envelope = json.loads(published.run("cosign", "verify-attestation", *key, name))
         payload = published.run("sh", "-c", f"echo {envelope['payload']} | base64 --decode")
-        bill = published.folder / f"dist/{image.name}-{VERSION}-{architecture}.cdx.json"
+        bill = published.folder / f"dist/{image}-{VERSION}-{architecture}.cdx.json"
         assert json.loads(payload)["predicate"] == json.loads(bill.read_text(encoding="utf-8"))
 
 

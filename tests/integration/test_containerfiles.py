@@ -1,9 +1,8 @@
-"""Every Containerfile, really built by podman and run with a read-only root: the agent, the reconciler, the
-command line, and what `scorer new` writes.
+"""Every Containerfile, really built as `make images` builds it and run by podman with a read-only root: the
+agent, the reconciler, the command line, and what `scorer new` writes.
 
-Three things stand in for the public ones. The base is Debian 12 with its own Python 3.11, made by mmdebstrap
-under the names of the public Python images. It trusts the certificates of this machine. Our wheels are in a
-folder of the base, because no index has them.
+The base is the one of images/base.sh, for scorers under the name of the public Python image and with our
+wheels, because no index has them.
 """
 
 import json
@@ -18,22 +17,16 @@ from pathlib import Path
 import pytest
 
 from gitops_dsf.cli.main import main
-from tools import version
-from tools.images import debian
-from tools.images.environment import ROOT, uv
-from tools.images.errors import ImageError
+from tools import images, version
+from tools.images import ROOT, uv
 
 pytestmark = [pytest.mark.soak, pytest.mark.timeout(1800)]
 
-PROGRAMS = ("podman", "runc", "mmdebstrap")
+PROGRAMS = ("podman", "runc", "buildah", "mmdebstrap")
 VERSION = version.current(ROOT)
-OURS = {
-    "gitops-dsf-agent": "images/agent.Containerfile",
-    "gitops-dsf-reconciler": "images/reconciler.Containerfile",
-    "gitops-dsf-cli": "images/cli.Containerfile",
-}
+OURS = [f"gitops-dsf-{name}" for name in images.IMAGES]
+BASE = "localhost/python"
 WHEELS = "/opt/wheels"
-TRUSTED = "/etc/ssl/certs/ca-certificates.crt"
 CONFINED = ("--rm", "--read-only", "--network=none", "--cap-drop=all", "--security-opt=no-new-privileges")
 # The runtime may not raise limits above those of this process.
 LIMITS = ("--ulimit=nofile=1024:1024", "--ulimit=nproc=1024:1024")
@@ -41,16 +34,12 @@ LIMITS = ("--ulimit=nofile=1024:1024", "--ulimit=nproc=1024:1024")
 
 @dataclass(frozen=True, kw_only=True)
 class Podman:
-    """Images and containers in folders of the test."""
+    """Images and containers in folders of the test, and the images' archives."""
 
     folder: Path
 
     def __call__(self, *words: str | Path) -> str:
-        places = [f"--root={self.folder / 'storage'}", f"--runroot={self.folder / 'run'}"]
-        return run("podman", *places, "--cgroup-manager=cgroupfs", "--runtime=runc", *words)
-
-    def build(self, image: str, *, file: Path, context: Path) -> None:
-        self("build", "--isolation=chroot", "--pull=never", "--file", file, "--tag", image, context)
+        return run("podman", "--cgroup-manager=cgroupfs", "--runtime=runc", *words)
 
     def start(self, image: str, *words: str, program: Sequence[str] = (), options: Sequence[str] = ()) -> str:
         entry = ["--entrypoint", json.dumps(list(program))] if program else []
@@ -69,71 +58,56 @@ def podman(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Podman]:
     lacking = [name for name in PROGRAMS if shutil.which(name) is None]
     if lacking or os.geteuid() != 0:
         pytest.skip(f"Containerfiles are built as root, with {', '.join(lacking or PROGRAMS)}")
-    try:
-        debian.require_debian()
-    except ImageError as error:
-        pytest.skip(str(error))
     folder = tmp_path_factory.mktemp("podman")
-    podman = Podman(folder=folder)
-    base = make_base(folder)
-    names = {base_of(ROOT / file) for file in OURS.values()}
-    first, *others = sorted(
-        {*names, base_of(ROOT / "packages/scorer/dsf_scorer/template/Containerfile.tmpl")}
+    (folder / "storage.conf").write_text(
+        f'[storage]\ndriver = "vfs"\ngraphroot = "{folder}/storage"\nrunroot = "{folder}/run"\n'
     )
-    podman("import", "--change=ENV PATH=/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", base, first)
-    for other in others:
-        podman("tag", first, other)
-    base.unlink()
-    yield podman
-    podman("system", "reset", "--force")
+    podman = Podman(folder=folder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CONTAINERS_STORAGE_CONF", str(folder / "storage.conf"))
+        images.run("sh", "images/base.sh", BASE)
+        public = base_of(ROOT / "packages/scorer/dsf_scorer/template/Containerfile.tmpl")
+        with_wheels(folder, public)
+        yield podman
+        podman("system", "reset", "--force")
 
 
 def base_of(file: Path) -> str:
     """The name of the public image from which a file starts."""
     for line in file.read_text(encoding="utf-8").splitlines():
-        if line.startswith(("ARG PYTHON_IMAGE=", "FROM docker.io/")):
-            return line.removeprefix("ARG PYTHON_IMAGE=").removeprefix("FROM ").split()[0]
+        if line.startswith("FROM docker.io/"):
+            return line.removeprefix("FROM ").split()[0]
     raise AssertionError(f"{file} names no base")
 
 
-def make_base(folder: Path) -> Path:
-    """An archive of Debian with apt, and with `python` and pip in /usr/local as in the public images."""
-    added = folder / "base"
-    wheels = added / WHEELS.lstrip("/")
-    epoch = 1_700_000_000
+def with_wheels(folder: Path, image: str) -> None:
+    """The base with our wheels where pip finds them."""
+    context = folder / "wheels"
     for member in ("packages/wire", "packages/scorer"):
         uv(
             ["build", "--wheel", "--no-build-isolation", "--python", sys.executable],
-            ["--no-create-gitignore", "--out-dir", str(wheels), str(ROOT / member)],
-            epoch=epoch,
+            ["--no-create-gitignore", "--out-dir", str(context / "wheels"), str(ROOT / member)],
+            epoch=1_700_000_000,
         )
-    files = {
-        TRUSTED.lstrip("/"): Path(TRUSTED).read_bytes(),
-        "etc/pip.conf": f"[global]\ncert = {TRUSTED}\nfind-links = {WHEELS}\n".encode(),
-        "etc/uv/uv.toml": b"system-certs = true\n",
-    }
-    for name, content in files.items():
-        (added / name).parent.mkdir(parents=True, exist_ok=True)
-        (added / name).write_bytes(content)
-    target = folder / "base.tar"
-    run(
-        "mmdebstrap",
-        "--quiet",
-        "--variant=required",
-        "--include=apt,ca-certificates,python3,python3-pip,python3-venv",
-        f"--customize-hook=copy-in {' '.join(str(path) for path in added.iterdir())} /",
-        '--customize-hook=chroot "$1" python3 -m venv --copies /usr/local',
-        "bookworm",
-        target,
+    (context / "Containerfile").write_text(
+        f"FROM {BASE}\nCOPY wheels {WHEELS}\nENV PIP_FIND_LINKS={WHEELS}\n", encoding="utf-8"
     )
-    return target
+    images.run("buildah", "build", f"--tag={image}", str(context))
 
 
 @pytest.fixture(scope="module")
 def built(podman: Podman) -> Podman:
-    for image, file in OURS.items():
-        podman.build(image, file=ROOT / file, context=ROOT)
+    assert images.main(["--base", BASE, "--out", str(podman.folder)]) == 0
+    for name in OURS:
+        podman("tag", f"localhost/{name}:{VERSION}-{images.machine()}", name)
     return podman
+
+
+def test_the_bill_names_what_is_installed(built: Podman) -> None:
+    (path,) = built.folder.glob("gitops-dsf-agent-*.cdx.json")
+    named = {one["purl"].partition("@")[0] for one in json.loads(path.read_text("utf-8"))["components"]}
+    assert {f"pkg:pypi/{name}" for name in ("gitops-dsf-agent", "gitops-dsf-wire", "httpx")} <= named
+    assert {"pkg:deb/debian/libc6", "pkg:deb/debian/ca-certificates"} <= named
 
 
 @pytest.mark.parametrize(
@@ -180,7 +154,7 @@ def test_a_pipeline_validates_and_renders_in_the_image(built: Podman) -> None:
 def test_the_image_of_a_new_scorer_answers(podman: Podman, tmp_path: Path) -> None:
     project = tmp_path / "cpu-mean"
     assert main(["scorer", "new", "cpu-mean", "--dir", str(project)]) == 0
-    podman.build("cpu-mean", file=project / "Containerfile", context=project)
+    images.run("buildah", "build", "--tag=cpu-mean", str(project))
     podman("run", "--detach", "--name=scorer", *CONFINED, *LIMITS, "cpu-mean")
     try:
         ask = (

@@ -14,8 +14,7 @@ import pytest
 
 from tests.support.commandline import gitops_dsf
 from tools import version
-from tools.images.__main__ import source_date
-from tools.images.environment import ROOT
+from tools.images import ROOT, source_date
 from tools.release import __main__ as command
 
 UV = Path(sys.executable).with_name("uv")

@@ -2,7 +2,7 @@
 
 `python -m tools.release [--out dist] [--without-images]` writes wheels and sdists of all distributions, the
 images with their bills of materials, CRDs and JSON Schemas, and SHA256SUMS. Built twice
-from the same commit and the same Debian packages, all files have the same bytes.
+from the same commit, all files but the images have the same bytes.
 """
 
 import argparse
@@ -14,10 +14,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from tools import images
 from tools import version as versions
-from tools.images import __main__ as images
-from tools.images.environment import ROOT, uv
-from tools.images.errors import ImageError
+from tools.images import ROOT, ImageError, uv
 from tools.release import archive
 
 SUMS: Final = "SHA256SUMS"
@@ -53,14 +52,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("--out", type=Path, default=Path("dist"), help="folder (default: %(default)s)")
     parser.add_argument(
-        "--without-images", action="store_true", help="leave out the images, which need Debian 12"
+        "--without-images", action="store_true", help="leave out the images, which need buildah"
     )
+    parser.add_argument("--base", default="", help="image with Python (default: the public one)")
     given = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory(prefix="gitops-dsf-release-") as scratch:
         built = Path(scratch)
         try:
             epoch = images.source_date()
-            if not given.without_images and (status := images.main(["--out", str(built)])):
+            if not given.without_images and (
+                status := images.main(["--out", str(built), "--base", given.base])
+            ):
                 return status
             distributions(built, epoch=epoch)
             schemas(ROOT, built, epoch=epoch)

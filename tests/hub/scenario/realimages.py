@@ -4,8 +4,6 @@ namespaces of a pod.
 
 import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,11 +13,12 @@ import pytest
 from tests.hub.controlplane import node, registry
 from tests.hub.controlplane.binaries import Binaries
 from tests.hub.controlplane.registry import Registry
-from tools.images import debian, oci
-from tools.images.errors import ImageError
+from tools import images
 
-ROOT = Path(__file__).parents[3]
 GIVEN = "GITOPS_DSF_IMAGES"
+BUILDERS = ("buildah", "mmdebstrap")
+BASE = "localhost/gitops-dsf-python:3.11-bookworm"
+"""Made of Debian packages, once: no registry is asked."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,10 +34,8 @@ class Images:
 
 def missing() -> str | None:
     """Why the images cannot be built or served here, or None."""
-    try:
-        debian.require_debian()
-    except ImageError as error:
-        return str(error)
+    if lacking := [name for name in BUILDERS if shutil.which(name) is None]:
+        return f"images are built with {', '.join(lacking)}: apt-get install {' '.join(BUILDERS)}"
     return registry.missing()
 
 
@@ -58,29 +55,36 @@ def build(names: Sequence[str], folder: Path) -> dict[str, Path]:
     """
     if given := os.environ.get(GIVEN):
         return _archives(names, Path(given))
-    answer = subprocess.run(
-        [sys.executable, "-m", "tools.images", *names, "--out", str(folder)],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if answer.returncode != 0:
-        raise AssertionError(f"make images: {answer.stdout}{answer.stderr}")
+    assert images.main([*names, "--base", base(), "--out", str(folder)]) == 0
     return _archives(names, folder)
 
 
+def base() -> str:
+    """The image with Python, made where it is absent."""
+    if not images.run("buildah", "images", "--quiet", "--filter", f"reference={BASE}"):
+        images.run("sh", "images/base.sh", BASE)
+    return BASE
+
+
 def _archives(names: Sequence[str], folder: Path) -> dict[str, Path]:
-    architecture = debian.architecture()
+    architecture = images.machine()
     found = {name: sorted(folder.glob(f"gitops-dsf-{name}-*-{architecture}.oci.tar")) for name in names}
     if absent := [name for name, archives in found.items() if len(archives) != 1]:
         raise AssertionError(f"{folder} must have one archive of {', '.join(absent)}: run make images")
     return {name: archives[0] for name, archives in found.items()}
 
 
+def archive(context: Path, target: Path, *, architecture: str) -> None:
+    """The archive of what a folder with a Containerfile says."""
+    image = f"localhost/{target.name.removesuffix('.oci.tar')}"
+    platform = f"--platform=linux/{architecture}"
+    images.run("buildah", "build", "--format=oci", platform, f"--tag={image}", str(context))
+    images.run("buildah", "push", image, f"oci-archive:{target}:test")
+
+
 def publish(running: Registry, binaries: Binaries, folder: Path) -> Images:
     """Build and push everything that pods need."""
-    archives = build(("agent", "reconciler", "cli"), folder)
+    archives = build(tuple(images.IMAGES), folder)
     return Images(
         agent=running.push(archives["agent"], "gitops-dsf-agent:test"),
         reconciler=running.push(archives["reconciler"], "gitops-dsf-reconciler:test"),
@@ -95,14 +99,9 @@ def sandbox(binaries: Binaries, folder: Path) -> Path:
     root = folder / "pause"
     root.mkdir()
     shutil.copy(binaries.path("pause"), root / "pause")
-    target = folder / "pause.oci.tar"
-    oci.write_archive(
-        target,
-        layers=[oci.layer(root, epoch=0)],
-        config={"Entrypoint": ["/pause"], "User": "65535:65535"},
-        architecture=debian.architecture(),
-        created="1970-01-01T00:00:00Z",
-        epoch=0,
-        reference="test",
+    (root / "Containerfile").write_text(
+        'FROM scratch\nCOPY pause /pause\nUSER 65535:65535\nENTRYPOINT ["/pause"]\n', encoding="utf-8"
     )
+    target = folder / "pause.oci.tar"
+    archive(root, target, architecture=images.machine())
     return target
