@@ -158,7 +158,7 @@ def main() -> int:
                 Row(what="floor: the answers decoded and nothing done", cost=floor),
                 Row(
                     what="100 clusters, 3 scorers, 50 applications",
-                    cost=best([*verb, "--format", "json"], repeats=2),
+                    cost=best([*verb, "-o", "json"], repeats=2),
                     seconds=20,
                     megabytes=300,
                 ),

@@ -177,7 +177,7 @@ def repository(scale: float, repeats: int) -> Iterator[Row]:
         yield Row(
             what="simulate of all Placements", cost=best([*program, "simulate", *source], repeats=repeats)
         )
-        diff = best([*program, "diff", *source, "--base", "main", "--format", "markdown"], repeats=repeats)
+        diff = best([*program, "diff", *source, "--base", "main", "-o", "markdown"], repeats=repeats)
         yield Row(what="diff against the base", cost=diff, seconds=6.0, megabytes=400)
 
 

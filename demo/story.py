@@ -256,9 +256,9 @@ class Story:
         found = self._fleet.product(*words)
         self._stage.history.backtest = found.output
         self._tell.command(found)
-        page = self._fleet.product(*words, "--format", "html")
+        page = self._fleet.product(*words, "-o", "html")
         self._stage.folder.backtest.write_text(page.output, "utf-8")
-        self._tell.say("`--format html` writes the page backtest.html, with the scores over time.")
+        self._tell.say("`-o html` writes the page backtest.html, with the scores over time.")
 
     def _turn(self, cluster: str, *, to: float, seconds: float) -> None:
         now = time.time()

@@ -16,6 +16,7 @@ from gitops_dsf.cli.arguments import add_fleet_directory
 from gitops_dsf.cli.garbage import kept
 from gitops_dsf.cli.hubdata import add_source_arguments, placement_key, read_fleet, read_hub_data
 from gitops_dsf.cli.jsontext import json_text
+from gitops_dsf.cli.outputformat import add_output
 from gitops_dsf.cli.timespan import add_span_arguments, span
 from gitops_dsf.errors import GitopsDsfError, UsageError
 from gitops_dsf.hub.flapping import WINDOW_SECONDS
@@ -38,9 +39,9 @@ the points by which the decision was behind the best one. With --base it compare
 EXAMPLES = """\
 examples:
   gitops-dsf backtest --prometheus https://thanos.example.com              the last 14 days of this repository
-  gitops-dsf backtest --prometheus URL --base origin/main --format markdown     for the pull request
+  gitops-dsf backtest --prometheus URL --base origin/main -o markdown           for the pull request
   gitops-dsf backtest --prometheus URL --days 30 --placement portal --advise    which stickiness would be better
-  gitops-dsf backtest --history scores.json --format html > backtest.html  from an answer of /api/v1/query_range
+  gitops-dsf backtest --history scores.json -o html > backtest.html  from an answer of /api/v1/query_range
 
 exit codes: 0 fine; 1 when the repository has errors or the history cannot be read
 """  # noqa: E501
@@ -101,9 +102,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a cluster chosen again within this time counts as back and forth (%(default)g)",
     )
     parser.add_argument("--advise", action="store_true", help="try every stickiness, and several deadbands")
-    parser.add_argument(
-        "--format", choices=("text", "json", "markdown", "html"), default="text", help="text by default"
-    )
+    add_output(parser, "text", "json", "markdown", "html")
     parser.add_argument(
         "--time-limit",
         metavar="SECONDS",
@@ -139,7 +138,7 @@ def run(args: argparse.Namespace) -> int:
             raise UsageError(str(error)) from error
     if args.advise and limit.is_over():
         notes.append("the time limit was over before all settings were tried, so advice is missing")
-    sys.stdout.write(_formatted(results, notes, args.format))
+    sys.stdout.write(_formatted(results, notes, args.output))
     return 0
 
 

@@ -89,7 +89,7 @@ def _check(args: argparse.Namespace, pipeline: "Pipeline") -> int:
     settings = None if resolved is None else resolved.repository.spec
     style = "github" if pipeline.forge == "GitHub" else "text"
     failed = []
-    if not _passes("validate", directory, "--format", style):
+    if not _passes("validate", directory, "-o", style):
         failed.append("validate")
         _say("test and render are left out until the repository is valid")
     else:
@@ -98,7 +98,7 @@ def _check(args: argparse.Namespace, pipeline: "Pipeline") -> int:
         if not _is_rendered(args.directory, settings):
             failed.append("render")
         if args.junit is not None:
-            args.junit.write_text(_printed("test", directory, "--format", "junit")[1], encoding="utf-8")
+            args.junit.write_text(_printed("test", directory, "-o", "junit")[1], encoding="utf-8")
     if not _preview(args, pipeline, settings):
         failed.append("preview")
     _say(f"failed: {', '.join(failed)}" if failed else "everything passed")
@@ -133,7 +133,7 @@ def _preview(args: argparse.Namespace, pipeline: "Pipeline", settings: "FleetRep
     if not pipeline.forge:
         return _passes("diff", *source)
     # An error of the head is one of `validate` already; the preview then lists it.
-    _, preview = _printed("diff", *source, "--format", "markdown")
+    _, preview = _printed("diff", *source, "-o", "markdown")
     if not preview:
         return False
     return _hand_on(preview + _backtest(source, len(preview)), pipeline)
@@ -166,7 +166,7 @@ def _backtest(source: tuple[str, ...], used: int) -> str:
     if not store:
         return ""
     with tempfile.TemporaryDirectory() as folder:
-        words = ["--prometheus", store, "--time-limit", "60", "--format", "markdown"]
+        words = ["--prometheus", store, "--time-limit", "60", "-o", "markdown"]
         if token:
             file = Path(folder, "token")
             file.touch(mode=0o600)

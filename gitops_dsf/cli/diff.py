@@ -11,6 +11,7 @@ from gitops_dsf.cli.arguments import add_fleet_directory
 from gitops_dsf.cli.garbage import kept
 from gitops_dsf.cli.hubdata import add_source_arguments, read_hub_data
 from gitops_dsf.cli.jsontext import json_text
+from gitops_dsf.cli.outputformat import add_output
 from gitops_dsf.cli.render import RENDERED
 from gitops_dsf.errors import RepositoryError, UsageError
 from gitops_dsf.wording import names_text, plural
@@ -33,7 +34,7 @@ git objects; the working tree, with its uncommitted changes, is not modified."""
 EXAMPLES = """\
 examples:
   gitops-dsf diff --base main --scores scores.yaml
-  gitops-dsf diff --base origin/main --state-branch gitops-dsf-state --format markdown > comment.md
+  gitops-dsf diff --base origin/main --state-branch gitops-dsf-state -o markdown > comment.md
   gitops-dsf diff fleet --base main --head feature --context hub --exit-code
   gitops-dsf diff --base origin/main --state-branch gitops-dsf-state --fail-on eviction --fail-on rescore
 
@@ -49,9 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_fleet_directory(parser)
     parser.add_argument("--base", metavar="REV", required=True, help="branch, tag or commit to compare with")
     parser.add_argument("--head", metavar="REV", help="compare this revision in place of the working tree")
-    parser.add_argument(
-        "--format", choices=("text", "markdown", "json"), default="text", help="text by default"
-    )
+    add_output(parser, "text", "markdown", "json")
     parser.add_argument("--exit-code", action="store_true", help="exit 1 when anything differs")
     parser.add_argument(
         "--fail-on",
@@ -102,7 +101,7 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(msg)
     base = find_base(args.directory, args.base, head=args.head or "HEAD")
     preview = _preview(args, base)
-    sys.stdout.write(_formatted(preview, args.format))
+    sys.stdout.write(_formatted(preview, args.output))
     if preview.head_errors:
         return 1
     return int(_is_refused(preview, args.fail_on) or (args.exit_code and preview.differs))

@@ -10,6 +10,7 @@ from gitops_dsf.cli.arguments import add_hub_arguments, chosen_context
 from gitops_dsf.cli.colour import wants_colour
 from gitops_dsf.cli.garbage import kept
 from gitops_dsf.cli.jsontext import json_text
+from gitops_dsf.cli.outputformat import add_output
 from gitops_dsf.cli.width import wrapped
 from gitops_dsf.errors import UsageError
 
@@ -29,7 +30,7 @@ EXAMPLES = """\
 examples:
   gitops-dsf doctor --context hub                   every check; 1 when there is an error
   gitops-dsf doctor --context hub --strict          1 also when there is a warning
-  gitops-dsf doctor --context hub --format json     for programs: {"hub", "findings": [{check, state, message, fix}], "summary"}"""  # noqa: E501
+  gitops-dsf doctor --context hub -o json           for programs: {"hub", "findings": [{check, state, message, fix}], "summary"}"""  # noqa: E501
 
 COLOURS = {"error": "\033[31m", "warning": "\033[33m", "unknown": "\033[36m", "ok": "\033[32m"}
 END = "\033[0m"
@@ -47,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="tree whose ApplicationSets the hub should have; rendered/ of this folder if it is there",
     )
     parser.add_argument("--strict", action="store_true", help="exit with 1 for warnings, too")
-    parser.add_argument("--format", choices=("text", "json"), default="text", help="text by default")
+    add_output(parser, "text", "json")
 
 
 @kept()
@@ -66,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
         rendered=_application_sets(args.rendered),
     )
     findings = not_installed(facts) or examine(facts)
-    if args.format == "json":
+    if args.output == "json":
         sys.stdout.write(_json(facts, findings))
     else:
         sys.stdout.write(findings_text(findings, colour=wants_colour(sys.stdout)))

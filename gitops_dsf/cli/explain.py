@@ -13,6 +13,7 @@ from gitops_dsf.cli.explained_code import CODE, explain_code
 from gitops_dsf.cli.garbage import kept
 from gitops_dsf.cli.hubdata import add_source_arguments, placement_key, read_fleet, read_hub_data
 from gitops_dsf.cli.jsontext import json_text
+from gitops_dsf.cli.outputformat import add_output
 from gitops_dsf.errors import UsageError
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="name of a ManagedCluster; without it, the Placement is explained",
     )
     add_fleet_directory(parser)
-    parser.add_argument("--format", choices=("text", "json"), default="text", help="text by default")
+    add_output(parser, "text", "json")
     add_source_arguments(parser)
 
 
@@ -80,7 +81,7 @@ def run(args: argparse.Namespace) -> int:
     if args.cluster is None:
         from gitops_dsf.cli.simulate import verdicts_json
 
-        as_json = args.format == "json"
+        as_json = args.output == "json"
         sys.stdout.write(verdicts_json([verdict], data) if as_json else _placement(fleet, verdict, data))
         return 0
     if args.cluster not in state.positions:
@@ -90,7 +91,7 @@ def run(args: argparse.Namespace) -> int:
         )
         raise UsageError(msg)
     explanation = explain(verdict, args.cluster, spans=fleet.spans)
-    sys.stdout.write(_json(explanation, data) if args.format == "json" else _text(explanation, data))
+    sys.stdout.write(_json(explanation, data) if args.output == "json" else _text(explanation, data))
     return 0
 
 

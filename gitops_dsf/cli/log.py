@@ -8,6 +8,7 @@ from gitops_dsf.cli.garbage import kept
 from gitops_dsf.cli.hubdata import moment
 from gitops_dsf.cli.journaldata import add_journal_arguments, read_journal
 from gitops_dsf.cli.jsontext import json_text
+from gitops_dsf.cli.outputformat import add_output
 from gitops_dsf.cli.timespan import add_span_arguments, span
 from gitops_dsf.errors import UsageError
 
@@ -28,7 +29,7 @@ examples:
   gitops-dsf log                                   all moves of the last 14 days
   gitops-dsf log portal                            those of one application, and why it moved last
   gitops-dsf log portal --at 2026-06-01T03:15:00Z  why it was where it was at that time
-  gitops-dsf log --from 2026-06-01T00:00:00Z --format json
+  gitops-dsf log --from 2026-06-01T00:00:00Z -o json
 """
 
 DEFAULT_DAYS = 14.0
@@ -49,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--at", metavar="TIME", type=moment, help="explain the last move of APP up to then, and list nothing"
     )
-    parser.add_argument("--format", choices=("text", "json"), default="text", help="text by default")
+    add_output(parser, "text", "json")
 
 
 @kept()
@@ -64,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
         msg = "--at explains the move of one application: write gitops-dsf log APP --at TIME"
         raise UsageError(msg)
     found = (
-        read_journal(args, since=start, explained=args.format == "json")
+        read_journal(args, since=start, explained=args.output == "json")
         if args.application is None
         else read_journal(args, about=args.application)
     )
@@ -84,7 +85,7 @@ def run(args: argparse.Namespace) -> int:
     else:
         last = _last(records) if args.application is not None else []
         shown = [record for record in records if start <= record.time.timestamp() <= end]
-    if args.format == "json":
+    if args.output == "json":
         sys.stdout.write(json_text({"records": shown, "skipped": [str(bad) for bad in found.bad]}))
         return 0
     from gitops_dsf.cli.journal_text import explained_text, log_text

@@ -21,7 +21,7 @@ from gitops_dsf import __version__
 from gitops_dsf.cli import shell_completion
 from gitops_dsf.cli.garbage import collect_no_more, end_quickly
 from gitops_dsf.cli.help import HelpFormatter
-from gitops_dsf.cli.outputformat import add_output, run_with_output
+from gitops_dsf.cli.outputformat import run_with_output
 from gitops_dsf.errors import GitopsDsfError, UsageError
 from gitops_dsf.published import REPOSITORY
 
@@ -252,7 +252,6 @@ def _parser(chosen: str | None, *, only: bool = False) -> tuple[argparse.Argumen
         if name == chosen:
             verb_module = cast("VerbModule", import_module(verb.module))
             verb_module.add_arguments(child)
-            add_output(child)
             if "exit code" not in (child.epilog or "").lower():
                 child.epilog = "\n\n".join(filter(None, ((child.epilog or "").rstrip(), EXIT_CODES)))
     return parser, verb_module

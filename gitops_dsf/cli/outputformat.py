@@ -1,4 +1,4 @@
-"""`-o yaml` for every verb that prints JSON: it is the JSON as YAML."""
+"""`-o`, and its format yaml for every verb that prints JSON: it is the JSON as YAML."""
 
 import argparse
 import io
@@ -10,27 +10,22 @@ from typing import Final
 YAML: Final = "yaml"
 
 
-def add_output(parser: argparse.ArgumentParser) -> None:
-    """Adds -o and --output to a verb that prints JSON."""
-    for action in list(parser._actions):  # noqa: SLF001 - argparse has no public list of them
-        if action.dest == "format" and "json" in (action.choices or ()):
-            parser.add_argument(
-                "-o",
-                "--output",
-                choices=(*(action.choices or ()), YAML),
-                help="like --format; yaml is the JSON as YAML",
-            )
+def add_output(parser: argparse.ArgumentParser, *formats: str) -> None:
+    """Adds -o with these formats, text by default. What is JSON can be YAML, too."""
+    parser.add_argument(
+        "-o",
+        "--output",
+        choices=(*formats, YAML),
+        default="text",
+        help="text by default; yaml is the JSON as YAML",
+    )
 
 
 def run_with_output(args: argparse.Namespace, run: Callable[[argparse.Namespace], int]) -> int:
-    """Runs a verb in the format of -o, if it is given."""
-    wanted = getattr(args, "output", None)
-    if wanted is None or not hasattr(args, "format"):
+    """Runs a verb in the format of -o, if it has one."""
+    if getattr(args, "output", None) != YAML:
         return run(args)
-    if wanted != YAML:
-        args.format = wanted
-        return run(args)
-    args.format = "json"
+    args.output = "json"
     with redirect_stdout(io.StringIO()) as printed:
         code = run(args)
     sys.stdout.write(_as_yaml(printed.getvalue()))

@@ -9,6 +9,7 @@ from gitops_dsf.cli.arguments import add_fleet_directory
 from gitops_dsf.cli.garbage import kept
 from gitops_dsf.cli.hubdata import add_source_arguments, placement_key, read_fleet, read_hub_data
 from gitops_dsf.cli.jsontext import json_text
+from gitops_dsf.cli.outputformat import add_output
 
 if TYPE_CHECKING:
     from gitops_dsf.hub.snapshot import HubData
@@ -24,7 +25,7 @@ examples:
   gitops-dsf simulate                                        what the filters alone decide
   gitops-dsf simulate --scores scores.yaml                   kubectl get addonplacementscores,placementdecisions -A -o yaml
   gitops-dsf simulate --scores out/ --placement guestbook    the folder that an agent publishes to; one Placement
-  gitops-dsf simulate fleet --context hub --format json      ask the hub; every verdict as JSON
+  gitops-dsf simulate fleet --context hub -o json            ask the hub; every verdict as JSON
 """  # noqa: E501
 
 
@@ -37,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--all", action="store_true", help="every cluster in the tables, not the first 20 of each"
     )
-    parser.add_argument("--format", choices=("text", "json"), default="text", help="text by default")
+    add_output(parser, "text", "json")
     add_source_arguments(parser)
 
 
@@ -56,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
         fleet, data.snapshot, decisions=data.snapshot.decisions if data.snapshot else (), only=frozenset(keys)
     )
     verdicts = [simulate(state, key, data.now) for key in keys]
-    if args.format == "json":
+    if args.output == "json":
         sys.stdout.write(verdicts_json(verdicts, data))
         return 0
     sys.stdout.write(printable_lines((data.describe(),)))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from dsf_wire.text import printable_json
 from gitops_dsf.cli.arguments import add_hub_arguments, chosen_context
 from gitops_dsf.cli.garbage import kept
+from gitops_dsf.cli.outputformat import add_output
 
 if TYPE_CHECKING:
     from gitops_dsf.hubreader.reader import Reader
@@ -23,7 +24,7 @@ examples:
   gitops-dsf status --context hub                           everything, summed up where it is much
   gitops-dsf status --context hub --scorer cpu-headroom     one scorer on every cluster, and what ranks by it
   gitops-dsf status --context hub --cluster eu-west-1       one cluster: its scores, and what would bring it in or out
-  gitops-dsf status --context hub --format json             every score, for programs
+  gitops-dsf status --context hub -o json                   every score, for programs
 
 It is a view: it ends with 0 whatever it shows, and with 1 when the hub, or a part of it, cannot be read.
 `gitops-dsf doctor` judges."""  # noqa: E501
@@ -48,12 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="show every score, Placement and application, however many there are",
     )
-    parser.add_argument(
-        "--format",
-        choices=("text", "json"),
-        default="text",
-        help="text by default",
-    )
+    add_output(parser, "text", "json")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -80,7 +76,7 @@ def _read(reader: "Reader", args: argparse.Namespace, only: "Filter") -> "Overvi
 
 
 def _show(view: "Overview", args: argparse.Namespace) -> str:
-    if args.format == "json":
+    if args.output == "json":
         import msgspec
 
         from gitops_dsf.views.status.document import document

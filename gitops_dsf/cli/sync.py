@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from dsf_wire.text import printable, printable_lines
 from gitops_dsf.cli.arguments import add_fleet_directory, check_has_settings
+from gitops_dsf.cli.outputformat import add_output
 
 if TYPE_CHECKING:
     from gitops_dsf.sync import LockResult, SyncPlan
@@ -20,7 +21,7 @@ examples:
   gitops-dsf sync                               the repository in this folder
   gitops-dsf sync fleet --scorer cpu-forecast   one scorer only
   gitops-dsf sync --check                       write nothing; exit 1 when a lock differs from what its page says
-  gitops-dsf sync --check --format json         field by field, for programs
+  gitops-dsf sync --check -o json               field by field, for programs
 
 Exit codes: 0 fine; 1 a page was not accepted, or with --check a lock differs; 2 wrong usage. No token is sent
 to any page."""  # noqa: E501
@@ -38,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--timeout", type=float, default=10.0, metavar="SECONDS", help="total time for each page (10)"
     )
-    parser.add_argument("--format", choices=("text", "json"), default="text", help="output format (text)")
+    add_output(parser, "text", "json")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -62,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
         from gitops_dsf.repository.write import write_files
 
         write_files(args.directory, plan.files)
-    sys.stdout.write(_json(plan) if args.format == "json" else _text(plan, check=args.check))
+    sys.stdout.write(_json(plan) if args.output == "json" else _text(plan, check=args.check))
     sys.stderr.write(f"{_summary(plan, check=args.check)}\n")
     return int(plan.refused or (args.check and plan.drifted))
 

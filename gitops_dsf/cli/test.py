@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from gitops_dsf.cli.arguments import add_fleet_directory
 from gitops_dsf.cli.garbage import kept
+from gitops_dsf.cli.outputformat import add_output
 
 if TYPE_CHECKING:
     from gitops_dsf.views.scoretests.queries import Evaluate
@@ -21,7 +22,7 @@ EXAMPLES = """\
 examples:
   gitops-dsf test                                 all tests of the repository in this folder
   gitops-dsf test fleet --name 'portal-*'         tests by name; a shell pattern, can be repeated
-  gitops-dsf test --format junit > tests.xml      for the test report of a pipeline
+  gitops-dsf test -o junit > tests.xml      for the test report of a pipeline
 
 exit codes: 0 all tests pass; 1 a test fails, or the repository has errors; 2 no test has the name
 """
@@ -41,9 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         help="evaluates queries over given metrics; the promtool on the PATH by default",
     )
-    parser.add_argument(
-        "--format", choices=("text", "json", "junit"), default="text", help="output format (text)"
-    )
+    add_output(parser, "text", "json", "junit")
 
 
 @kept()
@@ -81,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
         evaluate=_evaluate(args.promtool),
         prefix=prefix_of(args.directory),
     )
-    sys.stdout.write(_formatted(output, args.format))
+    sys.stdout.write(_formatted(output, args.output))
     return int(output.failed > 0)
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from gitops_dsf.cli.garbage import kept
+from gitops_dsf.cli.outputformat import add_output
 
 if TYPE_CHECKING:
     from gitops_dsf.diagnostics import Diagnostic
@@ -26,9 +27,9 @@ examples:
   gitops-dsf validate scorers/cpu.yaml         only findings about this file of the repository
   gitops-dsf validate - < scorer.yaml          documents on their own: YAML, kinds and fields
   gitops-dsf validate --fix scorers/*.yaml     first does what hints state exactly: older spellings, quotes
-  gitops-dsf validate --format github          annotations in a GitHub workflow
-  gitops-dsf validate --format sarif > dsf.sarif   for code scanning
-  gitops-dsf validate --format json | jq '.[] | select(.code == "DSF109")'
+  gitops-dsf validate -o github                annotations in a GitHub workflow
+  gitops-dsf validate -o sarif > dsf.sarif     for code scanning
+  gitops-dsf validate -o json | jq '.[] | select(.code == "DSF109")'
 
 Findings go to standard output, the summary to standard error. `gitops-dsf explain` explains a code."""
 
@@ -43,12 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="*",
         help="fleet repository (this folder by default), or files of one; - is standard input",
     )
-    parser.add_argument(
-        "--format",
-        choices=("text", "json", "github", "sarif"),
-        default="text",
-        help="output format (text)",
-    )
+    add_output(parser, "text", "json", "github", "sarif")
     parser.add_argument(
         "--fix",
         action="store_true",
@@ -78,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
         passes -= 1
         diagnostics, facts = _checked(args.paths)
     sys.stdout.write(
-        report(diagnostics, args.format, colour=args.format == "text" and wants_colour(sys.stdout))
+        report(diagnostics, args.output, colour=args.output == "text" and wants_colour(sys.stdout))
     )
     sys.stderr.write("".join(f"{line}\n" for line in (summary(diagnostics), facts) if line))
     return int(has_errors(diagnostics) or (args.strict and has_mistakes(diagnostics)))

@@ -89,9 +89,7 @@ def test_it_keeps_the_contract_and_its_documented_range(
     low, high, _ = documented(name)
     sample = SCORERS / name / "sample.json"
     with serving(f"{name}:app", SCORERS / name, programs=warm_programs) as served:
-        code = main(
-            ["scorer", "check", served.url, "--data", str(sample), "--format", "json", "--series", "200"]
-        )
+        code = main(["scorer", "check", served.url, "--data", str(sample), "-o", "json", "--series", "200"])
         report = json.loads(capsys.readouterr().out)
         answer = HttpClient().send(
             "POST",

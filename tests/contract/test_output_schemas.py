@@ -18,7 +18,7 @@ FLEET = Path(__file__).parents[2] / "examples" / "fleet"
 
 def prints_json(verb: str) -> bool:
     return any(
-        action.dest == "format" and "json" in (action.choices or ()) for action in verb_parser(verb)._actions
+        action.dest == "output" and "json" in (action.choices or ()) for action in verb_parser(verb)._actions
     )
 
 
@@ -55,7 +55,7 @@ def test_the_output_of_a_verb_is_what_its_schema_says(command: list[str], tmp_pa
 
 def test_findings_are_what_the_schema_says(tmp_path: Path) -> None:
     (tmp_path / "gitops-dsf.yaml").write_text("kind: FleetRepositry\n")
-    assert gitops_dsf("validate", "--format", "json", cwd=tmp_path).returncode == 1
+    assert gitops_dsf("validate", "-o", "json", cwd=tmp_path).returncode == 1
 
 
 def test_a_key_that_the_schema_does_not_name_is_found() -> None:

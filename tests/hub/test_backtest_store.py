@@ -144,7 +144,7 @@ def test_two_weeks_of_a_fleet(past: Past, tmp_path: Path) -> None:
     """The portal follows each turn of the second cluster. For the shop a turn is a third as large."""
     fleet = _fleet(tmp_path / "fleet")
     span = ["--to", time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(past.end)), "--days", str(DAYS)]
-    done = gitops_dsf("backtest", fleet, "--prometheus", past.prometheus.url, *span, "--format", "json")
+    done = gitops_dsf("backtest", fleet, "--prometheus", past.prometheus.url, *span, "-o", "json")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert found["span"]["end"] - found["span"]["start"] == DAYS * DAY

@@ -62,7 +62,7 @@ class Clinic:
         return self.scene.fleet.run("doctor", "--context", "context", "--kubeconfig", kubeconfig, *arguments)
 
     def findings(self, check: str = "", identity: Identity = ADMIN) -> list[dict[str, Any]]:
-        ran = self.doctor(identity, "--format", "json")
+        ran = self.doctor(identity, "-o", "json")
         assert ran.code in {0, 1}, ran.stderr
         assert ran.stderr == ""
         found: list[dict[str, Any]] = json.loads(ran.stdout)["findings"]

@@ -105,7 +105,7 @@ def test_a_real_move_is_explained_as_ocm_decided_it(scene: MovingPlane, known: i
     assert shown.code == 0, shown.stderr
     assert "moved from cluster1 to cluster2" in shown.stdout
     assert "cluster cluster2: selected" in shown.stdout
-    listed = scene.fleet.run("log", APPLICATION, "--format", "json")
+    listed = scene.fleet.run("log", APPLICATION, "-o", "json")
     assert [item["number"] for item in json.loads(listed.stdout)["records"]][-1] == move.number
 
 

@@ -458,7 +458,7 @@ git clone --quiet "$FLEET" /tmp/fleet
 cd /tmp/fleet
 gitops-dsf validate
 gitops-dsf render --check
-gitops-dsf diff --base HEAD --format markdown
+gitops-dsf diff --base HEAD -o markdown
 """
 
 

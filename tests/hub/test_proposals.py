@@ -76,7 +76,7 @@ class ProposalPlane(ScoredPlane):
         copy = Path(tempfile.mkdtemp(dir=self.folder)) / "copy"
         git("clone", "--quiet", "--branch", branch, str(self.repository.bare), str(copy), folder=self.folder)
         ran = Fleet(repository=GitRepository(url="", bare=self.repository.bare, clone=copy), name="copy").run(
-            "validate", "--format", "json"
+            "validate", "-o", "json"
         )
         found = [
             item["message"] for item in json.loads(ran.stdout) if item["code"] not in {"DSF166", "DSF191"}

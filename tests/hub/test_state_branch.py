@@ -111,7 +111,7 @@ def test_a_preview_without_access_to_the_hub_says_what_ocm_decided(scene: StateB
         f"+{BRANCH}:refs/remotes/origin/{BRANCH}",
         folder=scene.fleet.repository.clone,
     )
-    ran = scene.fleet.run("simulate", "--state-branch", BRANCH, "--format", "json")
+    ran = scene.fleet.run("simulate", "--state-branch", BRANCH, "-o", "json")
     assert ran.code == 0, ran.stderr
     shown = next(
         item for item in json.loads(ran.stdout)["placements"] if item["placement"].endswith(APPLICATION)

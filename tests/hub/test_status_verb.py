@@ -34,7 +34,7 @@ class Desk:
         return gitops_dsf(*self.command(*arguments, identity=identity))
 
     def look(self, *arguments: str) -> dict[str, Any]:
-        ran = self.run("--format", "json", *arguments)
+        ran = self.run("-o", "json", *arguments)
         assert (ran.code, ran.stderr) == (0, "")
         found: dict[str, Any] = json.loads(ran.stdout)
         return found

@@ -341,12 +341,12 @@ import contextlib, io, sys
 from gitops_dsf.cli.main import main
 for folder in sys.argv[1:]:
     print(folder, flush=True)
-    for verb in (["validate", folder, "--format", "sarif", "--debug"], ["validate", "--fix", "--debug", folder]):
+    for verb in (["validate", folder, "-o", "sarif", "--debug"], ["validate", "--fix", "--debug", folder]):
         with contextlib.redirect_stdout(io.StringIO()):
             code = main(verb)
         if code not in (0, 1):
             sys.exit(f"{verb} ended with {code}")
-"""  # noqa: E501
+"""
 
 
 def run(seeds: list[int], root: Path) -> None:
@@ -476,7 +476,7 @@ def test_findings_do_not_depend_on_hash_seed_locale_or_timezone(tmp_path: Path) 
     for seed, folder in enumerate(folders):
         mutilated(seed, folder)
     script = (
-        "import sys; from gitops_dsf.cli.main import main; [main(['validate', '--format', 'json', folder])"
+        "import sys; from gitops_dsf.cli.main import main; [main(['validate', '-o', 'json', folder])"
         " for folder in sys.argv[1:]]"
     )
 

@@ -1,4 +1,4 @@
-"""Checks what verbs print with `--format json` against schemas/output, where every key must be known."""
+"""Checks what verbs print with `-o json` against schemas/output, where every key must be known."""
 
 import itertools
 import json
@@ -15,7 +15,7 @@ def check_output(arguments: Sequence[str], printed: str) -> bool:
     """Whether a command printed JSON, which is then checked."""
     words = [*arguments]
     pairs = set(itertools.pairwise(words))
-    if not printed.strip() or not pairs & {("--format", "json"), ("-o", "json"), ("--output", "json")}:
+    if not printed.strip() or not pairs & {("-o", "json"), ("--output", "json")}:
         return False
     name = "scorer-check" if words[:2] == ["scorer", "check"] else words[0]
     problems = [

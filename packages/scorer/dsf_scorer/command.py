@@ -125,7 +125,7 @@ def _add_check(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--ca-file", type=Path, metavar="FILE", help="PEM certificates of a private CA")
     parser.add_argument(
-        "--format", choices=("text", "json"), default="text", help="how findings are written (text)"
+        "-o", "--output", choices=("text", "json"), default="text", help="how findings are written (text)"
     )
     parser.add_argument("--strict", action="store_true", help="exit with 1 for warnings, too")
     parser.add_argument("--verbose", action="store_true", help="show the checks that passed, too")
@@ -240,7 +240,7 @@ def _check(args: argparse.Namespace, judge_query: "JudgeQuery | None") -> int:
         large=args.series,
     )
     sys.stdout.write(
-        report.as_json(found) if args.format == "json" else report.text(found, verbose=args.verbose)
+        report.as_json(found) if args.output == "json" else report.text(found, verbose=args.verbose)
     )
     return int(found.count(Severity.ERROR) > 0 or (args.strict and found.count(Severity.WARNING) > 0))
 

@@ -111,7 +111,7 @@ def store() -> Iterator[Store]:
 
 def test_a_noisy_cluster_moves_an_application_back_and_forth(tmp_path: Path, store: Store) -> None:
     fleet = _fleet(tmp_path / "fleet", stickiness=10)
-    done = gitops_dsf("backtest", fleet, "--prometheus", store.url, *SPAN, "--format", "json")
+    done = gitops_dsf("backtest", fleet, "--prometheus", store.url, *SPAN, "-o", "json")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     [figures] = found["head"]["placements"].values()
@@ -124,7 +124,7 @@ def test_a_noisy_cluster_moves_an_application_back_and_forth(tmp_path: Path, sto
 
 def test_enough_stickiness_holds_it_and_costs_regret(tmp_path: Path, store: Store) -> None:
     fleet = _fleet(tmp_path / "fleet", stickiness=20)
-    done = gitops_dsf("backtest", fleet, "--prometheus", store.url, *SPAN, "--format", "json")
+    done = gitops_dsf("backtest", fleet, "--prometheus", store.url, *SPAN, "-o", "json")
     [figures] = json.loads(done.stdout)["head"]["placements"].values()
     assert (figures["moves"], figures["returns"]) == (0, 0)
     assert figures["regret"] == pytest.approx(12 / 4, rel=0.02), "twelve points behind, a quarter of the time"
@@ -168,14 +168,14 @@ def test_the_advice_names_the_object_of_its_own_namespace(tmp_path: Path, store:
         "      apps/b.yaml:7: spec.stickiness: 20 instead of 10\n" in done.stdout
     )
     data = json.loads(
-        gitops_dsf("backtest", fleet, "--prometheus", store.url, *SPAN, "--advise", "--format", "json").stdout
+        gitops_dsf("backtest", fleet, "--prometheus", store.url, *SPAN, "--advise", "-o", "json").stdout
     )
     found = {key: advice["fields"] for key, advice in data["head"]["advice"].items()}
     assert found["a/jobs"] == []
     assert [(each["file"], each["line"], each["after"]) for each in found["b/jobs"]] == [
         ("apps/b.yaml", 7, 20)
     ]
-    page = gitops_dsf("backtest", fleet, "--prometheus", store.url, *SPAN, "--format", "html").stdout
+    page = gitops_dsf("backtest", fleet, "--prometheus", store.url, *SPAN, "-o", "html").stdout
     assert "<h2>a/jobs</h2>" in page
     assert "<h2>b/jobs</h2>" in page
 
@@ -239,13 +239,11 @@ def test_two_revisions_side_by_side(tmp_path: Path, store: Store) -> None:
         done.stderr
     )
     comment = gitops_dsf(
-        "backtest", fleet, "--prometheus", store.url, *SPAN, "--base", "main", "--format", "markdown"
+        "backtest", fleet, "--prometheus", store.url, *SPAN, "--base", "main", "-o", "markdown"
     )
     assert "1 Placement would have decided differently" in comment.stdout
     assert "| `argocd/portal` | 72 moves instead of 0" in comment.stdout
-    page = gitops_dsf(
-        "backtest", fleet, "--prometheus", store.url, *SPAN, "--base", "main", "--format", "html"
-    )
+    page = gitops_dsf("backtest", fleet, "--prometheus", store.url, *SPAN, "--base", "main", "-o", "html")
     assert page.stdout.startswith("<!doctype html>")
     assert "argocd/portal as in main" in page.stdout
     assert 'http-equiv="Content-Security-Policy" content="default-src \'none\'' in page.stdout
@@ -286,7 +284,7 @@ def test_a_changed_query_has_no_past(tmp_path: Path, store: Store) -> None:
         in done.stdout
     )
     comment = gitops_dsf(
-        "backtest", fleet, "--prometheus", store.url, *SPAN, "--base", "main", "--format", "markdown"
+        "backtest", fleet, "--prometheus", store.url, *SPAN, "--base", "main", "-o", "markdown"
     )
     assert "- `argocd/portal`: idle: query changed" in comment.stdout
 
@@ -306,7 +304,7 @@ def test_a_changed_query_on_the_hub_is_evaluated_anew(tmp_path: Path) -> None:
         }
     }
     with Store(scores=SCORES, queries=new, label="region") as store:
-        words = ("--prometheus", store.url, *SPAN, "--base", "main", "--format", "json")
+        words = ("--prometheus", store.url, *SPAN, "--base", "main", "-o", "json")
         done = gitops_dsf("backtest", fleet, *words)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
@@ -327,7 +325,7 @@ def test_gaps_are_told_and_expire_scores(tmp_path: Path) -> None:
     }
     fleet = _fleet(tmp_path / "fleet", stickiness=10)
     with Store(scores=scores) as store:
-        done = gitops_dsf("backtest", fleet, "--prometheus", store.url, *SPAN, "--format", "json")
+        done = gitops_dsf("backtest", fleet, "--prometheus", store.url, *SPAN, "-o", "json")
     head = json.loads(done.stdout)["head"]
     [figures] = head["placements"].values()
     assert [(each["left"], each["joined"]) for each in figures["changes"]] == [
@@ -347,7 +345,7 @@ def test_a_cluster_without_the_score_is_not_eligible_if_the_application_says_so(
     }
     fleet = _fleet(tmp_path / "fleet", stickiness=10, on_missing="Exclude")
     with Store(scores=scores) as store:
-        done = gitops_dsf("backtest", fleet, "--prometheus", store.url, *SPAN, "--format", "json")
+        done = gitops_dsf("backtest", fleet, "--prometheus", store.url, *SPAN, "-o", "json")
     [figures] = json.loads(done.stdout)["head"]["placements"].values()
     assert [(each["at"], each["joined"]) for each in figures["changes"]] == [(begins, ["us"])]
 
@@ -355,10 +353,10 @@ def test_a_cluster_without_the_score_is_not_eligible_if_the_application_says_so(
 def test_pages_become_smaller_when_the_store_refuses(tmp_path: Path) -> None:
     fleet = _fleet(tmp_path / "fleet", stickiness=10)
     with Store(scores=SCORES, most_samples=100) as store:
-        small = gitops_dsf("backtest", fleet, "--prometheus", store.url, *SPAN, "--format", "json")
+        small = gitops_dsf("backtest", fleet, "--prometheus", store.url, *SPAN, "-o", "json")
         assert len(store.asked) > 28
     with Store(scores=SCORES) as store:
-        large = gitops_dsf("backtest", fleet, "--prometheus", store.url, *SPAN, "--format", "json")
+        large = gitops_dsf("backtest", fleet, "--prometheus", store.url, *SPAN, "-o", "json")
     assert small.returncode == 0, small.stderr
     assert json.loads(small.stdout) == json.loads(large.stdout)
 
@@ -405,8 +403,8 @@ def test_saved_answers_say_the_same_as_the_store(tmp_path: Path, store: Store) -
     fleet = _fleet(tmp_path / "fleet", stickiness=10)
     rows = matrix(SCORES, start=START, end=START + DAY, step=60)
     (tmp_path / "history.json").write_bytes(answer_of(rows))
-    live = gitops_dsf("backtest", fleet, "--prometheus", store.url, *SPAN, "--format", "json")
-    saved = gitops_dsf("backtest", fleet, "--history", tmp_path / "history.json", *SPAN, "--format", "json")
+    live = gitops_dsf("backtest", fleet, "--prometheus", store.url, *SPAN, "-o", "json")
+    saved = gitops_dsf("backtest", fleet, "--history", tmp_path / "history.json", *SPAN, "-o", "json")
     assert saved.returncode == 0, saved.stderr
     assert json.loads(saved.stdout) == json.loads(live.stdout)
 
@@ -432,7 +430,7 @@ def test_samples_between_points_are_those_of_the_next_point(tmp_path: Path, step
     """17 s after each minute, as a store answers a question that does not start at a full minute."""
     fleet = _fleet(tmp_path / "fleet", stickiness=10)
     file = _saved(tmp_path / "history.json", start=START + 17, step=step)
-    done = gitops_dsf("backtest", fleet, "--history", file, "--format", "json")
+    done = gitops_dsf("backtest", fleet, "--history", file, "-o", "json")
     assert done.returncode == 0, done.stderr
     [figures] = json.loads(done.stdout)["head"]["placements"].values()
     assert figures["moves"] == 71, "the last change lies 17 s after the last point"
@@ -497,7 +495,7 @@ def test_clusters_that_swing_alike_move_if_their_agents_score_at_different_momen
     assert f"with other moments of the agents, {most} moves: more may be better" in done.stdout
     again = gitops_dsf("backtest", fleet, "--history", file, "--advise")
     assert again.stdout == done.stdout
-    data = json.loads(gitops_dsf("backtest", fleet, "--history", file, "--format", "json").stdout)
+    data = json.loads(gitops_dsf("backtest", fleet, "--history", file, "-o", "json").stdout)
     assert data["head"]["placements"]["argocd/portal"]["movesRange"] == [0, int(most)]
 
 
@@ -535,7 +533,7 @@ def test_a_cluster_has_one_colour_before_and_after(tmp_path: Path) -> None:
     app = fleet / "apps" / "portal.yaml"
     app.write_text(app.read_text().replace("weight: -1", "weight: 1"))
     file = _saved(tmp_path / "history.json", scores=scores)
-    page = gitops_dsf("backtest", fleet, "--history", file, "--base", "main", "--format", "html").stdout
+    page = gitops_dsf("backtest", fleet, "--history", file, "--base", "main", "-o", "html").stdout
     legend = re.findall(r'<li class="(c\d)"><i></i>(\w+)</li>', page)
     assert len(legend) == 4, "two clusters on two charts"
     assert len(set(legend)) == 2
@@ -553,7 +551,7 @@ def test_ticks_are_not_repeated(tmp_path: Path, points: int) -> None:
     rows = matrix(SCORES, start=START + 1080, end=START + 1080 + 60 * (points - 1), step=60)
     (tmp_path / "history.json").write_bytes(answer_of(rows))
     span = ("--from", "2026-06-01T00:18:00Z", "--to", f"2026-06-01T00:{17 + points}:00Z")
-    done = gitops_dsf("backtest", fleet, "--history", tmp_path / "history.json", *span, "--format", "html")
+    done = gitops_dsf("backtest", fleet, "--history", tmp_path / "history.json", *span, "-o", "html")
     assert done.returncode == 0, done.stderr
     for chart in re.findall(r"<svg.*?</svg>", done.stdout):
         ticks = re.findall(r'<text class="axis"[^>]* text-anchor="middle">([^<]*)</text>', chart)

@@ -40,7 +40,7 @@ def test_options_of_a_verb(offered: Offered) -> None:
 
 
 def test_values(offered: Offered) -> None:
-    assert offered("gitops-dsf validate --format ") == {"text", "json", "github", "sarif"}
+    assert offered("gitops-dsf validate -o ") == {"text", "json", "github", "sarif", "yaml"}
     assert offered("gitops-dsf completion ") >= {"bash", "fish", "zsh"}
 
 

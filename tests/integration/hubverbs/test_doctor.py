@@ -122,7 +122,7 @@ def test_a_silent_api_server_is_told_and_a_quick_one_is_not(serve: Serve, tmp_pa
 
 
 def test_json_says_the_same(bare: ApiServer, run: Run) -> None:
-    ran = run(bare, "doctor", "--format", "json")
+    ran = run(bare, "doctor", "-o", "json")
     found = json.loads(ran.stdout)
     assert ran.returncode == 0
     assert list(dict.fromkeys(item["check"] for item in found["findings"])) == [check.id for check in CHECKS]
@@ -164,7 +164,7 @@ def test_of_secrets_only_metadata_is_ever_asked_for(bare: ApiServer, run: Run) -
             "data": {"config": "c2VjcmV0"},
         }
     ]
-    ran = run(bare, "doctor", "--format", "json")
+    ran = run(bare, "doctor", "-o", "json")
     assert all("as=PartialObjectMetadataList" in accept for accept in bare.accepted[SECRETS])
     asked = [
         request
@@ -191,7 +191,7 @@ def test_a_hub_that_is_away_is_a_message(serve: Serve, run: Run) -> None:
 
 def test_a_failing_api_makes_its_checks_unknown(bare: ApiServer, run: Run) -> None:
     bare.refused["/apis/apps/v1/deployments"] = 503
-    found = json.loads(run(bare, "doctor", "--format", "json").stdout)["findings"]
+    found = json.loads(run(bare, "doctor", "-o", "json").stdout)["findings"]
     messages = {item["check"]: item for item in found if item["state"] == "unknown"}
     assert "503" in messages["argocd-version"]["message"]
     assert messages["argocd-version"]["fix"] is None
@@ -224,7 +224,7 @@ def test_a_score_that_upstream_writes_beside_our_agent_is_an_error(serve: Serve,
         ours,
         {**entry, "manager": "dynamic-scoring-agent", "operation": "Update"},
     ]
-    found = run(serve(objects), "doctor", "--format", "json")
+    found = run(serve(objects), "doctor", "-o", "json")
     findings = [one for one in json.loads(found.stdout)["findings"] if one["check"] == "scores-owned"]
     where = f"{shared['metadata']['namespace']}/{shared['metadata']['name']}"
     assert [one["state"] for one in findings] == ["error"]
@@ -273,7 +273,7 @@ def test_a_sync_that_argocd_tries_again_and_again_is_an_error(
         },
     }
     hub = serve([*fleet(now=datetime.now(UTC)), application])
-    found = run(hub, "doctor", "--format", "json")
+    found = run(hub, "doctor", "-o", "json")
     (finding,) = (one for one in json.loads(found.stdout)["findings"] if one["check"] == "argocd-delivery")
     assert finding["state"] == "error"
     assert finding["message"].startswith(message)

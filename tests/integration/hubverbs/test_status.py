@@ -153,7 +153,7 @@ def test_lists_are_read_page_by_page_and_once_more_when_they_changed_meanwhile(
     serve: Serve, run: Run
 ) -> None:
     hub = serve(page=2, expired=1)
-    ran = run(hub, "status", "--format", "json")
+    ran = run(hub, "status", "-o", "json")
     assert json.loads(ran.stdout)["hub"]["clusters"] == 3
     assert any("continue=" in request for request in hub.requests)
 
@@ -240,7 +240,7 @@ def test_names_that_are_not_there_are_wrong_usage(serve: Serve, run: Run) -> Non
 
 def test_the_hubs_clock_counts_and_not_ours(serve: Serve, run: Run) -> None:
     """An hour ahead, the scores of a minute ago have expired."""
-    found = json.loads(run(serve(ahead=3600), "status", "--format", "json").stdout)
+    found = json.loads(run(serve(ahead=3600), "status", "-o", "json").stdout)
     assert {cell["state"] for item in found["scorers"] for cell in item["scores"]} == {"expired"}
 
 
@@ -250,9 +250,7 @@ def test_json_has_the_documented_shape(serve: Serve, run: Run) -> None:
     kept = [item for item in fleet(now=moment) if item["metadata"] != expired["metadata"]]
     more = [expired, application("guestbook", "cluster2")]
     found = json.loads(
-        run(
-            serve([*kept, *more], refused={PATHS["ManagedClusterAddOn"]: 403}), "status", "--format", "json"
-        ).stdout
+        run(serve([*kept, *more], refused={PATHS["ManagedClusterAddOn"]: 403}), "status", "-o", "json").stdout
     )
     documented = json.loads(re.findall(r"```json\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)[0])
     assert shape(found) == shape(documented)
@@ -278,7 +276,7 @@ def test_every_state_and_standing_is_documented() -> None:
     ]
 
 
-@pytest.mark.parametrize("arguments", [["--format", "yaml"], ["surplus"]])
+@pytest.mark.parametrize("arguments", [["-o", "html"], ["surplus"]])
 def test_wrong_usage(serve: Serve, run: Run, arguments: list[str]) -> None:
     ran = run(serve(), "status", *arguments)
     assert (ran.returncode, ran.stdout) == (2, "")

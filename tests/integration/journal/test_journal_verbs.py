@@ -122,10 +122,10 @@ def test_the_last_move_of_an_application_is_explained_below_all(
 
 
 def test_the_record_of_a_past_move(journal: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    at = ["--at", "2026-06-01T04:00:00Z", "--format", "json"]
+    at = ["--at", "2026-06-01T04:00:00Z", "-o", "json"]
     assert main(["log", "portal", "--journal", str(journal), *at]) == 0
     printed = capsys.readouterr().out
-    assert check_output(["log", "--format", "json"], printed)
+    assert check_output(["log", "-o", "json"], printed)
     (record,) = json.loads(printed)["records"]
     assert (record["number"], record["from"], record["to"]) == (2, ["eu-1"], ["eu-2"])
 
@@ -158,9 +158,9 @@ def test_log_lists_one_line_for_each_move(journal: Path, capsys: pytest.CaptureF
   2026-06-01 08:12:07  argocd/portal  eu-2  eu-1  cpu on eu-2 80 -> 35       4f2c4f2c4f
 """
     )
-    assert main(["log", "--journal", str(journal), "--from", "2026-06-01T04:00:00Z", "--format", "json"]) == 0
+    assert main(["log", "--journal", str(journal), "--from", "2026-06-01T04:00:00Z", "-o", "json"]) == 0
     printed = capsys.readouterr().out
-    assert check_output(["log", "--format", "json"], printed)
+    assert check_output(["log", "-o", "json"], printed)
     assert [item["number"] for item in json.loads(printed)["records"]] == [3]
     assert main(["log", "--journal", str(journal), "--from", "2026-07-01T00:00:00Z"]) == 0
     assert "no change is recorded in this span" in capsys.readouterr().err
@@ -179,7 +179,7 @@ def test_a_placement_that_was_made_again_is_listed_after_the_one_before(
         )
     ]
     (tmp_path / "2026-06.jsonl").write_bytes(b"".join(map(encode, (*RECORDS, *again))))
-    assert main(["log", "portal", "--journal", str(tmp_path), *SPAN, "--format", "json"]) == 0
+    assert main(["log", "portal", "--journal", str(tmp_path), *SPAN, "-o", "json"]) == 0
     listed = json.loads(capsys.readouterr().out)["records"]
     assert [item["time"] for item in listed] == sorted(item["time"] for item in listed)
     assert main(["log", "portal", "--journal", str(tmp_path)]) == 0
@@ -189,7 +189,7 @@ def test_a_placement_that_was_made_again_is_listed_after_the_one_before(
 def test_a_corrupt_line_is_told_and_skipped(journal: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with (journal / "2026-06.jsonl").open("ab") as file:
         file.write(b'{"id": 5\n')
-    assert main(["log", "--journal", str(journal / "2026-06.jsonl"), *SPAN, "--format", "json"]) == 0
+    assert main(["log", "--journal", str(journal / "2026-06.jsonl"), *SPAN, "-o", "json"]) == 0
     shown = capsys.readouterr()
     assert shown.err.startswith("2026-06.jsonl:3: this line is not a record")
     assert [item["number"] for item in json.loads(shown.out)["records"]] == [2, 3]
@@ -278,7 +278,7 @@ def test_texts_of_a_record_do_not_control_the_terminal(
         assert all(each.isprintable() for each in (*shown.out.splitlines(), *shown.err.splitlines()))
         assert not any(line.startswith("abc") for line in shown.out.splitlines())
         assert "\\x1b[2J\\r\\n" in shown.out
-    assert main(["log", *SPAN, "--journal", str(file), "--format", "json"]) == 0
+    assert main(["log", *SPAN, "--journal", str(file), "-o", "json"]) == 0
     out = capsys.readouterr().out
     assert all(each.isprintable() for each in out.split("\n"))
     assert json.loads(out)["records"][0]["applications"] == [f"portal{evil}"]

@@ -63,7 +63,7 @@ def status(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Status:
             "--argocd-namespace",
             ARGOCD,
         ]
-        assert await asyncio.to_thread(main, [*command, "--format", "json"]) == 0
+        assert await asyncio.to_thread(main, [*command, "-o", "json"]) == 0
         page = json.loads(capsys.readouterr().out)
         scorer = next(item for item in page["scorers"] if item["name"] == "cpu")
         return {**scorer, "unread": page["hub"]["unread"]}
@@ -132,7 +132,7 @@ async def test_drift_is_drift_for_sync_and_for_the_reconciler(
         for _ in range(2):
             # Twice: what was read before must not hide a field that is gone.
             await leader.controller.once()
-        sync = await asyncio.to_thread(repository.sync, "--check", "--format", "json")
+        sync = await asyncio.to_thread(repository.sync, "--check", "-o", "json")
         changes = json.loads(capsys.readouterr().out.rpartition("\n[")[2].join(("[", "")))[0]["changes"]
         condition = hub.condition("cpu", "ConfigSynced")
         if differs is None:

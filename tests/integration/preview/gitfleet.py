@@ -196,6 +196,6 @@ class Run:
         return printed.out
 
     def json(self, *arguments: str | Path, code: int = 0) -> Any:
-        printed = self(*arguments, "--format", "json", code=code)
-        check_output([*map(str, arguments), "--format", "json"], printed)
+        printed = self(*arguments, "-o", "json", code=code)
+        check_output([*map(str, arguments), "-o", "json"], printed)
         return json.loads(printed)

@@ -56,7 +56,7 @@ def test_a_new_scorer_shows_its_query_and_where_metrics_go(fleet: GitFleet, run:
         },
     )
     for form in ("text", "markdown"):
-        printed = run("diff", fleet.path, "--base", "main", "--format", form)
+        printed = run("diff", fleet.path, "--base", "main", "-o", form)
         assert EVERYTHING in printed
         assert OUTSIDE in printed
 
@@ -83,7 +83,7 @@ def test_a_new_application_shows_what_it_deploys_and_where(fleet: GitFleet, run:
         },
     )
     for form in ("text", "markdown"):
-        printed = run("diff", fleet.path, "--base", "main", "--format", form)
+        printed = run("diff", fleet.path, "--base", "main", "-o", form)
         assert "https://git.example.com/tools.git" in printed
         assert "https://git.example.com/apps.git" in printed
 

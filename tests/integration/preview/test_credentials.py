@@ -53,7 +53,7 @@ def test_an_added_scorer_shows_its_credentials(used: GitFleet, run: Run) -> None
         "to": "https://collector.example.net",
     } in change["credentials"]
     assert "sends the token in Secret prometheus" in run(
-        "diff", used.path, "--base", "main", "--format", "markdown"
+        "diff", used.path, "--base", "main", "-o", "markdown"
     )
 
 

@@ -30,7 +30,7 @@ def test_the_edited_field_comes_before_what_is_rendered(fleet: GitFleet, run: Ru
     written = "ScoredApplication **`guestbook`** changed\n\n- `spec.stickiness`: `20` → `10`\n"
     assert written in text
     assert text.index(written) < text.index("Placement **`argocd/guestbook`** changed")
-    comment = run("diff", fleet.path, "--base", "main", "--format", "markdown")
+    comment = run("diff", fleet.path, "--base", "main", "-o", "markdown")
     assert "<details><summary>Applications and placements as written (1)</summary>" in comment
     assert "- `spec.stickiness`: `20` → `10`" in comment
 

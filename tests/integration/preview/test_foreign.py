@@ -44,7 +44,7 @@ def test_a_foreign_file_comes_first(attacked: GitFleet, run: Run, head: list[str
 
 
 def test_markdown_and_json_name_it_and_it_is_a_difference(attacked: GitFleet, run: Run) -> None:
-    markdown = run("diff", str(attacked.path), "--base", "main", "--format", "markdown")
+    markdown = run("diff", str(attacked.path), "--base", "main", "-o", "markdown")
     assert f"- `{ADMIN}`" in markdown
     assert markdown.index(ADMIN) < markdown.index("| scorers")
     found = run.json("diff", attacked.path, "--base", "main", "--exit-code", code=1)

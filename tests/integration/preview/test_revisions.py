@@ -121,7 +121,7 @@ def test_a_base_that_does_not_validate(fleet: GitFleet, run: Run, style: str) ->
     )
     fleet.commit("broken")
     (fleet.path / "scorers/cpu.yaml").write_text(good)
-    told = run("diff", fleet.path, "--base", "main", "--format", style)
+    told = run("diff", fleet.path, "--base", "main", "-o", style)
     assert "The base does not validate" in told or "the base does not validate" in told
     assert "scorers/cpu.yaml:" in told
     assert run.json("diff", fleet.path, "--base", "main", "--exit-code", code=1)["comparison"] is None
@@ -129,7 +129,7 @@ def test_a_base_that_does_not_validate(fleet: GitFleet, run: Run, style: str) ->
 
 def test_a_head_that_does_not_validate_is_told_and_fails(fleet: GitFleet, run: Run) -> None:
     (fleet.path / "scorers/cpu.yaml").write_text("kind: [\n")
-    told = run("diff", fleet.path, "--base", "main", "--format", "markdown", code=1)
+    told = run("diff", fleet.path, "--base", "main", "-o", "markdown", code=1)
     assert told.startswith("<!-- gitops-dsf-preview -->\n")
     assert "**The head does not validate**" in told
 

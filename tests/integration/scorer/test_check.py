@@ -65,9 +65,9 @@ def check(url: str, *options: str) -> tuple[int, dict[str, tuple[str, str]]]:
     """Exit code, and severity and message of each check."""
     output = io.StringIO()
     with redirect_stdout(output):
-        code = main(["scorer", "check", url, "--format", "json", "--series", "50", *options])
+        code = main(["scorer", "check", url, "-o", "json", "--series", "50", *options])
     assert code in {0, 1}
-    assert check_output(["scorer", "check", "--format", "json"], output.getvalue())
+    assert check_output(["scorer", "check", "-o", "json"], output.getvalue())
     report = json.loads(output.getvalue())
     found = {
         finding["check"]: (finding["severity"], f"{finding['message']} {finding['hint']}")

@@ -42,7 +42,7 @@ def write(fleet: Path, given: dict[str, Any], expect: dict[str, Any], name: str 
 def failures(fleet: Path, given: dict[str, Any], expect: dict[str, Any]) -> list[dict[str, Any]]:
     """Runs one test."""
     write(fleet, given, expect)
-    done = gitops_dsf("test", "--format", "json", cwd=fleet)
+    done = gitops_dsf("test", "-o", "json", cwd=fleet)
     assert done.stderr == ""
     (test,) = json.loads(done.stdout)["tests"]
     assert test["passed"] is not bool(test["failures"])
@@ -517,7 +517,7 @@ def test_nothing_runs_in_a_repository_with_errors(fleet: Path) -> None:
 def test_junit_holds_every_test_and_its_failures(fleet: Path) -> None:
     write(fleet, {"series": [series("50")]}, scores(("0s", 50)), name="good")
     write(fleet, {"series": [series("50")]}, scores(("0s", 51), ("0s", 52)), name="bad")
-    done = gitops_dsf("test", "--format", "junit", cwd=fleet)
+    done = gitops_dsf("test", "-o", "junit", cwd=fleet)
     assert done.returncode == 1
     root = ET.fromstring(done.stdout)  # noqa: S314 - written here
     suite = root.find("testsuite")
@@ -537,7 +537,7 @@ def test_control_characters_reach_no_terminal_and_no_xml(fleet: Path) -> None:
         fleet, {}, {"scores": [{"resource": "theirs", "dimension": "a\x1bb\x00", "cluster": EU, "value": 1}]}
     )
     for style in ("text", "junit"):
-        done = gitops_dsf("test", "--format", style, cwd=fleet)
+        done = gitops_dsf("test", "-o", style, cwd=fleet)
         assert "\x1b" not in done.stdout
         assert "\x00" not in done.stdout
         assert r"a\x1bb\x00" in done.stdout

@@ -139,9 +139,9 @@ cpu  changed    locks/cpu.yaml would be written
 """
     )
     assert out.err == "1 changed; run gitops-dsf sync to write them\n"
-    assert cpu.sync("--check", "--format", "json") == 1
+    assert cpu.sync("--check", "-o", "json") == 1
     printed = capsys.readouterr().out
-    assert check_output(["sync", "--format", "json"], printed)
+    assert check_output(["sync", "-o", "json"], printed)
     found = json.loads(printed)
     assert found[0]["changes"][1] == {"field": "config.scoring.params.interval", "before": 60, "after": 30}
     assert (found[0]["scorer"], found[0]["verdict"], found[0]["file"]) == ("cpu", "changed", "locks/cpu.yaml")

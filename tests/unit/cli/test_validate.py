@@ -83,9 +83,9 @@ def test_a_notice_never_fails(root: Path, capsys: pytest.CaptureFixture[str]) ->
         " placeholder\n" in out
     )
     assert err.startswith("0 errors, 0 warnings, 2 notices in 1 file\n")
-    assert main(["validate", "--strict", "--format", "github", str(root)]) == 0
+    assert main(["validate", "--strict", "-o", "github", str(root)]) == 0
     assert capsys.readouterr().out.startswith("::notice file=")
-    assert main(["validate", "--strict", "--format", "sarif", str(root)]) == 0
+    assert main(["validate", "--strict", "-o", "sarif", str(root)]) == 0
     [run] = json.loads(capsys.readouterr().out)["runs"]
     assert {result["level"] for result in run["results"]} == {"note"}
 
@@ -122,7 +122,7 @@ def test_json_is_a_list_of_findings(
     bad: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(bad)
-    assert main(["validate", "--format", "json"]) == 1
+    assert main(["validate", "-o", "json"]) == 1
     assert json.loads(capsys.readouterr().out) == [
         {
             "code": "DSF012",
@@ -137,7 +137,7 @@ def test_json_is_a_list_of_findings(
 
 
 def test_json_without_findings_is_an_empty_list(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["validate", "--format", "json", str(root)]) == 0
+    assert main(["validate", "-o", "json", str(root)]) == 0
     assert json.loads(capsys.readouterr().out) == []
 
 
@@ -145,7 +145,7 @@ def test_github_annotations_are_escaped(
     bad: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(bad)
-    assert main(["validate", "--format", "github"]) == 1
+    assert main(["validate", "-o", "github"]) == 1
     assert (
         capsys.readouterr().out == "::error file=clusters/a%2Cb%3A 100%25.yaml,line=2,col=7,title=DSF012::"
         "kind ManagedClustr is not read in a fleet repository (did you mean ManagedCluster?)\n"
@@ -156,7 +156,7 @@ def test_sarif_has_rules_results_and_places(
     bad: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(bad)
-    assert main(["validate", "--format", "sarif"]) == 1
+    assert main(["validate", "-o", "sarif"]) == 1
     log = json.loads(capsys.readouterr().out)
     [run] = log["runs"]
     [result] = run["results"]
@@ -180,7 +180,7 @@ def test_sarif_leads_to_the_page_of_a_release(
     bad: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sarif, "REPOSITORY", "https://forge.example.com/team/gitops-dsf")
-    assert main(["validate", str(bad), "--format", "sarif"]) == 1
+    assert main(["validate", str(bad), "-o", "sarif"]) == 1
     [rule] = json.loads(capsys.readouterr().out)["runs"][0]["tool"]["driver"]["rules"]
     page, _, anchor = rule["helpUri"].partition("#")
     path = page.removeprefix(f"https://forge.example.com/team/gitops-dsf/blob/v{__version__}/")
@@ -225,7 +225,7 @@ def test_values_and_names_of_files_neither_colour_nor_break_the_output(
     (root / "scorers").mkdir()
     text = 'apiVersion: v1\nkind: "\\e[31mred\\n::error::forged\\u202e\\u2028"\nmetadata: {name: a}\n'
     (root / "scorers" / "a\x1b[32m.yaml").write_text(text)
-    assert main(["validate", str(root), "--format", style]) == 1
+    assert main(["validate", str(root), "-o", style]) == 1
     out = capsys.readouterr().out
     assert "\\x1b[31mred" in out
     assert not set(out) & {"\x1b", "\u202e", "\u2028"}

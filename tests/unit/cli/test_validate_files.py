@@ -57,7 +57,7 @@ def test_a_file_of_no_repository_is_checked_on_its_own(
 
 @pytest.mark.usefixtures("fleet")
 def test_the_output_has_a_short_name_and_yaml(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["validate", "clusters/b.yaml", "--format", "json"]) == 1
+    assert main(["validate", "clusters/b.yaml", "-o", "json"]) == 1
     expected = json.loads(capsys.readouterr().out)
     assert main(["validate", "clusters/b.yaml", "-o", "json"]) == 1
     assert json.loads(capsys.readouterr().out) == expected

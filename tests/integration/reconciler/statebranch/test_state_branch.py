@@ -289,6 +289,6 @@ def test_a_preview_reads_the_branch(
         git(*arguments, folder=fleet)
     git("update-ref", f"refs/remotes/origin/{BRANCH}", "FETCH_HEAD", folder=fleet)
     capsys.readouterr()
-    assert main(["simulate", str(fleet), "--state-branch", BRANCH, "--format", "json"]) == 0
+    assert main(["simulate", str(fleet), "--state-branch", BRANCH, "-o", "json"]) == 0
     shown = json.loads(capsys.readouterr().out)
     assert BRANCH in json.dumps(shown)
