@@ -21,20 +21,21 @@ from tools.clireference import cli_page
 from tools.metricsreference import metrics_page
 
 _TEMPLATE: Final = repo_template()
+_MORE: Final = _TEMPLATE / "on-request/examples"
 _EXAMPLE_FLEET: Final = Path(__file__).parents[1] / "examples" / "fleet"
 _EXAMPLES: Final[Mapping[str, Path]] = {
-    "ApplicationSet": _TEMPLATE / "apps/raw-guestbook.yaml",
+    "ApplicationSet": _MORE / "apps/raw-guestbook.yaml",
     "DynamicScorer": _TEMPLATE / "scorers/cpu-headroom.yaml",
-    "DynamicScoringConfig": _TEMPLATE / "config/dynamic-scoring-config.yaml",
+    "DynamicScoringConfig": _MORE / "config/dynamic-scoring-config.yaml",
     "FleetRepository": _TEMPLATE / "gitops-dsf.yaml",
-    "ManagedCluster": _TEMPLATE / "clusters/eu-north-1.yaml",
-    "ManagedClusterSet": _TEMPLATE / "clusters/sets.yaml",
-    "MetricSource": _TEMPLATE / "config/metric-sources.yaml",
-    "Placement": _TEMPLATE / "apps/raw-guestbook.yaml",
+    "ManagedCluster": _MORE / "clusters/us-east-1.yaml",
+    "ManagedClusterSet": _TEMPLATE / "clusters/examples.yaml",
+    "MetricSource": _MORE / "config/metric-sources.yaml",
+    "Placement": _MORE / "apps/raw-guestbook.yaml",
     "ScoreTest": _TEMPLATE / "tests/guestbook.yaml",
     "ScoredApplication": _TEMPLATE / "apps/guestbook.yaml",
     "ScoredPlacement": _EXAMPLE_FLEET / "apps/training.yaml",
-    "ScorerLock": _TEMPLATE / "locks/latency-forecast.yaml",
+    "ScorerLock": _MORE / "locks/latency-forecast.yaml",
 }
 """The file with an example, by kind: of the repository template, or of the example fleet."""
 

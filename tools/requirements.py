@@ -1,9 +1,8 @@
-"""Generates the requirements.txt of new fleet repositories: the dependencies of the generator, with the
-hashes of uv.lock.
+"""Generates the requirements.txt of `init --hashes`: the dependencies of the generator, with the hashes of
+uv.lock.
 
 `python -m tools.requirements` writes it. The lines of our own distributions have no hash, because a file
-cannot contain its own hash. `init --wheels` adds them, and `ci/lock.sh` of a fleet repository once the
-distributions are on an index.
+cannot contain its own hash. `init --wheels` adds them.
 """
 
 import subprocess
@@ -13,11 +12,10 @@ from typing import Final
 
 from tools.version import ROOT, current
 
-TEMPLATE: Final = ROOT / "repo-template" / "requirements.txt"
+TEMPLATE: Final = ROOT / "repo-template/on-request/hashes/requirements.txt"
 _OWN: Final = ("gitops-dsf", "gitops-dsf-scorer", "gitops-dsf-wire")
 _HEADER: Final = """\
-# What requirements.in needs, with the hashes of every file; pipelines install it with --require-hashes.
-# `sh ci/lock.sh` writes it. While gitops-dsf has no hash here, pip installs nothing.
+# What gitops-dsf needs, with the hashes of every file: pip refuses every other file.
 """
 
 

@@ -112,7 +112,7 @@ def _gitlab(variables: Mapping[str, str]) -> Pipeline:
     request, token = variables.get("CI_MERGE_REQUEST_IID", ""), variables.get(COMMENT_TOKEN, "")
     comments, silence = None, "this pipeline belongs to no merge request"
     if request and not token:
-        silence = f"{COMMENT_TOKEN} is not set (README.md, Pipelines)"
+        silence = f"{COMMENT_TOKEN} is not set (gitops-dsf ci check --help)"
     elif request:
         api = variables["CI_API_V4_URL"]
         project = variables.get("CI_MERGE_REQUEST_PROJECT_ID") or variables["CI_PROJECT_ID"]

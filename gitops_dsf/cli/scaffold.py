@@ -1,15 +1,14 @@
-"""Creates a fleet repository: the template with its name and git URL replaced, and the schemas
-for editors.
+"""Creates a fleet repository: the template with its name and git URL replaced, what was asked for beside it,
+and the schema for editors.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
 from gitops_dsf.canonicalyaml import scalar
-from gitops_dsf.cli.schematree import schema_tree
 from gitops_dsf.cli.wheels import with_wheels
 from gitops_dsf.errors import RepositoryError, UsageError
 from gitops_dsf.hub.urls import browsed_branch, misleads_git
@@ -17,22 +16,25 @@ from gitops_dsf.packagedata import packaged
 from gitops_dsf.repository.load.names import FOLDERS, SETTINGS_FILE
 from gitops_dsf.repository.model.base import DNS_LABEL
 from gitops_dsf.repository.model.repository import CLONABLE, placeholder_url
+from gitops_dsf.schema.bundle import FILE as SCHEMA
+from gitops_dsf.schema.bundle import bundle
 
 TEMPLATE_NAME: Final = "example-fleet"
 TEMPLATE_URL: Final = placeholder_url(TEMPLATE_NAME)
 """Name and URL in the template. `init` replaces both everywhere."""
 
-SCHEMAS: Final = ".schemas"
-"""Folder of a fleet repository with the schemas for editors. `gitops-dsf schema` refreshes it."""
+FORGES: Final = ("github", "gitlab")
+EXTRAS: Final = ("codeowners", "pre-commit", "examples")
+_ON_REQUEST: Final = "on-request"
+"""The folder of the template that has a folder for each forge and extra."""
 
-_EXAMPLE_SETTINGS: Final = re.compile(r"^  allowedTokenHosts:.*\n(    - .*\n)+", re.MULTILINE)
-"""The settings in the template that only its example scorers need."""
+_EXAMPLE_SETTINGS: Final = re.compile(r"^  # (allowedTokenHosts: \[.*\])", re.MULTILINE)
+"""The setting that the richer examples need, which is a comment in the template."""
 
 _REGISTRY: Final = re.compile(r"[a-z0-9]+([.-]+[a-z0-9]+)*(:[0-9]+)?(/[a-z0-9]+([._-]+[a-z0-9]+)*)*")
-_NO_IMAGES: Final = re.compile(r"^  # The images are in no registry .*\n", re.MULTILINE)
 _IMAGE_COMMENT: Final = re.compile(r"^( +)# (.*image: )REGISTRY/", re.MULTILINE)
 
-_NOT_COPIED = frozenset({"__pycache__", ".gitkeep", ".DS_Store", "rendered"})
+_NOT_COPIED = frozenset({"__pycache__", ".gitkeep", ".DS_Store", "rendered", _ON_REQUEST})
 _IGNORED_IN_TARGET = frozenset({".git"})
 
 
@@ -51,27 +53,44 @@ def scaffold(
     git_url: str | None = None,
     registry: str | None = None,
     wheels: Path | None = None,
+    hashes: bool = False,
+    forge: str | None = None,
+    extras: Iterable[str] = (),
     examples: bool = True,
 ) -> list[str]:
-    """Creates a fleet repository, with or without the example scorers, clusters and applications. `registry`
-    is where the images are. `wheels` is a folder with our distributions, which are copied. Returns the paths
-    of the written files, relative to target, sorted.
+    """Creates a fleet repository, with or without the example scorer, clusters and application. `registry`
+    is where the images are. `wheels` is a folder with our distributions, which are copied; with `hashes`
+    requirements.txt names every package with its hashes. `forge` (one of FORGES) is whose pipeline is
+    written, and `extras` (some of EXTRAS) what else is. Returns the paths of the written files, relative to
+    target, sorted.
 
     Raises UsageError for an invalid name, URL or registry, for wheels that are missing, and for a folder that
     is not empty (`.git` is ignored), and RepositoryError when a file cannot be read or written.
     """
+    extras = set(extras)
     _check_name(name)
     if git_url is not None:
         check_url(git_url)
     if registry is not None:
         _check_registry(registry)
     _check_target(target)
-    template = _template(name=name, git_url=git_url)
+    if hashes and wheels is None:
+        msg = (
+            "--hashes needs --wheels: no package index has gitops-dsf, so its own hashes come from the wheels"
+        )
+        raise UsageError(msg)
+    if "examples" in extras and not examples:
+        msg = "--with examples adds to what --empty leaves out: write one of the two"
+        raise UsageError(msg)
+    wanted = extras | ({forge} if forge else set()) | ({"hashes"} if hashes else set())
+    template = _template(name=name, git_url=git_url, wanted=wanted)
     if registry is not None:
         template = _with_images(template, registry)
     if wheels is not None:
         template = with_wheels(template, wheels)
-    files = {**(template if examples else _without_examples(template)), **_schemas()}
+    if not examples:
+        template = _without_examples(template)
+    files = {**template, SCHEMA: bundle().encode()}
     try:
         for path, content in files.items():
             file = target / path
@@ -88,45 +107,47 @@ def repo_template() -> Path:
     return packaged("repo-template/gitops-dsf.yaml").parent
 
 
-def _template(*, name: str, git_url: str | None) -> Mapping[str, bytes]:
+def forge_of(url: str) -> str | None:
+    """The forge that serves a git URL, as far as its host says it."""
+    host = re.sub(r"^[a-z+]+://|[^/@]*@", "", url).partition("/")[0]
+    return next((forge for forge in FORGES if forge in host), None)
+
+
+def _template(*, name: str, git_url: str | None, wanted: Collection[str]) -> Mapping[str, bytes]:
     source = repo_template()
+    folders = [source, *(source / _ON_REQUEST / folder for folder in sorted(wanted))]
     url = git_url if git_url is not None else placeholder_url(name)
     result: dict[str, bytes] = {}
     try:
-        for file in sorted(source.rglob("*")):
-            path = file.relative_to(source)
-            if file.is_file() and not _NOT_COPIED.intersection(path.parts):
-                parts = file.read_text("utf-8").split(TEMPLATE_URL)
-                # Replace the name only between URLs, because the new URL can contain the template's name.
-                result[path.as_posix()] = url.join(
-                    part.replace(TEMPLATE_NAME, name) for part in parts
-                ).encode()
+        for folder in folders:
+            for file in sorted(folder.rglob("*")):
+                path = file.relative_to(folder)
+                if file.is_file() and not _NOT_COPIED.intersection(path.parts):
+                    parts = file.read_text("utf-8").split(TEMPLATE_URL)
+                    # Replace the name only between URLs, because the new URL can contain the template's name.
+                    result[path.as_posix()] = url.join(
+                        part.replace(TEMPLATE_NAME, name) for part in parts
+                    ).encode()
     except OSError as error:
         msg = f"cannot read {error.filename or source}: {error.strerror or error}"
         raise RepositoryError(msg) from error
+    if "examples" in wanted:
+        settings = result[SETTINGS_FILE].decode()
+        result[SETTINGS_FILE] = _EXAMPLE_SETTINGS.sub(r"  \1", settings).encode()
     return result
 
 
 def _without_examples(template: Mapping[str, bytes]) -> Mapping[str, bytes]:
-    """The template with empty source folders, and without the settings that belong to their files."""
+    """The template with empty source folders."""
     kept = {path: content for path, content in template.items() if path.partition("/")[0] not in FOLDERS}
-    settings = kept[SETTINGS_FILE].decode()
-    folders = {f"{folder}/.gitkeep": b"" for folder in FOLDERS}
-    return {**kept, **folders, SETTINGS_FILE: _EXAMPLE_SETTINGS.sub("", settings).encode()}
+    return {**kept, **{f"{folder}/.gitkeep": b"" for folder in FOLDERS}}
 
 
 def _with_images(template: Mapping[str, bytes], registry: str) -> Mapping[str, bytes]:
     """The template with the images, which are comments in it."""
     settings = template[SETTINGS_FILE].decode()
-    named = _IMAGE_COMMENT.sub(lambda found: f"{found[1]}{found[2]}{registry}/", _NO_IMAGES.sub("", settings))
+    named = _IMAGE_COMMENT.sub(lambda found: f"{found[1]}{found[2]}{registry}/", settings)
     return {**template, SETTINGS_FILE: named.encode()}
-
-
-def _schemas() -> Mapping[str, bytes]:
-    """The files that `gitops-dsf schema` would write, so that its first run after an upgrade shows what the
-    upgrade changed.
-    """
-    return {f"{SCHEMAS}/{path}": text.encode() for path, text in schema_tree().items()}
 
 
 def _check_name(name: str) -> None:

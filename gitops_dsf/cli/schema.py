@@ -1,35 +1,32 @@
-"""gitops-dsf schema: writes JSON Schemas and CRDs of every kind that people write."""
+"""gitops-dsf schema: writes the schema for editors, or everything that is generated from the models."""
 
 import argparse
 import sys
 from pathlib import Path
 
 EPILOG = """\
-writes:
-  json/         one JSON Schema per kind, and document.json, which chooses by apiVersion and kind; for editors
+writes with --out:
+  json/         one JSON Schema per kind, and document.json, which chooses by apiVersion and kind
   kubeconform/  the same kinds for kubeconform -schema-location 'DIR/kubeconform/{{.Group}}/{{.ResourceKind}}_{{.ResourceAPIVersion}}.json'
   crds/         CustomResourceDefinitions of DynamicScorer and DynamicScoringConfig, as `render` puts them into rendered/platform/
   output/       the JSON that each verb prints with -o json; keys are only ever added
   wire/         the summaries that agents read from the scoring ConfigMap
 
 examples:
-  gitops-dsf schema                  refresh the schemas that the editor settings of a fleet repository name
-  gitops-dsf schema --out /tmp/dsf   write them elsewhere
+  gitops-dsf schema                  refresh .schemas/gitops-dsf.json, which the editor settings of a fleet repository name
+  gitops-dsf schema --out /tmp/dsf   write all of them elsewhere
 """  # noqa: E501
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of schema."""
     parser.description = (
-        "Writes the schemas of everything that people write, for editors, kubeconform and the hub."
+        "Writes the schema of everything that people write, for editors; with --out those for kubeconform,"
+        " the hub and scripts, too."
     )
     parser.epilog = EPILOG
     parser.add_argument(
-        "--out",
-        type=Path,
-        default=Path(".schemas"),
-        metavar="DIR",
-        help="folder to write to, made when missing (default: %(default)s)",
+        "--out", type=Path, metavar="DIR", help="folder to write all schemas to, made when missing"
     )
 
 
@@ -38,7 +35,12 @@ def run(arguments: argparse.Namespace) -> int:
     written.
     """
     from gitops_dsf.cli.schematree import schema_tree, write_tree
+    from gitops_dsf.schema.bundle import FILE, bundle
 
+    if arguments.out is None:
+        changed = write_tree({FILE: bundle()}, Path())
+        sys.stdout.write(f"{FILE}: {'written' if changed else 'up to date'}\n")
+        return 0
     tree = schema_tree()
     written = write_tree(tree, arguments.out)
     sys.stdout.write(f"{arguments.out}: {len(tree)} schemas, {len(written)} written\n")

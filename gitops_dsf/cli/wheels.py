@@ -2,7 +2,6 @@
 install while no package index has them.
 """
 
-import re
 from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
@@ -14,12 +13,12 @@ from gitops_dsf.errors import RepositoryError, UsageError
 FOLDER: Final = "wheels"
 _NEEDED: Final = ("gitops-dsf", "gitops-dsf-scorer", "gitops-dsf-wire")
 _FOR_EXTRAS: Final = ("gitops-dsf-runtime",)
-_OFF: Final = f"# --find-links {FOLDER}\n"
-_UNLOCKED: Final = re.compile(r"^# `sh ci/lock\.sh` writes it\..*\n", re.MULTILINE)
+_REQUIREMENTS: Final = "requirements.txt"
 
 
 def with_wheels(template: Mapping[str, bytes], folder: Path) -> Mapping[str, bytes]:
-    """The template with the wheels of this version that are in a folder. Raises UsageError if one that every
+    """The template with the wheels of this version that are in a folder. Requirements that have hashes get
+    those of the wheels. Raises UsageError if one that every
     command needs is not there, and RepositoryError if one cannot be read.
     """
     names = {
@@ -38,16 +37,14 @@ def with_wheels(template: Mapping[str, bytes], folder: Path) -> Mapping[str, byt
     except OSError as error:
         msg = f"cannot read {error.filename or folder}: {error.strerror or error}"
         raise RepositoryError(msg) from error
-    locked = template["requirements.txt"].decode()
-    for name in _NEEDED:
-        pin = f"{name}=={__version__}\n"
-        hashed = f"{pin[:-1]} \\\n    --hash=sha256:{sha256(found[name]).hexdigest()}\n"
-        locked = locked.replace(f"\n{pin}", f"\n{hashed}", 1)
-    locked = _UNLOCKED.sub(f"# `sh ci/lock.sh` writes it.\n--find-links {FOLDER}\n", locked, count=1)
-    wanted = template["requirements.in"].decode().replace(_OFF, f"--find-links {FOLDER}\n")
+    wanted = template[_REQUIREMENTS].decode()
+    if "--hash" in wanted:
+        for name in _NEEDED:
+            pin = f"{name}=={__version__}"
+            hashed = f"{pin} \\\n    --hash=sha256:{sha256(found[name]).hexdigest()}\n"
+            wanted = wanted.replace(f"{pin}\n", hashed, 1)
     return {
         **template,
         **{f"{FOLDER}/{names[name]}": content for name, content in found.items()},
-        "requirements.in": wanted.encode(),
-        "requirements.txt": locked.encode(),
+        _REQUIREMENTS: f"--find-links {FOLDER}\n{wanted}".encode(),
     }

@@ -153,7 +153,7 @@ POD_PLACEMENT = _error("DSF169", "toleration or node selector that Kubernetes re
 POD_RESOURCES = _error("DSF170", "request above its limit")
 PLACEHOLDER_URL = _warning("DSF175", "git URL that init wrote as an example")
 METRICS_OUTSIDE = _notice("DSF176", "scoring API outside of the clusters")
-UNSET_IMAGE = _warning("DSF191", "image that is in no registry")
+UNSET_IMAGE = _notice("DSF191", "image that is in no registry")
 
 UNKNOWN_CLUSTER = _error("DSF201", "mask for an unknown cluster")
 UNKNOWN_SCORE = _error("DSF202", "mask for an unknown score")

@@ -25,7 +25,7 @@ from gitops_dsf.repository.write import write_file
 from gitops_dsf.repository.yamledit import YamlFile
 
 Object = dict[str, Any]
-HEALTH: Final = "repo-template/argocd/install/argocd-cm-health.yaml"
+HEALTH: Final = "argocd/install/argocd-cm-health.yaml"
 
 
 @dataclass(frozen=True, kw_only=True)

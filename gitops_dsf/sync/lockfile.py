@@ -9,7 +9,7 @@ from gitops_dsf.hub.drift import Config
 from gitops_dsf.repository.yamledit import YamlFile, appended, mirror, owned, written
 
 HEADER: Final = """\
-# yaml-language-server: $schema=../.schemas/json/scorerlock_v1alpha1.json
+# yaml-language-server: $schema=../.schemas/gitops-dsf.json
 # What the /config page of the scorer with this name said when it was last accepted. `gitops-dsf sync` writes it; review its changes.
 """  # noqa: E501
 

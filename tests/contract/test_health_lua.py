@@ -161,11 +161,3 @@ def test_a_folder_without_checks_says_which_one_it_looked_at(
 ) -> None:
     assert argocd_health.main(["--folder", str(tmp_path)]) == 2
     assert f"{tmp_path}/health: no <group>/<Kind>/health.lua here" in capsys.readouterr().err
-
-
-def test_the_template_ships_the_same_fragment() -> None:
-    """A fleet repository has what its README tells people to apply."""
-    ours = ARGOCD / argocd_health.FRAGMENT
-    assert (
-        ARGOCD.parent / "repo-template/argocd" / argocd_health.FRAGMENT
-    ).read_bytes() == ours.read_bytes(), f"copy {ours} into repo-template"

@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 WORKFLOWS = sorted(
     [
         *ROOT.glob(".github/workflows/*.yaml"),
-        *ROOT.glob("repo-template/.github/workflows/*.yaml"),
+        *ROOT.glob("repo-template/on-request/github/.github/workflows/*.yaml"),
     ]
 )
 USES = re.compile(r"uses: (\S+)@(\S+)(?: # (\S+))?")

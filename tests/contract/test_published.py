@@ -24,7 +24,10 @@ def read(path: str) -> Any:
 
 
 def test_the_hooks_are_those_of_a_new_repository() -> None:
-    hooks, (local,) = read(".pre-commit-hooks.yaml"), read("repo-template/.pre-commit-config.yaml")["repos"]
+    hooks, (local,) = (
+        read(".pre-commit-hooks.yaml"),
+        read("repo-template/on-request/pre-commit/.pre-commit-config.yaml")["repos"],
+    )
     fields = ("id", "name", "entry", "files", "pass_filenames")
     assert [[hook[field] for field in fields] for hook in hooks] == [
         [hook[field] for field in fields] for hook in local["hooks"]

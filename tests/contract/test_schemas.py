@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ from gitops_dsf.cli.scaffold import scaffold
 from gitops_dsf.cli.schematree import schema_tree
 from gitops_dsf.pipeline import produce
 from gitops_dsf.repository.model.kinds import KINDS
+from gitops_dsf.schema.bundle import bundle
 from gitops_dsf.schema.editor import kind_file
 from gitops_dsf.schema.rules import RULES
 from tests.support import yamlfast
@@ -38,6 +40,7 @@ from tools.reference import reference_pages
 ROOT = Path(__file__).parents[2]
 SCHEMAS = ROOT / "schemas"
 TEMPLATE = ROOT / "repo-template"
+ROOTS = (TEMPLATE, TEMPLATE / "on-request/examples")
 EXAMPLE_FLEET = ROOT / "examples/fleet"
 FOLDERS = ("scorers", "config", "clusters", "apps", "locks", "tests")
 
@@ -106,17 +109,25 @@ def kubeconform_validator(api_version: str, kind: str) -> Validator:
     return jsonschema.Draft202012Validator(json.loads(path.read_text("utf-8")))
 
 
+@cache
+def bundled() -> Validator:
+    """The one file that editors of a fleet repository read."""
+    return jsonschema.Draft202012Validator(json.loads(bundle()))
+
+
 def examples() -> list[Any]:
     files = [
         TEMPLATE / "gitops-dsf.yaml",
-        *(path for folder in FOLDERS for path in sorted((TEMPLATE / folder).glob("*.yaml"))),
+        *(path for root in ROOTS for folder in FOLDERS for path in sorted((root / folder).glob("*.yaml"))),
         EXAMPLE_FLEET / "apps/training.yaml",
     ]
     documents = [
         (path, document) for path in files for document in yamlfast.load_all(path.read_text("utf-8"))
     ]
     return [
-        pytest.param(document, id=f"{path.relative_to(ROOT)}-{document['kind']}")
+        pytest.param(
+            document, id=f"{path.relative_to(ROOT)}-{document['kind']}-{document['metadata']['name']}"
+        )
         for path, document in documents
     ]
 
@@ -124,6 +135,7 @@ def examples() -> list[Any]:
 @pytest.mark.parametrize("document", examples())
 def test_the_examples_satisfy_the_schemas(document: dict[str, Any]) -> None:
     document_validator().validate(document)
+    bundled().validate(document)
     if (SCHEMAS / "kubeconform" / document["apiVersion"].partition("/")[0]).is_dir():
         kubeconform_validator(document["apiVersion"], document["kind"]).validate(document)
 
@@ -341,6 +353,7 @@ def model_accepts(document: dict[str, Any]) -> bool:
 def test_editor_and_model_agree(document: dict[str, Any], accepted: bool) -> None:
     assert model_accepts(document) is accepted
     assert document_validator().is_valid(document) is accepted
+    assert bundled().is_valid(document) is accepted
 
 
 def test_every_rule_is_named_after_a_model_in_the_schemas() -> None:
@@ -363,6 +376,7 @@ def test_every_rule_is_named_after_a_model_in_the_schemas() -> None:
 )
 def test_a_document_of_no_known_kind_is_refused(document: Any) -> None:
     assert not document_validator().is_valid(document)
+    assert not bundled().is_valid(document)
 
 
 @pytest.mark.parametrize(
@@ -383,7 +397,7 @@ def test_kubeconform_refuses_what_the_hub_would_refuse(path: str, value: Any) ->
 def rendered(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     """The objects of a rendered template."""
     root = tmp_path_factory.mktemp("fleet")
-    scaffold(target=root, name="fleet")
+    scaffold(target=root, name="fleet", extras=("examples",))
     tree = produce(root).tree
     assert tree is not None
     texts = [b"".join(tree.files[path]).decode() for path in sorted(tree.files) if path.endswith(".yaml")]

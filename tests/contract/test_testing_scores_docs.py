@@ -19,7 +19,7 @@ SERIES = re.findall(r"^\| `([^`]+)` \| ([-\d ]+): a value|^\| `([^`]+)` \| ([-\d
 
 @pytest.fixture
 def fleet(tmp_path: Path) -> Path:
-    scaffold(target=tmp_path / "fleet", name="fleet")
+    scaffold(target=tmp_path / "fleet", name="fleet", extras=("examples",))
     for text, file in TESTS:
         (tmp_path / "fleet" / file).write_text(text, encoding="utf-8")
     return tmp_path / "fleet"

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from gitops_dsf.ci.environment import PipelineError, pipeline_of
-from gitops_dsf.cli.scaffold import scaffold
+from gitops_dsf.cli.scaffold import repo_template, scaffold
 from gitops_dsf.views.preview.markdown import MARKER
 from tests.hub.controlplane.gitrepository import GitRepository, git
 from tests.support import yamlfast
@@ -87,7 +87,10 @@ class Change:
 @pytest.fixture(scope="module")
 def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("prepared") / "fleet"
-    scaffold(target=folder, name="fleet", registry="registry.example.com")
+    scaffold(
+        target=folder, name="fleet", extras=("examples",), registry="registry.example.com", forge="github"
+    )
+    shutil.copy(repo_template() / "on-request/gitlab/.gitlab-ci.yml", folder)
     scorer = folder / "scorers/cpu-headroom.yaml"
     text = scorer.read_text()
     scorer.write_text(text.replace("[1h]", "[2h]"))
@@ -149,7 +152,7 @@ def test_the_pipeline_on_github_from_clone_to_comment(
     pipeline_programs: Path, change: Change, github: GitHubServer
 ) -> None:
     runs, given = workflow_job(change.folder, "check")
-    assert runs[0] == "pip install --require-hashes --requirement requirements.txt"
+    assert runs[0] == "pip install -r requirements.txt"
     run_job(runs, change.folder, pipeline_programs, change.github(github) | given)
     (comment,) = github.pulls[0].comments
     assert comment.startswith(MARKER)
@@ -169,7 +172,7 @@ def test_the_pipeline_on_gitlab_from_clone_to_comment(
 ) -> None:
     pipeline = yamlfast.load((change.folder / ".gitlab-ci.yml").read_text("utf-8"))
     before = pipeline["default"]["before_script"]
-    assert "--require-hashes --requirement requirements.txt" in before[0]
+    assert "-r requirements.txt" in before[0]
     run_job([*before, *pipeline["check"]["script"]], change.folder, pipeline_programs, change.gitlab(gitlab))
     (note,) = gitlab.notes
     assert note["body"].startswith(MARKER)

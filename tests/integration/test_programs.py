@@ -50,7 +50,13 @@ def test_every_verb_is_here() -> None:
 @pytest.mark.parametrize("verb", sorted(RUNS))
 def test_a_verb_as_a_process(verb: str, tmp_path: Path) -> None:
     arguments, code, text = RUNS[verb]
-    scaffold(target=tmp_path / "fleet", name="fleet", registry="registry.example.com", git_url=URL)
+    scaffold(
+        target=tmp_path / "fleet",
+        name="fleet",
+        extras=("examples",),
+        registry="registry.example.com",
+        git_url=URL,
+    )
     with serving(hub_with(fleet(now=datetime.now(UTC)))) as hub:
         hub.kubeconfig(tmp_path / "fleet" / "kubeconfig")
         done = subprocess.run(

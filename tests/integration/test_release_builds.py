@@ -128,7 +128,7 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def fleet(tmp_path: Path) -> Path:
     """A new fleet repository in git."""
-    assert gitops_dsf("init", "fleet", cwd=tmp_path).returncode == 0
+    assert gitops_dsf("init", "fleet", "--with", "pre-commit", cwd=tmp_path).returncode == 0
     fleet = tmp_path / "fleet"
     for words in (["init", "--quiet"], ["add", "--all"]):
         subprocess.run(["git", *words], cwd=fleet, check=True)

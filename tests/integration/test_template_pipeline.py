@@ -29,7 +29,9 @@ class Fleet:
         """Seconds between the attempts, for which nobody really waits."""
         self.git("init", "--quiet", "--bare", "--initial-branch=main", str(self.origin), cwd=root)
         self.git("clone", "--quiet", str(self.origin), str(self.clone), cwd=root)
-        scaffold(target=self.clone / folder / "fleet" if folder else self.clone, name="fleet")
+        scaffold(
+            target=self.clone / folder / "fleet" if folder else self.clone, name="fleet", extras=("examples",)
+        )
         self.commit("Begin")
 
     @property
@@ -291,14 +293,16 @@ def test_a_fleet_in_a_folder_of_a_larger_repository(tmp_path: Path, mode: str) -
 
 
 def test_actions_are_pinned_by_commit() -> None:
-    workflow = yamlfast.load((repo_template() / ".github/workflows/gitops-dsf.yaml").read_text("utf-8"))
+    workflow = yamlfast.load(
+        (repo_template() / "on-request/github/.github/workflows/gitops-dsf.yaml").read_text("utf-8")
+    )
     used = [step["uses"] for job in workflow["jobs"].values() for step in job["steps"] if "uses" in step]
     assert used
     assert [action for action in used if len(action.rpartition("@")[2]) != 40] == []
 
 
 def test_hooks_call_verbs_that_exist() -> None:
-    hooks = yamlfast.load((repo_template() / ".pre-commit-config.yaml").read_text("utf-8"))["repos"][0][
-        "hooks"
-    ]
+    hooks = yamlfast.load(
+        (repo_template() / "on-request/pre-commit/.pre-commit-config.yaml").read_text("utf-8")
+    )["repos"][0]["hooks"]
     assert {hook["entry"].split()[1] for hook in hooks} == {"validate", "test", "render"} <= VERBS.keys()

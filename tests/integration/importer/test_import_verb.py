@@ -20,7 +20,7 @@ from tests.support.kubectl import cluster_set, dynamic_scorer, managed_cluster, 
 
 @pytest.fixture
 def fleet(tmp_path: Path) -> Path:
-    scaffold(target=tmp_path / "fleet", name="fleet")
+    scaffold(target=tmp_path / "fleet", name="fleet", extras=("examples",))
     return tmp_path / "fleet"
 
 
@@ -36,7 +36,7 @@ def test_from_standard_input_and_then_again(fleet: Path) -> None:
         "clusters/sets.yaml: ManagedClusterSet edge added",
         "3 added, 0 changed, 0 as they were",
     ]
-    assert "clusters/eu-west-1.yaml: ManagedCluster eu-west-1 is not on the hub" in first.stderr
+    assert "clusters/examples.yaml: ManagedCluster eu-west-1 is not on the hub" in first.stderr
     second = gitops_dsf("import", "--from", "-", cwd=fleet, stdin=hub)
     assert second.stdout == "0 added, 0 changed, 3 as they were\n"
     assert gitops_dsf("validate", cwd=fleet).returncode == 0

@@ -17,7 +17,7 @@ CPU = {"scorer": "cpu-headroom"}
 
 @pytest.fixture
 def fleet(tmp_path: Path) -> Path:
-    scaffold(target=tmp_path / "fleet", name="fleet", registry="registry.example.com")
+    scaffold(target=tmp_path / "fleet", name="fleet", extras=("examples",), registry="registry.example.com")
     (tmp_path / "fleet" / "tests" / "guestbook.yaml").unlink()
     edit(tmp_path / "fleet", "gitops-dsf.yaml", "git.example.com/platform/", "git.example.com/ours/")
     return tmp_path / "fleet"

@@ -59,7 +59,7 @@ def test_the_first_lock_is_what_the_page_says(
     assert (
         lock
         == f"""\
-# yaml-language-server: $schema=../.schemas/json/scorerlock_v1alpha1.json
+# yaml-language-server: $schema=../.schemas/gitops-dsf.json
 # What the /config page of the scorer with this name said when it was last accepted. `gitops-dsf sync` writes it; review its changes.
 apiVersion: gitops-dsf.io/v1alpha1
 kind: ScorerLock

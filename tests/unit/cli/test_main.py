@@ -146,7 +146,7 @@ print(codes, sorted(needless), "searching" if gc.isenabled() else "quiet")
 
 def test_validate_and_backtest_import_and_end_without_needless_work(tmp_path: Path) -> None:
     """What renders, what previews and the CEL engine take 50 ms, and the end of the interpreter 90 ms."""
-    scaffold(target=tmp_path / "fleet", name="fleet")
+    scaffold(target=tmp_path / "fleet", name="fleet", extras=("examples",))
     labels = {"ds_score_name": "cpu-headroom", "ds_cluster": "eu-north-1"}
     rows = [{"metric": labels, "values": [[1_782_864_000, "50"]]}]
     answer = {"status": "success", "data": {"resultType": "matrix", "result": rows}}
@@ -300,7 +300,7 @@ def test_a_working_directory_that_was_deleted_is_no_bug(arguments: list[str], tm
 def test_the_format_can_be_named_before_the_verb(
     before: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    scaffold(target=tmp_path, name="fleet")
+    scaffold(target=tmp_path, name="fleet", extras=("examples",))
     assert main([*before, "validate", str(tmp_path)]) == 0
     assert [item["code"] for item in json.loads(capsys.readouterr().out)] == ["DSF191", "DSF175"]
 

@@ -13,7 +13,21 @@ REPOSITORY = "https://git.internal/platform/fleet.git"
 @pytest.fixture
 def fleet(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
     folder = tmp_path / "fleet"
-    assert main(["init", str(folder), "--git-url", REPOSITORY, "--registry", "registry.internal/dsf"]) == 0
+    assert (
+        main(
+            [
+                "init",
+                str(folder),
+                "--with",
+                "examples",
+                "--git-url",
+                REPOSITORY,
+                "--registry",
+                "registry.internal/dsf",
+            ]
+        )
+        == 0
+    )
     capsys.readouterr()
     return folder
 

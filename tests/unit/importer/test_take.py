@@ -47,10 +47,10 @@ metadata: {name: fra-8, labels: {region: eu}}
 @pytest.fixture
 def fleet(tmp_path: Path) -> Path:
     root = tmp_path / "fleet"
-    scaffold(target=root, name="fleet")
-    for path in (root / "clusters").glob("*.yaml"):
-        if "kind: ManagedCluster\n" in path.read_text():
-            path.unlink()
+    scaffold(target=root, name="fleet", extras=("examples",))
+    (root / "clusters/us-east-1.yaml").unlink()
+    examples = root / "clusters/examples.yaml"
+    examples.write_text(examples.read_text("utf-8").partition("---\n")[0], "utf-8")
     return root
 
 
@@ -356,7 +356,7 @@ def test_what_upstreams_controller_read_from_config_becomes_the_locks(fleet: Pat
     settings = fleet / "gitops-dsf.yaml"
     settings.write_text(
         settings.read_text().replace(
-            "- forecast.scoring.example.com\n", "- forecast.scoring.example.com\n    - 192.0.2.10\n"
+            "[forecast.scoring.example.com]", "[forecast.scoring.example.com, 192.0.2.10]"
         )
     )
     resolved = check(fleet).resolved

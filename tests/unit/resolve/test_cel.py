@@ -149,7 +149,7 @@ for folder in sys.argv[1:]:
 def test_the_engine_is_imported_only_where_there_is_cel(tmp_path: Path) -> None:
     """It costs a tenth of a second, which most repositories need not pay."""
     for name in ("without", "with"):
-        scaffold(target=tmp_path / name, name="fleet")
+        scaffold(target=tmp_path / name, name="fleet", extras=("examples",))
     (tmp_path / "with" / "apps" / "raw.yaml").write_text(
         PLACEMENT + "            - \"'env' in managedCluster.metadata.labels\"\n"
     )

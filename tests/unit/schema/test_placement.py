@@ -13,7 +13,9 @@ from tests.support import yamlfast
 SCHEMA = Draft202012Validator(kind_schema("cluster.open-cluster-management.io/v1beta1", "Placement"))
 PLACEMENT: dict[str, Any] = next(
     item
-    for item in yamlfast.load_all(packaged("repo-template/apps/raw-guestbook.yaml").read_text("utf-8"))
+    for item in yamlfast.load_all(
+        packaged("repo-template/on-request/examples/apps/raw-guestbook.yaml").read_text("utf-8")
+    )
     if item["kind"] == "Placement"
 )
 
