@@ -9,7 +9,7 @@ from gitops_dsf.reconciler.hub.view import WatchMetrics
 from gitops_dsf.reconciler.journal.controller import JournalMetrics
 from gitops_dsf.reconciler.journal.flapping import FlappingMetrics
 from gitops_dsf.reconciler.moves.report import MoveMetrics
-from gitops_dsf.reconciler.proposals.publisher import ProposalMetrics
+from gitops_dsf.reconciler.proposals.controller import ProposalMetrics
 from gitops_dsf.reconciler.refresh.controller import RefreshMetrics
 from gitops_dsf.reconciler.scoregc.controller import ScoreGCMetrics
 from gitops_dsf.reconciler.scorers.metrics import ScorerMetrics

@@ -416,7 +416,7 @@ def test_the_hub_takes_it_with_everything_switched_on(guarded: Guarded) -> None:
         "tolerations": [{"key": "infra", "operator": "Exists"}],
         "monitoring": {"dashboard": True},
         "suspend": {"enabled": True},
-        "proposals": {"kinds": ["Locks", "Inventory"], "messageTemplate": "{subject}\n\n{body}\n$(HOME)"},
+        "proposals": {"kinds": ["Locks", "Inventory"]},
         "state": {"enabled": True},
         "gitSecret": {"name": "fleet-push"},
     }

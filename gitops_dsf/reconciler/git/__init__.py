@@ -1,17 +1,14 @@
-"""The git program for a long-running process: shallow bare clones without a working tree.
+"""The git program for a long-running process: shallow clones with only the files that were asked for.
 
-clone        a clone: lists branches, reads files of a commit, commits a mapping of paths to bytes, pushes
-commit       a commit as `git fast-import` reads it
-program      one run of the git program, with limits
+clone        a clone: lists branches, checks one out, commits files, and pushes with a lease
+program      one run of a program, with limits
 credentials  how git gets the secrets of a mounted folder
 url          which URLs git accepts
-errors       GitError, and its causes
 
 Every controller has a clone of its own (`work_folder`), so that none waits for another.
 """
 
-from gitops_dsf.reconciler.git.clone import Clone, work_folder
-from gitops_dsf.reconciler.git.commit import Author
-from gitops_dsf.reconciler.git.errors import Cause, GitError
+from gitops_dsf.reconciler.git.clone import Author, Clone, work_folder
+from gitops_dsf.reconciler.git.credentials import GitError
 
-__all__ = ["Author", "Cause", "Clone", "GitError", "work_folder"]
+__all__ = ["Author", "Clone", "GitError", "work_folder"]

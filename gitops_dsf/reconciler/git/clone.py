@@ -1,296 +1,203 @@
-"""A shallow bare clone of the fleet repository: it reads, commits and pushes without a working tree."""
+"""A shallow clone of the fleet repository, with the contents of only those files that were asked for: of a
+repository of 55 MB it keeps some 400 kB.
+"""
 
 import asyncio
 import contextlib
-import posixpath
+import re
 import shutil
 import tempfile
-from collections.abc import AsyncIterator, Callable, Container, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path, PurePosixPath
-from typing import Final
+from pathlib import Path
+from typing import Final, Self
 
-from gitops_dsf.errors import RepositoryError
-from gitops_dsf.reconciler.git.commit import Author, commit_stream
-from gitops_dsf.reconciler.git.credentials import Credentials
-from gitops_dsf.reconciler.git.errors import Cause, GitError
+from gitops_dsf.errors import RepositoryError, UsageError
+from gitops_dsf.reconciler.git.credentials import Credentials, GitError
 from gitops_dsf.reconciler.git.program import GitProgram
 from gitops_dsf.reconciler.settings import GitSettings
 
 RENEW_AFTER: Final = 200
 """Commits fetched or made, after which the clone is created again, so that old objects do not pile up."""
-READ_BYTES: Final = 128 << 20
-"""Size of all files that are read at once, at most. The sources of 2,000 clusters have about 10 MB."""
-MAX_LINKS: Final = 8
-"""Symbolic links that are followed one after the other."""
 _HEADS: Final = "refs/heads/"
-_OURS: Final = "refs/gitops-dsf/"
-_FILE, _LINK = "100", "120000"
-"""What the mode of a file begins with, and the mode of a symbolic link."""
-_BATCH_LINE: Final = 128
-"""Bytes around a blob in the output of `git cat-file --batch`: its name, its size and two line breaks."""
+_REMOTE: Final = "origin"
+_AUTHOR: Final = re.compile(r"(?P<name>[^<>\n\x00]*[^<>\s\x00])\s*<(?P<mail>[^<>\s\x00]+)>")
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    """A path of a commit. A submodule has no size."""
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Author:
+    """Who commits: name and mail address, as git writes them into a commit."""
 
-    mode: str
-    blob: str
-    size: int
+    name: str
+    mail: str
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Reads `Name <mail>`. Raises UsageError."""
+        found = _AUTHOR.fullmatch(text.strip())
+        if found is None:
+            msg = (
+                f"author {text!r}: write a name and a mail address, such as 'gitops-dsf"
+                " <gitops-dsf@example.com>'"
+            )
+            raise UsageError(msg)
+        return cls(name=found["name"], mail=found["mail"])
+
+    def __str__(self) -> str:
+        return f"{self.name} <{self.mail}>"
 
 
 class Clone:
-    """Owns a folder. One command at a time; safe to share between tasks. Commits are named by their full id.
+    """Owns a folder. One call at a time. Commits are named by their full id.
 
-    Every method raises GitError. A method that was cancelled may have pushed or not; `heads` tells.
+    Every method raises GitError. A method that was cancelled may have pushed or not; `heads` tells. After a
+    failure the clone is created again.
     """
 
-    def __init__(
-        self,
-        *,
-        settings: GitSettings,
-        folder: Path,
-        renew_after: int = RENEW_AFTER,
-        read_bytes: int = READ_BYTES,
-    ) -> None:
+    def __init__(self, *, settings: GitSettings, folder: Path, renew_after: int = RENEW_AFTER) -> None:
         self._url, self._protected = settings.url, settings.branch
-        self._folder = folder / "repository.git"
+        self._folder, self._renew_after = folder / "repository.git", renew_after
         self.author = Author.parse(settings.author)
+        self.tree = folder / "tree"
+        """The working tree."""
+        self.head = ""
+        """The commit that was checked out; empty if there is none."""
         self._git = GitProgram(
-            folder=folder, repository=self._folder, credentials=Credentials(folder=settings.credentials)
+            folder=self._folder,
+            tree=self.tree,
+            url=self._url,
+            credentials=Credentials(folder=settings.credentials),
         )
-        self._renew_after, self._read_bytes = renew_after, read_bytes
-        self._lock = asyncio.Lock()
-        self._fetched: dict[str, str] = {}
-        self._created, self._new_commits = False, 0
+        self._created, self._commits = False, 0
 
     async def heads(self, *names: str) -> dict[str, str]:
         """Branches of the server with their commits. A name may end with `*` as a wildcard.
 
-        Call it at the beginning of a pass: it sometimes creates the clone again, without its commits.
+        A pass begins with it: it sometimes creates the clone again, without its commits.
         """
-        async with self._lock:
-            await self._ready(renew=True)
-            out = await self._git.run(
-                "ls-remote", "--heads", self._url, *(_HEADS + name for name in names), server=self._url
-            )
-        found = (line.split("\t", 1) for line in out.decode(errors="surrogateescape").splitlines())
+        if not self._created or self._commits >= self._renew_after:
+            await self._create()
+        out = await self._run("ls-remote", "--heads", _REMOTE, *(_HEADS + name for name in names))
+        found = (line.split("\t", 1) for line in out.splitlines())
         return {ref.removeprefix(_HEADS): commit for commit, ref in found}
 
     async def fetch(self, branch: str) -> str:
-        """Fetches the newest commit of a branch, without its history. GitError (Missing): no such branch."""
-        async with self._lock:
-            await self._ready()
-            mine = f"{_OURS}heads/{branch}"
-            await self._git.run(
-                "fetch",
-                "--quiet",
-                "--no-tags",
-                "--depth=1",
-                self._url,
-                f"+{_HEADS}{branch}:{mine}",
-                server=self._url,
-            )
-            commit = _first_id((self._folder / "FETCH_HEAD").read_bytes())
-            self._new_commits += self._fetched.get(branch) != commit
-            self._fetched[branch] = commit
-            return commit
+        """Fetches the newest commit of a branch, without its history and without the contents of files."""
+        self._commits += 1
+        refs = f"+{_HEADS}{branch}:refs/gitops-dsf/heads/{branch}"
+        await self._run("fetch", "--quiet", "--no-tags", "--depth=1", "--filter=blob:none", _REMOTE, refs)
+        return await self._run("rev-parse", f"refs/gitops-dsf/heads/{branch}")
 
-    def holds(self, commit: str) -> bool:
-        """Whether this commit is the newest that was fetched of a branch, and is still in the clone."""
-        return commit in self._fetched.values()
-
-    async def paths(self, commit: str) -> frozenset[str]:
-        """Every path of a fetched commit, without its folders."""
-        async with self._lock:
-            return frozenset(await self._tree(commit))
-
-    async def read(self, commit: str, wanted: Callable[[str], bool] = lambda _path: True) -> dict[str, bytes]:
-        """Files of a fetched commit whose path is wanted, byte for byte; no submodules.
-
-        A symbolic link counts as the file in the commit that it leads to. A link that leads elsewhere is left
-        out. GitError (Failed): the files have more than `read_bytes` bytes together. A file counts once for
-        each path that leads to it.
+    async def checkout(self, commit: str, *, folder: str) -> None:
+        """Makes the working tree hold this folder of a fetched commit, without its rendered/, and nothing
+        else.
         """
-        async with self._lock:
-            tree = await self._tree(commit)
-            plain = {path: entry for path, entry in tree.items() if entry.mode.startswith(_FILE)}
-            linked = await self._blobs(
-                commit, {path: entry for path, entry in tree.items() if entry.mode == _LINK}
-            )
-            links = {path: content.decode(errors="surrogateescape") for path, content in linked.items()}
-            found = ((path, link_target(path, links=links, files=plain)) for path in tree if wanted(path))
-            return await self._blobs(
-                commit, {path: plain[target] for path, target in found if target is not None}
-            )
+        below = re.sub(r"([\\*?\[\] ])", r"\\\1", f"/{folder}/" if folder else "/")
+        patterns = self._folder / "info/sparse-checkout"
+        patterns.parent.mkdir(exist_ok=True)
+        patterns.write_text(f"{below}*\n!{below}rendered/\n", encoding="utf-8")
+        await self._run("checkout", "--quiet", "--force", "--detach", commit)
+        await self._run("clean", "--quiet", "-ffdx")
+        self.head = commit
 
-    async def _blobs(self, commit: str, chosen: Mapping[str, _Entry]) -> dict[str, bytes]:
-        """Contents by path. Paths with the same blob share its bytes."""
-        if not chosen:
-            return {}
-        total = sum(entry.size for entry in chosen.values())
-        if total > self._read_bytes:
-            path, entry = max(chosen.items(), key=lambda item: item[1].size)
-            msg = (
-                f"{len(chosen)} files of commit {commit} have {total} bytes together, and at most"
-                f" {self._read_bytes} are read; the largest is {path} with {entry.size}. Remove large files,"
-                " and symbolic links to them, from the repository"
-            )
-            raise GitError(Cause.FAILED, msg)
-        sizes = {entry.blob: entry.size for entry in chosen.values()}
-        out = await self._git.run(
-            "cat-file",
-            "--batch",
-            stdin="".join(f"{blob}\n" for blob in sizes).encode(),
-            most=sum(sizes.values()) + _BATCH_LINE * len(sizes),
-        )
-        contents: dict[str, bytes] = {}
-        at = 0
-        for blob, size in sizes.items():
-            end = out.index(b"\n", at)
-            if out[at:end].decode() != f"{blob} blob {size}":
-                path = next(path for path, entry in chosen.items() if entry.blob == blob)
-                raise GitError(Cause.FAILED, f"git cat-file: {path} of {commit} cannot be read")
-            contents[blob] = out[end + 1 : end + 1 + size]
-            at = end + size + 2
-        return {path: contents[entry.blob] for path, entry in chosen.items()}
+    async def names(self, commit: str) -> list[str]:
+        """Every path of a fetched commit, without its folders."""
+        out = await self._run("ls-tree", "-r", "-z", "--name-only", "--full-tree", commit)
+        return out.split("\0")[:-1]
+
+    async def read(self, commit: str, name: str) -> bytes:
+        """The content of one file of a fetched commit."""
+        with self._failing():
+            return await self._git.run("cat-file", "blob", f"{commit}:{name}")
+
+    async def changes(self, before: str, after: str) -> dict[str, str]:
+        """The paths that differ between two commits, with the mode and the object that the second one has."""
+        out = await self._run("diff-tree", "-r", "-z", "--raw", "--no-abbrev", "--no-renames", before, after)
+        fields = out.split("\0")
+        return {
+            path: " ".join(about.split()[1:4:2])
+            for about, path in zip(fields[:-1:2], fields[1::2], strict=True)
+        }
 
     async def written_by(self, commit: str) -> str:
         """Author of a fetched commit, as `Name <mail>`. The committer when the author is the reconciler:
         amending keeps the author.
         """
-        async with self._lock:
-            names = await self._git.text(
-                "show", "--no-patch", "--no-mailmap", "--format=%an <%ae>%n%cn <%ce>", commit
-            )
+        names = await self._run("show", "--no-patch", "--no-mailmap", "--format=%an <%ae>%n%cn <%ce>", commit)
         author, committer = names.split("\n")
         return committer if author == str(self.author) else author
 
     async def committed_at(self, commit: str) -> datetime:
         """When a fetched commit was made."""
-        async with self._lock:
-            return datetime.fromisoformat(await self._git.text("show", "--no-patch", "--format=%cI", commit))
+        return datetime.fromisoformat(await self._run("show", "--no-patch", "--format=%cI", commit))
 
-    async def commit(
-        self, *, parent: str | None, files: Mapping[str, bytes | None], message: str, at: datetime
-    ) -> str:
-        """Creates a commit and does not push it: the parent's files with these changes (None removes a file).
-        Without a parent it holds these files alone.
+    async def write(self, files: Mapping[str, bytes]) -> None:
+        """Replaces the working tree by these files."""
+        await asyncio.to_thread(self._write, files)
+
+    def _write(self, files: Mapping[str, bytes]) -> None:
+        shutil.rmtree(self.tree, ignore_errors=True)
+        for path, content in files.items():
+            (self.tree / path).parent.mkdir(parents=True, exist_ok=True)
+            (self.tree / path).write_bytes(content)
+
+    async def commit(self, names: Iterable[str], *, parent: str | None, message: str, at: datetime) -> str:
+        """Creates a commit and does not push it: the parent's files, where these paths are as in the working
+        tree. Without a parent it holds these files alone.
         """
-        async with self._lock:
-            await self._ready()
-            self._new_commits += 1
-            modes = {path: entry.mode for path, entry in (await self._tree(parent)).items()} if parent else {}
-            for path in files:
-                if not modes.get(path, _FILE).startswith(_FILE):
-                    raise GitError(
-                        Cause.FAILED,
-                        f"{path} is a symbolic link or a submodule in the repository; it is not overwritten",
-                    )
-                for folder in map(str, PurePosixPath(path).parents):
-                    if folder in modes:
-                        raise GitError(
-                            Cause.FAILED,
-                            f"{folder} is not a folder in the repository, so {path} cannot be written",
-                        )
-            ref = f"{_OURS}new"
-            stream = commit_stream(
-                ref=ref, parent=parent, files=files, modes=modes, message=message, author=self.author, at=at
-            )
-            return _first_id(await self._git.run("fast-import", "--quiet", "--force", "--done", stdin=stream))
+        self._commits += 1
+        index = str(self._folder / "index.new")
+        await self._run("read-tree", parent or "--empty", GIT_INDEX_FILE=index)
+        paths = "".join(f"{name}\0" for name in names).encode(errors="surrogateescape")
+        update = ("update-index", "--add", "--remove", "-z", "--stdin")
+        await self._run(*update, stdin=paths, GIT_INDEX_FILE=index)
+        # Files that did not change were never fetched.
+        tree = await self._run("write-tree", "--missing-ok", GIT_INDEX_FILE=index)
+        when = f"{int(at.timestamp())} {at:%z}"
+        return await self._run(
+            "commit-tree",
+            *(("-p", parent) if parent else ()),
+            tree,
+            stdin=f"{message.rstrip()}\n".encode(),
+            GIT_AUTHOR_NAME=self.author.name,
+            GIT_AUTHOR_EMAIL=self.author.mail,
+            GIT_AUTHOR_DATE=when,
+            GIT_COMMITTER_NAME=self.author.name,
+            GIT_COMMITTER_EMAIL=self.author.mail,
+            GIT_COMMITTER_DATE=when,
+        )
 
-    async def push(self, commit: str, *, branch: str, expected: str | None) -> None:
-        """Makes a branch of the server point at a commit if it points at `expected` now (None: it does not
-        exist). Otherwise GitError (Rejected).
-
-        This overwrites the history of the branch. For the protected branch use `advance`.
+    async def push(self, commit: str | None, *, branch: str, expected: str | None) -> None:
+        """Makes a branch of the server point at a commit, or deletes it, if it points at `expected` now
+        (None: it does not exist).
         """
-        self._refuse_protected(branch)
-        async with self._lock:
-            await self._push(
-                f"{commit}:{_HEADS}{branch}", f"--force-with-lease={_HEADS}{branch}:{expected or ''}"
-            )
-
-    async def advance(self, commit: str, *, branch: str) -> None:
-        """Adds commits to a branch of the server without force. GitError (Rejected) when the branch is no
-        longer at the parent.
-        """
-        async with self._lock:
-            await self._push(f"{commit}:{_HEADS}{branch}")
-
-    async def delete(self, *, branch: str, expected: str) -> None:
-        """Deletes a branch of the server if it points at `expected` now. Otherwise GitError (Rejected)."""
-        self._refuse_protected(branch)
-        async with self._lock:
-            await self._push(f":{_HEADS}{branch}", f"--force-with-lease={_HEADS}{branch}:{expected}")
-
-    def _refuse_protected(self, branch: str) -> None:
-        """Never overwrite or delete the branch that Argo CD follows."""
         if branch == self._protected:
-            raise GitError(
-                Cause.REJECTED, f"{branch} is the protected branch; it is never overwritten or deleted"
-            )
+            msg = f"{branch} is the protected branch; it is never overwritten or deleted"
+            raise GitError(msg)
+        lease = f"--force-with-lease={_HEADS}{branch}:{expected or ''}"
+        await self._run("push", "--quiet", "--no-verify", lease, _REMOTE, f"{commit or ''}:{_HEADS}{branch}")
 
-    async def _push(self, refspec: str, *options: str) -> None:
-        await self._git.run(
-            "push", "--porcelain", "--no-verify", *options, self._url, refspec, server=self._url
-        )
+    async def _run(self, *arguments: str, stdin: bytes = b"", **variables: str) -> str:
+        with self._failing():
+            return await self._git.text(*arguments, stdin=stdin, **variables)
 
-    async def _ready(self, *, renew: bool = False) -> None:
-        """Creates an empty repository on first use. Removes what a killed process left behind."""
-        if self._created and not (renew and self._new_commits >= self._renew_after):
-            return
-        await asyncio.to_thread(shutil.rmtree, self._folder, ignore_errors=True)
-        await self._git.run("init", "--quiet", "--bare", "--template=")
-        self._fetched.clear()
-        self._created, self._new_commits = True, 0
+    @contextlib.contextmanager
+    def _failing(self) -> Iterator[None]:
+        try:
+            yield
+        except BaseException:
+            self._created = False
+            raise
 
-    async def _tree(self, commit: str) -> dict[str, _Entry]:
-        """Every path of a commit, without its folders.
-
-        Raises GitError (Failed) when a path is both a file and a folder: git can store such a tree, and no
-        file system can.
-        """
-        out = await self._git.run("ls-tree", "-r", "-l", "-z", "--full-tree", commit)
-        entries = (
-            entry.split("\t", 1) for entry in out.decode(errors="surrogateescape").split("\0") if entry
-        )
-        tree: dict[str, _Entry] = {}
-        for about, path in entries:
-            mode, _, blob, size = about.split()
-            tree[path] = _Entry(mode=mode, blob=blob, size=int(size) if size.isdigit() else 0)
-        folders = {folder for path in tree for folder in _folders(path)}
-        if both := sorted(folders & tree.keys()):
-            msg = f"{both[0]} is a file and a folder in commit {commit}; remove one of them"
-            raise GitError(Cause.FAILED, msg)
-        return tree
-
-
-def _first_id(output: bytes) -> str:
-    """The object id that a line of git begins with."""
-    return output.split(maxsplit=1)[0].decode()
-
-
-def _folders(path: str) -> Iterator[str]:
-    at = path.find("/")
-    while at >= 0:
-        yield path[:at]
-        at = path.find("/", at + 1)
-
-
-def link_target(path: str, *, links: Mapping[str, str], files: Container[str]) -> str | None:
-    """The file that a path stands for: itself, or the file in the commit that its symbolic links lead to.
-    None when they lead to no file of the commit. Files of the machine are never reached.
-    """
-    for _ in range(MAX_LINKS):
-        if path in files:
-            return path
-        if path not in links:
-            return None
-        path = posixpath.normpath(posixpath.join(posixpath.dirname(path), links[path]))
-    return None
+    async def _create(self) -> None:
+        self.head = ""
+        for folder in (self._folder, self.tree):
+            await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+        self.tree.mkdir()
+        await self._run("init", "--quiet", "--template=")
+        await self._run("remote", "add", _REMOTE, self._url)
+        self._created, self._commits = True, 0
 
 
 @contextlib.asynccontextmanager

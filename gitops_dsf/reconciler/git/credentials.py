@@ -20,7 +20,7 @@ from typing import Final
 from urllib.parse import quote, urlsplit
 
 from dsf_runtime.calls import hide
-from gitops_dsf.reconciler.git.errors import Cause, GitError
+from gitops_dsf.errors import GitopsDsfError
 from gitops_dsf.reconciler.git.url import is_http, is_ssh
 
 TOKEN_USER: Final = "x-access-token"  # noqa: S105 - a name, which GitHub and GitLab accept with any token
@@ -37,6 +37,10 @@ _HELPER: Final = (
 )
 
 
+class GitError(GitopsDsfError):
+    """Git did not do what was asked. The message holds no secret."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Credentials:
     """The folder of a mounted Secret, or None when the server needs no credentials."""
@@ -44,7 +48,7 @@ class Credentials:
     folder: Path | None
 
     def configuration(self, url: str) -> tuple[tuple[str, str], ...]:
-        """Settings of git for one command: paths, no secrets. Raises GitError (Denied) when the Secret lacks
+        """Settings of git for one command: paths, no secrets. Raises GitError when the Secret lacks
         a file that the URL needs.
         """
         if self.folder is None or not is_http(url):
@@ -55,7 +59,7 @@ class Credentials:
                 f"{self.folder} has neither token nor username and password, which {urlsplit(url).scheme}"
                 " URLs need"
             )
-            raise GitError(Cause.DENIED, msg)
+            raise GitError(msg)
         helper = _HELPER.format(
             folder=shlex.quote(str(self.folder.absolute())), file=name, default_user=TOKEN_USER
         )
@@ -66,7 +70,7 @@ class Credentials:
         return tuple(settings)
 
     def ssh_command(self, url: str) -> Mapping[str, str]:
-        """Variables for ssh: paths, no secrets. Raises GitError (Denied) when the Secret lacks a file that
+        """Variables for ssh: paths, no secrets. Raises GitError when the Secret lacks a file that
         the URL needs.
         """
         if not is_ssh(url):
@@ -77,7 +81,7 @@ class Credentials:
                 if self.folder is None
                 else f"{self.folder} lacks ssh-privatekey or known_hosts"
             )
-            raise GitError(Cause.DENIED, f"{where}; ssh URLs need both files")
+            raise GitError(f"{where}; ssh URLs need both files")
         folder = self.folder.absolute()
         options = {
             "IdentityFile": folder / "ssh-privatekey",
@@ -97,11 +101,14 @@ class Credentials:
         return {"GIT_SSH_COMMAND": shlex.join(command)}
 
     def token(self) -> str:
-        """The token, for a forge's API. Raises GitError (Denied) when there is none."""
+        """The token, for a forge's API. Raises GitError when there is none."""
         found = self._read("token") if self.folder else ""
         if not found:
             where = "--git-credentials is not given" if self.folder is None else f"{self.folder} has no token"
-            raise GitError(Cause.DENIED, f"{where}; pull requests need one")
+            raise GitError(f"{where}; pull requests need one")
+        if not found.isascii():
+            msg = "the token holds characters other than ASCII; write it into the Secret as plain ASCII"
+            raise GitError(msg)
         return found
 
     @property

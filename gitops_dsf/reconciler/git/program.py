@@ -1,28 +1,26 @@
-"""Runs the git program with a time limit and without the machine's configuration. A cancelled run ends with
-all its child processes.
+"""Runs programs with a limit for their time and for their output. A run that was cancelled ends with all its
+child processes.
 """
 
 import asyncio
 import contextlib
 import os
+import re
 import signal
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from gitops_dsf.reconciler.git.credentials import Credentials
-from gitops_dsf.reconciler.git.errors import Cause, GitError, cause_of, summary
+from dsf_wire.text import printable
+from gitops_dsf.errors import GitopsDsfError
+from gitops_dsf.reconciler.git.credentials import Credentials, GitError
 
-LOCAL_SECONDS: Final = 120.0
-"""Time limit of a command that needs no server."""
-REMOTE_SECONDS: Final = 180.0
-"""Time limit of a command that needs a server."""
-END_SECONDS: Final = 2.0
-"""Between SIGTERM and SIGKILL."""
-OUTPUT_BYTES: Final = 64 << 20
-"""Standard output at most, unless the caller says otherwise: a list of 500,000 files."""
-ERROR_BYTES: Final = 64 << 10
-"""Standard error that is kept at most. A server may send any amount."""
+SECONDS: Final = 180.0
+"""Time limit of a run."""
+MOST_BYTES: Final = 64 << 20
+"""Size limit of standard output, and of standard error: a list of 500,000 files."""
+MOST_QUOTED: Final = 400
+"""Characters of git's messages in an error."""
 _STEP: Final = 64 << 10
 
 _PROXIES: Final = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
@@ -35,6 +33,7 @@ _ALWAYS: Final = (
     ("gc.auto", "0"),
     ("maintenance.auto", "false"),
     ("core.hooksPath", os.devnull),
+    ("core.sparseCheckout", "true"),
     ("http.followRedirects", "false"),
     ("advice.pushUpdateRejected", "false"),
     # Git streams larger files to the disk, and holds smaller ones in memory.
@@ -42,86 +41,90 @@ _ALWAYS: Final = (
 )
 
 
+class ProgramError(GitopsDsfError):
+    """A program ran for too long, or wrote too much."""
+
+
+async def run(
+    command: Sequence[str],
+    *,
+    folder: Path,
+    environment: Mapping[str, str] | None = None,
+    stdin: bytes = b"",
+    seconds: float = SECONDS,
+) -> tuple[int, bytes, bytes]:
+    """Returns the exit code, standard output and standard error. Raises ProgramError."""
+    process = await asyncio.create_subprocess_exec(
+        *command,
+        cwd=folder,
+        env=environment,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        start_new_session=True,
+    )
+    try:
+        async with asyncio.timeout(seconds):
+            out, err, _ = await asyncio.gather(
+                _read(process, process.stdout), _read(process, process.stderr), _feed(process, stdin)
+            )
+            code = await process.wait()
+    except TimeoutError as error:
+        msg = f"it took longer than {seconds:g} s"
+        raise ProgramError(msg) from error
+    finally:
+        if process.returncode is None:
+            _kill(process)
+            # A pipe stays open while it holds output that nobody has read.
+            await asyncio.gather(_read(process, process.stdout), _read(process, process.stderr))
+            await process.wait()
+    if max(len(out), len(err)) > MOST_BYTES:
+        msg = f"it was stopped because it wrote more than {MOST_BYTES} bytes"
+        raise ProgramError(msg)
+    return code, out, err
+
+
+async def _read(process: asyncio.subprocess.Process, stream: asyncio.StreamReader | None) -> bytes:
+    """Reads to the end. Kills a process that writes too much."""
+    found = bytearray()
+    while stream is not None and (piece := await stream.read(_STEP)):
+        if len(found) <= MOST_BYTES:
+            found += piece
+        else:
+            _kill(process)
+    return bytes(found)
+
+
+async def _feed(process: asyncio.subprocess.Process, content: bytes) -> None:
+    """Writes all of standard input, unless the program ends earlier."""
+    if process.stdin is not None:
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            process.stdin.write(content)
+            await process.stdin.drain()
+        process.stdin.close()
+
+
+def _kill(process: asyncio.subprocess.Process) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+
+
 class GitProgram:
-    """Runs git on one bare repository, with the credentials of one server."""
+    """Runs git on one repository and its working tree, with the credentials of its server."""
 
-    def __init__(self, *, folder: Path, repository: Path, credentials: Credentials) -> None:
-        self._folder, self._repository, self._credentials = folder, repository, credentials
+    def __init__(self, *, folder: Path, tree: Path, url: str, credentials: Credentials) -> None:
+        self._folder, self._tree, self._url, self._credentials = folder, tree, url, credentials
 
-    async def run(
-        self,
-        *arguments: str,
-        stdin: bytes = b"",
-        server: str = "",
-        seconds: float | None = None,
-        most: int = OUTPUT_BYTES,
-    ) -> bytes:
-        """Returns standard output, of `most` bytes at most. `server` is the URL that the command needs, or
-        empty. Raises GitError.
-        """
-        settings = [*_ALWAYS, *(self._credentials.configuration(server) if server else ())]
-        environment = self._environment(server)
-        bound = seconds or (REMOTE_SECONDS if server else LOCAL_SECONDS)
-        command = [
-            "git",
-            *(part for name, value in settings for part in ("-c", f"{name}={value}")),
-            *arguments,
-        ]
-        try:
-            process = await asyncio.create_subprocess_exec(
-                *command,
-                cwd=self._folder,
-                env=environment,
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.PIPE,
-                start_new_session=True,
-            )
-        except FileNotFoundError as error:
-            msg = (
-                "git is not installed, or not on PATH"
-                if self._folder.is_dir()
-                else f"{self._folder} does not exist any more"
-            )
-            raise GitError(Cause.FAILED, msg) from error
-        try:
-            async with asyncio.timeout(bound):
-                out, err = await _exchange(process, stdin, most=most)
-        except TimeoutError as error:
-            msg = f"git {arguments[0]} took longer than {bound:g} s"
-            raise GitError(Cause.TIMED_OUT, msg) from error
-        finally:
-            await _end(process)
-        if len(out) > most:
-            msg = f"git {arguments[0]} was stopped because it wrote more than {most} bytes"
-            raise GitError(Cause.FAILED, msg)
-        if process.returncode != 0:
-            raise self._error(arguments[0], out, err)
-        return bytes(out)
-
-    async def text(self, *arguments: str) -> str:
-        """Standard output of a local command, without the last line break. Raises GitError."""
-        return (await self.run(*arguments)).decode(errors="surrogateescape").rstrip("\n")
-
-    def _error(self, verb: str, out: bytearray, err: bytearray) -> GitError:
-        output = err.decode(errors="replace")
-        if verb == "push":
-            # The report has the refused branches and the reasons. Standard error has neither.
-            output = "\n".join(
-                [
-                    *(line[1:] for line in out.decode(errors="replace").splitlines() if line.startswith("!")),
-                    output,
-                ]
-            )
-        words = summary(self._credentials.cleaned(output))
-        return GitError(cause_of(output), f"git {verb}: {words or 'failed without a message'}")
-
-    def _environment(self, server: str) -> Mapping[str, str]:
-        return {
+    async def run(self, *arguments: str, stdin: bytes = b"", **variables: str) -> bytes:
+        """Returns standard output. Raises GitError."""
+        settings = [*_ALWAYS, *self._credentials.configuration(self._url)]
+        environment = {
             **{name: value for name, value in os.environ.items() if name in _KEPT},
             # Without the .netrc, .gitconfig and SSH agent of the user who started the process.
-            "HOME": str(self._folder),
-            "GIT_DIR": str(self._repository),
+            "HOME": str(self._folder.parent),
+            # Outside of the working tree: no file in it can be a setting of git.
+            "GIT_DIR": str(self._folder),
+            "GIT_WORK_TREE": str(self._tree),
             "GIT_CONFIG_NOSYSTEM": "1",
             "GIT_CONFIG_GLOBAL": os.devnull,
             "GIT_TERMINAL_PROMPT": "0",
@@ -129,62 +132,42 @@ class GitProgram:
             "GIT_ALLOW_PROTOCOL": "https:http:ssh:file",
             "GIT_OPTIONAL_LOCKS": "0",
             "LC_ALL": "C",
-            **(self._credentials.ssh_command(server) if server else {}),
+            **self._credentials.ssh_command(self._url),
+            **variables,
         }
-
-
-async def _exchange(
-    process: asyncio.subprocess.Process, stdin: bytes, *, most: int
-) -> tuple[bytearray, bytearray]:
-    """Standard output and standard error. Stops reading after ``most`` bytes of output."""
-    err = bytearray()
-    rest = asyncio.gather(_feed(process, stdin), _take(process.stderr, into=err, keep=ERROR_BYTES))
-    out = bytearray()
-    try:
-        await _take(process.stdout, into=out, most=most)
-        if len(out) <= most:
-            await rest
-            await process.wait()
-    finally:
-        rest.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await rest
-    return out, err
-
-
-async def _feed(process: asyncio.subprocess.Process, content: bytes) -> None:
-    """Writes all of standard input, unless git ends earlier."""
-    if process.stdin is None:
-        return
-    with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-        process.stdin.write(content)
-        await process.stdin.drain()
-    process.stdin.close()
-
-
-async def _take(
-    stream: asyncio.StreamReader | None, *, into: bytearray, keep: int | None = None, most: int | None = None
-) -> None:
-    """Reads to the end, or until more than ``most`` bytes were read. Keeps ``keep`` bytes at most."""
-    while stream is not None and (piece := await stream.read(_STEP)):
-        into += piece if keep is None else piece[: max(0, keep - len(into))]
-        if most is not None and len(into) > most:
-            return
-
-
-async def _end(process: asyncio.subprocess.Process) -> None:
-    """Ends git and its child processes, and closes their pipes. On SIGTERM git removes its lock files."""
-    if process.returncode is None:
-        for number in (signal.SIGTERM, signal.SIGKILL):
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, number)
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(END_SECONDS):
-                    await process.wait()
-                    break
-    # A pipe stays open while it holds output that nobody has read.
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(END_SECONDS):
-            await asyncio.gather(
-                *(_take(stream, into=bytearray(), keep=0) for stream in (process.stdout, process.stderr))
+        command = ["git", *(part for name, value in settings for part in ("-c", f"{name}={value}"))]
+        try:
+            code, out, err = await run(
+                [*command, *arguments], folder=self._tree, environment=environment, stdin=stdin
             )
+        except FileNotFoundError as error:
+            msg = (
+                "git is not installed, or not on PATH"
+                if self._tree.is_dir()
+                else f"{self._tree} does not exist any more"
+            )
+            raise GitError(msg) from error
+        except ProgramError as error:
+            msg = f"git {arguments[0]}: {error}"
+            raise GitError(msg) from error
+        if code:
+            words = summary(self._credentials.cleaned(err.decode(errors="replace")))
+            msg = f"git {arguments[0]}: {words or 'failed without a message'}"
+            raise GitError(msg)
+        return out
+
+    async def text(self, *arguments: str, stdin: bytes = b"", **variables: str) -> str:
+        """Standard output without the last line break. Raises GitError."""
+        out = await self.run(*arguments, stdin=stdin, **variables)
+        return out.decode(errors="surrogateescape").rstrip("\n")
+
+
+def summary(output: str) -> str:
+    """Git's messages in one line, without hints and decorations."""
+    lines = [line.strip() for line in output.splitlines()]
+    kept = [
+        re.sub(r"^(fatal|error|remote): *", "", line)
+        for line in lines
+        if line and not line.startswith(("hint:", "To ", "Done"))
+    ]
+    return printable("; ".join(line for line in kept if line), most=MOST_QUOTED)

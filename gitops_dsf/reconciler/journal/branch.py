@@ -12,13 +12,11 @@ from typing import Final
 from gitops_dsf.errors import RepositoryError
 from gitops_dsf.journal.lines import FILE, Read, appended, file_of, read
 from gitops_dsf.journal.record import Record
-from gitops_dsf.reconciler.git import Cause, Clone, GitError
+from gitops_dsf.reconciler.git import Clone
 from gitops_dsf.reconciler.journal.observing import Head, head_of
 from gitops_dsf.wording import plural
 
 README: Final = "README.md"
-ATTEMPTS: Final = 3
-"""Pushes of the same records, when others push to the branch at the same time."""
 MONTHS: Final = 2
 """Months whose records are read. Of older ones only the last record of a Placement counts."""
 _README: Final = b"""Written by `gitops-dsf reconcile`: each change of a decision of OCM, one JSON object a line, one file a month.
@@ -46,32 +44,22 @@ class JournalBranch:
         """Adds records, each with the head that it makes. Returns those that were not added, because the
         branch has another record in their place.
         """
-        attempt = 1
-        while True:
-            tip = await self._fetch()
-            if tip != self._tip:
-                await self._look(tip, {record.placement for record, _ in records})
-            new, heads = continuing(records, self.heads)
-            taken = {record.id for record in new}
-            refused = [record for record, _ in records if record.id not in taken]
-            if not new:
-                return refused
-            changed = appended(await self._files(tip, {file_of(record) for record in new}), new)
-            commit = await self._clone.commit(
-                parent=tip,
-                files=changed if tip else {README: _README, **changed},
-                message=f"Record {plural(len(new), 'change')} of decisions\n",
-                at=at,
-            )
-            try:
-                await self._clone.advance(commit, branch=self._name)
-            except GitError as error:
-                if error.cause is not Cause.REJECTED or attempt == ATTEMPTS:
-                    raise
-                attempt += 1
-            else:
-                self._tip, self.heads = commit, heads
-                return refused
+        tip = await self._fetch()
+        if tip != self._tip:
+            await self._look(tip, {record.placement for record, _ in records})
+        new, heads = continuing(records, self.heads)
+        taken = {record.id for record in new}
+        if new:
+            files = appended(await self._files(tip, {file_of(record) for record in new}), new)
+            if tip is None:
+                files[README] = _README
+            await self._clone.write(files)
+            message = f"Record {plural(len(new), 'change')} of decisions"
+            commit = await self._clone.commit(files, parent=tip, message=message, at=at)
+            # On top of what the branch holds, so the lease overwrites nothing.
+            await self._clone.push(commit, branch=self._name, expected=tip)
+            self._tip, self.heads = commit, heads
+        return [record for record, _ in records if record.id not in taken]
 
     async def _look(self, tip: str | None, placements: Collection[str]) -> Read:
         missing, heads = set(placements), dict[str, Head]()
@@ -100,7 +88,7 @@ class JournalBranch:
         """The names of the months that a commit holds."""
         if commit is None:
             return set()
-        paths = await self._clone.paths(commit)
+        paths = await self._clone.names(commit)
         months = {path for path in paths if FILE.fullmatch(path)}
         if README not in paths and not months:
             msg = (
@@ -110,8 +98,11 @@ class JournalBranch:
             raise RepositoryError(msg)
         return months
 
-    async def _files(self, commit: str | None, wanted: set[str]) -> dict[str, bytes]:
-        return {} if commit is None else await self._clone.read(commit, lambda path: path in wanted)
+    async def _files(self, commit: str | None, wanted: Collection[str]) -> dict[str, bytes]:
+        if commit is None:
+            return {}
+        held = await self._months(commit)
+        return {name: await self._clone.read(commit, name) for name in sorted(held.intersection(wanted))}
 
 
 def heads_of(records: Iterable[Record]) -> dict[str, Head]:

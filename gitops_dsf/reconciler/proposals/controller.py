@@ -1,47 +1,133 @@
 """The control loop of proposals: every minute it compares hub and git, and offers what differs as branches
-and pull requests, or as direct commits.
+and pull requests.
 """
 
 import asyncio
-import contextlib
+import hashlib
 import logging
 import random
-from collections.abc import AsyncIterator, Callable
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import Final
+from enum import StrEnum
+from typing import Any, Final, NamedTuple
+
+import msgspec
+from prometheus_client import CollectorRegistry, Counter, Gauge
 
 from dsf_runtime.backoff import Backoff
 from dsf_runtime.clock import monotonic
+from dsf_wire.constants import SCORE_GROUP
+from gitops_dsf.hub.objects import ManagedCluster, ManagedClusterSpec, ManagedClusterStatus
 from gitops_dsf.reconciler.events import Events
-from gitops_dsf.reconciler.forge import Forge, ForgeError
-from gitops_dsf.reconciler.forge.address import address, github_api
-from gitops_dsf.reconciler.forge.github import GitHub
+from gitops_dsf.reconciler.forge import ForgeError, GitHub, address, github_api
 from gitops_dsf.reconciler.git import Clone, GitError, work_folder
 from gitops_dsf.reconciler.git.credentials import Credentials
+from gitops_dsf.reconciler.git.program import ProgramError
 from gitops_dsf.reconciler.hub.kinds import scorer_reference
 from gitops_dsf.reconciler.hub.view import HubView
-from gitops_dsf.reconciler.proposals.branches import BranchWorkflow
-from gitops_dsf.reconciler.proposals.checkout import Checkout, FleetClone
-from gitops_dsf.reconciler.proposals.decide import ProposalOutcome
-from gitops_dsf.reconciler.proposals.direct import DirectWorkflow
-from gitops_dsf.reconciler.proposals.drift import DriftDetector
-from gitops_dsf.reconciler.proposals.memory import Absences, Memory
-from gitops_dsf.reconciler.proposals.proposal import Kind, Naming, Proposal
-from gitops_dsf.reconciler.proposals.publisher import ProposalMetrics, Publisher
-from gitops_dsf.reconciler.proposals.worker import WorkerError
+from gitops_dsf.reconciler.proposals.change import Change, Kind, Task
+from gitops_dsf.reconciler.proposals.message import commit_message, request_body, title
+from gitops_dsf.reconciler.proposals.worker import ask
+from gitops_dsf.reconciler.series import PREFIX
 from gitops_dsf.reconciler.settings import GitSettings
+from gitops_dsf.repository.load import SETTINGS_FILE
 from gitops_dsf.repository.model.reconciler import Proposals
 
 LOG = logging.getLogger(__name__)
 LONGEST_SECONDS: Final = 1800.0
 """Longest pause between two passes while git or the forge fails."""
+BRANCHES: Final = "gitops-dsf/"
+"""Begins the name of every branch."""
+DIGITS: Final = 16
+"""Hexadecimal digits of the digest in a branch's name."""
+
+
+class ProposalOutcome(StrEnum):
+    """The result of one pass for one kind."""
+
+    PUSHED = "pushed"
+    UNCHANGED = "unchanged"
+    SUPERSEDED = "superseded"
+    WITHDRAWN = "withdrawn"
+    FAILED = "failed"
+    WAITING = "waiting"
+    REFUSED = "refused"
+    UNDECIDED = "undecided"
+    NOTHING = "nothing"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Pauses:
+    """Seconds."""
+
+    apart: float = 30.0
+    """Between two passes that must find the same: pages and labels that flap are not proposed."""
+    between: float = 600.0
+    """Between the first two pushes of a kind. It doubles with each further push."""
+    longest_between: float = 4 * 3600.0
+    """Between two pushes at most. After twice this time without a push the pause is reset."""
+    left: float = 600.0
+    """After which a cluster in git without a ManagedCluster has left. An unavailable one still has one."""
+
+
+class _Made(NamedTuple):
+    """A change, and its commit."""
+
+    change: Change
+    commit: str = ""
+    """Empty if nothing differs."""
+    digest: str = ""
+    """Of its files; empty if nothing differs."""
+
+
+@dataclass(kw_only=True, slots=True)
+class _Memory:
+    """What a leader remembers about a kind. Losing it delays a proposal, or repeats one once."""
+
+    digest: str | None = None
+    """Of the change that the last pass found; None if it found none for sure."""
+    since: float = 0.0
+    """When this change was found for the first time."""
+    pushed_at: float = 0.0
+    pushes: int = 0
+    """Without a long pause."""
+    offered: str = ""
+    """The branch that was on the server last."""
+    scorers: list[str] = field(default_factory=list)
+    """Scorers whose locks it changes."""
+    reason: str = ""
+    """What the log said last."""
+    stamp: str = ""
+    """Digest of what the last change of the inventory was made of."""
+    made: "_Made | None" = None
+    """That change."""
+
+
+class ProposalMetrics:
+    """Series by kind: locks or inventory."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self.outcomes = Counter(
+            f"{PREFIX}_proposals",
+            "Proposals by outcome: pushed, unchanged, superseded, withdrawn, failed, waiting (the change is"
+            " too new, or the last push was not long ago), refused (by people), undecided (the log has the"
+            " reason), nothing (nothing differs).",
+            ["kind", "outcome"],
+            registry=registry,
+        )
+        self.open = Gauge(
+            f"{PREFIX}_proposal_open", "Proposals that wait for people.", ["kind"], registry=registry
+        )
+
+    def count(self, kind: Kind, outcome: ProposalOutcome) -> None:
+        """Adds one to an outcome."""
+        self.outcomes.labels(kind=str(kind), outcome=outcome).inc()
 
 
 class ProposalController:
-    """Writes branches below its prefix, their pull requests, and Events on DynamicScorers. With --direct it
-    writes the protected branch instead.
-    """
+    """Writes branches below its prefix, their pull requests, and Events on DynamicScorers."""
 
     name = "proposals"
     ready = True
@@ -56,103 +142,271 @@ class ProposalController:
         git: GitSettings,
         settings: Proposals,
         page_seconds: float,
-        memory: Memory | None = None,
-        absences: Absences | None = None,
+        pauses: Pauses | None = None,
         clock: Callable[[], float] = monotonic,
     ) -> None:
         """`page_seconds` limits the time for a /config page. Raises UsageError for invalid settings."""
-        self._view, self._events, self._metrics, self._git, self._settings = (
-            view,
-            events,
-            metrics,
-            git,
-            settings,
-        )
-        self._naming = Naming(prefix=settings.branch_prefix, folder=git.path)
-        self._kinds = frozenset(Kind(kind.lower()) for kind in settings.kinds)
-        self._memory, self._absences = memory or Memory(), absences or Absences()
-        self._page_seconds, self._clock = page_seconds, clock
+        self._view, self._events, self._metrics, self._git = view, events, metrics, git
+        self._settings, self._page_seconds = settings, page_seconds
+        self._pauses, self._clock = pauses or Pauses(), clock
+        # Two fleets in one repository need different names.
+        slug = re.sub(r"[^A-Za-z0-9_/-]+", "-", git.path).strip("/-")
+        self._stem = f"{BRANCHES}{slug}/" if slug else BRANCHES
+        self._kinds = sorted({Kind(kind.lower()) for kind in settings.kinds}, reverse=True)
+        self._memory = {kind: _Memory() for kind in self._kinds}
+        self._absent: dict[str, float] = {}
+        """Clusters of git that are not on the hub, and since when."""
+        self._known: list[str] = []
+        """Clusters in git at the last change."""
+        self._forge: GitHub | None = None
+        if settings.forge != "None":
+            place = address(git.url)
+            self._forge = GitHub(
+                api=github_api(place, url=settings.forge_url or ""),
+                place=place,
+                base=git.branch,
+                credentials=Credentials(folder=git.credentials),
+            )
 
     async def run(self) -> None:
         """Works until it is cancelled."""
         await self._view.synced()
         failures = 0
         backoff = Backoff(first=2 * self._settings.interval_seconds, ceiling=LONGEST_SECONDS, jitter=0)
-        async with work_folder(self._git, self.name) as folder, self._forge() as forge:
-            work = self._work(folder, forge)
+        async with work_folder(self._git, self.name) as folder:
+            clone = Clone(settings=self._git, folder=folder)
             while True:
                 wait = float(self._settings.interval_seconds)
-                try:
-                    busy = await work.run_pass()
-                    failures = 0
-                    for idle in self._kinds - busy:
-                        self._metrics.count(idle, ProposalOutcome.NOTHING)
-                except (GitError, ForgeError, WorkerError) as error:
-                    failures += 1
-                    wait = max(backoff.delay(failures), error.wait if isinstance(error, ForgeError) else 0.0)
-                    LOG.warning("proposals: %s; next try in %.0f s", error, wait)
-                    for kind in self._kinds:
-                        self._metrics.count(kind, ProposalOutcome.FAILED)
+                errors = await self._pass(clone)
+                failures = failures + 1 if errors else 0
+                if errors:
+                    asked = [each.wait for each in errors if isinstance(each, ForgeError)]
+                    wait = max(backoff.delay(failures), *asked, 0.0)
                 await asyncio.sleep(wait * random.uniform(1.0, 1.1))  # noqa: S311 - spreads requests, keeps no secret
 
-    def _work(self, folder: Path, forge: Forge | None) -> BranchWorkflow | DirectWorkflow:
-        clone = Clone(settings=self._git, folder=folder)
-        detector = DriftDetector(
-            view=self._view,
-            kinds=self._kinds,
-            absences=self._absences,
-            memory=self._memory,
-            seconds=self._page_seconds,
-            # Nobody reviews a direct commit, so it never removes a cluster.
-            removes=not self._settings.direct,
-        )
-        fleet = FleetClone(
-            clone=clone,
-            checkout=Checkout(root=folder / "checkout", folder=self._git.path),
-            detector=detector,
-            memory=self._memory,
-            naming=self._naming,
-            branch=self._git.branch,
-            clock=self._clock,
-        )
-        publisher = Publisher(
-            clone=clone,
-            forge=forge,
-            template=self._settings.message_template or "",
-            metrics=self._metrics,
-            clock=lambda: datetime.now(UTC),
-            announce=self._announce,
-        )
-        if self._settings.direct:
-            return DirectWorkflow(fleet=fleet, publisher=publisher, metrics=self._metrics)
-        return BranchWorkflow(
-            fleet=fleet,
-            forge=forge,
-            publisher=publisher,
-            max_open=self._settings.max_open,
-            metrics=self._metrics,
-        )
+    async def _pass(self, clone: Clone) -> list[Exception]:
+        """One look at every kind. Returns what failed."""
+        try:
+            branches = await self._update(clone)
+        except GitError as error:
+            LOG.warning("proposals: %s", error)
+            for kind in self._kinds:
+                self._metrics.count(kind, ProposalOutcome.FAILED)
+            return [error]
+        errors: list[Exception] = []
+        for kind in self._kinds:
+            own = {
+                name: commit
+                for name, commit in branches.items()
+                if re.fullmatch(rf"{re.escape(self._stem)}{kind}-[0-9a-f]{{{DIGITS}}}", name)
+            }
+            try:
+                outcome = await self._propose(clone, kind, own)
+            except (GitError, ForgeError, ProgramError) as error:
+                LOG.warning("proposal %s: %s", kind, error)
+                outcome = ProposalOutcome.FAILED
+                errors.append(error)
+            if outcome is not None:
+                self._metrics.count(kind, outcome)
+            self._metrics.open.labels(kind=str(kind)).set(len(own))
+        return errors
 
-    async def _announce(self, proposal: Proposal, branch: str) -> None:
-        """Writes an Event on the DynamicScorer, for people who look at the hub and not at git."""
-        item = self._view.scorers.items.get(proposal.subject.scorer)
-        if item is None:
-            return
-        await self._events.say(
-            scorer_reference(item),
-            "Normal",
-            "LockProposed",
-            f"/config differs from the lock; a new lock is proposed on branch {branch}",
-        )
+    async def _update(self, clone: Clone) -> Mapping[str, str]:
+        """Fetches the newest head. Returns the branches of this fleet with their commits. Raises GitError."""
+        heads = await clone.heads(self._git.branch, f"{self._stem}*")
+        head = heads.get(self._git.branch)
+        if head is None:
+            msg = f"the repository has no branch {self._git.branch}; git.targetRevision names the protected one"
+            raise GitError(msg)
+        if head != clone.head:
+            for memory in self._memory.values():
+                memory.made = None
+            await clone.checkout(await clone.fetch(self._git.branch), folder=self._git.path)
+            if not (clone.tree / self._git.path / SETTINGS_FILE).is_file():
+                clone.head = ""
+                msg = (
+                    f"the repository has no {self._in_repository(SETTINGS_FILE)}; git.path names the folder"
+                    " of the fleet in it"
+                )
+                raise GitError(msg)
+        return heads
 
-    @contextlib.asynccontextmanager
-    async def _forge(self) -> AsyncIterator[Forge | None]:
-        if self._settings.forge == "None":
-            yield None
-            return
-        place = address(self._git.url)
-        api = github_api(place, url=self._settings.forge_url or "")
-        async with GitHub(
-            api=api, place=place, base=self._git.branch, credentials=Credentials(folder=self._git.credentials)
-        ) as forge:
-            yield forge
+    async def _propose(self, clone: Clone, kind: Kind, own: dict[str, str]) -> ProposalOutcome | None:
+        """`own` are the branches of the kind; it is updated. Raises GitError, ForgeError and ProgramError."""
+        memory, now = self._memory[kind], self._clock()
+        made = await self._change(clone, kind, offered=bool(own))
+        change, digest = made.change, made.digest
+        self._log(kind, change.why or change.note)
+        if change.why:
+            memory.digest = None
+            return ProposalOutcome.UNDECIDED
+        if digest != memory.digest:
+            memory.digest, memory.since = digest, now
+        if now - memory.since < self._pauses.apart:
+            return ProposalOutcome.WAITING if digest else None
+        if not digest:
+            memory.offered, memory.scorers = "", []
+            why = "Withdrawn: there is nothing left to change."
+            found = None if own else ProposalOutcome.NOTHING
+            await self._drop(clone, kind, own, ProposalOutcome.WITHDRAWN, why)
+            return found
+        branch = f"{self._stem}{kind}-{digest}"
+        request = await self._forge.latest(branch) if self._forge is not None else None
+        is_open = branch in own and (self._forge is None or (request is not None and request.is_open))
+        refused = request.refused if request is not None else branch == memory.offered and branch not in own
+        if refused:
+            why = "Withdrawn: the content has changed to one that was refused before."
+            await self._drop(clone, kind, own, ProposalOutcome.WITHDRAWN, why, keep=branch)
+            return ProposalOutcome.REFUSED
+        outcome: ProposalOutcome | None = ProposalOutcome.UNCHANGED
+        # Without a request the leader before ended between push and request. After a merge the branch starts
+        # again on the newest head.
+        if branch not in own or (not is_open and request is not None):
+            if now < memory.pushed_at + self._pause(memory, now):
+                return ProposalOutcome.WAITING
+            memory.pushes = 1 if self._is_quiet(memory, now) else memory.pushes + 1
+            memory.pushed_at = now
+            await self._push(clone, kind, made, branch, own)
+            outcome = None
+        if self._forge is not None and not is_open:
+            opened = await self._forge.open(
+                branch=branch, title=title(change), body=request_body(kind, change)
+            )
+            LOG.info("proposal %s: %s", kind, opened.html_url)
+        memory.offered, memory.scorers = branch, change.scorers
+        why = f"Superseded by branch `{branch}`."
+        await self._drop(clone, kind, own, ProposalOutcome.SUPERSEDED, why, keep=branch)
+        return outcome
+
+    async def _change(self, clone: Clone, kind: Kind, *, offered: bool) -> _Made:
+        """What differs now. Raises GitError and ProgramError."""
+        memory = self._memory[kind]
+        root = clone.tree / self._git.path
+        task = Task(root=str(root), kind=kind, seconds=self._page_seconds)
+        if kind is Kind.LOCKS:
+            drifted = {
+                name
+                for name, item in self._view.scorers.items.items()
+                if item.condition("ConfigSynced").reason == "Drifted"
+            }
+            task = msgspec.structs.replace(task, scorers=sorted(drifted.union(memory.scorers)))
+            stamp = ""
+        else:
+            clusters = [
+                _object(item) for name, item in sorted(self._view.clusters.items.items()) if not item.deleting
+            ]
+            task = msgspec.structs.replace(task, clusters=clusters, gone=self._gone())
+            stamp = hashlib.sha256(msgspec.json.encode(task)).hexdigest()
+        if not task.scorers and not task.clusters:
+            return _Made(Change())
+        if memory.made is not None and stamp and stamp == memory.stamp:
+            return memory.made
+        await clone.checkout(clone.head, folder=self._git.path)
+        change = await ask(task)
+        if change.known:
+            self._known = change.known
+        commit, digest = "", ""
+        # While the page of an offered lock cannot be read, the proposal stays as it is.
+        held = sorted({*memory.scorers} & {*change.refused}) if offered else []
+        if held:
+            change = Change(why=change.why or change.note)
+        elif change.files:
+            names = [self._in_repository(file) for file in change.files]
+            message = commit_message(kind, change)
+            commit = await clone.commit(names, parent=clone.head, message=message, at=datetime.now(UTC))
+            content = sorted((await clone.changes(clone.head, commit)).items())
+            digest = hashlib.sha256(msgspec.json.encode(content)).hexdigest()[:DIGITS] if content else ""
+        memory.stamp, memory.made = stamp, _Made(change, commit, digest)
+        return memory.made
+
+    def _in_repository(self, file: str) -> str:
+        return f"{self._git.path}/{file}" if self._git.path else file
+
+    def _gone(self) -> list[str]:
+        """Clusters in git that have left. A new leader counts from zero."""
+        now = self._clock()
+        absent = set(self._known) - set(self._view.clusters.items)
+        self._absent = {name: self._absent.get(name, now) for name in absent}
+        return sorted(name for name, since in self._absent.items() if now - since >= self._pauses.left)
+
+    def _is_quiet(self, memory: _Memory, now: float) -> bool:
+        return not memory.pushes or now - memory.pushed_at >= 2 * self._pauses.longest_between
+
+    def _pause(self, memory: _Memory, now: float) -> float:
+        """It doubles with each push, so that a page that flips does not cause pushes all day."""
+        pauses = Backoff(first=self._pauses.between, ceiling=self._pauses.longest_between, jitter=0)
+        return 0.0 if self._is_quiet(memory, now) else pauses.delay(memory.pushes)
+
+    async def _push(self, clone: Clone, kind: Kind, made: _Made, branch: str, own: dict[str, str]) -> None:
+        expected = own.get(branch)
+        if expected is not None and (other := await self._other_author(clone, branch, expected)):
+            msg = f"{branch} is not overwritten: its last commit is by {other}"
+            raise GitError(msg)
+        await clone.push(made.commit, branch=branch, expected=expected)
+        own[branch] = made.commit
+        LOG.info("proposal %s: pushed to %s", kind, branch)
+        self._metrics.count(kind, ProposalOutcome.PUSHED)
+        # For people who look at the hub and not at git.
+        for name in made.change.scorers:
+            if (item := self._view.scorers.items.get(name)) is not None:
+                message = f"/config differs from the lock; a new lock is proposed on branch {branch}"
+                await self._events.say(scorer_reference(item), "Normal", "LockProposed", message)
+
+    async def _drop(
+        self,
+        clone: Clone,
+        kind: Kind,
+        own: dict[str, str],
+        outcome: ProposalOutcome,
+        why: str,
+        *,
+        keep: str = "",
+    ) -> None:
+        """Closes the requests of outdated branches, and deletes the branches."""
+        for branch, commit in sorted(own.items()):
+            if branch == keep:
+                continue
+            if other := await self._other_author(clone, branch, commit):
+                LOG.info("outdated branch %s is kept: its last commit is by %s", branch, other)
+                continue
+            if self._forge is not None:
+                request = await self._forge.latest(branch)
+                if request is not None and request.is_open:
+                    await self._forge.close(request, why=why)
+            await clone.push(None, branch=branch, expected=commit)
+            del own[branch]
+            LOG.info("branch %s is deleted: %s", branch, why)
+            self._metrics.count(kind, outcome)
+
+    async def _other_author(self, clone: Clone, branch: str, commit: str) -> str:
+        """Who else has pushed to a branch that should be at this commit; empty for nobody."""
+        tip = await clone.fetch(branch)
+        author = await clone.written_by(tip)
+        return "" if tip == commit and author == str(clone.author) else author
+
+    def _log(self, kind: Kind, reason: str) -> None:
+        """Logs each reason once."""
+        if reason and reason != self._memory[kind].reason:
+            LOG.warning("proposal %s: %s", kind, reason)
+        self._memory[kind].reason = reason
+
+
+def _object(item: ManagedCluster) -> dict[str, Any]:
+    """The fields of a ManagedCluster that `gitops-dsf import` uses."""
+    spec, status = item.spec or ManagedClusterSpec(), item.status or ManagedClusterStatus()
+    return {
+        "apiVersion": f"{SCORE_GROUP}/v1",
+        "kind": "ManagedCluster",
+        "metadata": {"name": item.metadata.name, "labels": item.labels},
+        "spec": {
+            "hubAcceptsClient": spec.hub_accepts_client,
+            "taints": [msgspec.to_builtins(taint) for taint in item.taints],
+        },
+        "status": {
+            "clusterClaims": [
+                {"name": claim.name, "value": claim.value} for claim in status.cluster_claims or ()
+            ],
+            "allocatable": status.allocatable or {},
+            "capacity": status.capacity or {},
+        },
+    }

@@ -1,15 +1,18 @@
-"""Clusters that joined, left or changed: works out the new files as `gitops-dsf import` does."""
+"""Clusters that joined, left or changed: writes files as `gitops-dsf import` does."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from dsf_wire.text import printable
+from gitops_dsf.diagnostics import Diagnostic, Severity
 from gitops_dsf.errors import RepositoryError
 from gitops_dsf.importer import Import, Selection, take
-from gitops_dsf.reconciler.proposals.protocol import InventoryChange
-from gitops_dsf.reconciler.proposals.validation import Validation
-from gitops_dsf.repository.load import Document, load
+from gitops_dsf.pipeline import check_loaded
+from gitops_dsf.reconciler.proposals.change import Change, is_behind_link
+from gitops_dsf.repository.load import Document, Loaded, load
+from gitops_dsf.repository.write import remove_files, write_files
 from gitops_dsf.repository.yamledit import YamlFile
 
 MOST_LEAVE: Final = 0.2
@@ -17,11 +20,10 @@ MOST_LEAVE: Final = 0.2
 _KIND: Final = "ManagedCluster"
 
 
-def inventory(
-    root: Path, clusters: Sequence[Mapping[str, Any]], gone: Sequence[str], *, validation: Validation
-) -> InventoryChange:
-    """Raises RepositoryError when the checkout or a cluster cannot be read."""
-    documents = {item.name: item for item in load(root).documents if item.kind == _KIND}
+def inventory(root: Path, clusters: Sequence[Mapping[str, Any]], gone: Sequence[str]) -> Change:
+    """Raises RepositoryError when the checkout or a cluster cannot be read, or a file cannot be written."""
+    loaded = load(root)
+    documents = {item.name: item for item in loaded.documents if item.kind == _KIND}
     known = sorted(documents)
     # A cluster that asks to join does not count before somebody accepts it.
     counted = [
@@ -29,34 +31,34 @@ def inventory(
     ]
     found = take(root, counted, selection=Selection()) if counted else None
     leaving = [documents[name] for name in gone if name in documents]
-    why = ""
+    note = ""
     if len(leaving) > MOST_LEAVE * len(known):
-        why = (
+        note = (
             f"{len(leaving)} of {len(known)} clusters in git are not on the hub; one proposal removes at most"
             " 20 % of them"
         )
         leaving = []
     files = _files(root, found, leaving)
-    mistakes = validation.new_errors(files)
+    mistakes = _new_errors(loaded, files)
     if mistakes and leaving:
         names = ", ".join(item.name for item in leaving[:5])
-        why = f"without {names} the repository would be invalid: {'; '.join(mistakes[:3])}"
+        note = f"without {names} the repository would be invalid: {'; '.join(mistakes[:3])}"
         leaving = []
         files = _files(root, found, leaving)
-        mistakes = validation.new_errors(files)
-    if mistakes:
-        return InventoryChange(
-            state="undecided", known=known, why=f"the repository would be invalid: {'; '.join(mistakes[:3])}"
-        )
-    if not files:
-        return InventoryChange(state="same", known=known, why=why)
-    return InventoryChange(
-        state="change",
-        files=files,
-        details=_details(found, leaving),
-        why=why,
-        known=known,
+        mistakes = _new_errors(loaded, files)
+    if mistakes or not files:
+        why = f"the repository would be invalid: {'; '.join(mistakes[:3])}" if mistakes else note
+        return Change(why=why, known=known)
+    if linked := [file for file in files if is_behind_link(root, file)]:
+        return Change(why=f"{linked[0]} is behind a symbolic link; it is not overwritten", known=known)
+    write_files(root, {file: text for file, text in files.items() if text is not None})
+    remove_files(root, [file for file, text in files.items() if text is None])
+    return Change(
+        files=sorted(files),
         title=_title(found, leaving),
+        details=_details(found, leaving),
+        note=note,
+        known=known,
     )
 
 
@@ -74,6 +76,27 @@ def _files(root: Path, found: Import | None, leaving: Sequence[Document]) -> dic
             raise RepositoryError(msg)
         files[document.file] = None if file.holds_nothing else file.text
     return files
+
+
+def _new_errors(loaded: Loaded, files: Mapping[str, str | None]) -> list[str]:
+    """Errors that these files add to those that the repository has already."""
+    if not files:
+        return []
+    left = Counter(_key(item) for item in _errors(loaded))
+    found = []
+    for item in _errors(loaded.with_files(files)):
+        left[_key(item)] -= 1
+        if left[_key(item)] < 0:
+            found.append(f"{item.code} {item.position}: {item.message}")
+    return found
+
+
+def _errors(loaded: Loaded) -> list[Diagnostic]:
+    return [item for item in check_loaded(loaded).diagnostics if item.severity is Severity.ERROR]
+
+
+def _key(item: Diagnostic) -> tuple[str, str, str]:
+    return item.code, item.position.file, item.message
 
 
 def _details(found: Import | None, leaving: Sequence[Document]) -> list[str]:

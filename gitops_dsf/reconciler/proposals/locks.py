@@ -1,82 +1,53 @@
-"""Locks that differ from their /config pages: works out new locks as `gitops-dsf sync` does."""
+"""Locks that differ from their /config pages: writes new locks as `gitops-dsf sync` does."""
 
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from dsf_wire.text import printable
-from gitops_dsf.reconciler.proposals.protocol import LockChange
-from gitops_dsf.reconciler.proposals.validation import Validation
+from gitops_dsf.reconciler.proposals.change import Change, is_behind_link
 from gitops_dsf.repository.load import load
 from gitops_dsf.repository.model.validate import declare
-from gitops_dsf.sync import LockResult, LockState, SyncPlan
-from gitops_dsf.sync.fetch import Fetcher
+from gitops_dsf.repository.write import write_files
+from gitops_dsf.sync import LockState
+from gitops_dsf.sync.fetch import Fetcher, FetchLimits
 from gitops_dsf.sync.plan import plan_sync
+from gitops_dsf.sync.weigh import lock_file
 
 
-async def locks(
-    root: Path, names: Sequence[str], *, fetcher: Fetcher, validation: Validation
-) -> list[LockChange]:
-    """One result per name. Raises RepositoryError when the checkout cannot be read."""
+async def locks(root: Path, scorers: Sequence[str], *, seconds: float) -> Change:
+    """Raises RepositoryError when the checkout cannot be read, or a lock cannot be written."""
     declared = declare(load(root))
     full = {item.name for item in declared.scorers if item.value.spec.reads_config}
-    asked = [name for name in names if name in full]
-    unclear = [
-        name
-        for name in names
-        if name not in full and (declared.unreadable or ("DynamicScorer", name) in declared.malformed)
-    ]
-    found = [
-        LockChange(scorer=name, state="undecided", why="its DynamicScorer in git has mistakes")
-        for name in unclear
-    ]
-    found += [
-        LockChange(scorer=name, state="same") for name in names if name not in full and name not in unclear
-    ]
+    full |= {name for kind, name in declared.malformed if kind == "DynamicScorer"}
+    files = {name: lock_file(name, {item.name: item for item in declared.locks}) for name in full}
+    linked = [name for name in scorers if name in full and is_behind_link(root, files[name])]
+    asked = [name for name in scorers if name in full and name not in linked]
+    reasons = [f"{name}: {files[name]} is behind a symbolic link; it is not overwritten" for name in linked]
     if not asked:
-        return found
-    together = await plan_sync(root, fetcher=fetcher, only=asked)
-    shared = Counter(
-        item.file for item in together.outcomes if item.verdict in {LockState.NEW, LockState.CHANGED}
-    )
-    plans: list[tuple[SyncPlan, LockResult]] = []
-    for outcome in together.outcomes:
-        plan = together
-        if shared[outcome.file] > 1:
-            # A file with several locks: each proposal holds its own change only.
-            plan = await plan_sync(root, fetcher=fetcher, only=[outcome.scorer])
-        plans += [(plan, item) for item in plan.outcomes if item.scorer == outcome.scorer]
-    changes = {file: text for plan, item in plans for file, text in plan.files.items() if file == item.file}
-    # All changes are validated together, unless a file has two of them.
-    fine = max(shared.values(), default=0) < 2 and not validation.new_errors(changes)
-    return found + [_change(plan, item, None if fine else validation) for plan, item in plans]
-
-
-def _change(plan: SyncPlan, outcome: LockResult, validation: Validation | None) -> LockChange:
-    if outcome.verdict is LockState.UNCHANGED:
-        return LockChange(scorer=outcome.scorer, state="same")
-    if outcome.verdict not in {LockState.NEW, LockState.CHANGED}:
-        return LockChange(scorer=outcome.scorer, state="undecided", why="; ".join(outcome.reasons))
-    text = plan.files[outcome.file]
-    mistakes = validation.new_errors({outcome.file: text}) if validation is not None else []
-    if mistakes:
-        return LockChange(
-            scorer=outcome.scorer,
-            state="undecided",
-            why=f"the repository would be invalid: {'; '.join(mistakes[:3])}",
-        )
-    details = [f"{outcome.url} says:"]
-    details += [
-        f"{change.field}: {_value(change.before)} -> {_value(change.after)}" for change in outcome.changes
-    ]
-    details += [f"warning: {note}" for note in outcome.notes]
-    return LockChange(
-        scorer=outcome.scorer,
-        state="change",
-        file=outcome.file,
-        text=text,
+        return Change(why="; ".join(reasons))
+    async with Fetcher(limits=FetchLimits(seconds=seconds)) as fetcher:
+        plan = await plan_sync(root, fetcher=fetcher, only=asked)
+    changed = [item for item in plan.outcomes if item.verdict in {LockState.NEW, LockState.CHANGED}]
+    refused = [item for item in plan.outcomes if item.verdict is LockState.REFUSED]
+    why = "; ".join([*reasons, *(f"{item.scorer}: {'; '.join(item.reasons)}" for item in refused)])
+    if not changed:
+        return Change(why=why, refused=[item.scorer for item in refused])
+    details = []
+    for item in changed:
+        details += [f"{item.url} says:"]
+        details += [f"{each.field}: {_value(each.before)} -> {_value(each.after)}" for each in item.changes]
+        details += [f"warning: {note}" for note in item.notes]
+    write_files(root, plan.files)
+    names = [item.scorer for item in changed]
+    return Change(
+        files=sorted(plan.files),
+        title="Accept what /config of "
+        + (f"scorer {names[0]} says" if len(names) == 1 else f"{len(names)} scorers says"),
         details=[printable(line, most=600) for line in details],
+        note=why,
+        scorers=names,
+        refused=[item.scorer for item in refused],
     )
 
 

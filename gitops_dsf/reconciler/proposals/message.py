@@ -1,13 +1,10 @@
 """The texts of a proposal: the message of its commit, and the body of its pull request."""
 
 import re
-from string import Formatter
 from typing import Final
 
-from gitops_dsf.errors import UsageError
-from gitops_dsf.reconciler.proposals.proposal import Kind, Proposal
+from gitops_dsf.reconciler.proposals.change import Change, Kind
 
-TEMPLATE: Final = "{subject}\n\n{body}"
 MOST: Final = 200
 """Changes that a text lists at most. The commit shows all of them."""
 
@@ -29,8 +26,8 @@ match prevents both.
 
 _REASONS: Final = {
     Kind.LOCKS: (
-        "The scorer's /config page no longer says what its lock says. Nothing changes on any cluster before"
-        " this is merged."
+        "/config pages no longer say what their locks say. Nothing changes on any cluster before this is"
+        " merged."
     ),
     Kind.INVENTORY: (
         "The hub's ManagedClusters differ from clusters/. Labels and claims are those that gitops-dsf import"
@@ -39,44 +36,26 @@ _REASONS: Final = {
 }
 
 
-def commit_message(proposal: Proposal, *, template: str) -> str:
-    """Fills the template in, or the built-in one when it is empty."""
-    body = f"{_REASONS[proposal.subject.kind]}\n\n" + "\n".join(f"- {line}" for line in _listed(proposal))
-    return (template or TEMPLATE).format(subject=title(proposal), body=body)
+def commit_message(kind: Kind, change: Change) -> str:
+    """Title, reason, and what changes."""
+    listed = "\n".join(f"- {line}" for line in _listed(change))
+    return f"{title(change)}\n\n{_REASONS[kind]}\n\n{listed}"
 
 
-def title(proposal: Proposal) -> str:
+def title(change: Change) -> str:
     """The title of the commit and of its pull request."""
-    return _without_commands(proposal.title)
+    return _without_commands(change.title)
 
 
-def check_template(template: str) -> None:
-    """Raises UsageError when the template cannot be filled in."""
-    try:
-        names = {name for _, name, _, _ in Formatter().parse(template) if name is not None}
-    except ValueError as error:
-        msg = (
-            f"--message-template: a brace has no partner ({error}); write {{{{ and }}}} for braces that stand"
-            " for themselves"
-        )
-        raise UsageError(msg) from error
-    if names - {"subject", "body"}:
-        msg = (
-            f"--message-template: {{{min(names - {'subject', 'body'})}}} is not known; write {{subject}} and"
-            " {body}"
-        )
-        raise UsageError(msg)
-
-
-def request_body(proposal: Proposal) -> str:
+def request_body(kind: Kind, change: Change) -> str:
     """The body in Markdown. Texts from /config pages and clusters stand in a code block, so that they mention
     nobody and link nowhere. A squashed commit repeats them as plain text, so commands are removed from them
     as well.
     """
-    listed = "\n".join(_listed(proposal))
+    listed = "\n".join(_listed(change))
     fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", listed)), default=0))
     return (
-        f"{_REASONS[proposal.subject.kind]}\n\n{fence}text\n{listed}\n{fence}\n\nMerge it to accept. Close it"
+        f"{_REASONS[kind]}\n\n{fence}text\n{listed}\n{fence}\n\nMerge it to accept. Close it"
         " to refuse: the same content is not proposed again. Once it is outdated it is closed by itself,"
         " unless somebody else has pushed to its branch.\n"
     )
@@ -90,7 +69,7 @@ def _without_commands(text: str) -> str:
     return text
 
 
-def _listed(proposal: Proposal) -> list[str]:
-    lines = [_without_commands(line) for line in proposal.details[:MOST]]
-    rest = len(proposal.details) - len(lines)
+def _listed(change: Change) -> list[str]:
+    lines = [_without_commands(line) for line in change.details[:MOST]]
+    rest = len(change.details) - len(lines)
     return [*lines, f"and {rest} more"] if rest else lines

@@ -2,6 +2,5 @@
 (docs/preview.md#the-state-branch).
 
 snapshot    the hub as the files of a snapshot, rounded so that they change only when the hub does
-branch      the branch of the git server
-controller  the control loop, with its metrics
+controller  the control loop, the branch of the git server, and metrics
 """

@@ -1,10 +1,14 @@
-"""The control loop of the state branch: pushes a snapshot when the hub changed, and once an hour."""
+"""The control loop of the state branch: pushes a snapshot when the hub changed, and once an hour.
+
+The branch has one commit without a parent, replaced each time, so that clones stay small.
+"""
 
 import asyncio
 import logging
 import math
+import re
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
@@ -18,13 +22,16 @@ from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.reconciler.series import PREFIX
 from gitops_dsf.reconciler.settings import GitSettings
-from gitops_dsf.reconciler.statebranch.branch import Digests, StateBranch, Tip, digests
-from gitops_dsf.reconciler.statebranch.snapshot import collect
+from gitops_dsf.reconciler.statebranch.snapshot import MOMENT, README, collect
 from gitops_dsf.repository.model import reconciler as model
 
 LOG = logging.getLogger(__name__)
 OLDEST: Final = timedelta(hours=1)
 """A snapshot of this age is pushed again although nothing changed: previews print its age."""
+MESSAGE: Final = (
+    "Snapshot of the hub\n\nScores, decisions and clusters as the reconciler saw them, for previews.\n"
+)
+_OURS: Final = re.compile(r"README\.md|(snapshot|decisions|clusters)\.json|scores/[^/]+\.json")
 RETRIES: Final = Backoff(first=10.0, ceiling=600.0, jitter=0)
 
 
@@ -79,11 +86,11 @@ class StateBranchController:
         await self._view.decisions.synced.wait()
         await self._view.scorers.synced.wait()
         async with work_folder(self._git, "state") as folder:
-            branch = StateBranch(clone=Clone(settings=self._git, folder=folder), name=self._settings.branch)
+            clone = Clone(settings=self._git, folder=folder)
             failures = 0
             while True:
                 try:
-                    outcome = await self._pass(branch)
+                    outcome = await self._pass(clone)
                     wait, failures = float(self._settings.interval_seconds), 0
                 except (ApiError, GitError, RepositoryError) as error:
                     failures += 1
@@ -97,20 +104,37 @@ class StateBranchController:
                 self._metrics.pushes.labels(outcome=outcome).inc()
                 await asyncio.sleep(wait)
 
-    async def _pass(self, branch: StateBranch) -> str:
-        tip = await branch.tip()
+    async def _pass(self, clone: Clone) -> str:
+        branch, age = self._settings.branch, OLDEST
+        tip = (await clone.heads(branch)).get(branch)
         if tip is not None:
-            self._metrics.seen(tip.seen_at.timestamp())
+            # If the branch moves after this, the push will be refused.
+            tip = await clone.fetch(branch)
+            check_names(await clone.names(tip), branch=branch)
+            seen_at = await clone.committed_at(tip)
+            age = datetime.fromtimestamp(self._api.now(), tz=UTC) - seen_at
+            self._metrics.seen(seen_at.timestamp())
         files = await collect(api=self._api, view=self._view, namespaces=self._namespaces)
         now = datetime.fromtimestamp(int(self._api.now()), tz=UTC)
-        if not worth_a_push(tip, digests(files), now=now):
+        await clone.write(files)
+        commit = await clone.commit(files, parent=None, message=MESSAGE, at=now)
+        changed = await clone.changes(tip, commit) if tip is not None else {}
+        if age < OLDEST and changed.keys() <= {MOMENT, README}:
             return "unchanged"
-        await branch.replace(files, at=now)
+        await clone.push(commit, branch=branch, expected=tip)
         self._metrics.seen(now.timestamp())
-        LOG.info("snapshot of %d files pushed to branch %s", len(files), self._settings.branch)
+        LOG.info("snapshot of %d files pushed to branch %s", len(files), branch)
         return "pushed"
 
 
-def worth_a_push(tip: Tip | None, found: Digests, *, now: datetime) -> bool:
-    """Whether something changed since the snapshot on the branch, or that snapshot is too old."""
-    return tip is None or tip.digests != found or now - tip.seen_at >= OLDEST
+def check_names(names: Iterable[str], *, branch: str) -> None:
+    """Raises RepositoryError when a branch holds other files than a snapshot's."""
+    held = set(names)
+    foreign = sorted(path for path in held if not _OURS.fullmatch(path))
+    if foreign or MOMENT not in held:
+        what = f"holds {', '.join(foreign[:3])}" if foreign else f"has no {MOMENT}"
+        msg = (
+            f"branch {branch} {what}, so it is not a snapshot and is not changed; name another branch as"
+            " reconciler.state.branch"
+        )
+        raise RepositoryError(msg)

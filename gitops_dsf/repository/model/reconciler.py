@@ -1,9 +1,8 @@
 """spec.reconciler of gitops-dsf.yaml: the reconciler's Deployment on the hub, and what it may do."""
 
-from string import Formatter
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, model_validator
 
 from gitops_dsf.hub.names import JOURNAL_BRANCH
 from gitops_dsf.published import image
@@ -11,7 +10,6 @@ from gitops_dsf.repository.model.base import Authored, DnsName, Image, Labels, P
 
 DEFAULT_RECONCILER_IMAGE = image("reconciler")
 
-NonEmpty = Annotated[str, Field(min_length=1)]
 HttpUrl = Annotated[str, Field(pattern=r"^https?://[^\s@]+$")]
 OneLine = Annotated[str, Field(pattern=r"^[^\r\n<>]+$")]
 """A name or an address that git accepts."""
@@ -73,7 +71,7 @@ class CommitAuthor(Authored):
 
 
 class Proposals(Authored):
-    """Changes that the reconciler proposes as commits, for people to review."""
+    """Changes that the reconciler proposes as commits, for people to review: one branch for each kind."""
 
     kinds: list[Literal["Locks", "Inventory"]] = []
     """Locks: a new lock when /config of a scorer drifted. Inventory: clusters that joined, left or changed
@@ -81,46 +79,15 @@ class Proposals(Authored):
     """
     interval_seconds: Annotated[int, Field(ge=1, le=86_400)] = 60
     """Seconds between two comparisons of hub and repository."""
-    max_open: Annotated[int, Field(ge=1, le=100)] = 10
-    """How many proposals may be open at a time."""
-    branch_prefix: BranchName = "gitops-dsf/"
-    """Prefix of the names of the branches. The rest tells proposals apart."""
     author: CommitAuthor | None = None
     """Author of the commits; gitops-dsf when absent."""
-    message_template: NonEmpty | None = None
-    """Commit message; {subject} and {body} are replaced. When absent: subject, empty line, body."""
     forge: Literal["None", "GitHub"] = "None"
     """GitHub: opens pull requests, with the token in gitSecret. None: only pushes branches."""
     forge_url: Annotated[HttpUrl | None, Field(alias="forgeURL")] = None
     """URL of the forge's API, such as https://github.example.com/api/v3; the public one when absent."""
-    direct: bool = False
-    """Commits to git.targetRevision instead of pushing branches. The reconciler must have the right to push
-    there.
-    """
-
-    @field_validator("message_template")
-    @classmethod
-    def _known_placeholders(cls, text: str | None) -> str | None:
-        try:
-            names = {name for _, name, _, _ in Formatter().parse(text or "") if name is not None}
-        except ValueError as error:
-            msg = (
-                f"a brace has no partner ({error}): write {{{{ and }}}} for braces that stand for themselves"
-            )
-            raise ValueError(msg) from error
-        if names - {"subject", "body"}:
-            msg = f"{{{min(names - {'subject', 'body'})}}} is not known: write {{subject}} and {{body}}"
-            raise ValueError(msg)
-        return text
 
     @model_validator(mode="after")
-    def _one_way_to_offer(self) -> Self:
-        if self.direct and self.forge != "None":
-            msg = (
-                "direct commits to git.targetRevision, so there is no pull request that the forge could open:"
-                " leave direct or forge out"
-            )
-            raise ValueError(msg)
+    def _a_forge_has_a_kind(self) -> Self:
         if self.forge_url is not None and self.forge == "None":
             msg = (
                 "forgeURL names the API of a forge, but forge is None: write forge: GitHub, or leave"

@@ -396,15 +396,10 @@ class FleetRepositorySpec(Authored):
                 " write its name, such as main"
             )
             raise FieldError(msg, "git", "targetRevision")
-        if (
-            settings.state.enabled
-            and settings.proposals.kinds
-            and settings.proposals.branch_prefix.startswith(f"{settings.state.branch}/")
-        ):
+        if settings.state.enabled and settings.proposals.kinds and settings.state.branch == "gitops-dsf":
             msg = (
-                f"reconciler.state.branch is {settings.state.branch} and proposals are branches below it"
-                f" ({settings.proposals.branch_prefix}), which git cannot have at once: name another one,"
-                " such as gitops-dsf-state"
+                "reconciler.state.branch is gitops-dsf and proposals are branches below it, which git cannot"
+                " have at once: name another one, such as gitops-dsf-state"
             )
             raise FieldError(msg, "reconciler", "state", "branch")
         if settings.uses_git and not _PUSHABLE.fullmatch(git.url):

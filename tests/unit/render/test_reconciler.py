@@ -32,10 +32,7 @@ EVERYTHING: dict[str, Any] = {
     "proposals": {
         "kinds": ["Locks", "Inventory"],
         "intervalSeconds": 90,
-        "maxOpen": 3,
-        "branchPrefix": "bots/dsf-",
         "author": {"name": "Fleet Bot", "email": "fleet-bot@example.com"},
-        "messageTemplate": "{subject}\n\n{body}\nCosts: $(HOME) $5",
         "forge": "GitHub",
         "forgeURL": "https://github.example.com/api/v3",
     },
@@ -208,15 +205,8 @@ class TestSwitches:
         [
             ({"replicas": 0}, "replicas"),
             ({"suspend": {"quorumPercent": 101}}, "quorumPercent"),
-            ({"proposals": {"direct": True, "forge": "GitHub"}}, "leave direct or forge out"),
             ({"proposals": {"forgeURL": "https://github.example.com"}}, "write forge: GitHub"),
-            (
-                {"proposals": {"messageTemplate": "{author}: {subject}"}},
-                "{author} is not known: write {subject} and {body}",
-            ),
-            ({"proposals": {"messageTemplate": "{subject"}}, "a brace has no partner"),
             ({"proposals": {"author": {"name": "a\nb", "email": "a@example.com"}}}, "name"),
-            ({"proposals": {"branchPrefix": "a..b/"}}, "branchPrefix"),
             ({"state": {"branch": "-x"}}, "branch"),
             ({"state": {"enabled": True, "branch": "main"}}, "its content would be replaced"),
             ({"journal": {"enabled": True, "branch": "main"}}, "has another use already"),

@@ -2,14 +2,14 @@
 
 import asyncio
 import gc
-import subprocess
+import random
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from gitops_dsf.reconciler.git import Cause, Clone, GitError, work_folder
+from gitops_dsf.reconciler.git import Clone, GitError, program, work_folder
 from gitops_dsf.reconciler.git.credentials import Credentials
 from gitops_dsf.reconciler.git.program import GitProgram
 from gitops_dsf.reconciler.settings import GitSettings
@@ -57,49 +57,99 @@ def clone(url: str, folder: Path) -> Clone:
     return Clone(settings=GitSettings(url=url, author=AUTHOR), folder=folder)
 
 
-async def test_files_are_read_as_they_are_in_the_commit(
+async def committed(mine: Clone, files: dict[str, bytes], *, parent: str | None = None) -> str:
+    await mine.write(files)
+    return await mine.commit(files, parent=parent, message="Accept\n\nBecause.", at=AT)
+
+
+async def test_what_a_commit_holds_is_read(url: str, repository: GitRepository, tmp_path: Path) -> None:
+    mine = clone(url, tmp_path / "work")
+    assert await mine.heads("main", "gitops-dsf/*") == repository.branches()
+    head = await mine.fetch("main")
+    assert head == repository.branches()["main"]
+    names = [".gitattributes", "a.yaml", "crlf.yaml", "dir/b c.yaml", "dir/run.sh", "link", 'odd "name".txt']
+    assert await mine.names(head) == names
+    assert await mine.read(head, "dir/b c.yaml") == "b: \u00fc\n".encode()
+    assert await mine.written_by(head) == "A Platform Engineer <platform@example.com>"
+
+
+async def test_a_checkout_has_one_folder_without_what_is_rendered(
     url: str, repository: GitRepository, tmp_path: Path
 ) -> None:
+    files = {"eu [1]/scorers/a.yaml": "a\n", "eu [1]/rendered/x.yaml": "x\n", "eu [1]/rendered.yaml": "y\n"}
+    repository.commit(dict(files))
     mine = clone(url, tmp_path / "work")
+    await mine.heads("main")
     head = await mine.fetch("main")
-    assert await mine.heads("main", "gitops-dsf/*") == {"main": head} == repository.branches()
-    files = await mine.read(head)
-    assert sorted(files) == [
-        ".gitattributes",
-        "a.yaml",
-        "crlf.yaml",
-        "dir/b c.yaml",
-        "dir/run.sh",
-        'odd "name".txt',
-    ], "no symbolic link"
-    assert files["dir/b c.yaml"] == "b: \u00fc\n".encode()
-    assert await mine.read(head, lambda path: path.startswith("dir/b")) == {
-        "dir/b c.yaml": "b: \u00fc\n".encode()
-    }
-    assert await mine.read(head, lambda _path: False) == {}
-    assert await mine.written_by(head) == "A Platform Engineer <platform@example.com>"
+    for _ in range(2):
+        await mine.checkout(head, folder="eu [1]")
+        found = sorted(path.relative_to(mine.tree).as_posix() for path in mine.tree.rglob("*.yaml"))
+        assert found == ["eu [1]/rendered.yaml", "eu [1]/scorers/a.yaml"]
+        (mine.tree / "eu [1]/scorers/a.yaml").unlink()
+        (mine.tree / "eu [1]/new.yaml").write_text("what a worker left", encoding="utf-8")
+
+
+async def test_contents_that_nobody_asks_for_are_not_fetched(
+    repository: GitRepository, tmp_path: Path
+) -> None:
+    git("config", "uploadpack.allowFilter", "true", folder=repository.bare)
+    for number in range(3):
+        (repository.clone / "rendered").mkdir(exist_ok=True)
+        (repository.clone / f"rendered/{number}.bin").write_bytes(random.Random(number).randbytes(1_000_000))
+    repository.publish()
+    mine = clone(repository.url, tmp_path / "work")
+    await mine.heads("main")
+    head = await mine.fetch("main")
+    await mine.checkout(head, folder="")
+    (mine.tree / "a.yaml").write_text("a: 2\n", encoding="utf-8")
+    commit = await mine.commit(["a.yaml"], parent=head, message="x", at=AT)
+    assert list(await mine.changes(head, commit)) == ["a.yaml"]
+    await mine.push(commit, branch="ours", expected=None)
+    size = sum(path.stat().st_size for path in (tmp_path / "work/repository.git").rglob("*"))
+    assert size < 400_000
+    assert git("rev-list", "--count", "main..ours", folder=repository.bare) == "1\n"
+
+
+async def test_no_hook_and_no_filter_of_the_repository_runs(
+    repository: GitRepository, tmp_path: Path
+) -> None:
+    ran = tmp_path / "ran"
+    script = f"#!/bin/sh\ntouch {ran}\n"
+    repository.commit(
+        {"hooks/post-checkout": script, ".git-hooks/post-checkout": script, ".lfsconfig": "[lfs]\n"}
+    )
+    (repository.clone / ".gitattributes").write_text("* filter=evil\n", encoding="utf-8")
+    repository.publish()
+    mine = clone(repository.url, tmp_path / "work")
+    await mine.heads("main")
+    hooks = tmp_path / "work/repository.git/hooks"
+    hooks.mkdir()
+    for name in ("post-checkout", "pre-push", "reference-transaction"):
+        (hooks / name).write_text(script, encoding="utf-8")
+        (hooks / name).chmod(0o755)
+    head = await mine.fetch("main")
+    await mine.checkout(head, folder="")
+    await mine.push(await committed(mine, {"a.yaml": b"a: 2\n"}, parent=head), branch="ours", expected=None)
+    assert not ran.exists()
 
 
 async def test_a_commit_changes_what_it_names_and_nothing_else(
     url: str, repository: GitRepository, tmp_path: Path
 ) -> None:
     mine = clone(url, tmp_path / "work")
+    await mine.heads("main")
     head = await mine.fetch("main")
-    files = {
-        "a.yaml": b"a: 2\n",
-        "dir/run.sh": b"#!/bin/sh\necho\n",
-        "new/'q' \"x\".yaml": b"n: 1\n",
-        "crlf.yaml": None,
-        "none": None,
-    }
-    commit = await mine.commit(parent=head, files=files, message="Accept\n\nBecause.", at=AT)
+    await mine.checkout(head, folder="")
+    for name, text in {"a.yaml": "a: 2\n", "dir/run.sh": "#!/bin/sh\necho\n", 'q "x".yaml': "n\n"}.items():
+        (mine.tree / name).write_text(text, encoding="utf-8")
+    names = ["a.yaml", "dir/run.sh", 'q "x".yaml', "crlf.yaml", "none"]
+    (mine.tree / "crlf.yaml").unlink()
+    commit = await mine.commit(names, parent=head, message="Accept\n\nBecause.", at=AT)
     await mine.push(commit, branch="gitops-dsf/locks-1", expected=None)
     assert repository.branches() == {"main": head, "gitops-dsf/locks-1": commit}
-    changed = git(
-        "diff", "--raw", "-z", "--no-abbrev", "main", "gitops-dsf/locks-1", folder=repository.bare
-    ).split("\0")
-    assert sorted(changed[1::2]) == ["a.yaml", "crlf.yaml", "dir/run.sh", "new/'q' \"x\".yaml"]
-    assert any(line.startswith(":100755 100755") for line in changed[::2]), "the file keeps its mode"
+    changed = await mine.changes(head, commit)
+    assert sorted(changed) == ["a.yaml", "crlf.yaml", "dir/run.sh", 'q "x".yaml']
+    assert changed["dir/run.sh"].startswith("100755 "), "the file keeps its mode"
     shown = git(
         "show", "--no-patch", "--format=%an <%ae>%n%cn <%ce>%n%aI%n%P%n%B", commit, folder=repository.bare
     )
@@ -107,30 +157,10 @@ async def test_a_commit_changes_what_it_names_and_nothing_else(
     git("fsck", "--strict", folder=repository.bare)
 
 
-async def test_links_count_as_the_files_they_lead_to_and_are_not_written_over(
-    repository: GitRepository, tmp_path: Path
-) -> None:
-    (repository.clone / "dir/same.yaml").symlink_to("../a.yaml")
-    (repository.clone / "clusters").symlink_to("dir")
-    repository.publish()
-    mine = clone(repository.url, tmp_path / "work")
-    head = await mine.fetch("main")
-    assert await mine.read(head, lambda path: path in {"dir/same.yaml", "link", "clusters"}) == {
-        "dir/same.yaml": b"a: 1\n"
-    }
-    for path, words in (
-        ("dir/same.yaml", "is a symbolic link"),
-        ("clusters/new.yaml", "clusters is not a folder"),
-        ("a.yaml/x", "a.yaml is no"),
-    ):
-        with pytest.raises(GitError, match=words):
-            await mine.commit(parent=head, files={path: b"x"}, message="Ours", at=AT)
-
-
 async def test_whoever_amends_a_commit_counts(repository: GitRepository, tmp_path: Path) -> None:
     mine = clone(repository.url, tmp_path / "work")
-    head = await mine.fetch("main")
-    commit = await mine.commit(parent=head, files={"a.yaml": b"a: 2\n"}, message="Ours", at=AT)
+    await mine.heads("main")
+    commit = await committed(mine, {"a.yaml": b"a: 2\n"}, parent=await mine.fetch("main"))
     await mine.push(commit, branch="ours", expected=None)
     assert await mine.written_by(await mine.fetch("ours")) == AUTHOR
     git("fetch", "--quiet", "origin", "ours", folder=repository.clone)
@@ -140,50 +170,27 @@ async def test_whoever_amends_a_commit_counts(repository: GitRepository, tmp_pat
     assert await mine.written_by(await mine.fetch("ours")) == "A Platform Engineer <platform@example.com>"
 
 
-async def test_an_orphan_replaces_its_branch_only_under_its_lease(
+async def test_a_branch_is_replaced_only_under_its_lease(
     url: str, repository: GitRepository, tmp_path: Path
 ) -> None:
     mine = clone(url, tmp_path / "work")
-    first = await mine.commit(parent=None, files={"snapshot.yaml": b"a: 1\n"}, message="State", at=AT)
+    await mine.heads("main")
+    first = await committed(mine, {"snapshot.yaml": b"a: 1\n"})
     await mine.push(first, branch="state", expected=None)
-    second = await mine.commit(parent=None, files={"other.yaml": b"a: 2\n"}, message="State", at=AT)
+    second = await committed(mine, {"other.yaml": b"a: 2\n"})
     for wrong in (None, repository.branches()["main"]):
-        with pytest.raises(GitError, match="stale info") as caught:
+        with pytest.raises(GitError, match="stale info"):
             await mine.push(second, branch="state", expected=wrong)
-        assert caught.value.cause is Cause.REJECTED
     assert repository.branches()["state"] == first
     await mine.push(second, branch="state", expected=first)
-    await mine.push(second, branch="state", expected=second)
     assert git("ls-tree", "--name-only", "state", folder=repository.bare) == "other.yaml\n"
     assert git("rev-list", "--count", "state", folder=repository.bare) == "1\n"
-    with pytest.raises(GitError) as caught:
-        await mine.delete(branch="state", expected=first)
-    assert caught.value.cause is Cause.REJECTED
-    await mine.delete(branch="state", expected=second)
+    with pytest.raises(GitError):
+        await mine.push(None, branch="state", expected=first)
+    await mine.push(None, branch="state", expected=second)
     assert list(repository.branches()) == ["main"]
-
-
-async def test_the_protected_branch_is_never_forced(repository: GitRepository, tmp_path: Path) -> None:
-    mine = clone(repository.url, tmp_path / "work")
-    head = await mine.fetch("main")
-    commit = await mine.commit(parent=head, files={"a.yaml": b"a: 2\n"}, message="Ours", at=AT)
-    theirs = repository.commit({"a.yaml": "a: 3\n"})
-    with pytest.raises(GitError, match=r"fetch first|non-fast-forward") as caught:
-        await mine.advance(commit, branch="main")
-    assert caught.value.cause is Cause.REJECTED
-    assert repository.branches()["main"] == theirs == await mine.fetch("main")
-    again = await mine.commit(parent=theirs, files={"a.yaml": b"a: 2\n"}, message="Ours", at=AT)
-    await mine.advance(again, branch="main")
-    assert repository.branches()["main"] == again
-    assert (tmp_path / "work/repository.git/shallow").exists(), "history is not fetched"
-    for forced in (
-        mine.push(again, branch="main", expected=again),
-        mine.delete(branch="main", expected=again),
-    ):
-        with pytest.raises(GitError, match="main is the protected branch"):
-            await forced
-    with pytest.raises(GitError, match="link is a symbolic link"):
-        await mine.commit(parent=again, files={"link": b"x"}, message="Ours", at=AT)
+    with pytest.raises(GitError, match="main is the protected branch"):
+        await mine.push(second, branch="main", expected=repository.branches()["main"])
 
 
 async def test_a_rule_of_the_server_is_told(repository: GitRepository, tmp_path: Path) -> None:
@@ -192,65 +199,28 @@ async def test_a_rule_of_the_server_is_told(repository: GitRepository, tmp_path:
     hook.write_text("#!/bin/sh\necho 'commits must be signed' >&2\nexit 1\n", encoding="utf-8")
     hook.chmod(0o755)
     mine = clone(repository.url, tmp_path / "work")
-    commit = await mine.commit(parent=None, files={"a": b""}, message="x", at=AT)
-    with pytest.raises(GitError, match=r"pre-receive hook declined.*commits must be signed") as caught:
-        await mine.push(commit, branch="state", expected=None)
-    assert caught.value.cause is Cause.REJECTED
+    await mine.heads("main")
+    with pytest.raises(GitError, match=r"commits must be signed.*pre-receive hook declined"):
+        await mine.push(await committed(mine, {"a": b""}), branch="state", expected=None)
 
 
-async def test_what_is_missing_or_away_is_told_apart(
-    server: GitServer, repository: GitRepository, tmp_path: Path
-) -> None:
-    with pytest.raises(GitError) as caught:
-        await clone(f"{server.url}/none.git", tmp_path / "none").heads("main")
-    assert caught.value.cause is Cause.MISSING
-    mine = clone(repository.url, tmp_path / "work")
-    with pytest.raises(GitError) as caught:
-        await mine.fetch("none")
-    assert caught.value.cause is Cause.MISSING
-    server.manners.status = 503
-    with pytest.raises(GitError) as caught:
-        await mine.heads("main")
-    assert caught.value.cause is Cause.UNREACHABLE
-    server.stop()
-    with pytest.raises(GitError) as caught:
-        await mine.heads("main")
-    assert caught.value.cause is Cause.UNREACHABLE
-
-
-async def test_many_files_take_one_process(url: str, repository: GitRepository, tmp_path: Path) -> None:
-    mine = clone(url, tmp_path / "work")
-    files = {f"clusters/{n:05}.yaml": b"x" * n for n in range(1000)}
-    commit = await mine.commit(parent=None, files=files, message="Many", at=AT)
-    assert await mine.read(commit) == files
-    await mine.push(commit, branch="state", expected=None)
-    assert git("ls-tree", "-r", "--name-only", "state", folder=repository.bare).count("\n") == 1000
-
-
-async def test_a_path_that_leaves_the_repository_is_refused(
+async def test_a_clone_is_made_anew_after_a_failure_and_before_it_grows(
     repository: GitRepository, tmp_path: Path
 ) -> None:
-    mine = clone(repository.url, tmp_path / "work")
-    for path in ("../a", "/a", "a//b", ".git/config", "a/.GIT/x", ""):
-        with pytest.raises(ValueError, match="cannot be a path in a repository"):
-            await mine.commit(parent=None, files={path: b""}, message="x", at=AT)
-
-
-async def test_the_clone_is_made_anew_before_it_grows(repository: GitRepository, tmp_path: Path) -> None:
-    url = repository.bare.as_uri()
-    mine = Clone(settings=GitSettings(url=url, author=AUTHOR), folder=tmp_path, renew_after=2)
-    kept = []
-    for number in range(3):
-        head = (await mine.heads("main"))["main"]
-        assert await mine.fetch("main") == head
-        commit = await mine.commit(
-            parent=head, files={"a.yaml": f"a: {number}\n".encode()}, message="x", at=AT
-        )
-        await mine.advance(commit, branch="main")
-        kept.append(commit)
-    with pytest.raises(GitError):
-        await mine.read(kept[0])
-    assert repository.branches()["main"] == kept[-1]
+    settings = GitSettings(url=repository.bare.as_uri(), author=AUTHOR)
+    mine = Clone(settings=settings, folder=tmp_path, renew_after=2)
+    for _ in range(2):
+        await mine.heads("main")
+        await mine.checkout(await mine.fetch("main"), folder="")
+    assert mine.head
+    await mine.heads("main")
+    assert not mine.head
+    (tmp_path / "repository.git/index.lock").write_text("", encoding="utf-8")
+    with pytest.raises(GitError, match=r"index\.lock"):
+        await mine.checkout(await mine.fetch("main"), folder="")
+    await mine.heads("main")
+    await mine.checkout(await mine.fetch("main"), folder="")
+    assert (mine.tree / "a.yaml").exists()
 
 
 async def test_a_work_folder_is_emptied_before_and_removed_after(tmp_path: Path) -> None:
@@ -270,7 +240,8 @@ async def test_a_cancelled_push_ends_its_processes(
     server: GitServer, repository: GitRepository, tmp_path: Path
 ) -> None:
     mine = clone(repository.url, tmp_path / "work")
-    commit = await mine.commit(parent=None, files={"a": b""}, message="x", at=AT)
+    await mine.heads("main")
+    commit = await committed(mine, {"a": b""})
     server.manners.push_seconds = 3.0
     before = server.manners.requests
     task = asyncio.create_task(mine.push(commit, branch="state", expected=None))
@@ -284,7 +255,9 @@ async def test_a_cancelled_push_ends_its_processes(
     server.manners.push_seconds = 0.0
     # What the server had already received may still take effect; whoever comes next asks and goes on from
     # there.
-    await mine.push(commit, branch="state", expected=(await mine.heads("state")).get("state"))
+    found = (await mine.heads("state")).get("state")
+    commit = await committed(mine, {"a": b""})
+    await mine.push(commit, branch="state", expected=found)
     assert (await mine.heads("state")) == {"state": commit}
 
 
@@ -300,81 +273,30 @@ def _processes(word: str) -> list[str]:
     return found
 
 
-async def test_many_links_to_one_file_are_read_once(repository: GitRepository, tmp_path: Path) -> None:
-    repository.commit({"big.yaml": "x" * 100_000})
-    for number in range(40):
-        (repository.clone / f"link-{number}.yaml").symlink_to("big.yaml")
-    repository.publish()
-    mine = clone(repository.url, tmp_path / "work")
-    files = await mine.read(await mine.fetch("main"), lambda path: path.startswith("link-"))
-    assert len(files) == 40
-    assert len({id(content) for content in files.values()}) == 1
+def program_in(folder: Path) -> GitProgram:
+    credentials = Credentials(folder=None)
+    return GitProgram(folder=folder / "r.git", tree=folder, url="file:///none", credentials=credentials)
 
 
-@pytest.mark.parametrize("kind", ["file", "links"])
-async def test_files_that_would_fill_the_memory_are_not_read(
-    repository: GitRepository, tmp_path: Path, kind: str
+def test_a_command_that_is_given_up_leaves_no_pipe_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    repository.commit({"big.yaml": "x" * (100_000 if kind == "links" else 1_000_001)})
-    for number in range(10 if kind == "links" else 0):
-        (repository.clone / f"link-{number}.yaml").symlink_to("big.yaml")
-    repository.publish()
-    (tmp_path / "work").mkdir()
-    mine = Clone(
-        settings=GitSettings(url=repository.url, author=AUTHOR),
-        folder=tmp_path / "work",
-        read_bytes=1_000_000,
-    )
-    head = await mine.fetch("main")
-    with pytest.raises(GitError, match=r"at most 1000000 are read; the largest is \S+ with 100000") as caught:
-        await mine.read(head)
-    assert caught.value.cause is Cause.FAILED
-    assert list(await mine.read(head, lambda path: path == "a.yaml")) == ["a.yaml"]
-
-
-async def test_a_path_that_is_a_file_and_a_folder_is_told(repository: GitRepository, tmp_path: Path) -> None:
-    """git takes such a tree, which only a program writes."""
-
-    def object_of(kind: str, content: bytes) -> str:
-        done = subprocess.run(
-            ["git", "hash-object", "-w", "-t", kind, "--literally", "--stdin"],
-            cwd=repository.bare,
-            input=content,
-            capture_output=True,
-            check=True,
-        )
-        return done.stdout.decode().strip()
-
-    blob = object_of("blob", b"a: 1\n")
-    inner = object_of("tree", b"100644 b.yaml\0" + bytes.fromhex(blob))
-    outer = object_of(
-        "tree", b"100644 a.yaml\0" + bytes.fromhex(blob) + b"40000 a.yaml\0" + bytes.fromhex(inner)
-    )
-    commit = git("commit-tree", outer, "-m", "both", folder=repository.bare).strip()
-    git("update-ref", "refs/heads/main", commit, folder=repository.bare)
-    mine = clone(f"file://{repository.bare}", tmp_path / "work")
-    with pytest.raises(GitError, match=r"a\.yaml is a file and a folder in commit") as caught:
-        await mine.read(await mine.fetch("main"))
-    assert caught.value.cause is Cause.FAILED
-
-
-def test_a_command_that_is_given_up_leaves_no_pipe_open(tmp_path: Path) -> None:
-    program = GitProgram(folder=tmp_path, repository=tmp_path / "r.git", credentials=Credentials(folder=None))
+    monkeypatch.setattr(program, "MOST_BYTES", 1 << 30)
 
     async def run() -> None:
-        with pytest.raises(GitError, match="took longer"):
-            await program.run("-c", "alias.loud=!yes", "loud", seconds=0.2, most=1 << 30)
+        with pytest.raises(program.ProgramError, match="took longer"):
+            await program.run(["yes"], folder=tmp_path, seconds=0.2)
 
     asyncio.run(run())
     # A transport of a loop that was closed warns when it is collected.
     gc.collect()
 
 
-async def test_what_git_writes_is_bounded(tmp_path: Path) -> None:
-    program = GitProgram(folder=tmp_path, repository=tmp_path / "r.git", credentials=Credentials(folder=None))
-    loud = "alias.loud=!head -c 9000000 /dev/zero | tr '\\0' x"
-    with pytest.raises(GitError, match="git -c was stopped because it wrote more than 1000000 bytes"):
-        await program.run("-c", loud, "loud", most=1_000_000)
-    assert len(await program.run("-c", loud, "loud", most=9_000_000)) == 9_000_000
-    with pytest.raises(GitError, match=r"x\.\.\.$"):
-        await program.run("-c", f"{loud} >&2; exit 1", "loud", most=1)
+@pytest.mark.parametrize("where", ["", " >&2"])
+async def test_what_git_writes_is_bounded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    monkeypatch.setattr(program, "MOST_BYTES", 1_000_000)
+    loud = "alias.loud=!yes"
+    with pytest.raises(GitError, match="git -c: it was stopped because it wrote more than 1000000 bytes"):
+        await program_in(tmp_path).run("-c", loud + where, "loud")

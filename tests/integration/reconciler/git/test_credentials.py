@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from gitops_dsf.reconciler.git import Cause, Clone, GitError
+from gitops_dsf.reconciler.git import Clone, GitError
 from gitops_dsf.reconciler.git.credentials import Credentials
 from gitops_dsf.reconciler.settings import GitSettings
 from tests.hub.controlplane.gitserver import GitServer
@@ -74,7 +74,6 @@ async def test_a_rotated_secret_counts_at_once_and_errors_do_not_repeat_it(
     mine = clone(server, secret, tmp_path)
     with pytest.raises(GitError, match="Authentication failed") as caught:
         await mine.heads("main")
-    assert caught.value.cause is Cause.DENIED
     assert "old-token-1234" not in str(caught.value)
     (secret / "token").write_text("new-token-5678", encoding="utf-8")
     assert list(await mine.heads("main")) == ["main"]
@@ -84,9 +83,8 @@ async def test_without_credentials_nothing_is_asked_for(
     server: GitServer, secret: Path, tmp_path: Path
 ) -> None:
     server.manners.account = "tom:secret"
-    with pytest.raises(GitError, match="could not read Username") as caught:
+    with pytest.raises(GitError, match="could not read Username"):
         await clone(server, None, tmp_path).heads("main")
-    assert caught.value.cause is Cause.DENIED
     with pytest.raises(GitError, match="neither token nor username and password"):
         await clone(server, secret, tmp_path).heads("main")
 
@@ -98,7 +96,9 @@ async def test_no_process_and_no_log_shows_a_secret_while_a_push_runs(
     (secret / "token").write_text("ghp_veryvisible42", encoding="utf-8")
     server.manners.account = "x-access-token:ghp_veryvisible42"
     mine = clone(server, secret, tmp_path)
-    commit = await mine.commit(parent=None, files={"a": b"1"}, message="x", at=AT)
+    await mine.heads("main")
+    await mine.write({"a": b"1"})
+    commit = await mine.commit(["a"], parent=None, message="x", at=AT)
     server.manners.push_seconds = 0.75
     push = asyncio.create_task(mine.push(commit, branch="state", expected=None))
     seen: set[str] = set()

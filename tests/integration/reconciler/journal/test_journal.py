@@ -9,7 +9,7 @@ import pytest
 
 from gitops_dsf.errors import RepositoryError
 from gitops_dsf.journal.record import new_record
-from gitops_dsf.reconciler.git import Clone
+from gitops_dsf.reconciler.git import Clone, GitError
 from gitops_dsf.reconciler.journal.branch import JournalBranch
 from gitops_dsf.reconciler.journal.observing import head_of
 from gitops_dsf.reconciler.settings import GitSettings
@@ -335,13 +335,15 @@ async def test_of_two_pushes_at_once_the_refused_one_appends_what_is_new(
     class Overtaken(Clone):
         """Somebody else pushes after this clone has fetched and before it pushes."""
 
-        async def advance(self, commit: str, *, branch: str) -> None:
+        async def push(self, commit: str | None, *, branch: str, expected: str | None) -> None:
             if not scene.repository.branches().keys() & {BRANCH}:
                 assert await other.append(records[:2], at=now) == []
-            await super().advance(commit, branch=branch)
+            await super().push(commit, branch=branch, expected=expected)
 
     (tmp_path / "overtaken").mkdir()
     mine = JournalBranch(clone=Overtaken(settings=settings, folder=tmp_path / "overtaken"), name=BRANCH)
+    with pytest.raises(GitError):
+        await mine.append(records, at=now)
     assert await mine.append(records, at=now) == [record for record, _ in records[:2]]
     assert scene.branch().records == tuple(record for record, _ in records)
     assert scene.commits() == 2

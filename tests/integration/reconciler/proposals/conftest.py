@@ -6,8 +6,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from gitops_dsf.reconciler.proposals import drift, worker
-from gitops_dsf.reconciler.proposals.protocol import WorkerRequest, WorkerResponse
+from gitops_dsf.reconciler.proposals import controller, worker
+from gitops_dsf.reconciler.proposals.change import Change, Task
 from tests.integration.reconciler.proposals.proposalhub import (
     SETTINGS,
     TOKEN,
@@ -49,16 +49,13 @@ def _worker(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
     second to import.
     """
     if request.node.get_closest_marker("worker") is None:
-        monkeypatch.setattr(drift, "ask", _answered)
+        monkeypatch.setattr(controller, "ask", _answered)
 
 
-async def _answered(question: WorkerRequest) -> WorkerResponse:
+async def _answered(task: Task) -> Change:
     """Over the wire both ways, as `worker.ask`."""
-    asked = msgspec.json.decode(msgspec.json.encode(question), type=WorkerRequest)
-    answer = msgspec.json.decode(msgspec.json.encode(await worker.work(asked)), type=WorkerResponse)
-    if answer.trouble:
-        raise worker.WorkerError(answer.trouble)
-    return answer
+    asked = msgspec.json.decode(msgspec.json.encode(task), type=Task)
+    return msgspec.json.decode(msgspec.json.encode(await worker.work(asked)), type=Change)
 
 
 @pytest.fixture

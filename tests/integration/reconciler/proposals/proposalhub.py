@@ -13,8 +13,7 @@ from gitops_dsf.pipeline import check
 from gitops_dsf.reconciler.events import Events
 from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.reconciler.metrics import Metrics
-from gitops_dsf.reconciler.proposals.controller import ProposalController
-from gitops_dsf.reconciler.proposals.memory import Absences, Memory
+from gitops_dsf.reconciler.proposals.controller import Pauses, ProposalController
 from gitops_dsf.reconciler.settings import GitSettings
 from gitops_dsf.repository.model.reconciler import Proposals
 from tests.hub.controlplane.gitrepository import GitRepository, git
@@ -89,8 +88,9 @@ class ProposalHub:
     forge: GitHubServer | None = None
     settings: dict[str, Any] = field(default_factory=dict)
     folder: str = ""
-    memory: Callable[[], Memory] = lambda: Memory(apart=0.0, between=0.0)
-    absent: float = 0.0
+    pauses: Pauses = field(
+        default_factory=lambda: Pauses(apart=0.0, between=0.0, longest_between=0.0, left=0.0)
+    )
     over_http: bool = False
     """Whether git's server is asked also without a forge. It takes five times the processes of a path."""
 
@@ -182,8 +182,7 @@ class ProposalHub:
                     }
                 ),
                 page_seconds=5,
-                memory=self.memory(),
-                absences=Absences(seconds=self.absent),
+                pauses=self.pauses,
                 **more,
             )
             task = asyncio.create_task(controller.run())

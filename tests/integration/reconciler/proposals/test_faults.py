@@ -1,4 +1,4 @@
-"""Ends at any point, rivals, servers that are away, and direct commits: nothing is lost or done twice."""
+"""Ends at any point, rivals, and servers that are away: nothing is lost or done twice."""
 
 import asyncio
 import random
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.hub.controlplane.gitrepository import git
-from tests.integration.reconciler.proposals.proposalhub import ProposalHub, page
+from tests.integration.reconciler.proposals.proposalhub import ProposalHub
 from tests.support.github.server import GitHubServer
 
 pytestmark = pytest.mark.real_time  # git is a process, and its server a thread
@@ -86,7 +86,7 @@ async def test_a_repository_that_cannot_be_read_is_told(
     scene.repository.commit({"gitops-dsf.yaml": None})
     async with scene.hub, scene.working() as working:
         await working.until(lambda: working.count("inventory", "failed") >= 1, "it is counted")
-    assert "the repository has no gitops-dsf.yaml; --git-path names the folder" in caplog.text
+    assert "the repository has no gitops-dsf.yaml; git.path names the folder" in caplog.text
 
 
 async def test_mistakes_of_others_keep_the_inventory_as_it_is(
@@ -99,94 +99,3 @@ async def test_mistakes_of_others_keep_the_inventory_as_it_is(
     assert scene.proposals == {}
     assert "clusters/c1.yaml" in caplog.text
     assert str(scene.work) not in caplog.text
-
-
-async def test_direct_commits_go_on_top_of_the_newest_head(scene: ProposalHub) -> None:
-    scene.settings = {"direct": True}
-    for name in ("cpu", "mem"):
-        scene.departs(name)
-    scene.joins("c6")
-    scene.leaves("c5")
-    before = scene.repository.branches()["main"]
-    async with scene.hub, scene.working() as working:
-        await working.until(
-            lambda: working.count("locks", "pushed") == 2 and working.count("inventory", "pushed") == 1,
-            "all are in",
-        )
-        await working.until(lambda: working.task.done() or True, "")
-    assert list(scene.repository.branches()) == ["main"]
-    log = git("log", "--format=%s", f"{before}..main", folder=scene.repository.bare).splitlines()
-    assert sorted(log) == [
-        "Accept what /config of scorer cpu says",
-        "Accept what /config of scorer mem says",
-        "Add cluster c6",
-    ]
-    assert "clusters/c5.yaml" in git("ls-tree", "-r", "--name-only", "main", folder=scene.repository.bare), (
-        "people remove clusters"
-    )
-
-
-async def test_a_direct_commit_never_forces_and_is_not_repeated_when_people_revert_it(
-    scene: ProposalHub,
-) -> None:
-    scene.settings = {"direct": True, "kinds": ["Locks"]}
-    scene.over_http = True
-    scene.departs("cpu")
-    scene.server.manners.push_seconds = 1.5
-    async with scene.hub, scene.working() as working:
-        requests = scene.server.manners.requests
-        await working.until(lambda: scene.server.manners.requests >= requests + 6, "it is about to push")
-        theirs = scene.repository.commit({"README.md": "theirs\n"})
-        await working.until(lambda: working.count("locks", "pushed") == 1, "it is in, whoever was first")
-        scene.server.manners.push_seconds = 0.0
-        git("merge-base", "--is-ancestor", theirs, "main", folder=scene.repository.bare)
-        git("pull", "--quiet", "--ff-only", "origin", "main", folder=scene.repository.clone)
-        git("revert", "--no-edit", "HEAD", folder=scene.repository.clone)
-        git("push", "--quiet", "origin", "main", folder=scene.repository.clone)
-        await working.looks_again("locks", "refused")
-        assert working.count("locks", "pushed") == 1
-
-
-async def test_direct_commits_follow_a_page_that_goes_back_and_forth(scene: ProposalHub) -> None:
-    scene.settings = {"direct": True, "kinds": ["Locks"]}
-    scene.drifts("cpu")
-    async with scene.hub, scene.working() as working:
-        for number, interval in enumerate((30, 60, 30), start=1):
-            scene.pages.pages["/cpu/config"] = page("cpu_score", interval=interval)
-            await working.until(
-                lambda count=number: working.count("locks", "pushed") == count, f"commit {number}"
-            )
-    assert working.count("locks", "refused") == 0
-    assert "interval: 30" in scene.repository.read("locks/cpu.yaml")
-
-
-async def test_a_lock_behind_a_link_stops_no_other_direct_commit(
-    scene: ProposalHub, caplog: pytest.LogCaptureFixture
-) -> None:
-    scene.settings = {"direct": True, "kinds": ["Locks"]}
-    scene.repository.commit(
-        {"shared/cpu.yaml": scene.repository.read("locks/cpu.yaml"), "locks/cpu.yaml": None}
-    )
-    (scene.repository.clone / "locks/cpu.yaml").symlink_to("../shared/cpu.yaml")
-    scene.repository.publish()
-    for name in ("cpu", "mem"):
-        scene.departs(name)
-    async with scene.hub, scene.working() as working:
-        await working.until(lambda: working.count("locks", "pushed") == 1, "the other one is in")
-        await working.until(lambda: working.count("locks", "failed") >= 1, "it is told")
-    assert "locks/cpu.yaml is a symbolic link" in caplog.text
-    assert "interval: 30" in scene.repository.read("locks/mem.yaml")
-
-
-async def test_a_protected_branch_that_refuses_direct_commits_is_told(
-    scene: ProposalHub, caplog: pytest.LogCaptureFixture
-) -> None:
-    scene.settings = {"direct": True}
-    hook = scene.repository.bare / "hooks/pre-receive"
-    hook.parent.mkdir(exist_ok=True)
-    hook.write_text("#!/bin/sh\necho 'protected branch' >&2\nexit 1\n", encoding="utf-8")
-    hook.chmod(0o755)
-    scene.joins("c6")
-    async with scene.hub, scene.working() as working:
-        await working.until(lambda: working.count("inventory", "failed") >= 1, "it is counted")
-    assert "pre-receive hook declined" in caplog.text

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from gitops_dsf.reconciler.proposals.memory import Memory
+from gitops_dsf.reconciler.proposals.controller import Pauses
 from tests.hub.controlplane.gitrepository import git
 from tests.integration.reconciler.proposals.proposalhub import ProposalHub, cluster
 
@@ -61,7 +61,7 @@ async def test_a_file_goes_with_its_last_cluster(scene: ProposalHub) -> None:
 
 
 async def test_absence_counts_after_ten_minutes_only(scene: ProposalHub) -> None:
-    scene.absent = 600.0
+    scene.pauses = Pauses(apart=0.0, between=0.0, longest_between=0.0)
     scene.leaves("c5")
     now = [1000.0]
     async with scene.hub, scene.working(clock=lambda: now[0]) as working:
@@ -138,7 +138,7 @@ async def test_a_removal_that_makes_the_repository_invalid_is_left_out(
 
 
 async def test_two_looks_must_agree(scene: ProposalHub) -> None:
-    scene.memory = lambda: Memory(apart=30.0)
+    scene.pauses = Pauses()
     now = [1000.0]
     scene.joins("c6")
     async with scene.hub, scene.working(clock=lambda: now[0]) as working:
@@ -163,3 +163,20 @@ async def test_two_looks_must_agree(scene: ProposalHub) -> None:
         await working.until(
             lambda: scene.proposals and first not in scene.proposals, "ten minutes after the last push"
         )
+
+
+async def test_a_change_that_flips_is_pushed_less_and_less_often(scene: ProposalHub) -> None:
+    scene.pauses = Pauses(apart=0.0)
+    now = [1000.0]
+    async with scene.hub, scene.working(clock=lambda: now[0]) as working:
+        for pause in (0, 600, 1200, 2400):
+            scene.joins("c6", pause=str(pause))
+            await working.view.refresh()
+            if pause:
+                now[0] += pause - 1
+                await working.looks_again("inventory", "waiting")
+                now[0] += 1
+            pushed = working.count("inventory", "pushed")
+            await working.until(
+                lambda before=pushed: working.count("inventory", "pushed") > before, f"{pause} s later"
+            )

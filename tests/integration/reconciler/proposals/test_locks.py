@@ -20,7 +20,7 @@ async def test_what_a_page_says_is_offered_on_a_branch_of_its_own(scene: Proposa
         await working.until(lambda: scene.proposals, "a branch appears")
         await working.looks_again("locks", "unchanged", times=1)
         branch = scene.one
-        assert branch.startswith("gitops-dsf/locks-cpu-")
+        assert branch.startswith("gitops-dsf/locks-")
         assert scene.changed(branch) == ["locks/cpu.yaml"]
         assert "interval: 30" in scene.repository.read("locks/cpu.yaml", branch=branch)
         assert scene.errors(branch, tmp_path / "copy") == []
@@ -38,11 +38,9 @@ async def test_what_a_page_says_is_offered_on_a_branch_of_its_own(scene: Proposa
     assert not (tmp_path / "work/proposals").exists(), "nothing is left behind"
 
 
-@pytest.mark.parametrize("direct", [False, True])
-async def test_a_look_that_finds_nothing_to_do_is_counted(scene: ProposalHub, *, direct: bool) -> None:
+async def test_a_look_that_finds_nothing_to_do_is_counted(scene: ProposalHub) -> None:
     """An alert must tell a quiet fleet from one whose repository is away."""
     scene.over_http = True
-    scene.settings = {"direct": direct, "kinds": ["Locks", "Inventory"]}
     scene.drifts("cpu")
     async with scene.hub, scene.working() as working:
         await working.looks_again("inventory", "nothing")
@@ -153,30 +151,35 @@ async def test_what_was_merged_before_and_is_said_again_is_offered_again(scene: 
         await working.until(lambda: scene.proposals, "the first content again")
 
 
-async def test_locks_that_share_a_file_are_offered_apart(scene: ProposalHub, tmp_path: Path) -> None:
-    texts = [scene.repository.read(f"locks/{name}.yaml") for name in ("cpu", "mem")]
-    scene.repository.commit(
-        {"locks/all.yaml": "---\n".join(texts), "locks/cpu.yaml": None, "locks/mem.yaml": None}
-    )
+async def test_the_locks_of_all_scorers_are_offered_together(scene: ProposalHub, tmp_path: Path) -> None:
     for name in ("cpu", "mem"):
         scene.departs(name)
     async with scene.hub, scene.working() as working:
-        await working.until(lambda: len(scene.proposals) == 2, "both are offered")
-        for branch in scene.proposals:
-            difference = git("diff", "--shortstat", f"main...{branch}", folder=scene.repository.bare)
-            assert difference.strip() == "1 file changed, 1 insertion(+), 1 deletion(-)"
-            assert scene.errors(branch, tmp_path / branch.replace("/", "-")) == []
+        await working.until(lambda: scene.proposals, "both are offered")
+        assert scene.changed(scene.one) == ["locks/cpu.yaml", "locks/mem.yaml"]
+        assert scene.errors(scene.one, tmp_path / "copy") == []
+        before = scene.proposals
+        scene.pages.pages["/mem/config"] = Answer(status=500)
+        scene.drifts("mem", drifted=False)
+        await working.looks_again("locks", "undecided")
+        assert scene.proposals == before, "it stays while one of its pages cannot be read"
 
 
-async def test_never_more_than_so_many_at_once(scene: ProposalHub) -> None:
-    scene.settings = {"max_open": 1}
+async def test_a_lock_behind_a_link_is_not_written_and_stops_no_other(
+    scene: ProposalHub, caplog: pytest.LogCaptureFixture, tmp_path: Path
+) -> None:
+    outside = tmp_path / "outside.yaml"
+    outside.write_text("ours\n", encoding="utf-8")
+    scene.repository.commit({"locks/cpu.yaml": None})
+    (scene.repository.clone / "locks/cpu.yaml").symlink_to(outside)
+    scene.repository.publish()
     for name in ("cpu", "mem"):
         scene.departs(name)
     async with scene.hub, scene.working() as working:
-        await working.until(lambda: scene.proposals, "one is offered")
-        await working.looks_again("locks", "waiting", times=3)
-        assert len(scene.proposals) == 1
-        assert working.open("locks") == 1
+        await working.until(lambda: scene.proposals, "the other one is offered")
+        assert scene.changed(scene.one) == ["locks/mem.yaml"]
+    assert "locks/cpu.yaml is behind a symbolic link" in caplog.text
+    assert outside.read_text(encoding="utf-8") == "ours\n"
 
 
 async def test_another_fleet_of_the_repository_is_not_touched(scene: ProposalHub, tmp_path: Path) -> None:
@@ -185,7 +188,7 @@ async def test_another_fleet_of_the_repository_is_not_touched(scene: ProposalHub
     }
     moved = {f"fleets/eu/{path}": text for path, text in files.items()}
     scene.repository.commit({**dict.fromkeys(files), **moved})
-    theirs = "gitops-dsf/locks-cpu-0123456789abcdef"
+    theirs = "gitops-dsf/locks-0123456789abcdef"
     git("branch", theirs, "main", folder=scene.repository.bare)
     scene.folder = "fleets/eu"
     scene.departs("cpu")
@@ -193,6 +196,6 @@ async def test_another_fleet_of_the_repository_is_not_touched(scene: ProposalHub
         await working.until(lambda: len(scene.proposals) == 2, "a branch appears")
         await working.looks_again("locks", "unchanged")
         (branch,) = set(scene.proposals) - {theirs}
-        assert branch.startswith("gitops-dsf/fleets/eu/locks-cpu-")
+        assert branch.startswith("gitops-dsf/fleets/eu/locks-")
         assert scene.changed(branch) == ["fleets/eu/locks/cpu.yaml"]
         assert scene.errors(branch, tmp_path / "copy") == []

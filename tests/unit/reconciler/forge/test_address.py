@@ -3,7 +3,7 @@
 import pytest
 
 from gitops_dsf.errors import UsageError
-from gitops_dsf.reconciler.forge.address import Address, address, github_api
+from gitops_dsf.reconciler.forge import Address, address, github_api
 
 
 @pytest.mark.parametrize(

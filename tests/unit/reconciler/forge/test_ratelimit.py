@@ -3,7 +3,7 @@
 import httpx
 import pytest
 
-from gitops_dsf.reconciler.forge.ratelimit import wait_of
+from gitops_dsf.reconciler.forge import wait_of
 
 DATE = "Sat, 21 Nov 2026 08:00:00 GMT"
 AT = 1795248000

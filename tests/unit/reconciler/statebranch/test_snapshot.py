@@ -5,8 +5,6 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitops_dsf.reconciler.statebranch.branch import Tip
-from gitops_dsf.reconciler.statebranch.controller import worth_a_push
 from gitops_dsf.reconciler.statebranch.snapshot import rounded_valid_until
 
 NOW = datetime(2026, 6, 1, 12, 20, 0, tzinfo=UTC)
@@ -30,12 +28,3 @@ def test_a_renewal_within_the_hour_changes_nothing() -> None:
         == datetime(2026, 6, 1, 13, tzinfo=UTC)
     )
     assert rounded_valid_until(None, observed=NOW) is None
-
-
-def test_a_snapshot_is_pushed_when_it_says_something_new_or_would_be_called_old() -> None:
-    tip = Tip(commit="c", digests={"a": "1"}, seen_at=NOW)
-    assert worth_a_push(None, {}, now=NOW)
-    assert worth_a_push(tip, {"a": "2"}, now=NOW)
-    assert worth_a_push(tip, {}, now=NOW)
-    assert not worth_a_push(tip, {"a": "1"}, now=NOW + timedelta(minutes=59))
-    assert worth_a_push(tip, {"a": "1"}, now=NOW + timedelta(minutes=60))

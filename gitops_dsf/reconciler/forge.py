@@ -1,0 +1,290 @@
+"""Pull requests on GitHub, by its REST API (docs.github.com/rest/pulls), version 2022-11-28."""
+
+import asyncio
+import re
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final, Literal
+from urllib.parse import unquote, urlsplit
+
+import httpx
+import msgspec
+
+from dsf_runtime import answers, heads
+from dsf_runtime.calls import CallFault, as_call_faults, hide, retry_after
+from dsf_runtime.clock import http_date
+from dsf_wire.text import printable
+from gitops_dsf.errors import GitopsDsfError, UsageError
+from gitops_dsf.reconciler.git.credentials import Credentials, GitError
+from gitops_dsf.reconciler.git.url import SCP, is_ssh
+
+VERSION: Final = "2022-11-28"
+MOST_BODY: Final = 60_000
+"""Characters at most. GitHub accepts 65,536."""
+SECONDS: Final = 60.0
+"""Time limit of a call."""
+ANSWER_BYTES: Final = 4 << 20
+"""Size of an answer at most: 10 pull requests with the longest text that GitHub accepts have 2.6 MB."""
+MOST_QUOTED: Final = 300
+"""Characters of an error answer that a message repeats at most."""
+WAIT_SECONDS: Final = 60.0
+"""Pause after too many requests, if the answer names none. GitHub asks for at least a minute."""
+LONGEST_WAIT_SECONDS: Final = 3600.0
+"""Limits are per hour, so a longer time in an answer is wrong."""
+
+CLOSED_BY_US: Final = "<!-- gitops-dsf: closed by the reconciler -->"
+"""Marks a request that the reconciler closed itself. A request without it was closed by people, which means
+that they refused it.
+"""
+
+
+class ForgeError(GitopsDsfError):
+    """The forge did not do what was asked. The message holds no secret."""
+
+    def __init__(self, message: str, *, wait: float = 0.0) -> None:
+        super().__init__(message)
+        self.wait = wait
+        """Seconds to wait before the next request; 0 when the usual pause is enough."""
+
+
+class _Repository(msgspec.Struct, frozen=True):
+    full_name: str
+
+
+class _Head(msgspec.Struct, frozen=True):
+    ref: str
+    repo: _Repository | None = None
+
+
+class Request(msgspec.Struct, frozen=True, kw_only=True):
+    """A pull request."""
+
+    number: int
+    state: Literal["open", "closed"]
+    html_url: str
+    head: _Head
+    body: str | None = None
+    merged_at: datetime | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether people may still decide."""
+        return self.state == "open"
+
+    @property
+    def refused(self) -> bool:
+        """Whether people closed it without merging it."""
+        return not self.is_open and self.merged_at is None and CLOSED_BY_US not in (self.body or "")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Address:
+    """A repository of a forge."""
+
+    host: str
+    owner: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.owner}/{self.name}"
+
+
+def address(url: str) -> Address:
+    """Reads an https, ssh or scp-like URL. Raises UsageError when it names no owner and repository."""
+    scp = SCP.fullmatch(url) if "://" not in url and is_ssh(url) else None
+    host, path = (
+        (scp["host"], scp["path"]) if scp else ((urlsplit(url).hostname or ""), unquote(urlsplit(url).path))
+    )
+    parts = path.strip("/").removesuffix(".git").split("/")
+    if (
+        not host
+        or len(parts) != 2
+        or not all(re.fullmatch(r"[A-Za-z0-9_.-]+", part) and part.strip(".") for part in parts)
+    ):
+        msg = (
+            f"git.url: {url} does not name a repository as https://HOST/OWNER/REPOSITORY.git does; pull"
+            " requests need an owner and a name"
+        )
+        raise UsageError(msg)
+    return Address(host=host.lower(), owner=parts[0], name=parts[1])
+
+
+def github_api(place: Address, *, url: str) -> str:
+    """The address of GitHub's REST API: forgeURL, or by the host that of github.com or of a GitHub
+    Enterprise Server. Raises UsageError.
+    """
+    if not url:
+        return (
+            "https://api.github.com"
+            if place.host in {"github.com", "ssh.github.com"}
+            else f"https://{place.host}/api/v3"
+        )
+    if not re.fullmatch(r"https?://[^\s@?/]+(/[^\s@?]*)?", url):
+        msg = (
+            "forgeURL: write the address of the forge's API without user and query, such as"
+            " https://github.example.com/api/v3"
+        )
+        raise UsageError(msg)
+    return url.rstrip("/")
+
+
+class GitHub:
+    """Pull requests into one branch. Sends one request at a time, as GitHub asks of programs. Every method
+    raises ForgeError.
+    """
+
+    def __init__(self, *, api: str, place: Address, base: str, credentials: Credentials) -> None:
+        self._place, self._base, self._credentials, self._api = place, base, credentials, api
+
+    async def latest(self, branch: str) -> Request | None:
+        """The newest pull request from a branch of this repository, open or not."""
+        parameters = {
+            "state": "all",
+            "head": f"{self._place.owner}:{branch}",
+            "base": self._base,
+            "sort": "created",
+            "direction": "desc",
+            "per_page": "10",
+        }
+        found = _decoded(await self._send("GET", "pulls", parameters=parameters), list[Request])
+        own = str(self._place).lower()
+        # Do not rely on the filter. A fork may have a branch of the same name.
+        return next(
+            (
+                each
+                for each in found
+                if each.head.ref == branch
+                and each.head.repo is not None
+                and each.head.repo.full_name.lower() == own
+            ),
+            None,
+        )
+
+    async def open(self, *, branch: str, title: str, body: str) -> Request:
+        """Opens a pull request."""
+        text = body if len(body) <= MOST_BODY else f"{body[:MOST_BODY]}\n\n(cut off)"
+        asked = {"title": title, "head": branch, "base": self._base, "body": text}
+        return _decoded(await self._send("POST", "pulls", body=asked), Request)  # type: ignore[no-any-return]
+
+    async def close(self, request: Request, *, why: str) -> None:
+        """Says why and closes it in one step, so that a crash in between does not look like a refusal by
+        people.
+        """
+        body = f"{(request.body or '')[:MOST_BODY]}\n\n{why}\n{CLOSED_BY_US}"
+        await self._send("PATCH", f"pulls/{request.number}", body={"state": "closed", "body": body})
+
+    async def _send(
+        self,
+        method: str,
+        path: str,
+        *,
+        parameters: Mapping[str, str] | None = None,
+        body: Mapping[str, Any] | None = None,
+    ) -> bytes:
+        what = f"{method} {self._place} {path}"
+        url = f"{self._api}/repos/{self._place}/{path}"
+        try:
+            token = self._credentials.token()
+            client = self._client(token)
+        except GitError as error:
+            raise ForgeError(str(error)) from error
+        try:
+            with as_call_faults(url=url, seconds=SECONDS):
+                async with (
+                    asyncio.timeout(SECONDS),
+                    client,
+                    client.stream(method, url, params=parameters, json=body) as response,
+                ):
+                    answer = bytes(await answers.read(response, limit=ANSWER_BYTES))
+        except CallFault as error:
+            words = self._credentials.cleaned(hide(str(error), token))
+            msg = f"{what}: {words}"
+            raise ForgeError(msg) from error
+        if not response.is_success:
+            # The Secret may hold another token by now. Clean before cutting: a part of a token would not be
+            # recognised.
+            words = self._credentials.cleaned(hide(_error_text(answer), token))
+            raise _refused(f"{what}: {response.status_code} {printable(words, most=MOST_QUOTED)}", response)
+        return answer
+
+    def _client(self, token: str) -> httpx.AsyncClient:
+        """It trusts the certificates that the Secret has now: they may be rotated at any time."""
+        trust = httpx.create_ssl_context()
+        if self._credentials.trust is not None:
+            try:
+                trust.load_verify_locations(cafile=self._credentials.trust)
+            except OSError as error:  # ssl.SSLError is one
+                msg = f"{self._credentials.trust} holds no certificates: {error}"
+                raise ForgeError(msg) from error
+        headers = {
+            "Accept": "application/vnd.github+json",
+            "Authorization": f"Bearer {token}",
+            "X-GitHub-Api-Version": VERSION,
+            "User-Agent": "gitops-dsf-reconciler",
+            **answers.IDENTITY,
+        }
+        return heads.limited(
+            httpx.AsyncClient(verify=trust, timeout=SECONDS, follow_redirects=False, headers=headers)
+        )
+
+
+def _refused(message: str, response: httpx.Response) -> ForgeError:
+    status = response.status_code
+    if wait := wait_of(response, message):
+        return ForgeError(message, wait=wait)
+    if status in {401, 403}:
+        hint = "; the token needs: Contents and Pull requests, read and write"
+    elif status == 404:
+        hint = "; there is no such repository, or the token may not see it"
+    elif response.is_redirect:
+        hint = "; the repository has moved: write its new address as git.url"
+    else:
+        hint = ""
+    return ForgeError(f"{message.rstrip()}{hint}")
+
+
+def wait_of(response: httpx.Response, message: str) -> float:
+    """Seconds to wait; 0 when the answer does not report a rate limit (docs.github.com/rest, "Rate limits for
+    the REST API").
+    """
+    headers, date = response.headers, http_date(response.headers.get("date"))
+    # By the forge's clock, because the times in its answers are by that clock.
+    now = time.time() if date is None else date
+    spent = headers.get("x-ratelimit-remaining") == "0"
+    limited = response.status_code == 429 or "retry-after" in headers or spent
+    if response.status_code not in {403, 429} or not (limited or "rate limit" in message.lower()):
+        return 0.0
+    found = retry_after(headers, now=now)
+    reset = headers.get("x-ratelimit-reset", "")
+    if found is None:
+        found = float(reset) - now if spent and reset.isascii() and reset.isdigit() else WAIT_SECONDS
+    return min(max(found, 1.0), LONGEST_WAIT_SECONDS)
+
+
+def _decoded(answer: bytes, kind: Any) -> Any:  # noqa: ANN401 - what `kind` says
+    try:
+        return msgspec.json.decode(answer, type=kind)
+    except (msgspec.DecodeError, RecursionError) as error:
+        msg = f"the answer is not what GitHub documents: {error}"
+        raise ForgeError(msg) from error
+
+
+class _Problem(msgspec.Struct, frozen=True):
+    message: str = ""
+    errors: list[Any] = []
+
+
+def _error_text(body: bytes) -> str:
+    """The messages of an error answer (schemas basic-error and validation-error)."""
+    try:
+        problem = msgspec.json.decode(body, type=_Problem)
+    except (msgspec.DecodeError, RecursionError):
+        return ""
+    details = (
+        str(each.get("message") or f"{each.get('field', '')} {each.get('code', '')}").strip()
+        for each in problem.errors
+        if isinstance(each, dict)
+    )
+    return "; ".join(word for word in (problem.message, *details) if word)

@@ -1,0 +1,54 @@
+"""What the controller asks of the worker, and what the worker did, as JSON over pipes."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+
+class Kind(StrEnum):
+    """What is proposed."""
+
+    LOCKS = "locks"
+    INVENTORY = "inventory"
+
+
+class Task(msgspec.Struct, frozen=True, kw_only=True):
+    """A change to make in a checkout."""
+
+    root: str
+    kind: Kind
+    scorers: list[str] = []
+    """For locks: the scorers whose /config pages are compared with their locks."""
+    seconds: float = 10.0
+    """Time limit of each page."""
+    clusters: list[dict[str, Any]] = []
+    """For the inventory: ManagedClusters of the hub that are not being deleted."""
+    gone: list[str] = []
+    """Clusters that may be removed from git."""
+
+
+class Change(msgspec.Struct, frozen=True, kw_only=True):
+    """A change that was made in a checkout."""
+
+    files: list[str] = []
+    """The files that were written or removed, below the folder of the fleet; empty if nothing differs."""
+    title: str = ""
+    details: list[str] = []
+    """One change each. They may quote /config pages and clusters, without control characters."""
+    why: str = ""
+    """Why it is not known whether something differs. Then nothing was changed."""
+    note: str = ""
+    """What was left out, and why."""
+    scorers: list[str] = []
+    """Scorers whose locks changed."""
+    refused: list[str] = []
+    """Scorers whose pages could not be read, or were not accepted."""
+    known: list[str] = []
+    """Clusters in git."""
+
+
+def is_behind_link(root: Path, file: str) -> bool:
+    """Whether writing a file would write another one: it or a folder of it is a symbolic link."""
+    return (root / file).resolve() != root.resolve() / file
