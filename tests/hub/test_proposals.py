@@ -151,7 +151,7 @@ def test_drift_and_a_joining_cluster_come_back_as_branches(scene: ProposalPlane)
     with scene.reconciling() as reconciler:
         inventory, lock = scene.offered(2, reconciler)
         assert inventory.startswith("gitops-dsf/inventory-")
-        assert lock.startswith(f"gitops-dsf/locks-")
+        assert lock.startswith("gitops-dsf/locks-")
         assert scene.changed(lock) == [f"locks/{SCORER}.yaml"]
         assert scene.changed(inventory) == [f"clusters/{JOINED}.yaml"]
         assert "interval: 30" in scene.repository.read(f"locks/{SCORER}.yaml", branch=lock)

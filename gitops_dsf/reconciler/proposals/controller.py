@@ -216,7 +216,7 @@ class ProposalController:
         heads = await clone.heads(self._git.branch, f"{self._stem}*")
         head = heads.get(self._git.branch)
         if head is None:
-            msg = f"the repository has no branch {self._git.branch}; git.targetRevision names the protected one"
+            msg = f"the repository has no branch {self._git.branch}, which git.targetRevision names"
             raise GitError(msg)
         if head != clone.head:
             for memory in self._memory.values():
