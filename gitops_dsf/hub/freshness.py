@@ -66,14 +66,6 @@ def state_of(valid_until: float | None, *, filled: bool, ttl: float, now: float)
     return State.EXPIRING if valid_until - now < ttl * EXPIRING_SHARE else State.FRESH
 
 
-def changes_at(valid_until: float, *, ttl: float, now: float) -> float:
-    """When the state of a score changes next by time alone: it starts to expire, or it has expired. The score
-    must not have expired.
-    """
-    soon = valid_until - ttl * EXPIRING_SHARE
-    return soon if now <= soon else valid_until
-
-
 def grace(interval: float) -> float:
     """How many seconds an expected score may be missing, given the interval of its scorer."""
     return max(GRACE_SECONDS, GRACE_INTERVALS * interval)

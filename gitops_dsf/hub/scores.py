@@ -4,7 +4,7 @@ shared.
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
-from typing import Annotated, Final
+from typing import Annotated, Final, TypeVar
 
 from msgspec import Meta, Struct
 
@@ -93,6 +93,8 @@ class Score(Struct, frozen=True, gc=False):
     """Aligned with `names`."""
     raw: tuple[float | None, ...] = ()
     """Raw scores (the `dynamic_score` metric), aligned with `names`; empty if they are not known."""
+    on_hub: bool = False
+    """Whether the hub scorer wrote it, as far as that is known."""
 
     def get(self, dimension: str) -> int | None:
         """The value of an item; None if there is no such item."""
@@ -109,6 +111,7 @@ class Score(Struct, frozen=True, gc=False):
         return ((name, value) for name, value in zip(self.names, self.raw, strict=False) if value is not None)
 
 
+T = TypeVar("T")
 Scores = Mapping[str, Mapping[str, Score]]
 """By name of the AddOnPlacementScore, then by cluster."""
 
@@ -134,13 +137,13 @@ class Interner:
         names: tuple[str, ...],
         values: tuple[int, ...],
         raw: tuple[float | None, ...] = (),
+        *,
+        on_hub: bool = False,
     ) -> Score:
         """Returns a score made of shared parts."""
         if valid_until is not None:
-            valid_until = self._moments.setdefault(valid_until, valid_until)
-        return Score(
-            valid_until, self._names.setdefault(names, names), self._values.setdefault(values, values), raw
-        )
+            valid_until = _shared(self._moments, valid_until)
+        return Score(valid_until, _shared(self._names, names), _shared(self._values, values), raw, on_hub)
 
     def of(self, status: ScoreStatus | None) -> Score:
         """Returns the score of a status."""
@@ -156,6 +159,12 @@ class Interner:
         if until is not None:
             until = self._moments.setdefault(until, until)
         return Score(until, parts[0], parts[1])
+
+
+def _shared(kept: dict[T, T], part: T) -> T:
+    if len(kept) >= MOST_KEPT:
+        kept.clear()  # a program that runs for months sees many that are long gone
+    return kept.setdefault(part, part)
 
 
 NOTHING = Score()

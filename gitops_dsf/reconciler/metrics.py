@@ -3,9 +3,8 @@
 from prometheus_client import CollectorRegistry, Counter, Gauge
 
 from gitops_dsf.reconciler.events import EventMetrics
-from gitops_dsf.reconciler.freshness.metrics import FreshnessMetrics
+from gitops_dsf.reconciler.freshness.report import FreshnessMetrics
 from gitops_dsf.reconciler.hub.decisions import DecisionMetrics
-from gitops_dsf.reconciler.hub.view import WatchMetrics
 from gitops_dsf.reconciler.journal.controller import JournalMetrics
 from gitops_dsf.reconciler.journal.flapping import FlappingMetrics
 from gitops_dsf.reconciler.moves.report import MoveMetrics
@@ -30,7 +29,13 @@ class Metrics:
             ["duty"],
             registry=registry,
         )
-        self.watches = WatchMetrics(registry)
+        self.watch_broken = Gauge(
+            f"{PREFIX}_watch_broken",
+            "1 while the hub refuses the list or the watch of a resource, or is silent: nothing is deleted"
+            " that depends on it.",
+            ["resource"],
+            registry=registry,
+        )
         self.events = EventMetrics(registry)
         self.scorers = ScorerMetrics(registry)
         self.suspension = SuspensionMetrics(registry)

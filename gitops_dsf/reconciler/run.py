@@ -11,21 +11,22 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from typing import Final
 
 from dsf_runtime.access import Access
+from dsf_runtime.apiserver import ApiServer
 from dsf_runtime.threads import use_threads
 from gitops_dsf.reconciler.controller import Controller, keep_running
 from gitops_dsf.reconciler.events import Events
-from gitops_dsf.reconciler.hub.api import HubApi
+from gitops_dsf.reconciler.hub.api import MANAGER, HubApi
 from gitops_dsf.reconciler.hub.decisions import DecisionTracker
-from gitops_dsf.reconciler.hub.fence import Fence
 from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.reconciler.journal.controller import JournalController
 from gitops_dsf.reconciler.journal.flapping import FlappingReporter
-from gitops_dsf.reconciler.lease import Leadership, LeaseLost
+from gitops_dsf.reconciler.lease import Leadership
 from gitops_dsf.reconciler.metrics import Metrics
 from gitops_dsf.reconciler.moves.controller import MoveController
 from gitops_dsf.reconciler.pages import serve_pages
 from gitops_dsf.reconciler.proposals.controller import ProposalController
 from gitops_dsf.reconciler.refresh.controller import RefreshController
+from gitops_dsf.reconciler.scan import ScoreScanner
 from gitops_dsf.reconciler.scoregc.controller import ScoreGarbageCollector
 from gitops_dsf.reconciler.scorers.controller import ScorerController
 from gitops_dsf.reconciler.settings import GitSettings, Settings
@@ -41,57 +42,45 @@ CONCURRENT: Final = 512
 async def run(settings: Settings, *, load: Callable[[], Access]) -> None:
     """Works until SIGTERM or SIGINT.
 
-    Raises HubError when the credentials cannot be read, and UsageError when the address cannot be bound.
+    Raises HubError when the credentials cannot be read or leadership is lost, and UsageError when the address
+    cannot be bound.
     """
     use_threads(CONCURRENT)
-    stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop.set)
-    metrics = Metrics()
-    async with _hub(settings, load=load) as (leadership, api), _fetcher(settings) as fetcher:
-        controllers: list[Controller] = []
+    metrics, probe = Metrics(), settings.spec.reconciler.probe
+    controllers: list[Controller] = []
+    async with (
+        _hub(settings, load=load) as (leadership, api),
+        Fetcher(limits=FetchLimits(seconds=probe.timeout_seconds, concurrent=CONCURRENT)) as fetcher,
+        serve_pages(
+            host=settings.metrics_host,
+            port=settings.metrics_port,
+            metrics=metrics,
+            waits_for=lambda: _waits_for(controllers),
+        ) as port,
+    ):
+        LOG.info("pages on %s:%s", settings.metrics_host, port)
 
-        def waits_for() -> str:
-            return _waits_for(controllers) if leadership.is_leader else ""
+        async def lead() -> None:
+            await leadership.acquire()
+            metrics.leader.set(1)
+            controllers[:] = _Controllers(api=api, fetcher=fetcher, settings=settings, metrics=metrics).all()
+            work = asyncio.create_task(keep_running(controllers, failures=metrics.failures))
+            try:
+                await leadership.keep()
+            finally:
+                work.cancel()
+                await asyncio.wait({work})
 
-        async with serve_pages(
-            host=settings.metrics_host, port=settings.metrics_port, metrics=metrics, waits_for=waits_for
-        ) as port:
-            LOG.info("pages on %s:%s", settings.metrics_host, port)
-            work = asyncio.create_task(
-                _lead(leadership, controllers, api=api, fetcher=fetcher, settings=settings, metrics=metrics)
-            )
-            stopped = asyncio.create_task(stop.wait())
-            await asyncio.wait({work, stopped}, return_when=asyncio.FIRST_COMPLETED)
-            await _end(work, stopped)
-            await _release(leadership, api)
+        leading = asyncio.create_task(lead())
+        for number in (signal.SIGTERM, signal.SIGINT):
+            asyncio.get_running_loop().add_signal_handler(number, leading.cancel)
+        await asyncio.wait({leading})
+        if leading.cancelled():
+            await leadership.release()
             LOG.info("stopped")
-
-
-async def _lead(
-    leadership: Leadership,
-    controllers: list[Controller],
-    *,
-    api: HubApi,
-    fetcher: Fetcher,
-    settings: Settings,
-    metrics: Metrics,
-) -> None:
-    """Starts new controllers each time leadership is won: what another leader did is read from the hub."""
-    while True:
-        await leadership.acquire()
-        metrics.leader.set(1)
-        parts = _Controllers(api=api, fetcher=fetcher, settings=settings, metrics=metrics)
-        controllers[:] = parts.all()
-        work = asyncio.create_task(keep_running(controllers, failures=metrics.failures))
-        try:
-            await leadership.keep()
-        except LeaseLost as lost:
-            LOG.warning("no longer leading: %s", lost)
-        finally:
-            metrics.leader.set(0)
-            await _end(work)
+        else:
+            # Kubernetes starts it again, and what another leader did meanwhile is read from the hub.
+            leading.result()
 
 
 def _waits_for(controllers: Sequence[Controller]) -> str:
@@ -105,7 +94,7 @@ def _waits_for(controllers: Sequence[Controller]) -> str:
 
 
 class _Controllers:
-    """Makes the controllers of one term of leadership, and what they share."""
+    """Makes the controllers, and what they share."""
 
     def __init__(self, *, api: HubApi, fetcher: Fetcher, settings: Settings, metrics: Metrics) -> None:
         self._api, self._fetcher, self._settings, self._metrics = api, fetcher, settings, metrics
@@ -113,7 +102,7 @@ class _Controllers:
             api=api,
             hub_namespace=settings.spec.hub_namespace,
             argocd_namespace=settings.spec.argocd.namespace,
-            metrics=metrics.watches,
+            broken=metrics.watch_broken,
         )
         self._events = Events(api=api, metrics=metrics.events)
         self._flapping: FlappingReporter | None = None
@@ -133,13 +122,15 @@ class _Controllers:
             self._settings,
         )
         tracker = DecisionTracker(view=view, metrics=metrics.decisions)
+        scanner = ScoreScanner(view=view, now=api.now)
         scorers = ScorerController(
-            api=self._api,
-            view=self._view,
+            api=api,
+            view=view,
+            scanner=scanner,
             fetcher=self._fetcher,
-            metrics=self._metrics.scorers,
-            freshness=self._metrics.freshness,
-            events=self._events,
+            metrics=metrics.scorers,
+            freshness=metrics.freshness,
+            events=events,
             interval=settings.spec.reconciler.probe.interval_seconds,
             flapping=self._flapping,
         )
@@ -149,13 +140,16 @@ class _Controllers:
             SuspensionController(
                 api=api,
                 view=view,
+                scanner=scanner,
                 metrics=metrics.suspension,
                 events=events,
                 health=scorers.health,
                 settings=settings.spec.reconciler.suspend,
                 probe_interval=settings.spec.reconciler.probe.interval_seconds,
             ),
-            ScoreGarbageCollector(api=api, view=view, metrics=metrics.scoregc, events=events),
+            ScoreGarbageCollector(
+                api=api, view=view, scanner=scanner, metrics=metrics.scoregc, events=events
+            ),
             RefreshController(api=api, view=view, metrics=metrics.refresh, tracker=tracker),
             MoveController(api=api, view=view, metrics=metrics.moves, events=events, tracker=tracker),
             *(self._with_git(settings.git, tracker) if settings.git is not None else ()),
@@ -196,29 +190,11 @@ class _Controllers:
 @contextlib.asynccontextmanager
 async def _hub(settings: Settings, *, load: Callable[[], Access]) -> AsyncIterator[tuple[Leadership, HubApi]]:
     """Two clients of the hub: one for the Lease alone, and one that checks leadership before every write."""
-    async with HubApi(load=load) as lease_api:
+    async with ApiServer(load=load, user_agent=MANAGER, timeout_seconds=15.0) as lease_api:
         leadership = Leadership(
             api=lease_api,
             namespace=settings.spec.hub_namespace,
             identity=f"{settings.replica}_{uuid.uuid4().hex[:8]}",
         )
-        async with HubApi(load=load, fence=Fence(claim=leadership)) as api:
+        async with HubApi(load=load, left=leadership.left) as api:
             yield leadership, api
-
-
-async def _release(leadership: Leadership, api: HubApi) -> None:
-    """Gives the Lease back. Call it after all work has ended."""
-    await leadership.release(clean=await api.settled())
-
-
-def _fetcher(settings: Settings) -> Fetcher:
-    seconds = settings.spec.reconciler.probe.timeout_seconds
-    return Fetcher(limits=FetchLimits(seconds=seconds, concurrent=CONCURRENT))
-
-
-async def _end(*tasks: "asyncio.Task[object]") -> None:
-    for task in tasks:
-        task.cancel()
-    for task in tasks:
-        with contextlib.suppress(asyncio.CancelledError):
-            await task

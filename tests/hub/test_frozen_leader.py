@@ -51,8 +51,8 @@ STOPS = [
 def test_the_api_server_alone_keeps_the_last_copy_after_a_stop_at_any_read(
     scene: FrozenLeaderPlane, reading: int, read: str
 ) -> None:
-    """The first replica does not ask its own fence, and the second one waits for nothing: what is left is
-    the write that both must win.
+    """The first replica does not look at its claim on the Lease: what is left is the write that both must
+    win.
     """
     with scene.replicas(changes="unfenced") as (first, second):
         with frozen(scene, first, Step(reading, read)):
@@ -108,9 +108,7 @@ def test_a_deletion_is_refused_that_was_on_its_way_for_long(scene: FrozenLeaderP
 
 
 def test_the_story_that_lost_an_application(scene: FrozenLeaderPlane) -> None:
-    """With nothing switched off: the second replica waits for the Lease to expire, and then until deletions
-    of the first can no longer arrive.
-    """
+    """With nothing switched off: the second replica waits for the Lease to expire."""
     with scene.replicas() as (first, second):
         with frozen(scene, first, Step(*LAST_READ)):
             wait_for(lambda: second.leads, what="the second leads", seen=second.process.tail)

@@ -70,7 +70,7 @@ def test_nothing_is_sent_after_a_stop_at_any_read(scene: FrozenLeaderPlane, read
 def test_the_api_server_alone_keeps_a_renewed_score_after_a_stop_at_any_read(
     scene: FrozenLeaderPlane, read: str
 ) -> None:
-    """The first replica does not ask its own fence, and the second one waits for nothing."""
+    """The first replica does not look at its claim on the Lease."""
     with scene.replicas(changes="unfenced") as (first, second):
         with frozen(scene, first, lambda word: SCORE_READS[read] in word, begin=lambda: None):
             scene.lease_is_free()

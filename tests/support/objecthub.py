@@ -7,7 +7,6 @@ import contextlib
 import copy
 import json
 import ssl
-import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from email.utils import formatdate
@@ -16,7 +15,6 @@ from urllib.parse import parse_qs, urlsplit
 
 from dsf_runtime.access import Access
 from gitops_dsf.reconciler.hub.api import HubApi
-from gitops_dsf.reconciler.hub.fence import Claim, Fence
 from tests.support import virtual_time
 
 Object = dict[str, Any]
@@ -29,13 +27,9 @@ class FixedClaim:
     """The remaining time of a lease, which the test sets."""
 
     seconds: float = 1000.0
-    quiet: float = 0.0
 
     def left(self) -> float:
         return self.seconds
-
-    def quiet_left(self) -> float:
-        return self.quiet
 
 
 class ObjectHub:
@@ -71,10 +65,9 @@ class ObjectHub:
         for writer in self._writers:
             writer.close()
 
-    def api(self, *, claim: Claim | None = None, clock: Callable[[], float] = time.monotonic) -> HubApi:
+    def api(self, *, claim: FixedClaim | None = None) -> HubApi:
         """A client of this server. By default its replica has led for a long time."""
-        fence = Fence(claim=FixedClaim() if claim is None else claim, clock=clock)
-        return HubApi(load=self.access, fence=fence, timeout_seconds=20)
+        return HubApi(load=self.access, left=(claim or FixedClaim()).left, timeout_seconds=20)
 
     def access(self) -> Access:
         """The way to this server, with any token."""

@@ -97,7 +97,7 @@ TARGETS: Final[Mapping[str, Target]] = {
     "deletion": Target(sources=("gitops_dsf/reconciler/moves/deletion.py",), tests=_MOVES),
     "moves": Target(sources=("gitops_dsf/reconciler/moves/rules.py",), tests=_MOVES),
     "scoregc": Target(
-        sources=("gitops_dsf/reconciler/scoregc/deletion.py",),
+        sources=("gitops_dsf/reconciler/scoregc/controller.py",),
         tests=(
             "tests/unit/reconciler/scoregc/test_*.py",
             "tests/integration/reconciler/scoregc/test_*.py",
@@ -107,10 +107,6 @@ TARGETS: Final[Mapping[str, Target]] = {
     "lease": Target(
         sources=("gitops_dsf/reconciler/lease.py",),
         tests=("tests/unit/reconciler/test_lease*.py", "tests/integration/reconciler/test_fence.py"),
-    ),
-    "fence": Target(
-        sources=("gitops_dsf/reconciler/hub/fence.py",),
-        tests=("tests/unit/reconciler/hub/test_fence.py", "tests/integration/reconciler/test_fence.py"),
     ),
     "rules": Target(
         sources=("gitops_dsf/resolve/rules/*.py",),

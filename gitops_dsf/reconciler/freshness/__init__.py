@@ -2,7 +2,5 @@
 clusters as 0 for that.
 
 assessment   one scorer's scores at one moment, and the condition Scored
-cache        the assessments of all scorers, made again only when something about them changed
-placements   clusters that a Placement counts as 0
 report       all of that as metrics, and as Events on Placements
 """

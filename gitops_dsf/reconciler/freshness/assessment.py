@@ -4,14 +4,14 @@ Times are the hub's.
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
-from math import inf
 from typing import Final
 
-from gitops_dsf.hub.freshness import State, changes_at, grace, state_of, state_of_absent
+from gitops_dsf.hub.freshness import State, state_of, state_of_absent
 from gitops_dsf.hub.names import MASKS_CONFIGMAP
 from gitops_dsf.hub.scorers import DynamicScorer
-from gitops_dsf.reconciler.hub.scores import ScoreSummary
+from gitops_dsf.hub.scores import Score
 from gitops_dsf.wording import plural
 
 NAMED: Final = 5
@@ -41,21 +41,21 @@ class Assessment:
     status: str = "Unknown"
     reason: str = ""
     message: str = ""
-    until: float = inf
-    """Hub time until which this holds if nothing but time changes."""
 
 
 def assess(
     scorer: DynamicScorer,
-    scores: Mapping[str, ScoreSummary],
+    scores: Mapping[str, Score],
     *,
+    published: AbstractSet[str],
     expected: frozenset[str],
     since: Callable[[str], float],
     masks_known: bool,
     now: float,
 ) -> Assessment:
-    """`scores` are the scorer's AddOnPlacementScores by cluster, `expected` are the clusters where it should
-    run, and `since` tells when a cluster came to be expected.
+    """`published` are the clusters that have a score, `scores` those scores of them that are not clearly
+    fresh. `expected` are the clusters where the scorer should run, and `since` tells when a cluster came to
+    be expected.
     """
     if scorer.spec.suspend:
         return Assessment(reason="Suspended", message="spec.suspend is true, so it runs nowhere")
@@ -63,30 +63,22 @@ def assess(
         return Assessment(
             reason="NotPublished", message="scoreDestination is None, so scores are exported as metrics only"
         )
-    until, ttl, interval = inf, scorer.ttl, scorer.interval
     by_state: dict[State, set[str]] = {state: set() for state in State}
     for cluster, item in scores.items():
-        state = state_of(item.valid_until, filled=bool(item.count), ttl=ttl, now=now)
-        by_state[state].add(cluster)
-        if item.valid_until is not None and state in {State.FRESH, State.EXPIRING}:
-            until = min(until, changes_at(item.valid_until, ttl=ttl, now=now))
-    for cluster in expected - scores.keys():
-        began = since(cluster)
-        state = state_of_absent(since=began, interval=interval, now=now)
-        by_state[state].add(cluster)
-        if state is State.WAITING:
-            until = min(until, began + grace(interval))
+        until = None if item.valid_until is None else item.valid_until.timestamp()
+        by_state[state_of(until, filled=bool(item.names), ttl=scorer.ttl, now=now)].add(cluster)
+    for cluster in expected - published:
+        by_state[state_of_absent(since=since(cluster), interval=scorer.interval, now=now)].add(cluster)
     missing, expired = by_state[State.MISSING], by_state[State.EXPIRED] | by_state[State.EMPTY]
     unclear = missing if not masks_known else set[str]()
     found = Assessment(
-        fresh=len(by_state[State.FRESH]) + len(by_state[State.EXPIRING]),
+        fresh=len(published) - len(expired) - len(by_state[State.ENDLESS]),
         expiring=frozenset(by_state[State.EXPIRING]),
         expired=frozenset(expired),
         endless=frozenset(by_state[State.ENDLESS]),
         missing=frozenset(missing - unclear),
         waiting=frozenset(by_state[State.WAITING]),
         unclear=frozenset(unclear),
-        until=until,
     )
     return _with_condition(found, on_hub=scorer.on_hub)
 

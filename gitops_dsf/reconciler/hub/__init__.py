@@ -4,8 +4,6 @@ view       the informers of every resource
 kinds      path, projection and reference of each kind
 scores     AddOnPlacementScores, a few bytes each
 masks      the ConfigMap with the masks
-configmaps ConfigMaps in which the reconciler owns some keys
 decisions  the decision of each Placement, and since when it is unchanged
 api        the API client: no write without leadership
-fence      whether a write may be sent now
 """

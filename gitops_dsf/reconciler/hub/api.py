@@ -1,10 +1,10 @@
-"""The client of the hub's API server. It sends no write without a claim on the Lease, and awaits every
-deletion.
+"""The client of the hub's API server. It sends no write without a claim on the Lease.
+
+The claim is looked at right before the bytes are sent, because every await before that may take minutes: a
+process can be frozen (SIGSTOP, a paused virtual machine, a node without CPU) after any check.
 """
 
-import asyncio
 from collections.abc import Callable, Mapping
-from http import HTTPStatus
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -12,38 +12,30 @@ import msgspec
 from dsf_runtime.access import Access
 from dsf_runtime.apiserver import ApiError, ApiServer
 from dsf_runtime.clock import Clock
-from gitops_dsf.reconciler.hub.fence import DELETION_SECONDS, Fence, Refusal
 
 T = TypeVar("T")
 MANAGER: Final = "gitops-dsf-reconciler"
-
-
-class NotSentError(ApiError):
-    """The write was not sent, or not completely, so the hub cannot have acted on it."""
-
-    def __init__(self, message: str, *, refusal: Refusal) -> None:
-        super().__init__(message)
-        self.refusal = refusal
+DELETION_SECONDS: Final = 4.0
+"""Time limit of one attempt at a deletion, from the connection to the answer."""
+MARGIN_SECONDS: Final = 1.0
+"""What must be left of the claim after the time limit."""
 
 
 class HubApi(ApiServer):
-    """`fence` is asked before every write. Without a fence (for the Lease itself) nothing can be deleted, and
-    other writes are sent.
-    """
+    """`left` says for how many seconds the claim on the Lease may be trusted."""
 
     def __init__(
         self,
         *,
         load: Callable[[], Access],
-        fence: Fence | None = None,
+        left: Callable[[], float] = lambda: float("inf"),
         timeout_seconds: float = 15.0,
         clock: Clock | None = None,
     ) -> None:
         super().__init__(
             load=load, user_agent=MANAGER, timeout_seconds=timeout_seconds, clock=clock, admit=self._ask
         )
-        self._fence = fence
-        self._deletions: set[asyncio.Task[None]] = set()
+        self._left = left
 
     async def merge(self, path: str, change: Mapping[str, Any], *, manager: str = MANAGER) -> bytes:
         """A JSON merge patch. Raises ApiError."""
@@ -64,68 +56,24 @@ class HubApi(ApiServer):
         found = await self.listed(path, read, fieldSelector=f"metadata.name={name}")
         return found[0] if found else None
 
-    async def delete(self, path: str, *, uid: str, resource_version: str = "") -> None:
+    async def delete(self, path: str, *, uid: str, resource_version: str) -> None:
         """Deletes one object, if it still has this UID and resourceVersion.
 
-        Raises ApiError: 404 when it does not exist, 409 when it is another one; NotSentError when this
-        replica may not delete now. When the caller is cancelled the request continues, so that its result is
-        known before the Lease is given back (`settled`).
+        Raises ApiError: 404 when it does not exist, 409 when it is another one.
         """
-        task = asyncio.create_task(self._delete(path, uid=uid, resource_version=resource_version))
-        self._deletions.add(task)
-        task.add_done_callback(self._ended)
-        await asyncio.shield(task)
-
-    def no_deletion(self) -> Refusal | None:
-        """What forbids any deletion now. It is asked again when one is sent."""
-        return _NO_FENCE if self._fence is None else self._fence.deletion()
+        conditions = {"uid": uid, "resourceVersion": resource_version}
+        body = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": conditions}
+        await self.request("DELETE", path, body=body, seconds=DELETION_SECONDS)
 
     def check_leads(self) -> None:
-        """Raises NotSentError if no write may be sent to the hub now. For writes to other servers, such as a
+        """Raises ApiError if no write may be sent to the hub now. For writes to other servers, such as a
         push.
         """
         self._ask("PUSH", "")
 
-    async def settled(self) -> bool:
-        """Waits for the end of all deletions. False when one of them had no answer and may still
-        take effect.
-        """
-        await asyncio.gather(*self._deletions, return_exceptions=True)
-        return self._fence is None or self._fence.clean
-
-    async def _delete(self, path: str, *, uid: str, resource_version: str) -> None:
-        conditions = {"uid": uid, **({"resourceVersion": resource_version} if resource_version else {})}
-        body = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": conditions}
-        try:
-            await self.request("DELETE", path, body=body, seconds=DELETION_SECONDS)
-        except NotSentError:
-            raise
-        except ApiError as error:
-            # Without an answer, or after a server error, the deletion may still take effect.
-            if self._fence is not None and (
-                not error.status or error.status >= HTTPStatus.INTERNAL_SERVER_ERROR
-            ):
-                self._fence.unanswered()
-            raise
-
-    def _ended(self, task: "asyncio.Task[None]") -> None:
-        self._deletions.discard(task)
-        if not task.cancelled():
-            task.exception()  # the caller may have been cancelled
-
     def _ask(self, method: str, path: str) -> None:
-        """Raises NotSentError when the fence forbids this request now."""
-        if method == "DELETE":
-            refusal = self.no_deletion()
-        elif self._fence is None:
-            return
-        else:
-            refusal = self._fence.write()
-        if refusal is not None:
-            msg = f"{method} {path}: not sent: {refusal.message}"
-            raise NotSentError(msg, refusal=refusal)
-
-
-_NO_FENCE: Final = Refusal(
-    reason="LeaseNotHeld", message="this connection is for the Lease only", seconds=1.0
-)
+        """Raises ApiError when too little is left of the claim for this request."""
+        left = self._left()
+        if left <= 0 or (method == "DELETE" and left < DELETION_SECONDS + MARGIN_SECONDS):
+            msg = f"{method} {path}: not sent: another replica may lead before the hub answers"
+            raise ApiError(msg)

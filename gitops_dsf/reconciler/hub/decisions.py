@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge
@@ -26,41 +26,22 @@ class DecisionSet:
     since: float
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class DecisionChanges:
-    """Placements that are new, whose clusters have changed, and that are forgotten."""
+class DecisionSets(dict[str, DecisionSet]):
+    """The decisions of all Placements that ever had a page, by name. Pure: times are passed in."""
 
-    new: frozenset[str]
-    changed: frozenset[str]
-    gone: frozenset[str]
-
-
-@dataclass(kw_only=True)
-class DecisionSets:
-    """The decisions of all Placements. Pure: times are passed in, in seconds."""
-
-    _known: dict[str, DecisionSet] = field(default_factory=dict)
-
-    def observe(self, pages: Iterable[DecisionPage], now: float) -> DecisionChanges:
-        """Updates the decisions by the pages of all Placements as they are now."""
-        found = clusters_by_placement(pages)
-        new: set[str] = set()
-        changed: set[str] = set()
-        gone: set[str] = set()
-        for name in found.keys() | self._known.keys():
-            clusters, before = found.get(name, frozenset()), self._known.get(name)
-            if before is not None and before.clusters == clusters:
-                if name not in found and now - before.since > FORGET_SECONDS:
-                    gone.add(name)
-                    del self._known[name]
-                continue
-            self._known[name] = DecisionSet(clusters=clusters, since=now)
-            (new if before is None else changed).add(name)
-        return DecisionChanges(new=frozenset(new), changed=frozenset(changed), gone=frozenset(gone))
-
-    def get(self, placement: str) -> DecisionSet | None:
-        """None for a Placement that never had a page."""
-        return self._known.get(placement)
+    def observe(self, pages: Iterable[DecisionPage], now: float) -> set[str]:
+        """Updates the decisions by the pages of all Placements as they are now. Returns the Placements that
+        are new, or whose clusters changed.
+        """
+        found, differ = clusters_by_placement(pages), set[str]()
+        for name in found.keys() | self.keys():
+            clusters, before = found.get(name, frozenset()), self.get(name)
+            if before is None or before.clusters != clusters:
+                self[name] = DecisionSet(clusters=clusters, since=now)
+                differ.add(name)
+            elif name not in found and now - before.since > FORGET_SECONDS:
+                del self[name]
+        return differ
 
 
 class DecisionMetrics:
@@ -80,15 +61,6 @@ class DecisionMetrics:
             registry=registry,
         )
 
-    def forget(self, placement: str) -> None:
-        """Removes the series of a deleted Placement."""
-        for series in (self.changes, self.clusters):
-            series.remove(placement)
-
-    def clear(self) -> None:
-        """Clears the gauges on losing leadership. Counters stay."""
-        self.clusters.clear()
-
 
 class DecisionTracker:
     """Follows the decisions of all Placements for the controllers of `refresh` and `moves`.
@@ -99,7 +71,7 @@ class DecisionTracker:
     def __init__(
         self, *, view: HubView, metrics: DecisionMetrics, clock: Callable[[], float] = monotonic
     ) -> None:
-        self._decisions = view.decisions
+        self._pages = view.decisions
         self._metrics = metrics
         self.clock = clock
         self.decisions = DecisionSets()
@@ -114,22 +86,16 @@ class DecisionTracker:
     def observe(self) -> None:
         """Reads all pages as they are now."""
         self._scheduled = False
-        changes = self.decisions.observe(self._decisions.items.values(), self.clock())
-        for placement in changes.changed:
-            self._metrics.changes.labels(placement=placement).inc()
-        for placement in changes.changed | changes.new:
-            decision = self.decisions.get(placement)
-            self._metrics.clusters.labels(placement=placement).set(
-                len(decision.clusters) if decision is not None else 0
-            )
-        for placement in changes.gone:
-            self._metrics.forget(placement)
+        known = set(self.decisions)
+        for name in self.decisions.observe(self._pages.items.values(), self.clock()):
+            self._metrics.clusters.labels(placement=name).set(len(self.decisions[name].clusters))
+            if name in known:
+                self._metrics.changes.labels(placement=name).inc()
+        for name in known - self.decisions.keys():
+            self._metrics.clusters.remove(name)
+            self._metrics.changes.remove(name)
         for listener in self._listeners:
             listener()
-
-    def clear(self) -> None:
-        """Clears the gauges on losing leadership."""
-        self._metrics.clear()
 
     def _on_page(self, _key: str, _item: object) -> None:
         # Once for all changes of a list: the pages in between are of no decision that ever existed.

@@ -1,12 +1,11 @@
 """The informers of every resource, shared by all controllers."""
 
 import asyncio
-import contextlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Any
 
-from prometheus_client import CollectorRegistry, Gauge
+from prometheus_client import Gauge
 
 from dsf_runtime.informer import Informer
 from gitops_dsf.hub.addons import ManagedClusterAddOn
@@ -22,7 +21,6 @@ from gitops_dsf.hub.resources import (
 )
 from gitops_dsf.hub.targets import TargetClusters
 from gitops_dsf.reconciler.hub.api import HubApi
-from gitops_dsf.reconciler.hub.fence import Refusal
 from gitops_dsf.reconciler.hub.kinds import (
     OURS,
     addon,
@@ -35,37 +33,10 @@ from gitops_dsf.reconciler.hub.kinds import (
 )
 from gitops_dsf.reconciler.hub.masks import MaskPoll
 from gitops_dsf.reconciler.hub.scores import ScoreInformer
-from gitops_dsf.reconciler.series import PREFIX
-
-RETRY_SECONDS: Final = 5.0
-"""Pause before a deletion that a broken informer blocked is tried again."""
 
 
-class WatchMetrics:
-    """Whether an informer is broken: one series for each resource, on the leader."""
-
-    def __init__(self, registry: CollectorRegistry) -> None:
-        self.broken = Gauge(
-            f"{PREFIX}_watch_broken",
-            "1 while the hub refuses the list or the watch of a resource, or is silent: nothing is deleted"
-            " that depends on it.",
-            ["resource"],
-            registry=registry,
-        )
-
-    @contextlib.contextmanager
-    def following(self, informers: Sequence[Informer[Any]]) -> Iterator[None]:
-        """Shows the state of these informers while the block runs."""
-
-        def shown(informer: Informer[Any]) -> float:
-            return float(bool(informer.broken))
-
-        try:
-            for informer in informers:
-                self.broken.labels(resource=informer.resource).set_function(partial(shown, informer))
-            yield
-        finally:
-            self.broken.clear()
+def _is_broken(informer: Informer[Any]) -> float:
+    return float(bool(informer.broken))
 
 
 class HubView:
@@ -76,9 +47,9 @@ class HubView:
     name = "watch"
 
     def __init__(
-        self, *, api: HubApi, hub_namespace: str, argocd_namespace: str, metrics: WatchMetrics | None = None
+        self, *, api: HubApi, hub_namespace: str, argocd_namespace: str, broken: Gauge | None = None
     ) -> None:
-        self._metrics = metrics
+        """`broken` shows which informers are, by the label resource."""
         self.hub_namespace, self.argocd_namespace = hub_namespace, argocd_namespace
         self.scorers = Informer(api=api, path=SCORERS.within(hub_namespace).path, project=scorer)
         self.scores = ScoreInformer(api=api)
@@ -100,6 +71,9 @@ class HubView:
         self._targets: TargetClusters | None = None
         self.clusters.listen(self._on_cluster)
         self.addons.listen(self._on_addon)
+        if broken is not None:
+            for informer in self.informers:
+                broken.labels(resource=informer.resource).set_function(partial(_is_broken, informer))
 
     @property
     def targets(self) -> TargetClusters:
@@ -137,18 +111,10 @@ class HubView:
         return [informer.broken for informer in self.informers if informer.broken]
 
     @staticmethod
-    def untrusted(informers: Iterable[Informer[Any]]) -> Refusal | None:
-        """What forbids a deletion that depends on these informers."""
+    def untrusted(informers: Iterable[Informer[Any]]) -> str:
+        """What forbids a deletion that depends on these informers; empty if nothing does."""
         found = next((informer.broken for informer in informers if informer.broken), "")
-        return (
-            Refusal(
-                reason="InformerBroken",
-                message=f"what it depends on may be outdated: {found}",
-                seconds=RETRY_SECONDS,
-            )
-            if found
-            else None
-        )
+        return f"what it depends on may be outdated: {found}" if found else ""
 
     async def synced(self) -> None:
         """Waits until every list was read once."""
@@ -164,13 +130,10 @@ class HubView:
 
     async def run(self) -> None:
         """Runs all informers until it is cancelled."""
-        with (
-            self._metrics.following(self.informers) if self._metrics is not None else contextlib.nullcontext()
-        ):
-            async with asyncio.TaskGroup() as group:
-                for informer in self.informers:
-                    group.create_task(informer.run())
-                group.create_task(self.masks.run())
+        async with asyncio.TaskGroup() as group:
+            for informer in self.informers:
+                group.create_task(informer.run())
+            group.create_task(self.masks.run())
 
     def _on_cluster(self, key: str, item: ManagedCluster | None) -> None:
         if self._targets is not None and not self._targets.holds_for_cluster(key, item):

@@ -60,7 +60,7 @@ def filled(
                 for cluster in subjects[:MOST_EXPLAINED]
                 if cluster in verdict.state.positions
             ),
-            doubt=_doubt(record, verdict, after, facts),
+            doubt=_doubt(record, verdict, after),
             scores=tuple(changed[:MOST_SCORES]),
             more_scores=len(changed[MOST_SCORES:]),
         ),
@@ -99,12 +99,8 @@ def _ordered(keys: Iterable[tuple[str, str]], subjects: Iterable[str]) -> list[t
     return sorted(keys, key=lambda key: (places.get(key[1], len(places)), key[1], key[0]))
 
 
-def _doubt(record: Record, verdict: Verdict, after: Collection[str], facts: Facts) -> str:
+def _doubt(record: Record, verdict: Verdict, after: Collection[str]) -> str:
     """Why the explanations may not be OCM's reasons."""
-    ranked = {result.prioritizer.resource for result in verdict.prioritizers}
-    if facts.unknown & ranked:
-        names = ", ".join(sorted(facts.unknown & ranked))
-        return f"the scores of {names} have too many items, so their values are not known here"
     if record.kind == "Later":
         return "nobody looked when it happened, so scores and explanations are of the time when it was found"
     if verdict.outcome is not Outcome.SCHEDULED:

@@ -20,8 +20,6 @@ from gitops_dsf.hub.objects import (
 )
 from gitops_dsf.hub.placements import resources_read
 from gitops_dsf.hub.resources import APPLICATIONS, BINDINGS, CLUSTER_SETS, PLACEMENTS
-from gitops_dsf.hub.scores import Score
-from gitops_dsf.hub.timestamp import moment_of
 from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.simulator import HubState
@@ -58,8 +56,6 @@ class Facts:
     now: datetime
     commit: str
     """The commit that Argo CD applied last; empty if that is not known."""
-    unknown: frozenset[str]
-    """Names of AddOnPlacementScores whose values the informer does not keep."""
 
 
 async def read_facts(names: Collection[str], *, api: HubApi, view: HubView) -> Facts:
@@ -69,10 +65,10 @@ async def read_facts(names: Collection[str], *, api: HubApi, view: HubView) -> F
     """
     now = datetime.fromtimestamp(api.now(), tz=UTC)
     known = {each.resource for name in names for each in view.placements.items[name].ranked_by}
-    scores = {resource: _scores(view, resource) for resource in sorted(known)}
+    scores = {resource: dict(view.scores.of(resource)) for resource in sorted(known)}
     placements = await _placements(names, api=api, namespace=view.argocd_namespace)
     for resource in sorted(_read(placements.values(), view) - known):
-        scores[resource] = _scores(view, resource)
+        scores[resource] = dict(view.scores.of(resource))
     sets = await api.listed(CLUSTER_SETS.path, lambda raw: msgspec.json.decode(raw, type=ManagedClusterSet))
     bindings = await api.listed(BINDINGS.within(view.argocd_namespace).path, _binding)
     # In a thread, because thousands of clusters take a while, and leadership must be renewed.
@@ -83,14 +79,13 @@ async def read_facts(names: Collection[str], *, api: HubApi, view: HubView) -> F
         bindings=bindings,
         placements=placements.values(),
         decisions=decisions(view),
-        scores={resource: column for resource, column in scores.items() if column is not None},
+        scores=scores,
     )
     return Facts(
         placements=placements,
         state=state,
         now=now,
         commit=await _commit(api, view.argocd_namespace),
-        unknown=frozenset(resource for resource, column in scores.items() if column is None),
     )
 
 
@@ -111,7 +106,7 @@ def _read(placements: Iterable[Placement], view: HubView) -> set[str]:
     found: set[str] = set()
     for item in placements:
         read = resources_read(item)
-        found |= set(view.scores.resources()) if read is None else read
+        found |= set(view.scores.columns) if read is None else read
     return found
 
 
@@ -134,18 +129,6 @@ def _binding(raw: msgspec.Raw) -> tuple[str, str]:
     """Namespace and name."""
     item = msgspec.json.decode(raw, type=ManagedClusterSetBinding)
     return item.metadata.namespace or "", item.metadata.name
-
-
-def _scores(view: HubView, resource: str) -> dict[str, Score] | None:
-    """The scores of one name by cluster; None if the informer does not keep all their values."""
-    found: dict[str, Score] = {}
-    for cluster, item in view.scores.of(resource).items():
-        items = item.items()
-        if items is None:
-            return None
-        until = None if item.valid_until is None else moment_of(item.valid_until)
-        found[cluster] = Score(until, tuple(name for name, _ in items), tuple(value for _, value in items))
-    return found
 
 
 async def _commit(api: HubApi, namespace: str) -> str:

@@ -4,7 +4,6 @@
 rules         which copy may be deleted now, and what the others wait for (pure)
 completeness  whether the pages of a decision are complete (pure)
 reachability  which clusters are unreachable, and which have just returned
-pauses        when the next deletion may be tried (pure)
 deletion      reads everything about one copy again, and deletes it
 report        metrics, log and Events about copies that wait
 controller    the control loop

@@ -6,23 +6,24 @@ counting again, which makes it slower and nothing else.
 """
 
 import asyncio
+from collections import deque
+from dataclasses import dataclass
 from typing import Final
 
 from dsf_runtime.apiserver import ApiError
+from dsf_runtime.backoff import Backoff
 from dsf_runtime.clock import happens_within
 from gitops_dsf.hub.applications import Application
 from gitops_dsf.hub.applicationsets import ApplicationSet
 from gitops_dsf.reconciler.events import Events
-from gitops_dsf.reconciler.hub.api import HubApi, NotSentError
+from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.hub.decisions import DEBOUNCE_SECONDS, DecisionTracker
-from gitops_dsf.reconciler.hub.fence import Refusal
 from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.reconciler.moves.completeness import DECISION_EMPTY, PLACEMENT_GONE, BlockedReason
 from gitops_dsf.reconciler.moves.deletion import Candidate, CopyDeleter
-from gitops_dsf.reconciler.moves.pauses import DeletionPauses, Pause
 from gitops_dsf.reconciler.moves.reachability import Reachability, ReachabilityTracker
 from gitops_dsf.reconciler.moves.report import MoveMetrics, MoveReporter
-from gitops_dsf.reconciler.moves.rules import Action, BestHealth, CopyVerdict, MoveState, evaluate
+from gitops_dsf.reconciler.moves.rules import Action, CopyVerdict, MoveState, evaluate, rank
 
 INTERVAL_SECONDS: Final = 10.0
 """Longest time between two passes: time-outs end, and metrics count seconds."""
@@ -30,6 +31,20 @@ PAUSE_SECONDS: Final = 0.5
 """Shortest time between two passes: Applications change every second."""
 MAX_ATTEMPTS: Final = 20
 """Attempts of one pass at most. Each takes about fifteen requests."""
+PER_MINUTE: Final = 10
+"""Deletions for all ApplicationSets together."""
+RETRIES: Final = Backoff(first=5.0, ceiling=60.0, jitter=0)
+"""Pauses after failed attempts for one ApplicationSet."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _NotBefore:
+    """When a deletion for an ApplicationSet may be tried again, and why not now."""
+
+    until: float
+    blocked: BlockedReason
+    times: int
+    """Failed attempts in a row."""
 
 
 class MoveController:
@@ -53,7 +68,13 @@ class MoveController:
         self._deleter = CopyDeleter(api=api, argocd_namespace=view.argocd_namespace, reach=self._reach)
         self._report = MoveReporter(events=events, metrics=metrics, namespace=view.argocd_namespace)
         self._wake = asyncio.Event()
-        self._pauses, self._best = DeletionPauses(), BestHealth()
+        self._not_before: dict[str, _NotBefore] = {}
+        """By UID of the ApplicationSet. Losing it only means that the hub is asked more often."""
+        self._deleted = deque[float](maxlen=PER_MINUTE)
+        self._best: dict[str, tuple[float, dict[str, int]]] = {}
+        """By UID of the ApplicationSet: since when its decision holds, and the best rank of each old copy
+        since then, by UID. A copy that is rolling out a change is not an unhealthy one.
+        """
         self._attempts = 0
         """In this pass."""
         self._next, self._pause = 0.0, pause
@@ -73,16 +94,12 @@ class MoveController:
         """Works until it is cancelled."""
         for informer in self._informers:
             await informer.synced.wait()
-        try:
-            while True:
-                self._wake.clear()
-                await self._reconcile()
-                self.passes += 1
-                await asyncio.sleep(self._pause)
-                await happens_within(self._wake, seconds=max(0.0, self._next - self._clock()))
-        finally:
-            # Clear metrics on losing leadership.
-            self._report.keep_only(())
+        while True:
+            self._wake.clear()
+            await self._reconcile()
+            self.passes += 1
+            await asyncio.sleep(self._pause)
+            await happens_within(self._wake, seconds=max(0.0, self._next - self._clock()))
 
     async def _reconcile(self) -> None:
         now = self._clock()
@@ -96,10 +113,13 @@ class MoveController:
             for name, item in self._view.sets.items.items()
             if item.handover is not None or item.obstacle
         }
-        self._report.keep_only(sets)
         alive = {item.uid for item in sets.values()}
-        self._pauses.keep_only(alive)
-        self._best.keep_only(alive)
+        self._best = {uid: best for uid, best in self._best.items() if uid in alive}
+        self._not_before = {
+            uid: item
+            for uid, item in self._not_before.items()
+            if uid in alive and now < item.until + RETRIES.ceiling
+        }
         self._attempts = 0
         for name, item in sorted(sets.items()):
             state = self._state_of(item, tuple(copies.get(item.uid, ())), reach, now)
@@ -117,6 +137,7 @@ class MoveController:
                 )
                 verdicts = tuple(outcome if verdict is chosen else verdict for verdict in verdicts)
             await self._report.show(name, item.uid, verdicts, self._clock())
+        self._report.publish(sets, self._clock())
 
     def _state_of(
         self, item: ApplicationSet, copies: tuple[Application, ...], reach: Reachability, now: float
@@ -139,7 +160,10 @@ class MoveController:
             return _all_wait(leaving, PLACEMENT_GONE)
         if decision is None or not decision.clusters:
             return _all_wait(leaving, DECISION_EMPTY)
-        best = self._best.observe(item.uid, decision.since, leaving)
+        since, best = self._best.get(item.uid, (decision.since, {}))
+        known = best if since == decision.since else {}
+        best = {copy.uid: max(rank(copy), known.get(copy.uid, 0)) for copy in leaving}
+        self._best[item.uid] = (decision.since, best)
         if now < decision.since + DEBOUNCE_SECONDS:
             self._at(decision.since + DEBOUNCE_SECONDS)
             message = f"the decision changed within the last {DEBOUNCE_SECONDS:g} s"
@@ -160,49 +184,38 @@ class MoveController:
 
     async def _attempt(self, candidate: Candidate) -> CopyVerdict:
         """Deletes the copy. Returns its verdict, or one that waits, with the reason."""
-        copy, uid = candidate.verdict.copy, candidate.set_uid
-        pause = self._blocked() or self._pauses.now(uid, self._clock())
-        if pause is None and self._attempts == MAX_ATTEMPTS:
-            pause = Pause(
-                until=self._clock(),
-                blocked=BlockedReason(
-                    reason="Queued", message="copies of other applications are deleted first"
-                ),
-            )
-        if pause is None:
-            self._attempts += 1
-            try:
-                blocked = await self._deleter.delete(candidate)
-            except NotSentError as error:
-                pause = self._refused(error.refusal)
-            except ApiError as error:
-                if error.status:
-                    pause = self._pauses.failed(
-                        uid, BlockedReason(reason="Refused", message=str(error)), self._clock()
-                    )
-                else:
-                    pause = self._pauses.silent(
-                        BlockedReason(reason="HubSilent", message=str(error)), self._clock()
-                    )
-            else:
-                if blocked is None:
-                    self._pauses.deleted(uid, self._clock())
-                    await self._report.deleted(candidate.set_name, uid, candidate.verdict)
-                    return candidate.verdict
-                pause = self._pauses.failed(uid, blocked, self._clock())
-        self._at(pause.until)
-        return _waits(copy, pause.blocked)
-
-    def _blocked(self) -> Pause | None:
-        """What forbids every deletion now."""
-        refusal = self._api.no_deletion() or self._view.untrusted(self._informers)
-        return None if refusal is None else self._refused(refusal)
-
-    def _refused(self, refusal: Refusal) -> Pause:
-        return Pause(
-            until=self._clock() + refusal.seconds,
-            blocked=BlockedReason(reason=refusal.reason, message=refusal.message),
-        )
+        copy, uid, now = candidate.verdict.copy, candidate.set_uid, self._clock()
+        before = self._not_before.get(uid)
+        if outdated := self._view.untrusted(self._informers):
+            return _waits(copy, BlockedReason(reason="InformerBroken", message=outdated))
+        if before is not None and now < before.until:
+            self._at(before.until)
+            return _waits(copy, before.blocked)
+        if len(self._deleted) == PER_MINUTE and now < self._deleted[0] + 60:
+            self._at(self._deleted[0] + 60)
+            message = f"{PER_MINUTE} copies were deleted within the last minute"
+            return _waits(copy, BlockedReason(reason="RateLimited", message=message))
+        if self._attempts == MAX_ATTEMPTS:
+            self._at(now)
+            message = "copies of other applications are deleted first"
+            return _waits(copy, BlockedReason(reason="Queued", message=message))
+        self._attempts += 1
+        try:
+            blocked = await self._deleter.delete(candidate)
+        except ApiError as error:
+            blocked = BlockedReason(reason="Refused" if error.status else "HubSilent", message=str(error))
+            if not error.status:
+                self._attempts = MAX_ATTEMPTS  # the others would wait as long, and for nothing
+        if blocked is None:
+            self._not_before.pop(uid, None)
+            self._deleted.append(self._clock())
+            await self._report.deleted(candidate.set_name, uid, candidate.verdict)
+            return candidate.verdict
+        times = 1 if before is None else before.times + 1
+        until = self._clock() + RETRIES.delay(times)
+        self._not_before[uid] = _NotBefore(until=until, blocked=blocked, times=times)
+        self._at(until)
+        return _waits(copy, blocked)
 
     def _decided(self, item: ApplicationSet) -> frozenset[str]:
         decisions = [self._decisions.get(placement) for placement in item.placements]

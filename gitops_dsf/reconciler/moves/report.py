@@ -13,7 +13,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge
 from gitops_dsf.reconciler.events import Events
 from gitops_dsf.reconciler.hub.kinds import application_set_reference
 from gitops_dsf.reconciler.moves.rules import Action, CopyVerdict
-from gitops_dsf.reconciler.series import PREFIX
+from gitops_dsf.reconciler.series import PREFIX, GaugeSet
 
 LOG = logging.getLogger(__name__)
 NEWS_SECONDS: Final = 10.0
@@ -27,9 +27,6 @@ PASSING: Final = frozenset(
         "Conflict",
         "DecisionUnsettled",
         "HubSilent",
-        "LeaseNotHeld",
-        "LeadershipNew",
-        "DeletionUnanswered",
     }
 )
 """Reasons that pass by themselves. They never become Events."""
@@ -51,18 +48,22 @@ class MoveMetrics:
     """What moves wait for, and the copies that were deleted."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
-        self.waiting = Gauge(
-            f"{PREFIX}_moves_waiting",
-            "Copies that stay on clusters outside the decision, by what they wait for.",
-            ["applicationset", "reason"],
-            registry=registry,
+        self.waiting = GaugeSet[tuple[str, str]](
+            Gauge(
+                f"{PREFIX}_moves_waiting",
+                "Copies that stay on clusters outside the decision, by what they wait for.",
+                ["applicationset", "reason"],
+                registry=registry,
+            )
         )
-        self.waiting_seconds = Gauge(
-            f"{PREFIX}_moves_waiting_seconds",
-            "Seconds that a copy has waited to be deleted, as far as this leader knows; absent while none"
-            " waits.",
-            ["applicationset"],
-            registry=registry,
+        self.waiting_seconds = GaugeSet[tuple[str]](
+            Gauge(
+                f"{PREFIX}_moves_waiting_seconds",
+                "Seconds that a copy has waited to be deleted, as far as this leader knows; absent while none"
+                " waits.",
+                ["applicationset"],
+                registry=registry,
+            )
         )
         self.deleted = Counter(
             f"{PREFIX}_copies_removed",
@@ -81,7 +82,7 @@ class _Wait:
     news: tuple[str, str] = ("", "")
     news_since: float = 0.0
     announced: bool = False
-    reasons: frozenset[str] = frozenset()
+    reasons: collections.Counter[str] = field(default_factory=collections.Counter)
 
 
 @dataclass(kw_only=True)
@@ -97,18 +98,9 @@ class MoveReporter:
         """Reports the verdicts on the copies of one ApplicationSet; none when no copy waits."""
         listed = [verdict for verdict in verdicts if verdict.action is not Action.DELETE]
         known = self._waits.setdefault(name, _Wait())
-        counts = collections.Counter(verdict.reason for verdict in listed)
-        for reason in known.reasons - counts.keys():
-            self.metrics.waiting.remove(name, reason)
-        for reason, count in counts.items():
-            self.metrics.waiting.labels(applicationset=name, reason=reason).set(count)
-        known.reasons = frozenset(counts)
-        if any(verdict.action is Action.WAIT for verdict in listed):
-            known.since = now if known.since is None else known.since
-            self.metrics.waiting_seconds.labels(applicationset=name).set(now - known.since)
-        elif known.since is not None:
-            known.since = None
-            self.metrics.waiting_seconds.remove(name)
+        known.reasons = collections.Counter(verdict.reason for verdict in listed)
+        waits = any(verdict.action is Action.WAIT for verdict in listed)
+        known.since = (now if known.since is None else known.since) if waits else None
         await self._announce(name, uid, known, listed, now)
 
     async def deleted(self, name: str, uid: str, verdict: CopyVerdict) -> None:
@@ -123,12 +115,15 @@ class MoveReporter:
             f"{copy.name} on {copy.cluster} is deleted: {verdict.message}",
         )
 
-    def keep_only(self, names: Collection[str]) -> None:
-        """Forgets other ApplicationSets, and removes their series."""
-        for name in [name for name in self._waits if name not in names]:
-            for reason in self._waits.pop(name).reasons:
-                self.metrics.waiting.remove(name, reason)
-            self.metrics.waiting_seconds.remove(name)
+    def publish(self, names: Collection[str], now: float) -> None:
+        """Sets the metrics, and forgets other ApplicationSets."""
+        self._waits = {name: known for name, known in self._waits.items() if name in names}
+        self.metrics.waiting.set(
+            {(name, reason): n for name, known in self._waits.items() for reason, n in known.reasons.items()}
+        )
+        self.metrics.waiting_seconds.set(
+            {(name,): now - known.since for name, known in self._waits.items() if known.since is not None}
+        )
 
     async def _announce(
         self, name: str, uid: str, known: _Wait, listed: list[CopyVerdict], now: float

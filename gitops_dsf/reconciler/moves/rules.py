@@ -14,8 +14,8 @@ are away for a while make the decision smaller, and must not cost a copy. Copies
 not while their cluster is unreachable.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
@@ -24,7 +24,6 @@ from gitops_dsf.wording import names_text
 
 _RANKS: Final = {"Healthy": 3, "Suspended": 3, "Progressing": 2}
 """By health; 1 for all others. The rank of a copy on an unreachable cluster is 0."""
-"""Clusters that a message names at most."""
 
 
 class Action(StrEnum):
@@ -226,35 +225,3 @@ def _wait(copy: Application, reason: str, message: str) -> CopyVerdict:
 
 def _keep(copy: Application, reason: str, message: str) -> CopyVerdict:
     return CopyVerdict(copy=copy, action=Action.KEEP, reason=reason, message=message)
-
-
-@dataclass(kw_only=True, slots=True)
-class _Observed:
-    since: float
-    ranks: dict[str, int]
-
-
-@dataclass(kw_only=True)
-class BestHealth:
-    """The best health of each old copy since its decision, by UID of the ApplicationSet: a copy that is
-    rolling out a change is not an unhealthy one.
-
-    It is lost with the process, as is the time-out, for which alone it is used.
-    """
-
-    _observed: dict[str, _Observed] = field(default_factory=dict)
-
-    def observe(self, uid: str, since: float, copies: Iterable[Application]) -> Mapping[str, int]:
-        """Takes the copies as they are now, and the time of the decision. Returns the best rank of each, by
-        UID.
-        """
-        known = self._observed.get(uid)
-        if known is None or known.since != since:
-            known = self._observed[uid] = _Observed(since=since, ranks={})
-        known.ranks = {copy.uid: max(rank(copy), known.ranks.get(copy.uid, 0)) for copy in copies}
-        return known.ranks
-
-    def keep_only(self, uids: Collection[str]) -> None:
-        """Forgets other ApplicationSets."""
-        for uid in [uid for uid in self._observed if uid not in uids]:
-            del self._observed[uid]

@@ -58,7 +58,7 @@ class RefreshController:
     def __init__(
         self, *, api: HubApi, view: HubView, metrics: RefreshMetrics, tracker: DecisionTracker
     ) -> None:
-        self._api, self._view, self._tracker, self._clock = api, view, tracker, tracker.clock
+        self._api, self._view, self._clock = api, view, tracker.clock
         self._metrics = metrics
         self._wake = asyncio.Event()
         self._debounce = RefreshDebounce(decisions=tracker.decisions)
@@ -75,12 +75,6 @@ class RefreshController:
         """Works until it is cancelled."""
         await self._view.sets.synced.wait()
         await self._view.decisions.synced.wait()
-        try:
-            await self._work()
-        finally:
-            self._tracker.clear()
-
-    async def _work(self) -> None:
         while True:
             self._wake.clear()
             found, wait = self._debounce.due(self._view.sets.items, self._clock())
@@ -106,7 +100,7 @@ class RefreshController:
         self._debounce.refreshed(due, now)
         self._metrics.refreshes.inc()
         clusters = ", ".join(sorted({cluster for _, decision in due.wanted for cluster in decision})[:10])
-        if due.again:
+        if due.times > 1:
             LOG.warning(
                 "ApplicationSet %s has not taken up the decision for %s; refreshed again", due.name, clusters
             )

@@ -6,7 +6,5 @@ An expired score still satisfies a predicate on its existence (`onMissingScore: 
 schedule again when a score expires. Deleting the score is an event that OCM reacts to.
 
 candidates   which scores are dead: expired for more than a TTL, and nobody is left to renew them
-limit        how many of them may be deleted now
-deletion     reads everything about one score again, and deletes it
-controller   the control loop, with its metrics
+controller   the control loop, with its metrics; reads everything about one score again, and deletes it
 """

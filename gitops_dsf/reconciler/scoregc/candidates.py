@@ -3,112 +3,93 @@
 Times are the hub's.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from enum import StrEnum
+from datetime import datetime
 from typing import Final
 
 from gitops_dsf.hub.addons import ManagedClusterAddOn
-from gitops_dsf.hub.freshness import expired
 from gitops_dsf.hub.objects import ManagedCluster
 from gitops_dsf.hub.scorers import DynamicScorer
-from gitops_dsf.reconciler.hub.scores import ScoreSummary
+from gitops_dsf.hub.scores import Score
+from gitops_dsf.hub.timestamp import moment_of
 
 UNAVAILABLE: Final = frozenset({"False", "Unknown"})
 """Values of the condition Available. A condition that OCM has not written yet counts as neither."""
-
-
-class Renewer(StrEnum):
-    """Who renews a score."""
-
-    AGENT = "agent"
-    HUB_SCORER = "hub scorer"
-    NOBODY = "nobody"
-    """The hub scorer wrote it, and there is no such scorer any more. An agent deletes what it wrote itself.
-    """
+DAY: Final = 86_400.0
+"""The TTL of a score that no scorer has any more."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class DeadScore:
-    """An AddOnPlacementScore that is dead according to the informers.
-
-    Informers do not keep who manages it, so only reading it tells whether it is one of ours.
+class Owner:
+    """Whose scores those of one name are. When several scorers share a name, the first one, and the longest
+    TTL.
     """
 
-    resource: str
-    cluster: str
-    valid_until: float
-    why: str
-    renewer: Renewer
-    on_hub: bool
-    """Whether the hub scorer wrote it."""
+    item: DynamicScorer
+    ttl: float
 
 
-def renewer_of(*, on_hub: bool, scorer: DynamicScorer | None) -> Renewer:
-    """Who renews a score. ``on_hub``: the hub scorer wrote it; ``scorer``: the one whose score it is, if
-    there still is one.
-    """
-    if scorer is not None:
-        return Renewer.HUB_SCORER if scorer.on_hub else Renewer.AGENT
-    return Renewer.NOBODY if on_hub else Renewer.AGENT
+def owners(scorers: Iterable[DynamicScorer]) -> dict[str, Owner]:
+    """By name of the AddOnPlacementScores."""
+    found: dict[str, Owner] = {}
+    for item in sorted(scorers, key=lambda each: each.name):
+        known = found.get(item.resource)
+        ttl = float(item.ttl) if known is None else max(known.ttl, item.ttl)
+        found[item.resource] = Owner(item=item if known is None else known.item, ttl=ttl)
+    return found
 
 
 def why_not_renewed(
-    cluster: ManagedCluster | None, agent: ManagedClusterAddOn | None, *, renewer: Renewer = Renewer.AGENT
+    cluster: ManagedCluster | None,
+    agent: ManagedClusterAddOn | None,
+    *,
+    owner: Owner | None = None,
+    on_hub: bool = False,
 ) -> str:
-    """Why nothing can renew a score on this cluster; empty when its agent or the hub scorer may."""
+    """Why nothing can renew a score on this cluster; empty when its agent or the hub scorer may. `on_hub`:
+    the hub scorer wrote it.
+    """
     if cluster is None:
         return "there is no such ManagedCluster"
     if cluster.deleting:
         return "the ManagedCluster is being deleted"
     if cluster.unreachable:
         return "the cluster is not available"
-    if renewer is not Renewer.AGENT:
-        return "" if renewer is Renewer.HUB_SCORER else "no scorer on the hub has this score any more"
+    if owner is not None and owner.item.on_hub:
+        return ""
+    if owner is None and on_hub:
+        return "no scorer on the hub has this score any more"
     if agent is None or agent.deleting:
         return "the agent's add-on is not installed"
     return "the agent's add-on is not available" if agent.available in UNAVAILABLE else ""
 
 
-def expired_for_long(valid_until: float | None, *, ttl: float, now: float) -> bool:
-    """Whether it expired more than one TTL ago. A score without validUntil never expires; our agents always
-    write one.
+def deadline(owner: Owner | None, *, now: float) -> datetime:
+    """A score that expired before this moment has been expired for more than one TTL. One without validUntil
+    never expires; our agents always write one.
     """
-    return valid_until is not None and expired(valid_until + ttl, now)
+    return moment_of(now - (DAY if owner is None else owner.ttl))
 
 
 def find_dead(
     resource: str,
-    scores: Mapping[str, ScoreSummary],
+    scores: Mapping[str, Score],
     *,
     clusters: Mapping[str, ManagedCluster],
     addons: Mapping[str, ManagedClusterAddOn],
-    ttl: float,
+    owner: Owner | None,
     now: float,
-    scorer: DynamicScorer | None = None,
-) -> list[DeadScore]:
-    """The dead scores of one resource, the longest expired first. `scores` are by cluster, `scorer` is the
-    one whose scores they are, if there still is one.
+) -> list[tuple[str, str]]:
+    """Name and cluster of the dead scores of one name, by cluster. `scores` are by cluster.
+
+    Who manages a score is not kept, so only reading it tells whether it is one of ours.
     """
-    long_ago = [
-        (score.valid_until, name)
+    before = deadline(owner, now=now)
+    return sorted(
+        (resource, name)
         for name, score in scores.items()
-        if score.valid_until is not None and expired_for_long(score.valid_until, ttl=ttl, now=now)
-    ]
-    found = []
-    for until, name in sorted(long_ago):
-        on_hub = scores[name].on_hub
-        renewer = renewer_of(on_hub=on_hub, scorer=scorer)
-        why = why_not_renewed(clusters.get(name), addons.get(name), renewer=renewer)
-        if why:
-            found.append(
-                DeadScore(
-                    resource=resource,
-                    cluster=name,
-                    valid_until=until,
-                    why=why,
-                    renewer=renewer,
-                    on_hub=on_hub,
-                )
-            )
-    return found
+        if score.valid_until is not None
+        and score.valid_until < before
+        and why_not_renewed(clusters.get(name), addons.get(name), owner=owner, on_hub=score.on_hub)
+    )

@@ -1,24 +1,31 @@
-"""The control loop of score garbage collection: deletes dead scores within the limit, and counts them."""
+"""The control loop of score garbage collection: deletes dead scores, and counts them.
+
+Everything that a deletion depends on is read again first. The request names UID and resourceVersion, so the
+hub deletes the version that was read, or nothing.
+"""
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter as Tally
+from collections.abc import Callable
+from datetime import datetime
 from typing import Final
 
+import msgspec
 from prometheus_client import CollectorRegistry, Counter, Gauge
 
 from dsf_runtime.apiserver import ApiError
 from dsf_runtime.clock import monotonic
-from gitops_dsf.hub.scorers import DynamicScorer
+from dsf_runtime.informer import UNREADABLE
+from dsf_wire.constants import ADDON_NAME, AGENT_MANAGER, MANAGED_BY_LABEL, RUNS_ON_HUB, RUNS_ON_LABEL
+from gitops_dsf.hub.metadata import Timestamp
+from gitops_dsf.hub.resources import ADDONS, CLUSTERS, SCORES
 from gitops_dsf.reconciler.events import Events
 from gitops_dsf.reconciler.hub.api import HubApi
-from gitops_dsf.reconciler.hub.fence import Refusal
-from gitops_dsf.reconciler.hub.kinds import scorer_reference
+from gitops_dsf.reconciler.hub.kinds import addon, cluster, scorer_reference
 from gitops_dsf.reconciler.hub.view import HubView
-from gitops_dsf.reconciler.scoregc.candidates import DeadScore, find_dead
-from gitops_dsf.reconciler.scoregc.deletion import DeletionResult, delete_if_dead
-from gitops_dsf.reconciler.scoregc.limit import DAY, DeletionLimit
+from gitops_dsf.reconciler.scan import ScoreScanner
+from gitops_dsf.reconciler.scoregc.candidates import Owner, deadline, why_not_renewed
 from gitops_dsf.reconciler.series import PREFIX, GaugeSet
 
 LOG = logging.getLogger(__name__)
@@ -28,8 +35,8 @@ CONFIRM_SECONDS: Final = 60.0
 """A score must be dead for this long: while an agent is replaced its add-on is unavailable for a moment."""
 READS: Final = 50
 """Scores that one pass reads again at most."""
-FOREIGN_SECONDS: Final = 3600.0
-"""A score of another writer is read again after this time: an agent of ours may own it by then."""
+KEPT_SECONDS: Final = 3600.0
+"""A score that stayed, such as one of another writer, is read again after this time."""
 NAMED: Final = 5
 """Clusters that an Event names at most."""
 
@@ -49,32 +56,22 @@ class ScoreGCMetrics:
         self.deleted = Counter(
             f"{PREFIX}_dead_scores_removed", "Dead scores that were deleted.", ["scorer"], registry=registry
         )
-        self._blocked = GaugeSet[tuple[str]](
-            Gauge(
-                f"{PREFIX}_dead_scores_blocked",
-                "1 while no dead score is deleted, by reason.",
-                ["reason"],
-                registry=registry,
-            )
-        )
-
-    def block(self, reason: str) -> None:
-        """Why no dead score is deleted now; empty when they are."""
-        self._blocked.set({(reason,): 1} if reason else {})
-
-    def clear(self) -> None:
-        """Clears the gauges on losing leadership."""
-        self.dead.set({})
-        self.block("")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Owner:
-    """The scorer of a resource, or a stand-in for one that is gone."""
+class _Metadata(msgspec.Struct, frozen=True, rename="camel"):
+    uid: str
+    resource_version: str
+    labels: dict[str, str] = {}
+    deletion_timestamp: datetime | None = None
 
-    label: str
-    ttl: float
-    item: DynamicScorer | None
+
+class _Status(msgspec.Struct, frozen=True, rename="camel"):
+    valid_until: Timestamp | None = None
+
+
+class _Score(msgspec.Struct, frozen=True):
+    metadata: _Metadata
+    status: _Status = _Status()
 
 
 class ScoreGarbageCollector:
@@ -87,17 +84,17 @@ class ScoreGarbageCollector:
         *,
         api: HubApi,
         view: HubView,
+        scanner: ScoreScanner,
         metrics: ScoreGCMetrics,
         events: Events,
         interval: float = INTERVAL_SECONDS,
         clock: Callable[[], float] = monotonic,
     ) -> None:
         self._api, self._view, self._events, self._interval, self._clock = api, view, events, interval, clock
-        self._metrics = metrics
+        self._scanner, self._metrics = scanner, metrics
         self._informers = (view.scorers, view.scores, view.clusters, view.addons)
-        self._limit = DeletionLimit(started=clock())
         self._dead_since: dict[tuple[str, str], float] = {}
-        self._foreign_until: dict[tuple[str, str], float] = {}
+        self._kept_until: dict[tuple[str, str], float] = {}
 
     @property
     def ready(self) -> bool:
@@ -108,127 +105,68 @@ class ScoreGarbageCollector:
         """Works until it is cancelled."""
         for informer in self._informers:
             await informer.synced.wait()
-        try:
-            while True:
-                try:
-                    await self._collect()
-                except ApiError as error:
-                    LOG.warning("dead scores are not deleted: %s", error)
-                await asyncio.sleep(self._interval)
-        finally:
-            self._metrics.clear()
+        while True:
+            if self._api.clock.known:  # only the hub's clock tells what has expired
+                await self._collect()
+            await asyncio.sleep(self._interval)
 
     async def _collect(self) -> None:
-        if not self._api.clock.known:
-            return  # only the hub's clock tells what has expired
-        found = await self._find()
-        now = self._clock()
-        since = {
-            (dead.resource, dead.cluster): self._dead_since.get((dead.resource, dead.cluster), now)
-            for _, all_of in found
-            for dead in all_of
+        scan, now = await self._scanner.scan(), self._clock()
+        self._dead_since = since = {key: self._dead_since.get(key, now) for key in scan.dead}
+        self._kept_until = {
+            key: until for key, until in self._kept_until.items() if until > now and key in since
         }
-        self._dead_since = since
-        self._foreign_until = {
-            key: until for key, until in self._foreign_until.items() if until > now and key in since
-        }
-        numbers: dict[tuple[str], int] = {}
-        blocked = self._blocked()
-        self._metrics.block("" if blocked is None else blocked.reason)
-        reads = READS if blocked is None else 0
-        for owner, all_of in found:
-            ours = [dead for dead in all_of if (dead.resource, dead.cluster) not in self._foreign_until]
-            due = [dead for dead in ours if now - since[dead.resource, dead.cluster] >= CONFIRM_SECONDS]
-            results = await self._delete(owner, due[:reads])
-            reads -= len(results)
-            done = sum(result in {DeletionResult.DELETED, DeletionResult.FOREIGN} for result in results)
-            if len(ours) > done:
-                key = (owner.label,)
-                numbers[key] = numbers.get(key, 0) + len(ours) - done
-        self._metrics.dead.set(numbers)
-
-    def _blocked(self) -> Refusal | None:
-        """What forbids every deletion now."""
-        return self._api.no_deletion() or self._view.untrusted(self._informers)
-
-    async def _find(self) -> list[tuple[_Owner, Sequence[DeadScore]]]:
-        """Resources with dead scores. Yields to other tasks between two resources: a fleet has
-        many scores.
-        """
-        view, now = self._view, self._api.now()
-        owners = _owners(view.scorers.items)
-        found: list[tuple[_Owner, Sequence[DeadScore]]] = []
-        for resource in view.scores.resources():
-            owner = owners.get(resource) or _Owner(label=resource, ttl=DAY, item=None)
-            dead = find_dead(
-                resource,
-                view.scores.of(resource),
-                clusters=view.clusters.items,
-                addons=view.addons.items,
-                ttl=owner.ttl,
-                now=now,
-                scorer=owner.item,
-            )
-            if dead:
-                found.append((owner, dead))
-            await asyncio.sleep(0)
-        return found
-
-    async def _delete(self, owner: _Owner, due: Sequence[DeadScore]) -> list[DeletionResult]:
-        """Stops at the limit, and when the hub refuses a deletion.
-
-        Raises ApiError, after it reported what was deleted until then.
-        """
-        results: list[DeletionResult] = []
-        deleted: list[DeadScore] = []
-        failure: ApiError | None = None
-        for dead in due:
-            clusters = self._view.scores.of(dead.resource)
-            if not self._limit.left(dead.resource, clusters=clusters, ttl=owner.ttl, now=self._clock()):
-                break
+        due = [key for key in since if key not in self._kept_until and now - since[key] >= CONFIRM_SECONDS]
+        outdated, gone = self._view.untrusted(self._informers), dict[tuple[str, str], str]()
+        for resource, name in () if outdated else due[:READS]:
+            owner, why = scan.owners.get(resource), ""
             try:
-                results.append(await self._delete_one(owner, dead))
+                why = await self._delete(resource, name, owner)
             except ApiError as error:
-                failure = error
-                break
-            if results[-1] is DeletionResult.DELETED:
-                deleted.append(dead)
-            elif results[-1] is DeletionResult.REFUSED:
-                break
-        if deleted:
-            await self._report(owner, deleted)
-        if failure is not None:
-            raise failure
-        return results
+                LOG.warning("dead score %s of cluster %s not deleted: %s", resource, name, error)
+                if not 400 <= error.status < 500:
+                    break  # it concerns the others, too
+            except UNREADABLE as error:
+                LOG.warning("dead score %s of cluster %s cannot be read: %s", resource, name, error)
+            if why:
+                gone[resource, name] = why
+                LOG.info("deleted the expired score %s of cluster %s: %s", resource, name, why)
+                self._metrics.deleted.labels(scorer=_label(resource, owner)).inc()
+            else:
+                self._kept_until[resource, name] = now + KEPT_SECONDS
+        left = since.keys() - self._kept_until.keys() - gone.keys()
+        self._metrics.dead.set(Tally((_label(resource, scan.owners.get(resource)),) for resource, _ in left))
+        for resource, owner in scan.owners.items():
+            words = [f"{name} ({why})" for (each, name), why in gone.items() if each == resource]
+            if words:
+                names = ", ".join(words[:NAMED]) + (", ..." if len(words) > NAMED else "")
+                message = f"deleted expired scores that no agent renews: {names}"
+                await self._events.say(scorer_reference(owner.item), "Normal", "DeadScoresRemoved", message)
 
-    async def _delete_one(self, owner: _Owner, dead: DeadScore) -> DeletionResult:
-        def before_deletion() -> None:
-            self._limit.take(dead.resource, dead.cluster, ttl=owner.ttl, now=self._clock())
-
-        result = await delete_if_dead(self._api, dead, ttl=owner.ttl, before_deletion=before_deletion)
-        if result is DeletionResult.REFUSED:
-            self._limit.give_back(dead.resource)
-        elif result is DeletionResult.DELETED:
-            self._metrics.deleted.labels(scorer=owner.label).inc()
-        elif result is DeletionResult.FOREIGN:
-            self._foreign_until[dead.resource, dead.cluster] = self._clock() + FOREIGN_SECONDS
-        return result
-
-    async def _report(self, owner: _Owner, deleted: Sequence[DeadScore]) -> None:
-        if owner.item is None:
-            return  # there is no object for an Event; the log has it
-        names = ", ".join(f"{dead.cluster} ({dead.why})" for dead in deleted[:NAMED]) + (
-            ", ..." if len(deleted) > NAMED else ""
+    async def _delete(self, resource: str, name: str, owner: Owner | None) -> str:
+        """Deletes a score. Returns why; empty when it stays: it was renewed, an agent may renew it, it is
+        gone already, another program wrote it, or the hub's time is not known. Raises ApiError, and
+        UNREADABLE.
+        """
+        scores, addons = SCORES.within(name).path, ADDONS.within(name).path
+        found = await self._api.one(scores, resource, lambda raw: msgspec.json.decode(raw, type=_Score))
+        if found is None or found.metadata.deletion_timestamp is not None:
+            return ""
+        if found.metadata.labels.get(MANAGED_BY_LABEL) != AGENT_MANAGER:
+            return ""
+        holder = await self._api.one(CLUSTERS.path, name, lambda raw: cluster(raw)[1])
+        agent = await self._api.one(addons, ADDON_NAME, lambda raw: addon(raw)[1])
+        on_hub = found.metadata.labels.get(RUNS_ON_LABEL) == RUNS_ON_HUB
+        why = why_not_renewed(holder, agent, owner=owner, on_hub=on_hub)
+        # Ask the hub's clock last: the answers above have just updated it.
+        until, before = found.status.valid_until, deadline(owner, now=self._api.now())
+        if not why or not self._api.clock.known or until is None or until >= before:
+            return ""
+        await self._api.delete(
+            f"{scores}/{resource}", uid=found.metadata.uid, resource_version=found.metadata.resource_version
         )
-        message = f"deleted expired scores that no agent renews: {names}"
-        await self._events.say(scorer_reference(owner.item), "Normal", "DeadScoresRemoved", message)
+        return why
 
 
-def _owners(scorers: Mapping[str, DynamicScorer]) -> dict[str, _Owner]:
-    """By resource. When several scorers share one, the longest TTL counts."""
-    owners: dict[str, _Owner] = {}
-    for name, item in sorted(scorers.items()):
-        known = owners.get(item.resource)
-        if known is None or item.ttl > known.ttl:
-            owners[item.resource] = _Owner(label=name, ttl=float(item.ttl), item=item)
-    return owners
+def _label(resource: str, owner: Owner | None) -> str:
+    return resource if owner is None else owner.item.name

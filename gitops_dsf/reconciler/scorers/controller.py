@@ -6,21 +6,22 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
+from dsf_runtime.apiserver import ApiError
 from dsf_runtime.clock import happens_within
 from gitops_dsf.hub.metadata import NOT_SAID, Condition
 from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.reconciler.events import Events
 from gitops_dsf.reconciler.freshness.assessment import Assessment
-from gitops_dsf.reconciler.freshness.metrics import FreshnessMetrics
-from gitops_dsf.reconciler.freshness.report import FreshnessReport, FreshnessReporter
+from gitops_dsf.reconciler.freshness.report import FreshnessMetrics, FreshnessReporter
 from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.reconciler.journal.flapping import SETTLED, FlappingReporter
+from gitops_dsf.reconciler.scan import Scan, ScoreScanner
 from gitops_dsf.reconciler.scorers.health import FAILURES, Health
 from gitops_dsf.reconciler.scorers.metrics import ScorerMetrics
 from gitops_dsf.reconciler.scorers.prober import Prober
 from gitops_dsf.reconciler.scorers.status import desired_status
-from gitops_dsf.reconciler.scorers.writer import HubUnavailableError, StatusWriter
+from gitops_dsf.reconciler.scorers.writer import StatusWriter
 from gitops_dsf.sync.fetch import Fetcher
 
 LOG = logging.getLogger(__name__)
@@ -42,6 +43,7 @@ class ScorerController:
         *,
         api: HubApi,
         view: HubView,
+        scanner: ScoreScanner,
         fetcher: Fetcher,
         metrics: ScorerMetrics,
         freshness: FreshnessMetrics,
@@ -51,7 +53,7 @@ class ScorerController:
     ) -> None:
         """`flapping` is None without a journal."""
         self._api, self._view, self._interval, self._flapping = api, view, interval, flapping
-        self._metrics, self._freshness = metrics, freshness
+        self._scanner, self._metrics = scanner, metrics
         self._prober = Prober(fetcher=fetcher, metrics=metrics)
         self._reporter = FreshnessReporter(view=view, events=events, metrics=freshness)
         self._writer = StatusWriter(api=api, events=events, metrics=metrics, namespace=view.hub_namespace)
@@ -75,13 +77,9 @@ class ScorerController:
 
     async def run(self) -> None:
         """Works until it is cancelled."""
-        try:
-            async with asyncio.TaskGroup() as group:
-                for work in (self._probe_loop(), self._status_loop()):
-                    group.create_task(work)
-        finally:
-            self._metrics.clear()
-            self._freshness.clear()
+        async with asyncio.TaskGroup() as group:
+            for work in (self._probe_loop(), self._status_loop()):
+                group.create_task(work)
 
     async def once(self) -> int:
         """Makes one complete pass, with as many probes as health needs. Returns how many statuses were
@@ -96,7 +94,7 @@ class ScorerController:
             if not self._prober.undecided or last == FAILURES - 1:
                 break
             await asyncio.sleep(1)
-        return await self._pass()
+        return await self._pass(anew=True)
 
     async def _probe_loop(self) -> None:
         await self._view.scorers.synced.wait()
@@ -132,29 +130,29 @@ class ScorerController:
             self._status_now.clear()
             try:
                 await self._pass()
-            except HubUnavailableError as error:
+            except ApiError as error:
                 LOG.warning("statuses that are not written yet wait for the next pass: %s", error)
             await happens_within(self._status_now, seconds=STATUS_SECONDS)
 
-    async def _pass(self) -> int:
-        """Assesses everything and writes statuses that differ. Returns how many. Raises
-        HubUnavailableError.
+    async def _pass(self, *, anew: bool = False) -> int:
+        """Writes statuses that differ. Returns how many. Raises ApiError. `anew`: after a new look at all
+        scores.
         """
         now = self._api.now()
         self._metrics.clock_offset.set(self._api.clock.offset or 0.0)
-        report = await self._reporter.observe(now=now)
-        await self._reporter.announce(report)
+        scan = await self._scanner.scan(anew=anew)
+        await self._reporter.report(scan)
         self._writer.keep_only(self._view.scorers.items)
         written = 0
         for name, item in list(self._view.scorers.items.items()):
-            assessment, health = report.assessments.get(name), self._prober.health.get(name)
+            assessment, health = scan.assessments.get(name), self._prober.health.get(name)
             if assessment is not None and (health is not None or item.scored_by_query):
                 latest = self._writer.latest(item)
                 status = desired_status(
                     latest,
                     health=health,
                     config=self._prober.config(name),
-                    scores=_with_placements(assessment, item, report),
+                    scores=_with_placements(assessment, item, scan),
                     now=now,
                     settled=self._settled(latest),
                 )
@@ -181,6 +179,6 @@ class ScorerController:
         self._probe_now.set()
 
 
-def _with_placements(assessment: Assessment, item: DynamicScorer, report: FreshnessReport) -> Assessment:
-    words = report.affected_placements(item.resource)
+def _with_placements(assessment: Assessment, item: DynamicScorer, scan: Scan) -> Assessment:
+    words = scan.affected_placements(item.resource)
     return replace(assessment, message=f"{assessment.message}. {words}") if words else assessment

@@ -50,8 +50,3 @@ class ScorerMetrics:
         """Removes the series of a deleted scorer."""
         self.healthy.remove(scorer)
         self.set_config(scorer, None)
-
-    def clear(self) -> None:
-        """Clears the metrics on losing leadership."""
-        self.healthy.clear()
-        self.config.clear()

@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -29,16 +28,6 @@ GONE: Final = frozenset({HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT})
 """The scorer was deleted, or created again with another UID. The watch will show it."""
 
 
-class HubUnavailableError(ApiError):
-    """The hub takes no statuses now."""
-
-
-@dataclass(kw_only=True, slots=True)
-class _Refusal:
-    times: int
-    until: float
-
-
 class StatusWriter:
     """Remembers what it wrote until the watch shows it, so that nothing is written or announced twice."""
 
@@ -54,7 +43,8 @@ class StatusWriter:
         self._api, self._events, self._metrics, self._clock = api, events, metrics, clock
         self._path = SCORERS.within(namespace).path
         self._written: dict[str, tuple[DynamicScorer, dict[str, Any]]] = {}
-        self._refused: dict[str, _Refusal] = {}
+        self._refused: dict[str, tuple[int, float]] = {}
+        """How many times in a row the hub refused a status, and when it is written again."""
         self._refused_in_a_row = 0
 
     def latest(self, item: DynamicScorer) -> DynamicScorer:
@@ -63,12 +53,14 @@ class StatusWriter:
         return msgspec.structs.replace(item, status=status) if seen is item else item
 
     async def write(self, item: DynamicScorer, status: Mapping[str, Any]) -> bool:
-        """Returns whether it was written. `item` is as the view has it. Raises HubUnavailableError."""
+        """Returns whether it was written. `item` is as the view has it. Raises ApiError
+        when the hub takes no statuses now.
+        """
         name = item.metadata.name
         before = self.latest(item)
         change = patch(before.status, status)
-        refused = self._refused.get(name)
-        if not change or (refused is not None and self._clock() < refused.until):
+        times, until = self._refused.get(name, (0, 0.0))
+        if not change or (times and self._clock() < until):
             return False
         try:
             # The UID makes the hub refuse the status of a scorer that was deleted and created again.
@@ -76,7 +68,16 @@ class StatusWriter:
                 f"{self._path}/{name}/status", {"metadata": {"uid": item.metadata.uid}, "status": change}
             )
         except ApiError as error:
-            self._on_refusal(name, refused, error)
+            self._metrics.patch_failures.inc()
+            if not error.status:
+                raise
+            pause = RETRIES.delay(times + 1)
+            self._refused[name] = (times + 1, self._clock() + pause)
+            LOG.warning("status of scorer %s not written; next try in %g s: %s", name, pause, error)
+            self._refused_in_a_row = self._refused_in_a_row + 1 if error.status not in GONE else 0
+            if self._refused_in_a_row >= MAX_REFUSALS:
+                self._refused_in_a_row = 0
+                raise
             return False
         self._refused_in_a_row = 0
         self._refused.pop(name, None)
@@ -91,19 +92,6 @@ class StatusWriter:
             del self._written[name]
         for name in self._refused.keys() - scorers.keys():
             del self._refused[name]
-
-    def _on_refusal(self, name: str, refused: _Refusal | None, error: ApiError) -> None:
-        self._metrics.patch_failures.inc()
-        if not error.status:
-            raise HubUnavailableError(str(error)) from error
-        times = 1 if refused is None else refused.times + 1
-        pause = RETRIES.delay(times)
-        self._refused[name] = _Refusal(times=times, until=self._clock() + pause)
-        LOG.warning("status of scorer %s not written; next try in %g s: %s", name, pause, error)
-        self._refused_in_a_row = self._refused_in_a_row + 1 if error.status not in GONE else 0
-        if self._refused_in_a_row >= MAX_REFUSALS:
-            self._refused_in_a_row = 0
-            raise HubUnavailableError(str(error)) from error
 
     async def _announce(self, before: DynamicScorer, status: Mapping[str, Any]) -> None:
         for item in status["conditions"]:

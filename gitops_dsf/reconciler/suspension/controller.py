@@ -17,9 +17,11 @@ from dsf_wire.constants import SUSPENDED_CONFIGMAP, SUSPENDED_KEY
 from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.hub.urls import origin
 from gitops_dsf.reconciler.events import Events, Kind
+from gitops_dsf.reconciler.freshness.assessment import Assessment
 from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.hub.kinds import scorer_reference
 from gitops_dsf.reconciler.hub.view import HubView
+from gitops_dsf.reconciler.scan import ScoreScanner
 from gitops_dsf.reconciler.scorers.health import FAILURES, Health, HealthStatus
 from gitops_dsf.reconciler.series import PREFIX, GaugeSet
 from gitops_dsf.reconciler.suspension.circuitbreaker import (
@@ -57,11 +59,6 @@ class SuspensionMetrics:
             registry=registry,
         )
 
-    def clear(self) -> None:
-        """Clears the metrics on losing leadership."""
-        self.suspended.set({})
-        self.held_back.set(0)
-
 
 class SuspensionController:
     """Writes one key of one ConfigMap. `health` is the health by scorer as the hub's probes see it, and
@@ -75,6 +72,7 @@ class SuspensionController:
         *,
         api: HubApi,
         view: HubView,
+        scanner: ScoreScanner,
         metrics: SuspensionMetrics,
         events: Events,
         health: Mapping[str, Health],
@@ -83,7 +81,7 @@ class SuspensionController:
         clock: Callable[[], float] = monotonic,
     ) -> None:
         self._api, self._view, self._events, self._health, self._clock = api, view, events, health, clock
-        self._metrics = metrics
+        self._scanner, self._metrics = scanner, metrics
         self._sources = (view.scorers, view.scores, view.clusters, view.addons, view.masks)
         self._enabled = settings.enabled
         self._interval = min(INTERVAL_SECONDS, probe_interval)
@@ -105,16 +103,13 @@ class SuspensionController:
             await asyncio.Event().wait()
         for source in self._sources:
             await source.synced.wait()
-        try:
-            while True:
-                try:
-                    await self._reconcile()
-                    self._last_warning = ""
-                except ApiError as error:
-                    self._warn(f"suspended scores stay as they are: {error}")
-                await asyncio.sleep(self._interval)
-        finally:
-            self._metrics.clear()
+        while True:
+            try:
+                await self._reconcile()
+                self._last_warning = ""
+            except ApiError as error:
+                self._warn(f"suspended scores stay as they are: {error}")
+            await asyncio.sleep(self._interval)
 
     async def _reconcile(self) -> None:
         """Raises ApiError, also when somebody else writes the ConfigMap at the same time. The next pass reads
@@ -128,7 +123,8 @@ class SuspensionController:
                 SUSPENDED_CONFIGMAP,
             )
         scorers = dict(self._view.scorers.items)
-        states = [self._state(item) for item in scorers.values()]
+        scan = await self._scanner.scan()
+        states = [self._state(item, scan.assessments.get(item.name)) for item in scorers.values()]
         update = self._breaker.decide(states, before.names, self._clock())
         if update.names != before.names or not before.readable:
             await self._configmap.write(before, update.names)
@@ -138,26 +134,25 @@ class SuspensionController:
         self._metrics.held_back.set(sum(len(change.scorers) for change in update.held_back))
         await self._report(update, scorers)
 
-    def _state(self, item: DynamicScorer) -> ScorerState:
-        known = self._health.get(item.metadata.name)
+    def _state(self, item: DynamicScorer, scores: Assessment | None) -> ScorerState:
+        known = self._health.get(item.name)
         health = None if known is None else known.status
+        counts = ScoreCounts()
         # Scores are counted only when the count matters.
-        count = health is HealthStatus.INACTIVE and self._api.clock.known
+        if health is HealthStatus.INACTIVE and self._api.clock.known and scores is not None:
+            counts = count_scores(
+                self._view.targets.expected(item),
+                addons=self._view.addons.items,
+                published=self._view.scores.of(item.resource).keys(),
+                scores=scores,
+            )
         return ScorerState(
-            scorer=item.metadata.name,
+            scorer=item.name,
             score=item.score_name,
             api="" if item.scored_by_query else origin(item.spec.config_url),
             suspended_in_git=item.spec.suspend,
             health=health,
-            counts=self._count(item) if count else ScoreCounts(),
-        )
-
-    def _count(self, item: DynamicScorer) -> ScoreCounts:
-        return count_scores(
-            self._view.targets.expected(item),
-            addons=self._view.addons.items,
-            scores=self._view.scores.of(item.resource),
-            now=self._api.now(),
+            counts=counts,
         )
 
     async def _report(self, update: SuspensionUpdate, scorers: Mapping[str, DynamicScorer]) -> None:

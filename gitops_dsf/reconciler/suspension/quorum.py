@@ -1,15 +1,12 @@
-"""On how many clusters a scorer's scores are fresh or stale, and whether that is a quorum. Pure.
+"""On how many clusters a scorer's scores are fresh or stale, and whether that is a quorum. Pure."""
 
-Times are the hub's.
-"""
-
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Final
 
 from gitops_dsf.hub.addons import ManagedClusterAddOn
-from gitops_dsf.hub.freshness import DEAD, State, state_of
-from gitops_dsf.reconciler.hub.scores import ScoreSummary
+from gitops_dsf.reconciler.freshness.assessment import Assessment
 
 MIN_STALE: Final = 2
 """Stale clusters that a quorum needs at least: one alone may have a problem of its own. A scorer that runs on
@@ -42,23 +39,17 @@ class ScoreCounts:
 
 
 def count_scores(
-    expected: Collection[str],
+    expected: frozenset[str],
     *,
     addons: Mapping[str, ManagedClusterAddOn],
-    scores: Mapping[str, ScoreSummary],
-    now: float,
+    published: AbstractSet[str],
+    scores: Assessment,
 ) -> ScoreCounts:
-    """Counts the expected clusters by their score of one scorer; `scores` are by cluster.
+    """Counts the expected clusters by their score of one scorer; `published` are those that have one.
 
     A cluster whose agent OCM does not call available publishes nothing, so it is not counted. Neither is a
     score without validUntil: nobody can tell when it was written.
     """
-    fresh = stale = 0
-    for cluster in expected:
-        agent, score = addons.get(cluster), scores.get(cluster)
-        if agent is None or agent.available != "True" or score is None:
-            continue
-        state = state_of(score.valid_until, filled=bool(score.count), ttl=0, now=now)
-        fresh += state is State.FRESH
-        stale += state in DEAD
-    return ScoreCounts(expected=len(expected), fresh=fresh, stale=stale)
+    able = {name for name in expected & published if name in addons and addons[name].available == "True"}
+    stale = able & scores.expired
+    return ScoreCounts(expected=len(expected), fresh=len(able - stale - scores.endless), stale=len(stale))

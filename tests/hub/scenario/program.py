@@ -8,7 +8,7 @@ CHANGES is empty, or a list with commas of:
 
 - `connection`: it stops itself (SIGSTOP) once, when it is about to take a connection for its first deletion;
 - `body`: the same, when the headers of that request were sent, and after the last look at its claim;
-- `unfenced`: it deletes whatever it knows of its claim on the Lease and of the leader before it.
+- `unfenced`: it writes whatever it knows of its claim on the Lease.
 
 After SIGCONT it continues where it was.
 """
@@ -28,7 +28,7 @@ from dsf_runtime import apiserver, informer
 from dsf_runtime.clock import SystemClock
 from gitops_dsf.cli.main import main
 from gitops_dsf.hub import freshness
-from gitops_dsf.reconciler.hub.fence import Fence
+from gitops_dsf.reconciler.hub.api import HubApi
 
 Method = Any
 
@@ -85,8 +85,8 @@ def stopping(original: Method, method: str) -> Method:
 
 def change(words: list[str]) -> None:
     if "unfenced" in words:
-        fence: Any = Fence
-        fence.deletion = fence.write = lambda _: None
+        api: Any = HubApi
+        api._ask = lambda *_: None
     if "connection" in words:
         transport: Any = httpx.AsyncHTTPTransport
         transport.handle_async_request = stopping(transport.handle_async_request, "DELETE")

@@ -66,7 +66,10 @@ class Reconciler:
 
     @property
     def leads(self) -> bool:
-        return self.metric("leader") == 1
+        try:
+            return self.metric("leader") == 1
+        except httpx.TransportError:
+            return False  # it ends when it loses the Lease
 
     def waits_for(self, application_set: str) -> set[str]:
         """The reasons for which copies of an ApplicationSet wait."""

@@ -6,10 +6,7 @@ from prometheus_client import CollectorRegistry
 
 from gitops_dsf.reconciler.events import (
     BURST,
-    OBJECT_BURST,
-    OBJECT_PER_SECOND,
     PER_SECOND,
-    SAME_SECONDS,
     EventMetrics,
     Events,
     Reference,
@@ -101,10 +98,6 @@ async def test_an_event_that_the_hub_forgot_is_written_anew() -> None:
         hub.objects.clear()
         await recorder.say()
         assert [event["count"] for event in written(hub)] == [1]
-        hub.objects.clear()
-        recorder.now = SAME_SECONDS
-        await recorder.say()
-        assert [event["count"] for event in written(hub)] == [1]
 
 
 async def test_refusals_and_silence_are_borne() -> None:
@@ -128,38 +121,6 @@ async def test_too_many_at_once_are_dropped() -> None:
         for number in range(10):
             await recorder.say(about=thing(1000 + number))
         assert len(written(hub)) == BURST + 5
-
-
-async def test_one_object_that_flaps_does_not_fill_the_hub() -> None:
-    async with ObjectHub() as hub, hub.api() as api:
-        recorder = Recorder(api)
-        for second in range(3600):
-            recorder.now = second
-            await recorder.say(f"{'on' if second % 2 else 'off'}")
-        await recorder.say(about=thing(2))
-        outcomes = recorder.outcomes()
-        assert outcomes["written"] + outcomes["counted"] == OBJECT_BURST + 3600 * OBJECT_PER_SECOND
-        assert outcomes["suppressed"] == 3601 - OBJECT_BURST - 3600 * OBJECT_PER_SECOND
-        assert "dropped" not in outcomes
-
-
-async def test_the_next_event_about_an_object_says_how_many_were_suppressed() -> None:
-    async with ObjectHub() as hub, hub.api() as api:
-        recorder = Recorder(api)
-        for _ in range(OBJECT_BURST + 7):
-            await recorder.say()
-        (event,) = written(hub)
-        assert (event["message"], event["count"]) == ("it happened", OBJECT_BURST)
-        recorder.now += 1 / OBJECT_PER_SECOND
-        await recorder.say()
-        (event,) = written(hub)
-        assert event["message"] == "it happened (7 Events about this object were suppressed before this one)"
-        assert event["count"] == OBJECT_BURST + 1
-        recorder.now += 1 / OBJECT_PER_SECOND
-        await recorder.say("m" * 2000)
-        recorder.now += 1 / OBJECT_PER_SECOND
-        await recorder.say()
-        assert sorted(len(event["message"]) for event in written(hub)) == [11, 1024]
 
 
 async def test_long_names_and_messages_are_cut_to_what_an_api_server_takes() -> None:

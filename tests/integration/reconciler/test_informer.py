@@ -560,7 +560,7 @@ def test_one_leads_until_it_lets_go_or_dies() -> None:
             keep.cancel()
             await asyncio.gather(keep, return_exceptions=True)
             assert not first.is_leader
-            await first.release(clean=True)
+            await first.release()
             assert await _leads(second, within=60)
             # The second dies without a word.
             assert not await _leads(first, within=1.0)

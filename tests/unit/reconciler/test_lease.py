@@ -5,7 +5,7 @@ time.
 import asyncio
 import itertools
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,7 +15,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dsf_runtime.apiserver import ApiError
-from gitops_dsf.reconciler.hub.fence import QUIET_SECONDS, Fence
 from gitops_dsf.reconciler.lease import Leadership, LeaseLost
 from tests.support import virtual_time
 from tests.support.laws import examples
@@ -196,7 +195,7 @@ def test_an_answer_that_is_no_lease_leads_nowhere(page: bytes) -> None:
             async with asyncio.timeout(30):
                 await lease.acquire()
         assert not lease.is_leader
-        await lease.release(clean=True)
+        await lease.release()
 
     virtual_time.run(main())
 
@@ -225,7 +224,7 @@ def test_a_lease_is_not_taken_before_its_whole_duration_has_passed_since_its_las
     virtual_time.run(main())
 
 
-@pytest.mark.parametrize("seconds", [1.0, 5.0, 5.9])
+@pytest.mark.parametrize("seconds", [1.0, 3.0, 3.8])
 def test_it_leads_and_goes_on_leading_when_the_hub_takes_long_for_each_answer(seconds: float) -> None:
     async def main() -> None:
         hub = Hub()
@@ -243,7 +242,7 @@ def test_it_leads_and_goes_on_leading_when_the_hub_takes_long_for_each_answer(se
     virtual_time.run(main())
 
 
-def test_nobody_leads_when_the_hub_takes_longer_for_each_answer_than_half_the_deadline(
+def test_nobody_leads_when_the_hub_takes_longer_for_each_answer_than_a_third_of_the_deadline(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     """Too little would be left of a claim to do anything with it."""
@@ -251,18 +250,18 @@ def test_nobody_leads_when_the_hub_takes_longer_for_each_answer_than_half_the_de
 
     async def main() -> None:
         hub = Hub()
-        lease = replica("slow", hub, leg=6.2 / 2)
+        lease = replica("slow", hub, leg=4.2 / 2)
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(600):
                 await lease.acquire()
         assert not lease.is_leader
         assert lease.left() <= 0
-        assert caplog.messages == ["not leading: the hub takes more than 6 s to answer a write of the Lease"]
+        assert caplog.messages == ["not leading: the hub takes more than 4 s to answer"]
 
     virtual_time.run(main())
 
 
-def test_a_renewal_is_one_write_and_one_whose_answer_was_lost_costs_no_leadership() -> None:
+def test_a_renewal_whose_answer_was_lost_costs_no_leadership() -> None:
     async def main() -> None:
         hub = Hub()
         lost: list[float | None] = [0.01] * 4 + [0.01, None] + [0.01] * 1000
@@ -274,8 +273,6 @@ def test_a_renewal_is_one_write_and_one_whose_answer_was_lost_costs_no_leadershi
         assert not keep.done()
         keep.cancel()
         await asyncio.gather(keep, return_exceptions=True)
-        used = len(lost) - len(list(way.legs))
-        assert used <= 2 * len(hub.claims) + 6, "a renewal reads before it writes"
 
     virtual_time.run(main())
 
@@ -295,103 +292,5 @@ def test_nothing_is_left_of_a_claim_that_was_never_made_or_is_over() -> None:
         keep.cancel()
         await asyncio.gather(keep, return_exceptions=True)
         assert lease.left() == 0
-
-    virtual_time.run(main())
-
-
-def released(hub: Hub, *, clean: bool, after: float) -> "asyncio.Future[None]":
-    async def go() -> None:
-        before = replica("before", hub)
-        await before.acquire()
-        keep = asyncio.create_task(before.keep())
-        await asyncio.sleep(after)
-        keep.cancel()
-        await asyncio.gather(keep, return_exceptions=True)
-        await before.release(clean=clean)
-
-    return asyncio.ensure_future(go())
-
-
-def by_hand(hub: Hub, **spec: Any) -> None:
-    assert hub.item is not None
-    hub.write({**hub.item, "spec": {**hub.item["spec"], **spec}})
-
-
-PREDECESSORS: dict[str, tuple[Callable[[Hub], Awaitable[None]], float]] = {
-    "released it when all its requests had ended": (lambda hub: released(hub, clean=True, after=60), 0),
-    "released it with a request under way": (lambda hub: released(hub, clean=False, after=60), QUIET_SECONDS),
-    "had a predecessor of its own a moment before": (
-        lambda hub: released(hub, clean=True, after=10),
-        QUIET_SECONDS,
-    ),
-}
-
-
-@pytest.mark.parametrize(("end", "quiet"), PREDECESSORS.values(), ids=PREDECESSORS)
-def test_a_new_leader_waits_for_what_the_one_before_may_have_sent(
-    end: Callable[[Hub], Awaitable[None]], quiet: float
-) -> None:
-    async def main() -> None:
-        hub = Hub()
-        await end(hub)
-        lease = replica("new", hub)
-        began = asyncio.get_running_loop().time()
-        await lease.acquire()
-        assert lease.is_leader
-        assert asyncio.get_running_loop().time() - began < 1, "a lease that was given back is free at once"
-        assert lease.quiet_left() == pytest.approx(quiet, abs=1)
-
-    virtual_time.run(main())
-
-
-@pytest.mark.parametrize("how", ["died", "deleted by hand", "cleared by hand"])
-def test_a_new_leader_waits_when_nobody_gave_the_lease_back(how: str) -> None:
-    async def main() -> None:
-        hub = Hub()
-        before = replica("before", hub)
-        await before.acquire()
-        keep = asyncio.create_task(before.keep())
-        await asyncio.sleep(60)
-        assert before.quiet_left() <= 0
-        keep.cancel()
-        await asyncio.gather(keep, return_exceptions=True)
-        if how == "deleted by hand":
-            hub.item = None
-        elif how == "cleared by hand":
-            by_hand(hub, holderIdentity="")
-        lease = replica("new", hub)
-        await lease.acquire()
-        assert lease.is_leader
-        assert lease.quiet_left() == pytest.approx(QUIET_SECONDS, abs=1)
-        assert QUIET_SECONDS >= DURATION + 15, "the lease and the longest request"
-
-    virtual_time.run(main())
-
-
-def test_two_that_lead_because_the_lease_was_deleted_by_hand_never_both_delete() -> None:
-    """The old leader learns of it with its next renewal; until then the new one is quiet, and for long after
-    that.
-    """
-
-    async def main() -> None:
-        hub = Hub()
-        first, second = replica("first", hub), replica("second", hub)
-        await first.acquire()
-        await asyncio.sleep(0)
-        keep = asyncio.create_task(first.keep())
-        waiting = asyncio.create_task(second.acquire())
-        await asyncio.sleep(60)
-        both = 0
-        for _ in range(2000):
-            if hub.item is not None and asyncio.get_running_loop().time() < 61:
-                hub.item = None
-            await asyncio.sleep(0.05)
-            fences = [Fence(claim=lease) for lease in (first, second)]
-            both += first.left() > 0 and second.left() > 0
-            assert sum(fence.deletion() is None for fence in fences) <= 1
-        assert both, "both led for a moment, or the test shows nothing"
-        for task in (keep, waiting):
-            task.cancel()
-        await asyncio.gather(keep, waiting, return_exceptions=True)
 
     virtual_time.run(main())

@@ -1,5 +1,5 @@
-"""Score garbage collection against an API server over HTTP: which scores it deletes, how many, and what it
-reads again before each deletion.
+"""Score garbage collection against an API server over HTTP: which scores it deletes, and what it reads again
+before each deletion.
 """
 
 import asyncio
@@ -10,11 +10,11 @@ from datetime import UTC, datetime
 import pytest
 
 from gitops_dsf.reconciler.events import Events
-from gitops_dsf.reconciler.hub.fence import QUIET_SECONDS
 from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.reconciler.metrics import Metrics
-from gitops_dsf.reconciler.scoregc.controller import CONFIRM_SECONDS, FOREIGN_SECONDS, ScoreGarbageCollector
-from gitops_dsf.reconciler.scoregc.limit import DAY
+from gitops_dsf.reconciler.scan import ScoreScanner
+from gitops_dsf.reconciler.scoregc.candidates import DAY
+from gitops_dsf.reconciler.scoregc.controller import CONFIRM_SECONDS, KEPT_SECONDS, ScoreGarbageCollector
 from tests.support import virtual_time
 from tests.support.objecthub import FixedClaim, ObjectHub
 from tests.support.waiting import for_a_while, until
@@ -91,12 +91,13 @@ class DeadScoreHub:
     @asynccontextmanager
     async def collecting(self) -> AsyncIterator[Callable[[], Awaitable[None]]]:
         """Runs the collector. The function it yields reads the lists anew, and lets several passes go by."""
-        async with self.server.api(claim=self.claim, clock=lambda: self.now) as api:
+        async with self.server.api(claim=self.claim) as api:
             view = self.view = HubView(api=api, hub_namespace=NAMESPACE, argocd_namespace="argocd")
             events = Events(api=api, metrics=self.metrics.events)
             collector = ScoreGarbageCollector(
                 api=api,
                 view=view,
+                scanner=ScoreScanner(view=view, now=api.now, seconds=INTERVAL),
                 metrics=self.metrics.scoregc,
                 events=events,
                 interval=INTERVAL,
@@ -127,35 +128,24 @@ def play(test: Callable[[DeadScoreHub], Awaitable[None]]) -> None:
     virtual_time.run(go())
 
 
-def test_a_tenth_per_ttl_the_oldest_first_and_never_more_after_a_restart() -> None:
+def test_what_nobody_renews_goes_and_is_told() -> None:
     async def test(hub: DeadScoreHub) -> None:
         async with hub.collecting() as again:
             await until(lambda: hub.dead == 20)
-            hub.now += TTL - 1
+            hub.now += CONFIRM_SECONDS - 1
             await again()
-            assert hub.removed() == []
+            assert hub.removed() == [], "the add-ons may be back in a moment"
             hub.now += 1
-            await until(lambda: hub.removed() == ["c00", "c01"])
-            hub.now += TTL - 1
+            await until(lambda: hub.left() == [])
             await again()
-            assert hub.removed() == ["c00", "c01"]
-        assert hub.dead is None, "another leader tells"
-        async with hub.collecting() as again:
-            await until(lambda: hub.dead == 18)
-            hub.now += TTL - 1
-            await again()
-            assert hub.removed() == ["c00", "c01"], "what the one before it removed is not known"
-            hub.now += 1
-            await until(lambda: len(hub.server.events("DeadScoresRemoved")) == 2)
-            await again()
-            assert hub.removed() == ["c00", "c01", "c02"], "a tenth of 18 is one"
-            assert hub.dead == 17
-            assert hub.metric("dead_scores_removed_total", scorer="cpu") == 3
+            assert hub.dead is None
+            assert hub.metric("dead_scores_removed_total", scorer="cpu") == 20
         why = "(the agent's add-on is not installed)"
-        assert hub.server.events("DeadScoresRemoved") == [
-            f"deleted expired scores that no agent renews: c00 {why}, c01 {why}",
-            f"deleted expired scores that no agent renews: c02 {why}",
-        ]
+        (message,) = hub.server.events("DeadScoresRemoved")
+        assert message == (
+            "deleted expired scores that no agent renews: "
+            f"c00 {why}, c01 {why}, c02 {why}, c03 {why}, c04 {why}, ..."
+        )
 
     play(test)
 
@@ -173,15 +163,10 @@ def test_what_lives_is_left() -> None:
             await again()
             assert (hub.removed(), hub.dead) == ([], None)
             hub.agent("c05", "Unknown")
-            await again()
-            await until(lambda: hub.dead == 1)
-            assert hub.removed() == [], "the add-on may be back in a moment"
-            hub.now += CONFIRM_SECONDS
-            await until(lambda: hub.removed() == ["c05"])
             hub.cluster("c06", "Unknown")
             await again()
-            await until(lambda: hub.dead == 1)
-            hub.now += TTL
+            await until(lambda: hub.dead == 2)
+            hub.now += CONFIRM_SECONDS
             await until(lambda: hub.removed() == ["c05", "c06"])
             await again()
             assert (hub.removed(), hub.dead) == (["c05", "c06"], None)
@@ -189,26 +174,30 @@ def test_what_lives_is_left() -> None:
     play(test)
 
 
-def test_what_changed_since_the_lists_is_left() -> None:
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda hub, name: hub.score(name, 600),
+        lambda hub, name: hub.score(name, -TTL + 10),
+        lambda hub, name: hub.agent(name),
+        lambda hub, name: hub.score(name, -DAY, labels={}),
+        lambda hub, name: hub.score(name, -DAY, labels={"app.kubernetes.io/managed-by": "somebody"}),
+        lambda hub, name: hub.server.objects["addonplacementscores", name, SCORE].update(status={}),
+        lambda hub, name: hub.server.put(
+            "managedclusters", name, metadata={"creationTimestamp": "0000-01-01T00:00:00Z"}
+        ),
+    ],
+    ids=["renewed", "expired later", "agent back", "nobody's", "somebody's", "endless", "unreadable"],
+)
+def test_what_changed_since_the_lists_is_left(change: Callable[[DeadScoreHub, str], None]) -> None:
     async def test(hub: DeadScoreHub) -> None:
-        def renewed() -> None:
-            hub.score("c00", 600)
-
-        def back() -> None:
-            for cluster in hub.left():
-                hub.agent(cluster)
-
-        for change in (renewed, back):
-            async with hub.collecting():
-                await until(lambda: hub.dead)
-                change()  # the lists are not read again
-                before = len(hub.removed())
-                hub.now += TTL
-                await for_a_while(10 * INTERVAL)
-                assert "c00" not in hub.removed()
-                if change is back:
-                    assert len(hub.removed()) == before
-        assert hub.removed() == ["c01", "c02"]
+        async with hub.collecting():
+            await until(lambda: hub.dead == 20)
+            change(hub, "c07")  # the lists are not read again
+            hub.now += CONFIRM_SECONDS
+            await until(lambda: hub.left() == ["c07"])
+            await for_a_while(10 * INTERVAL)
+            assert (hub.left(), len(hub.deletions)) == (["c07"], 19)
 
     play(test)
 
@@ -223,7 +212,7 @@ def test_the_hub_removes_what_was_read_or_nothing() -> None:
         hub.server.between = somebody
         async with hub.collecting() as again:
             await until(lambda: hub.dead == 20)
-            hub.now += TTL
+            hub.now += CONFIRM_SECONDS
             await until(lambda: hub.deletions)
             await again()
         assert hub.removed() == []
@@ -235,22 +224,17 @@ def test_the_hub_removes_what_was_read_or_nothing() -> None:
 def test_scores_of_others_are_left_for_ever_and_read_once_an_hour() -> None:
     async def test(hub: DeadScoreHub) -> None:
         for cluster in hub.left():
-            hub.score(
-                cluster, -DAY, labels={"app.kubernetes.io/managed-by": "somebody"} if cluster < "c10" else {}
-            )
-        hub.score("c00", -2 * DAY, name="resource-usage-score", labels={})
+            hub.score(cluster, -DAY, labels={})
         async with hub.collecting() as again:
             await until(lambda: hub.dead == 20)
-            hub.now += 2 * DAY
+            hub.now += CONFIRM_SECONDS
             await until(lambda: hub.dead is None)
-            assert hub.metric("dead_scores", scorer="resource-usage-score") is None
             asked = len(hub.server.asked)
             await again()
             assert len(hub.server.asked) == asked + 4, "the lists, and nothing else"
             hub.score("c00", -DAY)
-            hub.now += FOREIGN_SECONDS
+            hub.now += KEPT_SECONDS
             await until(lambda: hub.removed() == ["c00"])
-            await again()
         assert hub.deletions == [f"DELETE addonplacementscores/{SCORE}"]
 
     play(test)
@@ -260,15 +244,10 @@ def test_a_scorer_that_is_gone_leaves_scores_for_a_day() -> None:
     async def test(hub: DeadScoreHub) -> None:
         del hub.server.objects["dynamicscorers", NAMESPACE, "cpu"]
         hub.score("c07", -DAY - 60)
-        async with hub.collecting() as again:
+        async with hub.collecting():
             await until(lambda: hub.metric("dead_scores", scorer=SCORE) == 1)
-            hub.now += DAY - 1
-            await again()
-            assert hub.removed() == []
-            hub.now += 1
+            hub.now += CONFIRM_SECONDS
             await until(lambda: hub.removed() == ["c07"])
-            await again()
-            assert hub.metric("dead_scores", scorer=SCORE) is None
             assert hub.server.events("DeadScoresRemoved") == []
 
     play(test)
@@ -295,63 +274,15 @@ def test_without_the_hubs_time_nothing_is_expired() -> None:
     play(test)
 
 
-def test_the_hubs_time_must_be_known_to_the_last() -> None:
+def test_a_refusal_concerns_one_score_and_silence_ends_the_pass() -> None:
     async def test(hub: DeadScoreHub) -> None:
-        def silent(word: str) -> None:
-            if word == "GET managedclusteraddons" and hub.server.asked[-1] == word:
-                hub.server.clock = None if armed else virtual_time.wall
-
-        armed = False
-        async with hub.collecting() as again:
+        hub.server.refusals = {"DELETE addonplacementscores": [403, 0]}
+        async with hub.collecting():
             await until(lambda: hub.dead == 20)
-            hub.server.between = silent
-            armed = True
-            hub.now += TTL
-            await until(lambda: hub.server.clock is None)
-            await for_a_while(10 * INTERVAL)
-            assert hub.deletions == []
-            armed = False
-            await again()
-            await until(lambda: len(hub.removed()) == 2)
-
-    play(test)
-
-
-def test_a_refusal_does_not_count_and_silence_does() -> None:
-    async def test(hub: DeadScoreHub) -> None:
-        hub.server.refusals = {"DELETE addonplacementscores": [400, 409, 0, 500]}
-        async with hub.collecting() as again:
-            await until(lambda: hub.dead == 20)
-            hub.now += TTL
-            for sent in (3, 4):
-                await until(lambda sent=sent: len(hub.deletions) == sent)
-                await until(lambda: hub.metric("dead_scores_blocked", reason="DeletionUnanswered") == 1)
-                await again()
-                assert len(hub.deletions) == sent, "it may still take effect"
-                hub.now += QUIET_SECONDS
-            await again()
-            assert len(hub.deletions) == 4
-            assert (hub.removed(), hub.dead) == ([], 20), "without an answer two may be gone already"
-            hub.server.refusals = {"GET addonplacementscores": [500, 0]}
-            hub.now += TTL
-            await until(lambda: hub.removed() == ["c00", "c01"])
-
-    play(test)
-
-
-def test_a_new_leader_waits_for_what_the_one_before_may_have_sent() -> None:
-    async def test(hub: DeadScoreHub) -> None:
-        hub.claim.quiet = 20.0
-        async with hub.collecting() as again:
-            await until(lambda: hub.dead == 20)
-            hub.now += TTL
-            await until(lambda: hub.metric("dead_scores_blocked", reason="LeadershipNew") == 1)
-            await again()
-            assert hub.removed() == []
-            hub.claim.quiet = 0.0
-            await until(lambda: hub.removed() == ["c00", "c01"])
-            await again()
-            assert hub.metric("dead_scores_blocked", reason="LeadershipNew") is None
+            hub.now += CONFIRM_SECONDS
+            await until(lambda: hub.left() == ["c00"])
+            hub.now += KEPT_SECONDS
+            await until(lambda: hub.left() == [])
 
     play(test)
 
@@ -362,12 +293,12 @@ def test_a_watch_that_the_hub_refuses_stops_every_removal_until_it_is_back() -> 
             await until(lambda: hub.dead == 20)
             hub.server.refusals["WATCH managedclusters"] = [403] * 1000
             follow = asyncio.create_task(hub.view.clusters.run())
-            await until(lambda: hub.metric("dead_scores_blocked", reason="InformerBroken") == 1)
-            hub.now += TTL
+            await until(lambda: hub.view.clusters.broken)
+            hub.now += CONFIRM_SECONDS
             await again()
             assert hub.removed() == []
             hub.server.refusals.clear()
-            await until(lambda: hub.removed() == ["c00", "c01"])
+            await until(lambda: hub.left() == [])
             follow.cancel()
             await asyncio.gather(follow, return_exceptions=True)
 
@@ -378,9 +309,7 @@ def test_a_watch_that_the_hub_refuses_stops_every_removal_until_it_is_back() -> 
     "word", ["GET addonplacementscores", "GET managedclusters", "GET managedclusteraddons"]
 )
 def test_a_claim_that_ends_while_a_removal_reads_costs_no_score(word: str) -> None:
-    """As when the process is stopped at that await. The claim that is back again shows that nothing was
-    counted as removed.
-    """
+    """As when the process is stopped at that await."""
 
     async def test(hub: DeadScoreHub) -> None:
         ended: list[str] = []
@@ -390,28 +319,14 @@ def test_a_claim_that_ends_while_a_removal_reads_costs_no_score(word: str) -> No
                 ended.append(asked)
                 hub.claim.seconds = 0.0
 
-        async with hub.collecting() as again:
+        async with hub.collecting():
             await until(lambda: hub.dead == 20)
             hub.server.between = meanwhile
-            hub.now += TTL
-            await until(lambda: hub.metric("dead_scores_blocked", reason="LeaseNotHeld") == 1)
-            assert (ended, hub.deletions, hub.removed()) == ([word], [], [])
+            hub.now += CONFIRM_SECONDS
+            await until(lambda: ended)
+            await for_a_while(10 * INTERVAL)
+            assert (hub.deletions, hub.removed()) == ([], [])
             hub.claim.seconds = 1000.0
-            await again()
-            await until(lambda: hub.removed() == ["c00", "c01"])
-
-    play(test)
-
-
-def test_a_cluster_that_cannot_be_read_is_not_one_that_is_gone() -> None:
-    async def test(hub: DeadScoreHub) -> None:
-        unreadable = {"creationTimestamp": "0000-01-01T00:00:00Z"}
-        hub.server.put("managedclusters", "c00", metadata=unreadable)
-        async with hub.collecting() as again:
-            await until(lambda: hub.dead == 20)
-            hub.now += TTL
-            await until(lambda: hub.removed() == ["c01", "c02"])
-            await again()
-            assert "c00" in hub.left()
+            await until(lambda: hub.left() == [])
 
     play(test)

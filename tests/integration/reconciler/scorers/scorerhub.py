@@ -8,6 +8,7 @@ from typing import Any
 from gitops_dsf.reconciler.events import Events
 from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.reconciler.metrics import Metrics
+from gitops_dsf.reconciler.scan import ScoreScanner
 from gitops_dsf.reconciler.scorers.controller import ScorerController
 from gitops_dsf.sync.fetch import Fetcher, FetchLimits
 from tests.support.objecthub import ObjectHub
@@ -124,6 +125,7 @@ async def leading(hub: ObjectHub, *, interval: float = 30.0) -> AsyncIterator[Le
         controller = ScorerController(
             api=api,
             view=view,
+            scanner=ScoreScanner(view=view, now=api.now),
             fetcher=fetcher,
             metrics=metrics.scorers,
             freshness=metrics.freshness,

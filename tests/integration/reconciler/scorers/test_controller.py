@@ -241,19 +241,3 @@ async def test_the_hubs_clock_decides(pages: PageServer) -> None:
             await leader.controller.once()
             assert hub.condition("cpu")[1] == reason
             assert leader.metric("clock_offset_seconds") == pytest.approx(ahead, abs=30)
-
-
-async def test_series_end_with_the_work(pages: PageServer) -> None:
-    async with ScorerHub(pages.url) as hub, leading(hub) as leader:
-        hub.scorer("cpu")
-        hub.cluster("c1")
-        hub.placement("web", decided="c1")
-        await leader.controller.once()
-        names = {"scorer_healthy": {"scorer": "cpu"}, "scored_clusters": {"scorer": "cpu", "state": "fresh"}}
-        assert all(leader.metric(name, **labels) is not None for name, labels in names.items())
-        work = asyncio.create_task(leader.controller.run())
-        await asyncio.sleep(0.1)
-        work.cancel()
-        await asyncio.gather(work, return_exceptions=True)
-        assert all(leader.metric(name, **labels) is None for name, labels in names.items())
-        assert leader.metric("placement_missing_scores", placement="web", scorer="cpu") is None

@@ -4,23 +4,22 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from gitops_dsf.hub.freshness import grace
+from gitops_dsf.hub.scores import Score, score_of
+from gitops_dsf.hub.timestamp import moment_of
 from gitops_dsf.reconciler.freshness.assessment import Assessment, assess
-from gitops_dsf.reconciler.hub.scores import ScoreSummary
 from tests.unit.reconciler.freshness.hubobjects import made
 
 NOW = 10_000.0
 
 
-def fresh(seconds: float = 900, count: int = 1) -> ScoreSummary:
-    return ScoreSummary(valid_until=NOW + seconds, count=count)
+def fresh(seconds: float = 900, count: int = 1) -> Score:
+    return score_of({"cpu": 1} if count else {}, valid_until=moment_of(NOW + seconds))
 
 
 def assessed(
-    scores: Mapping[str, ScoreSummary],
+    scores: Mapping[str, Score],
     expected: str = "",
     *,
     since: float = 0,
@@ -31,6 +30,7 @@ def assessed(
     return assess(
         made(**spec),
         scores,
+        published=scores.keys(),
         expected=frozenset(expected),
         since=lambda _: since,
         masks_known=masks_known,
@@ -82,7 +82,6 @@ def test_a_new_one_has_time() -> None:
     found = assessed({"a": fresh()}, "ab", since=NOW - 119)
     assert (found.waiting, found.missing, found.status, found.reason) == ({"b"}, frozenset(), "True", "Fresh")
     assert "not published yet on 1 cluster (b)" in found.message
-    assert found.until == NOW + 1
     assert assessed({}, "ab", since=NOW - 119).status == "Unknown"
     assert assessed({"a": fresh()}, "ab", since=NOW - 120).missing == {"b"}
     assert grace(made().interval) == 120
@@ -103,25 +102,3 @@ def test_without_masks_nobody_is_blamed() -> None:
 def test_nowhere_to_run(spec: dict[str, Any], reason: str) -> None:
     found = assessed({}, "", **spec)
     assert (found.status, found.reason) == ("Unknown", reason)
-
-
-SCORES = st.dictionaries(
-    st.sampled_from("abcdef"),
-    st.builds(ScoreSummary, st.none() | st.integers(9000, 12000).map(float), st.integers(0, 2)),
-    max_size=6,
-)
-
-
-@given(
-    SCORES, st.sets(st.sampled_from("abcdef")).map("".join), st.integers(0, 3000), st.integers(9000, 10_000)
-)
-def test_nothing_changes_by_time_alone_before_it_says_so(
-    scores: dict[str, ScoreSummary], expected: str, later: int, since: int
-) -> None:
-    found = assessed(scores, expected, since=since)
-    then = NOW + later
-    if then < found.until:
-        assert assessed(scores, expected, since=since, now=then) == found
-    counted = [found.expired, found.missing, found.waiting, found.endless]
-    assert found.fresh + sum(map(len, counted)) == len(scores.keys() | set(expected))
-    assert frozenset().union(*counted).isdisjoint(found.expiring)

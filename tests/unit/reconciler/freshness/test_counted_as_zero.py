@@ -2,12 +2,12 @@
 
 from typing import Any
 
+from gitops_dsf.hub.scores import score_of
 from gitops_dsf.reconciler.freshness.assessment import Assessment
-from gitops_dsf.reconciler.freshness.placements import counted_as_zero
-from gitops_dsf.reconciler.hub.scores import ScoreSummary
+from gitops_dsf.reconciler.scan import counted_as_zero
 from tests.unit.reconciler.freshness.hubobjects import managed_cluster, ranking
 
-HERE = ScoreSummary(valid_until=0.0, count=1)
+HERE = score_of({"cpu": 1})
 ZONE_X = {"requiredClusterSelector": {"labelSelector": {"matchLabels": {"zone": "x"}}}}
 GPU = {
     "requiredClusterSelector": {"claimSelector": {"matchExpressions": [{"key": "gpu", "operator": "Exists"}]}}

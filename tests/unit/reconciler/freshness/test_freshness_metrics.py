@@ -2,7 +2,7 @@
 
 from prometheus_client import CollectorRegistry
 
-from gitops_dsf.reconciler.freshness.metrics import MAX_SERIES, FreshnessMetrics
+from gitops_dsf.reconciler.freshness.report import MAX_SERIES, FreshnessMetrics
 
 PREFIX = "gitops_dsf_reconciler"
 
@@ -31,13 +31,6 @@ def test_what_is_not_named_any_more_goes() -> None:
         {"cpu": {"expired": frozenset("a"), "missing": frozenset(), "expiring": frozenset()}}
     )
     assert series(registry, "score_not_fresh") == {("cpu", "a", "expired"): 1}
-    metrics.set_clusters({("cpu", "fresh"): 2, ("cpu", "missing"): 1})
-    metrics.set_clusters({("cpu", "fresh"): 3})
-    assert series(registry, "scored_clusters") == {("cpu", "fresh"): 3}
-    metrics.set_counted_as_zero({("web", "cpu"): 2})
-    metrics.clear()
-    for name in ("score_not_fresh", "scored_clusters", "placement_missing_scores"):
-        assert series(registry, name) == {}
 
 
 def test_each_scorer_has_its_share_when_they_are_too_many() -> None:

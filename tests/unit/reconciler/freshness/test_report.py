@@ -1,13 +1,13 @@
 """What is said of Placements in a scorer's status."""
 
-from gitops_dsf.reconciler.freshness.report import FreshnessReport, owners
+from gitops_dsf.reconciler.scan import Scan
+from gitops_dsf.reconciler.scoregc.candidates import owners
 from tests.unit.reconciler.freshness.hubobjects import made
 
 
-def report(**zeros: str) -> FreshnessReport:
-    return FreshnessReport(
-        assessments={}, zeros={"cpu": {name: frozenset(clusters) for name, clusters in zeros.items()}}
-    )
+def report(**zeros: str) -> Scan:
+    found = {name: frozenset(clusters) for name, clusters in zeros.items()}
+    return Scan(owners={}, assessments={}, dead=(), zeros={"cpu": found})
 
 
 def test_the_first_placements_are_named_and_the_others_counted() -> None:
@@ -23,7 +23,5 @@ def test_the_first_placements_are_named_and_the_others_counted() -> None:
 
 
 def test_of_scorers_with_one_score_name_the_first_by_name_owns_it() -> None:
-    assert owners([made("b", score="cpu_free"), made("a", score="CPU-free"), made("mem")]) == {
-        "cpu-free": "a",
-        "mem": "mem",
-    }
+    found = owners([made("b", score="cpu_free"), made("a", score="CPU-free"), made("mem")])
+    assert {name: owner.item.name for name, owner in found.items()} == {"cpu-free": "a", "mem": "mem"}

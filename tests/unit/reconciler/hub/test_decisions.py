@@ -1,20 +1,16 @@
 """Since when a decision is what it is, whatever its pages do."""
 
 from gitops_dsf.hub.decisions import DecisionPage
-from gitops_dsf.reconciler.hub.decisions import FORGET_SECONDS, DecisionChanges, DecisionSet, DecisionSets
-
-NOTHING = DecisionChanges(new=frozenset(), changed=frozenset(), gone=frozenset())
+from gitops_dsf.reconciler.hub.decisions import FORGET_SECONDS, DecisionSet, DecisionSets
 
 
 def page(*clusters: str, placement: str = "web") -> DecisionPage:
     return DecisionPage(placement=placement, clusters=frozenset(clusters))
 
 
-def test_a_first_sight_is_no_change() -> None:
+def test_a_first_sight() -> None:
     decisions = DecisionSets()
-    assert decisions.observe([page("a"), page("b")], 1) == DecisionChanges(
-        new=frozenset({"web"}), changed=frozenset(), gone=frozenset()
-    )
+    assert decisions.observe([page("a"), page("b")], 1) == {"web"}
     assert decisions.get("web") == DecisionSet(clusters=frozenset("ab"), since=1)
     assert decisions.get("other") is None
 
@@ -22,23 +18,23 @@ def test_a_first_sight_is_no_change() -> None:
 def test_only_the_union_counts() -> None:
     decisions = DecisionSets()
     decisions.observe([page("a"), page("b")], 1)
-    assert decisions.observe([page("a", "b"), page()], 5) == NOTHING
-    assert decisions.observe([page("a")], 6).changed == {"web"}
+    assert decisions.observe([page("a", "b"), page()], 5) == set()
+    assert decisions.observe([page("a")], 6) == {"web"}
     assert decisions.get("web") == DecisionSet(clusters=frozenset("a"), since=6)
 
 
 def test_pages_that_vanish_leave_an_empty_decision_until_it_is_forgotten() -> None:
     decisions = DecisionSets()
     decisions.observe([page("a"), page("b", placement="db")], 0)
-    assert decisions.observe([page("b", placement="db")], 10).changed == {"web"}
+    assert decisions.observe([page("b", placement="db")], 10) == {"web"}
     assert decisions.get("web") == DecisionSet(clusters=frozenset(), since=10)
-    assert decisions.observe([page("b", placement="db")], 10 + FORGET_SECONDS) == NOTHING
-    assert decisions.observe([page("b", placement="db")], 11 + FORGET_SECONDS).gone == {"web"}
+    assert decisions.observe([page("b", placement="db")], 10 + FORGET_SECONDS) == set()
+    assert decisions.observe([page("b", placement="db")], 11 + FORGET_SECONDS) == set()
     assert decisions.get("web") is None
-    assert decisions.observe([page("b", placement="db"), page("a")], 700).new == {"web"}
+    assert decisions.observe([page("b", placement="db"), page("a")], 700) == {"web"}
 
 
 def test_an_empty_page_is_never_forgotten() -> None:
     decisions = DecisionSets()
     decisions.observe([page()], 0)
-    assert decisions.observe([page()], 10 * FORGET_SECONDS) == NOTHING
+    assert decisions.observe([page()], 10 * FORGET_SECONDS) == set()

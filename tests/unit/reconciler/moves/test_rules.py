@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gitops_dsf.hub.applications import Application
-from gitops_dsf.reconciler.moves.rules import Action, BestHealth, CopyVerdict, MoveState, evaluate, is_good
+from gitops_dsf.reconciler.moves.rules import Action, CopyVerdict, MoveState, evaluate, is_good
 from tests.support.laws import examples
 
 GOOD: dict[str, Any] = {"health": "Healthy", "sync": "Synced", "phase": "Succeeded"}
@@ -155,19 +155,6 @@ def test_a_rollout_on_the_old_cluster_does_not_make_it_a_failing_one() -> None:
     copies = (copy("a", **NEW), copy("b", **NEW))
     assert short(evaluate(state("b", *copies, overdue=True, best={"uid-a": 3}))) == {"a": "wait TimedOut"}
     assert short(evaluate(state("b", *copies, overdue=True, best={"uid-a": 2}))) == {"a": "delete TimedOut"}
-
-
-def test_the_best_health_counts_from_the_decision_on() -> None:
-    best = BestHealth()
-    assert best.observe("set", 1.0, [copy("a")]) == {"uid-a": 3}
-    assert best.observe("set", 1.0, [copy("a", **BAD), copy("b", **NEW)]) == {"uid-a": 3, "uid-b": 2}
-    assert best.observe("other", 1.0, [copy("a", **BAD)]) == {"uid-a": 1}
-    assert best.observe("set", 2.0, [copy("a", **BAD)]) == {"uid-a": 1}, "another decision"
-    best.observe("set", 2.0, [copy("a")])
-    best.observe("other", 1.0, [copy("a")])
-    best.keep_only({"other"})
-    assert best.observe("other", 1.0, [copy("a", **BAD)]) == {"uid-a": 3}, "kept"
-    assert best.observe("set", 2.0, [copy("a", **BAD)]) == {"uid-a": 1}, "forgotten"
 
 
 def test_after_the_time_out_the_wanted_count_still_holds() -> None:

@@ -9,12 +9,13 @@ import pytest
 from gitops_dsf.hub.addons import ManagedClusterAddOn
 from gitops_dsf.hub.objects import ManagedCluster
 from gitops_dsf.hub.scorers import DynamicScorer
+from gitops_dsf.hub.scores import Score
+from gitops_dsf.hub.timestamp import moment_of
 from gitops_dsf.reconciler.hub.kinds import cluster
-from gitops_dsf.reconciler.hub.scores import ScoreSummary
-from gitops_dsf.reconciler.scoregc.candidates import Renewer, find_dead, renewer_of, why_not_renewed
+from gitops_dsf.reconciler.scoregc.candidates import DAY, Owner, find_dead, why_not_renewed
 from tests.support.typed import agent
 
-NOW, TTL = 100_000.0, 900.0
+NOW, TTL = 1_000_000.0, 900.0
 ALIVE = agent(available="True")
 
 
@@ -50,26 +51,36 @@ def test_who_can_renew_a_score(
     assert why_not_renewed(holder, agent) == why
 
 
-def test_the_oldest_comes_first_and_what_may_live_never() -> None:
+def score(until: float | None, *, on_hub: bool = False) -> Score:
+    return Score(None if until is None else moment_of(until), on_hub=on_hub)
+
+
+def made(runs_on: str) -> Owner:
+    plain = {"metadata": {"name": "cpu"}, "spec": {"runsOn": runs_on, "scoring": {"params": {"interval": 5}}}}
+    return Owner(item=msgspec.convert(plain, DynamicScorer), ttl=TTL)
+
+
+def test_what_may_live_is_never_dead() -> None:
     scores = {
-        "just-expired": ScoreSummary(valid_until=NOW - 1, count=1),
-        "one-ttl-ago": ScoreSummary(valid_until=NOW - TTL, count=1),
-        "long-ago": ScoreSummary(valid_until=NOW - TTL - 1, count=1),
-        "longer-ago": ScoreSummary(valid_until=NOW - 2 * TTL, count=0),
-        "as-long-ago": ScoreSummary(valid_until=NOW - 2 * TTL, count=1),
-        "fresh": ScoreSummary(valid_until=NOW + 1, count=1),
-        "endless": ScoreSummary(valid_until=None, count=1),
-        "alive": ScoreSummary(valid_until=NOW - 9 * TTL, count=1),
+        "just-expired": score(NOW - 1),
+        "one-ttl-ago": score(NOW - TTL),
+        "long-ago": score(NOW - TTL - 1),
+        "longer-ago": score(NOW - 2 * TTL),
+        "fresh": score(NOW + 1),
+        "endless": score(None),
+        "alive": score(NOW - 9 * TTL),
     }
     found = find_dead(
-        "cpu", scores, clusters={"alive": managed("alive")}, addons={"alive": ALIVE}, ttl=TTL, now=NOW
+        "cpu",
+        scores,
+        clusters={"alive": managed("alive")},
+        addons={"alive": ALIVE},
+        owner=made("Spokes"),
+        now=NOW,
     )
-    assert [(dead.resource, dead.cluster) for dead in found] == [
-        ("cpu", "as-long-ago"),
-        ("cpu", "longer-ago"),
-        ("cpu", "long-ago"),
-    ]
-    assert {dead.why for dead in found} == {"there is no such ManagedCluster"}
+    assert found == [("cpu", "long-ago"), ("cpu", "longer-ago")]
+    found = find_dead("cpu", {"a": score(NOW - 9 * TTL)}, clusters={}, addons={}, owner=None, now=NOW)
+    assert found == [], "without a scorer they stay for a day"
 
 
 @pytest.mark.parametrize(
@@ -89,22 +100,13 @@ def test_the_hub_scorer_renews_without_an_agent(
 ) -> None:
     """`on_hub` is who wrote the score, `runs_on` where its scorer runs now; None means that it is gone."""
     owner = None if runs_on is None else made(runs_on)
+    assert why_not_renewed(holder, None, owner=owner, on_hub=on_hub) == why
     found = find_dead(
         "cpu",
-        {"a": ScoreSummary(valid_until=NOW - 2 * TTL, count=1, on_hub=on_hub)},
+        {"a": score(NOW - 2 * DAY, on_hub=on_hub)},
         clusters={} if holder is None else {"a": holder},
         addons={},
-        ttl=TTL,
+        owner=owner,
         now=NOW,
-        scorer=owner,
     )
-    assert [dead.why for dead in found] == ([why] if why else [])
-    assert all(
-        (dead.on_hub, dead.renewer) == (on_hub, renewer_of(on_hub=on_hub, scorer=owner)) for dead in found
-    )
-    assert renewer_of(on_hub=False, scorer=None) is Renewer.AGENT
-
-
-def made(runs_on: str) -> DynamicScorer:
-    plain = {"metadata": {"name": "cpu"}, "spec": {"runsOn": runs_on, "scoring": {"params": {"interval": 5}}}}
-    return msgspec.convert(plain, DynamicScorer)
+    assert found == ([("cpu", "a")] if why else [])

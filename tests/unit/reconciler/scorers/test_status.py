@@ -12,7 +12,6 @@ from gitops_dsf.hub.metadata import NOT_SAID, Condition
 from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.reconciler.freshness.assessment import Assessment
 from gitops_dsf.reconciler.hub.kinds import application_set, decision_page, scorer
-from gitops_dsf.reconciler.hub.scores import ScoreSummary, score_summary
 from gitops_dsf.reconciler.scorers.configsync import ConfigSync, compare
 from gitops_dsf.reconciler.scorers.health import FAILURES, SUCCESSES, Health, HealthStatus
 from gitops_dsf.reconciler.scorers.status import desired_status, patch
@@ -167,24 +166,6 @@ def without_nulls(value: Any) -> Any:
 
 
 def test_little_is_kept_of_each_object() -> None:
-    score = {
-        "metadata": {"name": "cpu", "namespace": "c1", "managedFields": [1]},
-        "status": {
-            "validUntil": "2023-11-14T22:13:20Z",
-            "scores": [{"name": "a", "value": 1}, {"name": "b", "value": 2}],
-        },
-    }
-    assert score_summary(raw(score)) == (
-        "c1/cpu",
-        ScoreSummary(valid_until=1_700_000_000.0, count=2, names=frozenset("ab"), values=bytes((129, 130))),
-    )
-    empty = ScoreSummary(valid_until=None, count=0, names=frozenset(), values=b"")
-    assert score_summary(raw({"metadata": {"name": "cpu", "namespace": "c1"}})) == ("c1/cpu", empty)
-    many = {
-        "metadata": {"name": "cpu", "namespace": "c1"},
-        "status": {"scores": [{"name": f"node-{number}", "value": 1} for number in range(9)]},
-    }
-    assert score_summary(raw(many))[1] == ScoreSummary(valid_until=None, count=9)
     label = "cluster.open-cluster-management.io/placement"
     page = {
         "metadata": {"name": "web-1", "labels": {label: "web"}},

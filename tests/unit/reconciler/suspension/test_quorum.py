@@ -2,35 +2,26 @@
 
 import pytest
 
-from gitops_dsf.reconciler.hub.scores import ScoreSummary
+from gitops_dsf.reconciler.freshness.assessment import Assessment
 from gitops_dsf.reconciler.suspension.quorum import ScoreCounts, count_scores
 from tests.support.typed import agent
 
-NOW = 1_000.0
 ALIVE = agent(available="True")
 
 
-def score(until: float, count: int = 1) -> ScoreSummary:
-    return ScoreSummary(valid_until=until, count=count)
-
-
 def test_only_available_agents_that_published_are_counted() -> None:
-    expected = ("fresh", "stale", "empty", "never", "offline", "unknown", "silent", "absent")
-    addons = dict.fromkeys(("fresh", "stale", "empty", "never"), ALIVE) | {
+    expected = frozenset({"fresh", "stale", "endless", "never", "offline", "unknown", "silent", "absent"})
+    addons = dict.fromkeys(("fresh", "stale", "endless", "never"), ALIVE) | {
         "offline": agent(available="False"),
         "unknown": agent(available="Unknown"),
         "silent": agent(available=""),
     }
-    old = {name: score(NOW - 1) for name in ("stale", "offline", "unknown", "silent", "absent", "elsewhere")}
-    scores = {**old, "fresh": score(NOW + 1), "empty": score(NOW + 1, 0)}
-    assert count_scores(expected, addons=addons, scores=scores, now=NOW) == ScoreCounts(
-        expected=8, fresh=1, stale=2
+    old = frozenset({"stale", "offline", "unknown", "silent", "absent", "elsewhere"})
+    scores = Assessment(expired=old, endless=frozenset({"endless"}))
+    published = old | {"fresh", "endless"}
+    assert count_scores(expected, addons=addons, published=published, scores=scores) == ScoreCounts(
+        expected=8, fresh=1, stale=1
     )
-
-
-def test_a_score_is_stale_when_the_hub_says_so() -> None:
-    for until, stale in ((NOW - 0.1, 1), (NOW, 0), (NOW + 0.1, 0)):
-        assert count_scores(["a"], addons={"a": ALIVE}, scores={"a": score(until)}, now=NOW).stale == stale
 
 
 @pytest.mark.parametrize(
