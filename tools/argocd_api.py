@@ -1,5 +1,5 @@
-"""Writes what Argo CD accepts as data: the fields of an ApplicationSet, from its CRD, and the functions of
-its Go templates, from its sources and sprig's.
+"""Writes what Argo CD and OCM accept as data: the fields of an ApplicationSet and of a Placement, from their
+CRDs, and the functions of Argo CD's Go templates, from its sources and sprig's.
 
 The versions are those that `tests/hub/go.mod` pins, and Go fetches the sources. Run it when a pin moves:
 
@@ -21,13 +21,17 @@ import yaml
 MODULES: Final = Path("tests/hub")
 ARGOCD: Final = "github.com/argoproj/argo-cd/v3"
 SPRIG: Final = "github.com/Masterminds/sprig/v3"
+OCM_API: Final = "open-cluster-management.io/api"
+PLACEMENTS: Final = "cluster/v1beta1/0000_02_clusters.open-cluster-management.io_placements.crd.yaml"
 TARGET: Final = Path("gitops_dsf/argocd/api.json")
 _KEPT: Final = (
     "additionalProperties",
     "enum",
     "format",
     "items",
+    "maximum",
     "minLength",
+    "minimum",
     "pattern",
     "properties",
     "required",
@@ -65,6 +69,15 @@ def application_set(argocd: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     return _referring(whole, names), definitions
 
 
+def placement(ocm: Path) -> dict[str, Any]:
+    """The structural schema of `spec` of a Placement without its prose."""
+    [version] = yaml.safe_load((ocm / PLACEMENTS).read_text(encoding="utf-8"))["spec"]["versions"]
+    spec = _kept(version["schema"]["openAPIV3Schema"]["properties"]["spec"])
+    # OCM takes any other text for a toleration that matches no taint.
+    spec["properties"]["tolerations"]["items"]["properties"]["operator"]["enum"] = ["Equal", "Exists", ""]
+    return spec
+
+
 def _kept(schema: dict[str, Any]) -> dict[str, Any]:
     kept: dict[str, Any] = {}
     for key in _KEPT:
@@ -74,6 +87,8 @@ def _kept(schema: dict[str, Any]) -> dict[str, Any]:
                 value = {name: _kept(inside) for name, inside in sorted(value.items())}
             elif key in {"items", "additionalProperties"} and isinstance(value, dict):
                 value = _kept(value)
+            elif key == "required":  # the API server fills in defaults first
+                value = [name for name in value if "default" not in schema["properties"].get(name, {})]
             kept[key] = value
     return kept
 
@@ -129,13 +144,16 @@ def content(go: str = "go") -> str:
     """The data as it is to be written."""
     version, argocd = module(ARGOCD, go)
     sprig_version, sprig = module(SPRIG, go)
+    ocm_version, ocm = module(OCM_API, go)
     spec, definitions = application_set(argocd)
     parts = {
         "argocd": version,
         "sprig": sprig_version,
+        "ocm": ocm_version,
         "functions": functions(argocd, sprig, go),
         "applicationSet": spec,
         "definitions": definitions,
+        "placement": placement(ocm),
     }
     lines = (f"{json.dumps(name)}: {json.dumps(part, sort_keys=True)}" for name, part in parts.items())
     return "{" + ",\n".join(lines) + "}\n"

@@ -1,4 +1,4 @@
-"""The facts about the pinned Argo CD in `api.json`."""
+"""The facts about the pinned Argo CD and OCM in `api.json`."""
 
 import json
 from functools import cache

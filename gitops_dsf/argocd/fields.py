@@ -1,4 +1,6 @@
-"""Checks values against the structural schema of an ApplicationSet, as an API server with its CRD does."""
+"""Checks values against the structural schema of an ApplicationSet or a Placement, as an API server with
+their CRDs does.
+"""
 
 import re
 from collections.abc import Iterator
@@ -50,6 +52,12 @@ def application_set_spec() -> Schema:
     return found
 
 
+def placement_spec() -> Schema:
+    """The schema of `spec` of a Placement."""
+    found: Schema = api()["placement"]
+    return found
+
+
 def part(*names: str) -> Schema:
     """The schema of a field below `spec` of an ApplicationSet; `[]` stands for the items of a list."""
     found = application_set_spec()
@@ -65,6 +73,8 @@ def problems(schema: Schema, value: Any, path: Path = ()) -> Iterator[Problem]: 
     if schema.get("x-kubernetes-int-or-string"):
         if isinstance(value, bool) or not isinstance(value, int | str):
             yield Problem(kind=Kind.WRONG, path=path, expected="a whole number or text")
+        elif (limit := _limit(schema, value)) is not None:
+            yield Problem(kind=Kind.WRONG, path=path, expected=limit)
         return
     name = schema.get("type")
     if name is None:
@@ -103,9 +113,10 @@ def _limit(schema: Schema, value: str | int) -> str | None:
     """What a text or a number must be besides; None if it is."""
     if isinstance(value, int):
         size = _SIZES.get(schema.get("format", ""), 2**63)
-        return None if -size <= value < size else f"a whole number between {-size} and {size - 1}"
+        least, most = schema.get("minimum", -size), schema.get("maximum", size - 1)
+        return None if least <= value <= most else f"a whole number between {least} and {most}"
     if "enum" in schema and value not in schema["enum"]:
-        return f"one of {', '.join(schema['enum'])}"
+        return f"one of {', '.join(filter(None, schema['enum']))}"
     if len(value) < schema.get("minLength", 0):
         return "a text that is not empty"
     pattern = schema.get("pattern")

@@ -59,25 +59,6 @@ class Context:
         """The well-formed MetricSource that a scorer names."""
         return _source_of(scorer, self.sources)
 
-    def is_malformed(self, kind: str, name: str) -> bool:
-        """Whether the object exists but is malformed, or could be in a file that cannot be parsed."""
-        declared = self.declared
-        return kind in declared.unreadable or not declared.malformed.isdisjoint({(kind, name), (kind, "")})
-
-    def is_uncertain(self, *kinds: str) -> bool:
-        """Whether any object of these kinds is malformed or ambiguous. Then a rule must not report that one
-        is missing.
-        """
-        declared = self.declared
-        return not declared.unreadable.isdisjoint(kinds) or any(
-            kind in kinds for kind, _ in (*declared.malformed, *declared.ambiguous)
-        )
-
-    @property
-    def settings_are_uncertain(self) -> bool:
-        """Whether gitops-dsf.yaml has a mistake, so that what it says is not known completely."""
-        return self.is_uncertain("FleetRepository")
-
     @property
     def is_upstream(self) -> bool:
         """Whether delivery.mode is UpstreamController: the upstream controller creates the ManifestWorks."""
@@ -89,7 +70,7 @@ class Context:
         """The severity of a scorer or an application that no cluster of the inventory matches."""
         repository = self.declared.repository
         allowed = repository is not None and repository.value.spec.allow_unmatched_selectors
-        return Severity.WARNING if allowed or self.settings_are_uncertain else Severity.ERROR
+        return Severity.WARNING if allowed else Severity.ERROR
 
     @property
     def each_variant(self) -> Iterator[Overlay]:
@@ -114,8 +95,7 @@ class Context:
         """Whether the upstream controller may read a /config that is unknown here. It may set any field that
         the spec leaves open.
         """
-        upstream = self.is_upstream or self.settings_are_uncertain
-        return upstream and overlay.scorer.value.spec.reads_config and overlay.lock is None
+        return self.is_upstream and overlay.scorer.value.spec.reads_config and overlay.lock is None
 
 
 def _argocd_namespace(declared: Declared) -> str:

@@ -4,9 +4,8 @@ from gitops_dsf.diagnostics import Diagnostic, has_errors, in_order
 from gitops_dsf.repository.model.declared import Declared
 from gitops_dsf.resolve.context import Context, context_of
 from gitops_dsf.resolve.effective import awaits_lock, left_open, pending
-from gitops_dsf.resolve.partial import findings_in_valid_parts
 from gitops_dsf.resolve.rankings import resolve_ranking
-from gitops_dsf.resolve.rules.registry import rules_for
+from gitops_dsf.resolve.rules.registry import findings
 from gitops_dsf.resolve.targets import clusters_with_agents, targets
 from gitops_dsf.resolve.types import RawDocument, Resolved, ResolvedApplication, ResolvedPlacement
 
@@ -16,8 +15,7 @@ def resolve(declared: Declared) -> tuple[Resolved | None, list[Diagnostic]]:
     finding is an error.
     """
     context = context_of(declared)
-    found = [*declared.diagnostics, *(item for rule in rules_for(context) for item in rule(context))]
-    diagnostics = in_order([*found, *findings_in_valid_parts(declared, found)])
+    diagnostics = in_order([*declared.diagnostics, *findings(context)])
     if has_errors(diagnostics):
         return None, diagnostics
     return _decide(context), diagnostics

@@ -62,7 +62,7 @@ def _read(page: Page | Fault) -> Config | str:
 def _chosen(declared: Declared, only: Collection[str]) -> list[Item[DynamicScorer]]:
     known = {item.name: item for item in declared.scorers}
     for name in only:
-        if name not in known and ("DynamicScorer", name) not in declared.malformed:
+        if name not in known and ("DynamicScorer", name) not in declared.left_out:
             hint = did_you_mean(name, known)
             msg = f"--scorer {name}: there is no DynamicScorer of this name" + (f"; {hint}" if hint else "")
             raise UsageError(msg)
@@ -80,7 +80,7 @@ def _unreadable(declared: Declared, only: Collection[str]) -> list[LockResult]:
     reason = "the DynamicScorer has mistakes, so its page is not requested; gitops-dsf validate names them"
     names = sorted(
         name
-        for kind, name in declared.malformed
+        for kind, name in declared.left_out
         if kind == "DynamicScorer" and name and (not only or name in only)
     )
     return [
@@ -94,10 +94,8 @@ def _unused(declared: Declared) -> list[LockResult]:
     scorers = {item.name: item for item in declared.scorers}
     found = []
     for item in declared.locks:
-        if (
-            declared.unreadable
-            or ("DynamicScorer", item.name) in declared.malformed
-            or (item.name in scorers and scorers[item.name].value.spec.reads_config)
+        if declared.may_exist("DynamicScorer", item.name) or (
+            item.name in scorers and scorers[item.name].value.spec.reads_config
         ):
             continue
         why = (

@@ -75,7 +75,7 @@ def lock_file(name: str, locks: Mapping[str, Item[ScorerLock]]) -> str:
 
 def _broken_lock(declared: Declared, name: str, file: str) -> list[str]:
     """A lock file that cannot be parsed is not overwritten, because somebody edited it."""
-    broken = ("ScorerLock", name) in declared.malformed
+    broken = ("ScorerLock", name) in declared.left_out
     broken = broken or any(
         item.position.file == file and item.severity == "error" for item in declared.diagnostics
     )

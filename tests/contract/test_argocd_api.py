@@ -16,7 +16,11 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.mark.parametrize(
     ("name", "module"),
-    [("argocd", "github.com/argoproj/argo-cd/v3"), ("sprig", "github.com/Masterminds/sprig/v3")],
+    [
+        ("argocd", "github.com/argoproj/argo-cd/v3"),
+        ("sprig", "github.com/Masterminds/sprig/v3"),
+        ("ocm", "open-cluster-management.io/api"),
+    ],
 )
 def test_the_versions_are_the_pinned_ones(name: str, module: str) -> None:
     text = (ROOT / "tests" / "hub" / "go.mod").read_text("utf-8")

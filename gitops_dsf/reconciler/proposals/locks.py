@@ -19,7 +19,7 @@ async def locks(root: Path, scorers: Sequence[str], *, seconds: float) -> Change
     """Raises RepositoryError when the checkout cannot be read, or a lock cannot be written."""
     declared = declare(load(root))
     full = {item.name for item in declared.scorers if item.value.spec.reads_config}
-    full |= {name for kind, name in declared.malformed if kind == "DynamicScorer"}
+    full |= {name for kind, name in declared.left_out if kind == "DynamicScorer"}
     files = {name: lock_file(name, {item.name: item for item in declared.locks}) for name in full}
     linked = [name for name in scorers if name in full and is_behind_link(root, files[name])]
     asked = [name for name in scorers if name in full and name not in linked]

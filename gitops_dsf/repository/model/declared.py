@@ -6,7 +6,6 @@ from typing import Generic, TypeAlias, TypeVar
 from gitops_dsf.diagnostics import Diagnostic, Position
 from gitops_dsf.repository.load import Document, Path
 from gitops_dsf.repository.model.application import ScoredApplication
-from gitops_dsf.repository.model.base import Authored
 from gitops_dsf.repository.model.cluster import ManagedCluster, ManagedClusterSet
 from gitops_dsf.repository.model.delivery import RawApplicationSet, RawPlacement
 from gitops_dsf.repository.model.lock import ScorerLock
@@ -70,24 +69,18 @@ class Declared:
     placements: tuple[Item[RawPlacement], ...]
     application_sets: tuple[Item[RawApplicationSet], ...]
     score_tests: tuple[Item[ScoreTest], ...]
-    malformed: frozenset[tuple[str, str]]
-    """Kind and name of objects that exist but are malformed; references to them are not reported. An empty
-    name stands for an object whose name cannot be read, so it matches any name of its kind.
+    left_out: frozenset[tuple[str, str]]
+    """Kind and name of objects that are written and could not be read. An empty name stands for any name:
+    that of an object cannot be read, or a whole file of its kind cannot.
     """
-    partial: tuple[Item[Authored], ...]
-    """The valid parts of malformed objects. Only rules that check a single field may read them; a field or
-    item that is absent here may be present in the document.
-    """
-    ambiguous: frozenset[tuple[str, str]]
-    """Kind and name of objects with an ambiguous scalar. Do not conclude anything from what such an object
-    fails to match.
-    """
-    unreadable: frozenset[str]
-    """Kinds of files that could not be parsed. An object of these kinds that seems to be missing may be in
-    such a file.
-    """
+    broken: tuple[Document, ...]
+    """The documents of objects that were left out."""
     diagnostics: tuple[Diagnostic, ...]
     """All findings so far, including those of loading."""
+
+    def may_exist(self, kind: str, name: str) -> bool:
+        """Whether an object that could not be read may have this name."""
+        return not self.left_out.isdisjoint({(kind, name), (kind, "")})
 
     @property
     def rankings(self) -> tuple[RankingItem, ...]:

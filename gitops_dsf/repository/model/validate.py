@@ -15,7 +15,6 @@ from gitops_dsf.repository.model.dialect import find_dialects
 from gitops_dsf.repository.model.expected_types import with_expected_types
 from gitops_dsf.repository.model.kinds import KINDS
 from gitops_dsf.repository.model.mistake import explain
-from gitops_dsf.repository.model.partial import drop, valid_part
 from gitops_dsf.repository.model.unknown_kind import meant_kind, unknown_kind
 
 _UNREADABLE = frozenset(
@@ -60,23 +59,26 @@ def declare(loaded: Loaded) -> Declared:
     diagnostics = with_expected_types(loaded.diagnostics, loaded.documents)
     known = {item.position for item in diagnostics}
     items: dict[str, dict[str, Item[Any]]] = defaultdict(dict)
-    malformed: set[tuple[str, str]] = set()
-    partial: list[Item[Authored]] = []
+    broken: list[Document] = []
+    left_out = {
+        (kind, "")
+        for item in loaded.diagnostics
+        if item.code in _UNREADABLE
+        for kind in _kinds_of(item.position.file)
+    }
     for document in loaded.documents:
         model = KINDS.get((document.api_version, document.kind))
         if model is None:
             unknown = unknown_kind(document)
             diagnostics.append(unknown)
             if unknown.severity is Severity.ERROR:
-                malformed |= {(kind, _name(document)) for kind in _meant(document)}
+                left_out |= {(kind, _name(document)) for kind in _meant(document)}
             continue
         diagnostics += _wrong_folder(document)
         value = _validate(model, document, known=known, diagnostics=diagnostics)
-        if value is None:
-            malformed.add((document.kind, _name(document)))
-            rest = valid_part(model, document)
-            if rest is not None:
-                partial.append(Item(rest, document))
+        if value is None or document.ambiguous:
+            broken.append(document)
+            left_out.add((document.kind, _name(document)))
             continue
         _add(items[document.kind], Item(value, document), diagnostics)
     by_kind = {kind: tuple(found[key] for key in sorted(found)) for kind, found in items.items()}
@@ -94,17 +96,8 @@ def declare(loaded: Loaded) -> Declared:
         placements=by_kind.get("Placement", ()),
         application_sets=by_kind.get("ApplicationSet", ()),
         score_tests=by_kind.get("ScoreTest", ()),
-        malformed=frozenset(malformed),
-        partial=tuple(partial),
-        ambiguous=frozenset(
-            (document.kind, document.name) for document in loaded.documents if document.ambiguous
-        ),
-        unreadable=frozenset(
-            kind
-            for item in loaded.diagnostics
-            if item.code in _UNREADABLE
-            for kind in _kinds_of(item.position.file)
-        ),
+        left_out=frozenset(left_out),
+        broken=tuple(broken),
         diagnostics=tuple(diagnostics),
     )
 
@@ -123,7 +116,7 @@ def _validate(
     for item in errors:
         empty = item["input"] is None and item["type"] not in {"missing", "extra_forbidden"}
         if empty or (item["type"] == "extra_forbidden" and item["loc"] in _SERVER_OWNED):
-            data = drop(data, item["loc"])
+            data = _without(data, item["loc"])
     try:
         return model.model_validate(data)
     except ValidationError as error:
@@ -132,6 +125,16 @@ def _validate(
         found += explain(error, model=model, document=document, dialects=dialects)
     diagnostics += [item for item in found if item.position not in known]
     return None
+
+
+def _without(value: Any, path: Path) -> Any:  # noqa: ANN401 - whatever YAML holds
+    """A copy without the field at this path; the same value if there is none."""
+    if isinstance(value, dict) and path[0] in value:
+        rest = {key: item for key, item in value.items() if key != path[0]}
+        return {**value, path[0]: _without(value[path[0]], path[1:])} if path[1:] else rest
+    if isinstance(value, list) and isinstance(path[0], int) and path[0] < len(value) and path[1:]:
+        return [*value[: path[0]], _without(value[path[0]], path[1:]), *value[path[0] + 1 :]]
+    return value
 
 
 def _name(document: Document) -> str:

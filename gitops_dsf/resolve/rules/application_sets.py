@@ -8,13 +8,14 @@ from collections.abc import Iterator
 from gitops_dsf.argocd import fields
 from gitops_dsf.diagnostics import Diagnostic, codes
 from gitops_dsf.hub.names import PLACEMENT_LABEL
-from gitops_dsf.repository.load import Path, texts_in
+from gitops_dsf.repository.load import Document, Path, texts_in, value_at
 from gitops_dsf.repository.model.declared import Item
 from gitops_dsf.repository.model.delivery import DUCK_TYPE_CONFIGMAP, RawPlacement
 from gitops_dsf.repository.model.scored_placement import ScoredPlacement
 from gitops_dsf.repository.model.suggestion import did_you_mean
 from gitops_dsf.resolve.context import Context
-from gitops_dsf.resolve.rules.raw_document import Reader
+from gitops_dsf.resolve.rules.raw_document import indexes, misfits
+from gitops_dsf.resolve.rules.selectors import invalid
 from gitops_dsf.resolve.rules.templates import GENERATOR
 
 KEEPING_POLICIES = ("create-only", "create-update")
@@ -28,96 +29,32 @@ _PATCHED_PROJECT = re.compile(
 def application_sets_follow_decisions(context: Context) -> Iterator[Diagnostic]:
     """Checks every raw ApplicationSet."""
     for item in context.declared.application_sets:
-        reader = Reader(item.document)
+        document = item.document
+        yield from misfits(document, fields.application_set_spec(), "spec")
+        generators = list(_generators(document, ("spec", "generators")))
+        for place in generators:
+            yield from _generator(document, place)
+        yield from _template(document)
+        if generators:
+            yield from _policy(document)
+
+
+def application_sets_live_with_argocd(context: Context) -> Iterator[Diagnostic]:
+    """Argo CD looks up decisions only in its own namespace."""
+    for item in context.declared.application_sets:
         namespace = context.namespace_of(item)
         if namespace != context.argocd_namespace:
             message = (
                 f"decisions are looked up in {context.argocd_namespace}, the Argo CD namespace, never in"
                 f" {namespace}"
             )
-            reader.report(
-                codes.WRONG_NAMESPACE, ("metadata", "namespace"), message, f"write {context.argocd_namespace}"
+            yield codes.WRONG_NAMESPACE.at(
+                item.at("metadata", "namespace"), message, f"write {context.argocd_namespace}"
             )
-        reader.fits(fields.application_set_spec(), "spec")
-        generators = list(_generators(reader, ("spec", "generators")))
-        for place in generators:
-            _generator(context, reader, place)
-        _template(reader)
-        if generators:
-            _policy(reader)
-        yield from reader.found
 
 
-def _generators(reader: Reader, place: Path, depth: int = 0) -> Iterator[Path]:
-    for item in reader.items(*place):
-        found = reader.mapping(*item)
-        if GENERATOR in found:
-            yield (*item, GENERATOR)
-        for kind in _NESTING:
-            if kind in found and depth < 2:
-                yield from _generators(reader, (*item, kind, "generators"), depth + 1)
-
-
-def _generator(context: Context, reader: Reader, place: Path) -> None:
-    if not reader.is_mapping(*place):
-        return
-    config = reader.text(*place, "configMapRef")
-    if config not in {None, DUCK_TYPE_CONFIGMAP}:
-        message = (
-            f"the ConfigMap {config} is not the one that is rendered; if it has no matchKey, every"
-            " Application is deleted"
-        )
-        reader.report(
-            codes.GENERATOR_CONFIG,
-            (*place, "configMapRef"),
-            message,
-            f"write configMapRef: {DUCK_TYPE_CONFIGMAP}",
-        )
-    name, selector = reader.text(*place, "name"), reader.mapping(*place, "labelSelector")
-    if name is not None and selector:
-        message = "name and labelSelector together are an error to the generator"
-        reader.report(codes.GENERATOR, (*place, "name"), message, "remove name", at_key=True)
-    elif name is not None:
-        message = (
-            f"{name} is one page of a decision: clusters beyond the hundredth, and other decision groups, are"
-            " missed"
-        )
-        hint = f"write labelSelector: {{matchLabels: {{{PLACEMENT_LABEL}: PLACEMENT}}}} in place of name"
-        reader.report(codes.DECISION_BY_NAME, (*place, "name"), message, hint, at_key=True)
-    elif not selector:
-        message = "neither labelSelector nor name: the generator finds no decision"
-        hint = f"write labelSelector: {{matchLabels: {{{PLACEMENT_LABEL}: PLACEMENT}}}}"
-        reader.report(codes.GENERATOR, place, message, hint, at_key=True)
-    reader.selector(*place, "labelSelector")
-    if selector:
-        _placement(context, reader, place)
-
-
-def _placement(context: Context, reader: Reader, place: Path) -> None:
-    labels = (*place, "labelSelector", "matchLabels")
-    if PLACEMENT_LABEL in reader.mapping(*labels):
-        placement_name = reader.text(*labels, PLACEMENT_LABEL)
-        if placement_name is not None:
-            _followed(context, reader, (*labels, PLACEMENT_LABEL), placement_name)
-        return
-    terms = reader.items(*place, "labelSelector", "matchExpressions")
-    naming = [term for term in terms if reader.text(*term, "key") == PLACEMENT_LABEL]
-    if not naming:
-        message = "the selector names no Placement: it finds the decisions of all of them"
-        reader.report(
-            codes.GENERATOR,
-            (*place, "labelSelector"),
-            message,
-            f"add the label {PLACEMENT_LABEL}",
-            at_key=True,
-        )
-    for term in naming:
-        for where, name in reader.texts(*term, "values") if reader.text(*term, "operator") == "In" else []:
-            _followed(context, reader, where, name)
-
-
-def _followed(context: Context, reader: Reader, place: Path, placement_name: str) -> None:
-    """Checks that the Placement exists, and that it is in the namespace where decisions are looked up."""
+def followed_placements_exist(context: Context) -> Iterator[Diagnostic]:
+    """The Placements that generators name must exist, in the namespace where decisions are looked up."""
     declared = context.declared
     placements: dict[str, Item[RawPlacement] | Item[ScoredPlacement]] = {
         item.name: item for item in declared.placements
@@ -125,51 +62,112 @@ def _followed(context: Context, reader: Reader, place: Path, placement_name: str
     placements |= {item.name: item for item in declared.scored_placements if item.name not in placements}
     placements |= context.shared_placements
     names = {*placements, *(item.name for item in declared.rankings)}
-    if placement_name not in names:
-        if not (
-            context.is_malformed("Placement", placement_name)
-            or context.is_malformed("ScoredApplication", placement_name)
-            or context.is_malformed("ScoredPlacement", placement_name)
-        ):
-            hint = (
-                did_you_mean(placement_name, names)
-                or "write the Placement into apps/, or a ScoredApplication in place of both"
-            )
-            reader.report(
-                codes.UNKNOWN_PLACEMENT, place, f"there is no Placement {placement_name} in apps/", hint
-            )
-        return
-    placement = placements.get(placement_name)
-    if placement is not None and context.namespace_of(placement) != context.argocd_namespace:
+    for item in declared.application_sets:
+        for place, name in _followed(item.document):
+            if name not in names:
+                hint = (
+                    did_you_mean(name, names)
+                    or "write the Placement into apps/, or a ScoredApplication in place of both"
+                )
+                yield codes.UNKNOWN_PLACEMENT.at(
+                    item.at(*place), f"there is no Placement {name} in apps/", hint
+                )
+                continue
+            placement = placements.get(name)
+            if placement is not None and context.namespace_of(placement) != context.argocd_namespace:
+                message = (
+                    "an ApplicationSet follows this Placement, but decisions are looked up in"
+                    f" {context.argocd_namespace} only"
+                )
+                position = placement.at("metadata", "namespace")
+                yield codes.WRONG_NAMESPACE.at(
+                    position, message, f"write namespace: {context.argocd_namespace}"
+                )
+
+
+def _followed(document: Document) -> Iterator[tuple[Path, str]]:
+    """The Placements that the generators of an ApplicationSet name, and where."""
+    for generator in _generators(document, ("spec", "generators")):
+        selector = (*generator, "labelSelector")
+        named = (*selector, "matchLabels", PLACEMENT_LABEL)
+        found = list(texts_in(value_at(document.data, named), named))
+        for term in indexes(document, *selector, "matchExpressions"):
+            written = value_at(document.data, term)
+            if isinstance(written, dict) and (written.get("key"), written.get("operator")) == (
+                PLACEMENT_LABEL,
+                "In",
+            ):
+                found += texts_in(written.get("values"), (*term, "values"))
+        yield from found
+
+
+def _generators(document: Document, place: Path, depth: int = 0) -> Iterator[Path]:
+    for item in indexes(document, *place):
+        found = value_at(document.data, item)
+        for kind in found if isinstance(found, dict) else ():
+            if kind == GENERATOR and isinstance(found[kind], dict):
+                yield (*item, GENERATOR)
+            elif kind in _NESTING and depth < 2:
+                yield from _generators(document, (*item, kind, "generators"), depth + 1)
+
+
+def _generator(document: Document, place: Path) -> Iterator[Diagnostic]:
+    written = value_at(document.data, place)
+    config, name, selector = (written.get(key) for key in ("configMapRef", "name", "labelSelector"))
+    write = f"write labelSelector: {{matchLabels: {{{PLACEMENT_LABEL}: PLACEMENT}}}}"
+    if isinstance(config, str) and config != DUCK_TYPE_CONFIGMAP:
         message = (
-            "an ApplicationSet follows this Placement, but decisions are looked up in"
-            f" {context.argocd_namespace} only"
+            f"the ConfigMap {config} is not the one that is rendered; if it has no matchKey, every"
+            " Application is deleted"
         )
-        position = placement.at("metadata", "namespace")
-        reader.found.append(
-            codes.WRONG_NAMESPACE.at(position, message, f"write namespace: {context.argocd_namespace}")
+        position = document.at((*place, "configMapRef"))
+        yield codes.GENERATOR_CONFIG.at(position, message, f"write configMapRef: {DUCK_TYPE_CONFIGMAP}")
+    if name is not None and selector:
+        message = "name and labelSelector together are an error to the generator"
+        yield codes.GENERATOR.at(document.key_at((*place, "name")), message, "remove name")
+    elif name is not None:
+        message = (
+            f"{name} is one page of a decision: clusters beyond the hundredth, and other decision groups, are"
+            " missed"
         )
+        position = document.key_at((*place, "name"))
+        yield codes.DECISION_BY_NAME.at(position, message, f"{write} in place of name")
+    elif not selector:
+        message = "neither labelSelector nor name: the generator finds no decision"
+        yield codes.GENERATOR.at(document.key_at(place), message, write)
+    where = (*place, "labelSelector")
+    yield from invalid(document, where, selector)
+    if selector and PLACEMENT_LABEL not in _keys(document, where):
+        message = "the selector names no Placement: it finds the decisions of all of them"
+        yield codes.GENERATOR.at(document.key_at(where), message, f"add the label {PLACEMENT_LABEL}")
 
 
-def _template(reader: Reader) -> None:
+def _keys(document: Document, selector: Path) -> set[object]:
+    """The labels that a selector names."""
+    labels = value_at(document.data, (*selector, "matchLabels"))
+    terms = indexes(document, *selector, "matchExpressions")
+    return {*(labels or ()), *(value_at(document.data, (*term, "key")) for term in terms)}
+
+
+def _template(document: Document) -> Iterator[Diagnostic]:
     message = "a templated project lets whoever controls the parameters choose the permissions"
-    patch = reader.text("spec", "templatePatch") or ""
-    for match in _PATCHED_PROJECT.finditer(patch):
-        position = reader.document.inside(("spec", "templatePatch"), match.start("value"))
-        reader.found.append(codes.TEMPLATED_PROJECT.at(position, message, "write the project's name"))
-    for place, text in texts_in(reader.mapping("spec"), ("spec",)):
+    patch = value_at(document.data, ("spec", "templatePatch"))
+    for match in _PATCHED_PROJECT.finditer(patch if isinstance(patch, str) else ""):
+        position = document.inside(("spec", "templatePatch"), match.start("value"))
+        yield codes.TEMPLATED_PROJECT.at(position, message, "write the project's name")
+    for place, text in texts_in(document.data["spec"], ("spec",)):
         if place[-3:] == ("template", "spec", "project") and "{{" in text:
-            reader.report(codes.TEMPLATED_PROJECT, place, message, "write the project's name")
+            yield codes.TEMPLATED_PROJECT.at(document.at(place), message, "write the project's name")
 
 
-def _policy(reader: Reader) -> None:
+def _policy(document: Document) -> Iterator[Diagnostic]:
     place: Path = ("spec", "syncPolicy")
-    policy = reader.text(*place, "applicationsSync")
-    if policy in KEEPING_POLICIES or reader.mapping(*place).get("preserveResourcesOnDeletion") is True:
+    kept = value_at(document.data, (*place, "preserveResourcesOnDeletion")) is True
+    if kept or value_at(document.data, (*place, "applicationsSync")) in KEEPING_POLICIES:
         return
     message = (
         "an empty decision, or one page of it missing for a moment, deletes the Applications and what"
         " they run"
     )
     hint = "write syncPolicy: {applicationsSync: create-update}, or preserveResourcesOnDeletion: true"
-    reader.report(codes.DELETION_POLICY, (*place, "applicationsSync"), message, hint)
+    yield codes.DELETION_POLICY.at(document.at((*place, "applicationsSync")), message, hint)

@@ -12,7 +12,7 @@ from gitops_dsf.repository.model.mistake import dotted
 from gitops_dsf.repository.model.suggestion import did_you_mean
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.rankings import default_dimension
-from gitops_dsf.resolve.rules.raw_document import Reader, indexes
+from gitops_dsf.resolve.rules.raw_document import indexes, misfits
 from gitops_dsf.wording import names_text
 
 _KINDS_OF_SOURCE: Final = ("helm", "kustomize", "directory", "plugin")
@@ -79,7 +79,6 @@ def argocd_takes_the_fields(context: Context) -> Iterator[Diagnostic]:
     unknown fields have no effect.
     """
     for item in context.declared.applications:
-        reader = Reader(item.document)
         application = item.value.spec.application
         places = [
             (*place, name)
@@ -88,10 +87,11 @@ def argocd_takes_the_fields(context: Context) -> Iterator[Diagnostic]:
             if getattr(source, name) is not None
         ]
         for place in places:
-            reader.fits(fields.part("template", "spec", "source", str(place[-1])), *place)
+            schema = fields.part("template", "spec", "source", str(place[-1]))
+            yield from misfits(item.document, schema, *place)
         if application.sync_policy is not None:
-            reader.fits(fields.part("template", "spec", "syncPolicy"), "spec", "application", "syncPolicy")
-        yield from reader.found
+            schema = fields.part("template", "spec", "syncPolicy")
+            yield from misfits(item.document, schema, "spec", "application", "syncPolicy")
 
 
 def sources_say_one_thing(context: Context) -> Iterator[Diagnostic]:

@@ -12,7 +12,6 @@ from gitops_dsf.repository.model.declared import Item, RankingItem
 from gitops_dsf.repository.model.delivery import RawPlacement
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.inventory import ClusterInventory
-from gitops_dsf.resolve.rules.selectors import is_certain
 
 
 def eligible(context: Context, item: RankingItem) -> frozenset[str]:
@@ -24,12 +23,6 @@ def eligible(context: Context, item: RankingItem) -> frozenset[str]:
         if rules.cluster_selector is None
         else members & context.inventory.selected(rules.cluster_selector)
     )
-
-
-def is_guess(context: Context, item: RankingItem) -> bool:
-    """Whether mistakes elsewhere make it uncertain which clusters are eligible."""
-    uncertain = context.is_uncertain("ManagedCluster", "ManagedClusterSet", "DynamicScoringConfig")
-    return uncertain or not is_certain(item.document, "spec", "placement", "clusterSelector")
 
 
 def choosable(context: Context, item: Item[RawPlacement]) -> frozenset[str] | None:

@@ -12,12 +12,7 @@ from gitops_dsf.resolve.rules.durations import HOST_HINT
 def settings_are_there(context: Context) -> Iterator[Diagnostic]:
     """gitops-dsf.yaml must contain one FleetRepository."""
     declared = context.declared
-    excused = context.is_uncertain("FleetRepository")
-    if (
-        declared.repository is None
-        and not excused
-        and not any(item.code == codes.EMPTY.id for item in declared.diagnostics)
-    ):
+    if declared.repository is None and not any(item.code == codes.EMPTY.id for item in declared.diagnostics):
         message = f"{SETTINGS_FILE} with a FleetRepository is missing"
         yield codes.SETTINGS.at(
             Position(file=SETTINGS_FILE), message, "gitops-dsf init DIR shows what it looks like"
@@ -53,8 +48,6 @@ def locks_are_there(context: Context) -> Iterator[Diagnostic]:
         return
     for overlay in context.overlays.values():
         if not overlay.scorer.value.spec.reads_config or overlay.lock is not None:
-            continue
-        if context.is_malformed("ScorerLock", overlay.scorer.name):
             continue
         lacking = dict.fromkeys(
             dotted(setting.path)

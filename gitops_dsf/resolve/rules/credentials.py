@@ -99,7 +99,7 @@ def secrets_are_nobody_elses(context: Context) -> Iterator[Diagnostic]:
     """
     repository = context.declared.repository
     spec = repository.value.spec if repository is not None else None
-    listed = None if spec is None or context.settings_are_uncertain else spec.hub_scorer.secrets
+    listed = None if spec is None else spec.hub_scorer.secrets
     pulling = _pull_secrets(spec) if spec is not None else {}
     for peer in _peers(context):
         for item in peer.credentials:

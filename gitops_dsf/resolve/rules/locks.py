@@ -19,11 +19,10 @@ def locks_have_a_use(context: Context) -> Iterator[Diagnostic]:
     for item in context.declared.locks:
         overlay = context.overlays.get(item.name)
         if overlay is None:
-            if not context.is_malformed("DynamicScorer", item.name):
-                hint = did_you_mean(item.name, context.overlays) or "remove the file"
-                yield codes.STALE_LOCK.at(
-                    item.position, f"there is no DynamicScorer {item.name} for this lock", hint
-                )
+            hint = did_you_mean(item.name, context.overlays) or "remove the file"
+            yield codes.STALE_LOCK.at(
+                item.position, f"there is no DynamicScorer {item.name} for this lock", hint
+            )
             continue
         spec = overlay.scorer.value.spec
         if spec.scored_by_query:

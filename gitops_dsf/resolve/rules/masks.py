@@ -8,7 +8,6 @@ from gitops_dsf.repository.model.declared import Item
 from gitops_dsf.repository.model.scoring_config import SINGLETON_NAME, DynamicScoringConfig, Mask
 from gitops_dsf.repository.model.suggestion import did_you_mean
 from gitops_dsf.resolve.context import Context
-from gitops_dsf.resolve.rules.selectors import is_certain
 from gitops_dsf.resolve.targets import masked_clusters
 from gitops_dsf.wording import names_text
 
@@ -54,10 +53,7 @@ def _cluster(
 ) -> Iterator[Diagnostic]:
     if not context.inventory.clusters or masked_clusters(mask, context.inventory):
         return
-    uncertain = context.is_uncertain("ManagedCluster")
     if mask.cluster_name is None:
-        if uncertain or not is_certain(item.document, "spec", "masks", index, "clusterSelector"):
-            return
         message = "clusterSelector matches no cluster of the inventory"
         yield codes.MATCHES_NOTHING.at(
             item.document.key_at(("spec", "masks", index, "clusterSelector")),
@@ -65,13 +61,11 @@ def _cluster(
             "correct the labels, or remove the mask",
         )
     elif is_glob(mask.cluster_name):
-        if uncertain:
-            return
         message = f"{mask.cluster_name} matches no cluster of the inventory"
         yield codes.MATCHES_NOTHING.at(
             item.at("spec", "masks", index, "clusterName"), message, "correct the pattern, or remove the mask"
         )
-    elif not context.is_malformed("ManagedCluster", mask.cluster_name):
+    else:
         message = f"there is no ManagedCluster {mask.cluster_name} in clusters/"
         hint = (
             did_you_mean(mask.cluster_name, context.inventory.clusters)
@@ -88,7 +82,7 @@ def _score(
     }
     if any(matches(name, mask.score_name) for name in names):
         return
-    if context.is_uncertain("DynamicScorer") or any(
+    if any(
         context.waits_for_lock(overlay.scorer) and not overlay.score_name.value
         for overlay in context.overlays.values()
     ):

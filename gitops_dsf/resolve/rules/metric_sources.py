@@ -8,8 +8,6 @@ from gitops_dsf.diagnostics import Diagnostic, codes
 from gitops_dsf.repository.model.mistake import dotted
 from gitops_dsf.repository.model.suggestion import did_you_mean
 from gitops_dsf.resolve.context import Context
-from gitops_dsf.resolve.metric_sources import ResolvedSource
-from gitops_dsf.resolve.rules.selectors import is_certain
 from gitops_dsf.wording import names_text
 
 _INLINE = ("type", "host", "path", "auth")
@@ -21,7 +19,7 @@ def sources_exist(context: Context) -> Iterator[Diagnostic]:
     """Every MetricSource that a scorer names must exist."""
     for item in context.declared.scorers:
         ref = item.value.spec.source.ref
-        if ref is None or ref in context.sources or context.is_malformed("MetricSource", ref):
+        if ref is None or ref in context.sources or context.declared.may_exist("MetricSource", ref):
             continue
         known = sorted(context.sources)
         hint = did_you_mean(ref, known) or (
@@ -50,14 +48,10 @@ def references_stand_alone(context: Context) -> Iterator[Diagnostic]:
 
 def sources_cover_their_clusters(context: Context) -> Iterator[Diagnostic]:
     """Every target cluster of a scorer needs a variant of its MetricSource."""
-    if context.is_uncertain("ManagedCluster", "DynamicScoringConfig"):
-        return
     for name, clusters in context.target_clusters.items():
         scorer = context.overlays[name].scorer
         source = context.source_of(scorer)
-        if source is None or scorer.value.spec.suspend or not _is_certain(source):
-            continue
-        if not is_certain(scorer.document, "spec", "clusterSelector"):
+        if source is None or scorer.value.spec.suspend:
             continue
         lacking = sorted(clusters & source.lacking)
         if lacking:
@@ -78,7 +72,7 @@ def sources_are_used(context: Context) -> Iterator[Diagnostic]:
     is reported alone.
     """
     used = {overlay.scorer.value.spec.source.ref for overlay in context.overlays.values()} - {None}
-    if context.is_uncertain("DynamicScorer") or not used <= context.sources.keys():
+    if not used <= context.sources.keys():
         return
     for source in context.sources.values():
         if source.name not in used:
@@ -148,9 +142,3 @@ _HEADER_HINTS: Final = {
     "authorization": "write auth.tokenSecretRef for a token, or basicAuth for a password",
     "host": "write the name into host",
 }
-
-
-def _is_certain(source: ResolvedSource) -> bool:
-    return all(
-        is_certain(source.item.document, *variant.path, "clusterSelector") for variant in source.variants
-    )

@@ -1,109 +1,185 @@
-"""Checks raw Placements for traps of OCM's scheduler that are visible in YAML (docs/scheduler.md#traps)."""
+"""Checks raw Placements: their fields by the CRD, what OCM would do with them by the simulator, and the traps
+of the scheduler that neither reports (docs/scheduler.md#traps).
+"""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final
 
+from dsf_wire.dimension import can_yield
+from gitops_dsf.argocd import fields
 from gitops_dsf.diagnostics import Diagnostic, codes
-from gitops_dsf.repository.load import Path, value_at
+from gitops_dsf.repository.load import Document, Path, value_at
+from gitops_dsf.repository.model.declared import Item
+from gitops_dsf.repository.model.delivery import RawPlacement
 from gitops_dsf.repository.model.suggestion import did_you_mean
 from gitops_dsf.resolve import cel
 from gitops_dsf.resolve.context import Context
-from gitops_dsf.resolve.rules.known_fields import PLACEMENT
-from gitops_dsf.resolve.rules.raw_document import Reader
-from gitops_dsf.resolve.rules.references import unknown_set
-from gitops_dsf.resolve.rules.unread_fields import UNREAD
+from gitops_dsf.resolve.rules.published_scores import how_zero_wins
+from gitops_dsf.resolve.rules.raw_document import indexes, misfits, resources_ranked_by
+from gitops_dsf.resolve.rules.selectors import invalid
 
-_PERCENT = re.compile(r"([1-9][0-9]?|100)%")
-_EFFECTS = ("NoSelect", "NoSelectIfNew", "PreferNoSelect")
+if TYPE_CHECKING:
+    from gitops_dsf.simulator import Verdict
+
+SEARCHED_OCM: Final = "v1.2.1"
+"""The version of OCM whose source was searched for fields that it reads, which tests/hub/go.mod pins."""
+
+UNREAD: Final[Mapping[str, str]] = {
+    "scoreRateLimit": (
+        "remove it; what holds moves back is a weight of the built-in Steady, or a larger publish.deadband of"
+        " the scorer"
+    ),
+    "sortBy": "remove it; clusters are ranked by prioritizerPolicy alone",
+    "spreadPolicy": "remove it; write one Placement for each topology to spread over",
+}
+"""Fields of `spec` that the API server accepts and OCM's controllers never read, and what to write instead.
+The CRD of the pinned OCM has the last one, the CRD of OCM's main branch all three.
+tests/hub/test_unread_fields.py searches the source of the pinned OCM.
+"""
+_POLICY: Final[Path] = ("spec", "prioritizerPolicy")
+_GROUPS: Final[Path] = ("spec", "decisionStrategy", "groupStrategy")
 _MAP_ACCESS = re.compile(r"managedCluster\.(?:metadata\.(labels|annotations))\[\s*[\"']([^\"']+)[\"']\s*\]")
 
 
 def placements_work(context: Context) -> Iterator[Diagnostic]:
-    """Checks every raw Placement, except its prioritizers."""
+    """Each raw Placement must have the fields of the CRD, and OCM must be able to schedule it."""
+    schema = fields.placement_spec()
+    known = {**{name: {} for name in UNREAD}, **schema["properties"]}
     for item in context.declared.placements:
-        reader = Reader(item.document)
-        reader.known_fields(PLACEMENT, "spec")
-        _unread(reader)
-        _number(reader)
-        _sets(context, reader)
-        _predicates(reader)
-        _tolerations(reader)
-        _groups(reader)
-        yield from reader.found
+        found = list(misfits(item.document, {**schema, "properties": known}, "spec"))
+        yield from found
+        yield from _unread(item)
+        if all(one.code == codes.UNKNOWN_FIELD.id for one in found):
+            yield from _selectors(item.document)
+            yield from _refused(item)
+            yield from _implicit(item.document)
+            yield from _rankings(item.document)
 
 
-def _unread(reader: Reader) -> None:
-    spec = reader.mapping("spec")
+def placements_rank_by_known_scores(context: Context) -> Iterator[Diagnostic]:
+    """A score that no cluster publishes counts as 0 everywhere."""
+    if context.overlays.keys() != context.scorers.keys():
+        return  # an incomplete scorer has its own finding, and may be the one that is meant
+    scorers = {scorer.resource_name: scorer for scorer in context.scorers.values()}
+    for item in context.declared.placements:
+        for place, resource in resources_ranked_by(item.document):
+            score = value_at(item.document.data, (*place[:-1], "scoreName"))
+            weight = value_at(item.document.data, (*place[:-3], "weight"))
+            scorer = scorers.get(resource)
+            if not isinstance(score, str):
+                continue
+            if scorer is None:
+                yield _unpublished(item, place, resource, did_you_mean(resource, scorers))
+                continue
+            if not can_yield(scorer.dimension_format, score, score_name=scorer.score_name):
+                message = (
+                    f"{scorer.name} names its items {scorer.dimension_format}, which never gives {score}"
+                )
+                position = item.at(*place[:-1], "scoreName")
+                yield codes.DIMENSION.at(position, message, "name an item that the scorer publishes")
+            weight = weight if isinstance(weight, int) else 1
+            message = how_zero_wins(scorer, weight)
+            if message:
+                swap = "swap outputMin and outputMax of the scorer's scoreRange, and write a positive weight"
+                hint = "give the scorer a scoreRange" if weight > 0 else swap
+                yield codes.MISSING_BEATS_REAL.at(item.at(*place), message, hint)
+
+
+def _unpublished(item: Item[RawPlacement], place: Path, resource: str, close: str) -> Diagnostic:
+    if close:
+        message = f"no scorer here publishes {resource}: every cluster would count as 0"
+        return codes.UNKNOWN_SCORER.at(item.at(*place), message, close)
+    name = resource or "an empty name"
+    message = f"no scorer here publishes {name}; if no other add-on does, every cluster counts as 0"
+    return codes.FOREIGN_SCORE.at(
+        item.at(*place), message, "make sure that an add-on of the fleet publishes it"
+    )
+
+
+def _unread(item: Item[RawPlacement]) -> Iterator[Diagnostic]:
     for field, hint in UNREAD.items():
-        if spec.get(field) is not None:
+        if item.value.spec.get(field) is not None:
             message = f"{field} has no effect: no controller of OCM reads it"
-            reader.report(codes.UNREAD_FIELD, ("spec", field), message, hint, at_key=True)
+            yield codes.UNREAD_FIELD.at(item.document.key_at(("spec", field)), message, hint)
 
 
-def _number(reader: Reader) -> None:
-    number = reader.whole("spec", "numberOfClusters")
-    if number is not None and number < 1:
+def _refused(item: Item[RawPlacement]) -> Iterator[Diagnostic]:
+    """What OCM refuses, or panics at. Asked about a fleet of one cluster, which the Placement may choose."""
+    verdict = _verdict(item.value.spec)
+    status, document = verdict.status, item.document
+    number: Path = ("spec", "numberOfClusters")
+    if verdict.panic is not None or (not status.failed and not verdict.chosen):
         effect = "0 selects nothing and evicts everything"
-        if number < 0:
+        if verdict.panic is not None:
             effect = (
-                f"at {number} OCM's placement controller panics whenever it looks at this Placement, whose"
-                " old decision stays"
+                f"at {value_at(document.data, number)} OCM's placement controller panics whenever it looks at"
+                " this Placement, whose old decision stays"
             )
-        reader.report(
-            codes.CLUSTER_COUNT,
-            ("spec", "numberOfClusters"),
-            effect,
-            "write 1 or more, or leave it out for all",
-        )
+        hint = "write 1 or more, or leave it out for all"
+        yield codes.CLUSTER_COUNT.at(document.at(number), effect, hint)
+    elif status.failed:
+        code, place = codes.DECISION_GROUPS, _GROUPS
+        if verdict.ranking is None:
+            code, place = codes.PRIORITIZER, _POLICY
+        if status.plugin == "TaintToleration":
+            code, place = codes.TOLERATION, ("spec", "tolerations")
+        message = f"OCM refuses the Placement, and evicts everything: {status.message}"
+        yield code.at(document.key_at(place), message)
 
 
-def _sets(context: Context, reader: Reader) -> None:
-    for place, name in reader.texts("spec", "clusterSets"):
-        if not context.inventory.knows_set(name) and not context.is_malformed("ManagedClusterSet", name):
-            reader.report(codes.UNKNOWN_SET, place, *unknown_set(context, name))
+def _verdict(spec: Mapping[str, Any]) -> "Verdict":
+    from gitops_dsf.simulator import simulate, with_defaults  # noqa: PLC0415 - few repositories have Placements
+
+    left = {name: value for name, value in spec.items() if name not in {"clusterSets", "predicates", *UNREAD}}
+    group = "cluster.open-cluster-management.io"
+    everything = {"clusterSelector": {"selectorType": "LabelSelector", "labelSelector": {}}}
+    metadata = {"name": "global", "namespace": "n"}
+    objects = [
+        {"kind": "ManagedCluster", "apiVersion": f"{group}/v1", "metadata": {"name": "c"}},
+        {"kind": "ManagedClusterSet", "metadata": {"name": "global"}, "spec": everything},
+        {"kind": "ManagedClusterSetBinding", "metadata": metadata, "spec": {"clusterSet": "global"}},
+        {"kind": "Placement", "metadata": {"name": "p", "namespace": "n"}, "spec": left},
+    ]
+    return simulate(with_defaults(objects), "n/p", "2026-01-01T00:00:00Z")
 
 
-def _predicates(reader: Reader) -> None:
-    for place in reader.items("spec", "predicates"):
-        where = (*place, "requiredClusterSelector")
-        reader.mapping(*where)
-        reader.mapping(*where, "celSelector")
-        reader.selector(*where, "labelSelector")
-        reader.selector(*where, "claimSelector")
-        for expression_place, text in reader.texts(*where, "celSelector", "celExpressions"):
-            _expression(reader, expression_place, text)
+def _selectors(document: Document) -> Iterator[Diagnostic]:
+    """Selectors of labels and claims, and expressions."""
+    predicates = indexes(document, "spec", "predicates")
+    groups = indexes(document, *_GROUPS, "decisionGroups")
+    for place in (
+        *((*place, "requiredClusterSelector") for place in predicates),
+        *((*place, "groupClusterSelector") for place in groups),
+    ):
+        for name in ("labelSelector", "claimSelector"):
+            where = (*place, name)
+            yield from invalid(document, where, value_at(document.data, where))
+        for where in indexes(document, *place, "celSelector", "celExpressions"):
+            text = value_at(document.data, where)
+            if isinstance(text, str):
+                yield from _expression(document, where, text)
 
 
-def _expression(reader: Reader, place: Path, text: str) -> None:
+def _expression(document: Document, place: Path, text: str) -> Iterator[Diagnostic]:
     """Checks that the expression compiles and yields a bool. Which clusters it selects is left to the
     simulator.
     """
     if not text.strip():
-        reader.report(
-            codes.CEL_SYNTAX,
-            place,
-            "an empty CEL expression: OCM refuses the Placement, and evicts everything",
-            "remove the item",
-        )
+        message = "an empty CEL expression: OCM refuses the Placement, and evicts everything"
+        yield codes.CEL_SYNTAX.at(document.at(place), message, "remove the item")
         return
     mistakes = cel.check(text)
     for mistake in mistakes:
-        position = (
-            reader.document.at(place)
-            if mistake.offset is None
-            else reader.document.inside(place, mistake.offset)
-        )
-        reader.found.append(codes.CEL_SYNTAX.at(position, mistake.message, mistake.hint))
+        known = mistake.offset is not None
+        position = document.inside(place, mistake.offset or 0) if known else document.at(place)
+        yield codes.CEL_SYNTAX.at(position, mistake.message, mistake.hint)
     if mistakes:
         return
     if ".scores(" in text:
-        message = (
-            "OCM looks at scores in CEL at most every 10 minutes, and does not see that a score has expired"
-        )
-        reader.report(
-            codes.CEL_PREDICATE,
-            place,
-            message,
+        yield codes.CEL_PREDICATE.at(
+            document.at(place),
+            "OCM looks at scores in CEL at most every 10 minutes, and does not see that a score has expired",
             "rank by the score with a prioritizer, and use CEL only for its existence",
         )
     for match in _MAP_ACCESS.finditer(text):
@@ -111,60 +187,49 @@ def _expression(reader: Reader, place: Path, text: str) -> None:
         if not re.search(rf"[\"']{re.escape(key)}[\"']\s+in\s+managedCluster\.metadata\.{container}", text):
             message = f"a cluster without {container}[{key}] is dropped with an error that is not reported"
             hint = f'guard it: "{key}" in managedCluster.metadata.{container} && ...'
-            reader.report(codes.CEL_PREDICATE, place, message, hint)
+            yield codes.CEL_PREDICATE.at(document.at(place), message, hint)
 
 
-def _tolerations(reader: Reader) -> None:
-    for place in reader.items("spec", "tolerations"):
-        key, operator = reader.text(*place, "key"), reader.text(*place, "operator")
-        value, effect = reader.text(*place, "value"), reader.text(*place, "effect")
-        if operator not in {None, "", "Equal", "Exists"}:
-            hint = did_you_mean(str(operator), ("Equal", "Exists")) or "write Equal or Exists"
-            reader.report(codes.TOLERATION, (*place, "operator"), f"there is no operator {operator}", hint)
-        elif not key and operator != "Exists":
-            message = (
-                "a toleration without key needs operator Exists: OCM calls the Placement misconfigured, and"
-                " evicts everything"
-            )
-            reader.report(codes.TOLERATION, place, message, "write key, or operator: Exists")
-        elif operator == "Exists" and value:
-            message = (
-                "operator Exists takes no value: OCM calls the Placement misconfigured, and evicts everything"
-            )
-            reader.report(
-                codes.TOLERATION,
-                (*place, "value"),
-                message,
-                "remove value, or write operator: Equal",
-                at_key=True,
-            )
-        if effect not in {None, "", *_EFFECTS}:
-            hint = did_you_mean(str(effect), _EFFECTS) or f"write {', '.join(_EFFECTS)}, or leave it out"
-            reader.report(codes.TOLERATION, (*place, "effect"), f"there is no effect {effect}", hint)
+def _implicit(document: Document) -> Iterator[Diagnostic]:
+    """Defaults of the API server that decide what ranks the clusters."""
+    configurations = list(indexes(document, *_POLICY, "configurations"))
+    for place, field, default in (
+        (_POLICY, "mode", "Additive"),
+        *((place, "weight", "1") for place in configurations),
+        *(((*place, "scoreCoordinate"), "type", "BuiltIn") for place in configurations),
+    ):
+        value = value_at(document.data, place)
+        if isinstance(value, dict) and value and value.get(field) is None:
+            message = f"{field} is left to the API server, which takes {default}"
+            yield codes.IMPLICIT_DEFAULT.at(document.key_at(place), message, f"write {field}: {default}")
 
 
-def _groups(reader: Reader) -> None:
-    strategy: Path = ("spec", "decisionStrategy", "groupStrategy")
-    reader.mapping(*strategy[:-1])
-    reader.mapping(*strategy)
-    size_place = (*strategy, "clustersPerDecisionGroup")
-    size = value_at(reader.document.data, size_place)
-    good = size is None or (isinstance(size, int) and not isinstance(size, bool) and size >= 1)
-    if not good and not (isinstance(size, str) and _PERCENT.fullmatch(size)):
-        effect = "makes OCM delete every decision while it reports success"
-        hint = (
-            f"write {size.strip()} without quotes"
-            if isinstance(size, str) and size.strip().isdigit()
-            else "write a number, or 1% to 100%"
+def _rankings(document: Document) -> Iterator[Diagnostic]:
+    """What ranks the clusters twice, and whether anything holds moves back."""
+    policy = value_at(document.data, _POLICY) or {}
+    steady, scored = policy.get("mode") != "Exact", False
+    seen: set[tuple[str, ...]] = set()
+    for place in indexes(document, *_POLICY, "configurations"):
+        weight = value_at(document.data, (*place, "weight"))
+        coordinate = value_at(document.data, (*place, "scoreCoordinate"))
+        add_on = coordinate.get("addOn") or {}
+        key: tuple[str, ...]
+        if coordinate.get("type") == "AddOn":
+            key = ("AddOn", str(add_on.get("resourceName")), str(add_on.get("scoreName")))
+            effect = "the weights add up"
+        else:
+            key, effect = ("BuiltIn", str(coordinate.get("builtIn"))), "the last one wins"
+        scored = scored or (key[0] == "AddOn" and weight != 0)
+        if key == ("BuiltIn", "Steady"):
+            steady = weight is None or weight > 0
+        if key in seen:
+            position = document.key_at((*place, "scoreCoordinate"))
+            message = f"{'/'.join(key[1:])} is listed twice; {effect}"
+            yield codes.DUPLICATE_COORDINATE.at(position, message, "keep one entry")
+        seen.add(key)
+    if scored and not steady:
+        yield codes.NO_STEADY.at(
+            document.key_at((*_POLICY, "configurations")),
+            "without Steady a workload moves as soon as another cluster is one point better",
+            "add the BuiltIn prioritizer Steady with a weight",
         )
-        reader.report(codes.DECISION_GROUPS, size_place, f"clustersPerDecisionGroup {size!r} {effect}", hint)
-    for place in reader.items(*strategy, "decisionGroups"):
-        name = reader.text(*place, "groupName")
-        if name is None or not 2 <= len(name) <= 63:
-            message = "groupName needs 2 to 63 characters: it becomes a label value"
-            reader.report(
-                codes.DECISION_GROUPS, (*place, "groupName"), message, "write a name of 2 to 63 characters"
-            )
-        reader.mapping(*place, "groupClusterSelector")
-        reader.selector(*place, "groupClusterSelector", "labelSelector")
-        reader.selector(*place, "groupClusterSelector", "claimSelector")

@@ -9,9 +9,8 @@ from gitops_dsf.repository.load import Path
 from gitops_dsf.repository.model.declared import Item, RankingItem
 from gitops_dsf.repository.model.delivery import RawPlacement
 from gitops_dsf.resolve.context import Context
-from gitops_dsf.resolve.rules.candidates import choosable, eligible, is_guess
+from gitops_dsf.resolve.rules.candidates import choosable, eligible
 from gitops_dsf.resolve.rules.raw_document import resources_ranked_by
-from gitops_dsf.resolve.rules.selectors import is_certain
 from gitops_dsf.resolve.types import EffectiveScorer
 
 
@@ -50,7 +49,7 @@ def how_zero_wins(scorer: EffectiveScorer, weight: int) -> str:
 def scores_are_published(context: Context) -> Iterator[Diagnostic]:
     """At least one eligible cluster must publish each score of a ranking."""
     for item in context.declared.rankings:
-        clusters = None if is_guess(context, item) else eligible(context, item)
+        clusters = eligible(context, item)
         for index, score in enumerate(item.value.spec.scores):
             scorer = context.scorers.get(score.scorer)
             if scorer is not None:
@@ -68,9 +67,8 @@ def scores_are_published(context: Context) -> Iterator[Diagnostic]:
 def placements_rank_by_what_is_published(context: Context) -> Iterator[Diagnostic]:
     """The same for raw Placements. Skips Placements whose clusters are not known."""
     scorers = {scorer.resource_name: scorer for scorer in context.scorers.values()}
-    uncertain = context.is_uncertain("ManagedCluster", "ManagedClusterSet", "DynamicScoringConfig")
     for item in context.declared.placements:
-        clusters = None if uncertain or item.document.ambiguous else choosable(context, item)
+        clusters = choosable(context, item)
         for place, name in resources_ranked_by(item.document):
             if name in scorers:
                 yield from _unpublished(
@@ -107,11 +105,7 @@ def _unpublished(
         yield codes.SCORE_SUSPENDED.at(
             item.at(*path), message, f"remove the score {here} while the scorer is suspended"
         )
-    elif (
-        clusters
-        and clusters.isdisjoint(context.target_clusters[scorer.name])
-        and is_certain(context.overlays[scorer.name].scorer.document, "spec", "clusterSelector")
-    ):
+    elif clusters and clusters.isdisjoint(context.target_clusters[scorer.name]):
         message = f"{scorer.name} runs on none of the {len(clusters)} clusters {candidates}"
         hint = "correct its clusterSelector or the masks, or choose other clusters"
         yield codes.SCORE_NOT_RUNNING.at(item.at(*path), message, hint)

@@ -1,10 +1,9 @@
-"""Checks references to scorers, to ScoredPlacements and to sets of clusters."""
+"""Checks references to scorers and to ScoredPlacements."""
 
 from collections.abc import Iterator
 
 from gitops_dsf.diagnostics import Diagnostic, codes
 from gitops_dsf.repository.model.application import ScoredApplication
-from gitops_dsf.repository.model.cluster import BUILT_IN_SETS
 from gitops_dsf.repository.model.declared import Item
 from gitops_dsf.repository.model.mistake import dotted
 from gitops_dsf.repository.model.suggestion import did_you_mean
@@ -14,9 +13,10 @@ from gitops_dsf.wording import names_text
 
 def scorers_exist(context: Context) -> Iterator[Diagnostic]:
     """Every scorer that a ranking names must exist, be able to run, and publish under a known name."""
+    left_out = context.declared.may_exist
     for item in context.declared.rankings:
         for index, score in enumerate(item.value.spec.scores):
-            if score.scorer in context.scorers or context.is_malformed("DynamicScorer", score.scorer):
+            if score.scorer in context.scorers or left_out("DynamicScorer", score.scorer):
                 continue
             position = item.at("spec", "scores", index, "scorer")
             overlay = context.overlays.get(score.scorer)
@@ -43,9 +43,10 @@ def placements_exist(context: Context) -> Iterator[Diagnostic]:
     """An application can follow a ScoredPlacement of this repository in the Argo CD namespace: Argo CD reads
     decisions there only (docs/contributing/argocd-behaviour.md#one-namespace).
     """
+    left_out = context.declared.may_exist
     for item in context.declared.applications:
         ref = item.value.spec.placement.ref
-        if ref is None or ref in context.shared_placements or context.is_malformed("ScoredPlacement", ref):
+        if ref is None or ref in context.shared_placements or left_out("ScoredPlacement", ref):
             continue
         position = item.at("spec", "placement", "ref")
         elsewhere = next((found for found in context.declared.scored_placements if found.name == ref), None)
@@ -81,15 +82,6 @@ def a_reference_replaces_the_ranking(context: Context) -> Iterator[Diagnostic]:
             yield codes.REFERENCE_AND_RANKING.at(
                 item.document.key_at(path), message, "remove it here, or remove placement.ref"
             )
-
-
-def unknown_set(context: Context, name: str) -> tuple[str, str]:
-    """The message and the hint for a cluster set that does not exist."""
-    hint = did_you_mean(name, [*context.inventory.sets, *BUILT_IN_SETS])
-    return (
-        f"there is no ManagedClusterSet {name} in clusters/",
-        hint or "write the set into clusters/, or name another",
-    )
 
 
 def _own_ranking(item: Item[ScoredApplication]) -> Iterator[tuple[str, ...]]:

@@ -1,6 +1,6 @@
 """All rules, in the order of the codes they report. A rule that is not listed here does not run."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
 from gitops_dsf.diagnostics import Diagnostic
@@ -24,7 +24,6 @@ from gitops_dsf.resolve.rules import (
     names,
     placements,
     pods,
-    prioritizers,
     published_scores,
     queries,
     query_scorers,
@@ -101,7 +100,6 @@ RULES: Final[tuple[Rule, ...]] = (
     selectors.rollouts_find_clusters,
     masks.masks_are_written_once,
     target_clusters.scorers_run_somewhere,
-    selectors.selectors_are_valid,
     labels.labels_are_valid,
     labels.argocd_is_not_steered,
     masks.the_config_is_the_one,
@@ -122,83 +120,72 @@ RULES: Final[tuple[Rule, ...]] = (
     applications.sources_are_complete,
     applications.argocd_takes_the_fields,
     placements.placements_work,
-    prioritizers.prioritizers_work,
+    placements.placements_rank_by_known_scores,
     target_clusters.decisions_fit_one_object,
     weights.stickiness_keeps,
     applications.paths_stay_inside,
     urls.repositories_can_be_fetched,
     destinations.destinations_are_no_namespaces_of_the_platform,
     target_clusters.sets_of_clusters_exist,
+    target_clusters.sets_exist,
     templates.templates_work,
     templates.templates_of_application_sets_work,
     applications.sources_say_one_thing,
     applications.applications_live_with_argocd,
     application_sets.application_sets_follow_decisions,
+    application_sets.application_sets_live_with_argocd,
+    application_sets.followed_placements_exist,
     score_tests.series_values_parse,
     score_tests.tests_name_what_exists,
     score_tests.scores_name_their_items,
     score_tests.nothing_is_given_twice,
 )
 
-FIELD_RULES: Final[tuple[Rule, ...]] = (
-    labels.argocd_is_not_steered,
-    urls.urls_can_be_called,
-    urls.repositories_hold_no_credentials,
-    secrets.repository_holds_no_secrets,
-    secrets.headers_hold_no_secrets,
-    credentials.secrets_are_nobody_elses,
-    credentials.hosts_are_no_metadata_services,
-    query_scorers.query_scorers_have_no_api,
-    metric_sources.sources_exist,
-    metric_sources.references_stand_alone,
-    measures.measures_exist,
-    measures.only_present_values_are_asked,
-    metric_sources.headers_can_be_sent,
-    metric_sources.certificates_are_shown,
-    durations.durations_are_positive,
-    durations.series_are_not_too_long,
-    queries.queries_parse,
-    queries.placeholders_are_known,
-    masks.masks_name_what_exists,
-    selectors.selectors_are_valid,
-    references.scorers_exist,
-    references.placements_exist,
-    references.a_reference_replaces_the_ranking,
-    target_clusters.applications_have_clusters,
-    applications.replace_is_not_excluding,
-    applications.names_fit_labels,
-    applications.paths_stay_inside,
-    urls.repositories_can_be_fetched,
-    urls.hosts_are_not_local,
-    applications.argocd_takes_the_fields,
-    templates.templates_work,
-    applications.sources_say_one_thing,
-    applications.applications_live_with_argocd,
-)
-"""Rules that read a single field or what it refers to. They also run on objects whose other fields are
-invalid.
-"""
+_CLUSTERS, _SETS, _MASKS = "ManagedCluster", "ManagedClusterSet", "DynamicScoringConfig"
+_SCORERS, _LOCKS, _SETTINGS = "DynamicScorer", "ScorerLock", "FleetRepository"
+_PLACEMENTS = ("Placement", "ScoredApplication", "ScoredPlacement")
 
-NEEDS_SETTINGS: Final[frozenset[Rule]] = frozenset(
-    {
-        names.rendered_objects_differ,
-        completeness.locks_are_there,
-        locks.locks_keep_to_known_hosts,
-        credentials.tokens_go_where_they_may,
-        credentials.secrets_have_one_host,
-        references.placements_exist,
-        urls.metrics_stay_inside,
-        destinations.destinations_are_no_namespaces_of_the_platform,
-        applications.applications_live_with_argocd,
-        application_sets.application_sets_follow_decisions,
-        score_tests.tests_name_what_exists,
-    }
-)
-"""Rules whose findings in other files depend on a value of gitops-dsf.yaml. They do not run while that file
-has a mistake.
+NEEDS: Final[Mapping[Rule, tuple[str, ...]]] = {
+    names.rendered_objects_differ: (_SETTINGS,),
+    completeness.settings_are_there: (_SETTINGS,),
+    completeness.locks_are_there: (_SETTINGS, _LOCKS),
+    locks.locks_keep_to_known_hosts: (_SETTINGS,),
+    locks.locks_have_a_use: (_SCORERS,),
+    credentials.tokens_go_where_they_may: (_SETTINGS,),
+    credentials.secrets_have_one_host: (_SETTINGS,),
+    urls.metrics_stay_inside: (_SETTINGS,),
+    metric_sources.sources_cover_their_clusters: (_CLUSTERS, _MASKS),
+    metric_sources.sources_are_used: (_SCORERS,),
+    masks.masks_name_what_exists: (_CLUSTERS, _SCORERS),
+    selectors.scorer_selectors_find_clusters: (_SETTINGS, _CLUSTERS),
+    selectors.service_monitors_find_clusters: (_CLUSTERS,),
+    selectors.rollouts_find_clusters: (_CLUSTERS,),
+    target_clusters.scorers_run_somewhere: (_CLUSTERS, _MASKS),
+    target_clusters.the_inventory_has_clusters: (_CLUSTERS,),
+    target_clusters.sets_of_clusters_exist: (_SETS,),
+    target_clusters.sets_exist: (_SETS,),
+    target_clusters.applications_have_clusters: (_SETTINGS, _CLUSTERS, _SETS, _MASKS),
+    references.scorers_exist: (_SETTINGS, _LOCKS),
+    references.placements_exist: (_SETTINGS,),
+    published_scores.scores_are_published: (_CLUSTERS, _SETS, _MASKS),
+    published_scores.placements_rank_by_what_is_published: (_CLUSTERS, _SETS, _MASKS),
+    placements.placements_rank_by_known_scores: (_SCORERS,),
+    destinations.destinations_are_no_namespaces_of_the_platform: (_SETTINGS,),
+    applications.applications_live_with_argocd: (_SETTINGS,),
+    application_sets.application_sets_live_with_argocd: (_SETTINGS,),
+    application_sets.followed_placements_exist: (_SETTINGS, *_PLACEMENTS),
+    score_tests.tests_name_what_exists: (_SETTINGS, _SCORERS, _CLUSTERS, *_PLACEMENTS),
+}
+"""Rules that conclude something from what is not written, or not selected. They do not run while an object of
+these kinds cannot be read.
 """
 
 
-def rules_for(context: Context, rules: Iterable[Rule] = RULES) -> Iterator[Rule]:
-    """The rules that can judge this repository."""
-    return (rule for rule in rules if not (context.settings_are_uncertain and rule in NEEDS_SETTINGS))
+def findings(context: Context) -> Iterator[Diagnostic]:
+    """What the rules find. A selector that is not valid selects nothing, so nothing follows from that."""
+    invalid = list(selectors.selectors_are_valid(context))
+    unknown = {kind for kind, _ in context.declared.left_out} | ({_CLUSTERS} if invalid else set())
+    yield from invalid
+    for rule in RULES:
+        if unknown.isdisjoint(NEEDS.get(rule, ())):
+            yield from rule(context)

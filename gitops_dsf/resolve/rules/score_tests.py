@@ -57,9 +57,9 @@ def tests_name_what_exists(context: Context) -> Iterator[Diagnostic]:
                     yield from _scorer(context, item, named)
                 case "ManagedCluster":
                     yield from _cluster(context, item, named)
-                case "ScoredApplication" if not context.is_malformed(named.kind, named.name):
+                case "ScoredApplication":
                     yield from _exists(item, named, applications)
-                case "Placement" if not context.is_uncertain(*_PLACEMENTS):
+                case "Placement":
                     yield from _placement(item, named, placements)
 
 
@@ -99,9 +99,6 @@ def nothing_is_given_twice(context: Context) -> Iterator[Diagnostic]:
             ("decisions", [(each.application, each.placement) for each in given.decisions]),
         ):
             yield from _twice(item, ("spec", "given", name), keys)
-
-
-_PLACEMENTS: Final = ("ScoredApplication", "ScoredPlacement", "Placement")
 
 
 def placement_keys(context: Context) -> Sequence[str]:
@@ -169,8 +166,7 @@ def _twice(item: Item[ScoreTest], path: Path, keys: Iterable[Hashable]) -> Itera
 def _scorer(context: Context, item: Item[ScoreTest], named: _Named) -> Iterator[Diagnostic]:
     overlay = context.overlays.get(named.name)
     if overlay is None:
-        if not context.is_malformed(named.kind, named.name):
-            yield from _exists(item, named, context.overlays)
+        yield from _exists(item, named, context.overlays)
     elif named.name not in context.scorers and context.waits_for_lock(overlay.scorer):
         message = f"{named.name} waits for its lock: how it runs is not known yet"
         hint = f"run gitops-dsf sync --scorer {named.name}"
@@ -181,7 +177,7 @@ def _cluster(context: Context, item: Item[ScoreTest], named: _Named) -> Iterator
     given = item.value.spec.given.clusters
     if given is not None:
         yield from _exists(item, named, {each.name for each in given}, where=" in given.clusters")
-    elif not context.is_uncertain("ManagedCluster"):
+    else:
         inventory = {each.name for each in context.declared.clusters}
         yield from _exists(item, named, inventory, where=" in clusters/")
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from gitops_dsf.diagnostics import Diagnostic, codes
-from gitops_dsf.repository.load import Path, texts_in
+from gitops_dsf.repository.load import Document, Path, texts_in
 from gitops_dsf.repository.model.mistake import dotted
 from gitops_dsf.resolve.context import Context
 
@@ -25,8 +25,20 @@ def repository_holds_no_secrets(context: Context) -> Iterator[Diagnostic]:
     """Arguments of scorers are sent to every cluster, annotations and applications to the hub, and all of
     them are in the git history.
     """
+    for document in (*_documents(context), *context.declared.broken):
+        hint = "put it into a Secret that the application reads on its cluster"
+        if document.kind in {"DynamicScorer", "MetricSource", "ScorerLock"}:
+            hint = (
+                "put it into a Secret on the spoke and name it with auth.tokenSecretRef, or let the scoring"
+                " API hold it"
+            )
+        for path, value in texts_in(document.data):
+            if _is_suspect(path, value) or _VALUE.search(value):
+                yield codes.SECRET_IN_YAML.at(document.at(path), f"{dotted(path)} looks like a secret", hint)
+
+
+def _documents(context: Context) -> Iterator[Document]:
     declared = context.declared
-    settings = () if declared.repository is None else (declared.repository,)
     for item in (
         *declared.scorers,
         *declared.applications,
@@ -34,17 +46,9 @@ def repository_holds_no_secrets(context: Context) -> Iterator[Diagnostic]:
         *declared.application_sets,
         *declared.locks,
         *declared.metric_sources,
-        *settings,
+        *(() if declared.repository is None else (declared.repository,)),
     ):
-        hint = "put it into a Secret that the application reads on its cluster"
-        if item.document.kind in {"DynamicScorer", "MetricSource", "ScorerLock"}:
-            hint = (
-                "put it into a Secret on the spoke and name it with auth.tokenSecretRef, or let the scoring"
-                " API hold it"
-            )
-        for path, value in texts_in(item.document.data):
-            if _is_suspect(path, value) or _VALUE.search(value):
-                yield codes.SECRET_IN_YAML.at(item.at(*path), f"{dotted(path)} looks like a secret", hint)
+        yield item.document
 
 
 def _is_suspect(path: Path, value: str) -> bool:

@@ -39,15 +39,11 @@ def selectors_are_valid(context: Context) -> Iterator[Diagnostic]:
 
 def scorer_selectors_find_clusters(context: Context) -> Iterator[Diagnostic]:
     """A scorer whose selector matches no cluster runs nowhere."""
-    if not context.inventory.clusters or context.is_uncertain("ManagedCluster"):
+    if not context.inventory.clusters:
         return
     for overlay in context.overlays.values():
         selector = overlay.scorer.value.spec.cluster_selector
-        if (
-            selector is not None
-            and not context.inventory.selected(selector)
-            and is_certain(overlay.scorer.document, "spec", "clusterSelector")
-        ):
+        if selector is not None and not context.inventory.selected(selector):
             position = overlay.scorer.document.key_at(("spec", "clusterSelector"))
             message = f"no cluster of the inventory has these labels: {overlay.scorer.name} runs nowhere"
             hint = _closest(context, selector) or "correct the labels, or label the clusters"
@@ -59,15 +55,11 @@ def scorer_selectors_find_clusters(context: Context) -> Iterator[Diagnostic]:
 def service_monitors_find_clusters(context: Context) -> Iterator[Diagnostic]:
     """A ServiceMonitor whose selector matches no cluster is rendered nowhere."""
     repository = context.declared.repository
-    if repository is None or not context.inventory.clusters or context.is_uncertain("ManagedCluster"):
+    if repository is None or not context.inventory.clusters:
         return
     monitor = repository.value.spec.agent.service_monitor
     selector = monitor.cluster_selector if monitor is not None else None
-    if (
-        selector is not None
-        and not context.inventory.selected(selector)
-        and is_certain(repository.document, *_MONITOR_SELECTOR)
-    ):
+    if selector is not None and not context.inventory.selected(selector):
         yield codes.MATCHES_NOTHING.at(
             repository.document.key_at(_MONITOR_SELECTOR),
             "no cluster of the inventory has these labels: no cluster gets the ServiceMonitor",
@@ -78,13 +70,11 @@ def service_monitors_find_clusters(context: Context) -> Iterator[Diagnostic]:
 def rollouts_find_clusters(context: Context) -> Iterator[Diagnostic]:
     """An entry of spec.agent.rollout must select a cluster, and each of its fields must count on one."""
     repository = context.declared.repository
-    if repository is None or not context.inventory.clusters or context.is_uncertain("ManagedCluster"):
+    if repository is None or not context.inventory.clusters:
         return
     taken = {name: set[str]() for name in ROLLOUT_FIELDS}
     for index, entry in enumerate(repository.value.spec.agent.rollout):
         place = (*_ROLLOUT, index, "clusterSelector")
-        if not is_certain(repository.document, *place):
-            return
         selected = context.inventory.selected(entry.cluster_selector)
         position = repository.document.key_at(place)
         if not selected:
@@ -104,11 +94,6 @@ def rollouts_find_clusters(context: Context) -> Iterator[Diagnostic]:
             )
         for name in entry.changed:
             taken[name] |= selected
-
-
-def is_certain(document: Document, *place: str | int) -> bool:
-    """Whether a selector is valid and its document has no ambiguous values."""
-    return not document.ambiguous and not any(invalid(document, place, value_at(document.data, place)))
 
 
 def invalid(document: Document, place: Path, selector: Any) -> Iterator[Diagnostic]:  # noqa: ANN401 - authored or raw

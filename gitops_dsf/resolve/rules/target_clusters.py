@@ -5,13 +5,14 @@ from collections.abc import Iterator
 from gitops_dsf.diagnostics import Diagnostic, Position, codes
 from gitops_dsf.hub.decisions import PAGE_CLUSTERS
 from gitops_dsf.hub.names import CLUSTER_SET_LABEL
-from gitops_dsf.repository.load import SETTINGS_FILE
+from gitops_dsf.repository.load import SETTINGS_FILE, Path, value_at
 from gitops_dsf.repository.model.cluster import BUILT_IN_SETS, ManagedCluster
-from gitops_dsf.repository.model.declared import Item
+from gitops_dsf.repository.model.declared import Item, RankingItem
+from gitops_dsf.repository.model.delivery import RawPlacement
 from gitops_dsf.repository.model.suggestion import did_you_mean
 from gitops_dsf.resolve.context import Context
-from gitops_dsf.resolve.rules.candidates import choosable, eligible, is_guess
-from gitops_dsf.resolve.rules.references import unknown_set
+from gitops_dsf.resolve.rules.candidates import choosable, eligible
+from gitops_dsf.resolve.rules.raw_document import indexes
 from gitops_dsf.resolve.rules.selectors import IF_MEANT
 
 """Custom ClusterClaims that OCM's agent reports, in order of name
@@ -22,7 +23,7 @@ from gitops_dsf.resolve.rules.selectors import IF_MEANT
 def the_inventory_has_clusters(context: Context) -> Iterator[Diagnostic]:
     """Without clusters, nothing is delivered."""
     repository = context.declared.repository
-    if context.inventory.clusters or context.is_uncertain("ManagedCluster") or repository is None:
+    if context.inventory.clusters or repository is None:
         return
     if repository.value.spec.delivers_works:
         message = "clusters/ holds no ManagedCluster: no cluster gets the scoring configuration"
@@ -35,8 +36,6 @@ def the_inventory_has_clusters(context: Context) -> Iterator[Diagnostic]:
 
 def scorers_run_somewhere(context: Context) -> Iterator[Diagnostic]:
     """If masks exclude a scorer from every cluster, either the scorer is unused or a mask is too wide."""
-    if context.is_uncertain("ManagedCluster", "DynamicScoringConfig"):
-        return
     for name, clusters in context.target_clusters.items():
         scorer = context.scorers[name]
         if not clusters and not scorer.suspend and context.inventory.selected(scorer.selector):
@@ -46,27 +45,32 @@ def scorers_run_somewhere(context: Context) -> Iterator[Diagnostic]:
             )
 
 
+def sets_exist(context: Context) -> Iterator[Diagnostic]:
+    """The sets that a Placement chooses from must exist."""
+    sets: list[tuple[RankingItem | Item[RawPlacement], Path]] = [
+        *((item, ("spec", "placement", "clusterSets")) for item in context.declared.rankings),
+        *((item, ("spec", "clusterSets")) for item in context.declared.placements),
+    ]
+    for item, path in sets:
+        for place in indexes(item.document, *path):
+            name = value_at(item.document.data, place)
+            if isinstance(name, str) and not context.inventory.knows_set(name):
+                hint = did_you_mean(name, [*context.inventory.sets, *BUILT_IN_SETS])
+                yield codes.UNKNOWN_SET.at(
+                    item.at(*place),
+                    f"there is no ManagedClusterSet {name} in clusters/",
+                    hint or "write the set into clusters/, or name another",
+                )
+
+
 def applications_have_clusters(context: Context) -> Iterator[Diagnostic]:
-    """The sets of a ranking must exist, and at least one cluster must be eligible."""
+    """At least one cluster must be eligible."""
     for item in context.declared.rankings:
         rules = item.value.spec.placement
-        unknown = False
-        for index, name in enumerate(rules.cluster_sets):
-            if not context.inventory.knows_set(name) and not context.is_malformed("ManagedClusterSet", name):
-                unknown = True
-                position = item.at("spec", "placement", "clusterSets", index)
-                yield codes.UNKNOWN_SET.at(position, *unknown_set(context, name))
-        if (
-            not unknown
-            and context.inventory.clusters
-            and not eligible(context, item)
-            and not is_guess(context, item)
-        ):
-            path = (
-                "spec",
-                "placement",
-                "clusterSelector" if rules.cluster_selector is not None else "clusterSets",
-            )
+        known = all(map(context.inventory.knows_set, rules.cluster_sets))
+        if known and context.inventory.clusters and not eligible(context, item):
+            name = "clusterSelector" if rules.cluster_selector is not None else "clusterSets"
+            path = ("spec", "placement", name)
             position = item.document.key_at(path) if item.document.has(path) else item.position
             message = f"no cluster of the inventory is eligible for {item.name}"
             hint = f"correct the labels or the sets{IF_MEANT[context.unmatched]}"
@@ -81,8 +85,6 @@ def sets_of_clusters_exist(context: Context) -> Iterator[Diagnostic]:
         if name and not context.inventory.knows_set(name):
             clusters.setdefault(name, []).append(item)
     for name, items in clusters.items():
-        if context.is_malformed("ManagedClusterSet", name):
-            continue
         more = f" and {len(items) - 1} more" if len(items) > 1 else ""
         message = f"{items[0].name}{more} would be in the ManagedClusterSet {name}, which is not in clusters/"
         hint = did_you_mean(name, [*context.inventory.sets, *BUILT_IN_SETS]) or "write the set into clusters/"

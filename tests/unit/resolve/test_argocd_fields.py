@@ -155,8 +155,3 @@ def test_value_files_of_another_source_are_looked_up() -> None:
     assert [one[0] for one in told(healthy.replace("$values/", "$value/"))] == ["DSF347"]
     assert [one[0] for one in told(healthy.replace("path: .,", "path: ., ref: values,"))] == ["DSF346"]
     assert [one[0] for one in told(healthy.replace("ref: values", "ref: a/b"))] == ["DSF321", "DSF347"]
-
-
-def test_a_wrong_field_elsewhere_does_not_hide_these() -> None:
-    text = web("path: '{{.x}}', helm: {value: a}}").replace("{scorer: cpu}", "{scorer: cpu, weight: much}")
-    assert {"DSF013", "DSF343"} <= {one[0] for one in told(text)}

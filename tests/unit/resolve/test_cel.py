@@ -142,7 +142,7 @@ SCRIPT = """
 import sys
 from gitops_dsf.cli.main import main
 for folder in sys.argv[1:]:
-    print(main(["validate", folder]), "cel_expr_python" in sys.modules, "gitops_dsf.simulator" in sys.modules)
+    print(main(["validate", folder]), "cel_expr_python" in sys.modules)
 """
 
 
@@ -159,4 +159,4 @@ def test_the_engine_is_imported_only_where_there_is_cel(tmp_path: Path) -> None:
         text=True,
         check=True,
     ).stdout.splitlines()
-    assert [line for line in told if line.startswith("0 ")] == ["0 False False", "0 True True"]
+    assert [line for line in told if line.startswith("0 ")] == ["0 False", "0 True"]

@@ -15,12 +15,13 @@ CLUSTER_SELECTOR = {
     "claimSelector": {"matchExpressions": [TERM]},
     "celSelector": {"celExpressions": ["managedCluster.metadata.name == 'a'"]},
 }
+GROUP_SELECTOR = {name: CLUSTER_SELECTOR[name] for name in ("labelSelector", "claimSelector")}
 PLACEMENT = {
     "clusterSets": ["global"],
     "decisionStrategy": {
         "groupStrategy": {
             "clustersPerDecisionGroup": "25%",
-            "decisionGroups": [{"groupName": "first", "groupClusterSelector": CLUSTER_SELECTOR}],
+            "decisionGroups": [{"groupName": "first", "groupClusterSelector": GROUP_SELECTOR}],
         }
     },
     "numberOfClusters": 1,

@@ -260,11 +260,6 @@ def test_a_malformed_source_is_reported_once(tmp_path: Path) -> None:
     assert [code for code, _ in found(fleet(tmp_path, asking(), broken))] == ["DSF013"]
 
 
-def test_a_malformed_source_is_still_checked(tmp_path: Path) -> None:
-    broken = metric_source("platform", {"host": "http://169.254.169.254", "hots": "x"})
-    assert {code for code, _ in found(fleet(tmp_path, asking(), broken))} == {"DSF013", "DSF131"}
-
-
 def test_a_source_needs_a_host_and_a_variant(tmp_path: Path) -> None:
     assert [code for code, _ in found(fleet(tmp_path / "a", asking(), metric_source("platform", {})))] == [
         "DSF016"

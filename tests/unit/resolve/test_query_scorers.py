@@ -96,11 +96,6 @@ def test_zeros_and_empty_texts_of_a_rendered_scorer_are_no_findings() -> None:
     assert findings(scorers=text) == []
 
 
-def test_all_fields_of_an_api_are_reported_also_in_a_scorer_with_other_mistakes() -> None:
-    text = changed("query: avg(up)", "query: avg(up), step: 5").replace("interval: 60", "interval: x")
-    assert sorted(told(findings(scorers=text))) == [("DSF015", "7:62"), ("DSF132", "6:67")]
-
-
 @pytest.mark.parametrize("kind", ["", "type: API, "])
 def test_a_scoring_api_still_needs_its_page(kind: str) -> None:
     """Both fields are reported, with the words of a missing field."""

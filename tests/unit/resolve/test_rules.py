@@ -267,7 +267,7 @@ def policy(configurations: str, mode: str = "Exact") -> str:
         ("{numberOfCluster: 1}", ["DSF013"]),
         ("{clusterSets: [default, global]}", []),
         ("{clusterSets: [globl]}", ["DSF309"]),
-        ("{tolerations: [{key: a, operator: Exist}]}", ["DSF315"]),
+        ("{tolerations: [{key: a, operator: Exist}]}", ["DSF321"]),
         (
             (
                 "{tolerations: [{operator: Exists}, {key: a}, {key: a, operator: Equal, value: b, effect:"
@@ -276,12 +276,12 @@ def policy(configurations: str, mode: str = "Exact") -> str:
             [],
         ),
         ("{tolerations: [{operator: Equal, value: x}]}", ["DSF315"]),
-        ("{tolerations: [{operator: Exists, effect: NoSchedule}]}", ["DSF315"]),
+        ("{tolerations: [{operator: Exists, effect: NoSchedule}]}", ["DSF321"]),
         ("{tolerations: [a]}", ["DSF321"]),
-        ("{decisionStrategy: {groupStrategy: {clustersPerDecisionGroup: 0}}}", ["DSF314"]),
+        ("{decisionStrategy: {groupStrategy: {clustersPerDecisionGroup: '5'}}}", ["DSF314"]),
         ("{decisionStrategy: {groupStrategy: {clustersPerDecisionGroup: 25%}}}", []),
-        ("{decisionStrategy: {groupStrategy: {clustersPerDecisionGroup: 101%}}}", ["DSF314"]),
-        ("{decisionStrategy: {groupStrategy: {decisionGroups: [{groupName: a}, {}]}}}", ["DSF314", "DSF314"]),
+        ("{decisionStrategy: {groupStrategy: {clustersPerDecisionGroup: 101%}}}", ["DSF321"]),
+        ("{decisionStrategy: {groupStrategy: {decisionGroups: [{groupName: a}]}}}", ["DSF014", "DSF321"]),
         ("{predicates: [{requiredClusterSelector: {labelSelector: {matchLabels: {a b: c}}}}]}", ["DSF206"]),
         (
             (
@@ -312,26 +312,22 @@ ADD_ON = "{type: AddOn, addOn: {resourceName: cpu-score, scoreName: cpu_score}}"
     ("configurations", "expected"),
     [
         (f"{{scoreCoordinate: {ADD_ON}, weight: 5}}", []),
-        (f"{{scoreCoordinate: {ADD_ON}, weight: 11}}", ["DSF313"]),
+        (f"{{scoreCoordinate: {ADD_ON}, weight: 11}}", ["DSF321"]),
         (f"{{scoreCoordinate: {ADD_ON}}}", ["DSF317"]),
         (f"{{scoreCoordinate: {ADD_ON}, weight: 5}}, {{scoreCoordinate: {ADD_ON}, weight: 5}}", ["DSF308"]),
         ("{scoreCoordinate: {type: BuiltIn, builtIn: Steady}, weight: 2}", ["DSF308"]),
         ("{scoreCoordinate: {builtIn: Balance}, weight: 2}", ["DSF317"]),
-        (f"{{scoreCoordinate: {ADD_ON.replace('type: AddOn, ', '')}, weight: 5}}", ["DSF313"]),
+        (f"{{scoreCoordinate: {ADD_ON.replace('type: AddOn, ', '')}, weight: 5}}", ["DSF313", "DSF317"]),
         (f"{{scoreCoordinate: {ADD_ON}, weight: -5}}", ["DSF304"]),
         ("{scoreCoordinate: {type: BuiltIn}, weight: 2}", ["DSF313"]),
         (
-            (
-                "{scoreCoordinate: {type: BuiltIn, builtIn: Balance, addOn: {resourceName: a, scoreName: b}},"
-                " weight: 2}"
-            ),
-            ["DSF313"],
+            "{scoreCoordinate: {type: Addon, addOn: {resourceName: a, scoreName: b}}, weight: 2}",
+            ["DSF321", "DSF323"],
         ),
-        ("{scoreCoordinate: {type: Addon, addOn: {resourceName: a, scoreName: b}}, weight: 2}", ["DSF313"]),
         ("{scoreCoordinate: {type: AddOn}, weight: 2}", ["DSF313"]),
         (
             "{scoreCoordinate: {type: AddOn, addOn: {resourceName: cpu-score, scoreName: ''}}, weight: 2}",
-            ["DSF313"],
+            ["DSF303"],
         ),
         (
             (

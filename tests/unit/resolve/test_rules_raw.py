@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gitops_dsf.resolve.rules.unread_fields import SEARCHED_OCM
+from gitops_dsf.resolve.rules.placements import SEARCHED_OCM
 from tests.unit.resolve.test_rules import (
     ADD_ON,
     CONFIG,
@@ -112,7 +112,7 @@ def test_what_the_api_server_wants_is_missing() -> None:
         ('{numberOfClusters: "2"}', "remove the quotes"),
         ("{clusterSets: global}", "write [global]"),
         ("{clusterSets: [1.10]}", 'quote it: "1.10"'),
-        ("{tolerations: [3]}", ""),
+        ("{tolerations: [3]}", "its fields are effect, key, operator, tolerationSeconds, value"),
     ],
 )
 def test_a_wrong_shape_is_told_with_what_to_write(spec: str, hint: str) -> None:

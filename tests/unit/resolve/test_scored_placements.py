@@ -175,11 +175,6 @@ def test_a_malformed_placement_is_not_an_unknown_one_as_well() -> None:
     assert [code for code, _ in found] == ["DSF013"]
 
 
-def test_a_reference_is_checked_in_a_malformed_application_too() -> None:
-    found = findings(placement(), application("web", "  bogus: 1", "  placement: {ref: other}"))
-    assert sorted(code for code, _ in found) == ["DSF013", "DSF326"]
-
-
 @pytest.mark.parametrize(
     "own",
     [SCORES, "  stickiness: 10", "  onMissingScore: Exclude"],

@@ -340,7 +340,7 @@ def test_what_is_not_ours_is_passed_over_with_a_warning(text: str, column: str, 
         f"apps/a.yaml:{column}",
     )
     assert item.hint.startswith(hint)
-    assert declared.malformed == frozenset()
+    assert declared.left_out == frozenset()
 
 
 @pytest.mark.parametrize("spec", ["spec:", "spec: {}", "spec: [a]", "spec: text", ""])

@@ -1,6 +1,4 @@
-"""One mistake in a document hides no other: what is malformed is looked at, too, and blamed for nothing that
-follows from it.
-"""
+"""An object with a mistake is left out, and nothing else is blamed for what it hides."""
 
 from pathlib import Path
 
@@ -10,68 +8,6 @@ from gitops_dsf.pipeline import check
 from tests.unit.resolve.test_rules import BASE, findings, masks, scorer
 from tests.unit.resolve.test_rules_elsewhere import APP, app, judged
 
-BAD_QUERY = "  source: {host: 'http://prom.svc', params: {query: 'sum(«', range: 60, step: 60}}\n  scoreRange"
-PROMQL = scorer("  scoreRange", BAD_QUERY)
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "code"),
-    [
-        ("scoreRange: {min: 0, max: 1}", "scoreRange: {min: 0, max: 1}\n  unknown: 1", "DSF013"),
-        ("interval: 60", "interval: '60'", "DSF015"),
-        ("interval: 60", "interval: 017", "DSF004"),
-        ("interval: 60", "interval: -1", "DSF107"),
-        ("  description: d\n", "", "DSF014"),
-        ("  configURL: http://api.svc:8000/config\n", "", "DSF014"),
-        ("{min: 0, max: 1}", "{min: 1, max: 0}", "DSF016"),
-        ("metadata: {name: cpu}", "metadata: {name: Not_A_Name}", "DSF016"),
-    ],
-)
-def test_the_query_is_checked_whatever_else_is_wrong(old: str, new: str, code: str) -> None:
-    found, places = judged({"scorers": PROMQL.replace(old, new)})
-    assert sorted(item.code for item in found) == sorted(["DSF109", code])
-    assert places == {(item.position.line, item.position.column) for item in found if item.code == "DSF109"}
-
-
-@pytest.mark.parametrize(
-    ("changes", "expected"),
-    [
-        (
-            {
-                "apps": app("numberOfClusters: 1", "numberOfClusters: '1'").replace(
-                    "scorer: cpu", "scorer: «other"
-                )
-            },
-            ["DSF015", "DSF301"],
-        ),
-        ({"apps": app("numberOfClusters: 1", "clusterSets: [«other], unknown: 1")}, ["DSF013", "DSF309"]),
-        (
-            {
-                "apps": app("https://git", "«https://u:p@git")
-                .replace("path: deploy", "path: 5")
-                .replace('"«', '«"')
-            },
-            ["DSF104", "DSF015"],
-        ),
-        (
-            {"config": masks("{clusterName: «prod-2, scoreName: cpu_score, unknown: 1}")},
-            ["DSF013", "DSF201"],
-        ),
-        (
-            {
-                "settings": BASE["gitops-dsf.yaml"]
-                .replace('"https://git', '«"https://u:p@git')
-                .replace("spec: {", "spec: {x: 1, ")
-            },
-            ["DSF013", "DSF104"],
-        ),
-    ],
-)
-def test_references_and_urls_of_other_kinds_are_checked(changes: dict[str, str], expected: list[str]) -> None:
-    found, places = judged(changes)
-    assert sorted(item.code for item in found) == sorted(expected)
-    assert places <= {(item.position.line, item.position.column) for item in found}
-
 
 def test_nothing_is_concluded_from_what_was_cut_out() -> None:
     text = scorer(
@@ -79,13 +15,6 @@ def test_nothing_is_concluded_from_what_was_cut_out() -> None:
         "  scoreRange: {min: zero, max: 1}\n  suspend: 'true'\n  scoreTTLSeconds: soon",
     )
     assert [item.code for item in findings(scorers=text, apps=APP)] == ["DSF015"] * 3
-
-
-def test_a_mistake_in_one_item_of_a_list_leaves_the_places_of_the_others() -> None:
-    text = masks("{clusterName: prod-1, scoreName: 5}, {clusterName: «prod-2, scoreName: cpu_score}")
-    found, places = judged({"config": text})
-    assert [item.code for item in found] == ["DSF015", "DSF201"]
-    assert places == {(found[1].position.line, found[1].position.column)}
 
 
 @pytest.mark.parametrize(
