@@ -91,8 +91,8 @@ TARGETS: Final[Mapping[str, Target]] = {
         ),
     ),
     "fleet": Target(
-        sources=("agent/dsf_agent/publish/fleetpublication.py",),
-        tests=("tests/unit/agent/test_fleet_*.py", "tests/integration/agent/test_hub_scorer.py"),
+        sources=("agent/dsf_agent/publish/publication.py",),
+        tests=("tests/unit/agent/test_publication.py", "tests/integration/agent/test_hub_scorer.py"),
     ),
     "deletion": Target(sources=("gitops_dsf/reconciler/moves/deletion.py",), tests=_MOVES),
     "moves": Target(sources=("gitops_dsf/reconciler/moves/rules.py",), tests=_MOVES),

@@ -1,4 +1,4 @@
-"""The clusters that the hub scorer scores, by the current file. All scorers share one Fleet."""
+"""The clusters that this process scores. All scorers share one Fleet."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -20,7 +20,9 @@ class Fleet:
     is restarted.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, own: str = "") -> None:
+        """``own`` is the one cluster of an agent."""
+        self._own = Targets(names=(own,), by_value={}) if own else None
         self._clusters: tuple[FleetCluster, ...] = ()
         self._targets: dict[tuple[str, str], Targets] = {}
 
@@ -36,6 +38,8 @@ class Fleet:
 
     def targets(self, scorer: Summary) -> Targets:
         """The target clusters of a scorer. The answer is the same object until the file changes."""
+        if self._own is not None:
+            return self._own
         identity = scorer.cluster_label.identity if scorer.cluster_label is not None else ""
         key = (scorer.name, identity)
         found = self._targets.get(key)

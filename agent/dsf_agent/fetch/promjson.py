@@ -18,9 +18,6 @@ from dsf_runtime.calls import excerpt
 
 PIECE: Final = 1 << 20
 """Bytes that are checked before other tasks may run: about 1 ms."""
-VECTOR_PIECE: Final = 1 << 18
-"""Bytes of a vector that are converted before other tasks may run: about 2,000 samples and 2 ms."""
-
 MAX_OBJECTS: Final = 400_000
 """Most objects in an answer that is decoded as a whole: two for each series, about 150 bytes each in
 memory. A vector of more series is refused, because each becomes a series of its own.
@@ -149,13 +146,12 @@ def _one_point(sample: _Sample) -> bytes:
 
 _RESULT: Final = b'"result":['
 _SEAM: Final = b'},{"metric":'
-_VECTOR: Final = b'"resultType":"vector"'
 _HEAD_LIMIT: Final = 512
 
 
-async def in_pieces(body: bytearray, *, where: str, piece: int | None = None) -> Series | None:
-    """The series of a large matrix or vector in the usual formatting, read in pieces that end between two
-    series. None means that the answer must be decoded as a whole.
+async def in_pieces(body: bytearray, *, where: str, piece: int = PIECE) -> Series | None:
+    """The series of a large matrix in the usual formatting, checked in pieces that end between two series.
+    None means that the answer must be decoded as a whole.
 
     A seam is the text between two series. It cannot occur inside a JSON string, where its quotes would be
     escaped. If it separates something nested deeper, the piece is not valid JSON and the result is None.
@@ -163,17 +159,10 @@ async def in_pieces(body: bytearray, *, where: str, piece: int | None = None) ->
     at = body.find(_RESULT, 0, _HEAD_LIMIT)
     if at < 0:
         return None
-    first = at + len(_RESULT)
-    head = bytes(body[:first])
-    vector = _VECTOR in head
-    piece = piece or (VECTOR_PIECE if vector else PIECE)
-    points: list[bytes] = []
-    start, count = first, 0
-    while True:
-        seam = body.find(_SEAM, start + piece)
-        if seam < 0:
-            break
-        rows = _points(body[start : seam + 1], points) if vector else _piece(body, start - 1, seam + 2)
+    start = first = at + len(_RESULT)
+    count = 0
+    while (seam := body.find(_SEAM, start + piece)) >= 0:
+        rows = _piece(body, start - 1, seam + 2)
         if rows is None:
             return None
         count += rows
@@ -183,30 +172,15 @@ async def in_pieces(body: bytearray, *, where: str, piece: int | None = None) ->
         return None
     try:
         # The last piece has the rest of the document: status, type, warnings, and that nothing follows it.
-        document = _DOCUMENT.decode(head + memoryview(body)[start:])
+        document = _DOCUMENT.decode(bytes(body[:first]) + memoryview(body)[start:])
         data = _good(document, where=where)
-        last = memoryview(data.result)[1:-1]
-        rows = _points(last, points) if vector else len(_ROWS.decode(data.result))
+        count += len(_ROWS.decode(data.result))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
-    if rows is None or data.result_type != ("vector" if vector else "matrix"):
+    if data.result_type != "matrix":
         return None
-    if vector and count + rows > MAX_OBJECTS // 2:
-        return None
-    parts: tuple[bytes | memoryview, ...] = (
-        tuple(points) if vector else (memoryview(body)[first : start + len(last)],)
-    )
-    return Series(parts=parts, count=count + rows, size=len(body), warnings=_warnings(document))
-
-
-def _points(samples: bytearray | memoryview, into: list[bytes]) -> int | None:
-    """Appends some samples of a vector as series. Returns how many there are; None if they cannot be read."""
-    try:
-        found = _SAMPLES.decode(b"[%b]" % bytes(samples))
-        into.append(b",".join(map(_one_point, found)))
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return None
-    return len(found)
+    part = memoryview(body)[first : start + len(memoryview(data.result)) - 2]
+    return Series(parts=(part,), count=count, size=len(body), warnings=_warnings(document))
 
 
 def _piece(body: bytearray, opening: int, closing: int) -> int | None:

@@ -106,7 +106,7 @@ class Metrics:
         self.dropped = Counter(
             f"{PREFIX}_results_dropped",
             "Results that were not used: invalid, not_finite, no_name or long_name (the format gives an"
-            " empty name or one of more than 1024 characters), overflow, excess (beyond 50,000), or"
+            " empty name or one of more than 1024 characters), overflow, or"
             " no_cluster (on the hub: no cluster label).",
             [*one, "reason"],
             registry=registry,

@@ -5,6 +5,7 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 
 from dsf_agent.configuration.fleet import Fleet
 from dsf_agent.configuration.settings import Settings
@@ -18,17 +19,12 @@ from dsf_agent.kubernetes.changes import Trigger
 from dsf_agent.kubernetes.cluster import Cluster
 from dsf_agent.metrics.registry import Metrics
 from dsf_agent.publish.directory import DirectoryStore
-from dsf_agent.publish.fleetpublication import FleetPublication, FleetPublisher
 from dsf_agent.publish.fleetstore import FleetStore
 from dsf_agent.publish.hub import HubStore
-from dsf_agent.publish.prune import OwnedScores
-from dsf_agent.publish.publication import Publication
+from dsf_agent.publish.publication import Publication, Publisher
 from dsf_agent.publish.store import ScoreStore
 from dsf_agent.schedule.cycle import Cycle
-from dsf_agent.schedule.fleetcycle import FleetCycle
-from dsf_agent.schedule.grid import Grid
-from dsf_agent.schedule.worker import ScoringCycle, Worker
-from dsf_agent.scoring.items import default_items
+from dsf_agent.schedule.worker import Grid, Worker
 from dsf_agent.scoring.labels import LabelSets
 from dsf_agent.scoring.query import QueryScore
 from dsf_agent.scoring.stage import Score, Scoring
@@ -41,18 +37,11 @@ from dsf_wire.spread import stable_fraction
 from dsf_wire.summary import Summary
 
 
-@dataclass(frozen=True, kw_only=True)
-class FleetParts:
-    """What only the hub scorer has. ``store`` and ``publisher`` are None if nothing is published."""
-
-    fleet: Fleet
-    store: FleetStore | None
-    publisher: FleetPublisher | None
-
-
 @dataclass(kw_only=True)
 class Adapters:
-    """What all scorers share, built once per process. ``store`` is None if nothing is published."""
+    """What all scorers share, built once per process. ``store`` and ``publisher`` are None if nothing is
+    published.
+    """
 
     settings: Settings
     clock: Clock
@@ -63,29 +52,18 @@ class Adapters:
     hub: ApiServer | None
     spoke: ApiServer | None
     cluster: Cluster
-    store: ScoreStore | None
-    fleet: FleetParts | None
-    """Of the hub scorer; None for an agent."""
+    fleet: Fleet
+    store: FleetStore | None
+    publisher: Publisher | None
     rng: random.Random
-
-    @property
-    def owned(self) -> OwnedScores | None:
-        """What this process published, for the deletion of what is not configured any more."""
-        return self.store if self.fleet is None else self.fleet.store
 
     def use_clusters(self, snapshot: Snapshot) -> None:
         """Takes the clusters of a configuration of the hub scorer."""
-        if self.fleet is None:
+        if snapshot.clusters is None:
             return
-        self.fleet.fleet.set(snapshot.clusters or ())
-        if self.fleet.store is not None:
-            self.fleet.store.set(self.fleet.fleet.names)
-
-    def trial(self, scorer: Summary) -> ScoringCycle:
-        """A cycle that publishes nothing."""
-        if self.fleet is not None:
-            return self._fleet_cycle(scorer, fleet=self.fleet.fleet, publication=None)
-        return self.cycle(scorer, publication=None)
+        self.fleet.set(snapshot.clusters)
+        if self.store is not None:
+            self.store.set(self.fleet.names)
 
     async def close(self) -> None:
         await self.cluster.close()
@@ -96,29 +74,21 @@ class Adapters:
 
     def cycle(self, scorer: Summary, *, publication: Publication | None) -> Cycle:
         reservation = self.budget.reservation()
-        label_sets = LabelSets(
-            template=scorer.score_dimension_format,
-            cluster=self.settings.cluster,
-            score_name=scorer.score_name,
-        )
         return Cycle(
             scorer=scorer,
-            fetch=self._fetch(scorer, reservation),
-            score=self._score(scorer, reservation, label_sets),
-            default=default_items(scorer, cluster=self.settings.cluster),
+            fleet=self.fleet,
+            fetch=Fetch(
+                scorer=scorer,
+                transport=self.transport,
+                credentials=self.credentials,
+                reservation=reservation,
+                cluster=self.cluster,
+            ),
+            score_of=partial(self._score, scorer, reservation),
             publication=publication,
             metrics=self.metrics.of(scorer.score_name),
             clock=self.clock,
             reservation=reservation,
-        )
-
-    def _fetch(self, scorer: Summary, reservation: Reservation) -> Fetch:
-        return Fetch(
-            scorer=scorer,
-            transport=self.transport,
-            credentials=self.credentials,
-            reservation=reservation,
-            cluster=self.cluster,
         )
 
     def _score(self, scorer: Summary, reservation: Reservation, label_sets: LabelSets) -> Scoring:
@@ -134,69 +104,25 @@ class Adapters:
         )
 
     def worker(self, scorer: Summary) -> Worker:
-        """A new worker; see WorkerMaker."""
-        if self.fleet is not None:
-            return self._fleet_worker(scorer, self.fleet)
-        cluster, interval = self.settings.cluster, float(scorer.scoring_interval)
-        publication = None
-        if self.store is not None and publishes(scorer):
-            publication = Publication(
-                scorer=scorer,
-                store=self.store,
-                rule=Rule.of(scorer, jitter=stable_fraction(cluster, scorer.score_name, "refresh")),
-                metrics=self.metrics.of(scorer.score_name),
-                rng=self.rng,
-            )
-        return Worker(
-            scorer=scorer,
-            cycle=self.cycle(scorer, publication=publication),
-            publication=publication,
-            grid=Grid(
-                interval=interval, phase=interval * stable_fraction(cluster, scorer.score_name, "phase")
-            ),
-            clock=self.clock,
-            metrics=self.metrics.of(scorer.score_name),
-            rng=self.rng,
-            trigger=(
-                Trigger(changes=self.cluster.changes, clock=self.clock)
-                if scorer.source_type == SOURCE_TYPE
-                else None
-            ),
-        )
-
-    def _fleet_worker(self, scorer: Summary, parts: FleetParts) -> Worker:
+        """A new worker."""
         interval = float(scorer.scoring_interval)
         metrics = self.metrics.of(scorer.score_name)
-        publication = None
-        if parts.publisher is not None and publishes(scorer):
+        publication, trigger = None, None
+        if self.publisher is not None and publishes(scorer):
             rule = Rule.of(scorer, jitter=0.0)
-            publication = parts.publisher.publication(scorer, rule=rule, metrics=metrics)
+            publication = self.publisher.publication(scorer, rule=rule, metrics=metrics)
+        if scorer.source_type == SOURCE_TYPE:
+            trigger = Trigger(changes=self.cluster.changes, clock=self.clock)
+        phase = interval * stable_fraction(self.settings.cluster, scorer.score_name, "phase")
         return Worker(
             scorer=scorer,
-            cycle=self._fleet_cycle(scorer, fleet=parts.fleet, publication=publication),
+            cycle=self.cycle(scorer, publication=publication).run,
             publication=publication,
-            grid=Grid(
-                interval=interval,
-                phase=interval * stable_fraction(self.settings.cluster, scorer.score_name, "phase"),
-            ),
+            grid=Grid(interval=interval, phase=phase),
             clock=self.clock,
             metrics=metrics,
             rng=self.rng,
-        )
-
-    def _fleet_cycle(
-        self, scorer: Summary, *, fleet: Fleet, publication: FleetPublication | None
-    ) -> FleetCycle:
-        reservation = self.budget.reservation()
-        return FleetCycle(
-            scorer=scorer,
-            fleet=fleet,
-            fetch=self._fetch(scorer, reservation),
-            score_of=partial(self._score, scorer, reservation),
-            publication=publication,
-            metrics=self.metrics.of(scorer.score_name),
-            clock=self.clock,
-            reservation=reservation,
+            trigger=trigger,
         )
 
 
@@ -214,11 +140,8 @@ def adapters(settings: Settings, *, clock: Clock) -> Adapters:
         NoSecretReader() if spoke is None else SpokeSecretReader(server=spoke, namespace=settings.namespace)
     )
     rng = random.Random()  # noqa: S311 - jitter, not secrets
-    store, fleet = None, None
-    if settings.clusters_file is not None:
-        fleet = _fleet(settings, hub=hub, clock=clock, rng=rng)
-    else:
-        store = _store(settings, hub=hub, cluster=settings.cluster, clock=clock)
+    own = settings.cluster if settings.clusters_file is None else ""
+    store = _store(settings, hub=hub, clock=clock, own=own)
     metrics = Metrics(cluster=settings.cluster)
     if hub is not None:
         metrics.watch_hub_offset(hub.server_clock)
@@ -232,37 +155,32 @@ def adapters(settings: Settings, *, clock: Clock) -> Adapters:
         hub=hub,
         spoke=spoke,
         cluster=Cluster(server=spoke, clock=clock, wait_seconds=settings.limits.total_seconds),
+        fleet=Fleet(own=own),
         store=store,
-        fleet=fleet,
+        publisher=None if store is None else Publisher(store=store, clock=clock, rng=rng),
         rng=rng,
     )
 
 
-def _store(settings: Settings, *, hub: ApiServer | None, cluster: str, clock: Clock) -> ScoreStore | None:
-    """The store of one cluster; None if nothing is published."""
-    hub_scorer = settings.clusters_file is not None
+def _store(settings: Settings, *, hub: ApiServer | None, clock: Clock, own: str) -> FleetStore | None:
+    """None if nothing is published."""
+    store_of: Callable[[str], ScoreStore]
     if hub is not None:
-        return HubStore(server=hub, cluster=cluster, hub_scorer=hub_scorer)
-    if settings.publish_dir is None:
+        store_of = partial(_hub_store, hub, hub_scorer=not own)
+    elif settings.publish_dir is not None:
+        store_of = partial(_directory_store, settings.publish_dir, clock=clock, hub_scorer=not own)
+    else:
         return None
-    directory = settings.publish_dir / cluster if hub_scorer else settings.publish_dir
+    return FleetStore(store_of=store_of, wall=clock.wall if hub is None else hub.server_clock.wall, own=own)
+
+
+def _hub_store(hub: ApiServer, cluster: str, *, hub_scorer: bool) -> HubStore:
+    return HubStore(server=hub, cluster=cluster, hub_scorer=hub_scorer)
+
+
+def _directory_store(folder: Path, cluster: str, *, clock: Clock, hub_scorer: bool) -> DirectoryStore:
+    directory = folder / cluster if hub_scorer else folder
     return DirectoryStore(directory=directory, cluster=cluster, clock=clock, hub_scorer=hub_scorer)
-
-
-def _fleet(settings: Settings, *, hub: ApiServer | None, clock: Clock, rng: random.Random) -> FleetParts:
-    if hub is None and settings.publish_dir is None:
-        return FleetParts(fleet=Fleet(), store=None, publisher=None)
-
-    def store_of(cluster: str) -> ScoreStore:
-        store = _store(settings, hub=hub, cluster=cluster, clock=clock)
-        if store is None:
-            msg = "a process that publishes has a store for each cluster"
-            raise AssertionError(msg)
-        return store
-
-    store = FleetStore(store_of=store_of, wall=clock.wall if hub is None else hub.server_clock.wall)
-    publisher = FleetPublisher(store=store, clock=clock, rng=rng)
-    return FleetParts(fleet=Fleet(), store=store, publisher=publisher)
 
 
 def _hub_access(settings: Settings) -> Callable[[], Access] | None:

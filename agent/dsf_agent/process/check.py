@@ -85,7 +85,7 @@ async def _rows(adapters: Adapters, found: Snapshot, *, only: list[str]) -> list
 async def _row(adapters: Adapters, scorer: Summary) -> Row:
     own = _shown(scorer.name)
     try:
-        result = await adapters.trial(scorer).run()
+        result = await adapters.cycle(scorer, publication=None).run()
     except AgentError as error:
         stage = "fetch" if isinstance(error, FetchError) else "score"
         return Row(

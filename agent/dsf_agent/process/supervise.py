@@ -48,9 +48,9 @@ class Agent:
             emit=self._observed,
         )
         self._pruner: Pruner | None = None
-        if adapters.owned is not None:
+        if adapters.store is not None:
             self._pruner = Pruner(
-                store=adapters.owned,
+                store=adapters.store,
                 metrics=adapters.metrics,
                 delay_seconds=settings.waits.prune,
                 rng=adapters.rng,
@@ -77,8 +77,11 @@ class Agent:
         log.info("serving /metrics on port %d", self.server.port)
         tasks = [asyncio.create_task(root, name=name) for name, root in self._roots()]
         stopping = asyncio.create_task(self._stop.wait(), name="stop")
+        publishing = set[asyncio.Task[None]]()
+        if self._adapters.publisher is not None:
+            publishing.add(asyncio.create_task(self._adapters.publisher.run(), name="publish"))
         try:
-            done, _ = await asyncio.wait({stopping, *tasks}, return_when=asyncio.FIRST_COMPLETED)
+            done, _ = await asyncio.wait({stopping, *tasks, *publishing}, return_when=asyncio.FIRST_COMPLETED)
             failed = [task for task in done if task is not stopping]
             for task in failed:
                 log.critical("%s ended", task.get_name(), exc_info=task.exception())
@@ -88,7 +91,11 @@ class Agent:
             for task in (*tasks, stopping):
                 task.cancel()
             await asyncio.gather(*tasks, stopping, return_exceptions=True)
+            # Workers wait for the writes of their scores.
             await self._scheduler.stop(grace=self._adapters.settings.waits.grace)
+            for task in publishing:
+                task.cancel()
+            await asyncio.gather(*publishing, return_exceptions=True)
             await self.server.close()
             await self._adapters.close()
 
@@ -100,8 +107,6 @@ class Agent:
         ]
         if self._pruner is not None:
             roots.append(("prune", self._pruner.run()))
-        if adapters.fleet is not None and adapters.fleet.publisher is not None:
-            roots.append(("publish", adapters.fleet.publisher.run()))
         if adapters.hub is not None:
             suspension = Suspension(
                 server=adapters.hub,
@@ -179,10 +184,10 @@ class Agent:
             # A scorer that is about to start has no worker yet, and neither has a suspended one.
             state = None if scorer.score_name in self._suspended else states.get(scorer.name, WorkerState())
             scorers.append(_scorer(scorer.name, scorer.score_name, state))
-        hub, fleet = self._adapters.hub, self._adapters.fleet
+        hub, on_hub = self._adapters.hub, self._adapters.settings.clusters_file is not None
         detail = {
             "cluster": self._adapters.settings.cluster,
-            **({"clusters": len(fleet.fleet.names)} if fleet is not None else {}),
+            **({"clusters": len(self._adapters.fleet.names)} if on_hub else {}),
             "configuration": {
                 "seen": snapshot is not None,
                 "digest": snapshot.digest if snapshot else None,

@@ -43,9 +43,6 @@ class DirectoryStore:
     def wall(self) -> float:
         return self._clock.wall()
 
-    async def read(self, name: str) -> Stored | None:
-        return await asyncio.to_thread(self._read, self._path(name))
-
     async def write(
         self,
         name: str,
@@ -60,12 +57,12 @@ class DirectoryStore:
             self._locked, name, lambda: self._write(self._path(name), body, values, valid_until)
         )
 
-    async def deleted_by_others(self, name: str, *, written: float) -> bool:
-        del written
-        return not await asyncio.to_thread(self._path(name).exists)
+    async def names(self) -> frozenset[str]:
+        found = await asyncio.to_thread(self._list_owned, whole=False)
+        return frozenset(stored.name for stored in found)
 
     async def list_owned(self) -> list[Stored]:
-        return await asyncio.to_thread(self._list_owned)
+        return await asyncio.to_thread(self._list_owned, whole=True)
 
     async def delete(self, stored: Stored) -> None:
         await asyncio.to_thread(self._locked, stored.name, lambda: self._delete(stored))
@@ -113,7 +110,7 @@ class DirectoryStore:
                 Path(temporary).unlink(missing_ok=True)
             raise _failed(path, error) from error
 
-    def _list_owned(self) -> list[Stored]:
+    def _list_owned(self, *, whole: bool) -> list[Stored]:
         try:
             paths = (
                 sorted(path for path in self._directory.iterdir() if path.suffix == ".yaml")
@@ -123,7 +120,7 @@ class DirectoryStore:
         except OSError as error:
             raise _failed(self._directory, error) from error
         # Labels and validUntil come before the items, of which there may be tens of thousands.
-        found = (self._read(path, before=b"\n  scores:") for path in paths)
+        found = (self._read(path, before=b"" if whole else b"\n  scores:") for path in paths)
         return [one for one in found if one is not None and one.owned_by(hub_scorer=self._hub_scorer)]
 
     def _delete(self, stored: Stored) -> None:

@@ -1,4 +1,4 @@
-"""The AddOnPlacementScores of many clusters: one store per cluster, because each has a namespace of its own
+"""The AddOnPlacementScores of this process: one store per cluster, because each has a namespace of its own
 on the hub.
 """
 
@@ -22,11 +22,16 @@ _NOTHING: Final[dict[str, int]] = {}
 
 
 class FleetStore:
-    """The stores of the fleet's clusters. The names of its objects are those of ``key_of``."""
+    """The stores of the fleet's clusters. The names of its objects are those of ``key_of``, or of an agent's
+    ``own`` cluster without the cluster.
+    """
 
-    def __init__(self, *, store_of: Callable[[str], ScoreStore], wall: Callable[[], float]) -> None:
+    def __init__(
+        self, *, store_of: Callable[[str], ScoreStore], wall: Callable[[], float], own: str = ""
+    ) -> None:
         self._store_of = store_of
         self._wall = wall
+        self._own = own
         self._stores: dict[str, ScoreStore] = {}
         self._names: tuple[str, ...] = ()
 
@@ -51,6 +56,8 @@ class FleetStore:
         """The objects of all clusters, without their values. A cluster whose namespace may not be read is
         left out. Raises PublishError if the hub fails.
         """
+        if self._own:
+            return await self.of(self._own).list_owned()
         slots = asyncio.Semaphore(LISTS)
         found: list[Stored] = []
         failures: list[Failure] = []
@@ -80,5 +87,5 @@ class FleetStore:
 
     async def delete(self, stored: Stored) -> None:
         """Deletes an object of ``list_owned`` unless it changed since."""
-        cluster, _, name = stored.name.partition("/")
-        await self.of(cluster).delete(replace(stored, name=name))
+        cluster, _, name = stored.name.rpartition("/")
+        await self.of(cluster or self._own).delete(replace(stored, name=name))

@@ -36,12 +36,6 @@ log = logging.getLogger(__name__)
 
 SILENT_SECONDS: Final = 3600.0
 """A program that has not written for this time counts as removed."""
-LIST_SECONDS: Final = 300.0
-"""Time between two lists of the object names: one request for all scorers of a cluster."""
-LIST_LAG_SECONDS: Final = 10.0
-"""An object written less than this before a list may be missing in it, because the API server answers from
-its cache.
-"""
 TABLE: Final = "application/json;as=Table;v=v1;g=meta.k8s.io"
 """A list in the form that `kubectl get` asks for. A row without its object has about 100 bytes; managedFields
 alone can have hundreds of kB.
@@ -101,16 +95,9 @@ class HubStore:
         """Objects with the label of the hub scorer, for an agent; those without it, for the hub scorer."""
         self._owned_names: set[str] | None = None
         """Our objects when they were last listed."""
-        self._listed: float | None = None
-        self._names: frozenset[str] | None = None
-        """Our objects in the last list; None if it could not be read."""
 
     def wall(self) -> float:
         return self._server.server_clock.wall()
-
-    async def read(self, name: str) -> Stored | None:
-        found = await self._get(name)
-        return None if found is None else found.stored()
 
     async def write(
         self,
@@ -156,18 +143,10 @@ class HubStore:
         if not labels.items() <= found.items():
             await self._label(name, labels=labels)
 
-    async def deleted_by_others(self, name: str, *, written: float) -> bool:
-        now = self.wall()
-        if self._listed is None:
-            # At the start every object has just been read or written.
-            self._listed = now
-        elif abs(now - self._listed) >= LIST_SECONDS:
-            # Set before the request, so that other scorers do not send a second one.
-            self._listed, self._names = now, None
-            self._names = await self._list_names()
-        return (
-            self._names is not None and name not in self._names and written + LIST_LAG_SECONDS < self._listed
-        )
+    async def names(self) -> frozenset[str]:
+        params = {**self._owned, "includeObject": "None", "resourceVersion": "0"}
+        table = (await self._server.call("GET", self._base, params=params, accept=TABLE)).read(Table)
+        return frozenset(str(row.cells[0]) for row in table.rows if row.cells)
 
     async def list_owned(self) -> list[Stored]:
         reply = await self._server.call("GET", self._base, params=self._owned)
@@ -212,15 +191,6 @@ class HubStore:
             self._seen_versions.pop(name, None)
         else:
             self._exclusive.discard(name)
-
-    async def _list_names(self) -> frozenset[str] | None:
-        params = {**self._owned, "includeObject": "None", "resourceVersion": "0"}
-        try:
-            table = (await self._server.call("GET", self._base, params=params, accept=TABLE)).read(Table)
-        except PublishError as error:
-            log.debug("could not list the published scores: %s", error, extra={"reason": error.reason.value})
-            return None
-        return frozenset(str(row.cells[0]) for row in table.rows if row.cells)
 
     async def _is_new(self, name: str, *, labels: Mapping[str, str]) -> bool:
         """Creates an object that was not in the last list. Returns whether it did not exist. This saves

@@ -1,26 +1,37 @@
-"""Writes the newest scores of one scorer when the rule says that a write is due.
+"""Writes the scores of clusters when the rule says that a write is due, at a limited rate.
 
-It runs beside the worker, so a slow or unreachable hub never delays the next cycle. Only the newest scores
-are kept.
+It runs beside the workers, so a slow or unreachable hub never delays a cycle. Only the newest scores are
+kept. A task for each score would need too much memory on the hub, so one schedule holds the times at which
+writes are due, and a few writers take them in this order. What has never been written comes first, one scorer
+after another: the first one has scores on all clusters before the second one begins.
 """
 
 import asyncio
+import heapq
+import itertools
 import logging
 import random
+from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
 
 from dsf_agent.errors import Failure, PublishError, Reason
 from dsf_agent.metrics.registry import ScorerMetrics
-from dsf_agent.publish.store import ScoreStore, Stored
+from dsf_agent.publish.fleetstore import FleetStore
+from dsf_agent.publish.store import Stored
 from dsf_runtime.backoff import Backoff
-from dsf_runtime.clock import happens_within
+from dsf_runtime.clock import Clock, happens_within
 from dsf_wire import scorename
+from dsf_wire.constants import HUB_SCORER_WRITES_PER_SECOND
 from dsf_wire.publishrule import Decision, Published, Rule, decide
+from dsf_wire.spread import stable_fraction
 from dsf_wire.summary import Summary
 
 log = logging.getLogger(__name__)
 
+WRITERS: Final = 4
+"""Requests at one time."""
 BACKOFF: Final = Backoff(first=2.0, ceiling=120.0, jitter=0.3)
 """Delays between failed attempts. The jitter is wide because a whole fleet retries when a hub returns."""
 RETRY_FRACTION: Final = 0.25
@@ -31,144 +42,381 @@ CLOCK_SLACK_SECONDS: Final = 60.0
 """Tolerance for a validUntil that is later than this rule would set it. A later one was written by another
 program, or the clock was set back since.
 """
+AUDIT_SECONDS: Final = 300.0
+"""How often the objects of each cluster are listed, to find those that another program deleted."""
+AUDITS_PER_SECOND: Final = 6
+"""At most. A large fleet is audited more rarely."""
+AUDIT_LAG_SECONDS: Final = 10.0
+"""An object written less than this before a list may be missing in it."""
+LOOK_SECONDS: Final = 0.05
+"""Between two looks at whether everything is written, at the end of a worker."""
+_HUB_IS_AWAY: Final = frozenset(
+    {
+        Reason.UNREACHABLE,
+        Reason.TIMEOUT,
+        Reason.TLS,
+        Reason.CONNECTION_LOST,
+        Reason.THROTTLED,
+        Reason.SERVER_ERROR,
+        Reason.UNAUTHORIZED,
+        Reason.BAD_CREDENTIALS,
+    }
+)
+"""Failures that every cluster would have now."""
 
 
-class Publication:
-    """Writes one object in the store. ``offer`` and ``withdraw`` return at once."""
+class _Entry:
+    """One score of one cluster."""
+
+    __slots__ = ("busy", "cluster", "due", "failures", "known", "publication", "published", "rule", "wanted")
+
+    def __init__(self, publication: "Publication", cluster: str, *, rule: Rule) -> None:
+        self.publication = publication
+        self.cluster = cluster
+        self.rule = rule
+        self.wanted: Mapping[str, int] | None = None
+        self.published: Published | None = None
+        self.known = False
+        """Whether ``published`` says what the hub has."""
+        self.due: float | None = None
+        self.busy = False
+        """Whether a writer works on it."""
+        self.failures = 0
+
+
+class Publisher:
+    """Owns the schedule. ``run`` is a root task of the process."""
 
     def __init__(
-        self, *, scorer: Summary, store: ScoreStore, rule: Rule, metrics: ScorerMetrics, rng: random.Random
+        self,
+        *,
+        store: FleetStore,
+        clock: Clock,
+        rng: random.Random,
+        writes_per_second: float = HUB_SCORER_WRITES_PER_SECOND,
     ) -> None:
-        self._scorer = scorer.name
-        self._name = scorename.sanitise(scorer.score_name)
         self._store = store
-        self._rule = rule
-        self._metrics = metrics
+        self.clock = clock
         self._rng = rng
-        self._wanted: Mapping[str, int] | None = None
-        self._published: Published | None = None
-        self._seeded = False
+        self._gap = 1 / writes_per_second
+        self._next_write = 0.0
+        self._schedule: list[tuple[float, int, int, _Entry]] = []
+        """When a step is due, the number of its scorer, and a number that tells equal ones apart."""
+        self._numbers = itertools.count()
         self._news = asyncio.Event()
-        self._idle = asyncio.Event()
-        self._idle.set()
+        self._by_cluster: dict[str, dict[str, _Entry]] = {}
+        self._writing: set[tuple[str, str]] = set()
+        """Clusters and names. A write whose scorer was edited must not end after the next write."""
+        self._reading: dict[str, asyncio.Lock] = {}
         self._failures = 0
-        self.fault: Failure | None = None
-        """Why the last attempt failed; None if it succeeded."""
+        self._resume = 0.0
+        """Monotonic time until which nothing is sent, because the hub is away."""
 
-    def offer(self, values: Mapping[str, int]) -> None:
-        """Takes the scores of a successful cycle."""
-        self._wanted = values
-        if not self._failures:
-            self._idle.clear()
-        self._news.set()
-
-    def withdraw(self) -> None:
-        """Call this when a cycle failed. Old scores are not written again; the published ones expire at their
-        validUntil.
-        """
-        self._wanted = None
-        self._idle.set()
-
-    async def wait_until_handled(self) -> None:
-        """Waits until the offered scores are written, or are not due yet, or their write failed."""
-        await self._idle.wait()
+    def publication(self, scorer: Summary, *, rule: Rule, metrics: ScorerMetrics) -> "Publication":
+        """A publication for the scores of one scorer. The jitter of the rule is replaced for each cluster."""
+        return Publication(
+            publisher=self, scorer=scorer, rule=rule, metrics=metrics, number=next(self._numbers)
+        )
 
     async def run(self) -> None:
-        """Waits for scores and writes them when they are due, until it is cancelled."""
+        """Writes until it is cancelled."""
+        async with asyncio.TaskGroup() as tasks:
+            for _ in range(WRITERS):
+                tasks.create_task(self._write_what_is_due())
+            tasks.create_task(self._audit())
+
+    def add(self, entry: _Entry) -> None:
+        """Takes a score into the schedule's care."""
+        self._by_cluster.setdefault(entry.cluster, {})[entry.publication.name] = entry
+
+    def remove(self, entry: _Entry) -> None:
+        """Forgets a score. It stays on the hub."""
+        entry.wanted = None
+        entries = self._by_cluster.get(entry.cluster, {})
+        if entries.get(entry.publication.name) is entry:
+            del entries[entry.publication.name]
+            if not entries:
+                del self._by_cluster[entry.cluster]
+
+    def plan(self, entry: _Entry, at: float) -> None:
+        """Plans the next step of a score (Unix seconds of the hub)."""
+        if entry.due == at:
+            return
+        entry.due = at
+        heapq.heappush(self._schedule, (at, entry.publication.number, next(self._numbers), entry))
+        if self._schedule[0][3] is entry:
+            self._news.set()
+
+    def is_at_work(self, entry: _Entry) -> bool:
+        """Whether a write is under way or due now. After a failure it is not."""
+        if entry.wanted is None:
+            return False
+        due = entry.due is not None and entry.due <= self._store.wall()
+        return entry.busy or (due and not entry.failures)
+
+    async def _write_what_is_due(self) -> None:
         while True:
-            self._news.clear()
-            delay = await self._step()
-            if self._wanted is None or delay is None:
-                await self._news.wait()
+            entry = await self._next()
+            pause = self._resume - self.clock.monotonic()
+            if pause > 0:
+                await self.clock.sleep(pause)
+            key = entry.cluster, entry.publication.name
+            if key in self._writing:
+                self.plan(entry, self._store.wall() + LOOK_SECONDS)
                 continue
-            # After a failure, new scores do not shorten the back-off.
-            await happens_within(self._news if self._failures == 0 else asyncio.Event(), seconds=delay)
+            entry.busy = True
+            self._writing.add(key)
+            try:
+                await self._step(entry)
+                self._failures = 0
+            except PublishError as error:
+                self._failed(entry, error)
+            except Exception as error:
+                log.exception(
+                    "publishing failed because of a bug in the agent",
+                    extra={"scorer": entry.publication.scorer, "reason": Reason.INTERNAL.value},
+                )
+                self._failed(entry, PublishError(str(error), reason=Reason.INTERNAL))
+            finally:
+                entry.busy = False
+                self._writing.discard(key)
+            if entry.due is None:
+                self.offered(entry)
 
-    async def _step(self) -> float | None:
-        """Writes if a write is due. Returns the seconds until the next step, or None if there is nothing to
-        do.
-        """
-        wanted = self._wanted
+    async def _next(self) -> _Entry:
+        while True:
+            while self._schedule and self._schedule[0][0] != self._schedule[0][3].due:
+                heapq.heappop(self._schedule)
+            delay = None
+            if self._schedule:
+                delay = self._schedule[0][0] - self._store.wall()
+                if delay <= 0:
+                    entry = heapq.heappop(self._schedule)[3]
+                    entry.due = None
+                    return entry
+            self._news.clear()
+            await happens_within(self._news, seconds=delay)
+
+    async def _step(self, entry: _Entry) -> None:
+        """Writes a score if its write is due, and plans the next step."""
+        if entry.wanted is None:
+            return
+        if not entry.known:
+            await self._read(entry.cluster)
+        publication = entry.publication
+        if entry.wanted is None:
+            return
+        now = self._store.wall()
+        if decided(entry.wanted, entry.published, rule=entry.rule, now=now).at > now:
+            # A write that failed before has taken effect without an answer.
+            self._recovered(entry)
+            return
+        await self._turn()
+        wanted = entry.wanted
         if wanted is None:
-            return None
-        try:
-            await self._read_published()
-            # The scores may have been replaced or withdrawn during the request.
-            wanted = self._wanted
-            if wanted is None:
-                return None
+            return
+        with publication.metrics.stage("publish"):
             now = self._store.wall()
-            decision = decided(wanted, self._published, rule=self._rule, now=now)
-            wait = decision.at - now
-            if wait <= 0:
-                await self._write(wanted)
-                wait = self._rule.refresh
-            else:
-                self._metrics.published("deferred" if decision.changed else "unchanged")
-        except PublishError as error:
-            return self._failed(error)
-        except Exception as error:
-            log.exception(
-                "publishing failed because of a bug in the agent",
-                extra={"scorer": self._scorer, "reason": Reason.INTERNAL.value},
-            )
-            return self._failed(PublishError(str(error), reason=Reason.INTERNAL))
-        else:
-            if self._failures:
-                log.info("publishing works again", extra={"scorer": self._scorer})
-            self._failures, self.fault = 0, None
-            return wait
-        finally:
-            if self._wanted is wanted:
-                self._idle.set()
-
-    async def _read_published(self) -> None:
-        """Reads the published scores, so that a restart does not make the whole fleet write again.
-
-        The answer also tells the hub's time.
-        """
-        if self._seeded:
-            if self._published is None or not await self._store.deleted_by_others(
-                self._name, written=self._published.written
-            ):
-                return
-            log.warning(
-                "%s was deleted by another program, reading it again",
-                self._name,
-                extra={"scorer": self._scorer, "object": self._name},
-            )
-        stored = await self._store.read(self._name)
-        self._published = published_by(stored, rule=self._rule, hub_scorer=False)
-        self._seeded = True
-
-    async def _write(self, wanted: Mapping[str, int]) -> None:
-        with self._metrics.stage("publish"):
-            now = self._store.wall()
-            valid_until = now + self._rule.ttl
-            await self._store.write(
-                self._name,
-                scorer=self._scorer,
+            valid_until = now + entry.rule.ttl
+            await self._store.of(entry.cluster).write(
+                publication.name,
+                scorer=publication.scorer,
                 values=wanted,
                 valid_until=valid_until,
             )
-        self._published = Published(values=wanted, written=now, valid_until=valid_until)
-        self._metrics.published("written")
-        log.info("published %d scores", len(wanted), extra={"scorer": self._scorer, "object": self._name})
-
-    def _failed(self, error: PublishError) -> float:
-        self._failures, self.fault = self._failures + 1, Failure.of(error)
-        # The object may differ from what was read or written before.
-        self._seeded = False
-        self._metrics.published("failed")
-        self._metrics.failed("publish", error.reason)
-        delay = retry_delay(self._failures, error, rule=self._rule, rng=self._rng)
-        log.warning(
-            "not published, next attempt in %.0f s: %s",
-            delay,
-            error,
-            extra={"scorer": self._scorer, "reason": error.reason.value},
+        entry.published = Published(values=wanted, written=now, valid_until=valid_until)
+        publication.metrics.published("written")
+        log.log(
+            logging.INFO if len(self._by_cluster) == 1 else logging.DEBUG,
+            "published %d scores of %s",
+            len(wanted),
+            entry.cluster,
+            extra={"scorer": publication.scorer, "object": publication.name},
         )
-        return delay
+        self._recovered(entry)
+
+    @staticmethod
+    def _recovered(entry: _Entry) -> None:
+        if entry.failures:
+            entry.failures = 0
+            entry.publication.recovered(entry.cluster)
+
+    def offered(self, entry: _Entry) -> str:
+        """Plans the write of what an entry wants now. Returns what the rule says about it."""
+        if entry.wanted is None or entry.busy or (entry.failures and entry.due is not None):
+            return "deferred"
+        if not entry.known:
+            self.plan(entry, 0.0)
+            return "deferred"
+        decision = decided(entry.wanted, entry.published, rule=entry.rule, now=self._store.wall())
+        self.plan(entry, decision.at)
+        return "deferred" if decision.changed else "unchanged"
+
+    async def _turn(self) -> None:
+        """Waits for the next write that the limit allows."""
+        now = self.clock.monotonic()
+        at = self._next_write = max(now, self._next_write + self._gap)
+        if at > now:
+            await self.clock.sleep(at - now)
+
+    async def _read(self, cluster: str) -> None:
+        """Reads what the hub has of a cluster, for all its scores at once, so that a restart does not make
+        the whole fleet write again. The answer also tells the hub's time.
+        """
+        async with self._reading.setdefault(cluster, asyncio.Lock()):
+            entries = self._by_cluster.get(cluster, {})
+            if all(entry.known for entry in entries.values()):
+                return
+            stored = {one.name: one for one in await self._store.of(cluster).list_owned()}
+            for name, entry in entries.items():
+                if not entry.known:
+                    entry.published = published_by(stored.get(name), rule=entry.rule)
+                    entry.known = True
+        self._reading.pop(cluster, None)
+
+    async def _audit(self) -> None:
+        """Lists the objects of one cluster after another. What another program deleted is written again."""
+        while True:
+            clusters = list(self._by_cluster)
+            if not clusters:
+                await self.clock.sleep(AUDIT_SECONDS)
+            for cluster in clusters:
+                await self.clock.sleep(max(AUDIT_SECONDS / len(clusters), 1 / AUDITS_PER_SECOND))
+                if self._failures:
+                    continue
+                began = self._store.wall()
+                try:
+                    names = await self._store.of(cluster).names()
+                except PublishError as error:
+                    log.debug("the scores of %s cannot be listed: %s", cluster, error)
+                    continue
+                for name, entry in self._by_cluster.get(cluster, {}).items():
+                    written = entry.published.written if entry.published is not None else began
+                    if name not in names and not entry.busy and written + AUDIT_LAG_SECONDS < began:
+                        log.warning(
+                            "%s of %s was deleted by another program",
+                            name,
+                            cluster,
+                            extra={"scorer": entry.publication.scorer, "object": name},
+                        )
+                        entry.published = None
+                        self.plan(entry, 0.0)
+
+    def _failed(self, entry: _Entry, error: PublishError) -> None:
+        publication = entry.publication
+        entry.failures += 1
+        # The object may differ from what was read or written before.
+        entry.known = False
+        delay = max(BACKOFF.delay(entry.failures, rng=self._rng), error.retry_after or 0.0)
+        delay = min(delay, entry.rule.ttl * RETRY_FRACTION)
+        if error.reason in _HUB_IS_AWAY and self._resume <= self.clock.monotonic():
+            self._failures += 1
+            self._resume = self.clock.monotonic() + BACKOFF.delay(self._failures, rng=self._rng)
+        publication.failed(entry.cluster, error)
+        self.plan(entry, self._store.wall() + delay)
+
+
+class Publication:
+    """The scores of one scorer on all its clusters. Everything but ``run`` and ``wait_until_handled`` returns
+    at once.
+    """
+
+    def __init__(
+        self,
+        *,
+        publisher: Publisher,
+        scorer: Summary,
+        rule: Rule,
+        metrics: ScorerMetrics,
+        number: int,
+    ) -> None:
+        self.number = number
+        """Of steps that are due at the same time, those of the scorer with the lowest number come first."""
+        self._publisher = publisher
+        self.scorer = scorer.name
+        self.name = scorename.sanitise(scorer.score_name)
+        self.metrics = metrics
+        self._score_name = scorer.score_name
+        self._rule = rule
+        self._entries: dict[str, _Entry] = {}
+        self._faults: dict[str, Failure] = {}
+        self._outcomes: Counter[str] = Counter()
+
+    @property
+    def fault(self) -> Failure | None:
+        """Why the last write of a cluster failed; None if all succeeded."""
+        if not self._faults:
+            return None
+        cluster, first = next(iter(self._faults.items()))
+        others = f" and {len(self._faults) - 1} more" if len(self._faults) > 1 else ""
+        return replace(first, text=f"cluster {cluster}{others}: {first.text}")
+
+    def offer(self, cluster: str, values: Mapping[str, int]) -> None:
+        """Takes the scores of one cluster."""
+        entry = self._entries.get(cluster)
+        if entry is None:
+            # The jitter never changes for a cluster and a score.
+            jitter = stable_fraction(cluster, self._score_name, "refresh")
+            entry = _Entry(self, cluster, rule=replace(self._rule, jitter=jitter))
+            self._entries[cluster] = entry
+            self._publisher.add(entry)
+        if entry.published is not None and entry.published.values == values:
+            values = entry.published.values
+        entry.wanted = values
+        self._outcomes[self._publisher.offered(entry)] += 1
+
+    def offered(self) -> None:
+        """Counts what the rule said about the offers of a cycle."""
+        for outcome, count in self._outcomes.items():
+            self.metrics.published(outcome, count=count)
+        self._outcomes.clear()
+
+    def withhold(self, cluster: str) -> None:
+        """A cluster has no scores now. What is published is not renewed, and expires at its validUntil."""
+        entry = self._entries.get(cluster)
+        if entry is not None:
+            entry.wanted = None
+
+    def keep_only(self, clusters: frozenset[str]) -> None:
+        """Forgets the clusters that the scorer no longer scores."""
+        for gone in self._entries.keys() - clusters:
+            self._publisher.remove(self._entries.pop(gone))
+            self._faults.pop(gone, None)
+
+    def withdraw(self) -> None:
+        """A cycle failed: no score is renewed until one succeeds."""
+        for entry in self._entries.values():
+            entry.wanted = None
+
+    async def wait_until_handled(self) -> None:
+        """Waits until the offered scores are written, or are not due yet, or their write failed."""
+        while any(self._publisher.is_at_work(entry) for entry in self._entries.values()):
+            await self._publisher.clock.sleep(LOOK_SECONDS)
+
+    async def run(self) -> None:
+        """Until it is cancelled, the scores are in the publisher's care."""
+        try:
+            await asyncio.Event().wait()
+        finally:
+            self.keep_only(frozenset())
+
+    def failed(self, cluster: str, error: PublishError) -> None:
+        """Notes that a write failed."""
+        if cluster not in self._faults or self._faults[cluster].reason is not error.reason:
+            log.warning(
+                "the scores of %s are not published: %s",
+                cluster,
+                error,
+                extra={"scorer": self.scorer, "reason": error.reason.value},
+            )
+        self._faults[cluster] = Failure.of(error)
+        self.metrics.published("failed")
+        self.metrics.failed("publish", error.reason)
+
+    def recovered(self, cluster: str) -> None:
+        """Notes that a write succeeded after failures."""
+        self._faults.pop(cluster, None)
+        log.info("the scores of %s are published again", cluster, extra={"scorer": self.scorer})
 
 
 def decided(wanted: Mapping[str, int], published: Published | None, *, rule: Rule, now: float) -> Decision:
@@ -181,19 +429,11 @@ def decided(wanted: Mapping[str, int], published: Published | None, *, rule: Rul
     return decide(wanted, published, rule=rule)
 
 
-def retry_delay(failures: int, error: PublishError, *, rule: Rule, rng: random.Random) -> float:
-    """Seconds to wait after this number of failed writes in a row."""
-    delay = max(BACKOFF.delay(failures, rng=rng), error.retry_after or 0.0)
-    return min(delay, rule.ttl * RETRY_FRACTION)
-
-
-def published_by(stored: Stored | None, *, rule: Rule, hub_scorer: bool) -> Published | None:
-    """The scores that this agent, or the hub scorer, published. None if the object must be written anyway: it
-    has no expiry, or it is not only ours.
+def published_by(stored: Stored | None, *, rule: Rule) -> Published | None:
+    """The scores that this process published. None if the object must be written anyway: it has no expiry,
+    or it is not only ours.
     """
-    if stored is None or not stored.owned_by(hub_scorer=hub_scorer) or stored.shared:
-        return None
-    if stored.valid_until is None:
+    if stored is None or stored.shared or stored.valid_until is None:
         return None
     return Published(
         values=stored.values, written=stored.valid_until - rule.ttl, valid_until=stored.valid_until

@@ -46,10 +46,6 @@ class ScoreStore(Protocol):
         """The store's time. OCM compares validUntil with it."""
         ...
 
-    async def read(self, name: str) -> Stored | None:
-        """The object with this name, or None."""
-        ...
-
     async def write(
         self,
         name: str,
@@ -63,16 +59,12 @@ class ScoreStore(Protocol):
         """
         ...
 
-    async def deleted_by_others(self, name: str, *, written: float) -> bool:
-        """Whether another program deleted the object that was written at this time.
-
-        It is cheap enough for every cycle, so it may notice a deletion only after some minutes. It raises no
-        exception.
-        """
+    async def names(self) -> frozenset[str]:
+        """The names of all objects with our label."""
         ...
 
     async def list_owned(self) -> list[Stored]:
-        """All objects with our label."""
+        """All objects that are labelled as this process writes them."""
         ...
 
     async def delete(self, stored: Stored) -> None:

@@ -1,22 +1,47 @@
-"""One cycle of one scorer: fetch -> score -> map to items -> offer to publish."""
+"""One cycle of one scorer: one query -> scores of each cluster -> items -> offer to publish.
+
+An agent is a fleet of one cluster. There all results are about this cluster, and the scoring API gets all
+series in one request. On the hub a label of each series says which cluster it is about.
+"""
 
 import asyncio
+import logging
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Final
 
+from dsf_agent.configuration.fleet import Fleet, Targets
 from dsf_agent.configuration.snapshot import publishes
 from dsf_agent.endpoints.budget import Reservation
-from dsf_agent.errors import CallError, Reason, ScoreError
+from dsf_agent.errors import CallError, Failure, Reason, ScoreError
 from dsf_agent.fetch.series import Series
 from dsf_agent.fetch.stage import Fetch
 from dsf_agent.metrics.registry import ScorerMetrics
 from dsf_agent.metrics.samples import SampleText
 from dsf_agent.publish.publication import Publication
-from dsf_agent.scoring.items import ItemBuilder, Items
+from dsf_agent.scoring.clusterlabels import NO_CLUSTER, OTHER_CLUSTER, ClusterLabelSets
+from dsf_agent.scoring.items import Items, items_of
+from dsf_agent.scoring.labels import LabelSet, LabelSets
 from dsf_agent.scoring.results import BATCH, Results, counts_text
+from dsf_agent.scoring.split import groups, split
 from dsf_agent.scoring.stage import Scoring
 from dsf_runtime.clock import Clock
+from dsf_wire.constants import DEFAULT_CLUSTERS_PER_REQUEST
+from dsf_wire.defaultscore import default_items
 from dsf_wire.summary import Summary
+
+log = logging.getLogger(__name__)
+
+TURN: Final = 100
+"""Clusters that are worked on before other tasks may run: about a millisecond."""
+REQUESTS: Final = 4
+"""Scoring requests of one cycle at one time."""
+NAMED: Final = 5
+"""Clusters that a log message names at most."""
+DROP_NO_CLUSTER: Final = "no_cluster"
+"""The result does not have the cluster label."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,121 +56,292 @@ class CycleResult:
     first_fault: str
     """Why the first dropped result was dropped."""
     items: Items
+    """All items, of a cycle that publishes nothing; on the hub their names begin with the cluster's."""
     by_default: bool = False
     """Whether the source had no series, so that the items are the default score."""
 
 
+@dataclass(kw_only=True)
+class _Found:
+    """What the scoring of one cycle found. ``unscored`` are the clusters of requests that failed."""
+
+    by_cluster: dict[str, tuple[list[LabelSet], list[float]]] = field(default_factory=dict)
+    with_series: set[str] = field(default_factory=set)
+    unscored: set[str] = field(default_factory=set)
+    dropped: Counter[str] = field(default_factory=Counter)
+    first_fault: str = ""
+    size: int = 0
+    text: int = 0
+    total: int = 0
+    """Results, dropped ones included."""
+    count: int = 0
+    """Results of the clusters."""
+    clamped: int = 0
+
+    def add(self, results: Results, *, own: str) -> None:
+        """Adds the results of one answer, by cluster. ``own`` is the cluster of an agent."""
+        self.dropped += results.dropped
+        self.first_fault = self.first_fault or results.first_fault
+        self.size += results.size
+        self.text += results.text
+        self.total += results.total
+        if own:
+            self.count = len(results.scores)
+            if results.scores:
+                self.by_cluster[own] = results.label_sets, results.scores
+            return
+        for label_set, score in zip(results.label_sets, results.scores, strict=True):
+            if label_set is OTHER_CLUSTER:
+                continue
+            if label_set is NO_CLUSTER:
+                self.dropped[DROP_NO_CLUSTER] += 1
+                continue
+            pair = self.by_cluster.get(label_set.cluster)
+            if pair is None:
+                pair = self.by_cluster[label_set.cluster] = ([], [])
+            pair[0].append(label_set)
+            pair[1].append(score)
+            self.count += 1
+
+
 class Cycle:
-    """The stages of one scorer. ``publication`` is None if its scores are not published, ``default`` if it
-    has no default score.
+    """The stages of one scorer for all its clusters. ``score_of`` makes the second stage with its label sets;
+    on the hub a scoring API gets several requests, and each has label sets of its own. ``publication`` is
+    None if the scores are not published.
     """
 
     def __init__(
         self,
         *,
         scorer: Summary,
+        fleet: Fleet,
         fetch: Fetch,
-        score: Scoring,
-        default: Items | None,
+        score_of: Callable[[LabelSets], Scoring],
         publication: Publication | None,
         metrics: ScorerMetrics,
         clock: Clock,
         reservation: Reservation,
     ) -> None:
         self._scorer = scorer
+        self._label = scorer.cluster_label.name if scorer.cluster_label is not None else ""
+        self._fleet = fleet
         self._fetch = fetch
-        self._score = score
-        self._default = default
+        self._score_of = score_of
+        self._stages: list[tuple[LabelSets, Scoring]] = []
         self._publication = publication
         self._metrics = metrics
         self._clock = clock
         self._reservation = reservation
+        self._missing: frozenset[str] = frozenset()
 
     async def run(self) -> CycleResult:
         """Runs one cycle. If it raises FetchError or ScoreError, nothing was published or exported.
 
         A cycle without any item is a failure (NO_RESULTS), and no empty object is published. OCM would count
         an object without the item as a score of 0, which is better than every negative score. The published
-        scores stay until their validUntil.
+        scores stay until their validUntil. On the hub, a cluster without an item is missing: it is named in a
+        metric and, when that changes, in the log.
         """
         return await self._reservation.within(self._run)
 
     async def _run(self) -> CycleResult:
+        targets = self._fleet.targets(self._scorer)
         with self._metrics.stage("fetch"):
             series = await self._fetch(now=self._clock.wall())
         self._reservation.set_size(series.size)
         self._metrics.fetched(series=series.count, size=series.size, warnings=len(series.warnings))
-        if self._default is not None:
-            self._metrics.default_used(used=not series.count)
-            if not series.count:
-                return self._by_default(series, self._default)
-        with self._metrics.stage("score"):
-            results = await self._score(series)
-        self._reservation.set_size(series.size + results.size)
+        found = await self._found(series, targets)
+        self._reservation.set_size(series.size + found.size)
         try:
-            self._reservation.keep(results.text)
+            self._reservation.keep(found.text)
         except CallError:
-            self._score.forget()
+            for _, score in self._stages:
+                score.forget()
             raise
-        self._metrics.dropped(results.dropped)
-        if not results.scores:
-            raise self._score.no_results(results, series=series.count)
-        items = await self._items(results)
-        self._metrics.dropped(items.dropped)
-        dropped = results.dropped + items.dropped
-        if not items.values and publishes(self._scorer):
-            msg = (
-                f"none of {results.total} results gives an item to publish: {counts_text(dropped)}; see"
-                " scoreDimensionFormat"
-            )
-            raise ScoreError(msg, reason=Reason.NO_RESULTS)
-        if items.clamped:
-            self._metrics.clamped(items.clamped)
-        await self._expose(results)
-        if self._publication is not None:
-            self._publication.offer(items.values)
-        self._metrics.succeeded(at=self._clock.wall(), results=len(results.scores))
+        items = await self._items(found, targets)
+        self._metrics.dropped(found.dropped)
+        if targets.names and not items:
+            raise self._nothing(found, series=series.count)
+        if found.clamped:
+            self._metrics.clamped(found.clamped)
+        await self._expose(found)
+        await self._publish(items, targets)
+        if self._label:
+            self._report(found, items, targets)
+        self._metrics.succeeded(at=self._clock.wall(), results=found.count)
         return CycleResult(
             series=series.count,
             size=series.size,
             warnings=series.warnings,
-            results=len(results.scores),
-            dropped=dropped,
-            first_fault=results.first_fault,
-            items=items,
+            results=found.count,
+            dropped=found.dropped,
+            first_fault=found.first_fault,
+            items=Items(values=self._all(items), clamped=found.clamped),
+            by_default=bool(items) and not found.by_cluster,
         )
 
-    def _by_default(self, series: Series, items: Items) -> CycleResult:
-        """Publishes the default score. dynamic_score carries raw scores, so it has no sample."""
-        self._metrics.hidden()
-        if self._publication is not None:
-            self._publication.offer(items.values)
-        self._metrics.succeeded(at=self._clock.wall(), results=0)
-        return CycleResult(
-            series=0,
-            size=series.size,
-            warnings=series.warnings,
-            results=0,
-            dropped=Counter(),
-            first_fault="",
-            items=items,
-            by_default=True,
+    async def _found(self, series: Series, targets: Targets) -> _Found:
+        found = _Found()
+        has_default = self._scorer.default_score is not None
+        if not self._label:
+            if has_default:
+                self._metrics.default_used(used=not series.count)
+            if not (has_default and not series.count):
+                found.with_series.update(targets.names)
+                with self._metrics.stage("score"):
+                    await self._score_one(series, targets, found, index=0)
+            return found
+        with self._metrics.stage("score"):
+            if not self._scorer.scored_by_query:
+                await self._score_groups(series, targets, found)
+                return found
+            if has_default:
+                found.with_series.update(await self._split(series, targets))
+            await self._score_one(series, targets, found, index=0)
+        return found
+
+    async def _score_groups(self, series: Series, targets: Targets, found: _Found) -> None:
+        by_cluster = await self._split(series, targets)
+        found.with_series.update(by_cluster)
+        most = self._scorer.clusters_per_request or DEFAULT_CLUSTERS_PER_REQUEST
+        failures: list[Failure] = []
+        slots = asyncio.Semaphore(REQUESTS)
+
+        async def one(index: int, clusters: list[str], part: Series) -> None:
+            async with slots:
+                try:
+                    only = clusters[0] if len(clusters) == 1 else ""
+                    await self._score_one(part, targets, found, index=index, only=only)
+                except ScoreError as error:
+                    failures.append(Failure.of(error))
+                    found.unscored.update(clusters)
+
+        async with asyncio.TaskGroup() as tasks:
+            for index, (clusters, part) in enumerate(groups(by_cluster, most=most)):
+                tasks.create_task(one(index, clusters, part))
+        if failures and not found.by_cluster:
+            raise failures[0].error(ScoreError)
+        for failure in failures:
+            self._metrics.failed("score", failure.reason)
+        if failures:
+            log.warning(
+                "%d clusters are not scored, because %d scoring requests failed: %s",
+                len(found.unscored),
+                len(failures),
+                failures[0].text,
+                extra={"scorer": self._scorer.name, "reason": failures[0].reason.value, "stage": "score"},
+            )
+
+    async def _split(self, series: Series, targets: Targets) -> dict[str, list[bytes]]:
+        return await split(series, label=self._label, clusters=targets.by_value)
+
+    async def _score_one(
+        self, series: Series, targets: Targets, found: _Found, *, index: int, only: str = ""
+    ) -> None:
+        own = "" if self._label else targets.names[0]
+        while len(self._stages) <= index:
+            template, score_name = self._scorer.score_dimension_format, self._scorer.score_name
+            made = (
+                LabelSets(template=template, cluster=own, score_name=score_name)
+                if own
+                else ClusterLabelSets(template=template, score_name=score_name, label=self._label)
+            )
+            self._stages.append((made, self._score_of(made)))
+        label_sets, score = self._stages[index]
+        if isinstance(label_sets, ClusterLabelSets):
+            label_sets.use(targets.by_value, only=only)
+        found.add(await score(series), own=own)
+
+    async def _items(self, found: _Found, targets: Targets) -> dict[str, dict[str, int]]:
+        """The items of each cluster that has some."""
+        made: dict[str, dict[str, int]] = {}
+        has_default = self._scorer.default_score is not None
+        for number, cluster in enumerate(targets.names):
+            if number % TURN == 0:
+                await asyncio.sleep(0)
+            pair = found.by_cluster.get(cluster)
+            if pair is not None:
+                items = await items_of(self._scorer, *pair)
+                found.clamped += items.clamped
+                found.dropped += items.dropped
+                if items.values or not publishes(self._scorer):
+                    made[cluster] = items.values
+            elif has_default and cluster not in found.with_series | found.unscored:
+                made[cluster] = default_items(self._scorer, cluster=cluster) or {}
+        return made
+
+    def _nothing(self, found: _Found, *, series: int) -> ScoreError:
+        if not series and (self._scorer.scored_by_query or self._label):
+            msg = "the query gave no series"
+        elif self._label:
+            msg = (
+                f"none of the {series} series gives a score of a cluster: the label {self._label} names no"
+                " cluster that this scorer scores"
+            )
+        elif found.total:
+            msg = f"none of {found.total} results gives an item to publish"
+        else:
+            msg = f"no results for {series} series"
+        if found.dropped:
+            msg += f": {counts_text(found.dropped)}; see scoreDimensionFormat"
+        if found.first_fault:
+            msg += f"; the first dropped result: {found.first_fault}"
+        return ScoreError(msg, reason=Reason.NO_RESULTS)
+
+    async def _publish(self, items: dict[str, dict[str, int]], targets: Targets) -> None:
+        publication = self._publication
+        if publication is None:
+            return
+        publication.keep_only(frozenset(targets.names))
+        for number, cluster in enumerate(targets.names):
+            if number % TURN == 0:
+                await asyncio.sleep(0)
+            values = items.get(cluster)
+            if values:
+                publication.offer(cluster, values)
+            else:
+                publication.withhold(cluster)
+        publication.offered()
+
+    def _report(self, found: _Found, items: dict[str, dict[str, int]], targets: Targets) -> None:
+        missing = frozenset(targets.names) - items.keys() - found.unscored
+        self._metrics.clusters(
+            scored=len(items), unscored=len(found.unscored), missing=tuple(sorted(missing))
         )
+        extra = {"scorer": self._scorer.name}
+        if new := missing - self._missing:
+            log.warning("no series of %s: %s", _number(new), _named(new), extra=extra)
+        if back := self._missing - missing:
+            log.info("series again of %s: %s", _number(back), _named(back), extra=extra)
+        self._missing = missing
 
-    async def _items(self, results: Results) -> Items:
-        builder = ItemBuilder(scorer=self._scorer)
-        for label_sets, scores in results.batches():
-            builder.add(label_sets, scores)
-            await asyncio.sleep(0)
-        names = builder.order()
-        for start in range(0, len(names), BATCH):
-            await asyncio.sleep(0)
-            builder.map(names[start : start + BATCH])
-        return builder.finish()
-
-    async def _expose(self, results: Results) -> None:
-        text = SampleText()
-        for label_sets, scores in results.batches():
-            text.add([label_set.line for label_set in label_sets], scores)
-            await asyncio.sleep(0)
+    async def _expose(self, found: _Found) -> None:
+        text, waiting = SampleText(), 0
+        for label_sets, scores in found.by_cluster.values():
+            for start in range(0, len(scores), BATCH):
+                batch = label_sets[start : start + BATCH]
+                text.add([label_set.line for label_set in batch], scores[start : start + BATCH])
+                waiting += max(len(batch), BATCH // TURN)
+                if waiting >= BATCH:
+                    waiting = 0
+                    await asyncio.sleep(0)
         self._metrics.exposed(await text.joined())
+
+    def _all(self, items: dict[str, dict[str, int]]) -> dict[str, int]:
+        """The items for the verb ``check``. Nothing else needs them."""
+        if self._publication is not None:
+            return {}
+        return {
+            f"{cluster} {name}" if self._label else name: value
+            for cluster, values in items.items()
+            for name, value in values.items()
+        }
+
+
+def _number(clusters: frozenset[str]) -> str:
+    return "1 cluster" if len(clusters) == 1 else f"{len(clusters)} clusters"
+
+
+def _named(clusters: Iterable[str]) -> str:
+    ordered = sorted(clusters)
+    return ", ".join(islice(ordered, NAMED)) + (", ..." if len(ordered) > NAMED else "")

@@ -2,9 +2,9 @@
 
 import asyncio
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final
 
 from dsf_agent.errors import Reason
 from dsf_agent.metrics.registry import Metrics
@@ -20,12 +20,6 @@ STOP_SECONDS: Final = 1.0
 """How long a restart waits for the old worker. Cancelled calls normally end at once."""
 RESTART_SECONDS: Final = 30.0
 """Pause before a worker is created again after a bug in the agent ended it."""
-
-
-class WorkerMaker(Protocol):
-    """Builds the worker of one scorer."""
-
-    def __call__(self, scorer: Summary) -> Worker: ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +50,9 @@ class _Running:
 class Scheduler:
     """Owns the workers. Calls of ``apply`` must not overlap."""
 
-    def __init__(self, *, make: WorkerMaker, metrics: Metrics, cluster: str, splay: float) -> None:
+    def __init__(
+        self, *, make: Callable[[Summary], Worker], metrics: Metrics, cluster: str, splay: float
+    ) -> None:
         self._make = make
         self._metrics = metrics
         self._cluster = cluster

@@ -4,16 +4,18 @@ after failures with back-off.
 
 import asyncio
 import logging
+import math
 import random
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Final, Protocol
+from typing import Final
 
-from dsf_agent.errors import AgentError, Failure, FetchError, Reason, Stage
+from dsf_agent.errors import AgentError, FetchError, Reason, Stage
 from dsf_agent.kubernetes.changes import Trigger
 from dsf_agent.metrics.registry import ScorerMetrics
+from dsf_agent.publish.publication import Publication
 from dsf_agent.schedule.cycle import CycleResult
-from dsf_agent.schedule.grid import Grid
 from dsf_agent.scoring.results import counts_text
 from dsf_runtime.backoff import Backoff
 from dsf_runtime.clock import Clock
@@ -39,28 +41,23 @@ class WorkerState:
     publish_message: str = ""
 
 
-class ScoringCycle(Protocol):
-    """A cycle of one scorer, on one cluster or on all of them."""
+@dataclass(frozen=True, kw_only=True)
+class Grid:
+    """Grid points at ``phase + k * interval`` seconds of a monotonic clock.
 
-    async def run(self) -> CycleResult:
-        """Runs once. Raises FetchError or ScoreError."""
+    The first run does not wait for the grid. Later runs do, so a thousand clusters that received an edit in
+    the same second spread over the whole interval.
+    """
 
+    interval: float
+    phase: float
 
-class Published(Protocol):
-    """What is published of one scorer."""
-
-    @property
-    def fault(self) -> Failure | None:
-        """Why the last write failed; None if it succeeded."""
-
-    def withdraw(self) -> None:
-        """A cycle failed: old scores are not written again."""
-
-    async def wait_until_handled(self) -> None:
-        """Waits until the offered scores need no more work now."""
-
-    async def run(self) -> None:
-        """Writes until it is cancelled."""
+    def next(self, *, after: float, least: float = 0.0) -> float:
+        """The first grid point that is more than ``least`` seconds after ``after``. Missed points are
+        skipped.
+        """
+        steps = math.floor((after + least - self.phase) / self.interval) + 1
+        return self.phase + steps * self.interval
 
 
 class Worker:
@@ -70,8 +67,8 @@ class Worker:
         self,
         *,
         scorer: Summary,
-        cycle: ScoringCycle,
-        publication: Published | None,
+        cycle: Callable[[], Awaitable[CycleResult]],
+        publication: Publication | None,
         grid: Grid,
         clock: Clock,
         metrics: ScorerMetrics,
@@ -168,7 +165,7 @@ class Worker:
     async def _once(self) -> float | None:
         """Runs one cycle. Returns None after success, else the seconds to wait."""
         try:
-            result = await self._cycle.run()
+            result = await self._cycle()
         except AgentError as error:
             return self._failed("fetch" if isinstance(error, FetchError) else "score", error)
         except Exception as error:
@@ -191,13 +188,7 @@ class Worker:
             now = "no series: the default score is published" if result.by_default else "series again"
             log.info("the source has %s", now, extra=extra)
         self._state = WorkerState(last_success=self._clock.wall())
-        log.debug(
-            "%d series, %d results, %d items",
-            result.series,
-            result.results,
-            len(result.items.values),
-            extra=extra,
-        )
+        log.debug("%d series, %d results", result.series, result.results, extra=extra)
         if result.dropped:
             log.warning(
                 "dropped results: %s%s",

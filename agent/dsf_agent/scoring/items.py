@@ -1,5 +1,6 @@
-"""Turns results into items of an AddOnPlacementScore: item names, aggregation, range, clamp, floor. Pure."""
+"""Turns results into items of an AddOnPlacementScore: item names, aggregation, range, clamp, floor."""
 
+import asyncio
 import math
 from collections import Counter
 from collections.abc import Sequence
@@ -7,7 +8,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from dsf_agent.scoring.labels import LONG_NAME, LabelSet
-from dsf_wire import defaultscore, scorevalue
+from dsf_agent.scoring.results import BATCH
+from dsf_wire import scorevalue
 from dsf_wire.constants import SCORE_MAX, SCORE_MIN
 from dsf_wire.scorevalue import Aggregation
 from dsf_wire.summary import Summary
@@ -29,12 +31,6 @@ class Items:
     values: dict[str, int]
     clamped: int = 0
     dropped: Counter[str] = field(default_factory=Counter)
-
-
-def default_items(scorer: Summary, *, cluster: str) -> Items | None:
-    """What is published if the source answers without series; None if the scorer does not say it."""
-    values = defaultscore.default_items(scorer, cluster=cluster)
-    return None if values is None else Items(values=values)
 
 
 class ItemBuilder:
@@ -113,12 +109,20 @@ class ItemBuilder:
         return Items(values=self._values, clamped=self._clamped, dropped=self._dropped)
 
 
-def items_of(scorer: Summary, label_sets: Sequence[LabelSet], scores: Sequence[float]) -> Items:
-    """The items of a few results at once. The hub scorer has mostly one result of a cluster."""
+async def items_of(scorer: Summary, label_sets: Sequence[LabelSet], scores: Sequence[float]) -> Items:
+    """The items of one cluster. Other tasks may run in between if there are many."""
     if len(scores) == 1 and label_sets[0].item not in {"", LONG_NAME}:
+        # Mostly so on the hub.
         mapped = scorevalue.map_score(scores[0], scorer.score_range)
         return Items(values={label_sets[0].item: mapped.value}, clamped=int(mapped.clamped))
     builder = ItemBuilder(scorer=scorer)
-    builder.add(label_sets, scores)
-    builder.map(builder.order())
+    for start in range(0, len(scores), BATCH):
+        builder.add(label_sets[start : start + BATCH], scores[start : start + BATCH])
+        if len(scores) > BATCH:
+            await asyncio.sleep(0)
+    names = builder.order()
+    for start in range(0, len(names), BATCH):
+        if len(names) > BATCH:
+            await asyncio.sleep(0)
+        builder.map(names[start : start + BATCH])
     return builder.finish()

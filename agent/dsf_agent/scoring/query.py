@@ -74,8 +74,6 @@ class QueryScore:
                 for piece in pieces(part):
                     self._take(piece, found)
                     await asyncio.sleep(0)
-                    await found.cut_if_far_over()
-            await found.cut()
         found.size = RESULT_BYTES * len(found.scores) + found.text
         found.text += self._label_sets.kept_bytes
         return found
@@ -83,15 +81,6 @@ class QueryScore:
     def forget(self) -> None:
         """Keeps nothing of the last answer."""
         self._label_sets.forget()
-
-    def no_results(self, found: Results, *, series: int) -> ScoreError:
-        """The error for series without a usable value."""
-        msg = (
-            f"none of the {series} series of the query has a usable value: {found.first_fault}"
-            if found.total
-            else "the query gave no series"
-        )
-        return ScoreError(msg, reason=Reason.NO_RESULTS)
 
     def _take(self, piece: bytes, into: Results) -> None:
         """Adds the results of a JSON array of series."""

@@ -11,7 +11,7 @@ from dsf_agent.endpoints.budget import Reservation
 from dsf_agent.endpoints.credentials import Credentials, scoring_auth
 from dsf_agent.endpoints.endpoint import Endpoint, refusal
 from dsf_agent.endpoints.transport import Body, Call, Transport
-from dsf_agent.errors import CallError, Reason, ScoreError
+from dsf_agent.errors import CallError, ScoreError
 from dsf_agent.fetch.series import Series
 from dsf_agent.scoring import results
 from dsf_agent.scoring.labels import LabelSets
@@ -30,10 +30,6 @@ class Scoring(Protocol):
 
     def forget(self) -> None:
         """Keeps nothing of the last answer."""
-        ...
-
-    def no_results(self, found: Results, *, series: int) -> ScoreError:
-        """The error for an answer without a usable result."""
         ...
 
 
@@ -88,16 +84,6 @@ class Score:
     def forget(self) -> None:
         """Keeps nothing of the last answer."""
         self._label_sets.forget()
-
-    def no_results(self, found: Results, *, series: int) -> ScoreError:
-        """The error for an answer without a usable result."""
-        told = (
-            f"{found.total} results, but none is usable: {found.first_fault}"
-            if found.total
-            else f"no results for {series} series"
-        )
-        msg = f"{display(self._scorer.scoring_endpoint)} gave {told}"
-        return ScoreError(msg, reason=Reason.NO_RESULTS)
 
     def _body(self, series: Series) -> list[Body]:
         commas = itertools.chain([b'{"data":['], itertools.repeat(b","))

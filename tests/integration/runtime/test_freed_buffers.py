@@ -21,8 +21,8 @@ from dsf_agent.errors import AgentError, PublishError, Reason
 from dsf_agent.fetch.series import Series
 from dsf_agent.metrics.registry import Metrics
 from dsf_agent.process import build
-from dsf_agent.publish.fleetpublication import FleetPublisher
 from dsf_agent.publish.fleetstore import FleetStore
+from dsf_agent.publish.publication import Publisher
 from dsf_runtime import answers
 from dsf_runtime.access import Access
 from dsf_runtime.answers import CodingError
@@ -100,13 +100,13 @@ def _adapters(folder: Path, *flags: str) -> build.Adapters:
 
 async def _cycles_leave_nothing(adapters: build.Adapters, one: dict[str, Any]) -> None:
     """Failed cycles of this entry."""
-    fleet = adapters.fleet is not None
+    fleet = adapters.settings.clusters_file is not None
     listed = clusters.encode([FleetCluster(name="c1", scorers=("s",))]).encode()
     content = json.dumps([one]).encode()
     snapshot = parse_fleet(content, listed) if fleet else parse(content)
     assert snapshot.complete, snapshot.problems
     adapters.use_clusters(snapshot)
-    cycle = adapters.trial(snapshot.scorers[0])
+    cycle = adapters.cycle(snapshot.scorers[0], publication=None)
 
     async def run() -> None:
         try:
@@ -214,7 +214,7 @@ def test_of_writes_to_the_hub() -> None:
     rule = Rule(deadband=2, min_interval=0, ttl=900, jitter=0)
     scorer, metrics = Summary(name="n", score_name="s"), Metrics(cluster="c1").of("s")
     store = FleetStore(store_of=lambda _cluster: pytest.fail("no write"), wall=lambda: 0.0)
-    publisher = FleetPublisher(store=store, clock=SystemClock(), rng=random.Random())
+    publisher = Publisher(store=store, clock=SystemClock(), rng=random.Random())
     many = publisher.publication(scorer, rule=rule, metrics=metrics)
     error = PublishError("no rights", reason=Reason.FORBIDDEN)
     many.failed("c1", error)

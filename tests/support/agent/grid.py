@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
-from dsf_agent.schedule.grid import Grid
+from dsf_agent.schedule.worker import Grid
 from dsf_wire.spread import stable_fraction
 from tests.support.agent.http import Seen
 

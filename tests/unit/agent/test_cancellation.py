@@ -9,12 +9,14 @@ import pytest
 
 from dsf_agent.configuration.snapshot import parse
 from dsf_agent.metrics.registry import Metrics
+from dsf_agent.publish.fleetstore import FleetStore
 from dsf_agent.publish.prune import Pruner
-from dsf_agent.publish.publication import Publication
+from dsf_agent.publish.publication import Publisher
 from dsf_agent.publish.store import Stored
 from dsf_runtime.clock import happens_within
 from dsf_wire.publishrule import Rule
 from dsf_wire.summary import Summary
+from tests.support.virtual_time import LoopClock
 
 TURNS = range(8)
 """Turns of the loop between the news and the cancellation; between waking and running there are two or three.
@@ -30,10 +32,6 @@ class EmptyStore:
     def wall(self) -> float:
         return 1_700_000_000.0
 
-    async def read(self, name: str) -> Stored | None:
-        del name
-        return None
-
     async def write(
         self,
         name: str,
@@ -44,6 +42,9 @@ class EmptyStore:
     ) -> None:
         del name, scorer, values, valid_until
         self.writes += 1
+
+    async def names(self) -> frozenset[str]:
+        return frozenset()
 
     async def list_owned(self) -> list[Stored]:
         return []
@@ -73,15 +74,15 @@ async def test_a_publisher_of_an_old_entry_ends(turns: int) -> None:
     """A cycle finishes while its entry is edited: the old publication writes nothing more."""
 
     store = EmptyStore()
-    publication = Publication(
-        scorer=Summary(name="n", score_name="s"),
-        store=store,
+    fleet = FleetStore(store_of=lambda _cluster: store, wall=store.wall)
+    publisher = Publisher(store=fleet, clock=LoopClock(), rng=random.Random())
+    publication = publisher.publication(
+        Summary(name="n", score_name="s"),
         rule=Rule(deadband=2, min_interval=0, ttl=900, jitter=0),
         metrics=Metrics(cluster="c1").of("s"),
-        rng=random.Random(),
     )
-    publication.offer({"a": 1})
-    await _ends(publication.run(), lambda: publication.offer({"a": 1}), turns=turns)
+    publication.offer("c1", {"a": 1})
+    await _ends(publisher.run(), lambda: publication.offer("c1", {"a": 1}), turns=turns)
     assert store.writes == 1
 
 

@@ -15,7 +15,7 @@ RESULTS = st.lists(st.tuples(st.sampled_from(("", "a", "b")), SCORES), min_size=
 
 
 @given(RESULTS, RANGES, st.sampled_from(("Last", "Mean", "Sum")))
-def test_one_result_is_treated_as_many_are(
+async def test_one_result_is_treated_as_many_are(
     found: list[tuple[str, float]], scale: ScoreRange | None, aggregation: str
 ) -> None:
     scorer = Summary(name="s", score_name="s", score_range=scale, score_aggregation=aggregation)
@@ -24,5 +24,5 @@ def test_one_result_is_treated_as_many_are(
     builder = ItemBuilder(scorer=scorer)
     builder.add(label_sets, scores)
     builder.map(builder.order())
-    assert items_of(scorer, label_sets, scores) == builder.finish()
+    assert await items_of(scorer, label_sets, scores) == builder.finish()
     assert all(map(math.isfinite, scores))

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dsf_agent.schedule.grid import Grid
+from dsf_agent.schedule.worker import Grid
 
 
 @given(st.floats(1, 1e5), st.floats(0, 1), st.floats(0, 1e7), st.floats(0, 1e5))

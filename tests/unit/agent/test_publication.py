@@ -1,36 +1,71 @@
-"""What is written if the hub answers slowly or asks for a pause."""
+"""What a process writes over hours, in which order and how fast. In virtual time, with stores in
+memory.
+"""
 
 import asyncio
 import random
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from itertools import pairwise
 
 import pytest
 
 from dsf_agent.errors import PublishError, Reason
 from dsf_agent.metrics.registry import Metrics
-from dsf_agent.publish.publication import Publication
-from dsf_agent.publish.store import Stored
+from dsf_agent.publish.fleetstore import FleetStore
+from dsf_agent.publish.publication import AUDIT_SECONDS, Publication, Publisher
+from dsf_agent.publish.store import Stored, labels
+from dsf_wire.constants import HUB_SCORER_WRITES_PER_SECOND
 from dsf_wire.publishrule import Rule
 from dsf_wire.summary import Summary
-from tests.support.waiting import until
+from tests.support.virtual_time import LoopClock
+
+TTL, LEAST = 900.0, 60.0
+VALUES = {"a": 10}
 
 
-class SlowStore:
-    """Answers the first read when the test says so, and records every write."""
+class Hub:
+    """The objects of all clusters, and every write with the seconds since the start."""
 
-    def __init__(self) -> None:
-        self.asked = asyncio.Event()
-        self.answer = asyncio.Event()
-        self.writes: list[Mapping[str, int]] = []
+    def __init__(self, *, seconds: float = 0.01) -> None:
+        self._start = asyncio.get_running_loop().time()
+        self._seconds = seconds
+        self.objects: dict[tuple[str, str], Stored] = {}
+        self.writes: list[tuple[float, str, str]] = []
+        self.ahead = 0.0
+        """Seconds that the clock is ahead."""
+        self.lists = 0
+        self.list_faults: list[PublishError] = []
+        """Why the next lists fail."""
+        self.hidden: set[str] = set()
+        """Clusters whose lists have nothing."""
+        self.attempts: list[tuple[float, str]] = []
+        """Every write that was asked for, and its cluster."""
+        self.faults: dict[str, Exception] = {}
+        """By cluster: why writes fail."""
+        self.lost: dict[str, PublishError] = {}
+        """By cluster: why the answer to the next write does not arrive. The write takes effect."""
+
+    @property
+    def elapsed(self) -> float:
+        return asyncio.get_running_loop().time() - self._start
 
     def wall(self) -> float:
-        return 1_700_000_000.0
+        return 1_700_000_000.0 + self.elapsed + self.ahead
 
-    async def read(self, name: str) -> Stored | None:
-        del name
-        self.asked.set()
-        await self.answer.wait()
-        return None
+    def of(self, name: str) -> list[float]:
+        """When the scores of a scorer were written."""
+        return [at for at, _, written in self.writes if written == name]
+
+
+class Store:
+    """The objects of one cluster."""
+
+    def __init__(self, hub: Hub, cluster: str) -> None:
+        self._hub, self._cluster = hub, cluster
+
+    def wall(self) -> float:
+        return self._hub.wall()
 
     async def write(
         self,
@@ -40,87 +75,634 @@ class SlowStore:
         values: Mapping[str, int],
         valid_until: float,
     ) -> None:
-        del name, scorer, valid_until
-        self.writes.append(values)
+        self._hub.attempts.append((self._hub.elapsed, self._cluster))
+        await asyncio.sleep(self._hub._seconds)
+        fault = self._hub.faults.get(self._cluster)
+        if fault is not None:
+            raise fault
+        self._hub.writes.append((self._hub.elapsed, self._cluster, name))
+        self._hub.objects[self._cluster, name] = Stored(
+            name=name,
+            values=values,
+            valid_until=valid_until,
+            labels=labels(scorer, hub_scorer=True),
+        )
+        if self._cluster in self._hub.lost:
+            raise self._hub.lost.pop(self._cluster)
+
+    async def names(self) -> frozenset[str]:
+        return frozenset(one.name for one in await self.list_owned())
 
     async def list_owned(self) -> list[Stored]:
-        return []
+        self._hub.lists += 1
+        if self._hub.list_faults:
+            raise self._hub.list_faults.pop()
+        await asyncio.sleep(self._hub._seconds)
+        if self._cluster in self._hub.hidden:
+            return []
+        return [one for (cluster, _), one in self._hub.objects.items() if cluster == self._cluster]
 
     async def delete(self, stored: Stored) -> None:
         raise AssertionError(stored)
 
 
-@pytest.mark.parametrize("failed", [False, True])
-async def test_only_scores_that_are_current_when_the_hub_answers_are_written(*, failed: bool) -> None:
-    """If newer scores came meanwhile, they are written instead of the old ones. If the scorer failed
-    meanwhile, the old scores are not written, and the next good ones are.
+class Publishing:
+    """A running publisher."""
+
+    def __init__(self, hub: Hub, *, writes_per_second: float) -> None:
+        self.hub = hub
+        clock = LoopClock()
+        store = FleetStore(store_of=lambda cluster: Store(hub, cluster), wall=hub.wall)
+        self.publisher = Publisher(
+            store=store, clock=clock, rng=random.Random(1), writes_per_second=writes_per_second
+        )
+        self._metrics = Metrics(cluster="hub")
+
+    def publication(self, name: str, *, ttl: float = TTL) -> Publication:
+        scorer = Summary(name=name, score_name=name, scoring_interval=60)
+        rule = Rule(deadband=2, min_interval=LEAST, ttl=ttl, jitter=0.0)
+        return self.publisher.publication(scorer, rule=rule, metrics=self._metrics.of(name))
+
+    def outcomes(self) -> dict[str, float]:
+        """What the metrics count for the scorer cpu."""
+        names = ("written", "unchanged", "deferred", "failed")
+        labels = [{"score_name": "cpu", "outcome": name} for name in names]
+        read = self._metrics.registry.get_sample_value
+        found = {one["outcome"]: read("gitops_dsf_agent_publish_total", one) for one in labels}
+        return {name: value for name, value in found.items() if value}
+
+    def failures(self, reason: Reason) -> float | None:
+        labels = {"score_name": "cpu", "stage": "publish", "reason": reason.value}
+        return self._metrics.registry.get_sample_value("gitops_dsf_agent_failures_total", labels)
+
+
+@asynccontextmanager
+async def publishing(
+    hub: Hub, *, writes_per_second: float = HUB_SCORER_WRITES_PER_SECOND
+) -> AsyncIterator[Publishing]:
+    found = Publishing(hub, writes_per_second=writes_per_second)
+    task = asyncio.create_task(found.publisher.run())
+    try:
+        yield found
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+def offer(publication: Publication, clusters: list[str], values: Mapping[str, int] = VALUES) -> None:
+    for cluster in clusters:
+        publication.offer(cluster, dict(values))
+    publication.offered()
+
+
+CLUSTERS = [f"c{index:03}" for index in range(400)]
+
+
+async def test_the_first_scorer_has_scores_everywhere_before_the_second_begins() -> None:
+    """At the rate that the limit allows, not faster."""
+    hub = Hub()
+    async with publishing(hub) as running:
+        scorers = [running.publication(name) for name in ("cpu", "mem")]
+        for start in range(0, len(CLUSTERS), 100):
+            # Cycles of several scorers run at the same time.
+            for publication in reversed(scorers):
+                offer(publication, CLUSTERS[start : start + 100])
+        await asyncio.sleep(60)
+    assert len(hub.writes) == 800
+    assert max(hub.of("cpu")) - 0.1 <= min(hub.of("mem"))
+    assert max(hub.of("cpu")) <= len(CLUSTERS) / HUB_SCORER_WRITES_PER_SECOND + 2
+    times = sorted(at for at, _, _ in hub.writes)
+    busiest = max(sum(start <= at < start + 1 for at in times) for start in times)
+    assert busiest <= HUB_SCORER_WRITES_PER_SECOND + 1
+    assert hub.lists < 1.2 * len(CLUSTERS), "one list for each cluster, and a few of the audit"
+
+
+async def test_unchanged_scores_are_renewed_at_half_of_their_ttl_and_spread() -> None:
+    hub = Hub()
+    async with publishing(hub) as running:
+        cpu = running.publication("cpu")
+        for _ in range(10):
+            offer(cpu, CLUSTERS[:50])
+            await asyncio.sleep(60)
+    first = {cluster: at for at, cluster, _ in hub.writes[:50]}
+    again = {cluster: at - first[cluster] for at, cluster, _ in hub.writes[50:]}
+    assert again.keys() == first.keys()
+    assert all(0.9 * TTL / 2 - 1 <= wait <= TTL / 2 + 1 for wait in again.values())
+    assert max(again.values()) - min(again.values()) > 20
+
+
+async def test_a_change_of_the_deadband_is_written_once_in_the_least_interval() -> None:
+    hub = Hub()
+    async with publishing(hub) as running:
+        cpu = running.publication("cpu")
+        for value in (10, 11, 12, 20, 30, 40):
+            offer(cpu, ["c1"], {"a": value})
+            await asyncio.sleep(15)
+        await asyncio.sleep(60)
+    assert [round(at / 15) for at, _, _ in hub.writes] == [0, 4, 8]
+    assert hub.objects["c1", "cpu"].values == {"a": 40}
+
+
+async def test_what_is_withheld_or_withdrawn_is_not_renewed() -> None:
+    hub = Hub()
+    async with publishing(hub) as running:
+        cpu = running.publication("cpu")
+        offer(cpu, ["c1", "c2", "c3"])
+        await asyncio.sleep(10)
+        cpu.withhold("c1")
+        await asyncio.sleep(TTL)
+        assert sorted({cluster for _, cluster, _ in hub.writes[3:]}) == ["c2", "c3"]
+        cpu.withdraw()
+        written = len(hub.writes)
+        await asyncio.sleep(2 * TTL)
+        assert len(hub.writes) == written
+        offer(cpu, ["c1", "c2", "c3"])
+        await asyncio.sleep(10)
+        assert len(hub.writes) == written + 3
+
+
+async def test_a_cluster_that_fails_delays_no_other_and_is_tried_again() -> None:
+    hub = Hub()
+    hub.faults["c1"] = PublishError("no rights", reason=Reason.FORBIDDEN)
+    async with publishing(hub) as running:
+        cpu = running.publication("cpu")
+        offer(cpu, ["c1", "c2"])
+        await asyncio.sleep(1)
+        assert [cluster for _, cluster, _ in hub.writes] == ["c2"]
+        assert cpu.fault is not None
+        assert str(cpu.fault) == "cluster c1: no rights"
+        del hub.faults["c1"]
+        await asyncio.sleep(10)
+        assert [cluster for _, cluster, _ in hub.writes] == ["c2", "c1"]
+        assert cpu.fault is None
+
+
+async def test_while_the_hub_is_away_requests_become_rare() -> None:
+    hub = Hub()
+    hub.faults = {cluster: PublishError("down", reason=Reason.UNREACHABLE) for cluster in CLUSTERS}
+    async with publishing(hub) as running:
+        cpu = running.publication("cpu")
+        offer(cpu, CLUSTERS)
+        await asyncio.sleep(300)
+        assert hub.lists < 150
+        hub.faults = {}
+        await asyncio.sleep(400)
+        assert len({cluster for _, cluster, _ in hub.writes}) == len(CLUSTERS)
+
+
+LONG = 1000 * AUDIT_SECONDS
+"""A TTL. Until half of it is over, only the audit finds what is missing."""
+
+
+async def test_a_deleted_object_is_written_again() -> None:
+    """Every time."""
+    hub = Hub()
+    async with publishing(hub) as running:
+        cpu = running.publication("cpu", ttl=LONG)
+        offer(cpu, ["c1"])
+        await asyncio.sleep(20)
+        for times in (1, 2, 3):
+            assert len(hub.writes) == times
+            hub.objects.clear()
+            await asyncio.sleep(20)
+            assert len(hub.writes) == times
+            await asyncio.sleep(AUDIT_SECONDS)
+
+
+async def test_a_removed_scorer_writes_no_more() -> None:
+    hub = Hub()
+    async with publishing(hub) as running:
+        cpu = running.publication("cpu")
+        task = asyncio.create_task(cpu.run())
+        offer(cpu, ["c1"])
+        await asyncio.sleep(10)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        await asyncio.sleep(2 * TTL)
+    assert len(hub.writes) == 1
+    assert hub.lists <= 2, "the audit does not look at it either, after the round that had begun"
+
+
+async def test_a_scorer_that_replaced_another_one_is_still_audited_when_the_old_one_goes() -> None:
+    hub = Hub()
+    async with publishing(hub) as running:
+        old, new = (running.publication("cpu", ttl=LONG) for _ in range(2))
+        offer(old, ["c1"])
+        await asyncio.sleep(5)
+        offer(new, ["c1"])
+        old.keep_only(frozenset())
+        await asyncio.sleep(20)
+        hub.objects.clear()
+        written = len(hub.writes)
+        await asyncio.sleep(2 * AUDIT_SECONDS)
+        assert len(hub.writes) == written + 1
+
+
+async def test_the_scores_of_a_cluster_are_read_by_one_list() -> None:
+    """However many scorers there are, and writers that work on them at the same time."""
+    hub = Hub()
+    async with publishing(hub) as running:
+        for name in ("cpu", "mem", "net"):
+            offer(running.publication(name), ["c1"])
+        await asyncio.sleep(10)
+        assert running.publisher._reading == {}, "nothing is kept of it"
+    assert (len(hub.writes), hub.lists) == (3, 1)
+
+
+async def test_a_write_without_an_answer_that_took_effect_is_not_repeated() -> None:
+    """And a change after it is written as soon as after every other write."""
+    hub = Hub()
+    hub.lost["c1"] = PublishError("no answer", reason=Reason.TIMEOUT)
+    async with publishing(hub) as running:
+        cpu = running.publication("cpu")
+        offer(cpu, ["c1"])
+        await asyncio.sleep(1)
+        assert cpu.fault is not None
+        await asyncio.sleep(19)
+        assert cpu.fault is None
+        offer(cpu, ["c1"], {"a": 50})
+        await asyncio.sleep(LEAST)
+    assert len(hub.writes) == 2
+    assert hub.objects["c1", "cpu"].values == {"a": 50}
+
+
+async def test_a_cluster_that_keeps_failing_is_tried_ever_more_rarely_and_alone() -> None:
+    hub = Hub()
+    hub.faults["c1"] = PublishError("no rights", reason=Reason.FORBIDDEN)
+    async with publishing(hub) as running:
+        cpu = running.publication("cpu")
+        offer(cpu, ["c1", "c2"])
+        await asyncio.sleep(400)
+        times = [at for at, cluster in hub.attempts if cluster == "c1"]
+        waits = [after - before for before, after in pairwise(times)]
+        assert all(
+            0.7 * wait <= found <= 1.3 * wait + 1
+            for wait, found in zip((2, 4, 8, 16, 32, 64), waits, strict=False)
+        )
+        assert len(waits) >= 6
+        offer(cpu, ["c3"])
+        await asyncio.sleep(1)
+        assert ("c3", "cpu") in hub.objects
+        assert str(cpu.fault) == "cluster c1: no rights"
+        cpu.keep_only(frozenset({"c2", "c3"}))
+        assert cpu.fault is None
+
+
+async def test_failures_at_the_same_time_are_one_failure_of_the_hub() -> None:
+    """Four writers fail together, and the pause is that of one failure: it becomes longer with each attempt
+    after a pause.
     """
-
-    store = SlowStore()
-    publication = Publication(
-        scorer=Summary(name="n", score_name="s"),
-        store=store,
-        rule=Rule(deadband=2, min_interval=60, ttl=900, jitter=0),
-        metrics=Metrics(cluster="c1").of("s"),
-        rng=random.Random(),
-    )
-    task = asyncio.create_task(publication.run())
-    publication.offer({"a": 1})
-    await store.asked.wait()
-    if failed:
-        publication.withdraw()
-    else:
-        publication.offer({"a": 50})
-    store.answer.set()
-    async with asyncio.timeout(60):
-        await publication.wait_until_handled()
-    await asyncio.sleep(0.02)
-    assert store.writes == ([] if failed else [{"a": 50}])
-    publication.offer({"a": 51})
-    if failed:
-        await until(lambda: store.writes == [{"a": 51}], what="the next good ones")
-    task.cancel()
-    await asyncio.gather(task, return_exceptions=True)
+    hub = Hub()
+    hub.faults = {cluster: PublishError("down", reason=Reason.UNREACHABLE) for cluster in CLUSTERS}
+    async with publishing(hub) as running:
+        offer(running.publication("cpu"), CLUSTERS)
+        await asyncio.sleep(25)
+        starts = [at for at, _ in hub.attempts]
+        pauses = [after - before for before, after in pairwise(starts) if after - before > 1]
+        assert all(
+            0.7 * wait <= found <= 1.3 * wait + 1 for wait, found in zip((2, 4, 8), pauses, strict=False)
+        )
+        assert len(pauses) >= 3
 
 
-class ThrottlingStore(SlowStore):
-    """Refuses the first write and asks for a long pause."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.answer.set()
-        self.tried: list[float] = []
-
-    async def write(
-        self,
-        name: str,
-        *,
-        scorer: str,
-        values: Mapping[str, int],
-        valid_until: float,
-    ) -> None:
-        self.tried.append(asyncio.get_running_loop().time())
-        if len(self.tried) == 1:
-            raise PublishError("not now", reason=Reason.THROTTLED, retry_after=3600.0)
-        await super().write(name, scorer=scorer, values=values, valid_until=valid_until)
+async def test_what_became_of_offers_is_counted() -> None:
+    hub = Hub()
+    async with publishing(hub) as running:
+        cpu = running.publication("cpu")
+        offer(cpu, ["c1", "c2", "c3"])
+        await asyncio.sleep(10)
+        assert running.outcomes() == {"deferred": 3, "written": 3}
+        offer(cpu, ["c1", "c2", "c3"])
+        cpu.offered()
+        assert running.outcomes() == {"deferred": 3, "written": 3, "unchanged": 3}
+        offer(cpu, ["c1"], {"a": 90})
+        await asyncio.sleep(LEAST)
+        assert running.outcomes() == {"deferred": 4, "written": 4, "unchanged": 3}
 
 
-@pytest.mark.parametrize("ttl", [60.0, 900.0])
-async def test_a_hub_that_asks_for_a_long_pause_does_not_let_scores_expire(ttl: float) -> None:
-    """After one `429 Retry-After: 3600` the next attempt follows after a quarter of the TTL at the latest."""
-    store = ThrottlingStore()
-    publication = Publication(
-        scorer=Summary(name="n", score_name="s"),
-        store=store,
-        rule=Rule(deadband=2, min_interval=60, ttl=ttl, jitter=0),
-        metrics=Metrics(cluster="c1").of("s"),
-        rng=random.Random(),
-    )
-    task = asyncio.create_task(publication.run())
-    publication.offer({"a": 1})
-    await asyncio.sleep(ttl)
-    task.cancel()
-    await asyncio.gather(task, return_exceptions=True)
-    first, second, *_ = store.tried
-    assert 0 < second - first <= ttl / 4
-    assert store.writes
+async def test_failures_of_a_cluster_are_logged_once_for_each_reason(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level("INFO")
+    hub = Hub()
+    async with publishing(hub) as running:
+        cpu = running.publication("cpu")
+        offer(cpu, ["c3"])
+        for reason in (Reason.FORBIDDEN, Reason.INVALID_BODY):
+            hub.faults["c1"] = PublishError(reason.value, reason=reason)
+            offer(cpu, ["c1"])
+            await asyncio.sleep(200)
+        hub.faults["c2"] = hub.faults["c1"]
+        offer(cpu, ["c2"])
+        await asyncio.sleep(1)
+        assert str(cpu.fault) == "cluster c1 and 1 more: invalid_body"
+        hub.faults.clear()
+        await asyncio.sleep(300)
+    assert [record.getMessage() for record in caplog.records] == [
+        "the scores of c1 are not published: forbidden",
+        "the scores of c1 are not published: invalid_body",
+        "the scores of c2 are not published: invalid_body",
+        "the scores of c2 are published again",
+        "the scores of c1 are published again",
+    ]
+
+
+async def test_the_audit_looks_at_every_cluster_in_its_time() -> None:
+    hub = Hub()
+    clusters = CLUSTERS[:10]
+    async with publishing(hub) as running:
+        cpu = running.publication("cpu", ttl=LONG)
+        offer(cpu, clusters)
+        await asyncio.sleep(20)
+        hub.objects.clear()
+        await asyncio.sleep(AUDIT_SECONDS)
+        assert len(hub.objects) == len(clusters)
+
+
+async def test_a_change_during_a_write_waits_for_the_least_interval() -> None:
+    hub = Hub(seconds=2)
+    async with publishing(hub) as running:
+        cpu = running.publication("cpu")
+        offer(cpu, ["c1"])
+        await asyncio.sleep(3)
+        offer(cpu, ["c1"], {"a": 50})
+        await asyncio.sleep(20)
+        assert [at for at, _ in hub.attempts] == pytest.approx([2.0], abs=0.5)
+        await asyncio.sleep(LEAST)
+        assert hub.objects["c1", "cpu"].values == {"a": 50}
+
+
+async def test_nothing_is_read_for_a_score_that_was_withheld_before_its_turn() -> None:
+    hub = Hub()
+    async with publishing(hub) as running:
+        cpu = running.publication("cpu")
+        offer(cpu, ["c1"])
+        cpu.withhold("c1")
+        await asyncio.sleep(30)
+    assert (hub.lists, hub.attempts) == (0, [])
+
+
+@pytest.mark.parametrize(("asked", "waited"), [(100.0, 100.0), (100_000.0, TTL / 4)])
+async def test_a_pause_that_the_hub_asks_for_is_kept_up_to_a_quarter_of_the_ttl(
+    asked: float, waited: float
+) -> None:
+    hub = Hub()
+    hub.faults["c1"] = PublishError("later", reason=Reason.THROTTLED, retry_after=asked)
+    async with publishing(hub) as running:
+        offer(running.publication("cpu"), ["c1"])
+        await asyncio.sleep(300)
+        (first, _), (second, _), *_ = hub.attempts
+    assert second - first == pytest.approx(waited, abs=3)
+
+
+async def test_offers_that_change_nothing_do_not_fill_the_schedule() -> None:
+    hub = Hub()
+    async with publishing(hub) as running:
+        cpu = running.publication("cpu")
+        for _ in range(20):
+            offer(cpu, ["c1"])
+            await asyncio.sleep(5)
+        assert len(running.publisher._schedule) == 1
+
+
+async def test_a_bug_in_a_write_is_a_failure_of_its_cluster(caplog: pytest.LogCaptureFixture) -> None:
+    hub = Hub()
+    hub.faults["c1"] = RuntimeError("oops")
+    async with publishing(hub) as running:
+        cpu = running.publication("cpu")
+        offer(cpu, ["c1", "c2"])
+        await asyncio.sleep(30)
+        assert ("c2", "cpu") in hub.objects
+        assert cpu.fault is not None
+        assert cpu.fault.reason is Reason.INTERNAL
+        failed = [cluster for _, cluster in hub.attempts].count("c1")
+        assert 3 <= failed <= 6
+        assert running.outcomes()["failed"] == running.failures(Reason.INTERNAL) == failed
+        hub.faults.clear()
+        await asyncio.sleep(60)
+        assert cpu.fault is None
+    assert "publishing failed because of a bug in the agent" in caplog.text
+
+
+async def test_a_cluster_that_failed_and_was_withheld_is_written_when_it_has_scores_again() -> None:
+    hub = Hub()
+    hub.faults["c1"] = PublishError("no rights", reason=Reason.FORBIDDEN)
+    async with publishing(hub) as running:
+        cpu = running.publication("cpu")
+        offer(cpu, ["c1"])
+        await asyncio.sleep(1)
+        cpu.withhold("c1")
+        hub.faults.clear()
+        await asyncio.sleep(60)
+        assert hub.writes == []
+        offer(cpu, ["c1"])
+        await asyncio.sleep(1)
+        assert len(hub.writes) == 1
+
+
+async def test_a_score_that_is_withheld_while_its_cluster_is_read_is_not_written() -> None:
+    hub = Hub(seconds=2)
+    async with publishing(hub) as running:
+        offer(running.publication("cpu"), ["c1"])
+        await asyncio.sleep(10)
+    async with publishing(hub) as running:
+        cpu = running.publication("cpu")
+        offer(cpu, ["c1"], {"a": 90})
+        await asyncio.sleep(1)
+        cpu.withhold("c1")
+        await asyncio.sleep(TTL)
+        assert cpu.fault is None
+    assert len(hub.writes) == 1
+
+
+async def test_after_an_outage_of_the_hub_the_audit_goes_on() -> None:
+    hub = Hub()
+    hub.faults["c1"] = PublishError("down", reason=Reason.UNREACHABLE)
+    async with publishing(hub) as running:
+        offer(running.publication("cpu", ttl=LONG), ["c1"])
+        await asyncio.sleep(60)
+        hub.faults.clear()
+        await asyncio.sleep(200)
+        assert len(hub.writes) == 1
+        hub.objects.clear()
+        await asyncio.sleep(AUDIT_SECONDS)
+        assert len(hub.writes) == 2
+
+
+@pytest.mark.parametrize("hidden", [False, True])
+async def test_what_the_hub_has_is_read_for_every_scorer_of_a_cluster(hidden: bool) -> None:
+    """Also for one that comes later. After a restart nothing is written that is there."""
+    hub = Hub()
+    async with publishing(hub) as running:
+        for name in ("cpu", "mem"):
+            offer(running.publication(name), ["c1"])
+        await asyncio.sleep(10)
+    async with publishing(hub) as running:
+        offer(running.publication("cpu"), ["c1"])
+        await asyncio.sleep(10)
+        hub.hidden = {"c1"} if hidden else set()
+        offer(running.publication("mem"), ["c1"])
+        await asyncio.sleep(10)
+    assert [name for _, _, name in hub.writes] == ["cpu", "mem", *(["mem"] if hidden else [])]
+
+
+async def test_a_list_of_the_audit_that_fails_ends_nothing() -> None:
+    hub = Hub()
+    async with publishing(hub) as running:
+        offer(running.publication("cpu", ttl=LONG), ["c1", "c2"])
+        await asyncio.sleep(20)
+        hub.list_faults = [PublishError("down", reason=Reason.TIMEOUT)]
+        await asyncio.sleep(AUDIT_SECONDS)
+        assert (hub.list_faults, len(hub.writes)) == ([], 2)
+        hub.objects.clear()
+        await asyncio.sleep(2 * AUDIT_SECONDS)
+        assert len(hub.writes) == 4
+
+
+async def test_a_write_just_before_a_list_of_the_audit_may_be_missing_in_it() -> None:
+    hub = Hub()
+    async with publishing(hub) as running:
+        cpu = running.publication("cpu", ttl=LONG)
+        offer(cpu, ["c1"])
+        await asyncio.sleep(AUDIT_SECONDS - 3)
+        hub.hidden = {"c1"}
+        offer(cpu, ["c1"], {"a": 50})
+        await asyncio.sleep(20)
+        assert len(hub.writes) == 2
+        await asyncio.sleep(AUDIT_SECONDS)
+        assert len(hub.writes) == 3
+
+
+async def test_an_object_that_is_being_written_during_an_audit_is_not_written_twice() -> None:
+    hub = Hub(seconds=5)
+    async with publishing(hub) as running:
+        cpu = running.publication("cpu", ttl=LONG)
+        offer(cpu, ["c1"])
+        await asyncio.sleep(AUDIT_SECONDS - 20)
+        hub.objects.clear()
+        await asyncio.sleep(21)
+        offer(cpu, ["c1"], {"a": 50})
+        await asyncio.sleep(30)
+        assert len(hub.attempts) == 2
+
+
+async def test_the_audit_still_looks_at_a_cluster_that_one_of_two_scorers_left() -> None:
+    hub = Hub()
+    async with publishing(hub) as running:
+        cpu, mem = (running.publication(name, ttl=LONG) for name in ("cpu", "mem"))
+        for publication in (cpu, mem):
+            offer(publication, ["c1"])
+        await asyncio.sleep(20)
+        cpu.keep_only(frozenset())
+        hub.objects.clear()
+        await asyncio.sleep(2 * AUDIT_SECONDS)
+        assert hub.of("mem")[1:] != []
+        assert len(hub.of("cpu")) == 1
+
+
+@pytest.mark.parametrize("way", ["another program", "clock"])
+async def test_an_expiry_that_is_too_late_delays_no_write(way: str) -> None:
+    hub = Hub()
+    hub.ahead = 10 * TTL
+    async with publishing(hub) as running:
+        cpu = running.publication("cpu")
+        offer(cpu, ["c1"])
+        await asyncio.sleep(5)
+        if way == "clock":
+            hub.ahead = 0.0
+            offer(cpu, ["c1"])
+            await asyncio.sleep(5)
+            assert len(hub.writes) == 2
+    if way == "another program":
+        hub.ahead = 0.0
+        async with publishing(hub) as running:
+            offer(running.publication("cpu"), ["c1"])
+            await asyncio.sleep(5)
+        assert len(hub.writes) == 2
+
+
+async def test_offers_do_not_hurry_a_cluster_that_fails() -> None:
+    hub = Hub()
+    hub.faults["c1"] = PublishError("no rights", reason=Reason.FORBIDDEN)
+    async with publishing(hub) as running:
+        cpu = running.publication("cpu")
+        for value in range(60):
+            offer(cpu, ["c1"], {"a": value})
+            await asyncio.sleep(1)
+    assert len(hub.attempts) <= 7
+
+
+async def test_a_score_that_is_withheld_while_it_waits_for_its_turn_is_not_written() -> None:
+    hub = Hub()
+    async with publishing(hub, writes_per_second=0.1) as running:
+        cpu = running.publication("cpu")
+        offer(cpu, ["c1", "c2"])
+        await asyncio.sleep(5)
+        cpu.withhold("c2")
+        await asyncio.sleep(30)
+        assert cpu.fault is None
+    assert [cluster for _, cluster in hub.attempts] == ["c1"]
+
+
+_AWAY = {
+    Reason.UNREACHABLE,
+    Reason.TIMEOUT,
+    Reason.TLS,
+    Reason.CONNECTION_LOST,
+    Reason.THROTTLED,
+    Reason.SERVER_ERROR,
+    Reason.UNAUTHORIZED,
+    Reason.BAD_CREDENTIALS,
+}
+
+
+@pytest.mark.parametrize("reason", [*sorted(_AWAY), Reason.FORBIDDEN, Reason.INVALID_BODY, Reason.INTERNAL])
+async def test_failures_that_every_cluster_would_have_pause_all_of_them(reason: Reason) -> None:
+    hub = Hub()
+    hub.faults["c1"] = PublishError("no", reason=reason)
+    async with publishing(hub) as running:
+        cpu = running.publication("cpu")
+        offer(cpu, ["c1"])
+        await asyncio.sleep(0.1)
+        offer(cpu, ["c2"])
+        await asyncio.sleep(1)
+        assert len(hub.writes) == (reason not in _AWAY)
+        await asyncio.sleep(5)
+        assert len(hub.writes) == 1
+
+
+async def test_the_end_of_a_worker_waits_for_writes_that_are_due() -> None:
+    """And neither for those that are not due, nor for those that failed, nor for withdrawn ones."""
+    hub = Hub(seconds=5)
+    async with publishing(hub) as running:
+        cpu = running.publication("cpu")
+        await cpu.wait_until_handled()
+        offer(cpu, ["c1"])
+        await cpu.wait_until_handled()
+        assert len(hub.writes) == 1
+        offer(cpu, ["c1"], {"a": 90})
+        await cpu.wait_until_handled()
+        assert len(hub.writes) == 1
+        hub.faults["c2"] = PublishError("no rights", reason=Reason.FORBIDDEN)
+        offer(cpu, ["c2"])
+        await cpu.wait_until_handled()
+        assert cpu.fault is not None
+        offer(cpu, ["c3"])
+        await asyncio.sleep(1)
+        cpu.withdraw()
+        began = hub.elapsed
+        await cpu.wait_until_handled()
+        assert hub.elapsed == began
+
+
+async def test_a_write_of_an_edited_scorer_does_not_end_after_the_next_one() -> None:
+    hub = Hub(seconds=5)
+    async with publishing(hub) as running:
+        old, new = running.publication("cpu"), running.publication("cpu")
+        offer(old, ["c1"], {"a": 1})
+        await asyncio.sleep(6)
+        old.keep_only(frozenset())
+        hub._seconds = 0.1
+        offer(new, ["c1"], {"a": 90})
+        await asyncio.sleep(LEAST + 20)
+    assert hub.objects["c1", "cpu"].values == {"a": 90}

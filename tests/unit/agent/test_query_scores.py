@@ -16,7 +16,7 @@ from dsf_agent.scoring import query, results
 from dsf_agent.scoring.items import ItemBuilder, Items
 from dsf_agent.scoring.labels import LabelSets
 from dsf_agent.scoring.query import QueryScore
-from dsf_agent.scoring.results import DROP_EXCESS, DROP_INVALID, DROP_NOT_FINITE, Results
+from dsf_agent.scoring.results import DROP_INVALID, DROP_NOT_FINITE, Results
 from dsf_wire.summary import Summary
 from tests.support.laws import examples
 
@@ -49,8 +49,7 @@ async def _fetched(result: object, *, kind: str) -> Series:
 
 def _items(found: Results, **fields: Any) -> Items:
     builder = ItemBuilder(scorer=Summary(name="s", score_name="s1", **fields))
-    for label_sets, scores in found.batches():
-        builder.add(label_sets, scores)
+    builder.add(found.label_sets, found.scores)
     builder.map(builder.order())
     return builder.finish()
 
@@ -131,16 +130,6 @@ async def test_native_histograms_of_a_vector_are_dropped() -> None:
     assert dict(found.dropped) == {DROP_INVALID: 1}
 
 
-async def test_no_series_and_no_usable_series_are_told_apart() -> None:
-    stage = QueryScore(label_sets=_label_sets())
-    empty = await stage(Series())
-    assert str(stage.no_results(empty, series=0)) == "the query gave no series"
-    useless = await stage(_series(_row("a", "NaN")))
-    error = stage.no_results(useless, series=1)
-    assert str(error) == "none of the 1 series of the query has a usable value: series 0: score is nan"
-    assert error.reason is Reason.NO_RESULTS
-
-
 @pytest.mark.parametrize(("how", "value"), [(None, 30), ("Sum", 40), ("Mean", 20), ("Min", 10), ("Max", 30)])
 async def test_equal_items_of_several_expressions_are_aggregated(how: str | None, value: int) -> None:
     """Series of all expressions are results, in the order of the expressions. Those with the same item are
@@ -156,48 +145,13 @@ async def test_series_that_cannot_be_read_fail_the_cycle() -> None:
     assert caught.value.reason is Reason.INVALID_BODY
 
 
-async def test_more_series_than_an_agent_keeps(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first by name of item are kept, whatever the order of the answer."""
+async def test_too_many_series_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     most = 5000
     monkeypatch.setattr(LabelSets, "most_results", most)
-    rows = [{"metric": {"node": f"n{node:06d}"}, "value": [1, "1"]} for node in range(most + 500)]
-    found = await _score(await _fetched(rows[::-1], kind="vector"))
-    assert sorted(one.item for one in found.label_sets) == [f"n{node:06d}" for node in range(most)]
-    assert dict(found.dropped) == {DROP_EXCESS: 500}
-    assert found.size == results.RESULT_BYTES * most + results.text_bytes(found.label_sets)
-
-
-async def test_excess_series_do_not_add_up_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    """They are dropped while the answer is read, and not only at its end."""
-    monkeypatch.setattr(LabelSets, "most_results", 1000)
-    held: list[int] = []
-    cut = Results.cut
-
-    async def recorded(self: Results) -> None:
-        held.append(len(self.scores))
-        await cut(self)
-
-    monkeypatch.setattr(Results, "cut", recorded)
-    rows = [_compact(_row(f"n{node:06d}", "1")) for node in range(10_000)]
-    found = await _score(Series(parts=(b",".join(rows),), count=len(rows)))
-    assert (len(found.scores), found.total) == (1000, 10_000)
-    in_a_piece = query.PIECE // len(rows[0]) + 1
-    assert max(held) <= 1000 + 1000 // 4 + in_a_piece
-
-
-async def test_a_large_answer_is_read_in_small_steps() -> None:
-    """A vector of 10,000 series is never decoded as a whole: each step has a bounded number of bytes."""
-    rows = [
-        {"metric": {"node": f"n{node:06d}", "job": "x" * 60}, "value": [1, "1"]} for node in range(10_000)
-    ]
-    body = bytearray(_compact({"status": "success", "data": {"resultType": "vector", "result": rows}}))
-    series = await promjson.in_pieces(body, where="query")
-    assert series is not None, "the quick way was taken"
-    assert max(map(len, series.parts)) < 2 * promjson.VECTOR_PIECE
-    sizes = [len(piece) for part in series.parts for piece in query.pieces(part)]
-    assert max(sizes) < query.PIECE + 1000
-    found = await _score(series)
-    assert (series.count, len(found.scores)) == (10_000, 10_000)
+    rows = [{"metric": {"node": f"n{node:06d}"}, "value": [1, "1"]} for node in range(most + 1)]
+    with pytest.raises(ScoreError, match="more than 5000 results") as caught:
+        await _score(await _fetched(rows, kind="vector"))
+    assert caught.value.reason is Reason.TOO_LARGE
 
 
 async def test_other_tasks_run_between_the_pieces() -> None:

@@ -6,9 +6,8 @@ from prometheus_client import generate_latest
 
 from dsf_agent.metrics.registry import Metrics
 from dsf_agent.schedule.cycle import CycleResult
-from dsf_agent.schedule.grid import Grid
 from dsf_agent.schedule.scheduler import Scheduler
-from dsf_agent.schedule.worker import Worker
+from dsf_agent.schedule.worker import Grid, Worker
 from dsf_agent.scoring.items import Items
 from dsf_runtime.clock import SystemClock
 from dsf_wire.summary import Summary
@@ -48,7 +47,7 @@ class WorkerFactory:
     def __call__(self, scorer: Summary) -> Worker:
         return Worker(
             scorer=scorer,
-            cycle=self._cycles[scorer.name],  # type: ignore[arg-type]
+            cycle=self._cycles[scorer.name].run,
             publication=None,
             grid=Grid(interval=0.05, phase=0.0),
             clock=SystemClock(),
