@@ -1,80 +1,93 @@
-"""ValidatingAdmissionPolicies that apply to the requests of one account or group only."""
+"""What RBAC cannot say: ValidatingAdmissionPolicies that apply to the requests of one account or group only.
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import Any, Final
+A right to patch is a right to patch everything, one to create cannot be bound to a name, and one to delete
+does not ask in what state an object is (Kubernetes, "Using RBAC Authorization", resourceNames). With these
+policies a mistake of one of our programs, or a stolen token of its account, can change what docs/rights.md
+lists, and nothing else.
+
+An agent may create objects in its cluster's namespace. Without a limit one cluster that is taken over fills
+the hub's etcd, and the memory of whatever reads all scores. A ResourceQuota would count the scores of other
+add-ons too, and depends on the controller manager (docs/decisions/0022-limits-of-agents.md). So the policy
+names the objects instead: those of the fleet's scorers.
+"""
+
+from collections.abc import Iterator
+from typing import Final
 
 import msgspec
 
-from gitops_dsf.render.objects import Object, Wave, metadata
+from dsf_wire.constants import (
+    ADDON_GROUP,
+    ADDON_NAME,
+    AGENT_MANAGER,
+    MANAGED_BY_LABEL,
+    MAX_ITEM_NAME,
+    MAX_SCORE_ITEMS,
+    RUNS_ON_LABEL,
+)
+from gitops_dsf.hub.names import APPLICATION_REFRESH_ANNOTATION, HUB_SCORER, REFRESH_ANNOTATION
+from gitops_dsf.plan.types import Plan
+from gitops_dsf.render.objects import Object, Wave, filled, metadata
+from gitops_dsf.render.rbac import requests_of
+from gitops_dsf.render.reconciler.names import NAME as RECONCILER
 
 ADMISSION_API: Final = "admissionregistration.k8s.io/v1"
+AGENT_POLICY: Final = f"{ADDON_NAME}-scores"
+_AGENTS: Final = (
+    f'"{ADDON_GROUP}" in request.userInfo.?groups.orValue([]) || '
+    '(request.userInfo.username.startsWith("system:serviceaccount:") && '
+    f'request.userInfo.username.endsWith(":{ADDON_NAME}-agent"))'
+)
+"""An agent as it registers by certificate, and as it registers by token (works._rights)."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Policy:
-    """Conditions on operations on resources: CEL, with the message for a violation."""
-
-    name: str
-    group: str
-    resources: tuple[str, ...]
-    operations: tuple[str, ...]
-    validations: tuple[tuple[str, str], ...]
-    variables: tuple[tuple[str, str], ...] = ()
-
-
-def label_of(item: str, label: str) -> str:
-    """CEL: the value of a label of `object` or `oldObject`; empty if it has none."""
-    return f'{item}.metadata.?labels[?"{label}"].orValue("")'
+def reconciler_policies(namespace: str) -> Iterator[Object]:
+    """The policies over the reconciler's requests. ``namespace`` is the hub namespace."""
+    message = "the reconciler may change the annotation {} of an {} and nothing else"
+    policies = filled(
+        "reconciler-policies.yaml",
+        namespace=namespace,
+        requests=requests_of(RECONCILER, namespace=namespace),
+        one_annotation_of_a_set=message.format(REFRESH_ANNOTATION, "ApplicationSet"),
+        one_annotation_of_an_application=message.format(APPLICATION_REFRESH_ANNOTATION, "Application"),
+    )
+    for policy in policies:
+        yield from _in_force(policy)
 
 
-def named_in(names: Iterable[str]) -> str:
-    """CEL: whether the object has one of these names."""
-    return f'object.metadata.?name.orValue("") in {listed(names)}'
+def score_policies(plan: Plan, *, of_agents: bool) -> Iterator[Object]:
+    """The policies over AddOnPlacementScores: the agents', or those that the hub scorer brings."""
+    of_ours = f'oldObject.metadata.?labels[?"{MANAGED_BY_LABEL}"].orValue("") == "{AGENT_MANAGER}"'
+    if plan.hub_scoring is not None:
+        of_ours += f' && oldObject.metadata.?labels[?"{RUNS_ON_LABEL}"].orValue("") == ""'
+    policies = filled(
+        "score-policies.yaml",
+        from_agents=_AGENTS,
+        from_hub_scorer=requests_of(HUB_SCORER, namespace=plan.repository.spec.hub_namespace),
+        of_agents=of_ours,
+        on_hub=_listed(plan, on_hub=True),
+        on_spokes=_listed(plan, on_hub=False),
+        most_scores=MAX_SCORE_ITEMS,
+        longest_name=MAX_ITEM_NAME,
+    )
+    for policy in policies:
+        if (policy["metadata"]["name"] == AGENT_POLICY) is of_agents:
+            yield from _in_force(policy)
 
 
-def listed(names: Iterable[str]) -> str:
-    """CEL: the names as a list."""
-    return msgspec.json.encode(sorted(set(names))).decode()
+def _listed(plan: Plan, *, on_hub: bool) -> str:
+    """CEL: the names of the scores that are written on the hub, or on the spokes, as a list."""
+    names = {item.resource_name for item in plan.scorers if item.on_hub is on_hub}
+    return msgspec.json.encode(sorted(names)).decode()
 
 
-def in_force(policy: Policy, *, name: str, of: tuple[str, str]) -> Iterator[Object]:
-    """The policy and its binding. ``of`` says whose requests are checked: a name, and CEL."""
-    yield _policy(policy, name=name, of=of)
+def _in_force(policy: Object) -> Iterator[Object]:
+    """The policy and its binding, before what they limit."""
+    name = policy["metadata"]["name"]
+    yield {**policy, "metadata": metadata(name=name, wave=Wave.FOUNDATIONS)}
     yield {
         "apiVersion": ADMISSION_API,
         "kind": "ValidatingAdmissionPolicyBinding",
         "metadata": metadata(name=name, wave=Wave.FOUNDATIONS),
         "spec": {"policyName": name, "validationActions": ["Deny"]},
-    }
-
-
-def _policy(policy: Policy, *, name: str, of: tuple[str, str]) -> Object:
-    spec: dict[str, Any] = {
-        # If the policy cannot be evaluated, the requests it applies to are refused. Others are not affected.
-        "failurePolicy": "Fail",
-        "matchConstraints": {
-            "resourceRules": [
-                {
-                    "apiGroups": [policy.group],
-                    "apiVersions": ["*"],
-                    "resources": list(policy.resources),
-                    "operations": list(policy.operations),
-                    "scope": "*",
-                }
-            ]
-        },
-        "matchConditions": [{"name": of[0], "expression": of[1]}],
-    }
-    if policy.variables:
-        spec["variables"] = [{"name": key, "expression": expression} for key, expression in policy.variables]
-    spec["validations"] = [
-        {"expression": expression, "message": message, "reason": "Forbidden"}
-        for expression, message in policy.validations
-    ]
-    return {
-        "apiVersion": ADMISSION_API,
-        "kind": "ValidatingAdmissionPolicy",
-        "metadata": metadata(name=name, wave=Wave.FOUNDATIONS),
-        "spec": spec,
     }

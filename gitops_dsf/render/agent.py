@@ -14,8 +14,6 @@ from dsf_wire.constants import (
     ADDON_GROUP,
     ADDON_NAME,
     AGENT_NAMESPACE,
-    CONFIGMAP_KEY,
-    CONFIGMAP_NAME,
     SCORE_GROUP,
     SCORE_PLURAL,
     SUSPENDED_CONFIGMAP,
@@ -23,16 +21,14 @@ from dsf_wire.constants import (
 from gitops_dsf.hub.names import OCM_PULL_SECRET, OCM_PULL_SECRET_LABEL
 from gitops_dsf.plan.types import AddOnParts
 from gitops_dsf.render import receiver
-from gitops_dsf.render.containers import agent_container, agent_volumes, pod_security, pull_secrets
-from gitops_dsf.render.objects import OPERATOR_API, Object, Wave, metadata, network_policy
+from gitops_dsf.render.containers import pod_values
+from gitops_dsf.render.objects import Object, Wave, filled, metadata
 from gitops_dsf.render.rbac import group_subject, role, role_binding, rule
-from gitops_dsf.render.scraping import metrics_ingress, metrics_service
-from gitops_dsf.repository.model.repository import Agent, AgentServiceMonitor, FleetRepository, OpenTelemetry
+from gitops_dsf.repository.model.repository import FleetRepository
 from gitops_dsf.resolve.rollouts import settings_with
 
 HUB_ROLE = "gitops-dsf:agent"
 SUSPENDED_ROLE = "gitops-dsf-suspended-reader"
-LABELS = {"app.kubernetes.io/name": ADDON_NAME}
 ORPHAN = "addon.open-cluster-management.io/deletion-orphan"
 ADDON_API = "addon.open-cluster-management.io/v1alpha1"
 _DIGEST = re.compile(rf"{ADDON_NAME}-[0-9a-f]{{10}}")
@@ -103,44 +99,7 @@ def addon(repository: FleetRepository, parts_in_use: Iterable[AddOnParts]) -> It
         name = template_of(parts, repository)
         if name is not None:
             yield _template(name, _template_spec(repository, parts))
-    yield {
-        "apiVersion": ADDON_API,
-        "kind": "AddOnDeploymentConfig",
-        "metadata": metadata(name=ADDON_NAME, namespace=namespace, wave=Wave.ADDON),
-        # The CRD's default moves the whole template elsewhere
-        # (docs/contributing/ocm-behaviour.md#install-namespace-of-an-add-on).
-        "spec": {"agentInstallNamespace": AGENT_NAMESPACE},
-    }
-    yield {
-        "apiVersion": ADDON_API,
-        "kind": "ClusterManagementAddOn",
-        "metadata": metadata(
-            name=ADDON_NAME,
-            wave=Wave.ADDON,
-            annotations={"addon.open-cluster-management.io/lifecycle": "addon-manager"},
-        ),
-        "spec": {
-            "addOnMeta": {
-                "displayName": "gitops-dsf agent",
-                "description": "Queries metrics, calls scoring APIs and publishes AddOnPlacementScores.",
-            },
-            "supportedConfigs": [
-                {
-                    "group": "addon.open-cluster-management.io",
-                    "resource": "addontemplates",
-                    "defaultConfig": {"name": template},
-                },
-                {
-                    "group": "addon.open-cluster-management.io",
-                    "resource": "addondeploymentconfigs",
-                    "defaultConfig": {"name": ADDON_NAME, "namespace": namespace},
-                },
-            ],
-            # Placements would delete and recreate the add-on of a cluster that is between two pages of
-            # decisions.
-            "installStrategy": {"type": "Manual"},
-        },
-    }
+    yield from filled("addon.yaml", namespace=namespace, template=template)
 
 
 def _template(name: str, spec: Object) -> Object:
@@ -156,25 +115,20 @@ def _template_spec(repository: FleetRepository, parts: AddOnParts) -> Object:
     agent = settings_with(repository.spec.agent, parts.rollout)
     monitor = agent.service_monitor if parts.service_monitor else None
     receiving = agent.open_telemetry if parts.receiver else None
+    manifests = filled(
+        "agent.yaml",
+        hub_namespace=repository.spec.hub_namespace,
+        log_format=agent.log_format,
+        **pod_values(agent, image=agent.image),
+        **receiver.pod_values(receiving, agent),
+    )
+    if receiving is not None:
+        manifests += filled("receiver.yaml")
+    if monitor is not None:
+        manifests += filled("agent-monitor.yaml", labels=monitor.labels, interval=monitor.interval)
     return {
         "addonName": ADDON_NAME,
-        "agentSpec": {
-            "workload": {
-                "manifests": [
-                    _namespace(agent.image_pull_secrets),
-                    {
-                        "apiVersion": "v1",
-                        "kind": "ServiceAccount",
-                        "metadata": metadata(name=ADDON_NAME, namespace=AGENT_NAMESPACE),
-                    },
-                    _deployment(agent, receiving, hub_namespace=repository.spec.hub_namespace),
-                    metrics_service(name=ADDON_NAME, namespace=AGENT_NAMESPACE, labels=LABELS),
-                    _network_policy(receiving),
-                    *([receiver.service()] if receiving is not None else []),
-                    *([_service_monitor(monitor)] if monitor is not None else []),
-                ]
-            }
-        },
+        "agentSpec": {"workload": {"manifests": [_namespace(agent.image_pull_secrets), *manifests]}},
         # An identity and a kubeconfig for it, and no hubPermissions: see works._rights.
         "registration": [{"type": "KubeClient", "kubeClient": {"hubPermissions": []}}],
     }
@@ -188,83 +142,3 @@ def _namespace(pull_secrets: Sequence[str]) -> Object:
     if OCM_PULL_SECRET in pull_secrets:
         found["labels"] = {OCM_PULL_SECRET_LABEL: "true"}
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": found}
-
-
-def _deployment(agent: Agent, receiving: OpenTelemetry | None, *, hub_namespace: str) -> Object:
-    found: Object = {
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "metadata": metadata(name=ADDON_NAME, namespace=AGENT_NAMESPACE),
-        "spec": {
-            "replicas": 1,
-            # Two agents of one cluster would publish against each other.
-            "strategy": {"type": "Recreate"},
-            "selector": {"matchLabels": dict(LABELS)},
-            "template": {
-                "metadata": {"labels": dict(LABELS)},
-                "spec": {
-                    "serviceAccountName": ADDON_NAME,
-                    "nodeSelector": agent.node_selector,
-                    "tolerations": agent.tolerations,
-                    "terminationGracePeriodSeconds": 15,
-                    "securityContext": pod_security(),
-                    **pull_secrets(agent.image_pull_secrets),
-                    "containers": [_container(agent, hub_namespace=hub_namespace)],
-                    "volumes": agent_volumes(
-                        {
-                            "name": CONFIGMAP_NAME,
-                            "optional": True,
-                            "items": [{"key": CONFIGMAP_KEY, "path": CONFIGMAP_KEY}],
-                        }
-                    ),
-                },
-            },
-        },
-    }
-    if receiving is not None:
-        pod = found["spec"]["template"]["spec"]
-        # The receiver, which others push to, gets no token.
-        pod["automountServiceAccountToken"] = False
-        pod["containers"][0]["volumeMounts"].append(receiver.account_mount())
-        pod["initContainers"] = [
-            receiver.container(receiving, pull_policy=agent.image_pull_policy, log_format=agent.log_format)
-        ]
-        pod["volumes"] += receiver.volumes(receiving)
-    return found
-
-
-def _container(agent: Agent, *, hub_namespace: str) -> Object:
-    arguments = ["--publish", "hub", "--hub-namespace", hub_namespace]
-    return agent_container(agent, image=agent.image, name="agent", arguments=arguments)
-
-
-def _service_monitor(settings: AgentServiceMonitor) -> Object:
-    """OCM's work agent may create ServiceMonitors (klusterlet-work-clusterrole-execution.yaml)."""
-    return {
-        "apiVersion": OPERATOR_API,
-        "kind": "ServiceMonitor",
-        "metadata": metadata(name=ADDON_NAME, namespace=AGENT_NAMESPACE, labels=settings.labels),
-        "spec": {
-            "selector": {"matchLabels": dict(LABELS)},
-            "endpoints": [
-                {
-                    "port": "metrics",
-                    "interval": settings.interval,
-                    # OCM fills in the name. Alerts and dashboard tell clusters apart by this label.
-                    "relabelings": [{"targetLabel": "cluster", "replacement": "{{CLUSTER_NAME}}"}],
-                }
-            ],
-        },
-    }
-
-
-def _network_policy(receiving: OpenTelemetry | None) -> Object:
-    """Metric sources and scoring APIs may be anywhere. Inwards, the metrics port is open, and the receiver to
-    collectors.
-    """
-    return network_policy(
-        name=ADDON_NAME,
-        namespace=AGENT_NAMESPACE,
-        labels=LABELS,
-        ingress=[metrics_ingress(), *([receiver.ingress(receiving)] if receiving is not None else [])],
-    )

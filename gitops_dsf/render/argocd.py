@@ -15,11 +15,10 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from dsf_wire.constants import ADDON_NAME
-from gitops_dsf.hub.names import NAMESPACES_OF_OTHERS, REFRESH_ANNOTATION
+from gitops_dsf.hub.names import HUB_SCORER, NAMESPACES_OF_OTHERS, REFRESH_ANNOTATION
+from gitops_dsf.render.admission import AGENT_POLICY
 from gitops_dsf.render.agent import HUB_ROLE
-from gitops_dsf.render.agentscores import NAME as AGENT_POLICY
-from gitops_dsf.render.hubscorer.names import NAME as HUB_SCORER
-from gitops_dsf.render.objects import Object, metadata
+from gitops_dsf.render.objects import Object, filled, metadata
 from gitops_dsf.render.reconciler.names import NAME
 from gitops_dsf.render.reconciler.rights import HUB_ROLE as RECONCILER_ROLE
 from gitops_dsf.render.works import WORKS
@@ -160,53 +159,19 @@ def _project(
 def _application(repository: FleetRepository, directory: str) -> Object:
     spec = repository.spec
     is_works = directory.startswith(WORKS)
-    destination: Object = {"server": spec.argocd.destination_server}
-    if not is_works:
-        destination["namespace"] = spec.hub_namespace
-    branch = spec.git.target_revision if spec.output.mode == "Directory" else spec.output.branch
-    return {
-        "apiVersion": "argoproj.io/v1alpha1",
-        "kind": "Application",
-        "metadata": metadata(
-            name=f"gitops-dsf-{directory}",
-            namespace=spec.argocd.namespace,
-            annotations={
-                # OCM's kinds have many defaults, which a three-way diff would always show.
-                "argocd.argoproj.io/compare-options": "ServerSideDiff=true",
-                "argocd.argoproj.io/manifest-generate-paths": ".",
-            },
-        ),
-        "spec": {
-            "project": works_project(repository) if is_works else spec.argocd.project,
-            "source": {
-                "repoURL": spec.git.url,
-                "targetRevision": branch,
-                "path": posixpath.join(spec.git.path, RENDERED, directory).lstrip("/"),
-            },
-            # Every object of a works directory names its namespace, and the project does not allow the hub's
-            # namespace.
-            "destination": destination,
-            "ignoreDifferences": _ignored(directory),
-            "revisionHistoryLimit": 3,
-            "syncPolicy": {
-                "automated": {"prune": True, "selfHeal": True, "allowEmpty": False},
-                "syncOptions": [
-                    "ServerSideApply=true",
-                    "ApplyOutOfSyncOnly=true",
-                    "RespectIgnoreDifferences=true",
-                    "FailOnSharedResource=true",
-                    "PruneLast=true",
-                ],
-                # A sync that waits for OCM must not give up: a failed sync is never retried for the same
-                # commit.
-                "retry": {
-                    "limit": -1,
-                    "refresh": True,
-                    "backoff": {"duration": "5s", "factor": 2, "maxDuration": "3m"},
-                },
-            },
-        },
-    }
+    [application] = filled(
+        "application.yaml",
+        directory=directory,
+        namespace=spec.argocd.namespace,
+        project=works_project(repository) if is_works else spec.argocd.project,
+        url=spec.git.url,
+        branch=spec.git.target_revision if spec.output.mode == "Directory" else spec.output.branch,
+        path=posixpath.join(spec.git.path, RENDERED, directory).lstrip("/"),
+        server=spec.argocd.destination_server,
+        hub_namespace=None if is_works else spec.hub_namespace,
+        ignored=_ignored(directory),
+    )
+    return application
 
 
 def _ignored(directory: str) -> list[Object]:

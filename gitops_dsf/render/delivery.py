@@ -8,7 +8,7 @@ from gitops_dsf.render.applicationsets import application_set
 from gitops_dsf.render.decisions import decision_readers
 from gitops_dsf.render.objects import Object, Wave
 from gitops_dsf.render.placements import binding, placement
-from gitops_dsf.render.reconciler import decision_rights
+from gitops_dsf.render.reconciler.rights import decision_rights
 from gitops_dsf.resolve.types import RawDocument
 
 

@@ -14,7 +14,7 @@ from dsf_wire.constants import ADDON_NAME, AGENT_NAMESPACE
 from dsf_wire.summary import Summary
 from gitops_dsf.hub.hosts import is_in_cluster
 from gitops_dsf.hub.urls import RECEIVER_ORIGIN
-from gitops_dsf.render.objects import Object, network_policy
+from gitops_dsf.render.objects import Object, metadata
 from gitops_dsf.repository.model.repository import Egress
 
 NAME: Final = f"{ADDON_NAME}-egress"
@@ -63,9 +63,16 @@ def egress_policy(
         ),
         *settings.rules,
     ]
-    return network_policy(
-        name=name, namespace=namespace, labels={"app.kubernetes.io/name": app}, egress=rules
-    )
+    return {
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "NetworkPolicy",
+        "metadata": metadata(name=name, namespace=namespace),
+        "spec": {
+            "podSelector": {"matchLabels": {"app.kubernetes.io/name": app}},
+            "policyTypes": ["Egress"],
+            "egress": rules,
+        },
+    }
 
 
 def _tcp(ports: Iterable[int]) -> list[Object]:

@@ -8,7 +8,7 @@ import msgspec
 from gitops_dsf.diagnostics import Diagnostic, Position, codes
 from gitops_dsf.plan.build import shard_of
 from gitops_dsf.plan.types import Plan
-from gitops_dsf.render.hubscorer.workload import configuration
+from gitops_dsf.render.hubscorer import configuration
 from gitops_dsf.render.works import WorkRenderer, payload_bytes, works_directory
 from gitops_dsf.repository.load import SETTINGS_FILE
 from gitops_dsf.repository.model.declared import Declared

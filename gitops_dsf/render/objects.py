@@ -1,11 +1,17 @@
-"""What rendered objects have in common: metadata, labels and sync waves."""
+"""What rendered objects have in common: metadata, labels and sync waves. Objects that hardly vary are YAML
+documents in manifests/, as Kubernetes shows them, and are filled in here.
+"""
 
+import re
 from collections.abc import Mapping, Sequence
 from enum import IntEnum
-from typing import Any
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
 
 from dsf_wire.constants import GENERATOR_MANAGER, MANAGED_BY_LABEL
 from gitops_dsf.hub.names import SYNC_WAVE
+from gitops_dsf.repository.load import Document, load_text
 
 Object = dict[str, Any]
 
@@ -51,24 +57,41 @@ def metadata(
     return result
 
 
-def network_policy(
-    *,
-    name: str,
-    namespace: str,
-    labels: Mapping[str, str],
-    ingress: Sequence[Object] | None = None,
-    egress: Sequence[Object] | None = None,
-) -> Object:
-    """The NetworkPolicy of the pods with these labels. A direction that is None is not limited."""
-    directions = {"Ingress": ingress, "Egress": egress}
-    limited = {kind: rules for kind, rules in directions.items() if rules is not None}
-    return {
-        "apiVersion": "networking.k8s.io/v1",
-        "kind": "NetworkPolicy",
-        "metadata": metadata(name=name, namespace=namespace),
-        "spec": {
-            "podSelector": {"matchLabels": dict(labels)},
-            "policyTypes": list(limited),
-            **{kind.lower(): rules for kind, rules in limited.items()},
-        },
-    }
+_MANIFESTS: Final = Path(__file__).with_name("manifests")
+_HOLE: Final = re.compile(r"\$\{(\w+)\}")
+
+
+def filled(file: str, **values: Any) -> list[Object]:  # noqa: ANN401 - plain data
+    """The objects of a file of manifests/, with our labels.
+
+    `${name}` alone becomes the value of that name, and inside of a text its text. Where the value is None the
+    field or item goes. A list as an item becomes items.
+    """
+    found: list[Object] = [_filled(document.data, values) for document in _documents(file)]
+    return [
+        {**item, "metadata": metadata(**item["metadata"])} if "metadata" in item else item for item in found
+    ]
+
+
+@cache
+def _documents(file: str) -> Sequence[Document]:
+    loaded = load_text((_MANIFESTS / file).read_text("utf-8"), file=file)
+    if loaded.diagnostics:
+        raise ValueError(loaded.diagnostics)
+    return loaded.documents
+
+
+def _filled(value: Any, values: Mapping[str, Any]) -> Any:  # noqa: ANN401 - plain data
+    if isinstance(value, dict):
+        fields = ((key, _filled(item, values)) for key, item in value.items())
+        return {key: item for key, item in fields if item is not None}
+    if isinstance(value, list):
+        items: list[Any] = []
+        for item in value:
+            new = _filled(item, values)
+            items += [] if new is None else new if isinstance(new, list) else [new]
+        return items
+    if not isinstance(value, str):
+        return value
+    alone = _HOLE.fullmatch(value)
+    return values[alone[1]] if alone else _HOLE.sub(lambda hole: str(values[hole[1]]), value)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from gitops_dsf.plan.types import Plan
 from gitops_dsf.render import agent
-from gitops_dsf.render.agentscores import agent_scores
+from gitops_dsf.render.admission import score_policies
 from gitops_dsf.render.objects import Object, Wave, metadata
 from gitops_dsf.render.scorers import masks, open_scorer, scorer, scoring_config
 from gitops_dsf.schema import crds
@@ -25,10 +25,7 @@ def platform(plan: Plan) -> Iterator[Object]:
     }
     if ours:
         yield from agent.hub_rights(plan.repository)
-        yield from agent_scores(
-            (item.resource_name for item in plan.scorers if not item.on_hub),
-            beside_hub_scorer=plan.hub_scoring is not None,
-        )
+        yield from score_policies(plan, of_agents=True)
         yield from agent.addon(plan.repository, (work.addon for work in plan.works))
         yield masks(plan.masks, plan.repository)
     for item in plan.scorers:

@@ -38,8 +38,3 @@ def metrics_service(*, name: str, namespace: str, labels: Mapping[str, str]) -> 
             "ports": [{"name": "metrics", "port": METRICS_PORT, "targetPort": "metrics"}],
         },
     }
-
-
-def metrics_ingress() -> Object:
-    """The rule of a NetworkPolicy that lets everybody in to the metrics."""
-    return {"ports": [{"port": METRICS_PORT, "protocol": "TCP"}]}

@@ -4,7 +4,7 @@ roles are rendered.
 
 from pathlib import Path
 
-from gitops_dsf.render.reconciler import DECISIONS, RIGHTS, Right
+from gitops_dsf.render.reconciler.rights import DECISIONS, RIGHTS, Right
 
 DOCS = Path(__file__).parents[2] / "docs/rights.md"
 HEAD = ["| where | what | verbs |", "|---|---|---|"]

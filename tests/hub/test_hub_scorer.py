@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from dsf_wire.constants import ADDON_NAME
-from gitops_dsf.render.hubscorer.names import NAME
+from gitops_dsf.render.hubscorer import NAME
 from tests.hub.controlplane.api import ApiError, Client, Object
 from tests.hub.controlplane.applications import refresh_set
 from tests.hub.controlplane.argocd import ArgoCD

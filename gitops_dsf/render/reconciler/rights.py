@@ -2,7 +2,7 @@
 docs/rights.md repeats.
 
 RBAC cannot limit what a patch changes, which object is created, or what state an object must be in to be
-deleted: policies.py does.
+deleted: admission.py does.
 """
 
 from collections.abc import Iterator

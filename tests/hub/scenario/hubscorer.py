@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from gitops_dsf.render.hubscorer.names import NAME
+from gitops_dsf.render.hubscorer import NAME
 from tests.hub.controlplane.kubeconfig import ADMIN
 from tests.hub.controlplane.plane import ControlPlane
 from tests.hub.controlplane.pod import Pod

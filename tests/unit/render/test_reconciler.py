@@ -13,9 +13,9 @@ from gitops_dsf.hub.names import DELIVERY_APPLICATION, SYNC_WAVE
 from gitops_dsf.reconciler.lease import LEASE
 from gitops_dsf.reconciler.settings import Settings
 from gitops_dsf.render.containers import METRICS_PORT
-from gitops_dsf.render.reconciler import DECISIONS, RIGHTS, Where, rights
 from gitops_dsf.render.reconciler.deployment import CONFIG_DIR, CREDENTIALS_DIR, WORK_DIR
 from gitops_dsf.render.reconciler.names import NAME
+from gitops_dsf.render.reconciler.rights import DECISIONS, RIGHTS, Where, rights
 from gitops_dsf.repository.model.reconciler import Reconciler
 from tests.support.rendering import objects, placement, rendered, scorer
 
