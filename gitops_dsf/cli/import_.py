@@ -109,10 +109,10 @@ def run(args: argparse.Namespace) -> int:
 
 def _objects(args: argparse.Namespace) -> Iterable[Mapping[str, Any]]:
     if not args.file:
-        from gitops_dsf.hubreader.inventory import inventory
+        from gitops_dsf.hubreader.hub import inventory
 
         return inventory(context=chosen_context(args), kubeconfig=args.kubeconfig)
-    from gitops_dsf.hubreader.documents import documents
+    from gitops_dsf.hubreader.files import documents
 
     name = "standard input" if args.file == "-" else args.file
     return [document.plain() for document in documents(_content(args.file), file=name)]

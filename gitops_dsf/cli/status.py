@@ -10,7 +10,7 @@ from gitops_dsf.cli.garbage import kept
 from gitops_dsf.cli.outputformat import add_output
 
 if TYPE_CHECKING:
-    from gitops_dsf.hubreader.reader import Reader
+    from gitops_dsf.hubreader.hub import Hub
     from gitops_dsf.views.status import Filter, Overview
 
 DESCRIPTION = """\
@@ -54,18 +54,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Returns 0; 1 when the hub refused a part of the view. Raises HubError when it cannot be read."""
-    from gitops_dsf.hubreader.reader import Reader
+    from gitops_dsf.hubreader.hub import Hub
     from gitops_dsf.views.status import Filter
 
     args.context = chosen_context(args)
     only = Filter(scorer=args.scorer, placement=args.placement, cluster=args.cluster)
-    with kept(), Reader(context=args.context, kubeconfig=args.kubeconfig) as reader:
+    with kept(), Hub(context=args.context, kubeconfig=args.kubeconfig) as reader:
         view = _read(reader, args, only)
         sys.stdout.write(_show(view, args))
     return int(any(item.refused for item in view.unread))
 
 
-def _read(reader: "Reader", args: argparse.Namespace, only: "Filter") -> "Overview":
+def _read(reader: "Hub", args: argparse.Namespace, only: "Filter") -> "Overview":
     from gitops_dsf.hubreader.inputs import read_inputs
     from gitops_dsf.views.status import build
 

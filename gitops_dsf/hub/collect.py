@@ -5,7 +5,7 @@ which one is right.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final, NoReturn, Protocol, TypeVar
+from typing import Any, Final, NoReturn, TypeVar
 
 import msgspec
 
@@ -36,63 +36,18 @@ KINDS = (
 """The kinds that are read. Others are ignored, because a folder may hold more than a snapshot."""
 
 
-class Document(Protocol):
-    """An object that is not decoded yet, or only decoded to plain data."""
-
-    @property
-    def place(self) -> str:
-        """Its position, for messages."""
-
-    @property
-    def kind(self) -> str:
-        """Empty if it is absent or not a string."""
-
-    def read(self, model: type[T]) -> T:
-        """Decodes the object as a type. Raises msgspec.ValidationError."""
-
-    def plain(self) -> Any:  # noqa: ANN401 - whatever it holds
-        """Returns the object as plain data."""
-
-    def json(self) -> bytes | msgspec.Raw:
-        """Returns the object as JSON."""
-
-
 DEPTH: Final = 64
 """Levels of nesting in an object, the same as in a YAML document of a repository."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class PlainDocument:
-    """An object that is plain data already, for instance from YAML."""
-
-    place: str
-    data: Mapping[str, Any]
-
-    @property
-    def kind(self) -> str:
-        """Empty if it is absent or not a string."""
-        value = self.data.get("kind")
-        return value if isinstance(value, str) else ""
-
-    def read(self, model: type[T]) -> T:
-        """Decodes the object as a type. Raises msgspec.ValidationError."""
-        return msgspec.convert(self.data, model)
-
-    def plain(self) -> Any:  # noqa: ANN401 - whatever it holds
-        """Returns the object itself."""
-        return self.data
-
-    def json(self) -> bytes:
-        """Returns the object as JSON."""
-        return msgspec.json.encode(self.data)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class JsonDocument:
+class Document:
     """An object as JSON, decoded directly to the requested type."""
 
     place: str
+    """Its position, for messages."""
     kind: str
+    """Empty if it is absent or not a string."""
     text: bytes | msgspec.Raw
 
     def read(self, model: type[T]) -> T:
@@ -109,10 +64,6 @@ class JsonDocument:
             msg = f"{self.place}: more than {DEPTH} levels of objects and lists inside each other"
             raise SnapshotError(msg)
         return data
-
-    def json(self) -> bytes | msgspec.Raw:
-        """Returns the object itself."""
-        return self.text
 
 
 def _is_deeper(data: Any, limit: int) -> bool:  # noqa: ANN401 - whatever JSON holds
@@ -246,7 +197,7 @@ class _Collector:
 
     def _part(self, document: Document) -> None:
         place = document.place
-        part = snapshotfile.read(document.json(), place=place)
+        part = snapshotfile.read(document.text, place=place)
         if part.observed_at is not None:
             self._observed.append(part.observed_at)
         for name, section in part.tables(self._resources):

@@ -1,4 +1,4 @@
 """Reads a hub, or files that hold what one had.
 
-`files` and `documents` work without the extra `live`, so nothing is imported here.
+`files` works without the extra `live`, so nothing is imported here.
 """

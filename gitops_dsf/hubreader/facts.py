@@ -16,8 +16,8 @@ from gitops_dsf.hub.resources import (
     Resource,
 )
 from gitops_dsf.hub.unread import Unread, Why
+from gitops_dsf.hubreader.hub import Hub, Object, whole
 from gitops_dsf.hubreader.inputs import read_inputs
-from gitops_dsf.hubreader.reader import Object, Reader, whole
 from gitops_dsf.render.objects import PART_OF_LABEL
 from gitops_dsf.render.reconciler.names import NAME as RECONCILER
 from gitops_dsf.render.reconciler.names import POD_LABEL
@@ -41,7 +41,7 @@ def read_facts(
     """Reads a hub. `rendered` has the ApplicationSets that the hub should have. Raises HubError when the hub
     does not answer, or is no hub.
     """
-    with Reader(context=context, kubeconfig=kubeconfig) as reader:
+    with Hub(context=context, kubeconfig=kubeconfig) as reader:
         groups = reader.groups()
         if isinstance(groups, Unread):
             msg = f"context {context}: {groups}"
@@ -99,7 +99,7 @@ class _Found:
         )
 
 
-def _ocm(reader: Reader, found: _Found) -> None:
+def _ocm(reader: Hub, found: _Found) -> None:
     managers = reader.read(
         Resource(group="operator.open-cluster-management.io", version="v1", plural="clustermanagers"), whole
     )
@@ -115,7 +115,7 @@ def _ocm(reader: Reader, found: _Found) -> None:
     found.many(Source.UPSTREAM_WORKS, reader.read(works, whole, name=UPSTREAM_WORK, metadata_only=True))
 
 
-def _upstream(reader: Reader, found: _Found) -> None:
+def _upstream(reader: Hub, found: _Found) -> None:
     found.many(
         Source.UPSTREAM_DEPLOYMENTS,
         *(reader.read(_apps("deployments"), whole, labels=label) for label in DEPLOYMENT_LABELS),
@@ -123,7 +123,7 @@ def _upstream(reader: Reader, found: _Found) -> None:
     found.many(Source.SCORING_CONFIGS, _present(reader.read(SCORING_CONFIGS, whole)))
 
 
-def _argocd(reader: Reader, found: _Found, namespace: str) -> None:
+def _argocd(reader: Hub, found: _Found, namespace: str) -> None:
     found.many(Source.ARGOCD_DEPLOYMENTS, reader.read(_apps("deployments", namespace), whole))
     found.many(Source.ARGOCD_STATEFULSETS, reader.read(_apps("statefulsets", namespace), whole))
     maps = Resource(plural="configmaps", namespace=namespace)

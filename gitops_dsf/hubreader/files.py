@@ -1,12 +1,84 @@
-"""Reads snapshots from a file, a folder, or contents from git."""
+"""Reads snapshots and other objects from a file, a folder, or contents from git: YAML by the loader of
+repositories, and JSON without decoding it.
+"""
 
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
+import msgspec
+
+from gitops_dsf.diagnostics import Severity
 from gitops_dsf.hub.collect import Document, collect
 from gitops_dsf.hub.snapshot import Snapshot, SnapshotError
-from gitops_dsf.hubreader.documents import LIMITS, SUFFIXES, documents
+from gitops_dsf.repository.load import ReadLimits, load_text
+from gitops_dsf.repository.load.limits import MEBIBYTE
+
+SUFFIXES = (".yaml", ".yml", ".json")
+LIMITS = ReadLimits(file_bytes=256 * MEBIBYTE, total_bytes=512 * MEBIBYTE)
+"""A hub's scores in one file are larger than any file that people write."""
+
+_SHOWN = 5
+_BOM = b"\xef\xbb\xbf"
+_SPACE = b" \t\r\n"
+
+
+class _Head(msgspec.Struct, frozen=True):
+    kind: Any = None
+    items: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+
+
+def documents(content: bytes, *, file: str) -> Iterator[Document]:
+    """Yields every object of a file. Raises SnapshotError if it is neither YAML nor JSON of objects."""
+    content = content.removeprefix(_BOM)
+    is_json = content.lstrip(_SPACE)[:1] == b"{"
+    try:
+        # JSON is decoded object by object later on, when a wrong byte has no place any more.
+        text = "" if is_json and content.isascii() else content.decode()
+    except UnicodeDecodeError as error:
+        msg = f"{file} is not UTF-8 (byte {error.start}); save it as UTF-8"
+        raise SnapshotError(msg) from error
+    if is_json:
+        yield from _json(content, place=file)
+        return
+    loaded = load_text(text, file=file, limits=LIMITS)
+    broken = [item for item in loaded.diagnostics if item.severity is Severity.ERROR]
+    if broken:
+        lines = [f"{item.position}: {item.message}" for item in broken[:_SHOWN]]
+        more = [f"and {len(broken) - _SHOWN} more"] if len(broken) > _SHOWN else []
+        raise SnapshotError("\n  ".join([*lines, *more]))
+    for document in loaded.documents:
+        place = f"{file}:{document.start[0]}"
+        yield from _json(msgspec.json.encode(document.data), place=place)
+
+
+def _json(text: bytes | msgspec.Raw, *, place: str, item_of: str = "", level: int = 0) -> Iterator[Document]:
+    """`item_of` is the kind of the items: in a typed list, the API server omits it from each item."""
+    if level > LIMITS.depth:
+        msg = f"{place[:200]}: lists inside lists, more than {LIMITS.depth} levels"
+        raise SnapshotError(msg)
+    try:
+        head = msgspec.json.decode(text, type=_Head)
+    except msgspec.ValidationError as error:
+        msg = f"{place}: expected an object with apiVersion and kind"
+        raise SnapshotError(msg) from error
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        msg = f"{place}: not valid JSON: {error}"
+        raise SnapshotError(msg) from error
+    kind = head.kind if isinstance(head.kind, str) else item_of if head.kind is None else ""
+    if kind.endswith("List") and not isinstance(head.items, msgspec.UnsetType):
+        try:
+            items = msgspec.json.decode(head.items, type=list[msgspec.Raw] | None)
+        except msgspec.ValidationError as error:
+            msg = f"{place}: items of a {kind} must be a list"
+            raise SnapshotError(msg) from error
+        for index, item in enumerate(items or ()):
+            yield from _json(
+                item, place=f"{place}: items[{index}]", item_of=kind.removesuffix("List"), level=level + 1
+            )
+        return
+    yield Document(place=place, kind=kind, text=text)
 
 
 def from_path(path: Path, *, resources: frozenset[str] | None = None) -> Snapshot:

@@ -1,9 +1,7 @@
-"""Reads clusters, sets, bindings, scores and decisions of a hub through the kubeconfig. Writes nothing to the
-hub.
-"""
+"""Reads a hub through the kubeconfig, and writes nothing to it."""
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from http import HTTPStatus
@@ -11,18 +9,29 @@ from itertools import chain
 from pathlib import Path
 from threading import Timer
 from types import TracebackType
-from typing import Final, Self, TypeVar
+from typing import Any, Final, Self, TypeVar
 
 import msgspec
 
 from gitops_dsf.errors import HubError
-from gitops_dsf.hub.collect import JsonDocument, collect
-from gitops_dsf.hub.resources import BINDINGS, CLUSTER_SETS, CLUSTERS, DECISIONS, SCORES
+from gitops_dsf.hub.collect import Document, collect
+from gitops_dsf.hub.metadata import problem_of
+from gitops_dsf.hub.resources import (
+    BINDINGS,
+    CLUSTER_SETS,
+    CLUSTERS,
+    DECISIONS,
+    SCORERS,
+    SCORES,
+    SCORING_CONFIGS,
+    Resource,
+)
 from gitops_dsf.hub.snapshot import Snapshot
+from gitops_dsf.hub.unread import Unread, Why
 
 try:
     from dsf_runtime.access import AccessError
-    from dsf_runtime.apianswers import ListMetadata, ListPage
+    from dsf_runtime.apianswers import ListPage
     from dsf_runtime.apiserver import JSON, ApiError
     from dsf_runtime.blocking import BlockingApiServer, Page
     from dsf_runtime.calls import FailureKind
@@ -32,9 +41,10 @@ except ImportError as error:
     msg = f"{error.name} is not installed; asking a hub needs: pip install 'gitops-dsf[live]'"
     raise HubError(msg) from error
 
-__all__ = ["JSON", "ApiError", "Hub", "ListMetadata", "ListPage", "current_context", "observe"]
-
 T = TypeVar("T")
+Object = dict[str, Any]
+METADATA_ONLY = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+"""With this media type, the API server answers with metadata only, without a Secret's data."""
 RESOURCES = (
     ("ManagedCluster", CLUSTERS),
     ("ManagedClusterSet", CLUSTER_SETS),
@@ -42,6 +52,13 @@ RESOURCES = (
     ("PlacementDecision", DECISIONS),
     ("AddOnPlacementScore", SCORES),
 )
+IMPORTED: Final = (
+    ("ManagedCluster", CLUSTERS, False),
+    ("ManagedClusterSet", CLUSTER_SETS, False),
+    ("DynamicScorer", SCORERS, True),
+    ("DynamicScoringConfig", SCORING_CONFIGS, True),
+)
+"""What `import` takes: kind, resource, and whether a hub may lack it, as our CRDs before the first sync."""
 TIMEOUT_SECONDS: Final = 30.0
 QUIET_SECONDS: Final = 3.0
 """How long the API server may be silent before people are told that the command waits."""
@@ -71,6 +88,9 @@ def current_context(kubeconfig: Path | None = None) -> str | None:
         return _current_context(kubeconfig)
     except AccessError as error:
         raise HubError(str(error)) from error
+
+
+_WHY: dict[int, Why] = {HTTPStatus.FORBIDDEN: Why.FORBIDDEN, HTTPStatus.NOT_FOUND: Why.NOT_INSTALLED}
 
 
 class Hub:
@@ -138,15 +158,19 @@ class Hub:
                     return
                 yield page
 
-    def raw_items(self, path: str, *, optional: bool = False) -> Iterator[msgspec.Raw]:
-        """Yields every object of a resource, not decoded, page by page; nothing if an optional resource is
+    def items(self, path: str, *, accept: str = JSON, **selector: str) -> Iterator[msgspec.Raw]:
+        """Yields every object of a resource, not decoded, page by page. Raises ApiError and HubError."""
+        for page in self.pages(path, accept=accept, **selector):
+            listed = self.decode(path, page.content, ListPage)
+            yield from listed.items or ()
+            page.taken(count=len(listed.items or ()), more=listed.metadata.more)
+
+    def needed(self, resource: Resource, *, optional: bool = False) -> Iterator[msgspec.Raw]:
+        """Yields every object of a resource without which nothing can be shown; nothing if an optional one is
         not installed. Raises HubError.
         """
         try:
-            for page in self.pages(path):
-                listed = self.decode(path, page.content, ListPage)
-                yield from listed.items or ()
-                page.taken(count=len(listed.items or ()), more=listed.metadata.more)
+            yield from self.items(resource.path)
         except ApiError as error:
             if error.status == HTTPStatus.NOT_FOUND and optional:
                 return
@@ -160,6 +184,70 @@ class Hub:
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             msg = f"context {self.context}: GET {path}: the answer is not that of an API server: {error}"
             raise HubError(msg) from error
+
+    def read(
+        self,
+        resource: Resource,
+        project: Callable[[msgspec.Raw], T],
+        *,
+        labels: str = "",
+        name: str = "",
+        metadata_only: bool = False,
+        begin: Callable[[], None] = lambda: None,
+    ) -> tuple[T, ...] | Unread:
+        """Returns every object, each reduced by `project` while its page is read. A list that changed too
+        much meanwhile (410 Gone) is read once more; `begin` is called before each list. Raises HubError when
+        the hub does not answer.
+        """
+        query = {
+            **({"labelSelector": labels} if labels else {}),
+            **({"fieldSelector": f"metadata.name={name}"} if name else {}),
+        }
+        accept = METADATA_ONLY if metadata_only else JSON
+        try:
+            begin()
+            try:
+                return self._read(resource, project, query, accept)
+            except ApiError as error:
+                if error.status != HTTPStatus.GONE:
+                    raise
+            begin()
+            return self._read(resource, project, query, accept)
+        except ApiError as error:
+            return self._unread(resource, error, verb="list")
+
+    def count(self, resource: Resource) -> int | None:
+        """The number of objects, without reading them; None if the hub does not report it."""
+        try:
+            content = self.get(resource.path, accept=METADATA_ONLY, limit="1")
+        except ApiError:
+            return None
+        page = self.decode(resource.path, content, ListPage)
+        rest = page.metadata.remaining
+        return None if page.metadata.more and rest is None else len(page.items or ()) + (rest or 0)
+
+    def find(self, resource: Resource, name: str) -> Object | Unread | None:
+        """Returns one object; None if it does not exist. Raises HubError when the hub does not answer."""
+        try:
+            found: Object = self.decode(resource.path, self.get(f"{resource.path}/{name}"), dict[str, Any])
+        except ApiError as error:
+            return (
+                None
+                if error.status == HTTPStatus.NOT_FOUND
+                else self._unread(resource, error, verb="get", name=name)
+            )
+        return found
+
+    def groups(self) -> dict[str, tuple[str, ...]] | Unread:
+        """The API groups of the hub, with their versions. Raises HubError when the hub does not answer."""
+        try:
+            content: Object = self.decode("/apis", self.get("/apis"), dict[str, Any])
+        except ApiError as error:
+            return self._unread(Resource(plural="/apis"), error, verb="get")
+        return {
+            item["name"]: tuple(one["version"] for one in item.get("versions") or ())
+            for item in content.get("groups") or ()
+        }
 
     @contextmanager
     def _patience(self) -> Iterator[None]:
@@ -192,6 +280,35 @@ class Hub:
                 msg = f"context {self.context}: the hub does not answer: {error.__cause__ or error}"
             raise HubError(msg) from error
 
+    def _read(
+        self, resource: Resource, project: Callable[[msgspec.Raw], T], query: Mapping[str, str], accept: str
+    ) -> tuple[T, ...]:
+        try:
+            return tuple(map(project, self.items(resource.path, accept=accept, **query)))
+        except msgspec.ValidationError as error:
+            msg = (
+                f"context {self.context}: an object among {resource.describe()} is malformed:"
+                f" {problem_of(error)}"
+            )
+            raise HubError(msg) from error
+
+    def _unread(self, resource: Resource, error: ApiError, *, verb: str, name: str = "") -> Unread:
+        why = _WHY.get(error.status, Why.FAILED)
+        phrase = HTTPStatus(error.status).phrase if error.status in set(HTTPStatus) else ""
+        return Unread(
+            what=resource.describe(name),
+            why=why,
+            verb=verb,
+            detail=f"{error.status} {phrase}".rstrip(),
+            refused=why is not Why.NOT_INSTALLED,
+        )
+
+
+def whole(raw: msgspec.Raw) -> Object:
+    """Returns an object unchanged."""
+    found: Object = msgspec.json.decode(raw)
+    return found
+
 
 def observe(
     *, context: str, kubeconfig: Path | None = None, resources: frozenset[str] | None = None
@@ -209,9 +326,26 @@ def observe(
         return collect(chain((first,), found), origin=origin, observed_at=observed_at, resources=resources)
 
 
-def _documents(hub: Hub) -> Iterator[JsonDocument]:
+def _documents(hub: Hub) -> Iterator[Document]:
     """Yields every object, page by page. The API server omits the kind of the items of a list."""
     for kind, resource in RESOURCES:
         place = f"{hub.context}: {kind}"
-        for item in hub.raw_items(resource.path):
-            yield JsonDocument(place=place, kind=kind, text=item)
+        for item in hub.needed(resource):
+            yield Document(place=place, kind=kind, text=item)
+
+
+def inventory(*, context: str, kubeconfig: Path | None = None) -> list[dict[str, Any]]:
+    """Reads every object of IMPORTED, in all namespaces. Raises HubError when the kubeconfig, the hub or the
+    permissions do not allow it.
+    """
+    with Hub(context=context, kubeconfig=kubeconfig) as hub:
+        return [
+            # In a typed list, the API server omits both from each item.
+            {
+                "apiVersion": resource.api_version,
+                "kind": kind,
+                **msgspec.json.decode(item, type=dict[str, Any]),
+            }
+            for kind, resource, optional in IMPORTED
+            for item in hub.needed(resource, optional=optional)
+        ]

@@ -1,7 +1,7 @@
 """Reads the inputs of the view gitops_dsf.views.status. Objects are reduced while their page is read."""
 
-from collections.abc import Callable, Collection, Sequence
-from typing import Final, Self
+from collections.abc import Callable, Collection
+from typing import Final
 
 import msgspec
 
@@ -46,7 +46,7 @@ from gitops_dsf.hub.scores import (
 )
 from gitops_dsf.hub.snapshot import Snapshot
 from gitops_dsf.hub.unread import Unread, Why
-from gitops_dsf.hubreader.reader import Object, Reader, T
+from gitops_dsf.hubreader.hub import Hub, Object, T
 from gitops_dsf.views.status import Filter, Inputs, Part
 from gitops_dsf.views.status.build import resources_shown
 
@@ -55,7 +55,7 @@ BY_NAME: Final = 20
 
 
 def read_inputs(
-    reader: Reader,
+    hub: Hub,
     *,
     hub_namespace: str,
     argocd_namespace: str,
@@ -68,22 +68,22 @@ def read_inputs(
     Raises HubError when the hub does not answer, or is no hub.
     """
     parts = _Parts()
-    clusters = parts.take(Part.CLUSTERS, reader.read(CLUSTERS, _as(ManagedCluster)))
+    clusters = parts.take(Part.CLUSTERS, hub.read(CLUSTERS, _as(ManagedCluster)))
     if (unread := parts.unread.get(Part.CLUSTERS)) is not None and unread.why is Why.NOT_INSTALLED:
-        msg = f"context {reader.context}: {unread}; this cluster is not an OCM hub"
+        msg = f"context {hub.context}: {unread}; this cluster is not an OCM hub"
         raise HubError(msg)
-    sets = parts.take(Part.SETS, reader.read(CLUSTER_SETS, _as(ManagedClusterSet)))
-    bindings = parts.take(Part.BINDINGS, reader.read(BINDINGS, _as(ManagedClusterSetBinding)))
-    decisions = parts.take(Part.DECISIONS, reader.read(DECISIONS, _as(PlacementDecision)))
-    scorers = parts.take(Part.SCORERS, reader.read(SCORERS.within(hub_namespace), _as(DynamicScorer)))
-    placements = parts.take(Part.PLACEMENTS, reader.read(PLACEMENTS, _as(Placement)))
+    sets = parts.take(Part.SETS, hub.read(CLUSTER_SETS, _as(ManagedClusterSet)))
+    bindings = parts.take(Part.BINDINGS, hub.read(BINDINGS, _as(ManagedClusterSetBinding)))
+    decisions = parts.take(Part.DECISIONS, hub.read(DECISIONS, _as(PlacementDecision)))
+    scorers = parts.take(Part.SCORERS, hub.read(SCORERS.within(hub_namespace), _as(DynamicScorer)))
+    placements = parts.take(Part.PLACEMENTS, hub.read(PLACEMENTS, _as(Placement)))
     needed = resources_shown(scorers, placements, only or Filter()) if not owners else None
-    scores = _Scores(resources={item.resource for item in scorers}, needed=needed)
-    if (missing := _read_scores(reader, scores, needed, owners=owners)) is not None:
+    scores = _Scores(resources={item.resource for item in scorers}, needed=needed, owners=owners)
+    if (missing := scores.read(hub)) is not None:
         parts.unread[Part.SCORES] = missing
     snapshot = Snapshot(
-        origin=f"context {reader.context}",
-        observed_at=reader.now(),
+        origin=f"context {hub.context}",
+        observed_at=hub.now(),
         scores=scores.tables,
         skipped=scores.skipped,
         decisions=tuple(
@@ -94,26 +94,24 @@ def read_inputs(
         bindings=tuple(sorted((item.metadata.namespace or "", item.metadata.name) for item in bindings)),
     )
     settings = Resource(plural="configmaps", namespace=hub_namespace)
-    masks = _masks(reader.find(settings, MASKS_CONFIGMAP), settings)
-    suspended = _suspended(reader.find(settings, SUSPENDED_CONFIGMAP), settings)
-    applications = reader.read(
-        APPLICATIONS.within(argocd_namespace), read_application, labels=APPLICATION_LABEL
-    )
+    masks = _masks(hub.find(settings, MASKS_CONFIGMAP), settings)
+    suspended = _suspended(hub.find(settings, SUSPENDED_CONFIGMAP), settings)
+    applications = hub.read(APPLICATIONS.within(argocd_namespace), read_application, labels=APPLICATION_LABEL)
     return Inputs(
         snapshot=snapshot,
-        now=reader.now(),
+        now=hub.now(),
         scorers=scorers,
         placements=placements,
         application_sets=parts.take(
             Part.APPLICATION_SETS,
-            reader.read(APPLICATION_SETS.within(argocd_namespace), read_application_set),
+            hub.read(APPLICATION_SETS.within(argocd_namespace), read_application_set),
         ),
         applications=parts.take(Part.APPLICATIONS, applications),
         addons={
             item.cluster: item
             for item in parts.take(
                 Part.ADDONS,
-                reader.read(ADDONS, _as(ManagedClusterAddOn), name=ADDON_NAME, metadata_only=True),
+                hub.read(ADDONS, _as(ManagedClusterAddOn), name=ADDON_NAME, metadata_only=True),
             )
         },
         masks=parts.take(Part.MASKS, masks),
@@ -125,30 +123,13 @@ def read_inputs(
     )
 
 
-def _read_scores(
-    reader: Reader, scores: "_Scores", needed: frozenset[str] | None, *, owners: bool
-) -> Unread | None:
-    """Requests a few names one by one, because a hub has hundreds of scores for each name."""
-    if needed is not None and len(needed) <= BY_NAME and (total := reader.count(SCORES)) is not None:
-        for name in sorted(needed):
-            if (
-                missing := reader.stream(SCORES, AddOnPlacementScore, scores.keeping(name), name=name)
-            ) is not None:
-                return missing
-        scores.skipped = max(0, total - sum(len(table) for table in scores.tables.values()))
-        return None
-    return (
-        reader.stream(SCORES, OwnedScore, scores)
-        if owners
-        else reader.stream(SCORES, AddOnPlacementScore, scores)
-    )
-
-
 class _Scores:
-    """Keeps what a view needs of AddOnPlacementScores while their pages are read."""
+    """What a view needs of AddOnPlacementScores. Each is reduced while its page is read."""
 
-    def __init__(self, *, resources: Collection[str], needed: frozenset[str] | None) -> None:
-        self._resources, self._needed, self._only = resources, needed, ""
+    def __init__(self, *, resources: Collection[str], needed: frozenset[str] | None, owners: bool) -> None:
+        self._resources, self._needed = resources, needed
+        model = OwnedScore if owners else AddOnPlacementScore
+        self._decoder: msgspec.json.Decoder[OwnedScore | AddOnPlacementScore] = msgspec.json.Decoder(model)
         self._interner = Interner()
         self._names: dict[str, str] = {}
         self._others: dict[tuple[FieldsOwner, ...], tuple[str, ...]] = {}
@@ -158,60 +139,55 @@ class _Scores:
         self.unowned: list[tuple[str, str]] = []
         self.contested: list[tuple[str, str, str]] = []
 
-    def keeping(self, name: str) -> Self:
-        """Restricts the next list to this name."""
-        self._only = name
-        return self
+    def read(self, hub: Hub) -> Unread | None:
+        """Reads them, a few names one by one, because a hub has hundreds of scores for each name. Returns why
+        a list could not be read.
+        """
+        names, needed = [""], self._needed
+        if needed is not None and len(needed) <= BY_NAME and (total := hub.count(SCORES)) is not None:
+            names, self.skipped = sorted(needed), total
+        for name in names:
 
-    def begin(self) -> None:
-        """Discards what was read of the list before."""
-        if self._only:
-            self.tables.pop(self._only, None)
-            return
-        self.tables.clear()
-        self.skipped = 0
-        for found in (self.foreign, self.unowned, self.contested):
-            found.clear()
+            def discard(name: str = name) -> None:
+                if name:
+                    self.tables.pop(name, None)
+                    return
+                for found in (self.tables, self.foreign, self.unowned, self.contested):
+                    found.clear()
+                self.skipped = 0
 
-    def take(self, items: Sequence[AddOnPlacementScore] | Sequence[OwnedScore]) -> None:
-        """Takes the objects of one page."""
-        needed, tables, names, interned, resources = (
-            self._needed,
-            self.tables,
-            self._names,
-            self._interner.of,
-            self._resources,
-        )
-        for item in items:
-            metadata = item.metadata
-            name, cluster, ours = metadata.name, metadata.namespace or "", metadata.ours
-            if ours != (name in resources):
-                (self.unowned if ours else self.foreign).append((cluster, name))
-            if ours and isinstance(item, OwnedScore):
-                self._note_others(cluster, name, item.metadata.managed_fields or ())
-            if needed is not None and name not in needed:
-                self.skipped += 1
-                continue
-            table = tables.get(name)
-            if table is None:
-                table = tables[name] = {}
-            table[names.setdefault(cluster, cluster)] = interned(item.status)
+            found = hub.read(SCORES, self._take, name=name, begin=discard)
+            if isinstance(found, Unread):
+                return found
+            if name:
+                self.skipped = max(0, self.skipped - len(self.tables.get(name, ())))
+        return None
 
-    def _note_others(self, cluster: str, name: str, entries: tuple[FieldsOwner, ...]) -> None:
-        others = self._others.get(entries)
-        if others is None:
-            # Nearly all scores of a fleet have the same writers.
-            others = self._others[entries] = other_managers(entries)
-        if others:
-            self.contested += [(cluster, name, other) for other in others]
-
-    def broken(self, raw: msgspec.Raw) -> None:
-        """Takes a score that cannot be decoded as one without items."""
+    def _take(self, raw: msgspec.Raw) -> None:
+        """Takes a score. One that cannot be decoded has no items."""
         try:
-            metadata = msgspec.json.decode(raw, type=BareScore).metadata
+            item = self._decoder.decode(raw)
         except msgspec.ValidationError:
+            try:
+                item = AddOnPlacementScore(msgspec.json.decode(raw, type=BareScore).metadata)
+            except msgspec.ValidationError:
+                return
+        metadata = item.metadata
+        name, cluster, ours = metadata.name, metadata.namespace or "", metadata.ours
+        if ours != (name in self._resources):
+            (self.unowned if ours else self.foreign).append((cluster, name))
+        if ours and isinstance(item, OwnedScore):
+            entries = item.metadata.managed_fields or ()
+            if entries not in self._others:
+                # Nearly all scores of a fleet have the same writers.
+                self._others[entries] = other_managers(entries)
+            self.contested += [(cluster, name, other) for other in self._others[entries]]
+        if self._needed is not None and name not in self._needed:
+            self.skipped += 1
             return
-        self.take((AddOnPlacementScore(metadata),))
+        if name not in self.tables:
+            self.tables[name] = {}
+        self.tables[name][self._names.setdefault(cluster, cluster)] = self._interner.of(item.status)
 
 
 class _Parts:

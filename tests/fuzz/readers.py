@@ -34,7 +34,7 @@ from gitops_dsf.cli.journal_text import explained_text, log_text
 from gitops_dsf.diagnostics import Severity
 from gitops_dsf.errors import GitopsDsfError
 from gitops_dsf.hub.flapping import episodes
-from gitops_dsf.hubreader.documents import documents
+from gitops_dsf.hubreader.files import documents
 from gitops_dsf.importer import Selection, take
 from gitops_dsf.journal.lines import appended, file_of
 from gitops_dsf.journal.lines import encode as encode_record

@@ -9,7 +9,7 @@ import msgspec
 from gitops_dsf.hub.addons import ManagedClusterAddOn
 from gitops_dsf.hub.applications import read_application
 from gitops_dsf.hub.applicationsets import read_application_set
-from gitops_dsf.hub.collect import PlainDocument, collect
+from gitops_dsf.hub.collect import Document, collect
 from gitops_dsf.hub.masks import Mask
 from gitops_dsf.hub.objects import Placement
 from gitops_dsf.hub.scorers import DynamicScorer
@@ -33,7 +33,11 @@ def inputs_of(
     kinds: dict[str, list[Object]] = {}
     for item in objects:
         kinds.setdefault(item["kind"], []).append(item)
-    documents = [PlainDocument(place=kind, data=item) for kind in OBSERVED for item in kinds.get(kind, ())]
+    documents = [
+        Document(place=kind, kind=kind, text=msgspec.json.encode(item))
+        for kind in OBSERVED
+        for item in kinds.get(kind, ())
+    ]
     masks = [
         mask for item in kinds.get("ConfigMap", ()) for mask in msgspec.json.decode(item["data"]["masks"])
     ]

@@ -11,7 +11,7 @@ import pytest
 
 from gitops_dsf.cli.main import main
 from gitops_dsf.hub.resources import CLUSTERS
-from gitops_dsf.hubreader.reader import Reader, whole
+from gitops_dsf.hubreader.hub import Hub, whole
 from gitops_dsf.views.doctor.registry import CHECKS
 from tests.integration.hubverbs.conftest import Run, Serve
 from tests.support.apiserver import ApiServer, serving
@@ -52,7 +52,7 @@ def bare(serve: Serve) -> ApiServer:
         ("contexts: [{name: other, context: {cluster: c, user: u}}]", "has no context hub; it has other"),
     ],
 )
-@pytest.mark.parametrize("verb", [("doctor",), ("status",), ("reconcile",), ("uninstall",)])
+@pytest.mark.parametrize("verb", [("doctor",), ("status",), ("uninstall",)])
 def test_a_kubeconfig_that_is_none_is_told(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], verb: tuple[str, ...], content: str, words: str
 ) -> None:
@@ -112,11 +112,11 @@ def test_a_silent_api_server_is_told_and_a_quick_one_is_not(serve: Serve, tmp_pa
 
     with serving(Silent(objects=dict(serve().objects))) as hub:
         path = hub.kubeconfig(tmp_path / "kubeconfig")
-        with Reader(context="hub", kubeconfig=path, quiet_seconds=0.01, say=say) as reader:
+        with Hub(context="hub", kubeconfig=path, quiet_seconds=0.01, say=say) as reader:
             assert reader.groups()
             assert len(reader.read(CLUSTERS, whole)) == 3
         assert lines == ["the API server of context hub is silent: waiting for up to 30 s"]
-        with Reader(context="hub", kubeconfig=path, say=say) as reader:
+        with Hub(context="hub", kubeconfig=path, say=say) as reader:
             assert reader.groups()
         assert len(lines) == 1
 

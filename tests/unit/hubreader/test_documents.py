@@ -3,7 +3,7 @@
 import pytest
 
 from gitops_dsf.hub.snapshot import SnapshotError
-from gitops_dsf.hubreader.documents import documents
+from gitops_dsf.hubreader.files import documents
 
 
 @pytest.mark.parametrize(

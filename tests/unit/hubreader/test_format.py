@@ -22,8 +22,7 @@ from gitops_dsf.hub.scores import Score, score_of
 from gitops_dsf.hub.snapshot import Snapshot, SnapshotError
 from gitops_dsf.hub.snapshotfile import files
 from gitops_dsf.hub.timestamp import age_text
-from gitops_dsf.hubreader.documents import documents
-from gitops_dsf.hubreader.files import from_contents, from_path
+from gitops_dsf.hubreader.files import documents, from_contents, from_path
 from tests.support.laws import examples
 
 NAMES = st.from_regex(r"[a-z0-9]([a-z0-9.-]{0,20}[a-z0-9])?", fullmatch=True)
