@@ -25,12 +25,15 @@ Notify = Callable[[str, int, str], None]
 class Checked:
     """A repository after all checks, without rendering it."""
 
-    resolved: Resolved | None
-    """None when any finding is an error."""
     plan: Plan | None
     """None when any finding is an error."""
     diagnostics: tuple[Diagnostic, ...]
     """All findings, in order of position."""
+
+    @property
+    def resolved(self) -> Resolved | None:
+        """None when any finding is an error."""
+        return None if self.plan is None else self.plan.resolved
 
 
 def check(root: Path, *, limits: ReadLimits | None = None, notify: Notify | None = None) -> Checked:
@@ -52,23 +55,20 @@ def check_declared(declared: Declared) -> Checked:
     """Runs every check on declared objects."""
     resolved, found = resolve(declared)
     if resolved is None:
-        return Checked(resolved=None, plan=None, diagnostics=tuple(found))
+        return Checked(plan=None, diagnostics=tuple(found))
     plan = build(resolved)
     diagnostics = tuple(in_order((*found, *check_limits(plan, declared))))
     if has_errors(diagnostics):
-        return Checked(resolved=None, plan=None, diagnostics=diagnostics)
-    return Checked(resolved=resolved, plan=plan, diagnostics=diagnostics)
+        return Checked(plan=None, diagnostics=diagnostics)
+    return Checked(plan=plan, diagnostics=diagnostics)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rendered:
-    """A repository after rendering; resolved, plan and tree are None when any finding is an error."""
+class Rendered(Checked):
+    """A repository after rendering."""
 
-    resolved: Resolved | None
-    plan: Plan | None
     tree: "RenderedTree | None"
-    diagnostics: tuple[Diagnostic, ...]
-    """All findings, in order of position."""
+    """None when any finding is an error."""
 
 
 def produce(root: Path, *, limits: ReadLimits | None = None, notify: Notify | None = None) -> Rendered:
@@ -82,4 +82,4 @@ def produce(root: Path, *, limits: ReadLimits | None = None, notify: Notify | No
         from gitops_dsf.render.tree import render  # noqa: PLC0415
 
         tree = render(checked.plan)
-    return Rendered(resolved=checked.resolved, plan=checked.plan, tree=tree, diagnostics=checked.diagnostics)
+    return Rendered(plan=checked.plan, tree=tree, diagnostics=checked.diagnostics)

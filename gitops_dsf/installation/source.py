@@ -67,7 +67,7 @@ def read_source(directory: Path, *, url: str | None = None) -> "tuple[Source | N
     if tree is None or plan is None:
         return None, rendered.diagnostics
     out = directory / RENDERED
-    in_folder = plan.repository.spec.output.mode == "Directory"
+    in_folder = plan.resolved.repository.spec.output.mode == "Directory"
     if in_folder and not compare(tree, out).is_clean:
         msg = (
             f"{out} is not what the sources render to, and Argo CD applies it from git: run `gitops-dsf"
@@ -75,8 +75,8 @@ def read_source(directory: Path, *, url: str | None = None) -> "tuple[Source | N
         )
         raise RepositoryError(msg)
     new_settings = None
-    if url is not None and url != plan.repository.spec.git.url:
-        new_settings = _with_url(directory, plan.repository.metadata.name, url)
+    if url is not None and url != plan.resolved.repository.spec.git.url:
+        new_settings = _with_url(directory, plan.resolved.repository.metadata.name, url)
         with _copied(directory, new_settings) as copy:
             rendered = produce(copy)
         tree, plan = rendered.tree, rendered.plan
@@ -84,7 +84,7 @@ def read_source(directory: Path, *, url: str | None = None) -> "tuple[Source | N
             return None, rendered.diagnostics
     return Source(
         directory=directory,
-        settings=plan.repository,
+        settings=plan.resolved.repository,
         bootstrap=tuple(bootstrap_objects(plan)),
         tree=tree,
         changes=compare(tree, out) if in_folder else None,

@@ -8,7 +8,6 @@ from dsf_wire.summary import Summary
 from gitops_dsf.plan.summaries import cluster_label, summarise
 from gitops_dsf.plan.types import (
     AddOnParts,
-    Binding,
     ClusterWork,
     Configuration,
     HubScoring,
@@ -27,43 +26,9 @@ def build(resolved: Resolved) -> Plan:
     """Groups clusters by their scorers and the variants of their sources, and assigns each to a shard. The
     plan is sorted by name.
     """
-    repository = resolved.repository
-    works: tuple[ClusterWork, ...] = ()
-    hub_scoring = None
-    if repository.spec.delivers_works:
-        works, hub_scoring = _works(resolved), _hub_scoring(resolved)
-    return Plan(
-        repository=repository,
-        scorers=resolved.scorers,
-        pending=resolved.pending,
-        open_scorers=resolved.open_scorers,
-        scoring_config=resolved.scoring_config,
-        masks=resolved.masks,
-        works=works,
-        hub_scoring=hub_scoring,
-        bindings=_bindings(resolved),
-        placements=resolved.placements,
-        applications=resolved.applications,
-        raw_documents=resolved.raw_documents,
-    )
-
-
-def _bindings(resolved: Resolved) -> tuple[Binding, ...]:
-    """The sets that Placements choose from, by namespace. Raw Placements count in the Argo CD namespace
-    only.
-    """
-    found = {
-        Binding(namespace=placement.namespace, cluster_set=name)
-        for placement in resolved.placements
-        if placement.renders_bindings
-        for name in placement.ranking.placement.cluster_sets
-    }
-    home = resolved.repository.spec.argocd.namespace
-    for document in resolved.raw_documents:
-        if document.kind == "Placement" and document.namespace == home:
-            names = document.data.get("spec", {}).get("clusterSets") or ()
-            found.update(Binding(namespace=home, cluster_set=name) for name in names)
-    return tuple(sorted(found))
+    if not resolved.repository.spec.delivers_works:
+        return Plan(resolved=resolved)
+    return Plan(resolved=resolved, works=_works(resolved), hub_scoring=_hub_scoring(resolved))
 
 
 def shard_of(cluster: str, shards: int) -> int:
@@ -75,7 +40,8 @@ def shard_of(cluster: str, shards: int) -> int:
 
 def _works(resolved: Resolved) -> tuple[ClusterWork, ...]:
     scorers = {scorer.name: scorer for scorer in resolved.scorers if not scorer.on_hub}
-    summaries = _Summaries()
+    summaries: dict[int, Summary] = {}
+    """Of each scorer and variant. Each is computed once, and the renderer reuses its bytes."""
     sources: dict[tuple[str, ...], tuple[str, ...]] = {}
     configurations: dict[tuple[tuple[str, ...], tuple[int | None, ...]], Configuration] = {}
     egress = resolved.repository.spec.agent.egress
@@ -91,8 +57,11 @@ def _works(resolved: Resolved) -> tuple[ClusterWork, ...]:
         configuration = configurations.get(key)
         if configuration is None:
             chosen = [resolved.on_cluster(scorers[scorer], name) for scorer in names]
+            for scorer in chosen:
+                if id(scorer) not in summaries:
+                    summaries[id(scorer)] = summarise(scorer)
             configuration = configurations[key] = _configuration(
-                [(scorer, summaries.of(scorer)) for scorer in chosen],
+                [(scorer, summaries[id(scorer)]) for scorer in chosen],
                 egress,
                 receiver=_receiver(chosen, resolved.repository.spec.agent),
             )
@@ -123,20 +92,6 @@ def _addon_parts(agent: Agent, cluster: ManagedCluster, configuration: Configura
         and (monitor.cluster_selector is None or monitor.cluster_selector.matches(cluster.metadata.labels)),
         rollout=entries_of(agent, cluster.metadata.labels),
     )
-
-
-class _Summaries:
-    """The summary of each scorer and variant. Each is computed once, and the renderer reuses its bytes."""
-
-    def __init__(self) -> None:
-        self._known: dict[int, Summary] = {}
-
-    def of(self, scorer: EffectiveScorer) -> Summary:
-        """The summary of a scorer, which must live as long as this object."""
-        found = self._known.get(id(scorer))
-        if found is None:
-            found = self._known[id(scorer)] = summarise(scorer)
-        return found
 
 
 def _sources_of(scorers: Iterable[EffectiveScorer]) -> tuple[str, ...]:

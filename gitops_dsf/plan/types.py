@@ -4,15 +4,8 @@ from dataclasses import dataclass
 
 from dsf_wire.clusters import FleetCluster
 from dsf_wire.summary import Summary
-from gitops_dsf.repository.model.repository import Egress, FleetRepository, OpenTelemetry
-from gitops_dsf.repository.model.scoring_config import DynamicScoringConfig, Mask
-from gitops_dsf.resolve.types import (
-    EffectiveScorer,
-    PendingScorer,
-    RawDocument,
-    ResolvedApplication,
-    ResolvedPlacement,
-)
+from gitops_dsf.repository.model.repository import Egress, OpenTelemetry
+from gitops_dsf.resolve.types import Resolved
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -70,14 +63,6 @@ class ClusterWork:
     addon: AddOnParts = AddOnParts()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True, order=True)
-class Binding:
-    """Allows the Placements of a namespace to choose from a cluster set."""
-
-    namespace: str
-    cluster_set: str
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class HubScoring:
     """What the hub scorer runs."""
@@ -93,25 +78,14 @@ class HubScoring:
 class Plan:
     """Everything that should exist on the hub, sorted by name."""
 
-    repository: FleetRepository
-    scorers: tuple[EffectiveScorer, ...]
-    pending: tuple[PendingScorer, ...]
-    open_scorers: tuple[EffectiveScorer, ...]
-    """Scorers that the upstream controller completes from their /config."""
-    scoring_config: DynamicScoringConfig | None
-    masks: tuple[Mask, ...]
-    works: tuple[ClusterWork, ...]
+    resolved: Resolved
+    works: tuple[ClusterWork, ...] = ()
     """Empty with delivery.mode UpstreamController."""
-    hub_scoring: HubScoring | None
+    hub_scoring: HubScoring | None = None
     """None if no scorer runs on the hub."""
-    bindings: tuple[Binding, ...]
-    """ManagedClusterSetBindings, sorted."""
-    placements: tuple[ResolvedPlacement, ...]
-    applications: tuple[ResolvedApplication, ...]
-    raw_documents: tuple[RawDocument, ...]
 
     @property
     def placement_namespaces(self) -> tuple[str, ...]:
         """Namespaces of ScoredPlacements outside of the Argo CD namespace, sorted."""
-        found = {placement.namespace for placement in self.placements}
-        return tuple(sorted(found - {self.repository.spec.argocd.namespace}))
+        found = {placement.namespace for placement in self.resolved.placements}
+        return tuple(sorted(found - {self.resolved.repository.spec.argocd.namespace}))

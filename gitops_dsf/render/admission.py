@@ -63,7 +63,7 @@ def score_policies(plan: Plan, *, of_agents: bool) -> Iterator[Object]:
     policies = filled(
         "score-policies.yaml",
         from_agents=_AGENTS,
-        from_hub_scorer=requests_of(HUB_SCORER, namespace=plan.repository.spec.hub_namespace),
+        from_hub_scorer=requests_of(HUB_SCORER, namespace=plan.resolved.repository.spec.hub_namespace),
         of_agents=of_ours,
         on_hub=_listed(plan, on_hub=True),
         on_spokes=_listed(plan, on_hub=False),
@@ -77,7 +77,7 @@ def score_policies(plan: Plan, *, of_agents: bool) -> Iterator[Object]:
 
 def _listed(plan: Plan, *, on_hub: bool) -> str:
     """CEL: the names of the scores that are written on the hub, or on the spokes, as a list."""
-    names = {item.resource_name for item in plan.scorers if item.on_hub is on_hub}
+    names = {item.resource_name for item in plan.resolved.scorers if item.on_hub is on_hub}
     return msgspec.json.encode(sorted(names)).decode()
 
 

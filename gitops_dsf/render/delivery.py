@@ -9,7 +9,7 @@ from gitops_dsf.render.decisions import decision_readers
 from gitops_dsf.render.objects import Object, Wave
 from gitops_dsf.render.placements import binding, placement
 from gitops_dsf.render.reconciler.rights import decision_rights
-from gitops_dsf.resolve.types import RawDocument
+from gitops_dsf.resolve.types import RawDocument, Resolved
 
 
 def delivery(plan: Plan) -> Iterator[Object]:
@@ -19,20 +19,36 @@ def delivery(plan: Plan) -> Iterator[Object]:
     Everything in another namespace than Argo CD's is in the last wave. Such a namespace belongs to somebody
     else and may be missing, and a wave that fails holds back the waves after it.
     """
-    namespace = plan.repository.spec.argocd.namespace
-    yield from decision_readers(namespace, plan.repository.spec.argocd.decision_readers)
-    if plan.repository.spec.delivers_works and plan.repository.spec.reconciler.enabled:
+    namespace = plan.resolved.repository.spec.argocd.namespace
+    yield from decision_readers(namespace, plan.resolved.repository.spec.argocd.decision_readers)
+    if plan.resolved.repository.spec.delivers_works and plan.resolved.repository.spec.reconciler.enabled:
         for name in plan.placement_namespaces:
-            yield from decision_rights(plan.repository, namespace=name)
-    for item in plan.bindings:
-        wave = Wave.BINDINGS if item.namespace == namespace else Wave.DECISIONS
-        yield binding(item.cluster_set, namespace=item.namespace, wave=wave)
-    for each in plan.placements:
+            yield from decision_rights(plan.resolved.repository, namespace=name)
+    for home, cluster_set in _bindings(plan.resolved):
+        wave = Wave.BINDINGS if home == namespace else Wave.DECISIONS
+        yield binding(cluster_set, namespace=home, wave=wave)
+    for each in plan.resolved.placements:
         yield placement(each)
-    for app in plan.applications:
+    for app in plan.resolved.applications:
         yield application_set(app, namespace=namespace)
-    for document in plan.raw_documents:
+    for document in plan.resolved.raw_documents:
         yield _carried(document)
+
+
+def _bindings(resolved: Resolved) -> list[tuple[str, str]]:
+    """Namespaces, and the sets that their Placements choose from. Raw Placements count in Argo CD's only."""
+    found = {
+        (placement.namespace, name)
+        for placement in resolved.placements
+        if placement.renders_bindings
+        for name in placement.ranking.placement.cluster_sets
+    }
+    home = resolved.repository.spec.argocd.namespace
+    for document in resolved.raw_documents:
+        if document.kind == "Placement" and document.namespace == home:
+            names = document.data.get("spec", {}).get("clusterSets") or ()
+            found.update((home, name) for name in names)
+    return sorted(found)
 
 
 def _carried(document: RawDocument) -> Object:

@@ -31,10 +31,10 @@ def hub_scorer(plan: Plan) -> Iterator[Object]:
     scoring = plan.hub_scoring
     if scoring is None:
         return
-    yield account(NAME, namespace=plan.repository.spec.hub_namespace)
+    yield account(NAME, namespace=plan.resolved.repository.spec.hub_namespace)
     yield from score_policies(plan, of_agents=False)
-    yield from _rights(plan.repository, scoring.configuration)
-    yield from _workload(plan.repository, scoring)
+    yield from _rights(plan.resolved.repository, scoring.configuration)
+    yield from _workload(plan.resolved.repository, scoring)
 
 
 def cluster_rights(cluster: str, repository: FleetRepository) -> Object:

@@ -82,7 +82,7 @@ def _shards(plan: Plan, place: Position) -> Iterator[Diagnostic]:
     """One finding for all shards, because one setting fixes them."""
     renderer = WorkRenderer()
     sizes = {work.cluster: renderer.size(work) for work in plan.works}
-    shards = plan.repository.spec.output.shards
+    shards = plan.resolved.repository.spec.output.shards
     count, total = _filled(sizes, shards)
     overfull = [shard for shard in sorted(count) if not _fits(count[shard], total[shard])]
     if not overfull:

@@ -14,7 +14,7 @@ KEEP = "Prune=false,Delete=false"
 
 def platform(plan: Plan) -> Iterator[Object]:
     """Yields CRDs, hub namespace, permissions, add-on definition and the DynamicScorers."""
-    spec = plan.repository.spec
+    spec = plan.resolved.repository.spec
     ours = spec.delivers_works
     if ours:
         yield from definitions()
@@ -24,16 +24,16 @@ def platform(plan: Plan) -> Iterator[Object]:
         "metadata": metadata(name=spec.hub_namespace, wave=Wave.FOUNDATIONS, sync_options=KEEP),
     }
     if ours:
-        yield from agent.hub_rights(plan.repository)
+        yield from agent.hub_rights(plan.resolved.repository)
         yield from score_policies(plan, of_agents=True)
-        yield from agent.addon(plan.repository, (work.addon for work in plan.works))
-        yield masks(plan.masks, plan.repository)
-    for item in plan.scorers:
-        yield scorer(item, plan.repository)
-    for item in plan.open_scorers:
-        yield open_scorer(item, plan.repository)
-    if not ours and plan.scoring_config is not None:
-        yield scoring_config(plan.scoring_config, plan.repository)
+        yield from agent.addon(plan.resolved.repository, (work.addon for work in plan.works))
+        yield masks(plan.resolved.masks, plan.resolved.repository)
+    for item in plan.resolved.scorers:
+        yield scorer(item, plan.resolved.repository)
+    for item in plan.resolved.open_scorers:
+        yield open_scorer(item, plan.resolved.repository)
+    if not ours and plan.resolved.scoring_config is not None:
+        yield scoring_config(plan.resolved.scoring_config, plan.resolved.repository)
 
 
 def definitions() -> Iterator[Object]:

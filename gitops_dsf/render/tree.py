@@ -68,7 +68,7 @@ def render(plan: Plan) -> RenderedTree:
 def shared_objects(plan: Plan) -> dict[str, Object]:
     """Objects by path, without those of single clusters. `diff` compares these, and no bytes are rendered."""
     found: dict[str, Object] = {}
-    repository = plan.repository
+    repository = plan.resolved.repository
     for item in platform(plan):
         _add(found, "platform", item)
     for item in delivery(plan):
@@ -87,10 +87,10 @@ def shared_objects(plan: Plan) -> dict[str, Object]:
 def bootstrap_objects(plan: Plan) -> Iterator[Object]:
     """The objects of rendered/argocd, AppProjects first."""
     further = {
-        *(document.namespace for document in plan.raw_documents),
-        *(placement.namespace for placement in plan.placements),
+        *(document.namespace for document in plan.resolved.raw_documents),
+        *(placement.namespace for placement in plan.resolved.placements),
     }
-    return bootstrap(plan.repository, _directories(plan), further=sorted(further))
+    return bootstrap(plan.resolved.repository, _directories(plan), further=sorted(further))
 
 
 def paths(plan: Plan) -> frozenset[str]:
@@ -112,7 +112,7 @@ def _base(work: ClusterWork) -> str:
 
 
 def _directories(plan: Plan) -> list[str]:
-    ours = plan.repository.spec.delivers_works
+    ours = plan.resolved.repository.spec.delivers_works
     return [
         "platform",
         *(works_directory(shard) for shard in shards(plan)),
@@ -125,7 +125,9 @@ def shards(plan: Plan) -> range:
     """Every works directory, also empty ones: Argo CD's list of Applications must not depend on
     the clusters.
     """
-    return range(plan.repository.spec.output.shards if plan.repository.spec.delivers_works else 0)
+    return range(
+        plan.resolved.repository.spec.output.shards if plan.resolved.repository.spec.delivers_works else 0
+    )
 
 
 def _add(found: dict[str, Object], directory: str, item: Object, *, home: str | None = None) -> None:
@@ -138,7 +140,7 @@ def _add(found: dict[str, Object], directory: str, item: Object, *, home: str | 
 
 def _add_works(files: dict[str, Parts], plan: Plan) -> None:
     renderer = WorkRenderer()
-    objects = ClusterObjects(plan.repository)
+    objects = ClusterObjects(plan.resolved.repository)
     for work in plan.works:
         base = _base(work)
         files[f"{base}.manifestwork.yaml"] = (HEADER, *renderer.parts(work))
@@ -148,13 +150,13 @@ def _add_works(files: dict[str, Parts], plan: Plan) -> None:
 
 def _add_hub_rights(files: dict[str, Parts], plan: Plan) -> None:
     for path, cluster in _hub_rights(plan):
-        files[path] = (HEADER, emit(cluster_rights(cluster, plan.repository)).encode())
+        files[path] = (HEADER, emit(cluster_rights(cluster, plan.resolved.repository)).encode())
 
 
 def _hub_rights(plan: Plan) -> Iterator[tuple[str, str]]:
     """The file with the hub scorer's rights in the namespace of each cluster, and the cluster."""
     for cluster in plan.hub_scoring.clusters if plan.hub_scoring is not None else ():
-        shard = shard_of(cluster.name, plan.repository.spec.output.shards)
+        shard = shard_of(cluster.name, plan.resolved.repository.spec.output.shards)
         yield f"{works_directory(shard)}/{cluster.name}.hubscorer.rolebinding.yaml", cluster.name
 
 

@@ -96,7 +96,7 @@ def _counting(fleet: FleetVersion) -> dict[str, str]:
 
 def receiver_concerns(base: FleetVersion | None, head: FleetVersion) -> Iterator[str]:
     """Warns if other pods may push OpenTelemetry metrics than before. Clusters that join are left out."""
-    settings = head.plan.repository.spec.agent.open_telemetry
+    settings = head.plan.resolved.repository.spec.agent.open_telemetry
     if base is None or settings is None:
         return
     before = {work.cluster for work in base.plan.works if work.addon.receiver}
@@ -109,7 +109,7 @@ def receiver_concerns(base: FleetVersion | None, head: FleetVersion) -> Iterator
             f"the agents of {agents} get a receiver for OpenTelemetry metrics, to which pods of {pushing} may"
             f" push: {names_text(gained)}"
         )
-    known = base.plan.repository.spec.agent.open_telemetry
+    known = base.plan.resolved.repository.spec.agent.open_telemetry
     more = set(settings.collector_namespaces).difference(known.collector_namespaces if known else ())
     if more and running & before:
         yield f"pods of {names_text(sorted(more))} may push OpenTelemetry metrics for the first time"

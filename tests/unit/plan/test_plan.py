@@ -149,7 +149,7 @@ def test_a_cluster_without_scorers_of_a_source_is_not_set_apart_by_its_variant(t
 def test_a_suspended_scorer_is_on_no_cluster_and_still_planned(tmp_path: Path) -> None:
     result = rendered(tmp_path, scorer("cpu"), scorer("old", suspend=True))
     assert result.plan is not None
-    assert [item.name for item in result.plan.scorers] == ["cpu", "old"]
+    assert [item.name for item in result.plan.resolved.scorers] == ["cpu", "old"]
     assert {item.name for work in result.plan.works for item in work.configuration.summaries} == {"cpu"}
 
 

@@ -315,7 +315,7 @@ class TestRights:
     def test_they_are_at_hand_for_others(self, tmp_path: Path) -> None:
         result = rendered(tmp_path, scorer("cpu"))
         assert result.plan is not None
-        kinds = [item["kind"] for item in rights(result.plan.repository)]
+        kinds = [item["kind"] for item in rights(result.plan.resolved.repository)]
         assert kinds == ["ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding", "Role", "RoleBinding"]
 
     def test_the_lease_that_is_granted_is_the_one_that_is_taken(self) -> None:
