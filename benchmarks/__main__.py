@@ -8,27 +8,13 @@ target. They are never run at the same time: they would measure each other.
 from __future__ import annotations
 
 import argparse
-import shutil
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-WANT_WHEELS = frozenset({"agent"})
-"""Benchmarks that are given a folder with the wheels."""
 VERDICTS = {0: "all targets met", 1: "a target was missed"}
-
-
-def build(folder: Path) -> None:
-    """The wheels of this checkout."""
-    uv = shutil.which("uv") or str(Path(sys.executable).parent / "uv")
-    subprocess.run(
-        [uv, "build", "--quiet", "--all-packages", "--wheel", "--out-dir", str(folder)],
-        check=True,
-        cwd=HERE.parent,
-    )
 
 
 def main() -> int:
@@ -46,17 +32,13 @@ def main() -> int:
     if unknown:
         parser.error(f"there is no benchmark {', '.join(unknown)}; there are {', '.join(known)}")
     results: list[tuple[str, int, float]] = []
-    with tempfile.TemporaryDirectory(prefix="gitops-dsf-bench-") as wheels:
-        for name in args.names or known:
-            print(f"== {name}", flush=True)
-            command = [sys.executable, "-m", f"benchmarks.{known[name].stem}"]
-            if name in WANT_WHEELS:
-                build(Path(wheels))
-                command.append(wheels)
-            start = time.perf_counter()
-            code = subprocess.run(command, check=False, cwd=HERE.parent).returncode
-            results.append((name, code, time.perf_counter() - start))
-            print(flush=True)
+    for name in args.names or known:
+        print(f"== {name}", flush=True)
+        start = time.perf_counter()
+        command = [sys.executable, "-m", f"benchmarks.{known[name].stem}"]
+        code = subprocess.run(command, check=False, cwd=HERE.parent).returncode
+        results.append((name, code, time.perf_counter() - start))
+        print(flush=True)
     for name, code, seconds in results:
         print(f"{name:<20}{VERDICTS.get(code, f'failed with exit code {code}'):<40}{seconds:>8.0f} s")
     return int(any(code for _, code, _ in results))

@@ -1,6 +1,6 @@
-"""Speed and memory of the agent, from its installed wheel in an environment of its own.
+"""Speed and memory of the agent.
 
-    make wheel && .venv/bin/python -m benchmarks.bench_agent dist [--only NAME] [--quick]
+    .venv/bin/python -m benchmarks.bench_agent [--only NAME] [--quick]
 
 The metric source, the scoring API and the hub run in this process, the agent in another one. Prints a
 Markdown table; exits with 1 when a figure misses its goal.
@@ -12,7 +12,6 @@ import itertools
 import json
 import os
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -22,6 +21,7 @@ from pathlib import Path
 
 import httpx
 
+from benchmarks.measure import Figure, shown
 from tests.support.agent.configmap import ConfigMapVolume, entry
 from tests.support.agent.http import HttpFake, Reply
 from tests.support.agent.hub import HubFake, kubeconfig
@@ -31,33 +31,9 @@ from tests.support.waiting import until
 HERE = Path(__file__).parent
 
 
-@dataclass(frozen=True)
-class Figure:
-    """One measured number against its goal; the smaller the better."""
-
-    what: str
-    value: float
-    goal: float | None
-    unit: str
-    samples: Sequence[float] = ()
-    """What the value is the median of, if of anything."""
-
-    @property
-    def good(self) -> bool:
-        return self.goal is None or self.value <= self.goal
-
-    def row(self) -> str:
-        """A line of the table."""
-        spread = (
-            f"{len(self.samples)}: {min(self.samples):.3g} to {max(self.samples):.3g}" if self.samples else ""
-        )
-        goal = f"{self.goal:g} {self.unit}" if self.goal is not None else ""
-        verdict = "" if self.goal is None else "ok" if self.good else "MISSED"
-        return f"| {self.what} | {self.value:.3g} {self.unit} | {goal} | {verdict} | {spread} |"
-
-
 def median(what: str, samples: Sequence[float], goal: float | None, unit: str) -> Figure:
-    return Figure(what, statistics.median(samples), goal, unit, tuple(samples))
+    note = f"{len(samples)}: {min(samples):.3g} to {max(samples):.3g}"
+    return Figure(what, statistics.median(samples), goal, unit, note)
 
 
 @dataclass(frozen=True)
@@ -421,42 +397,17 @@ BENCHES: dict[str, Callable[[Bench], Coroutine[None, None, list[Figure]]]] = {
 }
 
 
-def install(dist: Path, directory: Path) -> Path:
-    """The agent's wheels and nothing else of the project."""
-    wheels = [
-        next(dist.glob(f"{name}-*.whl"))
-        for name in ("gitops_dsf_wire", "gitops_dsf_runtime", "gitops_dsf_agent")
-    ]
-    uv = Path(sys.executable).with_name("uv")
-    subprocess.run([uv, "venv", "--quiet", "--python", sys.executable, directory], check=True)
-    subprocess.run(
-        [
-            uv,
-            "pip",
-            "install",
-            "--quiet",
-            "--compile-bytecode",
-            "--python",
-            directory / "bin/python",
-            *wheels,
-        ],
-        check=True,
-    )
-    return directory / "bin/gitops-dsf-agent"
-
-
 def main() -> int:
     """Runs and prints."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("dist", type=Path, help="directory with the wheels")
     parser.add_argument("--only", choices=sorted(BENCHES), action="append")
     parser.add_argument("--quick", action="store_true", help="shorter looks")
     options = parser.parse_args()
     figures: list[Figure] = []
     with tempfile.TemporaryDirectory() as folder:
-        command = install(options.dist, Path(folder) / "venv")
+        command = Path(sys.executable).with_name("gitops-dsf-agent")
         for name in options.only or BENCHES:
             directory = Path(folder) / name
             directory.mkdir()
@@ -466,10 +417,7 @@ def main() -> int:
             )
             figures += found
             print(f"{name}: {time.monotonic() - start:.0f} s", file=sys.stderr)
-    print("| what | measured | goal | | samples: least to most |\n|---|---|---|---|---|")
-    for figure in figures:
-        print(figure.row())
-    return 0 if all(figure.good for figure in figures) else 1
+    return shown(figures)
 
 
 if __name__ == "__main__":

@@ -19,57 +19,12 @@ from urllib.parse import parse_qs
 
 import numpy as np
 
+from benchmarks import fleet
 from benchmarks.measure import HEAD, Row, best
 
 CLUSTERS, SCORERS, APPLICATIONS, DAYS = 100, 3, 50, 14
 END = 1_780_272_000
 STEP = 60
-OCM = "cluster.open-cluster-management.io"
-
-
-def fleet(root: Path) -> Path:
-    """A fleet repository of the size of the benchmark."""
-    for folder in ("clusters", "scorers", "apps"):
-        (root / folder).mkdir(parents=True)
-    init = [
-        sys.executable,
-        "-m",
-        "gitops_dsf",
-        "init",
-        str(root / "made"),
-        "--git-url",
-        "https://git.example.com/f.git",
-    ]
-    subprocess.run(init, check=True, capture_output=True)
-    (root / "gitops-dsf.yaml").write_text((root / "made" / "gitops-dsf.yaml").read_text())
-    clusters = [
-        f"apiVersion: {OCM}/v1\nkind: ManagedCluster\n"
-        f"metadata: {{name: c{number:03}, labels: {{{OCM}/clusterset: all}}}}\n"
-        "spec: {hubAcceptsClient: true}\n"
-        for number in range(CLUSTERS)
-    ]
-    members = f"apiVersion: {OCM}/v1beta2\nkind: ManagedClusterSet\nmetadata: {{name: all}}\n"
-    (root / "clusters" / "all.yaml").write_text("---\n".join([*clusters, members]))
-    for number in range(SCORERS):
-        (root / "scorers" / f"s{number}.yaml").write_text(
-            "apiVersion: dynamic-scoring.open-cluster-management.io/v1alpha1\nkind: DynamicScorer\n"
-            f"metadata: {{name: s{number}}}\nspec:\n  description: x\n"
-            "  source: {type: Prometheus, host: 'http://p.m.svc:9090', params: {query: avg(up)}}\n"
-            f"  scoring: {{type: Query, params: {{name: s{number}, interval: {STEP}}}}}\n"
-            "  scoreRange: {min: 0, max: 100}\n"
-        )
-    for number in range(APPLICATIONS):
-        scores = ", ".join(f"{{scorer: s{each}, weight: 1}}" for each in range(1 + number % SCORERS))
-        (root / "apps" / f"a{number:02}.yaml").write_text(
-            "apiVersion: gitops-dsf.io/v1alpha1\nkind: ScoredApplication\n"
-            f"metadata: {{name: a{number:02}}}\nspec:\n"
-            f"  placement: {{clusterSets: [all], numberOfClusters: {1 + (number % 5 == 0)}}}\n"
-            f"  scores: [{scores}]\n"
-            "  stickiness: 10\n  application:\n"
-            "    source: {repoURL: 'https://git.example.com/a.git', path: d, targetRevision: main}\n"
-            "    destinationNamespace: a\n"
-        )
-    return root
 
 
 @cache
@@ -78,12 +33,12 @@ def answer(name: str, first: float, last: float) -> bytes:
     the backtest: the floor asks for them first.
     """
     times = np.arange(round((last - first) / STEP) + 1) * STEP + first
-    rng = np.random.default_rng(int(first) + int(name[1:]))
+    rng = np.random.default_rng(int(first) + int(name.rpartition("-")[2]))
     rows = []
     for number in range(CLUSTERS):
-        wave = 50 + 15 * np.sin(times / 20_000 + number) + rng.normal(0, 3, len(times))
-        values = ",".join(f'[{at:.0f},"{value:.2f}"]' for at, value in zip(times, wave, strict=True))
-        rows.append(f'{{"metric":{{"ds_cluster":"c{number:03}"}},"values":[{values}]}}')
+        wave = 0.5 + 0.15 * np.sin(times / 20_000 + number) + rng.normal(0, 0.03, len(times))
+        values = ",".join(f'[{at:.0f},"{value:.4f}"]' for at, value in zip(times, wave, strict=True))
+        rows.append(f'{{"metric":{{"ds_cluster":"{fleet.cluster_name(number)}"}},"values":[{values}]}}')
     return ('{"status":"success","data":{"resultType":"matrix","result":[' + ",".join(rows) + "]}}").encode()
 
 
@@ -117,7 +72,9 @@ def decoding(url: str) -> None:
         async with MetricStore(url) as store:
             for number in range(SCORERS):
                 start, count = END - DAYS * 86_400, DAYS * 86_400 // STEP
-                async for _ in store.pages(query_of(f"s{number}"), start=start, step=STEP, count=count):
+                async for _ in store.pages(
+                    query_of(fleet.scorer_name(number)), start=start, step=STEP, count=count
+                ):
                     pass
 
     asyncio.run(read())
@@ -140,7 +97,8 @@ def main() -> int:
         try:
             assert server.stdout is not None
             url = f"http://127.0.0.1:{int(server.stdout.readline())}"
-            root = fleet(Path(folder) / "fleet")
+            root = Path(folder) / "fleet"
+            fleet.write(root, clusters=CLUSTERS, scorers=SCORERS, applications=APPLICATIONS, regional=False)
             end = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(END))
             verb = [
                 sys.executable,
@@ -164,12 +122,12 @@ def main() -> int:
                 ),
                 Row(
                     what="the same, one application with one scorer",
-                    cost=best([*verb, "--placement", "a00"], repeats=5),
+                    cost=best([*verb, "--placement", "app-0000"], repeats=5),
                     seconds=2,
                 ),
                 Row(
                     what="one application, advice on every stickiness",
-                    cost=best([*verb, "--placement", "a00", "--advise"], repeats=1),
+                    cost=best([*verb, "--placement", "app-0000", "--advise"], repeats=1),
                 ),
             ]
         finally:

@@ -22,11 +22,12 @@ import time
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 
+from benchmarks import fleet
+from benchmarks.measure import Figure, shown
 from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.reconciler.hub.kinds import scorer
 from gitops_dsf.reconciler.run import CONCURRENT
@@ -38,28 +39,6 @@ HERE = Path(__file__).parent
 LIMIT = 5.0
 LOOK = 60
 """Seconds for which CPU is counted: six looks at what expired."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Figure:
-    """One measured number; the smaller the better. Without a goal it is only shown."""
-
-    what: str
-    value: float
-    unit: str
-    goal: float | None = None
-
-    @property
-    def good(self) -> bool:
-        return self.goal is None or self.value <= self.goal
-
-    @property
-    def line(self) -> str:
-        goal = "" if self.goal is None else f"{self.goal:g} {self.unit}"
-        return (
-            f"| {self.what} | {self.value:.3g} {self.unit} | {goal} |"
-            f" {'' if self.goal is None else 'yes' if self.good else 'NO'} |"
-        )
 
 
 class WideHub:
@@ -142,6 +121,7 @@ def reconciler(url: str, folder: Path) -> Iterator[Reconciler]:
         "current-context": "hub",
     }
     (folder / "kubeconfig").write_text(json.dumps(config))
+    fleet.write(folder / "fleet", clusters=1, scorers=1, applications=0)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -151,6 +131,7 @@ def reconciler(url: str, folder: Path) -> Iterator[Reconciler]:
         "gitops_dsf",
         "reconcile",
         f"--kubeconfig={folder / 'kubeconfig'}",
+        f"--config={folder / 'fleet' / 'gitops-dsf.yaml'}",
         f"--metrics-address=127.0.0.1:{port}",
     ]
     with (folder / "log").open("wb") as log, subprocess.Popen(command, stderr=log) as process:
@@ -301,10 +282,7 @@ def main() -> int:
         figures += a_round_of_probes()
     if options.only != "probes":
         figures += on_a_wide_hub(options.clusters, options.scorers, options.relists)
-    print("| what | measured | goal | met |\n|---|---|---|---|")
-    for figure in figures:
-        print(figure.line)
-    return 0 if all(figure.good for figure in figures) else 1
+    return shown(figures)
 
 
 if __name__ == "__main__":

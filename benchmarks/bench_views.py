@@ -20,78 +20,13 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from benchmarks import fleet
 from benchmarks.measure import HEAD, Row, best
 
 ROOT = Path(__file__).resolve().parents[1]
 CLUSTERS, SCORERS, APPLICATIONS = 3500, 100, 200
 HUB_SCORERS, HUB_APPLICATIONS = 300, 300
 NOW = datetime.now(UTC).replace(microsecond=0)
-REGIONS = ("eu", "us", "ap")
-
-SETTINGS = """\
-apiVersion: gitops-dsf.io/v1alpha1
-kind: FleetRepository
-metadata: {name: bench}
-spec:
-  git: {url: https://git.example.com/fleet.git, targetRevision: main}
-  output: {shards: 64}
-"""
-
-CLUSTER_SET = """\
-apiVersion: cluster.open-cluster-management.io/v1beta2
-kind: ManagedClusterSet
-metadata: {name: fleet}
-spec: {clusterSelector: {selectorType: ExclusiveClusterSetLabel}}
-"""
-
-
-def cluster(name: str, region: str) -> str:
-    return f"""\
----
-apiVersion: cluster.open-cluster-management.io/v1
-kind: ManagedCluster
-metadata:
-  name: {name}
-  labels: {{cluster.open-cluster-management.io/clusterset: fleet, region: {region}}}
-spec: {{hubAcceptsClient: true}}
-"""
-
-
-def scorer(number: int, maximum: int, window: str) -> str:
-    return f"""\
-apiVersion: dynamic-scoring.open-cluster-management.io/v1alpha1
-kind: DynamicScorer
-metadata: {{name: score-{number:02}}}
-spec:
-  description: bench
-  configURL: http://api.scoring.svc:8000/config
-  configSyncMode: None
-  source:
-    type: Prometheus
-    host: http://prometheus.monitoring.svc:9090
-    params: {{query: "avg(rate(metric_{number}[{window}]))", range: 3600, step: 60}}
-  scoring:
-    host: http://api.scoring.svc:8000
-    params: {{name: score-{number:02}, interval: 60}}
-  scoreRange: {{min: 0, max: {maximum}}}
-"""
-
-
-def application(number: int, scorers: int) -> str:
-    first, second = number % scorers, (number * 7 + 3) % scorers
-    region = REGIONS[number % len(REGIONS)]
-    return f"""\
----
-apiVersion: gitops-dsf.io/v1alpha1
-kind: ScoredApplication
-metadata: {{name: app-{number:03}}}
-spec:
-  application:
-    source: {{repoURL: https://git.example.com/apps.git, path: app-{number}, targetRevision: main}}
-    destinationNamespace: app-{number}
-  placement: {{numberOfClusters: 3, clusterSets: [fleet], clusterSelector: {{matchLabels: {{region: {region}}}}}}}
-  scores: [{{scorer: score-{first:02}}}{f", {{scorer: score-{second:02}}}" if second != first else ""}]
-"""  # noqa: E501
 
 
 def git(directory: Path, *arguments: str) -> None:
@@ -101,18 +36,8 @@ def git(directory: Path, *arguments: str) -> None:
 
 def build(root: Path, clusters: int, scorers: int) -> None:
     rng = random.Random(1)
-    names = [f"cluster-{number:05}" for number in range(clusters)]
-    for folder in ("clusters", "scorers", "apps"):
-        (root / folder).mkdir()
-    (root / "gitops-dsf.yaml").write_text(SETTINGS)
-    (root / "clusters/sets.yaml").write_text(CLUSTER_SET)
-    for name in names:
-        (root / f"clusters/{name}.yaml").write_text(cluster(name, rng.choice(REGIONS)))
-    for number in range(scorers):
-        (root / f"scorers/score-{number:02}.yaml").write_text(scorer(number, 100, "5m"))
-    (root / "apps/all.yaml").write_text(
-        "".join(application(number, scorers) for number in range(APPLICATIONS))
-    )
+    names = [fleet.cluster_name(number) for number in range(clusters)]
+    fleet.write(root, clusters=clusters, scorers=scorers, applications=APPLICATIONS)
     git(root, "init", "--quiet", "--initial-branch", "state")
     written = state(root, names, scorers, rng)
     git(root, "add", *written)
@@ -122,11 +47,12 @@ def build(root: Path, clusters: int, scorers: int) -> None:
     (root / "scores").rmdir()
     git(root, "checkout", "--quiet", "--orphan", "main")
     git(root, "rm", "-r", "--quiet", "--cached", ".")
-    git(root, "add", "gitops-dsf.yaml", "clusters", "scorers", "apps")
+    git(root, "add", ".")
     git(root, "commit", "--quiet", "--message", "base")
     # The change: one scorer with another range, one with another query, and one cluster less.
-    (root / "scorers/score-00.yaml").write_text(scorer(0, 60, "5m"))
-    (root / "scorers/score-01.yaml").write_text(scorer(1, 100, "10m"))
+    for number, before, after in ((0, "max: 1\n", "max: 0.6\n"), (2, "[5m]", "[10m]")):
+        changed = root / f"scorers/{fleet.scorer_name(number)}.yaml"
+        changed.write_text(changed.read_text().replace(before, after))
     (root / f"clusters/{names[-1]}.yaml").unlink()
 
 
@@ -136,13 +62,13 @@ def state(root: Path, names: list[str], scorers: int, rng: random.Random) -> lis
     until = (NOW + timedelta(hours=1)).strftime("%Y-%m-%dT%H:%M:%SZ")
     files = {"snapshot.json": f'{head},\n"observedAt": "{NOW.strftime("%Y-%m-%dT%H:%M:%SZ")}"}}\n'}
     for number in range(scorers):
-        resource = f"score-{number:02}"
+        resource = fleet.scorer_name(number)
         rows = []
         for name in names:
-            raw = round(rng.uniform(0, 100), 2)
+            raw = round(rng.random(), 4)
             rows.append(
                 f'"{name}":'
-                f' {{"values":{{"{resource}":{int(1 + raw * 0.99)}}},"validUntil":"{until}","raw":{{"{resource}":{raw}}}}}'  # noqa: E501
+                f' {{"values":{{"{resource}":{int(1 + raw * 99)}}},"validUntil":"{until}","raw":{{"{resource}":{raw}}}}}'  # noqa: E501
             )
         files[f"scores/{resource}.json"] = (
             f'{head},\n"scores": {{"{resource}": {{\n' + ",\n".join(rows) + "\n}}}\n"
@@ -150,8 +76,8 @@ def state(root: Path, names: list[str], scorers: int, rng: random.Random) -> lis
     decisions = [
         {
             "namespace": "argocd",
-            "name": f"app-{n:03}-decision-1",
-            "placement": f"app-{n:03}",
+            "name": f"app-{n:04}-decision-1",
+            "placement": f"app-{n:04}",
             "clusters": sorted(rng.sample(names, 3)),
         }
         for n in range(APPLICATIONS)
@@ -170,9 +96,9 @@ def repository(scale: float, repeats: int) -> Iterator[Row]:
         build(root, clusters, scorers)
         source = [str(root), "--state-branch", "state"]
         program = [sys.executable, "-m", "gitops_dsf"]
-        one = best([*program, "explain", "app-007", "cluster-00010", *source], repeats=repeats)
+        one = best([*program, "explain", "app-0007", fleet.cluster_name(11), *source], repeats=repeats)
         yield Row(what="explain of one application", cost=one, seconds=1.5, megabytes=200)
-        placed = best([*program, "simulate", *source, "--placement", "app-007"], repeats=repeats)
+        placed = best([*program, "simulate", *source, "--placement", "app-0007"], repeats=repeats)
         yield Row(what="simulate of one Placement", cost=placed, seconds=1.5, megabytes=200)
         yield Row(
             what="simulate of all Placements", cost=best([*program, "simulate", *source], repeats=repeats)

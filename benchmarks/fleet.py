@@ -1,4 +1,4 @@
-"""A fleet repository of a given size, the same on every run: what the benchmarks of the generator render.
+"""A fleet repository of a given size, the same on every run: what all benchmarks of the generator read.
 
 Everything that costs time in a real one is in it: one file per cluster as `import` writes them, selectors and
 masks that make a dozen different configurations, locks, secrets, several expressions in a query, applications
@@ -16,11 +16,13 @@ REGIONS = ("ap-northeast-1", "eu-central-1", "eu-west-1", "us-east-1")
 TIERS = ("dev", "test", "prod")
 
 
-def write(root: Path, *, clusters: int, scorers: int, applications: int, seed: int = 1) -> None:
-    """Writes the repository into a new folder."""
+def write(
+    root: Path, *, clusters: int, scorers: int, applications: int, regional: bool = True, seed: int = 1
+) -> None:
+    """Writes the repository into a new folder. Applications that are not regional run on all clusters."""
     rng = random.Random(seed)
     for folder in ("apps", "clusters", "config", "locks", "scorers"):
-        (root / folder).mkdir(parents=True)
+        (root / folder).mkdir(parents=True, exist_ok=True)
     (root / "gitops-dsf.yaml").write_text(_settings(clusters, scorers), encoding="utf-8")
     (root / "clusters" / "sets.yaml").write_text(
         "---\n".join(_set(region) for region in REGIONS), encoding="utf-8"
@@ -35,7 +37,9 @@ def write(root: Path, *, clusters: int, scorers: int, applications: int, seed: i
             (root / "locks" / f"{scorer_name(number)}.yaml").write_text(_lock(number), encoding="utf-8")
     (root / "config" / "masks.yaml").write_text(_masks(clusters, scorers), encoding="utf-8")
     for number in range(applications):
-        (root / "apps" / f"app-{number:04}.yaml").write_text(_application(number, scorers), encoding="utf-8")
+        (root / "apps" / f"app-{number:04}.yaml").write_text(
+            _application(number, scorers, regional=regional), encoding="utf-8"
+        )
 
 
 def edit_scorer(root: Path, number: int = 0) -> None:
@@ -160,7 +164,7 @@ spec:
     host: https://scorer-{number:03}.example.com
     path: /scoring
     params:
-      name: headroom_{number:03}
+      name: {scorer_name(number)}
       interval: 60
 {arguments}  scoreRange:
     min: 0
@@ -182,7 +186,7 @@ spec:
     scoring:
       path: /scoring
       params:
-        name: headroom_{number:03}
+        name: {scorer_name(number)}
         interval: 60
 """
 
@@ -190,7 +194,7 @@ spec:
 def _masks(clusters: int, scorers: int) -> str:
     masks = "".join(
         f"    - clusterName: {cluster_name(number * 97 % clusters)}\n      scoreName:"
-        f" headroom_{number * 7 % scorers:03}\n"
+        f" {scorer_name(number * 7 % scorers)}\n"
         for number in range(min(8, scorers, clusters))
     )
     return f"""\
@@ -203,10 +207,14 @@ spec:
 {masks}"""
 
 
-def _application(number: int, scorers: int) -> str:
-    region = REGIONS[number % len(REGIONS)]
+def _application(number: int, scorers: int, *, regional: bool) -> str:
+    sets = REGIONS[number % len(REGIONS)] if regional else ", ".join(REGIONS)
     condition = "" if number % 3 else "    clusterSelector:\n      matchLabels:\n        tier: prod\n"
-    chosen = [scorer for scorer in range(scorers) if scorer % 10 not in {3, 7}]
+    everywhere = [scorer for scorer in range(scorers) if scorer % 10 not in {3, 7}]
+    scores = "".join(
+        f"    - scorer: {scorer_name(everywhere[(number + each) % len(everywhere)])}\n      weight: 1\n"
+        for each in range(min(1 + number % 3, len(everywhere)))
+    )
     return f"""\
 apiVersion: gitops-dsf.io/v1alpha1
 kind: ScoredApplication
@@ -220,10 +228,8 @@ spec:
       targetRevision: main
     destinationNamespace: app-{number:04}
   placement:
-    numberOfClusters: {number % 5 + 1}
-    clusterSets: [{region}]
+    numberOfClusters: {1 + (number % 5 == 0)}
+    clusterSets: [{sets}]
 {condition}  scores:
-    - scorer: {scorer_name(chosen[number % len(chosen)])}
-      weight: 1
-  stickiness: 20
+{scores}  stickiness: 10
 """

@@ -11,6 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 MEGABYTE = 1_000_000
+COMPILED = {**os.environ, "PYTHONDONTWRITEBYTECODE": ""}
+"""Programs are measured as they are installed: compiled."""
 HEAD = f"{'what':<58}{'seconds':>8}{'target':>8}{'cpu':>8}{'MB':>6}{'limit':>6}"
 
 
@@ -50,13 +52,40 @@ class Row:
         return f"{self.what:<58}{numbers}  {verdict:<7}{self.note}".rstrip()
 
 
+@dataclass(frozen=True)
+class Figure:
+    """One measured number against its goal, the smaller the better. Without a goal it is only shown."""
+
+    what: str
+    value: float
+    goal: float | None = None
+    unit: str = ""
+    note: str = ""
+
+    @property
+    def good(self) -> bool:
+        return self.goal is None or self.value <= self.goal
+
+
+def shown(figures: Sequence[Figure]) -> int:
+    """Prints a Markdown table. Returns the exit code: 1 when a figure misses its goal."""
+    print("| what | measured | goal | | |\n|---|---|---|---|---|")
+    for each in figures:
+        goal = "" if each.goal is None else f"{each.goal:g} {each.unit}"
+        verdict = "" if each.goal is None else "ok" if each.good else "MISSED"
+        print(f"| {each.what} | {each.value:.3g} {each.unit} | {goal} | {verdict} | {each.note} |")
+    return int(not all(each.good for each in figures))
+
+
 def run(command: Sequence[str]) -> Cost:
     """Runs a program to its end. Exits with what it printed when it fails: a benchmark of a failure measures
     nothing.
     """
     with tempfile.TemporaryFile() as output:
         start = time.perf_counter()
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT)
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, env=COMPILED
+        )
         _, status, usage = os.wait4(process.pid, 0)
         wall = time.perf_counter() - start
         process.returncode = os.waitstatus_to_exitcode(status)
