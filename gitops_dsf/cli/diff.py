@@ -211,32 +211,15 @@ def _on_disk(rendered: Path) -> "Iterator[tuple[str, bool]]":
         raise RepositoryError(msg) from error
 
 
-def _at_commit(base: "Base", commit: str) -> "Iterator[tuple[str, bool]]":
-    from gitops_dsf.repository.revision.tree import entries
-
-    prefix = f"{base.repository.prefix}{RENDERED}/"
-    for entry in entries(base.repository, commit, [prefix]):
-        yield entry.path.removeprefix(prefix), entry.mode in {"100644", "100755"}
-
-
 def _at(base: "Base", commit: str) -> _Side:
-    from gitops_dsf.pipeline import check, check_loaded
-    from gitops_dsf.repository.load import load_contents
-    from gitops_dsf.repository.revision import checkout, sources
+    from gitops_dsf.pipeline import check
+    from gitops_dsf.repository.load.names import FOLDERS, SETTINGS_FILE
+    from gitops_dsf.repository.revision import checkout, paths_at
 
-    rendered = tuple(_at_commit(base, commit))
-    contents = sources(base.repository, commit)
-    if contents is not None:
-        loaded = load_contents(contents)
-        return (
-            _Side(fleet=None, errors=(), absent=True)
-            if loaded is None
-            else _side(check_loaded(loaded), files=rendered)
-        )
     with checkout(base.repository, commit) as root:
-        if not any(root.iterdir()):
+        if not any((root / name).exists() for name in (SETTINGS_FILE, *FOLDERS)):
             return _Side(fleet=None, errors=(), absent=True)
-        return _side(check(root), files=rendered)
+        return _side(check(root), files=tuple(paths_at(base.repository, commit, RENDERED)))
 
 
 def fleet_at(base: "Base") -> "FleetVersion | None":

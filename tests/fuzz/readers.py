@@ -43,7 +43,7 @@ from gitops_dsf.journal.timeline import by_placement, changes, in_order, times, 
 from gitops_dsf.metricstore.answer import Series as Samples
 from gitops_dsf.metricstore.answer import StoreError
 from gitops_dsf.metricstore.files import read_path
-from gitops_dsf.repository.load import load_contents, load_text
+from gitops_dsf.repository.load import Loaded, load, load_text
 from gitops_dsf.repository.model.series_values import MOST_VALUES, SeriesValuesError, expand
 from gitops_dsf.repository.model.validate import declare
 from gitops_dsf.repository.write import write_files
@@ -68,11 +68,15 @@ class Reader:
     words: Sequence[str]
 
 
+def loaded_from(files: Mapping[str, bytes]) -> Loaded:
+    with tempfile.TemporaryDirectory() as folder:
+        write_files(Path(folder), files)
+        return load(Path(folder))
+
+
 def repository(content: bytes) -> None:
     """A file of a fleet repository. What was read, written by the emitter, reads as the same."""
-    loaded = load_contents([("apps/web.yaml", content)])
-    if loaded is None:
-        return
+    loaded = loaded_from({"apps/web.yaml": content})
     lines = content.count(b"\n") + content.count(b"\r") + 1
     for finding in loaded.diagnostics:
         assert 1 <= finding.position.line <= lines, finding
@@ -92,9 +96,7 @@ def repository(content: bytes) -> None:
 
 def fleet(content: bytes) -> None:
     """Objects of a fleet repository, checked by all rules. Each finding has a place in the text."""
-    loaded = load_contents([*_REST, ("scorers/all.yaml", content)])
-    if loaded is None:
-        return
+    loaded = loaded_from({**_REST, "scorers/all.yaml": content})
     _, findings = resolve(declare(loaded))
     lines = content.count(b"\n") + content.count(b"\r") + 1
     for finding in findings:
@@ -131,7 +133,7 @@ def native(content: bytes) -> None:
     text = f"{head}{piece * times}{''.join(tail)}"
     for part in query.split(text):
         promql.check(part.text)
-    load_contents([("apps/web.yaml", text.encode(errors="replace"))])
+    loaded_from({"apps/web.yaml": text.encode(errors="replace")})
     with suppress(CelSyntaxError, CelUnsupported):
         _CHECKER.check(text)
     with suppress(CelUnsupported):
@@ -314,7 +316,7 @@ _FLEET: Final = {
     ),
 }
 
-_REST: Final = [(file, text.encode()) for file, text in _FLEET.items()]
+_REST: Final = {file: text.encode() for file, text in _FLEET.items()}
 
 
 def hub(content: bytes) -> None:
@@ -331,8 +333,7 @@ def hub(content: bytes) -> None:
             return
         write_files(found.root, found.files)
         for file in found.files:
-            loaded = load_contents([(file, (root / file).read_bytes())])
-            broken = loaded.diagnostics if loaded is not None else ()
+            broken = loaded_from({file: (root / file).read_bytes()}).diagnostics
             assert not [item for item in broken if item.severity is Severity.ERROR], broken
         again = take(root, objects, selection=Selection(resources=True))
         assert not again.added, again.added

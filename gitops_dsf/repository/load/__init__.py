@@ -5,7 +5,7 @@ accesses the disk.
 from gitops_dsf.repository.load.document import AmbiguousValue, Document, Path, texts_in, value_at
 from gitops_dsf.repository.load.limits import ReadLimits
 from gitops_dsf.repository.load.names import SETTINGS_FILE
-from gitops_dsf.repository.load.repository import Loaded, load, load_contents, load_text
+from gitops_dsf.repository.load.repository import Loaded, load, load_text
 
 __all__ = [
     "SETTINGS_FILE",
@@ -15,7 +15,6 @@ __all__ = [
     "Path",
     "ReadLimits",
     "load",
-    "load_contents",
     "load_text",
     "texts_in",
     "value_at",

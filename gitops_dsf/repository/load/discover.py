@@ -47,18 +47,6 @@ def discover(root: Path, *, limits: ReadLimits) -> Discovered:
     return _discovered(contents, limits=limits, diagnostics=diagnostics)
 
 
-def in_memory(contents: Iterable[tuple[str, bytes]], *, limits: ReadLimits) -> Discovered:
-    """Like `discover`, for files in memory: paths relative to the root, with their contents."""
-    diagnostics: list[Diagnostic] = []
-    found: list[tuple[str, bytes]] = []
-    for name, content in sorted((name, content) for name, content in contents if _is_source(name)):
-        if len(content) > limits.file_bytes:
-            diagnostics.append(_too_large(_shown(name), len(content), limits))
-        else:
-            found.append((_shown(name), content))
-    return _discovered(found, limits=limits, diagnostics=diagnostics)
-
-
 def _discovered(
     contents: Iterable[tuple[str, bytes | None]], *, limits: ReadLimits, diagnostics: list[Diagnostic]
 ) -> Discovered:
@@ -81,15 +69,6 @@ def _discovered(
 def _shown(name: str) -> str:
     """A file name as text, also if it is not UTF-8."""
     return os.fsencode(name).decode("utf-8", "replace")
-
-
-def _is_source(name: str) -> bool:
-    folder, *parts = name.split("/")
-    if not parts:
-        return name == SETTINGS_FILE
-    return (
-        folder in FOLDERS and parts[-1].endswith(SUFFIXES) and not any(part.startswith(".") for part in parts)
-    )
 
 
 def _too_large(file: str, size: int, limits: ReadLimits) -> Diagnostic:

@@ -1,11 +1,11 @@
 """Loads a fleet repository as documents."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from gitops_dsf.diagnostics import Diagnostic, Position, codes
-from gitops_dsf.repository.load.discover import Discovered, discover, in_memory
+from gitops_dsf.repository.load.discover import Discovered, discover
 from gitops_dsf.repository.load.document import Document
 from gitops_dsf.repository.load.limits import DEFAULT_LIMITS, ReadLimits
 from gitops_dsf.repository.load.names import SETTINGS_FILE
@@ -44,17 +44,6 @@ def load(root: Path, *, limits: ReadLimits = DEFAULT_LIMITS) -> Loaded:
         if (root.resolve().parent / SETTINGS_FILE).is_file():
             hint = "the fleet repository is the folder above: name that one"
         diagnostics.append(codes.EMPTY.at(Position(file=SETTINGS_FILE), message, hint))
-    return Loaded(documents=tuple(documents), diagnostics=tuple(diagnostics))
-
-
-def load_contents(
-    contents: Iterable[tuple[str, bytes]], *, limits: ReadLimits = DEFAULT_LIMITS
-) -> Loaded | None:
-    """Reads a fleet repository from files in memory, by path. Returns None if none of them belongs to one."""
-    discovered = in_memory(contents, limits=limits)
-    documents, diagnostics = _parsed(discovered, limits)
-    if not discovered.files and not diagnostics:
-        return None
     return Loaded(documents=tuple(documents), diagnostics=tuple(diagnostics))
 
 

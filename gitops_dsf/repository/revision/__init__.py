@@ -2,9 +2,8 @@
 touched.
 """
 
+from gitops_dsf.repository.revision.archive import Branch, checkout, find_branch, paths_at
 from gitops_dsf.repository.revision.base import Base, find_base
-from gitops_dsf.repository.revision.branch import Branch, find_branch
-from gitops_dsf.repository.revision.checkout import checkout, sources
 from gitops_dsf.repository.revision.git import RevisionError
 
-__all__ = ["Base", "Branch", "RevisionError", "checkout", "find_base", "find_branch", "sources"]
+__all__ = ["Base", "Branch", "RevisionError", "checkout", "find_base", "find_branch", "paths_at"]

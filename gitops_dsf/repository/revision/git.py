@@ -2,21 +2,14 @@
 
 import os
 import subprocess
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from tempfile import TemporaryFile
-from typing import IO
 
 from gitops_dsf.errors import GitopsDsfError
 
 _OF_THE_CALLER = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX")
 """Variables that git sets for its hooks. They would override the folder that was named."""
-
-
-_NO_GIT = "git is not installed or not on PATH; revisions are read with it"
 
 
 class RevisionError(GitopsDsfError):
@@ -50,7 +43,7 @@ class Repository:
         """Runs a git command that may fail, for at most this long. Raises RevisionError."""
         try:
             return subprocess.run(
-                self._command(arguments),
+                ["git", "-C", str(self.directory), *arguments],
                 capture_output=True,
                 check=False,
                 env=_environment(),
@@ -61,34 +54,8 @@ class Repository:
             msg = f"git {arguments[0]} takes longer than {seconds:g} s"
             raise RevisionError(msg) from error
         except FileNotFoundError as error:
-            raise RevisionError(_NO_GIT) from error
-
-    def _command(self, arguments: Iterable[str]) -> list[str]:
-        return ["git", "-C", str(self.directory), *arguments]
-
-    @contextmanager
-    def reading(self, *arguments: str, stdin: bytes) -> Iterator[IO[bytes]]:
-        """Streams the standard output of a git command. Raises RevisionError when git fails or is missing."""
-        with TemporaryFile() as asked:
-            asked.write(stdin)
-            asked.seek(0)
-            try:
-                process = subprocess.Popen(
-                    self._command(arguments),
-                    stdin=asked,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.DEVNULL,
-                    env=_environment(),
-                )
-            except FileNotFoundError as error:
-                raise RevisionError(_NO_GIT) from error
-            with process:
-                assert process.stdout is not None  # noqa: S101 - it was asked for
-                try:
-                    yield process.stdout
-                except BaseException:
-                    process.kill()
-                    raise
+            msg = "git is not installed or not on PATH; revisions are read with it"
+            raise RevisionError(msg) from error
 
     @cached_property
     def top(self) -> Path:

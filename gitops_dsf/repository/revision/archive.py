@@ -1,0 +1,143 @@
+"""Files of a commit, by `git archive`: sources in a temporary folder, and branches as sets of texts."""
+
+import io
+import os
+import re
+import tarfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from gitops_dsf.repository.load.names import FOLDERS, SUFFIXES
+from gitops_dsf.repository.revision.git import Repository, RevisionError
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/+-]*")
+_HUB_SUFFIXES = (".yaml", ".yml", ".json")
+"""Of the files that hold objects of a hub."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Branch:
+    """A branch at a commit, such as the branch that holds snapshots of a hub."""
+
+    repository: Repository
+    name: str
+    commit: str
+
+    @property
+    def short(self) -> str:
+        """The short commit ID, for people."""
+        return self.commit[:10]
+
+    def contents(self, *, suffixes: tuple[str, ...] = _HUB_SUFFIXES) -> Iterator[tuple[str, bytes]]:
+        """Yields every file with one of these suffixes, with its path. Raises RevisionError."""
+        for member, content in _members(self.repository, self.commit):
+            if member.isreg() and member.name.endswith(suffixes):
+                yield member.name, content
+
+
+def find_branch(directory: Path, name: str) -> Branch | None:
+    """Finds a branch of the clone or of its remotes, and takes the newest. Returns None if there is none.
+    Raises RevisionError.
+    """
+    if not _NAME.fullmatch(name):
+        msg = f"{name!r} is no name of a branch"
+        raise RevisionError(msg)
+    repository = Repository(directory=directory)
+    patterns = [f"refs/remotes/*/{name}", f"refs/remotes/{name}", f"refs/heads/{name}"]
+    listed = repository.text(
+        "for-each-ref", "--sort=-committerdate", "--count=1", "--format=%(objectname)", *patterns
+    )
+    return Branch(repository=repository, name=name, commit=listed) if listed else None
+
+
+@contextmanager
+def checkout(repository: Repository, commit: str) -> Iterator[Path]:
+    """Context manager for a temporary folder with the YAML files and symbolic links of a fleet repository,
+    without rendered/. Raises RevisionError.
+
+    If the repository is in a folder of a larger one, only that folder is read. If the commit does not have
+    it, the result is empty.
+    """
+    with TemporaryDirectory(prefix="gitops-dsf-") as scratch:
+        root = Path(scratch).resolve()
+        _extract(repository, f"{commit}:{repository.prefix}", root, root=root)
+        for path, inner, its_commit in _submodules(repository, commit):
+            _extract(inner, its_commit, root / path, root=root)
+        yield root
+
+
+def _extract(repository: Repository, tree: str, target: Path, *, root: Path) -> None:
+    if repository.attempt("cat-file", "-e", tree).returncode != 0:
+        return
+    folders: set[Path] = set()
+    for member, content in _members(repository, tree, ".", ":(exclude)rendered"):
+        if not (member.issym() or (member.isreg() and member.name.endswith(SUFFIXES))):
+            continue
+        path = target / member.name
+        if path.parent not in folders:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if not path.parent.resolve().is_relative_to(root):
+                # Git does not write a tree with a file below a symbolic link, but such a tree object can be
+                # made by hand.
+                msg = f"the revision holds {member.name}, which lies below a symbolic link"
+                raise RevisionError(msg)
+            folders.add(path.parent)
+        if member.issym():
+            path.symlink_to(member.linkname)
+        else:
+            path.write_bytes(content)
+
+
+def _members(repository: Repository, tree: str, *paths: str) -> Iterator[tuple[tarfile.TarInfo, bytes]]:
+    # In a folder of the working tree git would archive that folder only.
+    packed = repository.run("-C", str(repository.top), "archive", "--format=tar", tree, "--", *paths)
+    with tarfile.open(fileobj=io.BytesIO(packed), mode="r:") as tar:
+        for member in tar:
+            file = tar.extractfile(member) if member.isreg() else None
+            yield member, b"" if file is None else file.read()
+
+
+def _submodules(repository: Repository, commit: str) -> Iterator[tuple[str, Repository, str]]:
+    """The checked-out submodules of the source folders: path below the fleet, repository and commit.
+
+    A nested clone that was added by accident is no submodule: every other clone has an empty folder. Raises
+    RevisionError when one or its commit is missing.
+    """
+    listed = repository.attempt(
+        "config", "--blob", f"{commit}:.gitmodules", "-z", "--get-regexp", r"^submodule\..*\.path$"
+    )
+    for line in listed.stdout.split(b"\0"):
+        path = os.fsdecode(line.partition(b"\n")[2])
+        below = path.removeprefix(repository.prefix)
+        if not path.startswith(repository.prefix) or below.partition("/")[0] not in FOLDERS:
+            continue
+        found = repository.attempt("rev-parse", "--verify", "--quiet", f"{commit}:{path}")
+        if found.returncode != 0:
+            continue
+        wanted, where = found.stdout.decode().strip(), repository.top / path
+        inner = Repository(directory=where)
+        if not (where / ".git").exists() or inner.top.resolve() != where.resolve():
+            msg = (
+                f"the submodule {path} is not checked out, so the revision cannot be read; run `git"
+                " submodule update --init`"
+            )
+            raise RevisionError(msg)
+        if inner.commit(wanted) is None:
+            msg = (
+                f"the submodule {path} does not have the commit {wanted[:10]} that the revision points to;"
+                f" run `git -C {path} fetch`"
+            )
+            raise RevisionError(msg)
+        yield below, inner, wanted
+
+
+def paths_at(repository: Repository, commit: str, folder: str) -> Iterator[tuple[str, bool]]:
+    """The paths in a folder of the fleet, and whether each is a regular file. Raises RevisionError."""
+    prefix = f"{repository.prefix}{folder}/"
+    listed = repository.run("ls-tree", "-r", "-z", "--full-tree", commit, "--", prefix)
+    for line in listed.split(b"\0")[:-1]:
+        about, _, name = line.partition(b"\t")
+        yield os.fsdecode(name).removeprefix(prefix), about.startswith((b"100644", b"100755"))
