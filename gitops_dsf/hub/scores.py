@@ -127,7 +127,6 @@ class Interner:
 
     def __init__(self) -> None:
         self._moments: dict[datetime, datetime] = {}
-        self._items: dict[tuple[ScoreItem, ...], tuple[tuple[str, ...], tuple[int, ...]]] = {}
         self._names: dict[tuple[str, ...], tuple[str, ...]] = {}
         self._values: dict[tuple[int, ...], tuple[int, ...]] = {}
 
@@ -145,20 +144,15 @@ class Interner:
             valid_until = _shared(self._moments, valid_until)
         return Score(valid_until, _shared(self._names, names), _shared(self._values, values), raw, on_hub)
 
-    def of(self, status: ScoreStatus | None) -> Score:
+    def of(self, status: ScoreStatus | None, *, on_hub: bool = False) -> Score:
         """Returns the score of a status."""
-        if status is None:
-            return NOTHING
-        items, until = status.scores or (), status.valid_until
-        parts = self._items.get(items)
-        if parts is None:
-            names, values = tuple([item.name for item in items]), tuple([item.value for item in items])
-            parts = (self._names.setdefault(names, names), self._values.setdefault(values, values))
-            if len(self._items) < MOST_KEPT:
-                self._items[items] = parts
-        if until is not None:
-            until = self._moments.setdefault(until, until)
-        return Score(until, parts[0], parts[1])
+        items = (status.scores if status else None) or ()
+        return self.score(
+            status.valid_until if status else None,
+            tuple([item.name for item in items]),
+            tuple([item.value for item in items]),
+            on_hub=on_hub,
+        )
 
 
 def _shared(kept: dict[T, T], part: T) -> T:

@@ -13,14 +13,14 @@ from http import HTTPStatus
 from typing import Any, Final, Literal
 
 import msgspec
-from prometheus_client import CollectorRegistry, Counter
+from prometheus_client import CollectorRegistry
 
 from dsf_runtime.apiserver import ApiError
 from dsf_runtime.clock import monotonic
 from gitops_dsf.hub.timestamp import timestamp_of
 from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.hub.kinds import Reference
-from gitops_dsf.reconciler.series import PREFIX
+from gitops_dsf.reconciler.series import counter
 from gitops_dsf.wording import shortened
 
 LOG = logging.getLogger(__name__)
@@ -40,12 +40,12 @@ class EventMetrics:
     """Events by outcome."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
-        self.events = Counter(
-            f"{PREFIX}_events",
+        self.events = counter(
+            registry,
+            "events",
             "Events: written, counted (the same within an hour), dropped (too many at once) or refused by the"
             " hub.",
-            ["outcome"],
-            registry=registry,
+            "outcome",
         )
 
 

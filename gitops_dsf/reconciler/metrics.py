@@ -1,6 +1,6 @@
 """All metrics of the process, in one registry. The series of a controller are defined beside it."""
 
-from prometheus_client import CollectorRegistry, Counter, Gauge
+from prometheus_client import CollectorRegistry
 
 from gitops_dsf.reconciler.events import EventMetrics
 from gitops_dsf.reconciler.freshness.report import FreshnessMetrics
@@ -12,7 +12,7 @@ from gitops_dsf.reconciler.proposals.controller import ProposalMetrics
 from gitops_dsf.reconciler.refresh.controller import RefreshMetrics
 from gitops_dsf.reconciler.scoregc.controller import ScoreGCMetrics
 from gitops_dsf.reconciler.scorers.metrics import ScorerMetrics
-from gitops_dsf.reconciler.series import PREFIX
+from gitops_dsf.reconciler.series import counter, gauge
 from gitops_dsf.reconciler.statebranch.controller import StateMetrics
 from gitops_dsf.reconciler.suspension.controller import SuspensionMetrics
 
@@ -22,19 +22,16 @@ class Metrics:
 
     def __init__(self) -> None:
         self.registry = registry = CollectorRegistry()
-        self.leader = Gauge(f"{PREFIX}_leader", "1 on the replica that leads.", registry=registry)
-        self.failures = Counter(
-            f"{PREFIX}_duty_failures",
-            "Times that a controller ended and was started again.",
-            ["duty"],
-            registry=registry,
+        self.leader = gauge(registry, "leader", "1 on the replica that leads.")
+        self.failures = counter(
+            registry, "duty_failures", "Times that a controller ended and was started again.", "duty"
         )
-        self.watch_broken = Gauge(
-            f"{PREFIX}_watch_broken",
+        self.watch_broken = gauge(
+            registry,
+            "watch_broken",
             "1 while the hub refuses the list or the watch of a resource, or is silent: nothing is deleted"
             " that depends on it.",
-            ["resource"],
-            registry=registry,
+            "resource",
         )
         self.events = EventMetrics(registry)
         self.scorers = ScorerMetrics(registry)

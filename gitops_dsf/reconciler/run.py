@@ -29,7 +29,7 @@ from gitops_dsf.reconciler.refresh.controller import RefreshController
 from gitops_dsf.reconciler.scan import ScoreScanner
 from gitops_dsf.reconciler.scoregc.controller import ScoreGarbageCollector
 from gitops_dsf.reconciler.scorers.controller import ScorerController
-from gitops_dsf.reconciler.settings import GitSettings, Settings
+from gitops_dsf.reconciler.settings import Settings
 from gitops_dsf.reconciler.statebranch.controller import StateBranchController
 from gitops_dsf.reconciler.suspension.controller import SuspensionController
 from gitops_dsf.sync.fetch import Fetcher, FetchLimits
@@ -63,7 +63,7 @@ async def run(settings: Settings, *, load: Callable[[], Access]) -> None:
         async def lead() -> None:
             await leadership.acquire()
             metrics.leader.set(1)
-            controllers[:] = _Controllers(api=api, fetcher=fetcher, settings=settings, metrics=metrics).all()
+            controllers[:] = _controllers(api=api, fetcher=fetcher, settings=settings, metrics=metrics)
             work = asyncio.create_task(keep_running(controllers, failures=metrics.failures))
             try:
                 await leadership.keep()
@@ -93,98 +93,75 @@ def _waits_for(controllers: Sequence[Controller]) -> str:
     )
 
 
-class _Controllers:
-    """Makes the controllers, and what they share."""
-
-    def __init__(self, *, api: HubApi, fetcher: Fetcher, settings: Settings, metrics: Metrics) -> None:
-        self._api, self._fetcher, self._settings, self._metrics = api, fetcher, settings, metrics
-        self._view = HubView(
-            api=api,
-            hub_namespace=settings.spec.hub_namespace,
-            argocd_namespace=settings.spec.argocd.namespace,
-            broken=metrics.watch_broken,
-        )
-        self._events = Events(api=api, metrics=metrics.events)
-        self._flapping: FlappingReporter | None = None
-        """None without a journal."""
-        if settings.spec.reconciler.journal.enabled:
-            self._flapping = FlappingReporter(
-                metrics=metrics.flapping, events=self._events, namespace=settings.spec.argocd.namespace
-            )
-
-    def all(self) -> Sequence[Controller]:
-        """Every controller that the settings ask for."""
-        api, view, events, metrics, settings = (
-            self._api,
-            self._view,
-            self._events,
-            self._metrics,
-            self._settings,
-        )
-        tracker = DecisionTracker(view=view, metrics=metrics.decisions)
-        scanner = ScoreScanner(view=view, now=api.now)
-        scorers = ScorerController(
+def _controllers(
+    *, api: HubApi, fetcher: Fetcher, settings: Settings, metrics: Metrics
+) -> Iterator[Controller]:
+    """Every controller that the settings ask for."""
+    spec = settings.spec.reconciler
+    view = HubView(
+        api=api,
+        hub_namespace=settings.spec.hub_namespace,
+        argocd_namespace=settings.spec.argocd.namespace,
+        broken=metrics.watch_broken,
+    )
+    events = Events(api=api, metrics=metrics.events)
+    tracker = DecisionTracker(view=view, metrics=metrics.decisions)
+    scanner = ScoreScanner(view=view, now=api.now)
+    flapping = FlappingReporter(metrics=metrics.flapping, events=events, namespace=view.argocd_namespace)
+    scorers = ScorerController(
+        api=api,
+        view=view,
+        scanner=scanner,
+        fetcher=fetcher,
+        metrics=metrics.scorers,
+        freshness=metrics.freshness,
+        events=events,
+        interval=spec.probe.interval_seconds,
+        flapping=flapping if spec.journal.enabled else None,
+    )
+    yield from (view, scorers)
+    yield SuspensionController(
+        api=api,
+        view=view,
+        scanner=scanner,
+        metrics=metrics.suspension,
+        events=events,
+        health=scorers.health,
+        settings=spec.suspend,
+        probe_interval=spec.probe.interval_seconds,
+    )
+    yield ScoreGarbageCollector(api=api, view=view, scanner=scanner, metrics=metrics.scoregc, events=events)
+    yield RefreshController(api=api, view=view, metrics=metrics.refresh, tracker=tracker)
+    yield MoveController(api=api, view=view, metrics=metrics.moves, events=events, tracker=tracker)
+    git = settings.git
+    if git is not None and spec.state.enabled:
+        yield StateBranchController(
             api=api,
             view=view,
-            scanner=scanner,
-            fetcher=self._fetcher,
-            metrics=metrics.scorers,
-            freshness=metrics.freshness,
+            git=git,
+            settings=spec.state,
+            namespaces=settings.placement_namespaces,
+            metrics=metrics.state,
+        )
+    if git is not None and spec.journal.enabled:
+        yield JournalController(
+            api=api,
+            view=view,
+            git=git,
+            settings=spec.journal,
+            metrics=metrics.journal,
+            tracker=tracker,
+            flapping=flapping,
+        )
+    if git is not None and spec.proposals.kinds:
+        yield ProposalController(
+            view=view,
             events=events,
-            interval=settings.spec.reconciler.probe.interval_seconds,
-            flapping=self._flapping,
+            metrics=metrics.proposals,
+            git=git,
+            settings=spec.proposals,
+            page_seconds=spec.probe.timeout_seconds,
         )
-        return (
-            view,
-            scorers,
-            SuspensionController(
-                api=api,
-                view=view,
-                scanner=scanner,
-                metrics=metrics.suspension,
-                events=events,
-                health=scorers.health,
-                settings=settings.spec.reconciler.suspend,
-                probe_interval=settings.spec.reconciler.probe.interval_seconds,
-            ),
-            ScoreGarbageCollector(
-                api=api, view=view, scanner=scanner, metrics=metrics.scoregc, events=events
-            ),
-            RefreshController(api=api, view=view, metrics=metrics.refresh, tracker=tracker),
-            MoveController(api=api, view=view, metrics=metrics.moves, events=events, tracker=tracker),
-            *(self._with_git(settings.git, tracker) if settings.git is not None else ()),
-        )
-
-    def _with_git(self, git: GitSettings, tracker: DecisionTracker) -> Iterator[Controller]:
-        settings, metrics = self._settings.spec.reconciler, self._metrics
-        if settings.state.enabled:
-            yield StateBranchController(
-                api=self._api,
-                view=self._view,
-                git=git,
-                settings=settings.state,
-                namespaces=self._settings.placement_namespaces,
-                metrics=metrics.state,
-            )
-        if self._flapping is not None:
-            yield JournalController(
-                api=self._api,
-                view=self._view,
-                git=git,
-                settings=settings.journal,
-                metrics=metrics.journal,
-                tracker=tracker,
-                flapping=self._flapping,
-            )
-        if settings.proposals.kinds:
-            yield ProposalController(
-                view=self._view,
-                events=self._events,
-                metrics=metrics.proposals,
-                git=git,
-                settings=settings.proposals,
-                page_seconds=settings.probe.timeout_seconds,
-            )
 
 
 @contextlib.asynccontextmanager

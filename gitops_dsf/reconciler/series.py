@@ -5,17 +5,27 @@ as a whole.
 from collections.abc import Mapping
 from typing import Final, Generic, TypeVar
 
-from prometheus_client import Gauge
+from prometheus_client import CollectorRegistry, Counter, Gauge
 
 PREFIX: Final = "gitops_dsf_reconciler"
 Labels = TypeVar("Labels", bound=tuple[str, ...])
 
 
+def gauge(registry: CollectorRegistry, name: str, words: str, *labels: str) -> Gauge:
+    """A gauge of the reconciler."""
+    return Gauge(f"{PREFIX}_{name}", words, labels, registry=registry)
+
+
+def counter(registry: CollectorRegistry, name: str, words: str, *labels: str) -> Counter:
+    """A counter of the reconciler."""
+    return Counter(f"{PREFIX}_{name}", words, labels, registry=registry)
+
+
 class GaugeSet(Generic[Labels]):
     """A gauge whose series are always those of the last call of `set`."""
 
-    def __init__(self, gauge: Gauge) -> None:
-        self._gauge = gauge
+    def __init__(self, registry: CollectorRegistry, name: str, words: str, *labels: str) -> None:
+        self._gauge = gauge(registry, name, words, *labels)
         self._series: dict[Labels, float] = {}
 
     def set(self, values: Mapping[Labels, float]) -> None:

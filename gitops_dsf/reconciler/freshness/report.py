@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from prometheus_client import CollectorRegistry, Gauge
+from prometheus_client import CollectorRegistry
 
 from gitops_dsf.hub.placements import PlacementSummary
 from gitops_dsf.reconciler.events import Events, Kind
@@ -11,7 +11,7 @@ from gitops_dsf.reconciler.freshness.assessment import named
 from gitops_dsf.reconciler.hub.kinds import placement_reference
 from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.reconciler.scan import Scan
-from gitops_dsf.reconciler.series import PREFIX, GaugeSet
+from gitops_dsf.reconciler.series import GaugeSet, gauge
 
 MAX_SERIES: Final = 1000
 """Series of score_not_fresh at most: an outage of thousands of clusters must not become thousands of series
@@ -24,33 +24,29 @@ class FreshnessMetrics:
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self.clusters = GaugeSet[tuple[str, str]](
-            Gauge(
-                f"{PREFIX}_scored_clusters",
-                "Clusters whose score is fresh, expiring (part of fresh), expired, endless (without"
-                " validUntil), or missing.",
-                ["scorer", "state"],
-                registry=registry,
-            )
+            registry,
+            "scored_clusters",
+            "Clusters whose score is fresh, expiring (part of fresh), expired, endless (without"
+            " validUntil), or missing.",
+            "scorer",
+            "state",
         )
         self._not_fresh = GaugeSet[tuple[str, str, str]](
-            Gauge(
-                f"{PREFIX}_score_not_fresh",
-                "1 for a score that is expired, missing, expiring or endless; at most 1,000 of them.",
-                ["scorer", "cluster", "state"],
-                registry=registry,
-            )
+            registry,
+            "score_not_fresh",
+            "1 for a score that is expired, missing, expiring or endless; at most 1,000 of them.",
+            "scorer",
+            "cluster",
+            "state",
         )
-        self._omitted = Gauge(
-            f"{PREFIX}_score_not_fresh_omitted", "Scores that score_not_fresh leaves out.", registry=registry
-        )
+        self._omitted = gauge(registry, "score_not_fresh_omitted", "Scores that score_not_fresh leaves out.")
         self.counted_as_zero = GaugeSet[tuple[str, str]](
-            Gauge(
-                f"{PREFIX}_placement_missing_scores",
-                "Clusters that a Placement counts as 0 because a score is missing. Without a scorer, the"
-                " label scorer is the name of the score.",
-                ["placement", "scorer"],
-                registry=registry,
-            )
+            registry,
+            "placement_missing_scores",
+            "Clusters that a Placement counts as 0 because a score is missing. Without a scorer, the"
+            " label scorer is the name of the score.",
+            "placement",
+            "scorer",
         )
 
     def set_not_fresh(self, clusters: Mapping[str, Mapping[str, frozenset[str]]]) -> None:

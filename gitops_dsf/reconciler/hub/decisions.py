@@ -5,12 +5,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from prometheus_client import CollectorRegistry, Counter, Gauge
+from prometheus_client import CollectorRegistry
 
 from dsf_runtime.clock import monotonic
 from gitops_dsf.hub.decisions import DecisionPage, clusters_by_placement
 from gitops_dsf.reconciler.hub.view import HubView
-from gitops_dsf.reconciler.series import PREFIX
+from gitops_dsf.reconciler.series import counter, gauge
 
 DEBOUNCE_SECONDS: Final = 5.0
 """A decision counts when it has not changed for this long: OCM writes its pages one after another."""
@@ -48,17 +48,14 @@ class DecisionMetrics:
     """How often decisions change, and how large they are."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
-        self.changes = Counter(
-            f"{PREFIX}_decision_changes",
+        self.changes = counter(
+            registry,
+            "decision_changes",
             "Times that the clusters of a Placement's decision changed.",
-            ["placement"],
-            registry=registry,
+            "placement",
         )
-        self.clusters = Gauge(
-            f"{PREFIX}_decision_clusters",
-            "Clusters of a Placement's decision.",
-            ["placement"],
-            registry=registry,
+        self.clusters = gauge(
+            registry, "decision_clusters", "Clusters of a Placement's decision.", "placement"
         )
 
 

@@ -22,7 +22,7 @@ OURS: Final = {"fieldSelector": f"metadata.name={ADDON_NAME}"}
 """Selects the agent's ManagedClusterAddOns."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Reference:
     """The namespaced object that an Event is about."""
 
@@ -109,28 +109,14 @@ def versioned(raw: msgspec.Raw) -> Versioned:
 def scorer_reference(item: DynamicScorer) -> Reference:
     """With the UID, so that Events about a deleted scorer do not belong to a new one of the same name."""
     meta = item.metadata
-    return Reference(
-        api_version=SCORERS.api_version,
-        kind="DynamicScorer",
-        namespace=meta.namespace or "",
-        name=meta.name,
-        uid=meta.uid,
-    )
+    return Reference(SCORERS.api_version, "DynamicScorer", meta.namespace or "", meta.name, meta.uid)
 
 
 def application_set_reference(name: str, uid: str, namespace: str) -> Reference:
     """For Events about an ApplicationSet."""
-    return Reference(
-        api_version=APPLICATION_SETS.api_version,
-        kind="ApplicationSet",
-        namespace=namespace,
-        name=name,
-        uid=uid,
-    )
+    return Reference(APPLICATION_SETS.api_version, "ApplicationSet", namespace, name, uid)
 
 
 def placement_reference(name: str, item: PlacementSummary, namespace: str) -> Reference:
     """For Events about a Placement."""
-    return Reference(
-        api_version=PLACEMENTS.api_version, kind="Placement", namespace=namespace, name=name, uid=item.uid
-    )
+    return Reference(PLACEMENTS.api_version, "Placement", namespace, name, item.uid)

@@ -9,7 +9,7 @@ import msgspec
 
 from dsf_runtime.informer import Informer
 from gitops_dsf.hub.resources import SCORES
-from gitops_dsf.hub.scores import AddOnPlacementScore, Interner, Score, ScoreStatus
+from gitops_dsf.hub.scores import AddOnPlacementScore, Interner, Score
 from gitops_dsf.reconciler.hub.api import HubApi
 
 MOST_CHARACTERS: Final = 65_536
@@ -52,17 +52,11 @@ class ScoreInformer(Informer[Score]):
 
         def score(raw: msgspec.Raw) -> tuple[str, Score]:
             item = msgspec.json.decode(raw, type=AddOnPlacementScore)
-            status = item.status or ScoreStatus()
-            items = status.scores or ()
-            if sum([len(each.name) for each in items]) > MOST_CHARACTERS:
+            found = interner.of(item.status, on_hub=item.metadata.on_hub)
+            if sum(map(len, found.names)) > MOST_CHARACTERS:
                 msg = f"the names of its items have more than {MOST_CHARACTERS} characters"
                 raise ValueError(msg)
-            return f"{item.metadata.namespace}/{item.metadata.name}", interner.score(
-                status.valid_until,
-                tuple([each.name for each in items]),
-                tuple([each.value for each in items]),
-                on_hub=item.metadata.on_hub,
-            )
+            return f"{item.metadata.namespace}/{item.metadata.name}", found
 
         super().__init__(
             api=api,

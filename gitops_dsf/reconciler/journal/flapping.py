@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from prometheus_client import CollectorRegistry, Gauge
+from prometheus_client import CollectorRegistry
 
 from gitops_dsf.hub.flapping import WINDOW_SECONDS
 from gitops_dsf.hub.metadata import Condition
@@ -18,7 +18,7 @@ from gitops_dsf.journal.record import Record
 from gitops_dsf.journal.timeline import by_placement, recent
 from gitops_dsf.reconciler.events import Events
 from gitops_dsf.reconciler.hub.kinds import placement_reference
-from gitops_dsf.reconciler.series import PREFIX, GaugeSet
+from gitops_dsf.reconciler.series import GaugeSet
 
 MOST_KEPT: Final = 100
 """Records of one Placement that are kept in memory."""
@@ -33,13 +33,12 @@ class FlappingMetrics:
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self._returns = GaugeSet[tuple[str, str]](
-            Gauge(
-                f"{PREFIX}_flapping_returns",
-                "Moves back to a cluster that had just been left, within a day, of Placements that flap. The"
-                " label scorer is the name of the score with the largest swing, empty if it is not known.",
-                ["placement", "scorer"],
-                registry=registry,
-            )
+            registry,
+            "flapping_returns",
+            "Moves back to a cluster that had just been left, within a day, of Placements that flap. The"
+            " label scorer is the name of the score with the largest swing, empty if it is not known.",
+            "placement",
+            "scorer",
         )
 
     def set(self, found: Mapping[str, Flapping]) -> None:

@@ -8,12 +8,12 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
-from prometheus_client import CollectorRegistry, Counter, Gauge
+from prometheus_client import CollectorRegistry
 
 from gitops_dsf.reconciler.events import Events
 from gitops_dsf.reconciler.hub.kinds import application_set_reference
 from gitops_dsf.reconciler.moves.rules import Action, CopyVerdict
-from gitops_dsf.reconciler.series import PREFIX, GaugeSet
+from gitops_dsf.reconciler.series import GaugeSet, counter
 
 LOG = logging.getLogger(__name__)
 NEWS_SECONDS: Final = 10.0
@@ -49,27 +49,24 @@ class MoveMetrics:
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self.waiting = GaugeSet[tuple[str, str]](
-            Gauge(
-                f"{PREFIX}_moves_waiting",
-                "Copies that stay on clusters outside the decision, by what they wait for.",
-                ["applicationset", "reason"],
-                registry=registry,
-            )
+            registry,
+            "moves_waiting",
+            "Copies that stay on clusters outside the decision, by what they wait for.",
+            "applicationset",
+            "reason",
         )
         self.waiting_seconds = GaugeSet[tuple[str]](
-            Gauge(
-                f"{PREFIX}_moves_waiting_seconds",
-                "Seconds that a copy has waited to be deleted, as far as this leader knows; absent while none"
-                " waits.",
-                ["applicationset"],
-                registry=registry,
-            )
+            registry,
+            "moves_waiting_seconds",
+            "Seconds that a copy has waited to be deleted, as far as this leader knows; absent while none"
+            " waits.",
+            "applicationset",
         )
-        self.deleted = Counter(
-            f"{PREFIX}_copies_removed",
+        self.deleted = counter(
+            registry,
+            "copies_removed",
             "Copies deleted from clusters that left the decision.",
-            ["applicationset"],
-            registry=registry,
+            "applicationset",
         )
 
 

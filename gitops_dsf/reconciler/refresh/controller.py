@@ -13,7 +13,7 @@ import logging
 from datetime import UTC, datetime
 from typing import Final
 
-from prometheus_client import CollectorRegistry, Counter, Histogram
+from prometheus_client import CollectorRegistry, Histogram
 
 from dsf_runtime.apiserver import ApiError
 from dsf_runtime.clock import happens_within
@@ -23,7 +23,7 @@ from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.hub.decisions import DecisionTracker
 from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.reconciler.refresh.debounce import Due, RefreshDebounce
-from gitops_dsf.reconciler.series import PREFIX
+from gitops_dsf.reconciler.series import PREFIX, counter
 
 LOG = logging.getLogger(__name__)
 PER_SECOND: Final = 10.0
@@ -35,10 +35,8 @@ class RefreshMetrics:
     """Number of refreshes, and their delay."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
-        self.refreshes = Counter(
-            f"{PREFIX}_refreshes",
-            "Refreshes of ApplicationSets because of a changed decision.",
-            registry=registry,
+        self.refreshes = counter(
+            registry, "refreshes", "Refreshes of ApplicationSets because of a changed decision."
         )
         self.refresh_delay = Histogram(
             f"{PREFIX}_refresh_delay_seconds",

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Final
 
 import msgspec
-from prometheus_client import CollectorRegistry, Counter, Gauge
+from prometheus_client import CollectorRegistry
 
 from dsf_runtime.apiserver import ApiError
 from dsf_runtime.clock import monotonic
@@ -26,7 +26,7 @@ from gitops_dsf.reconciler.hub.kinds import addon, cluster, scorer_reference
 from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.reconciler.scan import ScoreScanner
 from gitops_dsf.reconciler.scoregc.candidates import Owner, deadline, why_not_renewed
-from gitops_dsf.reconciler.series import PREFIX, GaugeSet
+from gitops_dsf.reconciler.series import GaugeSet, counter
 
 LOG = logging.getLogger(__name__)
 INTERVAL_SECONDS: Final = 15.0
@@ -46,16 +46,12 @@ class ScoreGCMetrics:
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self.dead = GaugeSet[tuple[str]](
-            Gauge(
-                f"{PREFIX}_dead_scores",
-                "Scores that expired long ago and whose agent or cluster is gone.",
-                ["scorer"],
-                registry=registry,
-            )
+            registry,
+            "dead_scores",
+            "Scores that expired long ago and whose agent or cluster is gone.",
+            "scorer",
         )
-        self.deleted = Counter(
-            f"{PREFIX}_dead_scores_removed", "Dead scores that were deleted.", ["scorer"], registry=registry
-        )
+        self.deleted = counter(registry, "dead_scores_removed", "Dead scores that were deleted.", "scorer")
 
 
 class _Metadata(msgspec.Struct, frozen=True, rename="camel"):

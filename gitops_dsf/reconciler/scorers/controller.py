@@ -17,7 +17,7 @@ from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.reconciler.journal.flapping import SETTLED, FlappingReporter
 from gitops_dsf.reconciler.scan import Scan, ScoreScanner
-from gitops_dsf.reconciler.scorers.health import FAILURES, Health
+from gitops_dsf.reconciler.scorers.health import Health
 from gitops_dsf.reconciler.scorers.metrics import ScorerMetrics
 from gitops_dsf.reconciler.scorers.prober import Prober
 from gitops_dsf.reconciler.scorers.status import desired_status
@@ -54,7 +54,7 @@ class ScorerController:
         """`flapping` is None without a journal."""
         self._api, self._view, self._interval, self._flapping = api, view, interval, flapping
         self._scanner, self._metrics = scanner, metrics
-        self._prober = Prober(fetcher=fetcher, metrics=metrics)
+        self.prober = Prober(fetcher=fetcher, metrics=metrics)
         self._reporter = FreshnessReporter(view=view, events=events, metrics=freshness)
         self._writer = StatusWriter(api=api, events=events, metrics=metrics, namespace=view.hub_namespace)
         self._sources = (view.scorers, view.scores, view.clusters, view.addons, view.masks)
@@ -73,7 +73,7 @@ class ScorerController:
     @property
     def health(self) -> Mapping[str, Health]:
         """Health by scorer, updated while this runs. A scorer is in it after its first probe."""
-        return self._prober.health
+        return self.prober.health
 
     async def run(self) -> None:
         """Works until it is cancelled."""
@@ -81,30 +81,15 @@ class ScorerController:
             for work in (self._probe_loop(), self._status_loop()):
                 group.create_task(work)
 
-    async def once(self) -> int:
-        """Makes one complete pass, with as many probes as health needs. Returns how many statuses were
-        written.
-
-        Raises ApiError.
-        """
-        for source in (*self._sources, self._view.placements, self._view.decisions):
-            await source.refresh()
-        for last in range(FAILURES):
-            await self._prober.round(dict(self._view.scorers.items))
-            if not self._prober.undecided or last == FAILURES - 1:
-                break
-            await asyncio.sleep(1)
-        return await self._pass(anew=True)
-
     async def _probe_loop(self) -> None:
         await self._view.scorers.synced.wait()
         while True:
             self._take_changed()
-            await self._prober.round(dict(self._view.scorers.items))
+            await self.prober.round(dict(self._view.scorers.items))
             self._status_now.set()
             ends = asyncio.get_running_loop().time() + self._interval
             while await self._changes(ends):
-                await self._prober.round(dict(self._view.scorers.items), only=self._take_changed())
+                await self.prober.round(dict(self._view.scorers.items), only=self._take_changed())
                 self._status_now.set()
 
     async def _changes(self, until: float) -> bool:
@@ -129,12 +114,12 @@ class ScorerController:
         while True:
             self._status_now.clear()
             try:
-                await self._pass()
+                await self.write()
             except ApiError as error:
                 LOG.warning("statuses that are not written yet wait for the next pass: %s", error)
             await happens_within(self._status_now, seconds=STATUS_SECONDS)
 
-    async def _pass(self, *, anew: bool = False) -> int:
+    async def write(self, *, anew: bool = False) -> int:
         """Writes statuses that differ. Returns how many. Raises ApiError. `anew`: after a new look at all
         scores.
         """
@@ -145,13 +130,13 @@ class ScorerController:
         self._writer.keep_only(self._view.scorers.items)
         written = 0
         for name, item in list(self._view.scorers.items.items()):
-            assessment, health = scan.assessments.get(name), self._prober.health.get(name)
+            assessment, health = scan.assessments.get(name), self.prober.health.get(name)
             if assessment is not None and (health is not None or item.scored_by_query):
                 latest = self._writer.latest(item)
                 status = desired_status(
                     latest,
                     health=health,
-                    config=self._prober.config(name),
+                    config=self.prober.config(name),
                     scores=_with_placements(assessment, item, scan),
                     now=now,
                     settled=self._settled(latest),

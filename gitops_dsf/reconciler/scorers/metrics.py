@@ -1,41 +1,31 @@
 """Metrics about scoring APIs and the status of their DynamicScorers."""
 
-from prometheus_client import CollectorRegistry, Counter, Gauge
+from prometheus_client import CollectorRegistry
 
-from gitops_dsf.reconciler.series import PREFIX
+from gitops_dsf.reconciler.series import counter, gauge
 
 
 class ScorerMetrics:
     """Series by scorer, until `forget` removes those of a deleted one."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
-        self.clock_offset = Gauge(
-            f"{PREFIX}_clock_offset_seconds",
-            "Seconds that the hub's clock is ahead of this process's.",
-            registry=registry,
+        self.clock_offset = gauge(
+            registry, "clock_offset_seconds", "Seconds that the hub's clock is ahead of this process's."
         )
-        self.round_seconds = Gauge(
-            f"{PREFIX}_probe_round_seconds", "Duration of the last round of probes.", registry=registry
+        self.round_seconds = gauge(registry, "probe_round_seconds", "Duration of the last round of probes.")
+        self.healthy = gauge(
+            registry, "scorer_healthy", "1 Active, 0 Inactive, -1 never reached from the hub.", "scorer"
         )
-        self.healthy = Gauge(
-            f"{PREFIX}_scorer_healthy",
-            "1 Active, 0 Inactive, -1 never reached from the hub.",
-            ["scorer"],
-            registry=registry,
-        )
-        self.config = Gauge(
-            f"{PREFIX}_scorer_config",
+        self.config = gauge(
+            registry,
+            "scorer_config",
             "1 for the state of /config against what was accepted.",
-            ["scorer", "reason"],
-            registry=registry,
+            "scorer",
+            "reason",
         )
-        self.patches = Counter(
-            f"{PREFIX}_status_patches", "Writes of DynamicScorer status.", registry=registry
-        )
-        self.patch_failures = Counter(
-            f"{PREFIX}_status_patch_failures",
-            "Writes of DynamicScorer status that the hub refused.",
-            registry=registry,
+        self.patches = counter(registry, "status_patches", "Writes of DynamicScorer status.")
+        self.patch_failures = counter(
+            registry, "status_patch_failures", "Writes of DynamicScorer status that the hub refused."
         )
 
     def set_config(self, scorer: str, reason: str | None) -> None:

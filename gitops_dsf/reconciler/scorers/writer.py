@@ -22,10 +22,10 @@ from gitops_dsf.reconciler.scorers.status import patch
 LOG = logging.getLogger(__name__)
 RETRIES: Final = Backoff(first=10.0, ceiling=300.0, jitter=0)
 """Pauses before a status that the hub refused is written again."""
-MAX_REFUSALS: Final = 5
-"""Refusals in a row that end a pass: then the cause is the hub, and not one status."""
-GONE: Final = frozenset({HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT})
-"""The scorer was deleted, or created again with another UID. The watch will show it."""
+BUSY: Final = frozenset(
+    {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.GATEWAY_TIMEOUT}
+)
+"""The cause is the hub, and not one status."""
 
 
 class StatusWriter:
@@ -45,7 +45,6 @@ class StatusWriter:
         self._written: dict[str, tuple[DynamicScorer, dict[str, Any]]] = {}
         self._refused: dict[str, tuple[int, float]] = {}
         """How many times in a row the hub refused a status, and when it is written again."""
-        self._refused_in_a_row = 0
 
     def latest(self, item: DynamicScorer) -> DynamicScorer:
         """The scorer with the status that was written last."""
@@ -69,17 +68,12 @@ class StatusWriter:
             )
         except ApiError as error:
             self._metrics.patch_failures.inc()
-            if not error.status:
+            if not error.status or error.status in BUSY:
                 raise
             pause = RETRIES.delay(times + 1)
             self._refused[name] = (times + 1, self._clock() + pause)
             LOG.warning("status of scorer %s not written; next try in %g s: %s", name, pause, error)
-            self._refused_in_a_row = self._refused_in_a_row + 1 if error.status not in GONE else 0
-            if self._refused_in_a_row >= MAX_REFUSALS:
-                self._refused_in_a_row = 0
-                raise
             return False
-        self._refused_in_a_row = 0
         self._refused.pop(name, None)
         self._written[name] = (item, dict(status))
         self._metrics.patches.inc()

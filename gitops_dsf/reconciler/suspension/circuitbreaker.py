@@ -9,6 +9,7 @@ not reach the API.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Final
 
 from gitops_dsf.reconciler.scorers.health import HealthStatus
@@ -36,10 +37,20 @@ class ScorerState:
     counts: ScoreCounts
 
 
+class Outcome(StrEnum):
+    """What becomes of a score; the reason of an Event."""
+
+    SUSPENDED = "Suspended"
+    LIFTED = "Resumed"
+    HELD_BACK = "SuspensionHeldBack"
+    """It is not suspended only because too many APIs are down at once."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Change:
     """A score that is suspended or lifted, its scorers, and why."""
 
+    outcome: Outcome
     score: str
     scorers: tuple[str, ...]
     why: str
@@ -50,10 +61,11 @@ class SuspensionUpdate:
     """The desired names of suspended scores, and the changes that lead there."""
 
     names: frozenset[str]
-    suspended: tuple[Change, ...] = ()
-    lifted: tuple[Change, ...] = ()
-    held_back: tuple[Change, ...] = ()
-    """Scores that are not suspended only because too many APIs are down at once."""
+    changes: tuple[Change, ...] = ()
+
+    def of(self, outcome: Outcome) -> tuple[Change, ...]:
+        """The changes of one kind."""
+        return tuple(change for change in self.changes if change.outcome is outcome)
 
 
 @dataclass(kw_only=True)
@@ -76,21 +88,20 @@ class CircuitBreaker:
         by_score: dict[str, list[ScorerState]] = {}
         for state in sorted(scorers, key=lambda each: each.scorer):
             by_score.setdefault(state.score, []).append(state)
-        lifted = []
-        for score in sorted(current):
-            why = self._why_lifted(score, by_score.get(score, []), now)
+        changes: list[Change] = []
+        brake = Outcome.HELD_BACK if too_many_down(scorers) else Outcome.SUSPENDED
+        for score in sorted(current | {score for score in by_score if score}):
+            group = by_score.get(score, [])
+            if score in current:
+                outcome, why = Outcome.LIFTED, self._why_lifted(score, group, now)
+            else:
+                outcome, why = brake, self._why_suspended(score, group, now)
             if why:
-                lifted.append(_change(score, by_score.get(score, []), why))
-        down = [
-            _change(score, group, self._why_suspended(group, now))
-            for score, group in sorted(by_score.items())
-            if score and score not in current and self._is_down(score, group, now)
-        ]
-        kept = current - {change.score for change in lifted}
-        if too_many_down(scorers):
-            return SuspensionUpdate(names=kept, lifted=tuple(lifted), held_back=tuple(down))
-        names = kept | {change.score for change in down}
-        return SuspensionUpdate(names=names, suspended=tuple(down), lifted=tuple(lifted))
+                names = tuple(state.scorer for state in group)
+                changes.append(Change(outcome=outcome, score=score, scorers=names, why=why))
+        gone = {change.score for change in changes if change.outcome is Outcome.LIFTED}
+        new = {change.score for change in changes if change.outcome is Outcome.SUSPENDED}
+        return SuspensionUpdate(names=(current - gone) | new, changes=tuple(changes))
 
     def _remember(self, scorers: Sequence[ScorerState], current: frozenset[str], now: float) -> None:
         down = {state.scorer for state in scorers if state.health is HealthStatus.INACTIVE}
@@ -118,22 +129,21 @@ class CircuitBreaker:
             return "for a trial: agents may reach its API although the hub does not"
         return ""
 
-    def _is_down(self, score: str, group: Sequence[ScorerState], now: float) -> bool:
-        """Whether all scorers with this score name are down."""
-        return score not in self._trial_until and all(
+    def _why_suspended(self, score: str, group: Sequence[ScorerState], now: float) -> str:
+        """Empty unless all scorers with this score name are down."""
+        down = score not in self._trial_until and all(
             state.health is HealthStatus.INACTIVE
             and now >= self._down[state.scorer] + self.hold
             and not state.suspended_in_git
             and state.counts.is_quorum(self.quorum_percent)
             for state in group
         )
-
-    def _why_suspended(self, group: Sequence[ScorerState], now: float) -> str:
-        state = group[0]
-        seconds, counts = now - self._down[state.scorer], state.counts
+        seconds, counts = now - self._down.get(group[0].scorer, now), group[0].counts
         return (
             f"the hub's probes have failed for {seconds:.0f} s, and {counts.stale} of {counts.counted}"
             " clusters with a running agent have no fresh score"
+            if down
+            else ""
         )
 
 
@@ -146,7 +156,3 @@ def too_many_down(scorers: Sequence[ScorerState]) -> bool:
     down = {state.api for state in scorers if state.health is HealthStatus.INACTIVE}
     reached = down | {state.api for state in scorers if state.health is HealthStatus.ACTIVE}
     return len(down) > max(1, len(reached) // 2)
-
-
-def _change(score: str, group: Sequence[ScorerState], why: str) -> Change:
-    return Change(score=score, scorers=tuple(state.scorer for state in group), why=why)

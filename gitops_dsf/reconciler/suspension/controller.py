@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import Final
 
-from prometheus_client import CollectorRegistry, Gauge
+from prometheus_client import CollectorRegistry
 
 from dsf_runtime.apiserver import ApiError
 from dsf_runtime.clock import monotonic
@@ -23,10 +23,10 @@ from gitops_dsf.reconciler.hub.kinds import scorer_reference
 from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.reconciler.scan import ScoreScanner
 from gitops_dsf.reconciler.scorers.health import FAILURES, Health, HealthStatus
-from gitops_dsf.reconciler.series import PREFIX, GaugeSet
+from gitops_dsf.reconciler.series import GaugeSet, gauge
 from gitops_dsf.reconciler.suspension.circuitbreaker import (
-    Change,
     CircuitBreaker,
+    Outcome,
     ScorerState,
     SuspensionUpdate,
 )
@@ -39,6 +39,12 @@ INTERVAL_SECONDS: Final = 5.0
 """Between two passes, which read one ConfigMap each. Shorter when the interval of the probes is."""
 RETRY_SECONDS: Final = 60.0
 """Between two attempts to empty the ConfigMap when suspension is off."""
+WORDS: Final = {
+    Outcome.SUSPENDED: "agents no longer call it",
+    Outcome.LIFTED: "agents may call it again",
+    Outcome.HELD_BACK: "not suspended, because more than half of all scoring APIs are down at once: the hub's"
+    " own network may be the cause",
+}
 
 
 class SuspensionMetrics:
@@ -46,17 +52,12 @@ class SuspensionMetrics:
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self.suspended = GaugeSet[tuple[str]](
-            Gauge(
-                f"{PREFIX}_suspended",
-                "1 while agents do not call the scorer because it is down.",
-                ["scorer"],
-                registry=registry,
-            )
+            registry, "suspended", "1 while agents do not call the scorer because it is down.", "scorer"
         )
-        self.held_back = Gauge(
-            f"{PREFIX}_suspensions_held_back",
+        self.held_back = gauge(
+            registry,
+            "suspensions_held_back",
             "Scorers that would be suspended if not more than half of all scoring APIs were down at once.",
-            registry=registry,
         )
 
 
@@ -131,7 +132,7 @@ class SuspensionController:
         self._metrics.suspended.set(
             {(name,): float(item.score_name in update.names) for name, item in scorers.items()}
         )
-        self._metrics.held_back.set(sum(len(change.scorers) for change in update.held_back))
+        self._metrics.held_back.set(sum(len(change.scorers) for change in update.of(Outcome.HELD_BACK)))
         await self._report(update, scorers)
 
     def _state(self, item: DynamicScorer, scores: Assessment | None) -> ScorerState:
@@ -156,28 +157,18 @@ class SuspensionController:
         )
 
     async def _report(self, update: SuspensionUpdate, scorers: Mapping[str, DynamicScorer]) -> None:
-        for change in update.suspended:
-            await self._announce(change, scorers, "Warning", "Suspended", "agents no longer call it")
-        for change in update.lifted:
-            LOG.info("score %s is no longer suspended: %s", change.score, change.why)
-            await self._announce(change, scorers, "Normal", "Resumed", "agents may call it again")
-        for change in update.held_back:
-            if change.score not in self._held_back:
-                await self._announce(
-                    change,
-                    scorers,
-                    "Warning",
-                    "SuspensionHeldBack",
-                    "not suspended, because more than half of all scoring APIs are down at once: the"
-                    " hub's own network may be the cause",
-                )
-        self._held_back = frozenset(change.score for change in update.held_back)
-
-    async def _announce(
-        self, change: Change, scorers: Mapping[str, DynamicScorer], kind: Kind, reason: str, words: str
-    ) -> None:
-        for name in change.scorers:
-            await self._events.say(scorer_reference(scorers[name]), kind, reason, f"{words}: {change.why}")
+        before, self._held_back = (
+            self._held_back,
+            frozenset(change.score for change in update.of(Outcome.HELD_BACK)),
+        )
+        for change in update.changes:
+            if change.outcome is Outcome.HELD_BACK and change.score in before:
+                continue
+            LOG.info("score %s: %s: %s", change.score, change.outcome, change.why)
+            kind: Kind = "Normal" if change.outcome is Outcome.LIFTED else "Warning"
+            for name in change.scorers:
+                message = f"{WORDS[change.outcome]}: {change.why}"
+                await self._events.say(scorer_reference(scorers[name]), kind, change.outcome, message)
 
     async def _empty(self) -> None:
         """Empties a ConfigMap that a reconciler wrote. One that people made stays as it is."""

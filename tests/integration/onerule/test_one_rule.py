@@ -126,12 +126,12 @@ async def test_drift_is_drift_for_sync_and_for_the_reconciler(
             spec=rendered(repository)["spec"],
             status={},
         )
-        await leader.controller.once()
+        await leader.once()
         assert hub.condition("cpu", "ConfigSynced")[1] == "InSync"
         pages.pages["/config"] = says(**page)
         for _ in range(2):
             # Twice: what was read before must not hide a field that is gone.
-            await leader.controller.once()
+            await leader.once()
         sync = await asyncio.to_thread(repository.sync, "--check", "-o", "json")
         changes = json.loads(capsys.readouterr().out.rpartition("\n[")[2].join(("[", "")))[0]["changes"]
         condition = hub.condition("cpu", "ConfigSynced")
@@ -159,18 +159,18 @@ async def test_a_dropped_field_stays_drift_until_the_scorer_no_longer_has_it(pag
     spec = {"source": PAGE["source"], "scoring": PAGE["scoring"], "configSyncMode": "Full"}
     async with ScorerHub(pages.url) as hub, leading(hub) as leader:
         hub.scorer("cpu", **spec)
-        await leader.controller.once()
+        await leader.once()
         pages.pages["/config"] = says(
             **{**PAGE, "source": {"type": "Prometheus", "params": {"query": "up", "step": 60}}}
         )
-        await leader.controller.once()
+        await leader.once()
         assert hub.condition("cpu", "ConfigSynced")[2].startswith(
             "/config differs from the accepted settings: source.params.range is missing, and was 3600."
         )
         item = hub.get("dynamicscorers", "cpu", namespace=NAMESPACE)
         assert item is not None
         item["spec"]["source"] = {"type": "Prometheus", "params": {"query": "up", "step": 60}}
-        await leader.controller.once()
+        await leader.once()
         assert hub.condition("cpu", "ConfigSynced")[1] == "InSync"
 
 
@@ -184,7 +184,7 @@ async def test_a_score_without_an_end_is_endless_and_never_fresh(pages: PageServ
         score = hub.get("addonplacementscores", "cpu", namespace="c2")
         assert score is not None
         del score["status"]["validUntil"]
-        await leader.controller.once()
+        await leader.once()
         assert states(await status(hub)) == {"c1": "fresh", "c2": "endless"}
         words = "fresh on 1 cluster; without validUntil, so that OCM counts it for ever, on 1 cluster (c2)"
         assert hub.condition("cpu") == ("False", "NoExpiry", words)
@@ -208,7 +208,7 @@ async def test_without_a_ttl_ten_intervals_count_and_at_least_900_seconds(
         hub.masks("[]")
         hub.score("c1", seconds=ttl / 4 + 60)
         hub.score("c2", seconds=ttl / 4 - 60)
-        await leader.controller.once()
+        await leader.once()
         found = await status(hub)
         assert found["ttlSeconds"] == ttl
         assert states(found) == {"c1": "fresh", "c2": "expiring"}
@@ -226,7 +226,7 @@ async def test_a_cluster_that_just_joined_misses_nothing_before_the_grace_is_ove
         hub.cluster("new", created=stamp(wall() - grace + 60))
         hub.cluster("old", created=stamp(wall() - grace - 1))
         hub.masks("[]")
-        await leader.controller.once()
+        await leader.once()
         assert states(await status(hub)) == {"c1": "fresh", "new": "waiting", "old": "missing"}
         words = "fresh on 1 cluster; missing on 1 cluster (old); not published yet on 1 cluster (new)"
         assert hub.condition("cpu") == ("False", "Missing", words)
@@ -241,7 +241,7 @@ async def test_a_configmap_without_its_key_does_not_say_which_clusters_are_maske
         hub.score("c1")
         hub.masks("[]")
         del hub.objects["configmaps", NAMESPACE, "gitops-dsf-masks"]["data"]
-        await leader.controller.once()
+        await leader.once()
         assert hub.condition("cpu")[2].endswith(
             "missing or masked on 1 cluster (c2): the hub has no ConfigMap gitops-dsf-masks with the masks"
         )

@@ -1,5 +1,6 @@
 """A hub with scorers, clusters and scores behind a real HTTP server, and a replica that leads on it."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
@@ -10,6 +11,7 @@ from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.reconciler.metrics import Metrics
 from gitops_dsf.reconciler.scan import ScoreScanner
 from gitops_dsf.reconciler.scorers.controller import ScorerController
+from gitops_dsf.reconciler.scorers.health import FAILURES
 from gitops_dsf.sync.fetch import Fetcher, FetchLimits
 from tests.support.objecthub import ObjectHub
 from tests.support.virtual_time import wall
@@ -111,6 +113,26 @@ class Leader:
 
     def __init__(self, controller: ScorerController, view: HubView, metrics: Metrics) -> None:
         self.controller, self.view, self.metrics = controller, view, metrics
+
+    async def once(self) -> int:
+        """One complete pass, with as many probes as health needs. Returns how many statuses were written."""
+        view, controller = self.view, self.controller
+        for source in (
+            view.scorers,
+            view.scores,
+            view.clusters,
+            view.addons,
+            view.masks,
+            view.placements,
+            view.decisions,
+        ):
+            await source.refresh()
+        for last in range(FAILURES):
+            await controller.prober.round(dict(view.scorers.items))
+            if not controller.prober.undecided or last == FAILURES - 1:
+                break
+            await asyncio.sleep(1)
+        return await controller.write(anew=True)
 
     def metric(self, name: str, **labels: str) -> float | None:
         return self.metrics.registry.get_sample_value(f"gitops_dsf_reconciler_{name}", labels)

@@ -62,10 +62,10 @@ async def test_an_api_that_nobody_ever_reached_is_unknown_whatever_the_one_befor
 ) -> None:
     async with ScorerHub(pages.url) as hub, leading(hub) as leader:
         hub.scorer("cpu")
-        await leader.controller.once()
+        await leader.once()
         assert hub.condition("cpu", "Healthy")[0] == "True"
         change(hub, "cpu", configURL=NOBODY)
-        await leader.controller.once()
+        await leader.once()
         status, reason, message = hub.condition("cpu", "Healthy")
         assert (status, reason) == ("Unknown", "Connection")
         assert message.startswith("never reached from the hub")
@@ -78,12 +78,12 @@ async def test_a_new_leader_takes_over_a_verdict_about_this_spec_and_none_about_
         async with ScorerHub(pages.url) as hub:
             hub.scorer("cpu")
             async with leading(hub) as first:
-                await first.controller.once()
+                await first.once()
             # With the same generation: as if the API had stopped.
             change(hub, "cpu", configURL=NOBODY)
             (hub.get("dynamicscorers", "cpu", namespace=NAMESPACE) or {})["metadata"]["generation"] = (
                 generation
             )
             async with leading(hub) as second:
-                await second.controller.once()
+                await second.once()
             assert hub.condition("cpu", "Healthy")[0] == status

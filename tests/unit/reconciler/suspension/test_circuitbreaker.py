@@ -10,6 +10,7 @@ from gitops_dsf.reconciler.suspension.circuitbreaker import (
     TRIAL_EVERY,
     TRIAL_SECONDS,
     CircuitBreaker,
+    Outcome,
     ScorerState,
     SuspensionUpdate,
     too_many_down,
@@ -47,7 +48,7 @@ def breaker() -> CircuitBreaker:
 
 
 def suspended(update: SuspensionUpdate) -> list[str]:
-    return [change.score for change in update.suspended]
+    return [change.score for change in update.of(Outcome.SUSPENDED)]
 
 
 def test_down_for_a_while_and_a_quorum() -> None:
@@ -56,7 +57,7 @@ def test_down_for_a_while_and_a_quorum() -> None:
     assert it.decide([state()], NONE, HOLD - 1).names == NONE
     update = it.decide([state()], NONE, HOLD)
     assert update.names == {"cpu_score"}
-    (change,) = update.suspended
+    (change,) = update.of(Outcome.SUSPENDED)
     assert change.scorers == ("cpu",)
     assert change.why == (
         "the hub's probes have failed for 90 s, and 3 of 4 clusters with a running agent have no fresh score"
@@ -67,7 +68,7 @@ def test_a_score_without_a_scoring_api_is_lifted_and_never_suspended() -> None:
     """Its scorer had an API when it was suspended, and no probe will ever answer for it now."""
     it, without = breaker(), state(health=None, api="")
     update = it.decide([without], frozenset({"cpu_score"}), 0.0)
-    assert [(change.score, change.why) for change in update.lifted] == [
+    assert [(change.score, change.why) for change in update.of(Outcome.LIFTED)] == [
         ("cpu_score", "it has no scoring API")
     ]
     assert it.decide([without], NONE, 100 * HOLD).names == NONE
@@ -98,7 +99,7 @@ def test_it_is_lifted_when_the_api_answers_whatever_the_scores_say() -> None:
     assert it.decide([state(counts=ScoreCounts())], current, 0.0).names == current
     update = it.decide([state(health=ACTIVE)], current, 1.0)
     assert update.names == NONE
-    assert [change.why for change in update.lifted] == ["its API answers the hub"]
+    assert [change.why for change in update.of(Outcome.LIFTED)] == ["its API answers the hub"]
 
 
 def test_what_is_not_ours_to_suspend_is_lifted() -> None:
@@ -108,7 +109,7 @@ def test_what_is_not_ours_to_suspend_is_lifted() -> None:
         (state(health=UNKNOWN), "no probe of the hub ever reached its API"),
     ):
         update = breaker().decide([item], current, 0.0)
-        assert [(change.score, change.why) for change in update.lifted] == [
+        assert [(change.score, change.why) for change in update.of(Outcome.LIFTED)] == [
             ("by-hand", "no scorer has this score name"),
             ("cpu_score", why),
         ]
@@ -127,7 +128,7 @@ def test_a_trial_finds_out_whether_agents_reach_what_the_hub_does_not() -> None:
     assert it.decide([state()], current, TRIAL_EVERY - 1).names == current
     update = it.decide([state()], current, TRIAL_EVERY)
     assert update.names == NONE
-    assert [change.why for change in update.lifted] == [
+    assert [change.why for change in update.of(Outcome.LIFTED)] == [
         "for a trial: agents may reach its API although the hub does not"
     ]
     over = TRIAL_EVERY + TRIAL_SECONDS
@@ -145,7 +146,7 @@ def test_most_scorers_down_at_once_is_the_hubs_own_affair() -> None:
     it.decide(down, NONE, 0.0)
     update = it.decide(down, NONE, HOLD)
     assert update.names == NONE
-    assert [change.score for change in update.held_back] == ["cpu_score", "mem_score"]
+    assert [change.score for change in update.of(Outcome.HELD_BACK)] == ["cpu_score", "mem_score"]
     kept = it.decide(down, frozenset({"mem_score"}), HOLD)
     assert kept.names == {"mem_score"}, "what was suspended before stays"
     assert it.decide([*down, state("more", ACTIVE)], NONE, HOLD).names == {"cpu_score", "mem_score"}
@@ -180,7 +181,7 @@ def test_scorers_that_share_a_name_are_suspended_together_or_not_at_all() -> Non
     pair[1] = replace(pair[1], counts=STALE)
     update = it.decide(pair, NONE, HOLD)
     assert update.names == {"same"}
-    assert update.suspended[0].scorers == ("a", "b")
+    assert update.of(Outcome.SUSPENDED)[0].scorers == ("a", "b")
 
 
 SCORERS = st.lists(
@@ -217,7 +218,7 @@ def test_laws(steps: list[tuple[list[ScorerState], frozenset[str] | None, float]
         assert it.decide(scorers, current, now) == update, "asking again changes nothing"
         new = update.names - current
         assert new == set(suspended(update))
-        assert current - update.names == {change.score for change in update.lifted}
+        assert current - update.names == {change.score for change in update.of(Outcome.LIFTED)}
         for each in scorers:
             if each.score in new:
                 assert each.health is INACTIVE
