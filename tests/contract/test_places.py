@@ -49,7 +49,7 @@ PLACES: dict[str, str] = {
     "DSF106": "scorers/cpu.yaml:16:5",
     "DSF107": "scorers/cpu.yaml:18:17",
     "DSF108": "scorers/cpu.yaml:14:13",
-    "DSF109": "scorers/cpu.yaml:12:21",
+    "DSF109": "scorers/cpu.yaml:12:25",
     "DSF110": "scorers/cpu.yaml:12:14",
     "DSF111": "scorers/cpu.yaml:12:14",
     "DSF112": "scorers/cpu.yaml:20:25",

@@ -10,8 +10,7 @@ import promql_parser
 
 from dsf_wire.text import printable
 from gitops_dsf.repository.model.suggestion import did_you_mean
-from gitops_dsf.resolve.promql.functions import FUNCTIONS, RENAMED
-from gitops_dsf.resolve.promql.grammar import AGGREGATIONS, NoParseError, Recogniser
+from gitops_dsf.resolve.promql.functions import AGGREGATIONS, FUNCTIONS, RENAMED
 from gitops_dsf.resolve.promql.tokens import Token, tokens
 
 MAX_WORDS = 2000
@@ -27,6 +26,8 @@ MAX_SECONDS = 1e11
 """The longest duration that is passed to the parser: three thousand years."""
 
 _UNKNOWN_FUNCTION = re.compile(r"unknown function with name '([^']*)'")
+_QUOTED = re.compile(r"'([^']+)'|syntax: (\S+)$")
+"""What a message of the parser quotes."""
 _RANGE_RESULTS = {
     "MatrixSelector": "a range vector",
     "SubqueryExpr": "a range vector",
@@ -192,34 +193,30 @@ def _too_much(words: list[Token]) -> Mistake | None:
 
 
 def _mistakes(text: str, words: list[Token], message: str) -> tuple[Mistake, ...]:
-    recogniser = Recogniser(words)
     unknown = _UNKNOWN_FUNCTION.search(message)
-    try:
-        recogniser.whole()
-    except NoParseError as error:
-        where = error.token.offset if error.token is not None else len(text.rstrip())
-        found = (
-            f"{error.token.text} does not fit here" if error.token is not None else "the query ends too early"
-        )
-        return (Mistake(kind="syntax", message=found, offset=where, hint=f"expected {error.expected}"),)
     if unknown is not None:
         return _unknown_functions(words, unknown[1])
-    escape = (
-        next((place for word in words if (place := _bad_escape(word)) is not None), None)
-        if "escape" in message
-        else None
-    )
-    if escape is not None:
+    escape = next((place for word in words if (place := _bad_escape(word)) is not None), None)
+    if escape is not None and "escape" in message:
         hint = f"write \\\\{text[escape + 1]}, or the whole string in back-quotes"
-        return (
-            Mistake(kind="syntax", message=f"\\{text[escape + 1]} is no escape", offset=escape, hint=hint),
-        )
-    hint = (
-        "a range such as [5m] goes inside a function such as rate(...) or avg_over_time(...)"
-        if "got matrix" in message
-        else ""
-    )
-    return (Mistake(kind="syntax", message=message, offset=_culprit(text, recogniser), hint=hint),)
+        message, offset = f"\\{text[escape + 1]} is no escape", escape
+    else:
+        matrix = "a range such as [5m] goes inside a function such as rate(...) or avg_over_time(...)"
+        hint, offset = matrix if "got matrix" in message else "", _culprit(text, words, message)
+    return (Mistake(kind="syntax", message=message, offset=offset, hint=hint),)
+
+
+def _culprit(text: str, words: list[Token], message: str) -> int:
+    """Offset of what the parser's message is about: what cannot be read, or the word that it quotes, else the
+    start.
+    """
+    if words and words[-1].kind == "bad":
+        return words[-1].offset
+    if not words or "end of input" in message or "unclosed" in message:
+        return len(text.rstrip())
+    quoted = _QUOTED.search(message)
+    said = (quoted[1] or quoted[2]) if quoted is not None else ""
+    return next((word.offset for word in words if said and word.text.startswith(said)), _first(words))
 
 
 def _unknown_functions(words: list[Token], name: str) -> tuple[Mistake, ...]:
@@ -231,15 +228,3 @@ def _unknown_functions(words: list[Token], name: str) -> tuple[Mistake, ...]:
     hint = did_you_mean(name, FUNCTIONS | AGGREGATIONS)
     hint = hint or "check its spelling; if the source is no Prometheus, write source.dialect: Other"
     return (Mistake(kind="function", message=message, offset=offset, hint=hint),)
-
-
-def _culprit(text: str, recogniser: Recogniser) -> int:
-    """Start of the smallest sub-expression that the parser rejects on its own: a type error, not a syntax
-    error.
-    """
-    for start, end in recogniser.parts:
-        try:
-            _parse(text[start:end])
-        except ValueError:
-            return start
-    return recogniser.parts[-1][0] if recogniser.parts else 0

@@ -1,4 +1,6 @@
-"""The functions of PromQL, to suggest for misspelt ones. The native parser decides which functions exist."""
+"""The words of PromQL: its functions, to suggest for misspelt ones, aggregations and binary operators. The
+native parser decides which functions exist.
+"""
 
 from typing import Final
 
@@ -96,4 +98,26 @@ FUNCTIONS: Final = frozenset(
         "vector",
         "year",
     ]
+)
+
+AGGREGATIONS: Final = frozenset(
+    [
+        "sum",
+        "avg",
+        "count",
+        "min",
+        "max",
+        "group",
+        "stddev",
+        "stdvar",
+        "topk",
+        "bottomk",
+        "count_values",
+        "quantile",
+        "limitk",
+        "limit_ratio",
+    ]
+)
+BINARY: Final = frozenset(
+    ["+", "-", "*", "/", "%", "^", "==", "!=", "<", ">", "<=", ">=", "and", "or", "unless", "atan2"]
 )

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final
 
-from gitops_dsf.resolve.promql.grammar import AGGREGATIONS, BINARY
+from gitops_dsf.resolve.promql.functions import AGGREGATIONS, BINARY
 from gitops_dsf.resolve.promql.labels import CHOOSING, MAX_DEPTH, aggregation_name, can_have
 from gitops_dsf.resolve.promql.tokens import Token, tokens
 

@@ -30,7 +30,7 @@ def queries_parse(context: Context) -> Iterator[Diagnostic]:
             for mistake in checked.mistakes:
                 where = overlay.query.inside(part.offset + mistake.offset)
                 dotted = _dotted_name(part.text, mistake.offset) if overlay.is_pushed else ""
-                hint = dotted or _other_language(part.text[mistake.offset :]) or mistake.hint
+                hint = dotted or _other_language(part.text) or mistake.hint
                 severity = Severity.WARNING if mistake.kind == "renamed" else None
                 yield _CODES[mistake.kind].at(where, f"PromQL: {mistake.message}", hint, severity=severity)
         query = str(overlay.query.value)
@@ -187,10 +187,10 @@ _OPERATORS_ELSEWHERE = {
 }
 
 
-def _other_language(rest: str) -> str:
-    """The hint when PromQL ends at an operator of another language."""
-    word = re.match(r"\w+|\|", rest)
-    language = _OPERATORS_ELSEWHERE.get(word[0].lower(), "") if word is not None else ""
+def _other_language(text: str) -> str:
+    """The hint for an expression with an operator of another language."""
+    words = (word.text.lower() for word in tokens(text, most=MAX_QUERY) if word.kind in {"name", "bad"})
+    language = next((found for word in words if (found := _OPERATORS_ELSEWHERE.get(word))), "")
     dialect = language if language == "MetricsQL" else "Other"
     return f"if this is {language}, write source.dialect: {dialect}" if language else ""
 

@@ -247,7 +247,7 @@ BAD: dict[str, tuple[Callable[[BaseHTTPRequestHandler], None], str]] = {
     "slow": (trickle, "gave no complete answer within 2 s"),
     "cut": (cut, "broke off its answer"),
     "garbage": (garbage, "broke off its answer"),
-    "promql": (says(**page(query="sum(up")), "DSF109: PromQL: the query ends too early"),
+    "promql": (says(**page(query="sum(up")), "DSF109: PromQL: unclosed left parenthesis"),
     "one of several queries": (says(**page(query="up; sum by (")), "DSF109"),
     "range vector": (says(**page(query="up[5m]")), "DSF111"),
     "source type": (

@@ -89,7 +89,7 @@ def test_what_no_probe_ever_reached_stays_unknown() -> None:
         (
             {"source": {"params": {"query": "up; sum("}}},
             "Invalid",
-            "PromQL of /config: the query ends too early",
+            "PromQL of /config: unclosed left parenthesis",
         ),
         ({"source": 5}, "Invalid", "has another shape"),
     ],
