@@ -17,12 +17,11 @@ from gitops_dsf.argocd.gotemplate.nodes import (
     Function,
     Group,
     Operand,
-    Other,
     Pipeline,
     Statement,
     Variable,
 )
-from gitops_dsf.argocd.gotemplate.parse import TooDeepError, parse
+from gitops_dsf.argocd.gotemplate.parse import NOT_PLAIN, PLAIN_ONES, SHARED, CostlyError, parse
 from gitops_dsf.argocd.gotemplate.plain import PLAIN, Value, is_plain
 from gitops_dsf.argocd.gotemplate.tokens import TemplateError
 
@@ -34,7 +33,6 @@ LARGEST: Final = 65_536
 """Characters that one action may write."""
 MOST: Final = 1_048_576
 """Characters that all actions of a text may write together."""
-SHARED: Final = "the ApplicationSet controller, which all teams share"
 _UNKNOWN: Final = Value("any", 1024)
 _MAP: Final = Value("map", 4096)
 _TAG: Final = re.compile(r"\{\{(?P<tag>.*?)\}\}", re.DOTALL)
@@ -76,8 +74,8 @@ def check(text: str, parameters: Parameters | None) -> tuple[Finding, ...]:
         return (Finding(Trouble.COST, text.index("{{"), message, "move the text into the repository"),)
     try:
         statements = parse(text)
-    except TooDeepError as error:
-        return (Finding(Trouble.COST, error.offset, error.message, "write it flat"),)
+    except CostlyError as error:
+        return (Finding(Trouble.COST, error.offset, error.message, error.hint),)
     except TemplateError as error:
         return (Finding(Trouble.FAILS, error.offset, error.message, error.hint),)
     run = _Run(parameters)
@@ -127,7 +125,7 @@ class _Run:
                 value = self._pipeline(pipeline)
                 if not pipeline.variables:
                     self._writes(pipeline, value)
-            case Branch(_, "if", pipeline, body, otherwise):
+            case Branch(pipeline, body, otherwise):
                 kept = dict(self._variables)
                 try:
                     self._pipeline(pipeline)
@@ -135,8 +133,6 @@ class _Run:
                     self.statements(body)
                     self.statements(otherwise)
                     self._variables = kept
-            case Branch(offset, keyword) | Other(offset, keyword):
-                raise self._costs(offset, keyword)
 
     def _writes(self, pipeline: Pipeline, value: Value) -> None:
         if value.kind == "map":
@@ -265,13 +261,7 @@ class _Run:
             raise self._stop(Trouble.FAILS, function.offset, f"{name} compares values of different kinds")
 
     def _costs(self, offset: int, name: str) -> _StopError:
-        message = (
-            f"{name} is more than a parameter with a plain function: nobody can tell what it costs {SHARED}"
-        )
-        hint = (
-            "write plain ones, such as lower, upper, trim, trunc, replace, trimPrefix, normalize, eq, default"
-        )
-        return self._stop(Trouble.COST, offset, message, hint)
+        return self._stop(Trouble.COST, offset, f"{name} {NOT_PLAIN}", PLAIN_ONES)
 
     def _stop(self, trouble: Trouble, offset: int, message: str, hint: str = "") -> _StopError:
         self.found.append(Finding(trouble, offset, message, hint))

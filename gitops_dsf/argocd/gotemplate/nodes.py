@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """A literal. A number that is not whole is None."""
+    """A literal. A number that is not whole and decimal is None."""
 
     offset: int
     value: str | int | bool | None
@@ -71,21 +71,11 @@ class Action:
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """`{{ if }}`, `{{ with }}` or `{{ range }}`."""
+    """`{{ if }}`."""
 
-    offset: int
-    keyword: str
     pipeline: Pipeline
     body: tuple["Statement", ...]
     otherwise: tuple["Statement", ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Other:
-    """`{{ template }}`, `{{ block }}`, `{{ define }}`, `{{ break }}` or `{{ continue }}`."""
-
-    offset: int
-    keyword: str
-
-
-Statement: TypeAlias = Action | Branch | Other
+Statement: TypeAlias = Action | Branch

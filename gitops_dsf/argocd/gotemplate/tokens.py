@@ -10,10 +10,7 @@ KEYWORDS: Final = frozenset(
     {"block", "break", "continue", "define", "else", "end", "if", "nil", "range", "template", "with"}
 )
 _ENDS_A_WORD: Final = frozenset(SPACES + ".,|:)(")
-_NUMBER: Final = re.compile(
-    r"[+-]?(?:0[xX][0-9a-fA-F_]*(?:\.[0-9a-fA-F_]*)?(?:[pP][+-]?[0-9_]*)?|0[oO][0-7_]*(?:\.[0-7_]*)?"
-    r"|0[bB][01_]*(?:\.[01_]*)?|[0-9_]*(?:\.[0-9_]*)?(?:[eE][+-]?[0-9_]*)?)i?"
-)
+_NUMBER: Final = re.compile(r"[+-]?[0-9.][0-9a-zA-Z_.+]*|[+-]")
 
 
 class TemplateError(Exception):
@@ -27,7 +24,7 @@ class TemplateError(Exception):
 @dataclass(frozen=True, slots=True)
 class Token:
     """A piece of a template. `kind` is text, open, close, space, word, keyword, field, variable, dot, number,
-    complex, string, char, or the sign itself; `value` is what is written.
+    string, or the sign itself; `value` is what is written.
     """
 
     kind: str
@@ -110,7 +107,8 @@ def _token(text: str, at: int) -> Token:
     if sign in "$." and not (sign == "." and text[at + 1 : at + 2] in tuple("0123456789")):
         return _named(text, at)
     if sign in "+-.0123456789" and sign.isascii():
-        return _number(text, at)
+        found = _NUMBER.match(text, at)
+        return Token("number", found[0] if found is not None else sign, at)
     if _alphanumeric(sign):
         value = _word(text, at, at)
         kind = "keyword" if value in KEYWORDS else "bool" if value in {"true", "false"} else "word"
@@ -149,21 +147,6 @@ def _alphanumeric(sign: str) -> bool:
     return sign == "_" or sign.isalpha() or sign.isdecimal()
 
 
-def _number(text: str, at: int) -> Token:
-    found = _NUMBER.match(text, at)
-    end = found.end() if found is not None else at
-    kind = "number"
-    if text[end : end + 1] in {"+", "-"} and end > at:
-        imaginary = _NUMBER.match(text, end)
-        end = imaginary.end() if imaginary is not None else end
-        if text[end - 1] != "i":
-            raise TemplateError(f"{text[at:end]} is no number", at)
-        kind = "complex"
-    if end < len(text) and _alphanumeric(text[end]):
-        raise TemplateError(f"{text[at : end + 1]} is no number", at)
-    return Token(kind, text[at:end], at)
-
-
 def _quoted(text: str, at: int) -> Token:
     quote = text[at]
     end = at + 1
@@ -176,5 +159,5 @@ def _quoted(text: str, at: int) -> Token:
         end += 1
     if text[end : end + 1] != quote:
         raise TemplateError(f"{quote} has no second one", at, f"write {quote} where the text ends")
-    kind = "char" if quote == "'" else "string"
+    kind = "number" if quote == "'" else "string"
     return Token(kind, text[at : end + 1], at)
