@@ -14,7 +14,7 @@ import msgspec
 import pytest
 
 from demo.loopback import Handler, Loopback
-from dsf_scorer.conformance import HttpClient
+from dsf_scorer.conformance import Client
 from dsf_wire.scoring import ScorerConfig
 from gitops_dsf.cli.main import main
 from gitops_dsf.repository.model.scorer import DynamicScorer
@@ -91,14 +91,14 @@ def test_it_keeps_the_contract_and_its_documented_range(
     with serving(f"{name}:app", SCORERS / name, programs=warm_programs) as served:
         code = main(["scorer", "check", served.url, "--data", str(sample), "-o", "json", "--series", "200"])
         report = json.loads(capsys.readouterr().out)
-        answer = HttpClient().send(
+        answer = Client().send(
             "POST",
             f"{served.url}/scoring",
             headers={"Content-Type": "application/json"},
             body=sample.read_bytes(),
         )
         config = msgspec.json.decode(
-            HttpClient().send("GET", f"{served.url}/config", headers={}).body, type=ScorerConfig
+            Client().send("GET", f"{served.url}/config", headers={}).body, type=ScorerConfig
         )
     problems = {finding["check"] for finding in report["findings"] if finding["severity"] != "ok"}
     assert (code, problems) == (0, set())

@@ -1,5 +1,6 @@
 """The ASGI application around a scoring function: POST to score, /config, /healthz and /metrics."""
 
+import asyncio
 import logging
 import time
 from collections.abc import Callable
@@ -10,11 +11,10 @@ import msgspec
 from dsf_scorer import http
 from dsf_scorer.definition import Definition
 from dsf_scorer.errors import RefusedError
-from dsf_scorer.function import Function
+from dsf_scorer.function import Function, Scored
 from dsf_scorer.http import Receive, Response, Scope, Send
 from dsf_scorer.settings import Settings
 from dsf_scorer.tokens import Tokens
-from dsf_scorer.turns import Turns
 
 _log = logging.getLogger(__name__)
 
@@ -42,7 +42,8 @@ class ScorerApp:
         self._tokens = Tokens(settings)
         self._metrics = Metrics(score_name=definition.name)
         self._clock = clock
-        self._turns = Turns(settings)
+        self._places = asyncio.Semaphore(settings.max_concurrent)
+        self._waiting = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handles one HTTP request, or the server's lifespan."""
@@ -115,16 +116,7 @@ class ScorerApp:
     async def _score(self, scope: Scope, receive: Receive) -> Response:
         self._tokens.check(http.header(scope, b"authorization"))
         http.check_media(scope)
-        settings = self.settings
-        async with self._turns.turn() as turn:
-            body = await http.read_body(
-                scope, receive, limit=settings.max_body_bytes, seconds=settings.read_timeout_seconds
-            )
-            scored = await turn.run(
-                self._function(body, max_series=settings.max_series),
-                seconds=settings.timeout_seconds,
-                cancel=self._function.is_async,
-            )
+        scored = await self._in_turn(scope, receive)
         self._metrics.scored(
             series=scored.series, results=scored.response.results, dropped=scored.response.not_finite
         )
@@ -135,6 +127,40 @@ class ScorerApp:
                 scored.response.not_finite,
             )
         return Response(body=scored.response.body)
+
+    async def _in_turn(self, scope: Scope, receive: Receive) -> Scored:
+        """Reads and scores a request when there is a place for it. Work that outlives its request keeps the
+        place until it ends: a thread cannot be stopped.
+        """
+        settings = self.settings
+        if self._places.locked() and self._waiting >= settings.max_waiting:
+            msg = "too many scoring requests are waiting"
+            raise RefusedError(msg, status=503, headers={"retry-after": "5"})
+        self._waiting += 1
+        try:
+            await self._places.acquire()
+        finally:
+            self._waiting -= 1
+        job: asyncio.Task[Scored] | None = None
+        try:
+            limit, seconds = settings.max_body_bytes, settings.read_timeout_seconds
+            body = await http.read_body(scope, receive, limit=limit, seconds=seconds)
+            job = asyncio.create_task(self._function(body, max_series=settings.max_series))
+            await asyncio.wait({job}, timeout=settings.timeout_seconds)
+        finally:
+            if job is None:
+                self._places.release()
+            else:
+                job.add_done_callback(lambda _: self._places.release())
+                if self._function.is_async:
+                    job.cancel()
+        if not job.done():
+            msg = (
+                f"no score after {settings.timeout_seconds:g} s; ask for fewer series or points, or raise"
+                " SCORER_TIMEOUT_SECONDS"
+            )
+            raise RefusedError(msg, status=503, headers={"retry-after": "30"})
+        return job.result()
 
     async def _lifespan(self, receive: Receive, send: Send) -> None:
         while True:

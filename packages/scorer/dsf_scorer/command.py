@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from dsf_scorer import __version__
-from dsf_scorer.errors import ScorerError
+from dsf_scorer.errors import DefinitionError, ScorerError
 
 if TYPE_CHECKING:
-    from dsf_scorer.conformance import JudgeQuery, QueryMistake, Sample, Target
+    from dsf_scorer.conformance import JudgeQuery
 
 EXIT_CODES: Final = "Exit codes: 0 fine, 1 errors, 2 wrong usage."
 EPILOG: Final = """\
@@ -29,8 +29,6 @@ CHECK_EPILOG = """\
 Posts sample series, odd series (none, NaN, infinite, unknown labels) and mistakes, and judges the answers as
 an agent would. --data takes a scoring request ({"data": [...], "arguments": {...}}), a list of series, or an
 answer of Prometheus' query_range. Exit codes: 0 no errors, 1 errors (with --strict warnings, too)."""
-
-MAX_TOKEN_BYTES: Final = 65_536
 
 
 class UsageError(ScorerError):
@@ -57,78 +55,39 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_run(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("app", metavar="MODULE:APP", help="where the scorer is, such as scorer:app")
-    parser.add_argument(
-        "--host", default="127.0.0.1", help="address to listen on (127.0.0.1; in a container 0.0.0.0)"
-    )
-    parser.add_argument("--port", type=int, default=8000, help="port to listen on (8000; 0 picks a free one)")
-    parser.add_argument(
-        "--app-dir",
-        type=Path,
-        default=Path(),
-        metavar="DIR",
-        help="folder that the module is imported from (this one)",
-    )
-    parser.add_argument(
-        "--token-file",
-        type=Path,
-        metavar="FILE",
-        help="accepted bearer tokens, one per line; as SCORER_TOKEN_FILE",
-    )
-    parser.add_argument(
-        "--root-path",
-        default="",
-        metavar="PATH",
-        help="prefix that a proxy before it strips, such as /apis/cpu",
-    )
-    parser.add_argument("--access-log", action="store_true", help="log each request")
-    parser.add_argument(
-        "--log-level",
-        choices=("debug", "info", "warning", "error"),
-        default="info",
-        help="how much is logged (info)",
-    )
+    add = parser.add_argument
+    add("app", metavar="MODULE:APP", help="where the scorer is, such as scorer:app")
+    add("--host", default="127.0.0.1", help="address to listen on (127.0.0.1; in a container 0.0.0.0)")
+    add("--port", type=int, default=8000, help="port to listen on (8000; 0 picks a free one)")
+    add("--app-dir", default="", metavar="DIR", help="folder that the module is imported from (this one)")
+    accepted = "accepted bearer tokens, one per line; as SCORER_TOKEN_FILE"
+    add("--token-file", type=Path, metavar="FILE", help=accepted)
+    prefix = "prefix that a proxy before it strips, such as /apis/cpu"
+    add("--root-path", default="", metavar="PATH", help=prefix)
+    add("--access-log", action="store_true", help="log each request")
+    levels = ("debug", "info", "warning", "error")
+    add("--log-level", choices=levels, default="info", help="how much is logged (info)")
 
 
 def _add_check(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("url", metavar="URL", help="base URL of the scoring API, or that of its /config")
-    parser.add_argument(
-        "--token-file", type=Path, metavar="FILE", help="bearer token for the scoring endpoint"
-    )
-    parser.add_argument(
-        "--data",
-        type=Path,
-        metavar="FILE",
-        help="series and arguments to post, as JSON (generic series by default)",
-    )
-    parser.add_argument(
-        "--scoring-url",
-        default="",
-        metavar="URL",
-        help="scoring endpoint, when it is on another host than /config",
-    )
-    parser.add_argument(
-        "--sync-mode",
-        choices=("Full", "None"),
-        default="Full",
-        help="with None the API needs no /config (Full)",
-    )
-    parser.add_argument(
-        "--timeout", type=float, default=30.0, metavar="SECONDS", help="for each request (30, as agents)"
-    )
-    parser.add_argument(
-        "--series",
-        type=int,
-        default=2000,
-        metavar="N",
-        help="series of the largest request (2000; 0: leave it out)",
-    )
-    parser.add_argument("--ca-file", type=Path, metavar="FILE", help="PEM certificates of a private CA")
-    parser.add_argument(
-        "-o", "--output", choices=("text", "json"), default="text", help="how findings are written (text)"
-    )
-    parser.add_argument("--strict", action="store_true", help="exit with 1 for warnings, too")
-    parser.add_argument("--verbose", action="store_true", help="show the checks that passed, too")
+    add = parser.add_argument
+    add("url", metavar="URL", help="base URL of the scoring API, or that of its /config")
+    add("--token-file", type=Path, metavar="FILE", help="bearer token for the scoring endpoint")
+    posted = "series and arguments to post, as JSON (generic series by default)"
+    add("--data", type=Path, metavar="FILE", help=posted)
+    elsewhere = "scoring endpoint, when it is on another host than /config"
+    add("--scoring-url", default="", metavar="URL", help=elsewhere)
+    modes = ("Full", "None")
+    add("--sync-mode", choices=modes, default="Full", help="with None the API needs no /config (Full)")
+    seconds = "for each request (30, as agents)"
+    add("--timeout", type=float, default=30.0, metavar="SECONDS", help=seconds)
+    largest = "series of the largest request (2000; 0: leave it out)"
+    add("--series", type=int, default=2000, metavar="N", help=largest)
+    add("--ca-file", type=Path, metavar="FILE", help="PEM certificates of a private CA")
+    formats = ("text", "json")
+    add("-o", "--output", choices=formats, default="text", help="how findings are written (text)")
+    add("--strict", action="store_true", help="exit with 1 for warnings, too")
+    add("--verbose", action="store_true", help="show the checks that passed, too")
 
 
 def run(args: argparse.Namespace, *, judge_query: "JudgeQuery | None" = None) -> int:
@@ -182,8 +141,6 @@ def _run(args: argparse.Namespace) -> int:
 
     import uvicorn
 
-    from dsf_scorer.loading import load_app
-
     if not 0 <= args.port <= 65_535:
         msg = f"--port {args.port}: write 0 to 65535"
         raise UsageError(msg)
@@ -192,87 +149,76 @@ def _run(args: argparse.Namespace) -> int:
         os.environ["SCORER_TOKEN_FILE"] = str(args.token_file.absolute())
     logging.basicConfig(level=args.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s %(message)s")
     try:
-        app = load_app(args.app, directory=args.app_dir)
-    except ScorerError as error:
-        raise UsageError(str(error)) from error
-    config = uvicorn.Config(
-        app,
-        host=args.host,
-        port=args.port,
-        root_path=args.root_path,
-        log_level=args.log_level,
-        log_config=None,
-        access_log=args.access_log,
-        server_header=False,
-        ws="none",
-        timeout_graceful_shutdown=30,
-    )
-    try:
-        uvicorn.Server(config).run()
+        uvicorn.run(
+            args.app,
+            app_dir=args.app_dir,
+            host=args.host,
+            port=args.port,
+            root_path=args.root_path,
+            log_level=args.log_level,
+            log_config=None,
+            access_log=args.access_log,
+            server_header=False,
+            ws="none",
+            timeout_graceful_shutdown=30,
+        )
     except SystemExit as error:
         # If the server cannot start, it logs the reason and ends the process with an exit code of its own.
         msg = f"the server cannot start on {args.host}:{args.port}; the log above says why"
         raise ScorerError(msg) from error
+    except DefinitionError as error:
+        raise UsageError(str(error)) from error
+    except Exception as error:
+        msg = f"{args.app} cannot be served: {type(error).__name__}: {error}"
+        raise UsageError(msg) from error
     return 0
 
 
 def _check(args: argparse.Namespace, judge_query: "JudgeQuery | None") -> int:
     import ssl
 
-    from dsf_scorer.conformance import HttpClient, Severity, check, report
+    from dsf_scorer import conformance
+    from dsf_scorer.conformance import Severity
 
-    target, sample = _inputs(args)
     if args.timeout <= 0 or args.series < 0:
         msg = "--timeout must be above 0 and --series not below 0"
         raise UsageError(msg)
+    try:
+        target = conformance.Target.parse(args.url, scoring_url=args.scoring_url)
+        sample = conformance.read_sample(args.data) if args.data is not None else None
+    except (conformance.TargetError, conformance.DataError) as error:
+        raise UsageError(str(error)) from error
     try:
         tls = ssl.create_default_context(cafile=args.ca_file) if args.ca_file else None
     except (OSError, ssl.SSLError) as error:
         msg = f"--ca-file {args.ca_file}: {error}"
         raise UsageError(msg) from error
-    found = check(
+    found = conformance.check(
         target,
-        client=HttpClient(timeout_seconds=args.timeout, tls=tls),
-        judge_query=judge_query or _no_mistakes,
+        client=conformance.Client(timeout_seconds=args.timeout, tls=tls),
+        # Only `gitops-dsf scorer check` knows PromQL.
+        judge_query=judge_query or (lambda _: []),
         token=_token(args.token_file),
         sample=sample,
         needs_config=args.sync_mode == "Full",
         large=args.series,
     )
-    sys.stdout.write(
-        report.as_json(found) if args.output == "json" else report.text(found, verbose=args.verbose)
-    )
+    sys.stdout.write(found.json() if args.output == "json" else found.text(verbose=args.verbose))
     return int(found.count(Severity.ERROR) > 0 or (args.strict and found.count(Severity.WARNING) > 0))
-
-
-def _inputs(args: argparse.Namespace) -> "tuple[Target, Sample | None]":
-    from dsf_scorer.conformance import DataError, Target, TargetError, read_sample
-
-    try:
-        target = Target.parse(args.url, scoring_url=args.scoring_url)
-        return target, read_sample(args.data) if args.data is not None else None
-    except (TargetError, DataError) as error:
-        raise UsageError(str(error)) from error
 
 
 def _token(file: Path | None) -> str:
     if file is None:
         return ""
     try:
-        with file.open("rb") as stream:
-            lines = stream.read(MAX_TOKEN_BYTES).decode("ascii").split()
+        tokens = file.read_text(encoding="ascii").split()
     except OSError as error:
         msg = f"--token-file {file}: {error.strerror}"
         raise UsageError(msg) from error
     except UnicodeDecodeError as error:
         msg = f"--token-file {file}: not a bearer token: it holds bytes that are not ASCII"
         raise UsageError(msg) from error
-    if not lines:
+    if not tokens:
         msg = f"--token-file {file} is empty"
         raise UsageError(msg)
-    return lines[0]
-
-
-def _no_mistakes(_query: str) -> "list[QueryMistake]":
-    """Reports no mistakes. Only `gitops-dsf scorer check` knows PromQL."""
-    return []
+    return tokens[0]

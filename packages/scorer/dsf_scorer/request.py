@@ -5,7 +5,6 @@ written as in Prometheus: strings, with NaN, +Inf and -Inf.
 """
 
 from array import array
-from dataclasses import dataclass
 from typing import Final
 
 import msgspec
@@ -31,17 +30,9 @@ _ENVELOPE: Final = msgspec.json.Decoder(_Envelope)
 _ROW: Final = msgspec.json.Decoder(_Row)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Request:
-    """A decoded request. ``arguments`` is the JSON text of an object; None if the request has none."""
-
-    series: list[Series]
-    arguments: bytes | None
-
-
-def decode(body: bytes | bytearray, *, max_series: int) -> Request:
-    """Decodes a body. Raises RefusedError: 400 if it is not JSON, 413 for too many series, 422 for JSON of
-    another shape.
+def decode(body: bytes | bytearray, *, max_series: int) -> tuple[list[Series], bytes | None]:
+    """The series of a body, and the JSON text of its arguments; None if it has none. Raises RefusedError: 400
+    if it is not JSON, 413 for too many series, 422 for JSON of another shape.
     """
     try:
         envelope = _ENVELOPE.decode(body)
@@ -57,19 +48,11 @@ def decode(body: bytes | bytearray, *, max_series: int) -> Request:
         raise RefusedError(
             f"{len(envelope.data)} series in one request; this scoring API takes {max_series}", status=413
         )
-    return Request(
-        series=[_series(raw, index) for index, raw in enumerate(envelope.data)],
-        arguments=_arguments(bytes(envelope.arguments)),
-    )
-
-
-def _arguments(raw: bytes) -> bytes | None:
-    raw = raw.strip()
-    if raw == b"null":
-        return None
-    if not raw.startswith(b"{"):
+    arguments = bytes(envelope.arguments).strip()
+    if arguments != b"null" and not arguments.startswith(b"{"):
         raise RefusedError("Expected an object - at `$.arguments`")
-    return raw
+    series = [_series(raw, index) for index, raw in enumerate(envelope.data)]
+    return series, None if arguments == b"null" else arguments
 
 
 def _series(raw: msgspec.Raw, index: int) -> Series:
@@ -80,20 +63,20 @@ def _series(raw: msgspec.Raw, index: int) -> Series:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise RefusedError(f"data[{index}] is not JSON: {error}", status=400) from None
     samples = row.values or ([row.value] if row.value is not None else [])
-    if not samples:
-        if row.histograms:
-            raise RefusedError(
-                f"data[{index}] holds native histograms; reduce them in the query, for instance with"
-                " histogram_quantile()"
-            )
-        return Series(labels=row.metric, timestamps=array("d"), values=array("d"))
-    timestamps, texts = zip(*samples, strict=True)
-    try:
-        return Series(
-            labels=row.metric, timestamps=array("d", timestamps), values=array("d", map(float, texts))
+    if not samples and row.histograms:
+        msg = (
+            f"data[{index}] holds native histograms; reduce them in the query, for instance with"
+            " histogram_quantile()"
         )
-    except ValueError:
-        raise RefusedError(_not_a_number(texts, index)) from None
+        raise RefusedError(msg)
+    values = array("d")
+    for position, (_, text) in enumerate(samples):
+        try:
+            values.append(float(text))
+        except ValueError:
+            msg = f"{text[:40]!r} is not a number - at `$.data[{index}].values[{position}][1]`"
+            raise RefusedError(msg) from None
+    return Series(labels=row.metric, timestamps=array("d", [when for when, _ in samples]), values=values)
 
 
 def _located(error: msgspec.ValidationError, index: int) -> str:
@@ -103,12 +86,3 @@ def _located(error: msgspec.ValidationError, index: int) -> str:
     if ".value" in text and "Expected `str`" in text:
         text += "; sample values are strings, as Prometheus writes them"
     return text
-
-
-def _not_a_number(texts: tuple[str, ...], index: int) -> str:
-    for position, text in enumerate(texts):
-        try:
-            float(text)
-        except ValueError:
-            return f"{text[:40]!r} is not a number - at `$.data[{index}].values[{position}][1]`"
-    return f"a value is not a number - at `$.data[{index}].values`"

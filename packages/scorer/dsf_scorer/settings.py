@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Final, Self
+from typing import Any, Final, Self
 
 from dsf_scorer.errors import DefinitionError
 
@@ -67,25 +67,17 @@ class Settings:
         """
         values: dict[str, object] = {}
         for each in fields(cls):
-            text = environment.get(_variable(each.name), "").strip()
-            if not text:
+            variable = _variable(each.name)
+            if not (text := environment.get(variable, "").strip()):
                 continue
-            if each.name == "token_file":
-                values[each.name] = Path(text)
-            elif each.name == "token":
-                values[each.name] = text
-            else:
-                values[each.name] = _number(text, whole=each.type is int, variable=_variable(each.name))
+            kind: Any = Path if each.name == "token_file" else each.type
+            try:
+                values[each.name] = kind(text)
+            except ValueError:
+                number = "a whole number" if each.type is int else "a number"
+                raise DefinitionError(f"{variable} is {text!r}; write {number}") from None
         return cls(**values)  # type: ignore[arg-type] # each value was made for its own field above
 
 
 def _variable(field: str) -> str:
     return f"SCORER_{field.upper()}"
-
-
-def _number(text: str, *, whole: bool, variable: str) -> float:
-    try:
-        return int(text) if whole else float(text)
-    except ValueError:
-        msg = f"{variable} is {text!r}; write a {'whole ' if whole else ''}number"
-        raise DefinitionError(msg) from None

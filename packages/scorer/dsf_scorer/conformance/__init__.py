@@ -3,18 +3,20 @@
 Needs only the standard library and msgspec. The caller passes a function that checks PromQL.
 """
 
-from dsf_scorer.conformance.config import JudgeQuery, QueryMistake
-from dsf_scorer.conformance.data import DataError, Sample, read_sample
-from dsf_scorer.conformance.exchange import Client, HttpClient
-from dsf_scorer.conformance.finding import Finding, Report, Severity
-from dsf_scorer.conformance.run import check
-from dsf_scorer.conformance.target import Target, TargetError
+from urllib.parse import urlsplit
+
+from dsf_scorer.conformance import pages, scoring
+from dsf_scorer.conformance.data import DataError, Sample, generic_sample, read_sample
+from dsf_scorer.conformance.exchange import LOOPBACK, Client, Target, TargetError
+from dsf_scorer.conformance.pages import JudgeQuery, QueryMistake
+from dsf_scorer.conformance.report import OK, WARNING, Finding, Report, Severity
+from dsf_scorer.definition import DEFAULT_PATH
+from dsf_wire.scoring import ScorerConfig
 
 __all__ = [
     "Client",
     "DataError",
     "Finding",
-    "HttpClient",
     "JudgeQuery",
     "QueryMistake",
     "Report",
@@ -25,3 +27,56 @@ __all__ = [
     "check",
     "read_sample",
 ]
+
+
+def check(
+    target: Target,
+    *,
+    client: Client,
+    judge_query: JudgeQuery,
+    token: str = "",
+    sample: Sample | None = None,
+    needs_config: bool = True,
+    large: int = 2000,
+) -> Report:
+    """Runs all checks. Never raises because of the scoring API.
+
+    The token is sent only to the host of the target (or of the given scoring URL), even if /config names
+    another host.
+    """
+    findings = [pages.healthz(client, target)]
+    config, found = pages.config_page(client, target, required=needs_config, judge_query=judge_query)
+    findings += found
+    url = target.scoring_url or _scoring_url(target, config)
+    if config is not None and not target.scoring_url and pages.other_origin(config.scoring, target):
+        host = config.scoring.host
+        hint = f"pass --scoring-url to check {host}, if it may have the token"
+        findings.append(
+            Finding("scoring.url", WARNING, f"checked at {url}, although /config names {host}", hint)
+        )
+    if token:
+        findings.append(_transport(url))
+    reads_metrics = config is None or pages.needs_metrics(config)
+    endpoint = scoring.Endpoint(client=client, url=url, token=token)
+    sample = generic_sample(needs_metrics=reads_metrics) if sample is None else sample
+    findings += scoring.check(endpoint, sample, large=large, reads_metrics=reads_metrics)
+    return Report(url=target.config_url, findings=tuple(findings))
+
+
+def _scoring_url(target: Target, config: ScorerConfig | None) -> str:
+    """On the origin of /config, whatever host that names."""
+    path = config.scoring.path if config is not None else ""
+    if config is not None and not path.startswith("/"):
+        try:
+            path = urlsplit(config.scoring.host).path.rstrip("/")
+        except ValueError:
+            path = ""
+    return target.origin + (path or DEFAULT_PATH)
+
+
+def _transport(url: str) -> Finding:
+    parts = urlsplit(url)
+    if parts.scheme == "https" or parts.hostname in LOOPBACK:
+        return Finding("scoring.transport", OK, "the token does not travel in the clear")
+    hint = "use https outside of a cluster's own network"
+    return Finding("scoring.transport", WARNING, "the token travels over http in the clear", hint)

@@ -1,4 +1,4 @@
-"""The series that a check posts: from a file or generic ones, and unusual ones that Prometheus can return."""
+"""The series that a check posts: from a file or generic ones."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -45,10 +45,8 @@ def series(labels: dict[str, str], values: list[str]) -> dict[str, Any]:
 
 def generic_sample(*, needs_metrics: bool) -> Sample:
     """Three nodes with a slow daily curve each; no series for a scorer of source type None."""
-    if not needs_metrics:
-        return Sample()
     rows = []
-    for number in range(1, 4):
+    for number in range(1, 4) if needs_metrics else ():
         labels = {
             "node": f"node-{number}",
             "namespace": "default",
@@ -65,31 +63,34 @@ def many(count: int) -> list[dict[str, Any]]:
     return [series({"node": f"node-{number}", "pod": f"pod-{number}"}, values) for number in range(count)]
 
 
+class _Answer(msgspec.Struct):
+    result: list[dict[str, Any]]
+
+
+class _Request(msgspec.Struct):
+    """What a file may hold: a scoring request, or an answer of Prometheus."""
+
+    data: list[dict[str, Any]] | _Answer
+    arguments: dict[str, Any] | None = None
+
+
 def read_sample(path: Path) -> Sample:
     """Reads a scoring request, a list of series or an answer of Prometheus. Raises DataError."""
     try:
         if path.stat().st_size > MAX_DATA_BYTES:
-            msg = f"{path}: larger than {MAX_DATA_BYTES} bytes"
-            raise DataError(msg)
-        found = msgspec.json.decode(path.read_bytes())
+            raise DataError(f"{path}: larger than {MAX_DATA_BYTES} bytes")
+        found = msgspec.json.decode(path.read_bytes(), type=list[dict[str, Any]] | _Request)
     except OSError as error:
-        msg = f"{path}: {error.strerror}"
+        raise DataError(f"{path}: {error.strerror}") from error
+    except msgspec.ValidationError as error:
+        msg = (
+            f'{path}: expected {{"data": [...]}}, a list of series, or an answer of Prometheus\' query_range:'
+            f" {error}"
+        )
         raise DataError(msg) from error
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        msg = f"{path}: not JSON: {error}"
-        raise DataError(msg) from error
-    arguments = None
-    if isinstance(found, dict):
-        arguments = found.get("arguments")
-        found = found.get("data")
-        if isinstance(found, dict):
-            found = found.get("result")
-    if not isinstance(found, list) or not all(isinstance(row, dict) for row in found):
-        msg = (
-            f'{path}: expected {{"data": [...]}}, a list of series, or an answer of Prometheus\' query_range'
-        )
-        raise DataError(msg)
-    if arguments is not None and not isinstance(arguments, dict):
-        msg = f"{path}: arguments must be an object"
-        raise DataError(msg)
-    return Sample(data=found, arguments=arguments, generic=False)
+        raise DataError(f"{path}: not JSON: {error}") from error
+    if isinstance(found, list):
+        return Sample(data=found, generic=False)
+    data = found.data.result if isinstance(found.data, _Answer) else found.data
+    return Sample(data=data, arguments=found.arguments, generic=False)

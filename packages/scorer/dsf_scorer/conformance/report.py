@@ -1,38 +1,71 @@
-"""Formats findings as text or JSON."""
+"""Findings of a check, and how they are written: as text or JSON."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
 
 import msgspec
 
-from dsf_scorer.conformance.finding import Report, Severity
 from dsf_wire.text import printable
 
 
-def text(report: Report, *, verbose: bool) -> str:
-    """Formats problems with their hints, and a summary line. With ``verbose``, also what is right."""
-    return "".join(f"{line}\n" for line in _lines(report, verbose=verbose))
+class Severity(StrEnum):
+    """ok: as the contract requires. notice: probably intended. warning: works, with a consequence. error: an
+    agent or the reconciler would fail.
+    """
+
+    OK = "ok"
+    NOTICE = "notice"
+    WARNING = "warning"
+    ERROR = "error"
 
 
-def _lines(report: Report, *, verbose: bool) -> Iterator[str]:
-    width = max((len(finding.check) for finding in report.findings), default=0)
-    for finding in report.findings:
-        if finding.severity is Severity.OK and not verbose:
-            continue
-        yield f"{finding.severity:<8} {finding.check:<{width}}  {printable(finding.message)}"
-        if finding.hint:
-            yield f"{'':<8} {'':<{width}}  -> {printable(finding.hint)}"
-    passed, warnings, errors = (
-        report.count(severity) for severity in (Severity.OK, Severity.WARNING, Severity.ERROR)
-    )
-    yield f"{report.url}: {passed} checks passed, {warnings} warnings, {errors} errors"
+OK, NOTICE, WARNING, ERROR = Severity
 
 
-def as_json(report: Report) -> str:
-    """Formats one object: url, errors, warnings and all findings."""
-    plain = {
-        "url": report.url,
-        "errors": report.count(Severity.ERROR),
-        "warnings": report.count(Severity.WARNING),
-        "findings": [msgspec.to_builtins(finding) for finding in report.findings],
-    }
-    return msgspec.json.format(msgspec.json.encode(plain), indent=2).decode() + "\n"
+@dataclass(frozen=True)
+class Finding:
+    """The result of one check, which has a stable name such as ``scoring.empty-data``. The hint says what to
+    do.
+    """
+
+    check: str
+    severity: Severity
+    message: str
+    hint: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """All findings on one scoring API, in the order of the checks."""
+
+    url: str
+    findings: tuple[Finding, ...]
+
+    def count(self, severity: Severity) -> int:
+        return sum(finding.severity is severity for finding in self.findings)
+
+    def text(self, *, verbose: bool) -> str:
+        """Problems with their hints, and a summary line. With ``verbose``, also what is right."""
+        return "".join(f"{line}\n" for line in self._lines(verbose=verbose))
+
+    def _lines(self, *, verbose: bool) -> Iterator[str]:
+        width = max((len(finding.check) for finding in self.findings), default=0)
+        for finding in self.findings:
+            if finding.severity is OK and not verbose:
+                continue
+            yield f"{finding.severity:<8} {finding.check:<{width}}  {printable(finding.message)}"
+            if finding.hint:
+                yield f"{'':<8} {'':<{width}}  -> {printable(finding.hint)}"
+        passed, warnings, errors = map(self.count, (OK, WARNING, ERROR))
+        yield f"{self.url}: {passed} checks passed, {warnings} warnings, {errors} errors"
+
+    def json(self) -> str:
+        """One object: url, errors, warnings and all findings."""
+        plain = {
+            "url": self.url,
+            "errors": self.count(ERROR),
+            "warnings": self.count(WARNING),
+            "findings": self.findings,
+        }
+        return msgspec.json.format(msgspec.json.encode(plain), indent=2).decode() + "\n"

@@ -1,45 +1,64 @@
 """Checks the scoring endpoint: normal series, unusual series, invalid requests and missing tokens."""
 
+import math
+from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, Literal
 
-from dsf_scorer.conformance import scores
+import msgspec
+
 from dsf_scorer.conformance.data import Sample, many, series
-from dsf_scorer.conformance.exchange import Client, Reply
-from dsf_scorer.conformance.finding import Finding, Severity, error, notice, ok, warning
-from dsf_scorer.conformance.pages import SLOW_SECONDS, excerpt, trouble
+from dsf_scorer.conformance.exchange import SLOW_SECONDS, Client, Reply, trouble
+from dsf_scorer.conformance.report import ERROR, NOTICE, OK, WARNING, Finding
+from dsf_wire.constants import SCORE_MAX, SCORE_MIN
+from dsf_wire.dimension import LABELS
+from dsf_wire.scoring import ScoringResponse, ScoringResult
 
-JSON: Final = {"Content-Type": "application/json"}
 DENIED: Final = (401, 403)
+SHOWN: Final = 3
+"""How many invalid results are described."""
 
 MISTAKES: Final = (
-    ("scoring.truncated-json", b'{"data": [', JSON),
-    ("scoring.not-json", b"data=1", JSON),
-    ("scoring.not-an-object", b"[]", JSON),
-    ("scoring.no-data", b"{}", JSON),
-    ("scoring.wrong-type", b'{"data": "series"}', JSON),
-    ("scoring.not-a-number", b'{"data": [{"metric": {}, "values": [[1700000000, "many"]]}]}', JSON),
-    ("scoring.invalid-utf8", b'{"data": [{"metric": {"node": "\xff"}, "values": []}]}', JSON),
-    ("scoring.empty-body", b"", JSON),
+    ("truncated-json", b'{"data": ['),
+    ("not-json", b"data=1"),
+    ("not-an-object", b"[]"),
+    ("no-data", b"{}"),
+    ("wrong-type", b'{"data": "series"}'),
+    ("not-a-number", b'{"data": [{"metric": {}, "values": [[1700000000, "many"]]}]}'),
+    ("invalid-utf8", b'{"data": [{"metric": {"node": "\xff"}, "values": []}]}'),
+    ("empty-body", b""),
 )
 """Bodies that no agent sends, but a person with curl may."""
 
 
 @dataclass(frozen=True, kw_only=True)
+class Row:
+    """A request, and what has to come back: scores or an empty list; a 4xx for a mistake or for GET; a 401
+    for strangers.
+    """
+
+    name: str
+    what: str
+    body: bytes
+    expected: Literal["scores", "refusal", "no GET", "denial"] = "scores"
+    token: str | None = None
+    """In place of the token of the endpoint."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Endpoint:
-    """The URL, token and options for scoring requests."""
+    """The URL and the token for scoring requests."""
 
     client: Client
     url: str
     token: str = ""
 
-    def post(self, body: bytes, *, headers: dict[str, str] | None = None, token: str | None = None) -> Reply:
-        sent = dict(JSON if headers is None else headers)
-        token = self.token if token is None else token
-        if token:
-            sent["Authorization"] = f"Bearer {token}"
-        return self.client.send("POST", self.url, headers=sent, body=body)
+    def send(self, body: bytes, *, method: str = "POST", token: str | None = None) -> Reply:
+        headers = {"Content-Type": "application/json"}
+        if token := self.token if token is None else token:
+            headers["Authorization"] = f"Bearer {token}"
+        return self.client.send(method, self.url, headers=headers, body=body)
 
 
 def check(endpoint: Endpoint, sample: Sample, *, large: int, reads_metrics: bool = True) -> Iterator[Finding]:
@@ -47,200 +66,180 @@ def check(endpoint: Endpoint, sample: Sample, *, large: int, reads_metrics: bool
 
     An API that reads no metrics may answer any body with its scores.
     """
-    reply = endpoint.post(sample.body())
+    reply = endpoint.send(sample.body())
     if reply.status in DENIED:
         hint = "the token is not accepted" if endpoint.token else "it asks for a token: pass --token-file"
-        yield error("scoring.sample", f"answers {reply.status}{excerpt(reply)}", hint)
+        yield Finding("scoring.sample", ERROR, f"answers {reply.status}{reply.excerpt}", hint)
         return
-    works = reply.status == 200
     yield from _sample(reply, sample)
     if reply.fault:
         return
-    yield from _odd(endpoint, sample, works=works)
-    found = [
-        _mistake(name, endpoint.post(body, headers=headers), works=works) for name, body, headers in MISTAKES
-    ]
-    yield from found if reads_metrics else _any_body_will_do(found)
-    yield _get(endpoint)
-    if endpoint.token:
-        yield from _strangers(endpoint, sample)
+    mistaken = []
+    for row in _rows(sample, guarded=bool(endpoint.token), large=large):
+        method = "GET" if row.expected == "no GET" else "POST"
+        answer = endpoint.send(row.body, method=method, token=row.token)
+        found = _judged(row, answer, works=reply.status == 200)
+        if row.expected == "refusal" and found.severity is WARNING and not reads_metrics:
+            mistaken.append(found)
+        else:
+            yield found
+    if mistaken:
+        message = f"answers {len(mistaken)} of {len(MISTAKES)} malformed bodies"
+        yield Finding("scoring.any-body", NOTICE, f"{message}: with source.type None it needs no input")
+
+
+def _rows(sample: Sample, *, guarded: bool, large: int) -> Iterator[Row]:
+    for name, what, data in _odd(sample):
+        yield Row(name=f"scoring.{name}", what=what, body=sample.body(data))
+    if sample.arguments is None:
+        body = replace(sample, arguments={}).body()
+        yield Row(name="scoring.arguments", what="empty arguments", body=body)
+    for name, body in MISTAKES:
+        yield Row(name=f"scoring.{name}", what=name.replace("-", " "), body=body, expected="refusal")
+    yield Row(name="scoring.get", what="GET", body=b"", expected="no GET")
+    if guarded:
+        for name, what, token in (
+            ("no-token", "no token", ""),
+            ("wrong-token", "a wrong token", "not-the-token"),
+        ):
+            yield Row(name=f"scoring.{name}", what=what, body=sample.body(), expected="denial", token=token)
     if large and sample.data:
-        yield _judged(
-            "scoring.large",
-            endpoint.post(sample.body(many(large))),
-            f"{large} series of 60 points",
-            works=works,
-        )
+        yield Row(name="scoring.large", what=f"{large} series of 60 points", body=sample.body(many(large)))
 
 
-def _sample(reply: Reply, sample: Sample) -> Iterator[Finding]:
-    wrong = trouble("scoring.sample", reply)
-    if wrong is not None:
-        yield wrong
-        return
-    if reply.status != 200:
-        hint = "give series and arguments that the scorer understands: --data FILE" if sample.generic else ""
-        yield error("scoring.sample", f"answers {reply.status} to sample series{excerpt(reply)}", hint)
-        return
-    answer = scores.read(reply)
-    if answer.faults:
-        yield error("scoring.sample", answer.fault)
-        return
-    yield ok(
-        "scoring.sample",
-        f"{len(answer.scores)} scores for {len(sample.data)} series in {reply.seconds * 1000:.0f} ms",
-    )
-    if reply.media != "application/json":
-        yield warning(
-            "scoring.content-type", f"the content type is {reply.media or 'absent'}", "send application/json"
-        )
-    if not answer.scores:
-        hint = (
-            "give real series and arguments with --data FILE"
-            if sample.generic
-            else "the agent publishes nothing then"
-        )
-        yield warning("scoring.results", "no score came back", hint)
-    if answer.outside:
-        hint = "give the DynamicScorer a scoreRange; without one they are clamped"
-        yield warning("scoring.range", f"{answer.outside} scores are outside -100..100", hint)
-    if answer.duplicates:
-        hint = (
-            "results are told apart by node, device, namespace, app, pod, container and meta only; choose a"
-            " scoreAggregation"
-        )
-        yield warning(
-            "scoring.duplicates", f"{answer.duplicates} results share their labels with another one", hint
-        )
-    if reply.seconds > SLOW_SECONDS:
-        yield warning(
-            "scoring.slow",
-            f"took {reply.seconds:.1f} s",
-            "agents give up after 30 s, and every cluster calls",
-        )
-
-
-def _odd(endpoint: Endpoint, sample: Sample, *, works: bool) -> Iterator[Finding]:
+def _odd(sample: Sample) -> list[tuple[str, str, list[dict[str, Any]]]]:
     """Unusual series that Prometheus can return."""
     base = sample.data[0] if sample.data else series({"node": "node-1"}, ["1", "2"])
     metric = base.get("metric")
     labels = metric if isinstance(metric, dict) else {}
-    odd = [
-        ("scoring.empty-data", "no series at all", []),
-        ("scoring.no-samples", "a series without samples", [series(labels, [])]),
-        (
-            "scoring.unknown-labels",
-            "labels that it does not know",
-            [{**base, "metric": {**labels, "a_new_label": "größer; 中"}}],
-        ),
-        ("scoring.no-labels", "a series without labels", [{**base, "metric": {}}]),
-        ("scoring.one-sample", "a single sample", [series(labels, ["1"])]),
-        ("scoring.equal-values", "a constant series", [series(labels, ["5"] * 60)]),
-        ("scoring.nan", "NaN samples", [series(labels, ["NaN", "1", "NaN"])]),
-        ("scoring.only-nan", "nothing but NaN", [series(labels, ["NaN", "NaN"])]),
-        ("scoring.infinite", "infinite samples", [series(labels, ["+Inf", "-Inf", "1"])]),
-        (
-            "scoring.huge",
-            "the largest and smallest doubles",
-            [series(labels, ["1.7976931348623157e+308", "-1.7976931348623157e+308", "5e-324"])],
-        ),
-        (
-            "scoring.fractional-time",
-            "fractional timestamps",
-            [{"metric": labels, "values": [[1700000000.123, "1"], [1700000060.123, "2"]]}],
-        ),
+    unknown = {**base, "metric": {**labels, "a_new_label": "größer; 中"}}
+    doubles = ["1.7976931348623157e+308", "-1.7976931348623157e+308", "5e-324"]
+    fractional = {"metric": labels, "values": [[1700000000.123, "1"], [1700000060.123, "2"]]}
+    return [
+        ("empty-data", "no series at all", []),
+        ("no-samples", "a series without samples", [series(labels, [])]),
+        ("unknown-labels", "labels that it does not know", [unknown]),
+        ("no-labels", "a series without labels", [{**base, "metric": {}}]),
+        ("one-sample", "a single sample", [series(labels, ["1"])]),
+        ("equal-values", "a constant series", [series(labels, ["5"] * 60)]),
+        ("nan", "NaN samples", [series(labels, ["NaN", "1", "NaN"])]),
+        ("only-nan", "nothing but NaN", [series(labels, ["NaN", "NaN"])]),
+        ("infinite", "infinite samples", [series(labels, ["+Inf", "-Inf", "1"])]),
+        ("huge", "the largest and smallest doubles", [series(labels, doubles)]),
+        ("fractional-time", "fractional timestamps", [fractional]),
     ]
-    for name, what, data in odd:
-        yield _judged(name, endpoint.post(sample.body(data)), what, works=works)
-    if sample.arguments is None:
-        empty = Sample(data=sample.data, arguments={})
-        yield _judged("scoring.arguments", endpoint.post(empty.body()), "empty arguments", works=works)
 
 
-def _judged(name: str, reply: Reply, what: str, *, works: bool) -> Finding:
-    """Scores or an empty list are right. Refusing the request costs every score of the cluster, and a server
-    error blames the wrong side.
-    """
-    wrong = trouble(name, reply)
-    if wrong is not None:
-        return error(name, f"{what}: {wrong.message}", wrong.hint)
-    if reply.status == 200:
-        answer = scores.read(reply)
-        return (
-            error(name, f"{what}: {answer.fault}")
-            if answer.faults
-            else ok(name, f"{what}: {len(answer.scores)} scores")
+def _judged(row: Row, reply: Reply, *, works: bool) -> Finding:
+    """What a row finds. An API that ``works`` gave scores for the sample."""
+    if (wrong := trouble(row.name, reply)) is not None:
+        hints = {
+            "refusal": "a client's mistake is a 4xx; a 5xx sends people to the wrong log",
+            "denial": "answer 401",
+        }
+        return replace(
+            wrong, message=f"{row.what}: {wrong.message}", hint=hints.get(row.expected, wrong.hint)
         )
-    if reply.status == 413:
-        return warning(
-            name,
-            f"{what}: answers 413{excerpt(reply)}",
-            "raise the limit of the scoring API or of the proxy before it",
-        )
-    if works:
-        hint = (
-            "agents count that as a failed run, and no series of the cluster is scored; leave out what cannot"
-            " be scored"
-        )
-        return warning(name, f"{what}: answers {reply.status}{excerpt(reply)}", hint)
-    return ok(name, f"{what}: answers {reply.status}")
-
-
-def _mistake(name: str, reply: Reply, *, works: bool) -> Finding:
-    what = name.partition(".")[2].replace("-", " ")
-    wrong = trouble(name, reply)
-    if wrong is not None:
-        return error(
-            name,
-            f"{what}: {wrong.message}",
-            "a client's mistake is a 4xx; a 5xx sends people to the wrong log",
-        )
-    if works and reply.status < 300:
-        return warning(
-            name, f"{what}: answers {reply.status} as if all were well", "answer 400 or 422 with the reason"
-        )
-    return ok(name, f"{what}: answers {reply.status}")
-
-
-def _any_body_will_do(found: list[Finding]) -> Iterator[Finding]:
-    """One finding for all malformed bodies that were answered with scores, instead of one warning each."""
-    accepted = [item for item in found if item.severity is Severity.WARNING]
-    yield from (item for item in found if item.severity is not Severity.WARNING)
-    if accepted:
-        yield notice(
-            "scoring.any-body",
-            f"answers {len(accepted)} of {len(found)} malformed bodies: with source.type None it needs no"
-            " input",
-        )
-
-
-def _get(endpoint: Endpoint) -> Finding:
-    headers = {"Authorization": f"Bearer {endpoint.token}"} if endpoint.token else {}
-    reply = endpoint.client.send("GET", endpoint.url, headers=headers)
-    wrong = trouble("scoring.get", reply)
-    if wrong is not None:
-        return error("scoring.get", f"GET: {wrong.message}", wrong.hint)
-    if reply.status < 300:
-        return warning(
-            "scoring.get", f"GET answers {reply.status}", "scores are asked for with POST; answer 405"
-        )
-    return ok("scoring.get", f"GET answers {reply.status}")
-
-
-def _strangers(endpoint: Endpoint, sample: Sample) -> Iterator[Finding]:
-    for name, what, token in (
-        ("scoring.no-token", "no token", ""),
-        ("scoring.wrong-token", "a wrong token", "not-the-token"),
-    ):
-        reply = endpoint.post(sample.body(), token=token)
-        wrong = trouble(name, reply)
-        if wrong is not None:
-            yield error(name, f"{what}: {wrong.message}", "answer 401")
-        elif reply.status in DENIED:
-            yield ok(name, f"{what}: answers {reply.status}")
-        else:
-            yield error(
-                name,
-                f"{what}: answers {reply.status}",
-                "a token is expected, so answer 401 to everybody else",
+    severity, message, hint = OK, f"{row.what}: answers {reply.status}", ""
+    match row.expected:
+        case "scores" if reply.status == 200:
+            answer = Answer.of(reply)
+            message = f"{row.what}: {answer.fault or f'{len(answer.scores)} scores'}"
+            severity = ERROR if answer.faults else OK
+        case "scores" if reply.status == 413:
+            severity, message = WARNING, message + reply.excerpt
+            hint = "raise the limit of the scoring API or of the proxy before it"
+        case "scores" if works:
+            severity, message = WARNING, message + reply.excerpt
+            hint = (
+                "agents count that as a failed run, and no series of the cluster is scored; leave out what"
+                " cannot be scored"
             )
+        case "refusal" if works and reply.status < 300:
+            severity, message = WARNING, f"{message} as if all were well"
+            hint = "answer 400 or 422 with the reason"
+        case "no GET" if reply.status < 300:
+            severity, hint = WARNING, "scores are asked for with POST; answer 405"
+        case "denial" if reply.status not in DENIED:
+            severity, hint = ERROR, "a token is expected, so answer 401 to everybody else"
+    return Finding(row.name, severity, message, hint)
+
+
+def _sample(reply: Reply, sample: Sample) -> Iterator[Finding]:
+    if (wrong := trouble("scoring.sample", reply)) is not None:
+        yield wrong
+        return
+    if reply.status != 200:
+        hint = "give series and arguments that the scorer understands: --data FILE" if sample.generic else ""
+        message = f"answers {reply.status} to sample series{reply.excerpt}"
+        yield Finding("scoring.sample", ERROR, message, hint)
+        return
+    answer = Answer.of(reply)
+    if answer.faults:
+        yield Finding("scoring.sample", ERROR, answer.fault)
+        return
+    took = f"in {reply.seconds * 1000:.0f} ms"
+    message = f"{len(answer.scores)} scores for {len(sample.data)} series {took}"
+    yield Finding("scoring.sample", OK, message)
+    if reply.media != "application/json":
+        message = f"the content type is {reply.media or 'absent'}"
+        yield Finding("scoring.content-type", WARNING, message, "send application/json")
+    if not answer.scores:
+        real = "give real series and arguments with --data FILE"
+        hint = real if sample.generic else "the agent publishes nothing then"
+        yield Finding("scoring.results", WARNING, "no score came back", hint)
+    if outside := sum(not SCORE_MIN <= score <= SCORE_MAX for score in answer.scores):
+        hint = "give the DynamicScorer a scoreRange; without one they are clamped"
+        yield Finding("scoring.range", WARNING, f"{outside} scores are outside -100..100", hint)
+    if duplicates := sum(count - 1 for count in answer.labels.values()):
+        hint = (
+            "results are told apart by node, device, namespace, app, pod, container and meta only; choose a"
+            " scoreAggregation"
+        )
+        message = f"{duplicates} results share their labels with another one"
+        yield Finding("scoring.duplicates", WARNING, message, hint)
+    if reply.seconds > SLOW_SECONDS:
+        hint = "agents give up after 30 s, and every cluster calls"
+        yield Finding("scoring.slow", WARNING, f"took {reply.seconds:.1f} s", hint)
+
+
+@dataclass(kw_only=True)
+class Answer:
+    """The valid scores of a response, and what is wrong with the others, read result by result as the agent
+    does.
+    """
+
+    scores: list[float] = field(default_factory=list)
+    faults: list[str] = field(default_factory=list)
+    labels: Counter[tuple[str, ...]] = field(default_factory=Counter)
+    """How many results have these labels, as far as an agent reads them."""
+
+    @property
+    def fault(self) -> str:
+        more = f" and {len(self.faults) - SHOWN} more" if len(self.faults) > SHOWN else ""
+        return "; ".join(self.faults[:SHOWN]) + more
+
+    @classmethod
+    def of(cls, reply: Reply) -> "Answer":
+        """Reads a response. Never raises: what cannot be read becomes a fault."""
+        answer = cls()
+        try:
+            raw = msgspec.json.decode(reply.body, type=ScoringResponse).results
+        except msgspec.ValidationError as error:
+            return cls(faults=[f'{error}; expected {{"results": [{{"metric": {{...}}, "score": 1.5}}]}}'])
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            strange = b"NaN" in reply.body or b"Infinity" in reply.body
+            hint = "; NaN and Infinity are not JSON: leave such results out" if strange else ""
+            return cls(faults=[f"not JSON: {error}{hint}"])
+        for index, item in enumerate(raw):
+            try:
+                result = msgspec.json.decode(item, type=ScoringResult)
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+                answer.faults.append(f"results[{index}]: {error}")
+                continue
+            if not math.isfinite(result.score):
+                answer.faults.append(f"results[{index}]: the score is {result.score}")
+                continue
+            answer.scores.append(result.score)
+            answer.labels[tuple(result.metric.get(label, "") for label in LABELS)] += 1
+        return answer
