@@ -129,7 +129,7 @@ def _json(facts: "Facts", findings: "Sequence[Finding]") -> str:
             "now": timestamp(facts.overview.now),
             "clockOffsetSeconds": None if facts.clock_offset is None else round(facts.clock_offset, 1),
         },
-        "findings": [finding.to_dict() for finding in findings],
+        "findings": findings,
         "summary": {str(state): states[state] for state in State},
     }
     return json_text(content)

@@ -16,7 +16,9 @@ from gitops_dsf.schema.rules import Schema
 from gitops_dsf.simulator import Explanation
 from gitops_dsf.simulator.verdict import VerdictData
 from gitops_dsf.sync import LockResult
+from gitops_dsf.views.doctor import Finding as DoctorFinding
 from gitops_dsf.views.scoretests.suite import TestOutput
+from gitops_dsf.views.status.model import ApplicationView, DecisionFlip
 
 Unknown = Literal["unknown"]
 """In place of a value that cannot be known before the changed scorers have run."""
@@ -231,20 +233,6 @@ class ScorerStatus(TypedDict):
     scores: list[ClusterScore]
 
 
-class NeededScore(TypedDict):
-    name: str
-    value: int | None
-    needed: int
-
-
-class DecisionFlip(TypedDict):
-    cluster: str
-    change: Literal["in", "out"]
-    rival: str
-    margin: int
-    score: NeededScore | None
-
-
 class PlacementStatus(TypedDict):
     placement: str
     numberOfClusters: int | None
@@ -257,45 +245,19 @@ class PlacementStatus(TypedDict):
     flips: list[DecisionFlip]
 
 
-class Copy(TypedDict):
-    cluster: str
-    standing: str
-    application: str | None
-    health: str | None
-    sync: str | None
-
-
-class ApplicationStatus(TypedDict):
-    name: str
-    strategy: str
-    placements: list[str]
-    settled: bool | None
-    message: str | None
-    copies: list[Copy]
-
-
 class StatusOutput(TypedDict):
     """The output of `status`."""
 
     hub: StatusHub
     scorers: list[ScorerStatus]
     placements: list[PlacementStatus]
-    applications: list[ApplicationStatus]
+    applications: list[ApplicationView]
 
 
 class DoctorHub(TypedDict):
     origin: str
     now: str
     clockOffsetSeconds: float | None
-
-
-class DoctorFinding(TypedDict):
-    check: str
-    state: Literal["ok", "warning", "error", "unknown"]
-    message: str
-    fix: str | None
-    count: int
-    subjects: list[str]
 
 
 class DoctorOutput(TypedDict):

@@ -13,11 +13,11 @@ from gitops_dsf.views.status.model import (
     ApplicationView,
     Cell,
     Copy,
+    DecisionFlip,
     Overview,
     PlacementView,
     ScorerView,
     Standing,
-    Turn,
 )
 from gitops_dsf.wording import names_text
 
@@ -30,8 +30,6 @@ SCORERS = 40
 LISTED = 10
 """Most lines that list clusters."""
 NAMES = 5
-MOST_NAMES = 10_000
-"""With --all."""
 
 
 def status_text(view: Overview, *, everything: bool) -> str:
@@ -205,7 +203,7 @@ def _placements(views: Sequence[PlacementView], *, everything: bool) -> Iterator
             yield f"    {item.note}"
         if item.counted_as_zero:
             yield f"    scores missing or expired, which count as 0: {names_text(item.counted_as_zero)}"
-        yield from (f"    {_turn(turn)}" for turn in item.turns)
+        yield from (f"    {_flip(each)}" for each in item.flips)
     if len(shown) < len(ordered):
         yield f"  and {len(ordered) - len(shown)} more; --placement or --all shows them"
 
@@ -223,27 +221,21 @@ def _names(names: Sequence[str]) -> str:
     return names_text(names) or "nowhere"
 
 
-def _turn(turn: Turn) -> str:
-    act = "comes in" if turn.gains else "goes out"
-    if turn.flip is None:
-        return (
-            f"{turn.cluster} {act} for {turn.rival} by {turn.margin} weighted points, which no"
-            " single score can change"
-        )
-    flip = turn.flip
-    resource, _, score = flip.name.removeprefix("AddOn/").partition("/")
+def _flip(flip: DecisionFlip) -> str:
+    act = f"{flip.cluster} {'comes in' if flip.change == 'in' else 'goes out'} for {flip.rival}"
+    if flip.score is None:
+        return f"{act} by {flip.margin} weighted points, which no single score can change"
+    resource, _, score = flip.score.name.removeprefix("AddOn/").partition("/")
     name = resource if score in {"", resource} else f"{resource}/{score}"
-    return (
-        f"{turn.cluster} {act} for {turn.rival} if its {name} {'rises' if flip.change > 0 else 'falls'} from"
-        f" {flip.score} to {flip.needed}"
-    )
+    verb = "rises" if flip.score.needed > flip.score.value else "falls"
+    return f"{act} if its {name} {verb} from {flip.score.value} to {flip.score.needed}"
 
 
 def _applications(views: Sequence[ApplicationView], *, everything: bool) -> Iterator[str]:
     if not views:
         yield "  none"
         return
-    ordered = sorted(views, key=lambda item: (item.known and item.settled, item.name))
+    ordered = sorted(views, key=lambda item: (bool(item.settled), item.name))
     shown = ordered if everything else ordered[:ROWS]
     for item in shown:
         yield f"  {item.name} ({item.strategy}{_follows(item)}): {_standing(item)}"
@@ -261,7 +253,7 @@ def _follows(item: ApplicationView) -> str:
 
 
 def _standing(item: ApplicationView) -> str:
-    if not item.known:
+    if item.settled is None:
         return "not known"
     if not item.copies:
         return "nowhere, and decided for nowhere"
@@ -283,6 +275,6 @@ def _copy(copy: Copy, item: ApplicationView) -> str:
         return f"waiting, no longer decided; {why.get(item.strategy, 'stays as its ApplicationSet says')}"
     if copy.standing is Standing.PENDING:
         return "decided; Argo CD has not made the Application yet"
-    usual = {"Healthy", "Synced", ""}
-    states = ", ".join(state for state in (copy.health, copy.sync) if state not in usual)
+    usual = {"Healthy", "Synced", None}
+    states = ", ".join(state for state in (copy.health, copy.sync) if state and state not in usual)
     return f"{copy.standing}{f' ({states})' if states else ''}"

@@ -3,8 +3,9 @@ permission.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from typing import Final
+
+from msgspec import structs
 
 from dsf_wire.constants import ADDON_NAME, DSF_GROUP
 from dsf_wire.text import printable
@@ -38,7 +39,8 @@ def not_installed(facts: Facts) -> tuple[Finding, ...]:
 
 def _shown(finding: Finding) -> Finding:
     """Findings quote what agents, scoring APIs and other programs wrote into objects of the hub."""
-    return replace(finding, message=printable(finding.message), fix=printable(finding.fix))
+    fix = None if finding.fix is None else printable(finding.fix)
+    return structs.replace(finding, message=printable(finding.message), fix=fix)
 
 
 def _run(check: Check, facts: Facts) -> Iterator[Finding]:
@@ -47,13 +49,13 @@ def _run(check: Check, facts: Facts) -> Iterator[Finding]:
             check=check.id,
             state=State.OK,
             message="the upstream addon delivers here, so nothing of ours is installed",
-            fix="",
+            fix=None,
         )
         return
     missing = [found for need in check.needs if (found := facts.missing(need)) is not None]
     if missing:
         reasons = "; ".join(dict.fromkeys(map(str, missing)))
-        fix = RIGHTS if any(item.why is Why.FORBIDDEN for item in missing) else ""
+        fix = RIGHTS if any(item.why is Why.FORBIDDEN for item in missing) else None
         yield Finding(check=check.id, state=State.UNKNOWN, message=f"{check.title} {reasons}", fix=fix)
         return
     yield from findings_of(check.id, check.run(facts))

@@ -3,7 +3,9 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Final
+from typing import Final
+
+from msgspec import Struct
 
 MOST: Final = 10
 """Most findings of one check. A last one counts the others."""
@@ -62,30 +64,18 @@ def unknown(message: str, fix: str = "") -> Result:
     return Result(state=State.UNKNOWN, message=message, fix=fix)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Finding:
+class Finding(Struct, frozen=True, kw_only=True):
     """One line of the report."""
 
     check: str
     """Stable ID of the check."""
     state: State
     message: str
-    fix: str
+    fix: str | None
     count: int = 1
     """How many equal results there are."""
     subjects: tuple[str, ...] = ()
     """The clusters that it is about, if they were checked one by one."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """JSON data."""
-        return {
-            "check": self.check,
-            "state": str(self.state),
-            "message": self.message,
-            "fix": self.fix or None,
-            "count": self.count,
-            "subjects": list(self.subjects),
-        }
 
 
 def findings_of(check: str, results: Iterable[Result]) -> Iterator[Finding]:
@@ -108,7 +98,7 @@ def findings_of(check: str, results: Iterable[Result]) -> Iterator[Finding]:
             check=check,
             state=first.state,
             message=message,
-            fix=first.fix,
+            fix=first.fix or None,
             count=len(group),
             subjects=subjects,
         )

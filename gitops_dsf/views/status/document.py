@@ -6,7 +6,7 @@ import msgspec
 
 from gitops_dsf.hub.freshness import State
 from gitops_dsf.hub.timestamp import timestamp
-from gitops_dsf.views.status.model import ApplicationView, Cell, Overview, PlacementView, ScorerView, Turn
+from gitops_dsf.views.status.model import Cell, Overview, PlacementView, ScorerView
 
 
 def document(view: Overview) -> dict[str, Any]:
@@ -23,7 +23,7 @@ def document(view: Overview) -> dict[str, Any]:
         },
         "scorers": [msgspec.Raw(msgspec.json.encode(_scorer(item))) for item in view.scorers],
         "placements": [_placement(item) for item in view.placements],
-        "applications": [_application(item) for item in view.applications],
+        "applications": view.applications,
     }
 
 
@@ -78,36 +78,5 @@ def _placement(view: PlacementView) -> dict[str, Any]:
         "settled": view.settled,
         "note": view.note or None,
         "countedAsZero": list(view.counted_as_zero),
-        "flips": [_turn(item) for item in view.turns],
-    }
-
-
-def _turn(item: Turn) -> dict[str, Any]:
-    flip = item.flip
-    return {
-        "cluster": item.cluster,
-        "change": "in" if item.gains else "out",
-        "rival": item.rival,
-        "margin": item.margin,
-        "score": None if flip is None else {"name": flip.name, "value": flip.score, "needed": flip.needed},
-    }
-
-
-def _application(view: ApplicationView) -> dict[str, Any]:
-    return {
-        "name": view.name,
-        "strategy": view.strategy,
-        "placements": list(view.placements),
-        "settled": view.settled if view.known else None,
-        "message": view.message or None,
-        "copies": [
-            {
-                "cluster": copy.cluster,
-                "standing": str(copy.standing),
-                "application": copy.application or None,
-                "health": copy.health or None,
-                "sync": copy.sync or None,
-            }
-            for copy in view.copies
-        ],
+        "flips": view.flips,
     }

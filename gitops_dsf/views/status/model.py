@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from functools import cached_property
+from typing import Literal
+
+from msgspec import Struct
 
 from gitops_dsf.hub.freshness import State
 from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.hub.unread import Unread
-from gitops_dsf.simulator import Flip
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -96,19 +98,25 @@ class ScorerView:
         return ordered[0], ordered[-1], ordered[-1]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Turn:
+class NeededScore(Struct, frozen=True):
+    """A score that would flip a decision."""
+
+    name: str
+    value: int
+    needed: int
+
+
+class DecisionFlip(Struct, frozen=True):
     """The nearest change of one score that would flip a decision."""
 
     cluster: str
     """The cluster whose score would change."""
-    gains: bool
-    """Whether the cluster would be selected; otherwise it would be dropped."""
+    change: Literal["in", "out"]
     rival: str
     """The cluster that it would change places with."""
     margin: int
     """Weighted points."""
-    flip: Flip | None
+    score: NeededScore | None
     """None if no score that can be published does it."""
 
 
@@ -130,15 +138,15 @@ class PlacementView:
     """Why nothing is selected, or why the next decision is not known."""
     counted_as_zero: tuple[str, ...]
     """Eligible clusters with a score that is missing or expired, so that it counts as 0."""
-    each_turn: Callable[[], Iterable[Turn]] = field(default=tuple, repr=False, compare=False)
+    each_flip: Callable[[], Iterable[DecisionFlip]] = field(default=tuple, repr=False, compare=False)
     """Finds which cluster would leave first, and which would come in first. It is the most expensive question
     about a Placement.
     """
 
     @cached_property
-    def turns(self) -> tuple[Turn, ...]:
+    def flips(self) -> tuple[DecisionFlip, ...]:
         """Which cluster would leave first, and which would come in first."""
-        return tuple(self.each_turn())
+        return tuple(self.each_flip())
 
     @property
     def settled(self) -> bool:
@@ -161,35 +169,30 @@ class Standing(StrEnum):
     """Being deleted."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Copy:
+class Copy(Struct, frozen=True):
     """An application on one cluster."""
 
     cluster: str
     standing: Standing
-    application: str
-    """Name of the Application; empty if there is none yet."""
-    health: str
-    sync: str
+    application: str | None
+    """Name of the Application; None if there is none yet."""
+    health: str | None
+    sync: str | None
 
 
-@dataclass(frozen=True, kw_only=True)
-class ApplicationView:
+class ApplicationView(Struct, frozen=True, kw_only=True):
     """One of our ApplicationSets: the clusters of its decision, and the clusters of its Applications."""
 
     name: str
     strategy: str
     placements: tuple[str, ...]
-    known: bool
-    """Whether decision and Applications could both be read."""
-    copies: tuple[Copy, ...]
-    message: str
+    settled: bool | None
+    """Whether its Applications are exactly on the decided clusters; None if decision and Applications could
+    not both be read.
+    """
+    message: str | None
     """The ApplicationSet's error, if there is one."""
-
-    @property
-    def settled(self) -> bool:
-        """Whether its Applications are exactly on the decided clusters."""
-        return all(copy.standing is Standing.RUNNING for copy in self.copies) and not self.message
+    copies: tuple[Copy, ...]
 
 
 @dataclass(frozen=True, kw_only=True)

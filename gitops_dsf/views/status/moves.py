@@ -34,13 +34,14 @@ def _view(
         *(clusters.get((item.namespace, placement), ()) for placement in item.placements)
     )
     copies = tuple(_copies(expected, there.get((item.namespace, item.name), []))) if known else ()
+    settled = all(copy.standing is Standing.RUNNING for copy in copies) and not item.error
     return ApplicationView(
         name=item.name,
         strategy=item.strategy or "",
         placements=tuple(sorted(item.placements)),
-        known=known,
+        settled=settled if known else None,
+        message=item.error or None,
         copies=copies,
-        message=item.error,
     )
 
 
@@ -49,12 +50,10 @@ def _copies(expected: frozenset[str], there: Iterable[Application]) -> Iterator[
     for cluster in sorted(expected | found.keys()):
         item = found.get(cluster)
         if item is None:
-            yield Copy(cluster=cluster, standing=Standing.PENDING, application="", health="", sync="")
+            yield Copy(cluster, Standing.PENDING, None, None, None)
         else:
             standing = _standing(item, decided=cluster in expected)
-            yield Copy(
-                cluster=cluster, standing=standing, application=item.name, health=item.health, sync=item.sync
-            )
+            yield Copy(cluster, standing, item.name or None, item.health or None, item.sync or None)
 
 
 def _standing(item: Application, *, decided: bool) -> Standing:

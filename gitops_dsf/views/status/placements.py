@@ -5,7 +5,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from gitops_dsf.hub.decisions import decided
 from gitops_dsf.hub.objects import Placement
 from gitops_dsf.simulator import (
-    Explanation,
     HubState,
     Outcome,
     SimulatorInputError,
@@ -14,7 +13,7 @@ from gitops_dsf.simulator import (
     simulate,
 )
 from gitops_dsf.views.status.inputs import Inputs, Part
-from gitops_dsf.views.status.model import PlacementView, Turn
+from gitops_dsf.views.status.model import DecisionFlip, NeededScore, PlacementView
 
 NEEDED = (Part.CLUSTERS, Part.SETS, Part.BINDINGS, Part.SCORES, Part.DECISIONS)
 """The parts that are needed to compute what OCM would decide."""
@@ -108,8 +107,8 @@ class _Simulations:
             next=tuple(sorted(verdict.chosen)) if ranking is not None else None,
             note=_note(verdict, scheduled=ranking is not None),
             counted_as_zero=self._counted_as_zero(verdict, eligible) if eligible is not None else (),
-            each_turn=lambda: (
-                _turns(simulate(self._state, item.key, self._now), cluster, self._spans)
+            each_flip=lambda: (
+                _flips(simulate(self._state, item.key, self._now), cluster, self._spans)
                 if ranking is not None
                 else ()
             ),
@@ -145,7 +144,9 @@ def _note(verdict: Verdict, *, scheduled: bool) -> str:
     return satisfied.message if satisfied is not None and not satisfied.status else ""
 
 
-def _turns(verdict: Verdict, cluster: str | None, spans: Mapping[str, tuple[int, int]]) -> Iterator[Turn]:
+def _flips(
+    verdict: Verdict, cluster: str | None, spans: Mapping[str, tuple[int, int]]
+) -> Iterator[DecisionFlip]:
     """The last selected cluster and the first that is not; or only the requested cluster."""
     ranking = verdict.ranking
     if ranking is None:
@@ -156,18 +157,13 @@ def _turns(verdict: Verdict, cluster: str | None, spans: Mapping[str, tuple[int,
     else:
         asked = names[max(0, ranking.selected - 1) : ranking.selected + 1] if ranking.selected else []
     for name in asked:
-        turn = _turn(explain(verdict, name, spans=spans))
-        if turn is not None:
-            yield turn
-
-
-def _turn(found: Explanation) -> Turn | None:
-    if found.rival is None or found.margin is None:
-        return None
-    return Turn(
-        cluster=found.cluster,
-        gains=not found.selected,
-        rival=found.rival,
-        margin=found.margin,
-        flip=found.nearest,
-    )
+        found = explain(verdict, name, spans=spans)
+        if found.rival is not None and found.margin is not None:
+            near = found.nearest
+            yield DecisionFlip(
+                cluster=name,
+                change="out" if found.selected else "in",
+                rival=found.rival,
+                margin=found.margin,
+                score=None if near is None else NeededScore(near.name, near.score, near.needed),
+            )

@@ -67,7 +67,7 @@ def test_a_nested_generator_is_followed() -> None:
 @pytest.mark.parametrize("part", [Part.DECISIONS, Part.APPLICATIONS])
 def test_what_could_not_be_read_is_not_called_a_move(part: Part) -> None:
     view = only(application_set("web"), decision("web", "a"), application("web", "b"), unread=[part])
-    assert (view.known, view.copies) == (False, ())
+    assert (view.settled, view.copies) == (None, ())
 
 
 def test_applicationsets_written_by_hand_do_not_say_how_they_move_and_are_left_out() -> None:

@@ -63,20 +63,20 @@ def test_a_decision_that_ocm_would_change_is_not() -> None:
 def test_the_flip_that_is_told_flips_and_one_point_less_does_not(values: dict[str, int], number: int) -> None:
     before = only(scored(values, number=number))
     assert before.next is not None
-    assert len(before.turns) == 2
-    for turn in before.turns:
-        assert turn.flip is not None
-        flipped = only(scored({**values, turn.cluster: turn.flip.needed}, number=number))
-        assert (turn.cluster in (flipped.next or ())) is turn.gains
-        assert (turn.rival in (flipped.next or ())) is not turn.gains
-        step = 1 if turn.flip.change > 0 else -1
-        almost = only(scored({**values, turn.cluster: turn.flip.needed - step}, number=number))
+    assert len(before.flips) == 2
+    for turn in before.flips:
+        assert turn.score is not None
+        flipped = only(scored({**values, turn.cluster: turn.score.needed}, number=number))
+        assert (turn.cluster in (flipped.next or ())) is (turn.change == "in")
+        assert (turn.rival in (flipped.next or ())) is (turn.change == "out")
+        step = 1 if turn.score.needed > turn.score.value else -1
+        almost = only(scored({**values, turn.cluster: turn.score.needed - step}, number=number))
         assert almost.next == before.next
 
 
 def test_where_everyone_is_chosen_nothing_can_flip() -> None:
     view = only(scored({"a": 1, "b": 2}, number=2, decided=("a", "b")))
-    assert view.turns == ()
+    assert view.flips == ()
 
 
 def test_a_flip_that_no_score_can_reach_is_said_as_such() -> None:
@@ -88,7 +88,7 @@ def test_a_flip_that_no_score_can_reach_is_said_as_such() -> None:
     )
     view = only(objects)
     assert view.next == ("a",)
-    assert {turn.cluster: turn.flip for turn in view.turns} == {"a": None, "b": None}
+    assert {turn.cluster: turn.score for turn in view.flips} == {"a": None, "b": None}
 
 
 @pytest.mark.parametrize(
@@ -111,13 +111,13 @@ def test_a_score_that_its_scorer_never_publishes_flips_nothing(
     ]
     next(item for item in objects if item["kind"] == "DynamicScorer")["spec"].update(more)
     view = only(objects)
-    assert {turn.cluster: turn.flip and turn.flip.needed for turn in view.turns} == needed
+    assert {turn.cluster: turn.score and turn.score.needed for turn in view.flips} == needed
 
 
 def test_one_cluster_is_asked_about() -> None:
     objects = [*scored({"a": 80, "b": 60, "c": 10}, decided=("a",)), cluster("d", cordoned="yes")]
     view = build(inputs_of(objects), Filter(cluster="c")).placements[0]
-    assert [(turn.cluster, turn.rival, turn.flip.needed) for turn in view.turns if turn.flip] == [
+    assert [(turn.cluster, turn.rival, turn.score.needed) for turn in view.flips if turn.score] == [
         ("c", "a", 81)
     ]
 
@@ -133,14 +133,14 @@ def test_a_misconfigured_placement_says_why() -> None:
     objects = scored({"a": 80}, decided=("a",))
     objects[-2]["spec"]["prioritizerPolicy"]["mode"] = "Bogus"
     view = only(objects)
-    assert (view.next, view.turns) == (None, ())
+    assert (view.next, view.flips) == (None, ())
     assert view.note != ""
 
 
 @pytest.mark.parametrize("part", [Part.SCORES, Part.BINDINGS, Part.SETS, Part.CLUSTERS])
 def test_without_what_ocm_reads_the_decision_is_shown_and_nothing_is_foretold(part: Part) -> None:
     view = only(fleet(), unread=[part])
-    assert (view.decided, view.next, view.turns) == (("cluster1",), None, ())
+    assert (view.decided, view.next, view.flips) == (("cluster1",), None, ())
     assert "not known" in view.note
 
 
