@@ -100,29 +100,32 @@ def run(args: argparse.Namespace) -> int:
         msg = f"{args.directory} is not a folder; write the folder that holds gitops-dsf.yaml"
         raise UsageError(msg)
     base = find_base(args.directory, args.base, head=args.head or "HEAD")
-    preview = _preview(args, base)
-    sys.stdout.write(_formatted(preview, args.output))
+    before = _at(base, base.commit)
+    after = _working_tree(args.directory) if args.head is None else _at(base, _head(base, args.head))
+    preview, evidence = _preview(args, base, before, after)
+    sys.stdout.write(_formatted(preview, evidence, args.output))
     if preview.head_errors:
         return 1
-    return int(_is_refused(preview, args.fail_on) or (args.exit_code and preview.differs))
-
-
-def _is_refused(preview: "Preview", effects: list[str]) -> bool:
-    reasons = list(_refusals(preview, effects))
+    reasons = list(_refusals(preview, before.fleet, after.fleet, args.fail_on))
     for reason in reasons:
         print(f"--fail-on: {reason}", file=sys.stderr)
-    return bool(reasons)
+    return int(bool(reasons) or (args.exit_code and preview.differs))
 
 
-def _refusals(preview: "Preview", effects: list[str]) -> "Iterator[str]":
+def _refusals(
+    preview: "Preview", base: "FleetVersion | None", head: "FleetVersion | None", effects: list[str]
+) -> "Iterator[str]":
     """Why the change is refused, in words. What is not known counts as if it happened."""
+    from gitops_dsf.views.preview.moves import UNKNOWN
+    from gitops_dsf.views.preview.scorers import rescored
+
     found = preview.comparison
-    if found is None:
+    if found is None or head is None:
         return
     if found.moves is None and {"move", "eviction"} & {*effects}:
         yield f"which applications move is unknown: {preview.hub.missing}"
-    leaving = [move for move in found.moves or () if move.unknown or move.origin]
-    evicted = [move for move in leaving if move.unknown or len(move.target) < len(move.origin)]
+    leaving = [move for move in found.moves or () if move.target == UNKNOWN or move.origin]
+    evicted = [move for move in leaving if move.target == UNKNOWN or len(move.target) < len(move.origin)]
     for effect, moves, what in (
         ("move", leaving, "move"),
         ("eviction", evicted, "lose a cluster without another"),
@@ -130,20 +133,18 @@ def _refusals(preview: "Preview", effects: list[str]) -> "Iterator[str]":
         if effect in effects and moves:
             names = names_text([move.application for move in moves])
             yield f"{plural(len(moves), 'decision')} would or may {what}: {names}"
-    rescored = [change for change in found.scorers if change.rescored]
-    if "rescore" in effects and rescored:
-        clusters = {cluster for change in rescored for cluster in change.rescored}
-        names = names_text([change.name for change in rescored])
-        yield f"scores of {plural(len(clusters), 'cluster')} would change: {names}"
+    touched = {name: clusters for name, clusters in rescored(found.scorers, base, head).items() if clusters}
+    if "rescore" in effects and touched:
+        clusters = frozenset[str]().union(*touched.values())
+        yield f"scores of {plural(len(clusters), 'cluster')} would change: {names_text(touched)}"
 
 
-def _preview(args: argparse.Namespace, base: "Base") -> "Preview":
-    from gitops_dsf.views.preview.build import Preview, compare
+def _preview(args: argparse.Namespace, base: "Base", before: _Side, after: _Side) -> "tuple[Preview, str]":
+    """The preview, and which data its moves are computed from."""
+    from gitops_dsf.views.preview.build import ErrorFinding, Preview, compare, differs
     from gitops_dsf.views.preview.concerns import Thresholds
     from gitops_dsf.views.preview.hub import resources_ranked
 
-    before = _at(base, base.commit)
-    after = _working_tree(args.directory) if args.head is None else _at(base, _head(base, args.head))
     sides = [side.fleet for side in (before, after) if side.fleet is not None]
     data = read_hub_data(args, fleet=after.fleet, resources=resources_ranked(sides))
     if after.absent:
@@ -156,16 +157,19 @@ def _preview(args: argparse.Namespace, base: "Base") -> "Preview":
     if after.fleet is not None and (before.fleet is not None or before.absent):
         thresholds = Thresholds(rescored_percent=args.warn_rescored, close_points=args.warn_close)
         comparison = compare(before.fleet, after.fleet, data, thresholds=thresholds)
-    return Preview(
+    foreign = _foreign(before, after)
+    preview = Preview(
         base=base.title,
         head=args.head or "the working tree",
         notes=tuple(notes),
-        hub=data,
+        differs=bool(foreign) or differs(comparison),
+        foreign_files=foreign,
+        hub=data.shown(),
+        base_errors=() if before.absent else tuple(map(ErrorFinding.of, before.errors)),
+        head_errors=tuple(map(ErrorFinding.of, after.errors)),
         comparison=comparison,
-        base_errors=() if before.absent else before.errors,
-        head_errors=after.errors,
-        foreign=_foreign(before, after),
     )
+    return preview, data.describe()
 
 
 def _foreign(before: _Side, after: _Side) -> tuple[str, ...]:
@@ -235,11 +239,9 @@ def _side(checked: "Checked", *, files: tuple[tuple[str, bool], ...]) -> _Side:
     return _Side(fleet=version_of(checked), errors=errors, files=files)
 
 
-def _formatted(preview: "Preview", style: str) -> str:
-    if style == "json":
-        from gitops_dsf.views.preview.data import data
-
-        return json_text(data(preview))
+def _formatted(preview: "Preview", evidence: str, style: str) -> str:
     from gitops_dsf.views.preview.markdown import markdown, text
 
-    return markdown(preview) if style == "markdown" else text(preview)
+    if style == "json":
+        return json_text(preview)
+    return (markdown if style == "markdown" else text)(preview, evidence=evidence)

@@ -17,30 +17,12 @@ from gitops_dsf.simulator import Explanation
 from gitops_dsf.simulator.verdict import VerdictData
 from gitops_dsf.sync import LockResult
 from gitops_dsf.views.doctor import Finding as DoctorFinding
+from gitops_dsf.views.preview.build import ErrorFinding, Preview
 from gitops_dsf.views.scoretests.suite import TestOutput
 from gitops_dsf.views.status.model import ApplicationView, DecisionFlip
 
-Unknown = Literal["unknown"]
-"""In place of a value that cannot be known before the changed scorers have run."""
 
-
-class Place(TypedDict):
-    """Where something is written. Line and column count from 1."""
-
-    file: str
-    line: int
-    column: int
-
-
-class ErrorFinding(Place):
-    """A finding of `validate` that is an error."""
-
-    code: str
-    message: str
-    hint: str
-
-
-class Finding(ErrorFinding):
+class Finding(ErrorFinding, frozen=True, kw_only=True):
     """A finding of `validate`."""
 
     severity: Literal["error", "warning", "notice"]
@@ -59,126 +41,6 @@ class LogOutput(TypedDict):
 
     records: list[Record]
     skipped: list[str]
-
-
-class FieldChange(TypedDict):
-    """A field before and after a change. Null: it is not there."""
-
-    path: str
-    before: Any
-    after: Any
-
-
-class Credential(TypedDict):
-    section: str
-    kind: str
-    secret: str | None
-    to: str
-
-
-class ScorerChange(TypedDict):
-    name: str
-    change: str
-    fields: list[FieldChange]
-    gained: list[str]
-    lost: list[str]
-    kept: int
-    effect: str
-    unknownBecause: list[str]
-    otherSource: list[str]
-    credentials: list[Credential]
-
-
-class SourceChange(TypedDict):
-    kind: str
-    names: list[str]
-    change: str
-    fields: list[FieldChange]
-
-
-class PlacementChange(TypedDict):
-    placement: str
-    change: str
-    fields: list[FieldChange]
-
-
-class Count(TypedDict):
-    added: int
-    removed: int
-    changed: int
-    total: int
-
-
-class ClusterCount(Count):
-    joined: list[str]
-    left: list[str]
-    edited: list[str]
-    gaining: int
-    losing: int
-    altered: int
-
-
-class Summary(TypedDict):
-    scorers: Count
-    clusters: ClusterCount
-    works: Count
-    placements: Count
-    applicationSets: Count
-    other: Count
-
-
-class Term(TypedDict):
-    name: str
-    before: int | None
-    after: int | Unknown | None
-    weightBefore: int | None
-    weightAfter: int | None
-    unknownBecause: str | None
-
-
-class Standing(TypedDict):
-    cluster: str
-    before: int | None
-    after: int | Unknown | None
-    terms: list[Term]
-
-
-Move = TypedDict(
-    "Move",
-    {
-        "application": str,
-        "followers": list[str],
-        "from": list[str],
-        "to": list[str] | Unknown,
-        "stays": int,
-        "reason": str,
-        "scores": list[Standing],
-    },
-)
-
-
-class Comparison(TypedDict):
-    summary: Summary
-    scorers: list[ScorerChange]
-    sources: list[SourceChange]
-    placements: list[PlacementChange]
-    moves: list[Move] | None
-    pending: list[str]
-    warnings: list[str]
-
-
-class DiffOutput(TypedDict):
-    """The output of `diff`. The comparison is null if a side has errors, its moves without data of a hub."""
-
-    base: str
-    head: str
-    notes: list[str]
-    differs: bool
-    foreignFiles: list[str]
-    hub: HubSource
-    baseErrors: list[ErrorFinding]
-    headErrors: list[ErrorFinding]
-    comparison: Comparison | None
 
 
 class UnreadPart(TypedDict):
@@ -297,7 +159,7 @@ ExplainOutput = msgspec.defstruct(
 
 _OUTPUTS: Final[Mapping[str, tuple[Any, ...]]] = {
     "backtest": (BacktestResult,),
-    "diff": (DiffOutput,),
+    "diff": (Preview,),
     "doctor": (DoctorOutput,),
     "explain": (ExplainOutput, SimulateOutput),
     "log": (LogOutput,),

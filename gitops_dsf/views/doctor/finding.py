@@ -1,5 +1,6 @@
 """The findings of checks."""
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
@@ -11,6 +12,7 @@ MOST: Final = 10
 """Most findings of one check. A last one counts the others."""
 LATER: Final = "fix these first and run doctor again; gitops-dsf status --all shows every score"
 _SUBJECT: Final = "\0"
+_WORD: Final = re.compile(r"\w+(?:[.-]+\w+)*")
 _NAMED: Final = 5
 """How many clusters a finding names besides the first."""
 
@@ -121,22 +123,8 @@ def _meaning(result: Result) -> object:
 
 
 def _without(name: str, text: str) -> str:
-    """The text with a mark in the place of a name that stands alone. Without a regular expression, because
-    compiling one for each of thousands of clusters takes half a second.
-    """
-    parts, done, at = list[str](), 0, text.find(name)
-    while at >= 0:
-        end = at + len(name)
-        if _in_a_name(text[at - 1 : at]) or _in_a_name(text[end : end + 1]):
-            at = text.find(name, at + 1)
-            continue
-        parts += text[done:at], _SUBJECT
-        done, at = end, text.find(name, end)
-    return "".join([*parts, text[done:]])
-
-
-def _in_a_name(character: str) -> bool:
-    return character.isalnum() or character in {"_", ".", "-"}
+    """The text with a mark in the place of a name that stands alone."""
+    return _WORD.sub(lambda word: _SUBJECT if word[0] == name else word[0], text)
 
 
 def _told(first: Result, subjects: tuple[str, ...]) -> str:

@@ -1,14 +1,17 @@
 """Compares two repositories on what is known of a hub, and computes what the change does. Pure."""
 
 from collections import Counter
-from dataclasses import dataclass
+from typing import Self
+
+from msgspec import Struct
 
 from gitops_dsf.diagnostics import Diagnostic
 from gitops_dsf.hub.decisions import decided
 from gitops_dsf.hub.freshness import expired
-from gitops_dsf.hub.snapshot import HubData, Snapshot
+from gitops_dsf.hub.snapshot import HubData, HubSource, Snapshot
 from gitops_dsf.views.preview.changes import (
-    ObjectChange,
+    PlacementChange,
+    SourceChange,
     Summary,
     placement_changes,
     source_changes,
@@ -27,19 +30,18 @@ from gitops_dsf.views.preview.concerns import (
 )
 from gitops_dsf.views.preview.moves import Move, moves
 from gitops_dsf.views.preview.passes import Pass, passes
-from gitops_dsf.views.preview.scorers import ScorerChange, scorer_changes
+from gitops_dsf.views.preview.scorers import ScorerChange, rescored, scorer_changes
 from gitops_dsf.views.preview.version import FleetVersion
 
 
-@dataclass(frozen=True, kw_only=True)
-class Comparison:
+class Comparison(Struct, frozen=True, kw_only=True, rename={"concerns": "warnings"}):
     """The comparison of two valid repositories."""
 
     summary: Summary
     scorers: tuple[ScorerChange, ...]
-    sources: tuple[ObjectChange, ...]
+    sources: tuple[SourceChange, ...]
     """ScoredApplications and ScoredPlacements as people write them."""
-    placements: tuple[ObjectChange, ...]
+    placements: tuple[PlacementChange, ...]
     """What is rendered for them, and raw Placements."""
     moves: tuple[Move, ...] | None
     """None if nothing is known of the hub."""
@@ -48,31 +50,52 @@ class Comparison:
     concerns: tuple[str, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Preview:
-    """What a change does, or why it is not known."""
+class ErrorFinding(Struct, frozen=True, kw_only=True):
+    """A finding of `validate` that is an error. Line and column count from 1."""
+
+    code: str
+    message: str
+    hint: str
+    file: str
+    line: int
+    column: int
+
+    @classmethod
+    def of(cls, found: Diagnostic) -> Self:
+        """The finding of a diagnostic."""
+        place = found.position
+        return cls(
+            code=found.code,
+            message=found.message,
+            hint=found.hint,
+            file=place.file,
+            line=place.line,
+            column=place.column,
+        )
+
+
+class Preview(Struct, frozen=True, kw_only=True, rename="camel"):
+    """The output of `diff`: what a change does, or why it is not known."""
 
     base: str
     """The base revision, for people."""
     head: str
     notes: tuple[str, ...]
-    hub: HubData
+    differs: bool
+    """Whether the change has any effect, or its effect is unknown."""
+    foreign_files: tuple[str, ...]
+    """Files in the head's rendered/ that are not rendered from its sources, and that Argo CD would apply."""
+    hub: HubSource
+    base_errors: tuple[ErrorFinding, ...]
+    head_errors: tuple[ErrorFinding, ...]
     comparison: Comparison | None
     """None if one of the sides is invalid."""
-    base_errors: tuple[Diagnostic, ...] = ()
-    head_errors: tuple[Diagnostic, ...] = ()
-    foreign: tuple[str, ...] = ()
-    """Files in the head's rendered/ that are not rendered from its sources, and that Argo CD would apply."""
 
-    @property
-    def differs(self) -> bool:
-        """Whether the change has any effect, or its effect is unknown."""
-        found = self.comparison
-        return (
-            found is None
-            or found.summary.any
-            or bool(self.foreign or found.scorers or found.placements or found.moves)
-        )
+
+def differs(comparison: Comparison | None) -> bool:
+    """Whether a change has any effect, or its effect is unknown."""
+    found = comparison
+    return found is None or found.summary.any or bool(found.scorers or found.placements or found.moves)
 
 
 def compare(
@@ -87,7 +110,7 @@ def compare(
         *right_concerns(base, head),
         *receiver_concerns(base, head),
         *bootstrap_concerns(base, head),
-        *fleet_concerns(scorers, head, thresholds),
+        *fleet_concerns(rescored(scorers, base, head), head, thresholds),
     ]
     if snapshot is None:
         concerns += filter_concerns(base, head)

@@ -2,15 +2,15 @@
 rest it affects.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 import msgspec
+from msgspec import Struct
 
 from gitops_dsf.repository.model.scored_placement import ScoredPlacementSpec
 from gitops_dsf.views.preview.fields import FieldChange, field_changes
-from gitops_dsf.views.preview.scorers import Change, ScorerChange
+from gitops_dsf.views.preview.scorers import Change, ScorerChange, altered
 from gitops_dsf.views.preview.version import FleetVersion
 
 _PLACES: Final = frozenset(
@@ -20,45 +20,58 @@ _PLACES: Final = frozenset(
 _Contents = Mapping[tuple[str, str], Mapping[str, Any]]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ObjectChange:
-    """The change of one object."""
+class SourceChange(Struct, frozen=True, kw_only=True):
+    """An equal edit of one or more objects of a kind."""
 
     kind: str
-    name: str
-    """An object of a namespace that people wrote, and a Placement, as `namespace/name`."""
+    names: tuple[str, ...]
+    """The objects, sorted; those of a namespace that people wrote as `namespace/name`."""
     change: Change
     fields: tuple[FieldChange, ...]
 
 
-def source_changes(base: FleetVersion | None, head: FleetVersion) -> tuple[ObjectChange, ...]:
+class PlacementChange(Struct, frozen=True, kw_only=True):
+    """The change of one rendered Placement."""
+
+    placement: str
+    change: Change
+    fields: tuple[FieldChange, ...]
+
+
+def source_changes(base: FleetVersion | None, head: FleetVersion) -> tuple[SourceChange, ...]:
     """ScoredApplications, ScoredPlacements and ApplicationSets that differ as people write them, by kind and
-    name.
+    name, with those that change alike in one entry.
     """
-    return _changes(_written(base) if base else {}, _written(head), places=_PLACES)
+    return alike(_changes(_written(base) if base else {}, _written(head), places=_PLACES))
 
 
-def placement_changes(base: FleetVersion | None, head: FleetVersion) -> tuple[ObjectChange, ...]:
+def placement_changes(base: FleetVersion | None, head: FleetVersion) -> tuple[PlacementChange, ...]:
     """Rendered Placements that differ, by name."""
-    return _changes(_rendered(base) if base else {}, _rendered(head))
+    return tuple(
+        PlacementChange(placement=item.names[0], change=item.change, fields=item.fields)
+        for item in _changes(_rendered(base) if base else {}, _rendered(head))
+    )
 
 
-def alike(changes: Iterable[ObjectChange]) -> list[list[ObjectChange]]:
+def alike(changes: Iterable[SourceChange]) -> tuple[SourceChange, ...]:
     """Puts equal edits of a kind together, in the order of the first of each. Whole objects that come or go
     are equal, too.
     """
-    found: dict[object, list[ObjectChange]] = {}
+    found: dict[object, list[SourceChange]] = {}
     for item in changes:
-        edit = msgspec.json.encode([(field.path, field.before, field.after) for field in item.fields])
-        found.setdefault((item.kind, item.change, edit), []).append(item)
-    return list(found.values())
+        found.setdefault((item.kind, item.change, msgspec.json.encode(item.fields)), []).append(item)
+    return tuple(
+        msgspec.structs.replace(
+            first, names=(*first.names, *(name for item in others for name in item.names))
+        )
+        for first, *others in found.values()
+    )
 
 
 def _changes(
     before: _Contents, after: _Contents, *, places: frozenset[str] = frozenset()
-) -> tuple[ObjectChange, ...]:
+) -> Iterator[SourceChange]:
     """What differs. Of a new object only the fields of `places`."""
-    found = []
     for kind, name in sorted({*before, *after}):
         old, new = before.get((kind, name)), after.get((kind, name))
         if old == new:
@@ -67,8 +80,7 @@ def _changes(
         fields = field_changes(old or {}, new) if new is not None else ()
         if old is None:
             fields = tuple(field for field in fields if field.path.rpartition(".")[2] in places)
-        found.append(ObjectChange(kind=kind, name=name, change=change, fields=fields))
-    return tuple(found)
+        yield SourceChange(kind=kind, names=(name,), change=change, fields=fields)
 
 
 def _written(fleet: FleetVersion) -> _Contents:
@@ -94,8 +106,7 @@ def _rendered(fleet: FleetVersion) -> _Contents:
     }
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Count:
+class Count(Struct, frozen=True, kw_only=True):
     """Objects of one kind."""
 
     added: int = 0
@@ -110,13 +121,9 @@ class Count:
         return bool(self.added or self.removed or self.changed)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Summary:
-    """The numbers."""
-
-    scorers: Count
-    clusters: Count
+class ClusterCount(Count, frozen=True, kw_only=True):
     """The inventory."""
+
     joined: tuple[str, ...]
     """Clusters that join the inventory, sorted."""
     left: tuple[str, ...]
@@ -129,6 +136,13 @@ class Summary:
     """Clusters that lose a scorer."""
     altered: int
     """Clusters that keep a scorer whose scores change."""
+
+
+class Summary(Struct, frozen=True, kw_only=True, rename="camel"):
+    """The numbers."""
+
+    scorers: Count
+    clusters: ClusterCount
     works: Count
     placements: Count
     application_sets: Count
@@ -139,7 +153,7 @@ class Summary:
     def any(self) -> bool:
         """Whether anything that is rendered, or the inventory, differs."""
         counts = (self.scorers, self.clusters, self.works, self.placements, self.application_sets, self.other)
-        return any(count.any for count in counts) or bool(self.gaining or self.losing)
+        return any(count.any for count in counts) or bool(self.clusters.gaining or self.clusters.losing)
 
 
 def summarise_changes(
@@ -161,15 +175,18 @@ def summarise_changes(
             changed=sum(item.change is Change.CHANGED for item in scorers),
             total=len(head.scorers),
         ),
-        clusters=Count(
-            added=len(joined), removed=len(left), changed=len(edited), total=len(head.cluster_names)
+        clusters=ClusterCount(
+            added=len(joined),
+            removed=len(left),
+            changed=len(edited),
+            total=len(head.cluster_names),
+            joined=joined,
+            left=left,
+            edited=edited,
+            gaining=gaining,
+            losing=losing,
+            altered=len(frozenset[str]().union(*(altered(item, base, head) for item in scorers))),
         ),
-        joined=joined,
-        left=left,
-        edited=edited,
-        gaining=gaining,
-        losing=losing,
-        altered=len({cluster for item in scorers for cluster in item.altered}),
         works=_works(base, head),
         placements=files["placement"],
         application_sets=files["applicationset"],

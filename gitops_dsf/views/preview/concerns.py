@@ -11,7 +11,7 @@ from gitops_dsf.render.argocd import BOOTSTRAP
 from gitops_dsf.simulator import Explanation, Outcome, Verdict, explain, simulate
 from gitops_dsf.views.preview.hub import hub_state
 from gitops_dsf.views.preview.passes import Pass
-from gitops_dsf.views.preview.scorers import ScorerChange, credentials_of
+from gitops_dsf.views.preview.scorers import credentials_of
 from gitops_dsf.views.preview.version import FleetVersion, Object
 from gitops_dsf.wording import names_text, plural
 
@@ -30,10 +30,10 @@ class Thresholds:
 
 
 def fleet_concerns(
-    changes: Iterable[ScorerChange], head: FleetVersion, thresholds: Thresholds
+    rescored: Mapping[str, frozenset[str]], head: FleetVersion, thresholds: Thresholds
 ) -> Iterator[str]:
     """Warns if too many clusters are re-scored."""
-    by_scorer = {change.name: frozenset(change.rescored) & head.cluster_names for change in changes}
+    by_scorer = {name: clusters & head.cluster_names for name, clusters in rescored.items()}
     touched = frozenset[str]().union(*by_scorer.values())
     total = len(head.cluster_names)
     if total and 100 * len(touched) > thresholds.rescored_percent * total:

@@ -1,15 +1,15 @@
 """Finds the fields of an object that changed, with readable paths."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
+
+from msgspec import Struct
 
 ABSENT: Final = None
 """A missing field. Kubernetes drops nulls, so null counts as missing."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class FieldChange:
+class FieldChange(Struct, frozen=True, kw_only=True):
     """One field: its path (such as `source.params.query`), and its value before and after; None if it is
     missing.
     """

@@ -10,12 +10,11 @@ from itertools import islice
 from typing import Any, Final
 
 from dsf_wire.text import printable
-from gitops_dsf.diagnostics import Diagnostic
 from gitops_dsf.views.markdown import code, escaped
-from gitops_dsf.views.preview.build import Comparison, Preview
-from gitops_dsf.views.preview.changes import ObjectChange, alike
+from gitops_dsf.views.preview.build import Comparison, ErrorFinding, Preview
+from gitops_dsf.views.preview.changes import SourceChange, alike
 from gitops_dsf.views.preview.fields import FieldChange
-from gitops_dsf.views.preview.moves import Move, Standing, Term
+from gitops_dsf.views.preview.moves import UNKNOWN, Move, Standing, Term, Unknown
 from gitops_dsf.views.preview.scorers import Effect, ScorerChange
 from gitops_dsf.wording import names_text, plural, prioritizer_text
 
@@ -49,19 +48,21 @@ _COMMENT: Final = (
 _TERMINAL: Final = _Limit(rows=1_000_000, width=2_000, names=10, plain=printable)
 
 
-def markdown(preview: Preview) -> str:
-    """Returns the comment, with at most 65,536 characters. It says how much was left out."""
+def markdown(preview: Preview, *, evidence: str) -> str:
+    """Returns the comment, with at most 65,536 characters. It says how much was left out. `evidence`: which
+    data the moves are computed from.
+    """
     for limit in _COMMENT:
-        found = "\n".join((MARKER, *_lines(preview, limit))) + "\n"
+        found = "\n".join((MARKER, *_lines(preview, evidence, limit))) + "\n"
         if len(found) <= _TARGET:
             return found
     ending = "\n\n...cut off: this preview is longer than a comment may be.\n"
     return found[: _TARGET - len(ending)] + ending
 
 
-def text(preview: Preview) -> str:
+def text(preview: Preview, *, evidence: str) -> str:
     """Returns the same for a terminal: everything, and no HTML."""
-    opened = (_COLLAPSED.sub(r"#### \1", line) for line in _lines(preview, _TERMINAL))
+    opened = (_COLLAPSED.sub(r"#### \1", line) for line in _lines(preview, evidence, _TERMINAL))
     return "\n".join(line for line in opened if line != "</details>") + "\n"
 
 
@@ -77,17 +78,17 @@ def value_text(value: Any, width: int) -> str:  # noqa: ANN401 - whatever a fiel
     return shown or '""'
 
 
-def _lines(preview: Preview, limit: _Limit) -> Iterator[str]:
+def _lines(preview: Preview, evidence: str, limit: _Limit) -> Iterator[str]:
     yield from ("### gitops-dsf preview", "")
     yield f"{limit.plain(preview.head)} compared with {code(preview.base)}"
     yield from (f"\n> {limit.plain(note)}" for note in preview.notes)
-    if preview.foreign:
+    if preview.foreign_files:
         yield (
-            f"\n**Foreign files**: {plural(len(preview.foreign), 'file')} that no source"
+            f"\n**Foreign files**: {plural(len(preview.foreign_files), 'file')} that no source"
             " renders to; Argo CD would apply what is in rendered/, so remove them before merging\n"
         )
-        files = (code(f"rendered/{path}"[: limit.width]) for path in preview.foreign)
-        yield from _list(files, preview.foreign, "file", limit)
+        files = (code(f"rendered/{path}"[: limit.width]) for path in preview.foreign_files)
+        yield from _list(files, preview.foreign_files, "file", limit)
     yield from _errors("base", preview.base_errors, limit)
     yield from _errors("head", preview.head_errors, limit)
     found = preview.comparison
@@ -96,14 +97,18 @@ def _lines(preview: Preview, limit: _Limit) -> Iterator[str]:
     yield from ("", *_summary(preview, found, limit))
     scorers = (_scorer(item, limit) for item in found.scorers)
     yield from _collapsed(f"Scorers ({len(found.scorers)})", scorers, found.scorers, "scorer", limit)
-    for title, changes in (
+    placements = alike(
+        SourceChange(kind="Placement", names=(item.placement,), change=item.change, fields=item.fields)
+        for item in found.placements
+    )
+    for title, edits in (
         ("Applications and placements as written", found.sources),
-        ("Rendered Placements", found.placements),
+        ("Rendered Placements", placements),
     ):
-        groups = alike(changes)
-        blocks = (_edit(group, limit) for group in groups)
-        yield from _collapsed(f"{title} ({len(changes)})", blocks, groups, "edit", limit)
-    yield from _moves(preview, found, limit)
+        count = sum(len(edit.names) for edit in edits)
+        blocks = (_edit(edit, limit) for edit in edits)
+        yield from _collapsed(f"{title} ({count})", blocks, edits, "edit", limit)
+    yield from _moves(found, evidence, limit)
     if found.concerns:
         yield "\n#### Warnings\n"
         warnings = (f"{limit.plain(one[: 4 * limit.width])}" for one in found.concerns)
@@ -137,19 +142,19 @@ def _collapsed(
     yield "</details>"
 
 
-def _errors(side: str, errors: Sequence[Diagnostic], limit: _Limit) -> Iterator[str]:
+def _errors(side: str, errors: Sequence[ErrorFinding], limit: _Limit) -> Iterator[str]:
     if errors:
         count = plural(len(errors), "error")
         yield f"\n**The {side} does not validate**, so nothing can be compared: {count}.\n"
         lines = (
-            f"{code(str(item.position))} {item.code}: {limit.plain(item.message[: 2 * limit.width])}"
+            f"{code(f'{item.file}:{item.line}')} {item.code}: {limit.plain(item.message[: 2 * limit.width])}"
             for item in errors
         )
         yield from _list(lines, errors, "error", limit)
 
 
 def _summary(preview: Preview, found: Comparison, limit: _Limit) -> Iterator[str]:
-    summary = found.summary
+    summary, clusters = found.summary, found.summary.clusters
     yield from ("| | added | removed | changed | now |", "|---|--:|--:|--:|--:|")
     for title, count in (
         ("scorers", summary.scorers),
@@ -161,13 +166,13 @@ def _summary(preview: Preview, found: Comparison, limit: _Limit) -> Iterator[str
     ):
         yield f"| {title} | {count.added} | {count.removed} | {count.changed} | {count.total} |"
     yield f"\n- **{limit.plain(_moves_line(preview))}**"
-    for names, what in ((summary.joined, "new"), (summary.left, "no longer"), (summary.edited, "changed")):
+    for names, what in ((clusters.joined, "new"), (clusters.left, "no longer"), (clusters.edited, "changed")):
         if names:
             yield f"- {what} in the inventory: {limit.plain(names_text(names, most=limit.names))}"
     for number, what in (
-        (summary.gaining, "gaining a scorer"),
-        (summary.losing, "losing a scorer"),
-        (summary.altered, "with changed scores of a scorer that stays"),
+        (clusters.gaining, "gaining a scorer"),
+        (clusters.losing, "losing a scorer"),
+        (clusters.altered, "with changed scores of a scorer that stays"),
     ):
         if number:
             yield f"- {plural(number, 'cluster')} {what}"
@@ -180,9 +185,9 @@ def _moves_line(preview: Preview) -> str:
     found = preview.comparison.moves if preview.comparison else None
     if found is None:
         return f"which applications move is unknown: {preview.hub.missing}"
-    known = sum(len(move.followers) for move in found if not move.unknown)
-    others = sum(not move.followers and not move.unknown for move in found)
-    unknown = sum(max(1, len(move.followers)) for move in found if move.unknown)
+    known = sum(len(move.followers) for move in found if move.target != UNKNOWN)
+    others = sum(not move.followers and move.target != UNKNOWN for move in found)
+    unknown = sum(max(1, len(move.followers)) for move in found if move.target == UNKNOWN)
     words = f"{plural(known, 'application')} {'moves' if known == 1 else 'move'}"
     words = words if known else "no application moves"
     if others:
@@ -201,19 +206,19 @@ def _scorer(change: ScorerChange, limit: _Limit) -> Iterator[str]:
             names = limit.plain(names_text(clusters, most=limit.names))
             yield f"- {words} {plural(len(clusters), 'cluster')}: {names}"
     raw_changes = change.effect is Effect.UNKNOWN
-    unknown, causes = (change.kept, change.causes) if raw_changes else (change.asks_elsewhere, ("source",))
+    unknown, causes = (
+        (change.kept, change.unknown_because) if raw_changes else (len(change.other_source), ("source",))
+    )
     if unknown:
-        number = plural(len(unknown), "cluster")
+        number = plural(unknown, "cluster")
         yield f"- new scores are **unknown** on {number}: {limit.plain(', '.join(causes))} changed"
     if change.kept and change.effect is Effect.RANGE:
-        yield f"- scores are mapped anew on {plural(len(change.kept), 'cluster')}"
+        yield f"- scores are mapped anew on {plural(change.kept, 'cluster')}"
 
 
-def _edit(group: Sequence[ObjectChange], limit: _Limit) -> Iterator[str]:
-    """Objects of a kind with the same change."""
-    names = names_text([item.name for item in group], most=limit.names)
-    yield f"{group[0].kind} **{code(names)}** {group[0].change}\n"
-    yield from _fields(group[0].fields, limit)
+def _edit(edit: SourceChange, limit: _Limit) -> Iterator[str]:
+    yield f"{edit.kind} **{code(names_text(edit.names, most=limit.names))}** {edit.change}\n"
+    yield from _fields(edit.fields, limit)
 
 
 def _fields(fields: Sequence[FieldChange], limit: _Limit) -> Iterator[str]:
@@ -235,12 +240,12 @@ def _diff(before: str, after: str) -> Iterator[str]:
     yield fence
 
 
-def _moves(preview: Preview, found: Comparison, limit: _Limit) -> Iterator[str]:
+def _moves(found: Comparison, evidence: str, limit: _Limit) -> Iterator[str]:
     yield "\n#### Moves\n"
     if found.moves is None:
-        yield limit.plain(f"unknown: {preview.hub.missing}")
+        yield limit.plain(f"unknown: {evidence}")
         return
-    yield f"Data: {limit.plain(preview.hub.describe())}.\n"
+    yield f"Data: {limit.plain(evidence)}.\n"
     if found.moves:
         yield from ("| application | from | to | reason |", "|---|---|---|---|")
         yield from (_move(move, limit) for move in found.moves[: limit.rows])
@@ -262,23 +267,18 @@ def _move(move: Move, limit: _Limit) -> str:
     title = move.application
     if move.followers and move.followers != (title.partition("/")[2],):
         title += f" ({names_text(move.followers, most=limit.names)})"
-    origin, target = (names_text(names, most=limit.names) for names in (move.origin, move.target))
-    cells = (
-        origin or "nowhere",
-        "unknown" if move.unknown else target or "nowhere",
-        move.reason[: 2 * limit.width],
-    )
-    return f"| {code(title)} | {' | '.join(map(limit.plain, cells))} |"
+    places = [
+        place if place == UNKNOWN else names_text(place, most=limit.names) or "nowhere"
+        for place in (move.origin, move.target)
+    ]
+    cells = map(limit.plain, (*places, move.reason[: 2 * limit.width]))
+    return f"| {code(title)} | {' | '.join(cells)} |"
 
 
 def _standing(standing: Standing) -> str:
     """`eu-1: 500 points -> 300 points (cpu x5: 80 -> 40, Steady x2: 100 -> 100)`."""
-    terms = [
-        _term(term)
-        for term in standing.terms
-        if term.before is not None or term.after is not None or term.unknown
-    ]
-    after = "unknown" if any(term.unknown for term in standing.terms) else _points(standing.after)
+    terms = [_term(term) for term in standing.terms if term.before is not None or term.after is not None]
+    after = _points(standing.after)
     return f"{standing.cluster}: {_points(standing.before)} -> {after}" + f" ({', '.join(terms)})" * bool(
         terms
     )
@@ -289,9 +289,11 @@ def _term(term: Term) -> str:
     if term.weight_before is not None and term.weight_after != term.weight_before:
         weight += f"->{'out' if term.weight_after is None else f'x{term.weight_after}'}"
     before, after = ("-" if value is None else str(value) for value in (term.before, term.after))
-    after = f"unknown ({term.unknown})" if term.unknown else after
+    after += f" ({term.unknown_because})" if term.unknown_because else ""
     return f"{prioritizer_text(term.name)} {weight}: {before} -> {after}"
 
 
-def _points(value: int | None) -> str:
+def _points(value: int | Unknown | None) -> str:
+    if value == UNKNOWN:
+        return UNKNOWN
     return "not ranked" if value is None else plural(value, "point")

@@ -1,42 +1,45 @@
 """Applications that would move: from where, to where, why, and what each score was and becomes."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from typing import Final, Literal
+
+from msgspec import Struct, structs
 
 from gitops_dsf.simulator import Outcome, Verdict, explain
 from gitops_dsf.views.preview.passes import Pass
 from gitops_dsf.views.preview.version import FleetVersion
 
+Unknown = Literal["unknown"]
+"""In place of a value that cannot be known before the changed scorers have run."""
+UNKNOWN: Final[Unknown] = "unknown"
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Term:
-    """The part of one prioritizer in a cluster's sum, before and after; None if it has no entry, or if the
-    score cannot be known.
-    """
+
+class Term(Struct, frozen=True, kw_only=True, rename="camel"):
+    """The part of one prioritizer in a cluster's sum, before and after; None if it has no entry."""
 
     name: str
     before: int | None
-    after: int | None
+    after: int | Unknown | None
     weight_before: int | None
     weight_after: int | None
-    unknown: str = ""
-    """Why the score after the change is unknown; empty if it is known."""
+    unknown_because: str | None
+    """Why the score after the change is unknown."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Standing:
+class Standing(Struct, frozen=True, kw_only=True):
     """One cluster in one Placement, before and after: its weighted sum and the terms."""
 
     cluster: str
     before: int | None
     """The sum; None if the cluster was not ranked."""
-    after: int | None
-    """The sum; None if the cluster is not ranked, or the sum cannot be known."""
+    after: int | Unknown | None
+    """The sum; None if the cluster is not ranked."""
     terms: tuple[Term, ...]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Move:
+class Move(
+    Struct, frozen=True, kw_only=True, rename={"origin": "from", "target": "to", "standings": "scores"}
+):
     """A Placement whose decision changes, or may change."""
 
     application: str
@@ -44,13 +47,13 @@ class Move:
     followers: tuple[str, ...]
     """ApplicationSets that follow its decision, sorted; empty if only other consumers read it."""
     origin: tuple[str, ...]
-    """Clusters that it leaves, sorted; with `unknown`, those that it may leave."""
-    target: tuple[str, ...]
-    """Clusters that it moves to, sorted; empty with `unknown`."""
+    """Clusters that it leaves, sorted; those that it may leave if the target is unknown."""
+    target: tuple[str, ...] | Unknown
+    """Clusters that it moves to, sorted. Unknown if scores decide that are not known before the changed
+    scorers have run.
+    """
     stays: int
     """The number of clusters where it certainly stays."""
-    unknown: bool
-    """Whether the decision depends on scores that are not known before the changed scorers have run."""
     reason: str
     standings: tuple[Standing, ...]
     """The clusters of the move, those that it leaves first."""
@@ -77,7 +80,7 @@ def _with_new_placements(move: Move, head: FleetVersion) -> Move:
         return move
     now = {name: key for key, names in head.followers.items() for name in names}
     kept = [f"{name} follows {now[name]} now" for name in move.followers if name in now]
-    return replace(move, reason="; ".join((move.reason, *kept)))
+    return structs.replace(move, reason="; ".join((move.reason, *kept)))
 
 
 def _moves(item: Pass, followers: tuple[str, ...]) -> Iterator[Move]:
@@ -97,7 +100,6 @@ def _moves(item: Pass, followers: tuple[str, ...]) -> Iterator[Move]:
         origin=left,
         target=joined,
         stays=len(before & after),
-        unknown=False,
         reason=_reason(item, left, joined),
         standings=_standings(item, (*left[:_SHOWN], *joined[:_SHOWN])),
     )
@@ -118,9 +120,8 @@ def _open(item: Pass, verdict: Verdict, before: frozenset[str], followers: tuple
         application=item.placement,
         followers=followers,
         origin=may_leave,
-        target=(),
+        target=UNKNOWN,
         stays=len(before & certain),
-        unknown=True,
         reason=f"{whys}: {len(possible)} clusters could be selected{same}",
         standings=_standings(item, may_leave[:_SHOWN]),
     )
@@ -170,17 +171,17 @@ def _standing(item: Pass, cluster: str) -> Standing:
             Term(
                 name=name,
                 before=before.get(name),
-                after=None if cell else after.get(name),
+                after=UNKNOWN if cell else after.get(name),
                 weight_before=old.get(name),
                 weight_after=new.get(name),
-                unknown=cell.why if cell else "",
+                unknown_because=cell.why if cell else None,
             )
         )
-    unknown = any(term.unknown for term in terms)
+    unknown = any(term.unknown_because for term in terms)
     return Standing(
         cluster=cluster,
         before=_sum(item.before, cluster),
-        after=None if unknown else _sum(item.after, cluster),
+        after=UNKNOWN if unknown else _sum(item.after, cluster),
         terms=tuple(terms),
     )
 

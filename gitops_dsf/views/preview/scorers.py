@@ -3,9 +3,10 @@ scores are known.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
+
+from msgspec import Struct
 
 from gitops_dsf.render.scorers import scorer as rendered
 from gitops_dsf.resolve.credentials import Sent, credentials, sent
@@ -34,8 +35,20 @@ class Effect(StrEnum):
     """The raw scores change. They are unknown until the scorer has run."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ScorerChange:
+class CredentialSent(Struct, frozen=True, kw_only=True):
+    """A credential that a scorer did not send before. Without a Secret it is the token of the agent's pod."""
+
+    section: str
+    kind: str
+    secret: str | None
+    to: str
+
+    def __str__(self) -> str:
+        what = f"the {self.kind} in Secret {self.secret}" if self.secret else "the token of the agent's pod"
+        return f"{what} to {self.to}"
+
+
+class ScorerChange(Struct, frozen=True, kw_only=True, rename="camel"):
     """The change of one scorer."""
 
     name: str
@@ -45,27 +58,31 @@ class ScorerChange:
     """Clusters where it runs only after the change, sorted."""
     lost: tuple[str, ...]
     """Clusters where it no longer runs. Their scores are removed and count as 0."""
-    kept: tuple[str, ...]
-    """Clusters where it runs before and after."""
+    kept: int
+    """The number of clusters where it runs before and after."""
     effect: Effect
-    causes: tuple[str, ...]
+    unknown_because: tuple[str, ...]
     """Fields whose change makes the raw scores unknown."""
-    asks_elsewhere: tuple[str, ...] = ()
+    other_source: tuple[str, ...]
     """Clusters that keep it and whose variant of its MetricSource changes, sorted. Their raw scores are
     unknown, whatever the effect is.
     """
-    credentials: tuple[Sent, ...] = ()
-    """Credentials that it did not send before."""
+    credentials: tuple[CredentialSent, ...]
 
-    @property
-    def rescored(self) -> tuple[str, ...]:
-        """Clusters whose scores may differ after the change, sorted."""
-        return tuple(sorted({*self.gained, *self.lost, *self.altered}))
 
-    @property
-    def altered(self) -> tuple[str, ...]:
-        """Clusters that keep it and whose scores may differ after the change, sorted."""
-        return self.asks_elsewhere if self.effect is Effect.NONE else self.kept
+def altered(change: ScorerChange, base: FleetVersion | None, head: FleetVersion) -> frozenset[str]:
+    """Clusters that keep a scorer and whose scores may differ after the change."""
+    if change.effect is Effect.NONE:
+        return frozenset(change.other_source)
+    ran = base.runs_on.get(change.name, frozenset()) if base else frozenset[str]()
+    return ran & head.runs_on.get(change.name, frozenset())
+
+
+def rescored(
+    changes: Iterable[ScorerChange], base: FleetVersion | None, head: FleetVersion
+) -> dict[str, frozenset[str]]:
+    """For each changed scorer, the clusters whose scores may differ after the change."""
+    return {change.name: altered(change, base, head).union(change.gained, change.lost) for change in changes}
 
 
 def scorer_changes(base: FleetVersion | None, head: FleetVersion) -> tuple[ScorerChange, ...]:
@@ -171,12 +188,19 @@ def _changes(name: str, base: FleetVersion | None, head: FleetVersion) -> Iterat
         fields=_shown(before, after, fields),
         gained=tuple(sorted(runs - ran)),
         lost=tuple(sorted(ran - runs)),
-        kept=tuple(sorted(ran & runs)),
+        kept=len(ran & runs),
         effect=effect,
-        causes=causes,
-        asks_elsewhere=tuple(sorted(elsewhere)),
+        unknown_because=causes,
+        other_source=tuple(sorted(elsewhere)),
         credentials=tuple(
-            item for item in sorted(credentials_of(after)) if item not in set(credentials_of(before))
+            CredentialSent(
+                section=item.section,
+                kind=item.kind,
+                secret=item.secret or None,
+                to=f"{item.scheme}://{item.host}",
+            )
+            for item in sorted(credentials_of(after))
+            if item not in set(credentials_of(before))
         ),
     )
 

@@ -10,7 +10,7 @@ from gitops_dsf.hub.scores import score_of
 from gitops_dsf.hub.snapshot import Snapshot
 from gitops_dsf.pipeline import check
 from gitops_dsf.views.preview.nextscores import next_scores
-from gitops_dsf.views.preview.scorers import scorer_changes
+from gitops_dsf.views.preview.scorers import rescored, scorer_changes
 from gitops_dsf.views.preview.version import FleetVersion, version_of
 from tests.integration.preview.gitfleet import CLUSTERS, cluster, scorer
 from tests.support.rendering import metric_source
@@ -165,11 +165,8 @@ def test_a_changed_variant_makes_the_scores_of_its_clusters_unknown(tmp_path: Pa
         "eu-2": "source changed",
     }
     (change,) = scorer_changes(before, after)
-    assert (change.asks_elsewhere, change.effect, change.rescored) == (
-        ("eu-1", "eu-2"),
-        "none",
-        ("eu-1", "eu-2"),
-    )
+    assert (change.other_source, change.effect) == (("eu-1", "eu-2"), "none")
+    assert rescored([change], before, after) == {"cpu": {"eu-1", "eu-2"}}
     assert [(item.path, item.before, item.after) for item in change.fields] == [
         ("source.variants[1].host", "http://prometheus:9090", "http://thanos:9090")
     ]
@@ -180,7 +177,7 @@ def test_a_host_that_moves_into_a_source_changes_no_score(tmp_path: Path) -> Non
     after = fleet(tmp_path / "b", *from_source({"host": "http://prometheus:9090"}))
     assert next_scores(before, after, SNAPSHOT).changed == frozenset()
     (change,) = scorer_changes(before, after)
-    assert change.rescored == ()
+    assert rescored([change], before, after) == {"cpu": frozenset()}
 
 
 def test_another_tenant_makes_the_scores_unknown_and_another_password_does_not(tmp_path: Path) -> None:
