@@ -6,10 +6,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Final, TextIO
+from typing import Final
 
 from dsf_wire.text import printable, printable_json
-from gitops_dsf.cli.colour import wants_colour
 from gitops_dsf.cli.sarif import sarif
 from gitops_dsf.diagnostics import Diagnostic, Severity
 
@@ -49,15 +48,6 @@ def report(diagnostics: Sequence[Diagnostic], style: str, *, colour: bool = Fals
     if style == "text":
         return "".join(_text(item, colour=colour) for item in safe)
     return FORMATS[style](safe)
-
-
-def print_diagnostics(diagnostics: Sequence[Diagnostic], *, stream: TextIO) -> None:
-    """Writes diagnostics and their summary as text, or nothing if there are none. For verbs that do more than
-    check.
-    """
-    if diagnostics:
-        stream.write(report(diagnostics, "text", colour=wants_colour(stream)))
-        stream.write(f"{summary(diagnostics)}\n")
 
 
 def summary(diagnostics: Sequence[Diagnostic]) -> str:

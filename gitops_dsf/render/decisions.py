@@ -7,7 +7,7 @@ fails, and Argo CD retries only after 3 minutes (docs/contributing/argocd-behavi
 
 from collections.abc import Iterator, Sequence
 
-from gitops_dsf.render.objects import Object, Wave, metadata
+from gitops_dsf.render.objects import Object, Wave, filled
 from gitops_dsf.render.rbac import account_subject, role, role_binding, rule
 from gitops_dsf.repository.model.delivery import DUCK_TYPE_CONFIGMAP
 from gitops_dsf.repository.model.repository import DECISION_READERS
@@ -19,18 +19,7 @@ def decision_readers(namespace: str, accounts: Sequence[str] = DECISION_READERS)
     """The objects that allow accounts to list PlacementDecisions, also the Argo CD server for previews
     (docs/contributing/argocd-behaviour.md#rights-to-list-decisions).
     """
-    yield {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": metadata(name=DUCK_TYPE_CONFIGMAP, namespace=namespace, wave=Wave.FOUNDATIONS),
-        "data": {
-            "apiVersion": "cluster.open-cluster-management.io/v1beta1",
-            "kind": "placementdecisions",
-            "statusListKey": "decisions",
-            # Without it, the generator yields nothing and no error, and every Application is deleted.
-            "matchKey": "clusterName",
-        },
-    }
+    yield from filled("decisions.yaml", name=DUCK_TYPE_CONFIGMAP, namespace=namespace)
     readers = [account_subject(name, namespace=namespace) for name in accounts]
     listing = rule("cluster.open-cluster-management.io", "placementdecisions", verbs=("list",))
     yield role(DECISION_READER, [listing], namespace=namespace, wave=Wave.FOUNDATIONS)

@@ -4,20 +4,20 @@ installs the agent, and its permissions.
 A configuration is rendered once. The files of its clusters differ only in a small head and share the rest.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
 from dsf_wire.constants import ADDON_NAME, AGENT_NAMESPACE, CONFIGMAP_KEY, CONFIGMAP_NAME
+from dsf_wire.measures import METRICS_API, SOURCE_TYPE, select
 from dsf_wire.summary import Summary, encode_one
 from dsf_wire.text import printable_json
 from gitops_dsf.canonicalyaml import emit, scalar
 from gitops_dsf.plan.types import AddOnParts, ClusterWork, Configuration
 from gitops_dsf.render import receiver
 from gitops_dsf.render.agent import HUB_ROLE, template_of
-from gitops_dsf.render.clusterrights import cluster_rights
 from gitops_dsf.render.egress import egress_policy
-from gitops_dsf.render.objects import Object, metadata
+from gitops_dsf.render.objects import Object, filled, metadata
 from gitops_dsf.render.rbac import account_subject, group_subject, role, role_binding, rule
 from gitops_dsf.repository.model.repository import FleetRepository
 
@@ -25,6 +25,7 @@ WORK_NAME = "gitops-dsf-config"
 WORKS = "works-"
 """Prefix of works directories."""
 READER_ROLE = "gitops-dsf-agent-credentials"
+MEASURES_ROLE = "gitops-dsf-agent-measures"
 
 CLUSTER_KINDS = ("managedclusteraddon", "rolebinding")
 """The objects of a cluster besides its ManifestWork."""
@@ -45,8 +46,8 @@ class WorkRenderer:
         self._scorers: dict[int, bytes] = {}
         self._bodies: dict[int, tuple[bytes, ...]] = {}
         self._body_sizes: dict[int, int] = {}
-        head, tail = _split(emit(_shell(_NAMESPACE)), f'"{_NAMESPACE}"')
-        self._head, self._head_end = head, tail
+        shell = emit({key: value for key, value in _work([]).items() if key != "spec"})
+        self._head, self._head_end = _split(shell, f'"{_NAMESPACE}"')
         self._indent = b" " * 10
 
     def parts(self, work: ClusterWork) -> tuple[bytes, ...]:
@@ -71,7 +72,7 @@ class WorkRenderer:
         return body
 
     def _body(self, configuration: Configuration) -> Iterator[bytes]:
-        text = emit(_spec(configuration))
+        text = emit({"spec": _work(_manifests(configuration, _PLACEHOLDER))["spec"]})
         before, after = _split(text, f'"{_PLACEHOLDER}"')
         yield before
         if not configuration.summaries:
@@ -128,20 +129,11 @@ class ClusterObjects:
 
 
 def _addon(cluster: str, template: str | None) -> Object:
-    """One object per cluster. installStrategy Placements is not used, because it deletes add-ons while pages
-    of decisions are rewritten.
-    """
-    spec: Object = {"installNamespace": AGENT_NAMESPACE}
-    if template is not None:
-        spec["configs"] = [
-            {"group": "addon.open-cluster-management.io", "resource": "addontemplates", "name": template}
-        ]
-    return {
-        "apiVersion": "addon.open-cluster-management.io/v1alpha1",
-        "kind": "ManagedClusterAddOn",
-        "metadata": metadata(name=ADDON_NAME, namespace=cluster),
-        "spec": spec,
-    }
+    config = {"group": "addon.open-cluster-management.io", "resource": "addontemplates", "name": template}
+    [found] = filled(
+        "cluster-addon.yaml", cluster=cluster, configs=[config] if template is not None else None
+    )
+    return found
 
 
 def _rights(cluster: str) -> Object:
@@ -166,29 +158,9 @@ def _split(text: str, mark: str) -> tuple[bytes, bytes]:
     return before.encode(), after.encode()
 
 
-def _shell(namespace: str) -> Object:
-    return {
-        "apiVersion": "work.open-cluster-management.io/v1",
-        "kind": "ManifestWork",
-        "metadata": metadata(name=WORK_NAME, namespace=namespace),
-    }
-
-
-def _spec(configuration: Configuration) -> Object:
-    return {
-        "spec": {
-            "deleteOption": {
-                "propagationPolicy": "SelectivelyOrphan",
-                # People's token Secrets are in this namespace, so it must outlive our works.
-                "selectivelyOrphans": {
-                    "orphaningRules": [
-                        {"group": "", "resource": "namespaces", "name": AGENT_NAMESPACE, "namespace": ""}
-                    ],
-                },
-            },
-            "workload": {"manifests": _manifests(configuration, _PLACEHOLDER)},
-        }
-    }
+def _work(manifests: list[Object]) -> Object:
+    [found] = filled("work.yaml", cluster=_NAMESPACE, manifests=manifests)
+    return found
 
 
 def _manifests(configuration: Configuration, summaries: str) -> list[Object]:
@@ -206,11 +178,27 @@ def _manifests(configuration: Configuration, summaries: str) -> list[Object]:
         },
         role(READER_ROLE, rules, namespace=AGENT_NAMESPACE),
         role_binding(READER_ROLE, agent, namespace=AGENT_NAMESPACE),
-        *cluster_rights(configuration.summaries),
+        *_measure_rights(configuration.summaries),
         *(
             [egress_policy(configuration.summaries, configuration.egress)]
             if configuration.egress is not None
             else []
         ),
         *([receiver.configuration(receiving)] if receiving is not None else []),
+    ]
+
+
+def _measure_rights(summaries: Iterable[Summary]) -> list[Object]:
+    """An agent whose scorers count nodes and pods may read them in the whole cluster. Usage needs another
+    right, which only scorers that use it bring.
+    """
+    queries = [summary.source_query for summary in summaries if summary.source_type == SOURCE_TYPE]
+    if not queries:
+        return []
+    rules = [rule("", "nodes", "pods", verbs=("get", "list", "watch"))]
+    if any(selection.measure.needs_usage for query in queries for selection in select(query)):
+        rules.append(rule(METRICS_API, "nodes", verbs=("get", "list")))
+    return [
+        role(MEASURES_ROLE, rules),
+        role_binding(MEASURES_ROLE, account_subject(ADDON_NAME, namespace=AGENT_NAMESPACE)),
     ]
