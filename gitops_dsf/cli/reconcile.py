@@ -133,7 +133,7 @@ def _git(args: argparse.Namespace, spec: "FleetRepositorySpec") -> "GitSettings"
 
 def _loader(args: argparse.Namespace) -> "Callable[[], Access]":
     from dsf_runtime.access import InCluster
-    from dsf_runtime.kubeconfig import Kubeconfig
+    from gitops_dsf.hubreader.kubeconfig import Kubeconfig
 
     inside = args.context is None and args.kubeconfig is None
     return InCluster().load if inside else Kubeconfig(path=args.kubeconfig, context=args.context).load

@@ -35,8 +35,8 @@ try:
     from dsf_runtime.apiserver import JSON, ApiError
     from dsf_runtime.blocking import BlockingApiServer, Page
     from dsf_runtime.calls import FailureKind
-    from dsf_runtime.kubeconfig import Kubeconfig
-    from dsf_runtime.kubeconfig import current_context as _current_context
+    from gitops_dsf.hubreader.kubeconfig import Kubeconfig
+    from gitops_dsf.hubreader.kubeconfig import current_context as _current_context
 except ImportError as error:
     msg = f"{error.name} is not installed; asking a hub needs: pip install 'gitops-dsf[live]'"
     raise HubError(msg) from error

@@ -23,7 +23,7 @@ try:
     from dsf_runtime.apiserver import APPLY, MERGE, ApiError, ApiServer
     from dsf_runtime.calls import FailureKind
     from dsf_runtime.clock import Clock, SystemClock
-    from dsf_runtime.kubeconfig import Kubeconfig
+    from gitops_dsf.hubreader.kubeconfig import Kubeconfig
 except ImportError as error:
     msg = f"{error.name} is not installed; writing to a hub needs: pip install 'gitops-dsf[live]'"
     raise HubError(msg) from error

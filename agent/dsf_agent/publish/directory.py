@@ -58,11 +58,10 @@ class DirectoryStore:
         )
 
     async def names(self) -> frozenset[str]:
-        found = await asyncio.to_thread(self._list_owned, whole=False)
-        return frozenset(stored.name for stored in found)
+        return frozenset(stored.name for stored in await self.list_owned(values=False))
 
-    async def list_owned(self) -> list[Stored]:
-        return await asyncio.to_thread(self._list_owned, whole=True)
+    async def list_owned(self, *, values: bool = True) -> list[Stored]:
+        return await asyncio.to_thread(self._list_owned, whole=values)
 
     async def delete(self, stored: Stored) -> None:
         await asyncio.to_thread(self._locked, stored.name, lambda: self._delete(stored))

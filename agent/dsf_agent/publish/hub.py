@@ -148,7 +148,8 @@ class HubStore:
         table = (await self._server.call("GET", self._base, params=params, accept=TABLE)).read(Table)
         return frozenset(str(row.cells[0]) for row in table.rows if row.cells)
 
-    async def list_owned(self) -> list[Stored]:
+    async def list_owned(self, *, values: bool = True) -> list[Stored]:
+        del values
         reply = await self._server.call("GET", self._base, params=self._owned)
         found = reply.read(ObjectList).items
         # What is not listed was deleted, or another program has taken it over.

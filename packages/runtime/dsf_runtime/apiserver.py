@@ -168,10 +168,8 @@ class ApiServer:
         ApiError; status 410 means that the list must be read again from the beginning.
         """
         paging, metadata = Paging(selector), ListMetadata()
-        while (params := paging.params()) is not None:
-            _, content = await self._send(
-                "GET", path, params=params, headers={"Accept": accept}, most=paging.most
-            )
+        while paging.params() is not None:
+            content = await self.page(path, paging, accept=accept)
             if content is None:
                 paging.too_large(path)
                 continue
@@ -179,6 +177,11 @@ class ApiServer:
             paging.taken(size=len(content), count=count, more=metadata.more)
             del content
         return metadata.resource_version
+
+    async def page(self, path: str, paging: Paging, *, accept: str = JSON) -> bytes | None:
+        """The next page of a list, not decoded; None if it is too large. Raises ApiError."""
+        headers = {"Accept": accept}
+        return (await self._send("GET", path, params=paging.params(), headers=headers, most=paging.most))[1]
 
     async def watch(
         self,

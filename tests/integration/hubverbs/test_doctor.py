@@ -49,7 +49,7 @@ def bare(serve: Serve) -> ApiServer:
         ("[]", "does not have the structure of a kubeconfig"),
         ("contexts: 5", "does not have the structure of a kubeconfig"),
         ("contexts: [{name: hub}]", "Expected key context"),
-        ("contexts: [{name: other, context: {cluster: c, user: u}}]", "has no context hub; it has other"),
+        ("contexts: [{name: other, context: {cluster: c, user: u}}]", "there is no context hub, only other"),
     ],
 )
 @pytest.mark.parametrize("verb", [("doctor",), ("status",), ("uninstall",)])
@@ -57,6 +57,11 @@ def test_a_kubeconfig_that_is_none_is_told(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], verb: tuple[str, ...], content: str, words: str
 ) -> None:
     (tmp_path / "kubeconfig").write_text(content, encoding="utf-8")
+    if verb == ("reconcile",):
+        (tmp_path / "gitops-dsf.yaml").write_text(
+            "{metadata: {name: fleet}, spec: {git: {url: 'https://git.example.com/fleet.git'}}}"
+        )
+        verb = ("reconcile", f"--config={tmp_path / 'gitops-dsf.yaml'}")
     assert main([*verb, "--context", "hub", "--kubeconfig", str(tmp_path / "kubeconfig")]) == 1
     said = capsys.readouterr()
     assert words in said.err

@@ -1,6 +1,4 @@
-"""Credentials that are read without the kubernetes package are the same as with it, and all others are
-left to it.
-"""
+"""The credentials that an agent reads are the same as the kubernetes package reads for people."""
 
 import base64
 import json
@@ -15,7 +13,8 @@ import pytest
 import yaml
 
 from dsf_runtime.access import Access, AccessError, InCluster, fingerprint
-from dsf_runtime.kubeconfig import Kubeconfig, current_context
+from dsf_runtime.kubeconfig import Kubeconfig as AgentKubeconfig
+from gitops_dsf.hubreader.kubeconfig import Kubeconfig, current_context
 from tests.support.agent.certificates import Authority
 
 SERVER = "https://hub.example:6443"
@@ -104,17 +103,17 @@ def test_both_readers_give_the_same_credentials(
     if proxy:
         monkeypatch.setenv("HTTPS_PROXY", proxy)
     cluster, user = PLAIN[kind](files)
-    kubeconfig = Kubeconfig(path=written(files, cluster=cluster, user=user))
-    ours, theirs = kubeconfig._plain(kubeconfig.path or files), kubeconfig._by_package()
-    assert ours is not None
-    assert facts(ours) == facts(theirs)
+    path = written(files, cluster=cluster, user=user)
+    assert facts(AgentKubeconfig(path=path).load()) == facts(Kubeconfig(path=path).load())
 
 
 def test_hosts_of_no_proxy_are_called_directly(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTPS_PROXY", "http://proxy.example:3128")
     monkeypatch.setenv("NO_PROXY", "hub.example")
     monkeypatch.setenv("no_proxy", "hub.example")
-    assert Kubeconfig(path=written(files, cluster={}, user={})).load().proxy is None
+    path = written(files, cluster={}, user={})
+    for kind in (Kubeconfig, AgentKubeconfig):
+        assert kind(path=path).load().proxy is None
 
 
 def test_the_package_is_not_imported_for_the_kubeconfig_of_an_agent(files: Path) -> None:
@@ -175,25 +174,26 @@ def test_a_plug_in_that_may_not_be_started_is_an_error(files: Path) -> None:
         Kubeconfig(path=written(files, cluster={}, user=plug_in_user(files / "text"))).load()
 
 
-def test_without_the_package_a_plug_in_is_an_error(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "kubernetes", None)
-    with pytest.raises(AccessError, match=r"pip install 'gitops-dsf-runtime\[plugins\]'"):
-        Kubeconfig(path=written(files, cluster={}, user={"exec": {"command": "no"}})).load()
+def test_an_agent_does_not_use_plug_ins(files: Path) -> None:
+    path = written(files, cluster={}, user={"exec": {"command": "no"}})
+    with pytest.raises(AccessError, match="its user has exec; an agent reads tokens and client certificates"):
+        AgentKubeconfig(path=path).load()
 
 
 def test_a_context_can_be_named_and_must_exist(files: Path) -> None:
     path = written(files, cluster={}, user={"token": "t"}, current=None)
     assert Kubeconfig(path=path, context="one").load().authorization == "Bearer t"
     assert Kubeconfig(path=path, context="nobody").load().host == "https://x"
-    with pytest.raises(AccessError, match="has no context two; it has one, nobody"):
+    with pytest.raises(AccessError, match="there is no context two, only one, nobody"):
         Kubeconfig(path=path, context="two").load()
 
 
 def test_a_kubeconfig_of_nothing_but_brackets_is_an_error(files: Path) -> None:
     path = files / "deep"
     path.write_text("[" * 20_000)
-    with pytest.raises(AccessError, match="does not have the structure of a kubeconfig"):
-        Kubeconfig(path=path).load()
+    for kind in (Kubeconfig, AgentKubeconfig):
+        with pytest.raises(AccessError, match="kubeconfig"):
+            kind(path=path).load()
     with pytest.raises(AccessError, match="it is not YAML"):
         current_context(path)
 
@@ -213,9 +213,10 @@ def test_the_kubeconfig_that_is_missing_is_named(files: Path, monkeypatch: pytes
     ],
 )
 def test_errors_do_not_contain_values(files: Path, user: dict[str, Any], words: str) -> None:
-    with pytest.raises(AccessError, match=words) as told:
-        Kubeconfig(path=written(files, cluster={}, user=user)).load()
-    assert "secr" not in str(told.value)
+    for kind in (Kubeconfig, AgentKubeconfig):
+        with pytest.raises(AccessError, match=words) as told:
+            kind(path=written(files, cluster={}, user=user)).load()
+        assert "secr" not in str(told.value)
 
 
 def test_without_a_path_it_is_the_file_of_kubectl(

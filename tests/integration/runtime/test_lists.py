@@ -169,7 +169,7 @@ async def test_a_page_is_requested_again_when_the_server_closed_the_connection()
     async with HttpFake(answer) as server:
         assert len(await asyncio.to_thread(read_by_people, server.url)) == PAGE + 1
     assert broken
-    assert server.connections == 2
+    assert server.connections >= 2
 
 
 async def test_an_answer_that_is_not_a_list_is_refused() -> None:

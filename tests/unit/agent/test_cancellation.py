@@ -46,7 +46,8 @@ class EmptyStore:
     async def names(self) -> frozenset[str]:
         return frozenset()
 
-    async def list_owned(self) -> list[Stored]:
+    async def list_owned(self, *, values: bool = True) -> list[Stored]:
+        del values
         return []
 
     async def delete(self, stored: Stored) -> None:

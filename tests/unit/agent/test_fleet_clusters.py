@@ -176,7 +176,8 @@ class Store:
         self.deleted: list[str] = []
         self._lists, self._fault = lists, fault
 
-    async def list_owned(self) -> list[Stored]:
+    async def list_owned(self, *, values: bool = True) -> list[Stored]:
+        del values
         self._lists.running += 1
         self._lists.total += 1
         self._lists.most = max(self._lists.most, self._lists.running)

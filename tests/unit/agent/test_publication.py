@@ -93,7 +93,8 @@ class Store:
     async def names(self) -> frozenset[str]:
         return frozenset(one.name for one in await self.list_owned())
 
-    async def list_owned(self) -> list[Stored]:
+    async def list_owned(self, *, values: bool = True) -> list[Stored]:
+        del values
         self._hub.lists += 1
         if self._hub.list_faults:
             raise self._hub.list_faults.pop()
