@@ -17,7 +17,7 @@ def pod_values(settings: Agent | HubScorer | Reconciler, *, image: str) -> Objec
         "pull_policy": settings.image_pull_policy,
         "pull_secrets": [{"name": name} for name in settings.image_pull_secrets] or None,
         "node_selector": settings.node_selector,
-        "tolerations": settings.tolerations,
+        "tolerations": [each.model_dump(exclude_unset=True) for each in settings.tolerations],
         "requests": settings.resources.requests,
         "limits": settings.resources.limits,
     }

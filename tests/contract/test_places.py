@@ -94,7 +94,7 @@ PLACES: dict[str, str] = {
     "DSF157": "gitops-dsf.yaml:9:12",
     "DSF162": "gitops-dsf.yaml:13:9",
     "DSF166": "scorers/cpu.yaml:10:11",
-    "DSF169": "gitops-dsf.yaml:10:42",
+    "DSF169": "gitops-dsf.yaml:10:26",
     "DSF170": "gitops-dsf.yaml:11:24",
     "DSF175": "gitops-dsf.yaml:7:10",
     "DSF176": "scorers/cpu.yaml:19:11",

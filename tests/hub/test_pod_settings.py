@@ -47,7 +47,7 @@ SETTINGS: list[dict[str, Any]] = [
 def test_validate_and_the_api_server_agree(hub: Client, tmp_path: Path, settings: dict[str, Any]) -> None:
     result = produced(tmp_path / "asked", scorer("cpu"), reconciler=settings)
     found = {item.code for item in result.diagnostics}
-    assert found <= {"DSF169", "DSF170"}
+    assert found <= {"DSF013", "DSF015", "DSF016", "DSF169", "DSF170"}
     assert bool(found) is refused(hub, tmp_path / "taken", settings)
 
 

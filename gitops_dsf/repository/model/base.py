@@ -2,11 +2,11 @@
 
 from typing import Annotated, Any, Final, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_camel
 
 from gitops_dsf.hub.selectors import Requirement as HubRequirement
-from gitops_dsf.hub.selectors import Selector
+from gitops_dsf.hub.selectors import Selector, label_key_error, label_value_error
 
 PRODUCT_API: Final = "gitops-dsf.io/v1alpha1"
 DSF_API: Final = "dynamic-scoring.open-cluster-management.io/v1alpha1"
@@ -118,3 +118,36 @@ class LabelSelector(Authored):
     def matches(self, labels: Labels) -> bool:
         """Whether labels match."""
         return self.compiled.matches(labels)
+
+
+class PodToleration(Authored):
+    """A taint of nodes that a pod tolerates."""
+
+    key: str = ""
+    """Taint key; with operator Exists it may be left out to tolerate every taint."""
+    operator: Literal["Equal", "Exists"] = "Equal"
+    """How the value is compared."""
+    value: str = ""
+    """Taint value for Equal."""
+    effect: Literal["NoSchedule", "PreferNoSchedule", "NoExecute"] | None = None
+    """Taint effect; every effect when absent."""
+    toleration_seconds: int | None = None
+    """Seconds after which the pod is evicted, with the effect NoExecute."""
+
+    @model_validator(mode="after")
+    def _as_kubernetes_takes_it(self) -> Self:
+        if not self.key and self.operator != "Exists":
+            msg = "a toleration without a key: write the key of the taint, or operator: Exists for all taints"
+            raise ValueError(msg)
+        if self.operator == "Exists" and self.value:
+            raise FieldError(
+                "Exists does not compare values: remove value, or write operator: Equal", "value"
+            )
+        if self.key and label_key_error(self.key) is not None:
+            raise FieldError(f"{self.key} is not a label key", "key")
+        if label_value_error(self.value) is not None:
+            raise FieldError(f"{self.value} is not a label value", "value")
+        if self.toleration_seconds is not None and self.effect != "NoExecute":
+            msg = "tolerationSeconds needs effect: NoExecute, the only one that evicts"
+            raise FieldError(msg, "tolerationSeconds")
+        return self

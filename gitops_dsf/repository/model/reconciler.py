@@ -1,12 +1,20 @@
 """spec.reconciler of gitops-dsf.yaml: the reconciler's Deployment on the hub, and what it may do."""
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
 from gitops_dsf.hub.names import JOURNAL_BRANCH
 from gitops_dsf.published import image
-from gitops_dsf.repository.model.base import Authored, DnsName, Image, Labels, PullSecrets, Quantity
+from gitops_dsf.repository.model.base import (
+    Authored,
+    DnsName,
+    Image,
+    Labels,
+    PodToleration,
+    PullSecrets,
+    Quantity,
+)
 
 DEFAULT_RECONCILER_IMAGE = image("reconciler")
 
@@ -145,7 +153,7 @@ class Reconciler(Authored):
     """Number of pods. One leads, and another one takes over within 17 s."""
     node_selector: Labels = {"kubernetes.io/os": "linux"}
     """Nodes that may run the reconciler."""
-    tolerations: list[dict[str, Any]] = []
+    tolerations: list[PodToleration] = []
     """Kubernetes tolerations of the reconciler's pods."""
     monitoring: Monitoring = Monitoring()
     """Objects for Prometheus and Grafana on the hub."""

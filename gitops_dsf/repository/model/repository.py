@@ -19,6 +19,7 @@ from gitops_dsf.repository.model.base import (
     Labels,
     LabelSelector,
     Metadata,
+    PodToleration,
     PullSecrets,
     Quantity,
 )
@@ -214,7 +215,7 @@ class AgentRollout(Authored):
     """Secrets with credentials for registries, instead of those of spec.agent."""
     node_selector: Labels | None = None
     """Nodes that may run the agent, instead of spec.agent.nodeSelector."""
-    tolerations: list[dict[str, Any]] | None = None
+    tolerations: list[PodToleration] | None = None
     """Kubernetes tolerations of the agent's pod, instead of those of spec.agent."""
     resources: RolloutResources | None = None
     """Requests and limits."""
@@ -259,7 +260,7 @@ class Agent(Authored):
     """Requests and limits."""
     node_selector: Labels = {"kubernetes.io/os": "linux"}
     """Nodes that may run the agent."""
-    tolerations: list[dict[str, Any]] = []
+    tolerations: list[PodToleration] = []
     """Kubernetes tolerations of the agent's pod."""
     log_format: Literal["json", "text"] = "json"
     """Format of the agent's log."""
@@ -293,7 +294,7 @@ class HubScorer(Authored):
     """Requests and limits."""
     node_selector: Labels = {"kubernetes.io/os": "linux"}
     """Nodes that may run it."""
-    tolerations: list[dict[str, Any]] = []
+    tolerations: list[PodToleration] = []
     """Kubernetes tolerations of its pod."""
     log_format: Literal["json", "text"] = "json"
     """Format of its log."""

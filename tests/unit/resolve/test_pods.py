@@ -4,15 +4,6 @@ import pytest
 
 from tests.unit.resolve.test_rules import BASE, findings
 
-KEY = "write key, operator, value, effect or tolerationSeconds"
-EVICTS = (
-    "tolerationSeconds without the effect NoExecute, the only one that evicts",
-    "write effect: NoExecute, or remove tolerationSeconds",
-)
-NO_KEY = ("a toleration without a key", "write the key of the taint, or operator: Exists for all taints")
-ALPHA = "is an operator of tolerations that clusters refuse unless a feature gate is on"
-SECONDS = "write whole seconds"
-
 
 def said(field: str) -> list[tuple[str, str, str, str]]:
     """Code, marked text, message and hint of each finding about a reconciler with this field."""
@@ -29,55 +20,28 @@ def said(field: str) -> list[tuple[str, str, str, str]]:
 
 
 @pytest.mark.parametrize(
-    ("toleration", "marked", "words"),
+    ("toleration", "marked", "code"),
     [
-        ("operator: Exists", "", ()),
-        ("key: a, operator: Exists, effect: PreferNoSchedule", "", ()),
-        ("key: a, operator: Gt, value: '-7'", "Gt", (f"Gt {ALPHA}", "write Equal with one value")),
-        ("key: a, operator: Lt", "Lt", (f"Lt {ALPHA}", "write Equal with one value")),
-        ("key: a, operator: Equal, value: b, effect: NoExecute, tolerationSeconds: 0", "", ()),
-        ("key: a, operator: Equals", "Equals", ("Equals is no operator of a toleration", "write Exists or")),
-        ("value: b", "{value", NO_KEY),
-        ("operator: Equal", "{operator", NO_KEY),
-        (
-            "key: a, operator: Exists, value: b",
-            "b",
-            ("Exists does not compare values", "remove value, or write operator: Equal"),
-        ),
-        ("key: a, value: b c", "b c", ("b c is not a label value", "")),
-        ("key: a, operator: Equal, value: b c", "b c", ("b c is not a label value", "")),
-        ("key: a b", "a b", ("a b is not a label key", "")),
-        (
-            "key: a, effect: NoSelect",
-            "NoSelect",
-            ("NoSelect is no effect of a taint", "write NoSchedule, PreferNoSchedule, NoExecute"),
-        ),
-        ("key: a, tolerationSeconds: 5", "5", EVICTS),
-        ("key: a, effect: NoSchedule, tolerationSeconds: 5", "5", EVICTS),
-        (
-            "key: a, effect: NoExecute, tolerationSeconds: true",
-            "tolerationSeconds",
-            ("tolerationSeconds is True", SECONDS),
-        ),
-        (
-            "key: a, effect: NoExecute, tolerationSeconds: 1m",
-            "tolerationSeconds",
-            ("tolerationSeconds is 1m", SECONDS),
-        ),
-        ("key: a, Operator: Exists", "Operator", ("Operator is no field of a toleration", "did you mean op")),
-        ("key: a, zzzzzz: b", "zzzzzz", ("zzzzzz is no field of a toleration", KEY)),
-        ("key: a, value: true", "value", ("value is True, which is no text", "write it in quotes")),
-        ("key: 7, effect: NoSelect", "key", ("key is 7, which is no text", "write it in quotes")),
+        ("operator: Exists", "", ""),
+        ("key: a, operator: Exists, effect: PreferNoSchedule", "", ""),
+        ("key: a, operator: Gt, value: '-7'", "Gt", "DSF016"),
+        ("key: a, operator: Equal, value: b, effect: NoExecute, tolerationSeconds: 0", "", ""),
+        ("value: b", "{value", "DSF016"),
+        ("operator: Equal", "{operator", "DSF016"),
+        ("key: a, operator: Exists, value: b", "b", "DSF016"),
+        ("key: a, value: b c", "b c", "DSF016"),
+        ("key: a b", "a b", "DSF016"),
+        ("key: a, effect: NoSelect", "NoSelect", "DSF016"),
+        ("key: a, tolerationSeconds: 5", "5", "DSF016"),
+        ("key: a, effect: NoSchedule, tolerationSeconds: 5", "5", "DSF016"),
+        ("key: a, effect: NoExecute, tolerationSeconds: 1m", "1m", "DSF015"),
+        ("key: a, Operator: Exists", "Operator", "DSF013"),
+        ("key: a, value: true", "true", "DSF015"),
     ],
 )
-def test_a_toleration(toleration: str, marked: str, words: tuple[str, ...]) -> None:
+def test_a_toleration(toleration: str, marked: str, code: str) -> None:
     found = said(f"tolerations: [{{{toleration}}}]")
-    assert len(found) == bool(words)
-    for code, there, message, hint in found:
-        assert code == "DSF169"
-        assert there.startswith(marked)
-        assert message == words[0]
-        assert hint.startswith(words[1])
+    assert [(item[0], item[1].startswith(marked)) for item in found] == ([(code, True)] if code else [])
 
 
 @pytest.mark.parametrize(
