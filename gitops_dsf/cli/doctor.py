@@ -3,7 +3,6 @@
 import argparse
 import sys
 from collections import Counter
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gitops_dsf.cli.arguments import add_hub_arguments, chosen_context
@@ -12,13 +11,11 @@ from gitops_dsf.cli.garbage import kept
 from gitops_dsf.cli.jsontext import json_text
 from gitops_dsf.cli.outputformat import add_output
 from gitops_dsf.cli.width import wrapped
-from gitops_dsf.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gitops_dsf.views.doctor import Facts, Finding
-    from gitops_dsf.views.doctor.facts import Object
 
 DESCRIPTION = """\
 Checks everything on a hub that scoring needs: OCM and its feature gates, the agents, Argo CD and what it
@@ -41,12 +38,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = DESCRIPTION
     parser.epilog = EXAMPLES
     add_hub_arguments(parser)
-    parser.add_argument(
-        "--rendered",
-        metavar="DIR",
-        type=Path,
-        help="tree whose ApplicationSets the hub should have; rendered/ of this folder if it is there",
-    )
     parser.add_argument("--strict", action="store_true", help="exit with 1 for warnings, too")
     add_output(parser, "text", "json")
 
@@ -64,7 +55,6 @@ def run(args: argparse.Namespace) -> int:
         kubeconfig=args.kubeconfig,
         hub_namespace=args.hub_namespace,
         argocd_namespace=args.argocd_namespace,
-        rendered=_application_sets(args.rendered),
     )
     findings = not_installed(facts) or examine(facts)
     if args.output == "json":
@@ -73,24 +63,6 @@ def run(args: argparse.Namespace) -> int:
         sys.stdout.write(findings_text(findings, colour=wants_colour(sys.stdout)))
     bad = {State.ERROR, State.WARNING} if args.strict else {State.ERROR}
     return int(facts.refused or any(finding.state in bad for finding in findings))
-
-
-def _application_sets(folder: Path | None) -> "tuple[Object, ...] | None":
-    """The ApplicationSets of a rendered tree; None if there is no tree here. Raises UsageError if the folder
-    that was named is none.
-    """
-    from gitops_dsf.cli.render import RENDERED
-    from gitops_dsf.repository.load import load_text
-
-    if folder is not None and not folder.is_dir():
-        msg = f"--rendered: {folder} is not a folder; render into it with gitops-dsf render --out {folder}"
-        raise UsageError(msg)
-    root = folder or Path(RENDERED)
-    if not root.is_dir():
-        return None
-    files = sorted((root / "delivery").glob("applicationset.*.yaml"))
-    loaded = (load_text(file.read_text(encoding="utf-8"), file=file.name) for file in files)
-    return tuple(document.data for one in loaded for document in one.documents if document.name)
 
 
 def findings_text(findings: "Sequence[Finding]", *, colour: bool) -> str:

@@ -1,7 +1,6 @@
 """ApplicationSets: which Placements they follow, and whether the reconciler completes their moves."""
 
 import re
-from collections.abc import Iterator
 from typing import Any, Final
 
 import msgspec
@@ -164,28 +163,6 @@ def _hollow(value: Any) -> bool:  # noqa: ANN401 - any JSON
     if isinstance(value, dict | list):
         return all(_hollow(each) for each in (value.values() if isinstance(value, dict) else value))
     return value in (None, "")
-
-
-def differences(
-    wanted: Any,  # noqa: ANN401 - any JSON
-    found: Any,  # noqa: ANN401 - any JSON
-    path: tuple[str | int, ...] = (),
-) -> Iterator[tuple[str | int, ...]]:
-    """Where a part of an ApplicationSet differs from the one on a hub. What is empty may be missing, because
-    Argo CD leaves it out or writes it when it updates an ApplicationSet.
-    """
-    if isinstance(wanted, dict) and isinstance(found, dict):
-        for key in sorted({*wanted, *found}):
-            yield from differences(wanted.get(key), found.get(key), (*path, key))
-    elif isinstance(wanted, list) and isinstance(found, list) and len(wanted) == len(found):
-        for index, (one, other) in enumerate(zip(wanted, found, strict=True)):
-            yield from differences(one, other, (*path, index))
-    elif wanted != found and not (_empty(wanted) and _empty(found)):
-        yield path
-
-
-def _empty(value: Any) -> bool:  # noqa: ANN401 - any JSON
-    return value is False or value == 0 or _hollow(value)
 
 
 def _seconds(text: str) -> float:

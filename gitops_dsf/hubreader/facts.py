@@ -1,6 +1,6 @@
 """Reads the objects that the checks of `doctor` need. Only the metadata of Secrets is requested."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
@@ -10,7 +10,6 @@ from gitops_dsf.errors import HubError
 from gitops_dsf.hub.resources import (
     ADDON_GROUP,
     ADDONS,
-    APPLICATION_SETS,
     APPLICATIONS,
     SCORING_CONFIGS,
     Resource,
@@ -36,11 +35,8 @@ def read_facts(
     kubeconfig: Path | None,
     hub_namespace: str,
     argocd_namespace: str,
-    rendered: tuple[Mapping[str, object], ...] | None = None,
 ) -> Facts:
-    """Reads a hub. `rendered` has the ApplicationSets that the hub should have. Raises HubError when the hub
-    does not answer, or is no hub.
-    """
+    """Reads a hub. Raises HubError when the hub does not answer, or is no hub."""
     with Hub(context=context, kubeconfig=kubeconfig) as reader:
         groups = reader.groups()
         if isinstance(groups, Unread):
@@ -72,7 +68,6 @@ def read_facts(
             overview=build(inputs),
             objects=found.objects,
             unread=found.unread,
-            rendered=rendered,
         )
 
 
@@ -133,7 +128,6 @@ def _argocd(reader: Hub, found: _Found, namespace: str) -> None:
         Source.DELIVERY,
         reader.read(APPLICATIONS.within(namespace), _troubled, labels=f"{PART_OF_LABEL}=gitops-dsf"),
     )
-    found.many(Source.APPLICATION_SETS, reader.read(APPLICATION_SETS.within(namespace), whole))
     secrets = Resource(plural="secrets", namespace=namespace)
     label = "argocd.argoproj.io/secret-type=cluster"
     found.many(Source.CLUSTER_SECRETS, reader.read(secrets, whole, labels=label, metadata_only=True))

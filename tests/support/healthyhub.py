@@ -74,7 +74,6 @@ def _sources() -> dict[Source, tuple[Any, ...]]:
         ),
         Source.ARGOCD_SETTINGS: (health,),
         Source.ARGOCD_PARAMETERS: ({"metadata": meta("argocd-cmd-params-cm", ARGOCD)},),
-        Source.APPLICATION_SETS: (),
         Source.DELIVERY: (
             {"metadata": meta("gitops-dsf-platform", ARGOCD), "status": {"sync": {"status": "Synced"}}},
         ),

@@ -19,7 +19,6 @@ class Source(StrEnum):
     OCM_DEPLOYMENTS = "Deployments in open-cluster-management-hub"
     ADDON_DEFINITIONS = "ClusterManagementAddOns"
     ADDON_STATES = "our ManagedClusterAddOns"
-    APPLICATION_SETS = "ApplicationSets in the Argo CD namespace"
     ARGOCD_DEPLOYMENTS = "Deployments in the Argo CD namespace"
     ARGOCD_STATEFULSETS = "StatefulSets in the Argo CD namespace"
     ARGOCD_SETTINGS = "ConfigMap argocd-cm"
@@ -55,8 +54,6 @@ class Facts:
     overview: Overview
     objects: Mapping[Source, tuple[Object, ...]] = field(default_factory=dict)
     unread: Mapping[Source, Unread] = field(default_factory=dict)
-    rendered: tuple[Object, ...] | None = None
-    """The ApplicationSets of a rendered tree; None if the caller has none."""
 
     def of(self, source: Source) -> tuple[Object, ...]:
         """The objects of a source. A check may only use sources that it declares in `needs`."""

@@ -79,7 +79,7 @@ CHECKS: Final = (
     Check(
         id="applicationsets",
         run=decisions.application_sets,
-        needs=(Part.APPLICATION_SETS, Source.APPLICATION_SETS, Source.DELIVERY),
+        needs=(Part.APPLICATION_SETS,),
     ),
     Check(
         id="cluster-secrets",

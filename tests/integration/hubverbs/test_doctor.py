@@ -282,15 +282,3 @@ def test_a_sync_that_argocd_tries_again_and_again_is_an_error(
     (finding,) = (one for one in json.loads(found.stdout)["findings"] if one["check"] == "argocd-delivery")
     assert finding["state"] == "error"
     assert finding["message"].startswith(message)
-
-
-def test_the_applicationsets_of_a_rendered_tree_are_compared(
-    bare: ApiServer, run: Run, tmp_path: Path
-) -> None:
-    (tmp_path / "delivery").mkdir()
-    text = "apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {name: web}\nspec: {}\n"
-    (tmp_path / "delivery" / "applicationset.web.yaml").write_text(text, encoding="utf-8")
-    ran = run(bare, "doctor", "--rendered", str(tmp_path))
-    assert "ApplicationSet web is not on the hub" in ran.stdout
-    wrong = run(bare, "doctor", "--rendered", str(tmp_path / "nowhere"))
-    assert (wrong.returncode, "render into it" in wrong.stderr) == (2, True)
