@@ -17,24 +17,10 @@ from gitops_dsf.schema.status import DynamicScorerStatus
 from gitops_dsf.schema.structural import structural
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Column:
+def _column(name: str, path: str, description: str, *, type_: str = "string", priority: int = 0) -> Schema:
     """A column of `kubectl get`; priority 1 is shown only with -o wide."""
-
-    name: str
-    path: str
-    description: str
-    type: str = "string"
-    priority: int = 0
-
-    def to_object(self) -> Schema:
-        column: Schema = {
-            "name": self.name,
-            "type": self.type,
-            "description": self.description,
-            "jsonPath": self.path,
-        }
-        return column | ({"priority": self.priority} if self.priority else {})
+    column: Schema = {"name": name, "type": type_, "description": description, "jsonPath": path}
+    return column | ({"priority": priority} if priority else {})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,22 +30,16 @@ class _Definition:
     status: type[BaseModel] | None
     plural: str
     short_name: str
-    columns: tuple[_Column, ...]
+    columns: tuple[Schema, ...]
     spec_required: bool
 
 
-_AGE = _Column(
-    name="Age", type="date", path=".metadata.creationTimestamp", description="Time since it was created."
-)
+_AGE = _column("Age", ".metadata.creationTimestamp", "Time since it was created.", type_="date")
 
 
-def _condition(type_: str, description: str, *, priority: int = 0) -> _Column:
-    return _Column(
-        name=type_,
-        path=f'.status.conditions[?(@.type=="{type_}")].status',
-        description=description,
-        priority=priority,
-    )
+def _condition(type_: str, description: str, *, priority: int = 0) -> Schema:
+    path = f'.status.conditions[?(@.type=="{type_}")].status'
+    return _column(type_, path, description, priority=priority)
 
 
 _DEFINITIONS = (
@@ -71,35 +51,17 @@ _DEFINITIONS = (
         short_name="dscorer",
         spec_required=True,
         columns=(
-            _Column(name="Score", path=".spec.scoring.params.name", description="Score name."),
-            _Column(
-                name="Mode",
-                path=".spec.configSyncMode",
-                description="Whether /config counts (Full) or only the spec (None).",
+            _column("Score", ".spec.scoring.params.name", "Score name."),
+            _column("Mode", ".spec.configSyncMode", "Whether /config counts (Full) or only the spec (None)."),
+            _column(
+                "Interval", ".spec.scoring.params.interval", "Seconds between two runs.", type_="integer"
             ),
-            _Column(
-                name="Interval",
-                type="integer",
-                path=".spec.scoring.params.interval",
-                description="Seconds between two runs.",
-            ),
-            _Column(
-                name="Suspended", type="boolean", path=".spec.suspend", description="Whether it runs nowhere."
-            ),
-            _Column(
-                name="Health", path=".status.healthStatus", description="Whether the scoring API answers."
-            ),
+            _column("Suspended", ".spec.suspend", "Whether it runs nowhere.", type_="boolean"),
+            _column("Health", ".status.healthStatus", "Whether the scoring API answers."),
             _condition("Scored", "Whether the clusters have fresh scores."),
             _condition("ConfigSynced", "Whether /config still says what was accepted.", priority=1),
-            _Column(
-                name="Destination", path=".spec.scoreDestination", description="Where scores go.", priority=1
-            ),
-            _Column(
-                name="Scoring-API",
-                path=".spec.scoring.host",
-                description="URL of the scoring API.",
-                priority=1,
-            ),
+            _column("Destination", ".spec.scoreDestination", "Where scores go.", priority=1),
+            _column("Scoring-API", ".spec.scoring.host", "URL of the scoring API.", priority=1),
             _AGE,
         ),
     ),
@@ -148,7 +110,7 @@ def _crd(definition: _Definition) -> Schema:
                     "storage": True,
                     "schema": {"openAPIV3Schema": _root(definition)},
                     "subresources": {"status": {}},
-                    "additionalPrinterColumns": [column.to_object() for column in definition.columns],
+                    "additionalPrinterColumns": list(definition.columns),
                 }
             ],
         },

@@ -28,8 +28,9 @@ KINDS = {
 
 def plain(found: Verdict | Explanation) -> Object:
     """JSON data as programs read it."""
-    data = found.data() if isinstance(found, Verdict) else found
-    read: Object = msgspec.json.decode(msgspec.json.encode(data))
+    read: Object = (
+        found.to_dict() if isinstance(found, Verdict) else msgspec.json.decode(msgspec.json.encode(found))
+    )
     return read
 
 
