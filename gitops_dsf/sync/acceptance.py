@@ -1,6 +1,4 @@
-"""Decides which new locks a repository can accept, by the rules of `validate`: each alone first, then all
-together. Pure.
-"""
+"""Decides which new locks a repository can accept, by the rules of `validate`. Pure."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -8,7 +6,7 @@ from dataclasses import dataclass
 
 from gitops_dsf.diagnostics import Diagnostic, Severity
 from gitops_dsf.hub.drift import Config
-from gitops_dsf.repository.load import SETTINGS_FILE, Loaded, load_text
+from gitops_dsf.repository.load import Loaded
 from gitops_dsf.repository.model.declared import Item
 from gitops_dsf.repository.model.scorer import DynamicScorer
 from gitops_dsf.repository.model.validate import declare
@@ -47,111 +45,54 @@ class Acceptance:
     """Warnings about accepted candidates, by scorer."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Applied:
-    """A repository with the locks of some candidates."""
-
-    candidates: tuple[Candidate, ...]
-    texts: Mapping[str, str]
-    """The changed files, by path."""
-    findings: Sequence[Diagnostic]
-
-
-class LockChecker:
-    """Checks candidates against one repository. `texts` are the lock files that exist, by file."""
-
-    def __init__(self, *, loaded: Loaded, texts: Mapping[str, str]) -> None:
-        self._loaded = loaded
-        self._texts = texts
-        self._last: _Applied | None = None
-        self._before = Counter(_key(item) for item in _errors(self._applied(()).findings))
-
-    def accept(self, candidates: Sequence[Candidate]) -> Acceptance:
-        """Refuses candidates that cause new errors. Of candidates that conflict, the first by name is
-        accepted.
-        """
-        refused: dict[str, tuple[Diagnostic, ...]] = {}
-        fine: list[Candidate] = []
-        for candidate in sorted(candidates, key=lambda item: item.name):
-            errors = self._alone(candidate)
-            if errors:
-                refused[candidate.name] = errors
-            else:
-                fine.append(candidate)
-        accepted: list[Candidate] = []
-        self._together(fine, accepted, refused)
-        applied = self._applied(accepted)
-        warnings = {
-            item.name: tuple(found for found in self._about(item, applied.findings) if not _is_error(found))
-            for item in accepted
-        }
-        return Acceptance(files=applied.texts, refused=refused, warnings=warnings)
-
-    def _together(
-        self,
-        candidates: list[Candidate],
-        accepted: list[Candidate],
-        refused: dict[str, tuple[Diagnostic, ...]],
-    ) -> None:
-        """Adds candidates to `accepted` or `refused` by bisection. Name collisions and broken references show
-        only in the whole repository.
-        """
-        if not candidates:
-            return
-        errors = self._new_errors([*accepted, *candidates])
+def accept(candidates: Sequence[Candidate], *, loaded: Loaded, texts: Mapping[str, str]) -> Acceptance:
+    """Refuses candidates that cause errors that the repository has not had before. Of candidates that
+    conflict, the first by name is accepted. `texts` are the lock files that exist, by file.
+    """
+    before = Counter(_key(item) for item in _errors(resolve(declare(loaded))[1])) if candidates else Counter()
+    accepted: list[Candidate] = []
+    refused: dict[str, tuple[Diagnostic, ...]] = {}
+    files: Mapping[str, str] = {}
+    findings: Sequence[Diagnostic] = ()
+    # All are checked together, and the half of those that cause an error is tried first.
+    waiting = [sorted(candidates, key=lambda item: item.name)] if candidates else []
+    while waiting:
+        tried = waiting.pop()
+        written = _written([*accepted, *tried], texts)
+        found = resolve(declare(loaded.with_files(written)))[1]
+        errors = _new(found, before)
         if not errors:
-            accepted += candidates
-        elif len(candidates) == 1:
-            refused[candidates[0].name] = errors
+            accepted += tried
+            files, findings = written, found
+        elif len(tried) == 1:
+            refused[tried[0].name] = errors
         else:
-            middle = len(candidates) // 2
-            self._together(candidates[:middle], accepted, refused)
-            self._together(candidates[middle:], accepted, refused)
-
-    def _alone(self, candidate: Candidate) -> tuple[Diagnostic, ...]:
-        """New errors about the lock or its scorer in a repository that holds nothing else."""
-        lock = load_text(candidate.updated(""), file=candidate.file)
-        settings = [item for item in self._loaded.documents if item.file == SETTINGS_FILE]
-        loaded = Loaded(
-            documents=(*settings, candidate.scorer.document, *lock.documents), diagnostics=lock.diagnostics
+            middle = len(tried) // 2
+            waiting += [tried[middle:], tried[:middle]]
+    warnings = {
+        item.name: tuple(
+            found for found in findings if found.position.file == item.file and not _is_error(found)
         )
-        without = Loaded(documents=(*settings, candidate.scorer.document), diagnostics=())
-        known = Counter(_key(item) for item in _errors(resolve(declare(without))[1]))
-        mine = {candidate.file, candidate.scorer.document.file}
-        return tuple(
-            item
-            for item in _errors(resolve(declare(loaded))[1])
-            if item.position.file in mine and not known[_key(item)]
-        )
+        for item in accepted
+    }
+    return Acceptance(files=files, refused=refused, warnings=warnings)
 
-    def _new_errors(self, candidates: Sequence[Candidate]) -> tuple[Diagnostic, ...]:
-        seen = Counter(self._before)
-        found = []
-        for item in _errors(self._applied(candidates).findings):
-            seen[_key(item)] -= 1
-            if seen[_key(item)] < 0:
-                found.append(item)
-        return tuple(found)
 
-    def _written(self, candidates: Sequence[Candidate]) -> dict[str, str]:
-        texts: dict[str, str] = {}
-        for item in candidates:
-            texts[item.file] = item.updated(texts.get(item.file, self._texts.get(item.file, "")))
-        return texts
+def _written(candidates: Sequence[Candidate], texts: Mapping[str, str]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for item in candidates:
+        found[item.file] = item.updated(found.get(item.file, texts.get(item.file, "")))
+    return found
 
-    def _applied(self, candidates: Sequence[Candidate]) -> _Applied:
-        """The last result is kept: when no candidate is refused, all of them are asked for twice."""
-        if self._last is None or self._last.candidates != tuple(candidates):
-            texts = self._written(candidates)
-            self._last = _Applied(candidates=tuple(candidates), texts=texts, findings=self._findings(texts))
-        return self._last
 
-    def _findings(self, texts: Mapping[str, str]) -> list[Diagnostic]:
-        """What `validate` would report if these files were written."""
-        return resolve(declare(self._loaded.with_files(texts)))[1]
-
-    def _about(self, candidate: Candidate, findings: Sequence[Diagnostic]) -> list[Diagnostic]:
-        return [item for item in findings if item.position.file == candidate.file]
+def _new(findings: Sequence[Diagnostic], before: Counter[tuple[str, str, str]]) -> tuple[Diagnostic, ...]:
+    left = before.copy()
+    found = []
+    for item in _errors(findings):
+        left[_key(item)] -= 1
+        if left[_key(item)] < 0:
+            found.append(item)
+    return tuple(found)
 
 
 def _errors(findings: Sequence[Diagnostic]) -> list[Diagnostic]:

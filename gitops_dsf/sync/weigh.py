@@ -10,7 +10,7 @@ from gitops_dsf.repository.load import Loaded
 from gitops_dsf.repository.model.declared import Declared, Item
 from gitops_dsf.repository.model.lock import ScorerLock
 from gitops_dsf.repository.model.scorer import DynamicScorer
-from gitops_dsf.sync.acceptance import Acceptance, Candidate, LockChecker
+from gitops_dsf.sync.acceptance import Candidate, accept
 from gitops_dsf.sync.hosts import moved_hosts
 from gitops_dsf.sync.result import Change, LockResult, LockState, SyncPlan
 
@@ -45,11 +45,7 @@ def weigh(
             outcomes.append(_outcome(item, LockState.UNCHANGED, file))
         else:
             candidates.append(Candidate(scorer=item, file=file, config=answer))
-    acceptance = (
-        LockChecker(loaded=loaded, texts=texts).accept(candidates)
-        if candidates
-        else Acceptance(files={}, refused={}, warnings={})
-    )
+    acceptance = accept(candidates, loaded=loaded, texts=texts)
     for candidate in candidates:
         verdict = LockState.CHANGED if candidate.name in locks else LockState.NEW
         refused = acceptance.refused.get(candidate.name, ())

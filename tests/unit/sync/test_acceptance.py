@@ -17,7 +17,7 @@ from gitops_dsf.repository.load import load
 from gitops_dsf.repository.model.validate import declare
 from gitops_dsf.repository.write import write_files
 from gitops_dsf.sync import acceptance
-from gitops_dsf.sync.acceptance import Candidate, LockChecker
+from gitops_dsf.sync.acceptance import Candidate, accept
 from gitops_dsf.sync.lockfile import updated
 from tests.support.fleets import FleetSources, fleets, write
 from tests.support.laws import examples
@@ -66,9 +66,7 @@ def test_what_is_admitted_adds_no_error(sources: FleetSources, pages: list[dict[
         assert set(refused_again) == set(refused)
 
 
-def test_each_lock_is_written_once_alone_and_once_together(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_each_lock_is_written_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """To edit YAML of people takes most of the time of a sync."""
     for name in ("a", "b", "c"):
         file = tmp_path / f"scorers/{name}.yaml"
@@ -95,7 +93,7 @@ def test_each_lock_is_written_once_alone_and_once_together(
     files, refused = admitted(tmp_path, pages)
     assert sorted(files) == ["locks/a.yaml", "locks/b.yaml", "locks/c.yaml"]
     assert refused == []
-    assert sorted(written) == ["a", "a", "b", "b", "c", "c"]
+    assert sorted(written) == ["a", "b", "c"]
 
 
 def admitted(root: Path, pages: list[dict[str, Any]]) -> tuple[dict[str, str], list[str]]:
@@ -112,5 +110,5 @@ def admitted(root: Path, pages: list[dict[str, Any]]) -> tuple[dict[str, str], l
         for item in candidates
         if (root / item.file).exists()
     }
-    acceptance = LockChecker(loaded=loaded, texts=texts).accept(candidates)
+    acceptance = accept(candidates, loaded=loaded, texts=texts)
     return dict(acceptance.files), list(acceptance.refused)
