@@ -9,11 +9,13 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
+import msgspec
+
 from gitops_dsf.errors import RepositoryError
 from gitops_dsf.journal.lines import FILE, Read, appended, file_of, read
 from gitops_dsf.journal.record import Record
 from gitops_dsf.reconciler.git import Clone
-from gitops_dsf.reconciler.journal.observing import Head, head_of
+from gitops_dsf.reconciler.journal.observing import continues
 from gitops_dsf.wording import plural
 
 README: Final = "README.md"
@@ -32,7 +34,7 @@ class JournalBranch:
     def __init__(self, *, clone: Clone, name: str) -> None:
         self._clone, self._name = clone, name
         self._tip: str | None = None
-        self.heads: Mapping[str, Head] = {}
+        self.last: Mapping[str, Record] = {}
         """The last record of each Placement (namespace/name), as the branch had it at the last look or push.
         """
 
@@ -40,15 +42,19 @@ class JournalBranch:
         """Reads the newest months, and older ones until each of these Placements has its last record."""
         return await self._look(await self._fetch(), placements)
 
-    async def append(self, records: Sequence[tuple[Record, Head]], *, at: datetime) -> Sequence[Record]:
-        """Adds records, each with the head that it makes. Returns those that were not added, because the
-        branch has another record in their place.
+    async def append(self, records: Sequence[Record], *, at: datetime) -> Sequence[Record]:
+        """Adds records. Returns those that were not added, because the branch has another record in their
+        place.
         """
         tip = await self._fetch()
         if tip != self._tip:
-            await self._look(tip, {record.placement for record, _ in records})
-        new, heads = continuing(records, self.heads)
-        taken = {record.id for record in new}
+            await self._look(tip, {record.placement for record in records})
+        new, last = list[Record](), dict(self.last)
+        for record in records:
+            before = last.get(record.placement)
+            if before is None or continues(record, before):
+                new.append(record)
+                last[record.placement] = _bare(record)
         if new:
             files = appended(await self._files(tip, {file_of(record) for record in new}), new)
             if tip is None:
@@ -58,11 +64,11 @@ class JournalBranch:
             commit = await self._clone.commit(files, parent=tip, message=message, at=at)
             # On top of what the branch holds, so the lease overwrites nothing.
             await self._clone.push(commit, branch=self._name, expected=tip)
-            self._tip, self.heads = commit, heads
-        return [record for record, _ in records if record.id not in taken]
+            self._tip, self.last = commit, last
+        return [record for record in records if record not in new]
 
     async def _look(self, tip: str | None, placements: Collection[str]) -> Read:
-        missing, heads = set(placements), dict[str, Head]()
+        missing, last = set(placements), dict[str, Record]()
         recent: list[Read] = []
         for number, name in enumerate(sorted(await self._months(tip), reverse=True)):
             if number >= MONTHS and not missing:
@@ -71,9 +77,9 @@ class JournalBranch:
             found = await asyncio.to_thread(read, await self._files(tip, {name}))
             if number < MONTHS:
                 recent.insert(0, found)
-            heads = {**heads_of(found.records), **heads}
-            missing -= heads.keys()
-        self._tip, self.heads = tip, {**self.heads, **heads}
+            last = {**last_of(found.records), **last}
+            missing -= last.keys()
+        self._tip, self.last = tip, {**self.last, **last}
         return Read(
             records=tuple(record for each in recent for record in each.records),
             bad=tuple(bad for each in recent for bad in each.bad),
@@ -105,24 +111,16 @@ class JournalBranch:
         return {name: await self._clone.read(commit, name) for name in sorted(held.intersection(wanted))}
 
 
-def heads_of(records: Iterable[Record]) -> dict[str, Head]:
+def last_of(records: Iterable[Record]) -> dict[str, Record]:
     """The last record of each Placement, of records in their order on the branch."""
-    found: dict[str, Head] = {}
+    found: dict[str, Record] = {}
     for record in records:
         known = found.get(record.placement)
         if known is None or known.uid != record.uid or known.number <= record.number:
-            found[record.placement] = head_of(record)
+            found[record.placement] = _bare(record)
     return found
 
 
-def continuing(
-    records: Iterable[tuple[Record, Head]], heads: Mapping[str, Head]
-) -> tuple[list[Record], Mapping[str, Head]]:
-    """The records that continue what these heads say, and the heads after them."""
-    kept, after = list[Record](), dict(heads)
-    for record, head in records:
-        before = after.get(record.placement)
-        if before is None or before.precedes(record):
-            kept.append(record)
-            after[record.placement] = head
-    return kept, after
+def _bare(record: Record) -> Record:
+    """Without explanations and scores, which are most of a record."""
+    return msgspec.structs.replace(record, clusters=(), scores=())

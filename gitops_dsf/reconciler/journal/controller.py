@@ -6,18 +6,18 @@ takes that with it; the next one compares all decisions with the branch.
 
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Final
 
+import msgspec
 from prometheus_client import CollectorRegistry, Counter, Gauge
 
 from dsf_runtime.apiserver import ApiError
 from dsf_runtime.backoff import Backoff
 from dsf_runtime.clock import happens_within
 from gitops_dsf.errors import RepositoryError
-from gitops_dsf.journal.lines import encode
-from gitops_dsf.journal.record import Record, new_record
+from gitops_dsf.journal.record import Record
 from gitops_dsf.journal.timeline import by_placement, values_at
 from gitops_dsf.reconciler.git import Clone, GitError, work_folder
 from gitops_dsf.reconciler.hub.api import HubApi
@@ -27,7 +27,7 @@ from gitops_dsf.reconciler.journal.branch import JournalBranch
 from gitops_dsf.reconciler.journal.explaining import Values, filled
 from gitops_dsf.reconciler.journal.facts import Facts, read_facts
 from gitops_dsf.reconciler.journal.flapping import FlappingReporter
-from gitops_dsf.reconciler.journal.observing import Due, Head, head_of, observe
+from gitops_dsf.reconciler.journal.observing import Move, observe
 from gitops_dsf.reconciler.series import PREFIX
 from gitops_dsf.reconciler.settings import GitSettings
 from gitops_dsf.repository.model import reconciler as model
@@ -44,9 +44,9 @@ AT_A_TIME: Final = 50
 """Records that are explained before the loop goes on. One outage can move a thousand applications."""
 SETS_SECONDS: Final = 10.0
 """How long the first records wait for the list of ApplicationSets."""
-MOST_BYTES: Final = 8_000_000
-"""Records that are not on the branch yet have at most so many bytes as JSON, about 4,000 moves. Then changes
-are recorded when there is room again, as those that nobody saw.
+MOST_PENDING: Final = 4000
+"""Records that are not on the branch yet. Of more changes, what became of them is recorded when there is room
+again, as of those that nobody saw.
 """
 
 
@@ -95,12 +95,12 @@ class JournalController:
     ) -> None:
         self._api, self._view, self._git, self._settings, self._metrics = api, view, git, settings, metrics
         self._tracker, self._clock, self._flapping = tracker, tracker.clock, flapping
-        self._wake, self._recorded, self._counted = asyncio.Event(), asyncio.Event(), asyncio.Event()
+        self._wake, self._recorded = asyncio.Event(), asyncio.Event()
         self._started = 0.0
-        self._pending: list[tuple[Record, Head]] = []
-        """Records that are not on the branch yet, and the heads that they make."""
-        self._bytes = 0
-        """Of the pending records."""
+        self._pending: list[Record] = []
+        """Records that are not on the branch yet."""
+        self._unnamed: dict[str, frozenset[str]] = {}
+        """Decisions that are too large to be named, by the id of their record."""
         self._values: dict[str, Values] = {}
         """Scores at the last record, by Placement."""
         tracker.listen(self._wake.set)
@@ -126,7 +126,6 @@ class JournalController:
                 async with asyncio.TaskGroup() as group:
                     group.create_task(self._record_loop(branch))
                     group.create_task(self._push_loop(branch))
-                    group.create_task(self._count_loop())
         finally:
             self._metrics.clear()
             self._flapping.clear()
@@ -159,11 +158,8 @@ class JournalController:
     def _key(self, name: str) -> str:
         return f"{self._view.argocd_namespace}/{name}"
 
-    def _heads(self, branch: JournalBranch) -> Mapping[str, Head]:
-        """The last record of each Placement, with those that are not pushed yet."""
-        return {**branch.heads, **{record.placement: head for record, head in self._pending}}
-
     async def _record_loop(self, branch: JournalBranch) -> None:
+        """Records changes, and counts moves back and forth after each record and as they grow old."""
         while True:
             self._wake.clear()
             try:
@@ -171,62 +167,51 @@ class JournalController:
             except (ApiError, SimulatorInputError) as error:
                 wait = RETRY_SECONDS
                 LOG.warning("changes of decisions are not recorded yet: %s", error)
-            await happens_within(self._wake, seconds=wait)
+            await self._flapping.assess(now=self._api.now(), placements=self._view.placements.items)
+            await happens_within(self._wake, seconds=COUNT_SECONDS if wait is None else wait)
 
     async def _record(self, branch: JournalBranch) -> float | None:
         """Records what is due. Returns when to look again. Raises ApiError and SimulatorInputError."""
-        if self._bytes > MOST_BYTES:
+        if len(self._pending) >= MOST_PENDING:
             return None
-        found = observe(
-            list(self._view.placements.items),
+        moves, wait = observe(
+            self._view.placements.items,
             namespace=self._view.argocd_namespace,
             decisions=self._tracker.decisions,
-            placements=self._view.placements.items,
-            heads=self._heads(branch),
+            last={**branch.last, **{record.placement: record for record in self._pending}},
+            unnamed=self._unnamed,
             started=self._started,
             now=self._clock(),
+            hub_time=self._api.now(),
         )
-        if found.due:
-            facts = await read_facts([due.name for due in found.due], api=self._api, view=self._view)
-            for first in range(0, len(found.due), AT_A_TIME):
-                await self._add(found.due[first : first + AT_A_TIME], facts)
-                if self._bytes > MOST_BYTES:
+        if moves:
+            names = [move.record.key[1] for move in moves]
+            facts = await read_facts(names, api=self._api, view=self._view)
+            for first in range(0, len(moves), AT_A_TIME):
+                if len(self._pending) >= MOST_PENDING:
                     LOG.warning("no more changes of decisions are recorded until the branch can be pushed")
                     break
+                await self._add(moves[first : first + AT_A_TIME], facts)
         self._forget(branch)
         self._show()
-        return found.wait
+        return wait
 
-    async def _add(self, due: Sequence[Due], facts: Facts) -> None:
-        now = self._api.now()
-        records: list[tuple[Record, Head]] = []
-        for each in due:
-            key = self._key(each.name)
-            late = 0.0 if each.kind == "Later" else each.age
-            plain = new_record(
-                placement=key,
-                number=each.number,
-                time=datetime.fromtimestamp(now - late, tz=UTC),
-                kind=each.kind,
-                before=each.before,
-                after=each.clusters,
-                uid=each.uid,
-                applications=self._followers(each.name),
-            )
+    async def _add(self, moves: Sequence[Move], facts: Facts) -> None:
+        records: list[Record] = []
+        for move in moves:
+            key, followers = move.record.placement, self._followers(move.record.key[1])
             # In a thread, because thousands of clusters take a while, and leadership must be renewed.
             record, self._values[key] = await asyncio.to_thread(
                 filled,
-                plain,
-                before=each.before,
-                after=each.clusters,
+                msgspec.structs.replace(move.record, applications=followers),
+                before=move.before,
+                after=move.after,
                 facts=facts,
                 known=self._values.get(key, {}),
             )
-            records.append((record, head_of(record, each.clusters)))
-        self._pending += records
-        self._bytes += sum(len(encode(record)) for record, _ in records)
-        self._metrics.records.inc(len(records))
-        for record, _ in records:
+            if record.to is None:
+                self._unnamed[record.id] = move.after
+            records.append(record)
             LOG.info(
                 "recorded %s of %s: left %s, joined %s",
                 record.kind,
@@ -234,34 +219,30 @@ class JournalController:
                 ", ".join(record.left) or "-",
                 ", ".join(record.joined) or "-",
             )
-        self._flapping.learn(record for record, _ in records)
+        self._pending += records
+        self._metrics.records.inc(len(records))
+        self._flapping.learn(records)
         self._recorded.set()
-        self._counted.set()
 
-    def _followers(self, placement: str) -> Sequence[str]:
-        return sorted(name for name, item in self._view.sets.items.items() if placement in item.placements)
+    def _followers(self, placement: str) -> tuple[str, ...]:
+        return tuple(
+            sorted(name for name, item in self._view.sets.items.items() if placement in item.placements)
+        )
 
     def _forget(self, branch: JournalBranch) -> None:
         """Forgets Placements that were deleted."""
         gone = {
             key
-            for key in branch.heads
+            for key in branch.last
             if (name := key.partition("/")[2]) not in self._view.placements.items
             and self._clock() - self._started > FORGET_SECONDS
             and self._tracker.decisions.get(name) is None
         }
         if gone:
-            branch.heads = {key: head for key, head in branch.heads.items() if key not in gone}
+            branch.last = {key: record for key, record in branch.last.items() if key not in gone}
             for key in gone:
                 self._values.pop(key, None)
             self._flapping.forget(gone)
-
-    async def _count_loop(self) -> None:
-        """Counts moves back and forth after each record, and as they grow old."""
-        while True:
-            self._counted.clear()
-            await self._flapping.assess(now=self._api.now(), placements=self._view.placements.items)
-            await happens_within(self._counted, seconds=COUNT_SECONDS)
 
     async def _push_loop(self, branch: JournalBranch) -> None:
         failures = 0
@@ -291,12 +272,13 @@ class JournalController:
 
     async def _push(self, branch: JournalBranch) -> None:
         self._api.check_leads()
-        pending, size = tuple(self._pending), self._bytes
+        pending = tuple(self._pending)
         at = datetime.fromtimestamp(int(self._api.now()), tz=UTC)
         refused = await branch.append(pending, at=at)
         del self._pending[: len(pending)]
-        self._bytes -= size
-        if size > MOST_BYTES:
+        last = {record.id for record in (*branch.last.values(), *self._pending)}
+        self._unnamed = {key: clusters for key, clusters in self._unnamed.items() if key in last}
+        if len(pending) >= MOST_PENDING:
             self._started = self._clock()
         self._wake.set()
         LOG.info("%d records appended to branch %s", len(pending) - len(refused), self._settings.branch)
@@ -307,5 +289,5 @@ class JournalController:
 
     def _show(self) -> None:
         self._metrics.pending.set(len(self._pending))
-        oldest = min((record.time.timestamp() for record, _ in self._pending), default=None)
+        oldest = min((record.time.timestamp() for record in self._pending), default=None)
         self._metrics.pending_seconds.set(0 if oldest is None else max(0.0, self._api.now() - oldest))

@@ -5,7 +5,6 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from http import HTTPStatus
-from typing import Final
 
 import msgspec
 
@@ -23,9 +22,6 @@ from gitops_dsf.hub.resources import APPLICATIONS, BINDINGS, CLUSTER_SETS, PLACE
 from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.simulator import HubState
-
-FEW: Final = 5
-"""So many Placements are read one by one. For more, the list of all is read."""
 
 
 class _Revision(msgspec.Struct, frozen=True):
@@ -66,7 +62,8 @@ async def read_facts(names: Collection[str], *, api: HubApi, view: HubView) -> F
     now = datetime.fromtimestamp(api.now(), tz=UTC)
     known = {each.resource for name in names for each in view.placements.items[name].ranked_by}
     scores = {resource: dict(view.scores.of(resource)) for resource in sorted(known)}
-    placements = await _placements(names, api=api, namespace=view.argocd_namespace)
+    listed = await api.listed(PLACEMENTS.within(view.argocd_namespace).path, _placement)
+    placements = {item.metadata.name: item for item in listed if item.metadata.name in names}
     for resource in sorted(_read(placements.values(), view) - known):
         scores[resource] = dict(view.scores.of(resource))
     sets = await api.listed(CLUSTER_SETS.path, lambda raw: msgspec.json.decode(raw, type=ManagedClusterSet))
@@ -108,17 +105,6 @@ def _read(placements: Iterable[Placement], view: HubView) -> set[str]:
         read = resources_read(item)
         found |= set(view.scores.columns) if read is None else read
     return found
-
-
-async def _placements(names: Collection[str], *, api: HubApi, namespace: str) -> dict[str, Placement]:
-    path = PLACEMENTS.within(namespace).path
-    if len(names) > FEW:
-        found = await api.listed(path, _placement)
-    else:
-        found = [
-            item for name in sorted(names) if (item := await api.one(path, name, _placement)) is not None
-        ]
-    return {item.metadata.name: item for item in found if item.metadata.name in names}
 
 
 def _placement(raw: msgspec.Raw) -> Placement:

@@ -1,115 +1,85 @@
 """Which decisions differ from the last record of their Placement. Pure."""
 
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Final, NamedTuple
 
 from gitops_dsf.hub.placements import PlacementSummary
-from gitops_dsf.journal.record import Kind, Record, digest
+from gitops_dsf.journal.record import Kind, Record, digest, new_record
 from gitops_dsf.reconciler.hub.decisions import DecisionSets
 
 SETTLE_SECONDS: Final = 1.0
 """A decision is recorded when it has not changed for this long: OCM writes its pages one after another."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Head:
-    """The last record of a Placement."""
+class Move(NamedTuple):
+    """A decision that needs a record."""
 
-    number: int
-    uid: str
-    digest: str
-    """Of the clusters of the decision."""
-    clusters: frozenset[str] | None
-    """None if they are not known: a record does not name too many."""
-
-    def precedes(self, record: Record) -> bool:
-        """Whether a record continues this one."""
-        if record.uid != self.uid:
-            return record.kind == "Start"
-        return record.number == self.number + 1 and (
-            record.from_ is None or digest(frozenset(record.from_)) == self.digest
-        )
+    record: Record
+    """Without explanations and scores."""
+    before: frozenset[str] | None
+    """None if it is not known."""
+    after: frozenset[str]
 
 
-def head_of(record: Record, clusters: Collection[str] | None = None) -> Head:
-    """The head after a record. `clusters` are those of its decision, which it may not name."""
-    known = record.to if clusters is None else clusters
-    found = None if known is None else frozenset(known)
-    return Head(
-        number=record.number,
-        uid=record.uid,
-        digest=record.digest if found is None else digest(found),
-        clusters=found,
+def continues(record: Record, last: Record) -> bool:
+    """Whether a record continues the last one of its Placement."""
+    if record.uid != last.uid:
+        return record.kind == "Start"
+    return record.number == last.number + 1 and (
+        record.from_ is None or digest(frozenset(record.from_)) == digest_of(last)
     )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Due:
-    """A decision that needs a record."""
-
-    name: str
-    """Of the Placement."""
-    uid: str
-    """Of the Placement."""
-    kind: Kind
-    clusters: frozenset[str]
-    before: frozenset[str] | None
-    """None if it is not known."""
-    number: int
-    age: float
-    """Seconds since it changed."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Observed:
-    """What needs a record now, and when to look again."""
-
-    due: tuple[Due, ...]
-    wait: float | None
-    """Seconds until a decision that has changed is settled; None if there is none."""
+def digest_of(record: Record) -> str:
+    """Of the clusters of the new decision, whether the record names them or not."""
+    return record.digest if record.to is None else digest(frozenset(record.to))
 
 
 def observe(
-    names: Iterable[str],
+    placements: Mapping[str, PlacementSummary],
     *,
     namespace: str,
     decisions: DecisionSets,
-    placements: Mapping[str, PlacementSummary],
-    heads: Mapping[str, Head],
+    last: Mapping[str, Record],
+    unnamed: Mapping[str, frozenset[str]],
     started: float,
     now: float,
-) -> Observed:
-    """Compares decisions with the last records. Decisions that have not changed since `started` were made
-    before this replica looked.
+    hub_time: float,
+) -> tuple[list[Move], float | None]:
+    """Compares decisions with the last records. Returns those that need a record, and the seconds until
+    another one is settled.
+
+    `last` are the last records by namespace/name, and `unnamed` decisions by the id of a record that does not
+    name them. Decisions that have not changed since `started` were made before this replica looked.
     """
-    due: list[Due] = []
+    moves: list[Move] = []
     wait: float | None = None
-    for name in names:
-        decision, placement = decisions.get(name), placements.get(name)
-        if decision is None or placement is None:
+    for name, placement in placements.items():
+        decision, key = decisions.get(name), f"{namespace}/{name}"
+        if decision is None:
             continue
-        key = f"{namespace}/{name}"
-        head = heads.get(key)
-        if head is not None and head.uid != placement.uid:
-            head = None  # of a Placement of this name that was deleted
-        if head is not None and head.digest == digest(decision.clusters):
+        known = last.get(key)
+        if known is not None and known.uid != placement.uid:
+            known = None  # of a Placement of this name that was deleted
+        if known is not None and digest_of(known) == digest(decision.clusters):
             continue
         age = now - decision.since
         if age < SETTLE_SECONDS:
             wait = min(wait or SETTLE_SECONDS, SETTLE_SECONDS - age)
             continue
-        before = None if head is None else head.clusters
+        before = None
+        if known is not None:
+            before = unnamed.get(known.id) if known.to is None else frozenset(known.to)
         kind: Kind = "Start" if before is None else "Later" if decision.since <= started else "Change"
-        due.append(
-            Due(
-                name=name,
-                uid=placement.uid,
-                kind=kind,
-                clusters=decision.clusters,
-                before=before,
-                number=1 if head is None else head.number + 1,
-                age=age,
-            )
+        record = new_record(
+            placement=key,
+            number=1 if known is None else known.number + 1,
+            time=datetime.fromtimestamp(hub_time - (0.0 if kind == "Later" else age), tz=UTC),
+            kind=kind,
+            before=before,
+            after=decision.clusters,
+            uid=placement.uid,
         )
-    return Observed(due=tuple(due), wait=wait)
+        moves.append(Move(record, before, decision.clusters))
+    return moves, wait

@@ -123,8 +123,8 @@ class JournalBranch(Authored):
     """Appends the records to a branch of the repository."""
     branch: BranchName = JOURNAL_BRANCH
     """Branch of the journal. The reconciler only appends to it, and never pushes with force."""
-    interval_seconds: Annotated[int, Field(ge=10, le=86_400)] = 300
-    """Seconds between two pushes; nothing is pushed when no decision changed."""
+    interval_seconds: Annotated[int, Field(ge=10, le=300)] = 300
+    """Seconds between two pushes. A leader that is killed loses what is not pushed yet."""
 
 
 class GitSecret(Authored):

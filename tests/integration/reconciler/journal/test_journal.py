@@ -11,7 +11,6 @@ from gitops_dsf.errors import RepositoryError
 from gitops_dsf.journal.record import new_record
 from gitops_dsf.reconciler.git import Clone, GitError
 from gitops_dsf.reconciler.journal.branch import JournalBranch
-from gitops_dsf.reconciler.journal.observing import head_of
 from gitops_dsf.reconciler.settings import GitSettings
 from tests.hub.controlplane.gitrepository import git
 from tests.integration.reconciler.journal.journalhub import (
@@ -183,7 +182,7 @@ async def test_a_refused_push_is_repeated_with_all_that_happened_since(scene: Jo
 async def test_when_too_many_wait_changes_are_recorded_later(
     scene: JournalHub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gitops_dsf.reconciler.journal.controller.MOST_BYTES", 100)
+    monkeypatch.setattr("gitops_dsf.reconciler.journal.controller.MOST_PENDING", 1)
     async with scene.replica() as replica:
         await replica.pushed(1)
         scene.refuse_pushes(refused=True)
@@ -292,7 +291,7 @@ async def test_a_placement_that_has_not_moved_for_months_is_not_started_again(
     ]
     (tmp_path / "other").mkdir()
     clone = Clone(settings=GitSettings(url=scene.repository.url, author=AUTHOR), folder=tmp_path / "other")
-    await JournalBranch(clone=clone, name=BRANCH).append([(each, head_of(each)) for each in later], at=now)
+    await JournalBranch(clone=clone, name=BRANCH).append(later, at=now)
     async with scene.replica() as replica:
         await replica.moves("cluster2")
         await replica.pushed(5)
@@ -321,10 +320,10 @@ async def test_of_two_pushes_at_once_the_refused_one_appends_what_is_new(
         await replica.moves("cluster2")
         await replica.moves("cluster3")
         await replica.pushed(3)
-    records = [(record, head_of(record)) for record in scene.branch().records]
+    records = list(scene.branch().records)
     git("update-ref", "-d", f"refs/heads/{BRANCH}", folder=scene.repository.bare)
     settings = GitSettings(url=scene.repository.url, author=AUTHOR)
-    now = records[0][0].time
+    now = records[0].time
 
     def clone(name: str) -> Clone:
         (tmp_path / name).mkdir()
@@ -344,10 +343,10 @@ async def test_of_two_pushes_at_once_the_refused_one_appends_what_is_new(
     mine = JournalBranch(clone=Overtaken(settings=settings, folder=tmp_path / "overtaken"), name=BRANCH)
     with pytest.raises(GitError):
         await mine.append(records, at=now)
-    assert await mine.append(records, at=now) == [record for record, _ in records[:2]]
-    assert scene.branch().records == tuple(record for record, _ in records)
+    assert await mine.append(records, at=now) == records[:2]
+    assert scene.branch().records == tuple(records)
     assert scene.commits() == 2
-    assert await mine.append(records, at=now) == [record for record, _ in records]
+    assert await mine.append(records, at=now) == records
     assert scene.commits() == 2
 
 

@@ -1,93 +1,96 @@
 """Which decisions need a record."""
 
+from datetime import UTC, datetime
+
 import pytest
 
 from gitops_dsf.hub.decisions import DecisionPage
 from gitops_dsf.hub.placements import PlacementSummary
-from gitops_dsf.journal.record import Kind, digest
+from gitops_dsf.journal.record import Kind, Record, new_record
 from gitops_dsf.reconciler.hub.decisions import DecisionSets
-from gitops_dsf.reconciler.journal.observing import (
-    SETTLE_SECONDS,
-    Head,
-    Observed,
-    observe,
-)
+from gitops_dsf.reconciler.journal.observing import SETTLE_SECONDS, Move, observe
 
 PLACEMENTS = {"portal": PlacementSummary("uid-1", 1, ())}
+MANY = [f"c{number}" for number in range(200)]
 
 
 def seen(
     *clusters: str,
-    head: Head | None,
+    last: Record | None,
     since: float = 100.0,
     now: float = 200.0,
     started: float = 0.0,
     placements: dict[str, PlacementSummary] = PLACEMENTS,
-) -> Observed:
+    unnamed: dict[str, frozenset[str]] | None = None,
+) -> tuple[list[Move], float | None]:
     decisions = DecisionSets()
     decisions.observe([DecisionPage("portal", frozenset(clusters))], since)
     return observe(
-        ["portal"],
+        placements,
         namespace="argocd",
         decisions=decisions,
-        placements=placements,
-        heads={"argocd/portal": head} if head is not None else {},
+        last={"argocd/portal": last} if last is not None else {},
+        unnamed=unnamed or {},
         started=started,
         now=now,
+        hub_time=1000.0,
     )
 
 
-def head(*clusters: str, number: int = 7, uid: str = "uid-1", named: bool = True) -> Head:
-    return Head(
+def last(*clusters: str, number: int = 7, uid: str = "uid-1") -> Record:
+    return new_record(
+        placement="argocd/portal",
         number=number,
-        digest=digest(frozenset(clusters)),
+        time=datetime(2026, 6, 1, tzinfo=UTC),
+        kind="Change",
+        before=None,
+        after=clusters,
         uid=uid,
-        clusters=frozenset(clusters) if named else None,
     )
 
 
 def test_the_decision_of_the_last_record_needs_none() -> None:
-    assert seen("eu-1", head=head("eu-1")) == Observed(due=(), wait=None)
+    assert seen("eu-1", last=last("eu-1")) == ([], None)
 
 
 def test_a_change_waits_until_it_is_settled() -> None:
-    assert seen("eu-2", head=head("eu-1"), since=100, now=100.25).wait == pytest.approx(SETTLE_SECONDS - 0.25)
-    assert not seen("eu-2", head=head("eu-1"), since=100, now=100.25).due
-    (due,) = seen("eu-2", head=head("eu-1"), since=100, now=101).due
-    assert (due.kind, due.before, due.clusters, due.number, due.age) == (
-        "Change",
-        {"eu-1"},
-        {"eu-2"},
-        8,
-        1.0,
-    )
+    moves, wait = seen("eu-2", last=last("eu-1"), since=100, now=100.25)
+    assert (moves, wait) == ([], pytest.approx(SETTLE_SECONDS - 0.25))
+    ((record, before, after),), _ = seen("eu-2", last=last("eu-1"), since=100, now=101)
+    assert (record.kind, record.number, record.time.timestamp()) == ("Change", 8, 999.0)
+    assert (before, after) == ({"eu-1"}, {"eu-2"})
 
 
 @pytest.mark.parametrize(("since", "kind"), [(49.0, "Later"), (50.0, "Later"), (50.1, "Change")])
 def test_what_changed_before_this_replica_looked_is_told_apart(since: float, kind: Kind) -> None:
-    (due,) = seen("eu-2", head=head("eu-1"), since=since, started=50).due
-    assert due.kind == kind
+    ((record, _, _),), _ = seen("eu-2", last=last("eu-1"), since=since, started=50)
+    assert record.kind == kind
 
 
 @pytest.mark.parametrize(
     "known",
     [
         None,
-        head("eu-1", uid="another Placement of this name"),
-        head("eu-2", uid="another one, with the same decision"),
+        last("eu-1", uid="another Placement of this name"),
+        last("eu-2", uid="another one, with the same decision"),
     ],
 )
-def test_the_first_record_of_a_placement_does_not_know_the_decision_before(known: Head | None) -> None:
-    (due,) = seen("eu-2", head=known).due
-    assert (due.kind, due.before, due.number) == ("Start", None, 1)
+def test_the_first_record_of_a_placement_does_not_know_the_decision_before(known: Record | None) -> None:
+    ((record, before, _),), _ = seen("eu-2", last=known)
+    assert (record.kind, before, record.number) == ("Start", None, 1)
 
 
 def test_a_large_decision_that_no_record_names_is_known_by_its_digest() -> None:
-    many = [f"c{number}" for number in range(200)]
-    assert not seen(*many, head=head(*many, named=False)).due
-    (due,) = seen("eu-2", head=head(*many, named=False)).due
-    assert (due.kind, due.before, due.number) == ("Start", None, 8)
+    assert not seen(*MANY, last=last(*MANY))[0]
+    ((record, before, _),), _ = seen("eu-2", last=last(*MANY))
+    assert (record.kind, before, record.number) == ("Start", None, 8)
+
+
+def test_a_leader_that_recorded_a_large_decision_knows_it() -> None:
+    unnamed = {last(*MANY).id: frozenset(MANY)}
+    ((record, before, _),), _ = seen("c0", last=last(*MANY), unnamed=unnamed)
+    assert (record.kind, before, record.more) == ("Change", {*MANY}, 99)
 
 
 def test_a_deleted_placement_needs_no_record() -> None:
-    assert not seen("eu-2", head=head("eu-1"), placements={}).due
+    assert not seen("eu-2", last=last("eu-1"), placements={})[0]
