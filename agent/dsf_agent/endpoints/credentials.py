@@ -11,11 +11,11 @@ import hashlib
 import logging
 import ssl
 import tempfile
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
-from typing import Any, Final, Generic, Protocol, TypeVar
+from typing import Any, Final
 from urllib.parse import quote
 
 import httpx
@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 KEEP_SECONDS: Final = 60.0
 """A Secret is read again after this time, so that a new token is used even if the old one still works."""
 STALE_SECONDS: Final = 10.0
-"""Pause between two attempts to read a Secret while the API server does not answer. The old value is used
+"""Pause between two attempts to read an object while the API server does not answer. The old value is used
 meanwhile.
 """
 FILE_SECONDS: Final = 5.0
@@ -63,6 +63,8 @@ class Sent:
 
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     secrets: tuple[str, ...] = field(default=(), repr=False)
+    number: int = 0
+    """How many objects had been read before."""
 
 
 def source_auth(scorer: Summary) -> Auth:
@@ -88,58 +90,37 @@ def scoring_auth(scorer: Summary) -> Auth:
     )
 
 
-class SecretReader(Protocol):
-    """Reads Secrets and ConfigMaps by name. Raises PublishError."""
-
-    async def secret(self, name: str) -> dict[str, Any]: ...
-
-    async def config_map(self, name: str) -> dict[str, Any]: ...
+Read = Callable[[str, str], Awaitable[dict[str, Any]]]
+"""Reads an object by its kind (Secret or ConfigMap) and name. Raises PublishError."""
 
 
-class SpokeSecretReader:
-    """Reads from the managed cluster's API server, in one namespace. It needs only the right ``get``."""
+def reader(server: ApiServer | None, *, namespace: str) -> Read:
+    """Reads from the managed cluster's API server, in one namespace. It needs only the right ``get``. A
+    process on a laptop may have no access.
+    """
 
-    def __init__(self, *, server: ApiServer, namespace: str) -> None:
-        self._server = server
-        self._base = f"/api/v1/namespaces/{quote(namespace, safe='')}"
+    async def read(kind: str, name: str) -> dict[str, Any]:
+        if server is None:
+            msg = (
+                f"{kind} {name!r} is needed, but there is no access to the managed cluster's API; give"
+                " --spoke-kubeconfig"
+            )
+            raise PublishError(msg, reason=Reason.NOT_FOUND)
+        path = f"/api/v1/namespaces/{quote(namespace, safe='')}/{kind.lower()}s/{quote(name, safe='')}"
+        return (await server.call("GET", path)).object
 
-    async def secret(self, name: str) -> dict[str, Any]:
-        return (await self._server.call("GET", f"{self._base}/secrets/{quote(name, safe='')}")).object
-
-    async def config_map(self, name: str) -> dict[str, Any]:
-        return (await self._server.call("GET", f"{self._base}/configmaps/{quote(name, safe='')}")).object
-
-
-class NoSecretReader:
-    """For a process that has no access to the managed cluster's API, for instance on a laptop."""
-
-    async def secret(self, name: str) -> dict[str, Any]:
-        msg = (
-            f"Secret {name!r} is needed, but there is no access to the managed cluster's API; give"
-            " --spoke-kubeconfig"
-        )
-        raise PublishError(msg, reason=Reason.TOKEN_UNAVAILABLE)
-
-    async def config_map(self, name: str) -> dict[str, Any]:
-        msg = (
-            f"ConfigMap {name!r} is needed, but there is no access to the managed cluster's API; give"
-            " --spoke-kubeconfig"
-        )
-        raise PublishError(msg, reason=Reason.CA_UNAVAILABLE)
-
-
-_T = TypeVar("_T")
+    return read
 
 
 @dataclass(kw_only=True)
-class _Kept(Generic[_T]):
-    value: _T
+class _Kept:
+    """The data of an object as it was read."""
+
+    data: Mapping[str, Any]
+    number: int
+    """How many objects had been read before, to tell what was read after a refusal."""
     until: float
     stale: bool = False
-
-
-class _NotReadError(CallError):
-    """The API server gave no answer about the object, which may exist."""
 
 
 Values = tuple[str, ...]
@@ -171,33 +152,34 @@ class _Kind(Enum):
 
 
 class Credentials:
-    """Reads and caches what endpoints need. A Secret is read once for all scorers that name it."""
+    """Reads and caches what endpoints need. An object is read once for all scorers that name it."""
 
-    def __init__(self, *, reader: SecretReader, clock: Clock, token_file: Path) -> None:
-        self._reader = reader
+    def __init__(self, *, read: Read, clock: Clock, token_file: Path) -> None:
+        self._read = read
         self._clock = clock
         self._token_file = token_file
-        self._secrets: dict[tuple[str, Values, _Kind], _Kept[Values]] = {}
+        self._kept: dict[tuple[str, str], _Kept] = {}
+        self._locks: dict[tuple[str, str], asyncio.Lock] = {}
+        self._reads = 0
         self._contexts: dict[
-            tuple[ConfigMapRef | None, ClientCertificate | None], _Kept[tuple[str, ssl.SSLContext]]
+            tuple[ConfigMapRef | None, ClientCertificate | None], tuple[str, ssl.SSLContext]
         ] = {}
-        self._locks: dict[object, asyncio.Lock] = {}
 
     async def sent(self, auth: Auth, *, refused: Sent | None = None) -> Sent:
         """What is added to each request. ``refused`` got 401: its secrets are not taken from the cache.
 
         Raises CallError with TOKEN_UNAVAILABLE.
         """
-        old = refused.secrets if refused is not None else ()
+        after = refused.number if refused is not None else -1
         headers: dict[str, str] = {}
         secrets: list[str] = []
-        token = await self._token(auth, refused=old)
+        token = await self._token(auth, after=after)
         if token is not None:
             headers["Authorization"] = f"Bearer {token}"
             secrets.append(token)
         if auth.basic is not None:
             keys = auth.basic.username_key, auth.basic.password_key
-            user, password = await self._values(auth.basic.name, keys, _Kind.TEXT, refused=old)
+            user, password = await self._values(auth.basic.name, keys, _Kind.TEXT, after=after)
             if ":" in user:
                 msg = (
                     f"{_where(auth.basic.name, auth.basic.username_key)} holds a colon, which a user name of"
@@ -211,16 +193,16 @@ class Credentials:
                 headers[header.name] = header.value or ""
                 continue
             ref = header.secret_ref
-            (value,) = await self._values(ref.name, (ref.key,), _Kind.HEADER, refused=old)
+            (value,) = await self._values(ref.name, (ref.key,), _Kind.HEADER, after=after)
             headers[header.name] = value
             secrets.append(value)
-        return Sent(headers=headers, secrets=tuple(secrets))
+        return Sent(headers=headers, secrets=tuple(secrets), number=self._reads)
 
-    async def _token(self, auth: Auth, *, refused: Values) -> str | None:
+    async def _token(self, auth: Auth, *, after: int) -> str | None:
         """The bearer token, or None if the endpoint needs none."""
         if auth.secret_name:
             keys = (auth.secret_key,)
-            (value,) = await self._values(auth.secret_name, keys, _Kind.TOKEN, refused=refused)
+            (value,) = await self._values(auth.secret_name, keys, _Kind.TOKEN, after=after)
             return value
         if auth.service_account_token:
             try:
@@ -231,65 +213,10 @@ class Credentials:
                 raise CallError(msg, reason=Reason.TOKEN_UNAVAILABLE) from error
         return None
 
-    async def _values(self, name: str, keys: Values, kind: _Kind, *, refused: Values) -> Values:
-        """Values of keys of a Secret. It is read again if one of the kept values was refused."""
-        key = (name, keys, kind)
-        async with self._locks.setdefault(key, asyncio.Lock()):
-            kept = self._secrets.get(key)
-            if kept is not None and not set(refused).isdisjoint(kept.value):
-                kept = None
-            if kept is not None and kept.until > self._clock.monotonic():
-                return kept.value
-            try:
-                values = await self._secret_values(name, keys, kind)
-            except _NotReadError as error:
-                if kept is None:
-                    raise
-                self._keep(kept, error)
-                return kept.value
-            self._secrets[key] = _Kept(value=values, until=self._clock.monotonic() + KEEP_SECONDS)
-            return values
-
-    async def trust(self, auth: Auth, *, fresh: bool = False) -> ssl.SSLContext | None:
-        """A TLS context with the private CA and the client certificate; None for the system's CAs without a
-        certificate. Raises CallError with CA_UNAVAILABLE or TOKEN_UNAVAILABLE.
-        """
-        if auth.ca is None and auth.certificate is None:
-            return None
-        key = auth.ca, auth.certificate
-        async with self._locks.setdefault(key, asyncio.Lock()):
-            kept = self._contexts.get(key)
-            if kept is not None and not fresh and kept.until > self._clock.monotonic():
-                return kept.value[1]
-            try:
-                text = await self._ca_text(auth.ca) if auth.ca is not None else ""
-                pair = await self._pair(auth.certificate) if auth.certificate is not None else ()
-            except _NotReadError as error:
-                if kept is None:
-                    raise
-                self._keep(kept, error)
-                return kept.value[1]
-            digest = hashlib.sha256("\0".join((text, *pair)).encode()).hexdigest()
-            # Reuse the context of equal texts, because connections are pooled per context.
-            if kept is not None and kept.value[0] == digest:
-                context = kept.value[1]
-            else:
-                context = _context(auth.ca, text)
-                if auth.certificate is not None:
-                    _present(context, auth.certificate, pair)
-            self._contexts[key] = _Kept(value=(digest, context), until=self._clock.monotonic() + KEEP_SECONDS)
-            return context
-
-    def _keep(self, kept: _Kept[Any], error: _NotReadError) -> None:
-        """Keeps using the old value, so that a restart of the API server does not stop scorers."""
-        if not kept.stale:
-            log.warning("%s; the old value is used", error, extra={"reason": error.reason.value})
-        kept.stale = True
-        kept.until = self._clock.monotonic() + STALE_SECONDS
-
-    async def _secret_values(self, name: str, keys: Values, kind: _Kind) -> Values:
+    async def _values(self, name: str, keys: Values, kind: _Kind, *, after: int) -> Values:
+        """Values of keys of a Secret."""
         where = _where(name, *keys)
-        data = await _data(self._reader.secret(name), where=where, reason=Reason.TOKEN_UNAVAILABLE)
+        data = await self._data("Secret", name, where=where, reason=Reason.TOKEN_UNAVAILABLE, after=after)
         values = tuple(kind.read(data.get(key)) for key in keys)
         for key, value in zip(keys, values, strict=True):
             if not value:
@@ -297,9 +224,74 @@ class Credentials:
                 raise CallError(msg, reason=Reason.TOKEN_UNAVAILABLE)
         return values
 
-    async def _pair(self, certificate: ClientCertificate) -> Values:
-        keys = certificate.certificate_key, certificate.private_key_key
-        return await self._secret_values(certificate.name, keys, _Kind.PEM)
+    async def trust(self, auth: Auth, *, fresh: bool = False) -> ssl.SSLContext | None:
+        """A TLS context with the private CA and the client certificate; None for the system's CAs without a
+        certificate. Raises CallError with CA_UNAVAILABLE or TOKEN_UNAVAILABLE.
+        """
+        if auth.ca is None and auth.certificate is None:
+            return None
+        after = self._reads if fresh else -1
+        text, pair = "", Values()
+        if auth.ca is not None:
+            text = await self._ca_text(auth.ca, after=after)
+        if auth.certificate is not None:
+            keys = auth.certificate.certificate_key, auth.certificate.private_key_key
+            pair = await self._values(auth.certificate.name, keys, _Kind.PEM, after=after)
+        key = auth.ca, auth.certificate
+        digest = hashlib.sha256("\0".join((text, *pair)).encode()).hexdigest()
+        # Reuse the context of equal texts, because connections are pooled per context.
+        kept, context = self._contexts.get(key, ("", None))
+        if context is None or kept != digest:
+            context = _context(auth.ca, text)
+            if auth.certificate is not None:
+                _present(context, auth.certificate, pair)
+            self._contexts[key] = digest, context
+        return context
+
+    async def _ca_text(self, ref: ConfigMapRef, *, after: int) -> str:
+        where = f"key {ref.key!r} of ConfigMap {ref.name!r}"
+        data = await self._data("ConfigMap", ref.name, where=where, reason=Reason.CA_UNAVAILABLE, after=after)
+        text = data.get(ref.key)
+        if not isinstance(text, str) or not text.strip():
+            msg = f"{where} is empty or missing"
+            raise CallError(msg, reason=Reason.CA_UNAVAILABLE)
+        return text
+
+    async def _data(
+        self, kind: str, name: str, *, where: str, reason: Reason, after: int
+    ) -> Mapping[str, Any]:
+        """The data of an object that was read after this number of reads, empty if it has none.
+
+        While the API server does not answer, the old data is used, so that its restart does not stop scorers.
+        Raises CallError.
+        """
+        key = kind, name
+        async with self._locks.setdefault(key, asyncio.Lock()):
+            kept = self._kept.get(key)
+            if kept is not None and kept.number >= after and kept.until > self._clock.monotonic():
+                return kept.data
+            number, self._reads = self._reads, self._reads + 1
+            try:
+                data = (await self._read(kind, name)).get("data")
+            except PublishError as error:
+                if kept is None or kept.number < after or error.reason in _GONE:
+                    msg = f"{where} cannot be read: {error}"
+                    raise CallError(msg, reason=reason) from error
+                if not kept.stale:
+                    log.warning(
+                        "%s cannot be read: %s; the old value is used",
+                        where,
+                        error,
+                        extra={"reason": reason.value},
+                    )
+                kept.stale, kept.until = True, self._clock.monotonic() + STALE_SECONDS
+                return kept.data
+            self._kept[key] = kept = _Kept(
+                data=data if isinstance(data, dict) else {},
+                number=number,
+                until=self._clock.monotonic() + KEEP_SECONDS,
+            )
+            return kept.data
 
     def _own_token(self) -> str:
         try:
@@ -312,35 +304,10 @@ class Credentials:
             raise CallError(msg, reason=Reason.TOKEN_UNAVAILABLE)
         return token
 
-    async def _ca_text(self, ref: ConfigMapRef) -> str:
-        where = f"key {ref.key!r} of ConfigMap {ref.name!r}"
-        read = self._reader.config_map(ref.name)
-        text = (await _data(read, where=where, reason=Reason.CA_UNAVAILABLE)).get(ref.key)
-        if not isinstance(text, str) or not text.strip():
-            msg = f"{where} is empty or missing"
-            raise CallError(msg, reason=Reason.CA_UNAVAILABLE)
-        return text
-
 
 def _where(name: str, *keys: str) -> str:
     which = " and ".join(map(repr, keys))
     return f"{'key' if len(keys) == 1 else 'keys'} {which} of Secret {name!r}"
-
-
-async def _data(read: Awaitable[dict[str, Any]], *, where: str, reason: Reason) -> dict[str, Any]:
-    """The data of the object that `read` returns; empty if it has none.
-
-    Raises CallError when the object or the right to read it is gone, _NotReadError when the API server does
-    not say.
-    """
-    try:
-        found = await read
-    except PublishError as error:
-        msg = f"{where} cannot be read: {error}"
-        kind = CallError if error.reason in _GONE else _NotReadError
-        raise kind(msg, reason=reason) from error
-    data = found.get("data")
-    return data if isinstance(data, dict) else {}
 
 
 def _context(ref: ConfigMapRef | None, text: str) -> ssl.SSLContext:

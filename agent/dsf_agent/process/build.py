@@ -12,7 +12,7 @@ from dsf_agent.configuration.settings import Settings
 from dsf_agent.configuration.snapshot import Snapshot, publishes
 from dsf_agent.endpoints.apiserver import ApiServer
 from dsf_agent.endpoints.budget import Budget, Reservation
-from dsf_agent.endpoints.credentials import Credentials, NoSecretReader, SecretReader, SpokeSecretReader
+from dsf_agent.endpoints.credentials import Credentials, reader
 from dsf_agent.endpoints.transport import Transport
 from dsf_agent.fetch.stage import Fetch
 from dsf_agent.kubernetes.changes import Trigger
@@ -136,9 +136,6 @@ def adapters(settings: Settings, *, clock: Clock) -> Adapters:
     if hub is not None and settings.clusters_file is not None and settings.spoke_kubeconfig is None:
         # The hub scorer's Secrets are on the hub.
         spoke = hub
-    secrets: SecretReader = (
-        NoSecretReader() if spoke is None else SpokeSecretReader(server=spoke, namespace=settings.namespace)
-    )
     rng = random.Random()  # noqa: S311 - jitter, not secrets
     own = settings.cluster if settings.clusters_file is None else ""
     store = _store(settings, hub=hub, clock=clock, own=own)
@@ -151,7 +148,9 @@ def adapters(settings: Settings, *, clock: Clock) -> Adapters:
         metrics=metrics,
         transport=Transport(limits=settings.limits),
         budget=Budget(limit=settings.bytes_in_flight),
-        credentials=Credentials(reader=secrets, clock=clock, token_file=settings.token_file),
+        credentials=Credentials(
+            read=reader(spoke, namespace=settings.namespace), clock=clock, token_file=settings.token_file
+        ),
         hub=hub,
         spoke=spoke,
         cluster=Cluster(server=spoke, clock=clock, wait_seconds=settings.limits.total_seconds),

@@ -225,7 +225,7 @@ class Publisher:
                 valid_until=valid_until,
             )
         entry.published = Published(values=wanted, written=now, valid_until=valid_until)
-        publication.metrics.published("written")
+        publication.count("written")
         log.log(
             logging.INFO if len(self._by_cluster) == 1 else logging.DEBUG,
             "published %d scores of %s",
@@ -368,8 +368,12 @@ class Publication:
     def offered(self) -> None:
         """Counts what the rule said about the offers of a cycle."""
         for outcome, count in self._outcomes.items():
-            self.metrics.published(outcome, count=count)
+            self.count(outcome, count)
         self._outcomes.clear()
+
+    def count(self, outcome: str, number: int = 1) -> None:
+        """Counts what became of offers."""
+        self.metrics.all.publishes.labels(self.metrics.name, outcome).inc(number)
 
     def withhold(self, cluster: str) -> None:
         """A cluster has no scores now. What is published is not renewed, and expires at its validUntil."""
@@ -410,7 +414,7 @@ class Publication:
                 extra={"scorer": self.scorer, "reason": error.reason.value},
             )
         self._faults[cluster] = Failure.of(error)
-        self.metrics.published("failed")
+        self.count("failed")
         self.metrics.failed("publish", error.reason)
 
     def recovered(self, cluster: str) -> None:

@@ -149,7 +149,11 @@ class Cycle:
         with self._metrics.stage("fetch"):
             series = await self._fetch(now=self._clock.wall())
         self._reservation.set_size(series.size)
-        self._metrics.fetched(series=series.count, size=series.size, warnings=len(series.warnings))
+        every, name = self._metrics.all, self._metrics.name
+        every.series.labels(name).set(series.count)
+        every.bytes.labels(name).inc(series.size)
+        if series.warnings:
+            every.warnings.labels(name).inc(len(series.warnings))
         found = await self._found(series, targets)
         self._reservation.set_size(series.size + found.size)
         try:
@@ -159,16 +163,19 @@ class Cycle:
                 score.forget()
             raise
         items = await self._items(found, targets)
-        self._metrics.dropped(found.dropped)
+        for reason, count in sorted(found.dropped.items()):
+            every.dropped.labels(name, reason).inc(count)
         if targets.names and not items:
             raise self._nothing(found, series=series.count)
         if found.clamped:
-            self._metrics.clamped(found.clamped)
+            every.clamped.labels(name).inc(found.clamped)
         await self._expose(found)
         await self._publish(items, targets)
         if self._label:
             self._report(found, items, targets)
-        self._metrics.succeeded(at=self._clock.wall(), results=found.count)
+        every.requests.labels(name, "success").inc()
+        every.last_success.labels(name).set(self._clock.wall())
+        every.results.labels(name).set(found.count)
         return CycleResult(
             series=series.count,
             size=series.size,
@@ -185,7 +192,7 @@ class Cycle:
         has_default = self._scorer.default_score is not None
         if not self._label:
             if has_default:
-                self._metrics.default_used(used=not series.count)
+                self._metrics.all.defaults.labels(self._metrics.name).set(not series.count)
             if not (has_default and not series.count):
                 found.with_series.update(targets.names)
                 with self._metrics.stage("score"):
@@ -305,9 +312,10 @@ class Cycle:
 
     def _report(self, found: _Found, items: dict[str, dict[str, int]], targets: Targets) -> None:
         missing = frozenset(targets.names) - items.keys() - found.unscored
-        self._metrics.clusters(
-            scored=len(items), unscored=len(found.unscored), missing=tuple(sorted(missing))
-        )
+        states = (("scored", items), ("missing", missing), ("unscored", found.unscored))
+        for state, clusters in states:
+            self._metrics.all.clusters.labels(self._metrics.name, state).set(len(clusters))
+        self._metrics.misses(tuple(sorted(missing)))
         extra = {"scorer": self._scorer.name}
         if new := missing - self._missing:
             log.warning("no series of %s: %s", _number(new), _named(new), extra=extra)
@@ -325,7 +333,7 @@ class Cycle:
                 if waiting >= BATCH:
                     waiting = 0
                     await asyncio.sleep(0)
-        self._metrics.exposed(await text.joined())
+        self._metrics.all.samples.put(self._metrics.name, await text.joined())
 
     def _all(self, items: dict[str, dict[str, int]]) -> dict[str, int]:
         """The items for the verb ``check``. Nothing else needs them."""

@@ -115,7 +115,7 @@ class Worker:
             if self._publication is not None:
                 await self._publication.wait_until_handled()
         finally:
-            self._metrics.hidden()
+            self._metrics.all.samples.drop(self._metrics.name)
             if publisher is not None:
                 publisher.cancel()
                 with suppress(asyncio.CancelledError):
@@ -127,7 +127,7 @@ class Worker:
             if self._draining.is_set():
                 return
             started = self._clock.monotonic()
-            self._metrics.started(late=max(0.0, started - due))
+            self._metrics.all.lateness.observe(max(0.0, started - due))
             if self._trigger is not None:
                 self._trigger.started()
             retry = await self._once()

@@ -16,8 +16,8 @@ from dsf_agent.endpoints.credentials import (
     STALE_SECONDS,
     Auth,
     Credentials,
-    NoSecretReader,
     Sent,
+    reader,
     scoring_auth,
     source_auth,
 )
@@ -43,7 +43,7 @@ CA = Auth(ca=ConfigMapRef(name="cas", key="ca.crt"))
 
 async def token_of(credentials: Credentials, auth: Auth, *, refused: str = "") -> str | None:
     """The bearer token that is sent. ``refused`` is one that got 401."""
-    sent = await credentials.sent(auth, refused=Sent(secrets=(refused,)) if refused else None)
+    sent = await credentials.sent(auth, refused=Sent(number=credentials._reads) if refused else None)
     return sent.headers.get("Authorization", "").removeprefix("Bearer ") or None
 
 
@@ -79,19 +79,17 @@ class FakeSecretReader:
             msg = "no"
             raise PublishError(msg, reason=self.fault)
 
-    async def secret(self, name: str) -> dict[str, Any]:
+    async def read(self, kind: str, name: str) -> dict[str, Any]:
+        await self._asked()
+        if kind == "ConfigMap":
+            assert name == "cas"
+            return {"data": {"ca.crt": self.ca}}
         assert name == "s"
-        await self._asked()
         return {"data": {"k": base64.b64encode(self.token.encode()).decode()}}
-
-    async def config_map(self, name: str) -> dict[str, Any]:
-        assert name == "cas"
-        await self._asked()
-        return {"data": {"ca.crt": self.ca}}
 
 
 def _credentials(reader: FakeSecretReader, clock: ManualClock) -> Credentials:
-    return Credentials(reader=reader, clock=clock, token_file=Path("nowhere"))
+    return Credentials(read=reader.read, clock=clock, token_file=Path("nowhere"))
 
 
 @pytest.mark.parametrize(
@@ -207,7 +205,7 @@ async def test_a_ca_that_was_never_read_is_a_failure_of_its_scorers() -> None:
 
 
 async def test_without_access_to_the_api_a_secret_or_ca_names_the_flag() -> None:
-    kept = Credentials(reader=NoSecretReader(), clock=ManualClock(), token_file=Path("nowhere"))
+    kept = Credentials(read=reader(None, namespace="n"), clock=ManualClock(), token_file=Path("nowhere"))
     with pytest.raises(CallError, match=r"Secret 's' is needed, .* --spoke-kubeconfig") as caught:
         await token_of(kept, TOKEN)
     assert caught.value.reason is Reason.TOKEN_UNAVAILABLE
@@ -268,7 +266,7 @@ def test_the_pods_own_token_is_sent_only_where_the_scorer_says_so(extra: Endpoin
 async def test_a_token_with_characters_not_allowed_in_a_header_is_refused(tmp_path: Path, token: str) -> None:
     reader, file = FakeSecretReader(token=token), tmp_path / "token"
     file.write_text(token)
-    credentials = Credentials(reader=reader, clock=ManualClock(), token_file=file)
+    credentials = Credentials(read=reader.read, clock=ManualClock(), token_file=file)
     for auth in (TOKEN, Auth(service_account_token=True)):
         with pytest.raises(CallError) as caught:
             await token_of(credentials, auth)
@@ -314,19 +312,17 @@ class SecretsByName:
         self.secrets = secrets
         self.fault: Reason | None = None
 
-    async def secret(self, name: str) -> dict[str, Any]:
+    async def read(self, kind: str, name: str) -> dict[str, Any]:
+        assert kind == "Secret"
         if self.fault is not None:
             msg = "no"
             raise PublishError(msg, reason=self.fault)
         values = self.secrets[name]
         return {"data": {key: base64.b64encode(value.encode()).decode() for key, value in values.items()}}
 
-    async def config_map(self, name: str) -> dict[str, Any]:
-        raise AssertionError(name)
-
 
 def of_source(reader: SecretsByName, clock: ManualClock | None = None) -> Credentials:
-    return Credentials(reader=reader, clock=clock or ManualClock(), token_file=Path("nowhere"))
+    return Credentials(read=reader.read, clock=clock or ManualClock(), token_file=Path("nowhere"))
 
 
 LOGIN = Auth(basic=BasicAuth(name="login", username_key="u", password_key="p"))
