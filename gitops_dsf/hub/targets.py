@@ -51,7 +51,6 @@ class TargetClusters:
             for mask in masks or ()
         ]
         staying = {name: item.created for name, item in (addons or {}).items() if not item.deleting}
-        self._addons = staying
         present = self._clusters.everything
         self._since = {
             name: max(clusters[name].created, staying.get(name, 0.0))
@@ -95,14 +94,3 @@ class TargetClusters:
         if scorer.spec.suspend or not scorer.publishes:
             return _NONE
         return self.selected(scorer) - self.masked(scorer.score_name)
-
-    def holds_for_cluster(self, name: str, item: ManagedCluster | None) -> bool:
-        """Whether a change of a cluster leaves the targets unchanged, as heartbeats and resources do."""
-        known = self._clusters.labels.get(name)
-        if item is None or item.deleting:
-            return known is None
-        return known is not None and known == item.labels
-
-    def holds_for_addon(self, cluster: str, item: ManagedClusterAddOn | None) -> bool:
-        """Whether a change of an add-on leaves the targets unchanged, as its health does."""
-        return self._addons.get(cluster) == (None if item is None or item.deleting else item.created)

@@ -59,22 +59,19 @@ class Leadership:
     async def acquire(self) -> None:
         """Waits until this replica leads."""
         last = ""
-        while True:
+        while not self.is_leader:
             taken = False
             try:
                 taken = await self._try()
-                if taken and self._left() >= self._deadline * 2 / 3:
-                    self.is_leader = True
-                    LOG.info("leading as %s", self._identity)
-                    return
-                # With a claim that is nearly over, renew it before it is used.
-                words = (
-                    f"not leading: the hub takes more than {self._deadline / 3:g} s to answer"
-                    if taken
-                    else f"{self._seen[0]} leads; waiting"
-                )
+                words = f"{self._seen[0]} leads; waiting"
             except ApiError as error:
                 words = f"the Lease cannot be taken: {error}"
+            if taken:
+                # With a claim that is nearly over, renew it before it is used.
+                self.is_leader = self._left() >= self._deadline * 2 / 3
+                words = f"not leading: the hub takes more than {self._deadline / 3:g} s to answer"
+                if self.is_leader:
+                    words = f"leading as {self._identity}"
             if words != last:
                 LOG.info("%s", words)
                 last = words

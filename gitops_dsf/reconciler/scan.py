@@ -22,7 +22,7 @@ from gitops_dsf.reconciler.scoregc.candidates import Owner, find_dead, owners
 from gitops_dsf.wording import plural
 
 SCAN_SECONDS: Final = 15.0
-"""For so long one look serves, unless scorers or their target clusters change."""
+"""For so long one look serves, unless scorers change."""
 NAMED: Final = 3
 """Placements that a message names at most."""
 _NONE: Final[frozenset[str]] = frozenset()
@@ -32,6 +32,7 @@ _NONE: Final[frozenset[str]] = frozenset()
 class Scan:
     """The scores of the hub at one moment."""
 
+    targets: TargetClusters
     owners: Mapping[str, Owner]
     """The scorer by the name of its scores."""
     assessments: Mapping[str, Assessment]
@@ -68,31 +69,34 @@ class ScoreScanner:
     def __init__(self, *, view: HubView, now: Callable[[], float], seconds: float = SCAN_SECONDS) -> None:
         self._view, self._now, self._seconds = view, now, seconds
         self._lock = asyncio.Lock()
-        self._last: tuple[float, TargetClusters, set[tuple[str, int]], Scan] | None = None
-        """When, of which targets and scorers, and the result."""
+        self._last: tuple[float, set[tuple[str, int]], Scan] | None = None
+        """When, of which scorers, and the result."""
         self._expected: dict[str, _Expected] = {}
         """By the scorer's UID."""
 
     async def scan(self, *, anew: bool = False) -> Scan:
         """The last look, or a new one. Yields to other tasks in between."""
         async with self._lock:
-            targets, scorers = self._view.targets, dict(self._view.scorers.items)
+            scorers = dict(self._view.scorers.items)
             identities = {(item.metadata.uid, item.metadata.generation) for item in scorers.values()}
             last = self._last
             if (
                 last is None
                 or anew
-                or last[1:3] != (targets, identities)
+                or last[1] != identities
                 # Less than 0 when the hub's clock turned out to be another.
                 or not 0 <= self._now() - last[0] < self._seconds
             ):
                 now = self._now()
-                last = (now, targets, identities, await self._look(scorers, targets, now))
+                last = (now, identities, await self._look(scorers, now))
                 self._last = last
-            return last[3]
+            return last[2]
 
-    async def _look(self, scorers: Mapping[str, DynamicScorer], targets: TargetClusters, now: float) -> Scan:
+    async def _look(self, scorers: Mapping[str, DynamicScorer], now: float) -> Scan:
         view, by_owner = self._view, owners(scorers.values())
+        targets = TargetClusters(
+            clusters=view.clusters.items, addons=view.addons.items, masks=view.masks.current
+        )
         by_resource: dict[str, list[DynamicScorer]] = defaultdict(list)
         for item in scorers.values():
             by_resource[item.resource].append(item)
@@ -146,7 +150,7 @@ class ScoreScanner:
             await asyncio.sleep(0)
         self._expected = expected
         zeros = await self._zeros(placements, by_owner, assessments, not_counted)
-        return Scan(owners=by_owner, assessments=assessments, dead=dead, zeros=zeros)
+        return Scan(targets=targets, owners=by_owner, assessments=assessments, dead=dead, zeros=zeros)
 
     def _expectation(self, item: DynamicScorer, clusters: frozenset[str], now: float) -> _Expected:
         """Where it should run now, and since when as far as this process saw it. After a change of their name

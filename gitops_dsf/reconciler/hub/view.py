@@ -8,8 +8,6 @@ from typing import Any
 from prometheus_client import Gauge
 
 from dsf_runtime.informer import Informer
-from gitops_dsf.hub.addons import ManagedClusterAddOn
-from gitops_dsf.hub.objects import ManagedCluster
 from gitops_dsf.hub.resources import (
     ADDONS,
     APPLICATION_SETS,
@@ -19,7 +17,6 @@ from gitops_dsf.hub.resources import (
     PLACEMENTS,
     SCORERS,
 )
-from gitops_dsf.hub.targets import TargetClusters
 from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.hub.kinds import (
     OURS,
@@ -68,21 +65,9 @@ class HubView:
             api=api, path=APPLICATIONS.within(argocd_namespace).path, project=application
         )
         self.masks = MaskPoll(api=api, namespace=hub_namespace)
-        self._targets: TargetClusters | None = None
-        self.clusters.listen(self._on_cluster)
-        self.addons.listen(self._on_addon)
         if broken is not None:
             for informer in self.informers:
                 broken.labels(resource=informer.resource).set_function(partial(_is_broken, informer))
-
-    @property
-    def targets(self) -> TargetClusters:
-        """The target clusters of scorers now. Another object whenever they may have changed."""
-        if self._targets is None or self._targets.masks is not self.masks.current:
-            self._targets = TargetClusters(
-                clusters=self.clusters.items, addons=self.addons.items, masks=self.masks.current
-            )
-        return self._targets
 
     @property
     def informers(self) -> Sequence[Informer[Any]]:
@@ -134,11 +119,3 @@ class HubView:
             for informer in self.informers:
                 group.create_task(informer.run())
             group.create_task(self.masks.run())
-
-    def _on_cluster(self, key: str, item: ManagedCluster | None) -> None:
-        if self._targets is not None and not self._targets.holds_for_cluster(key, item):
-            self._targets = None
-
-    def _on_addon(self, key: str, item: ManagedClusterAddOn | None) -> None:
-        if self._targets is not None and not self._targets.holds_for_addon(key, item):
-            self._targets = None

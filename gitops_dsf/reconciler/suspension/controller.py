@@ -17,11 +17,10 @@ from dsf_wire.constants import SUSPENDED_CONFIGMAP, SUSPENDED_KEY
 from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.hub.urls import origin
 from gitops_dsf.reconciler.events import Events, Kind
-from gitops_dsf.reconciler.freshness.assessment import Assessment
 from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.hub.kinds import scorer_reference
 from gitops_dsf.reconciler.hub.view import HubView
-from gitops_dsf.reconciler.scan import ScoreScanner
+from gitops_dsf.reconciler.scan import Scan, ScoreScanner
 from gitops_dsf.reconciler.scorers.health import FAILURES, Health, HealthStatus
 from gitops_dsf.reconciler.series import GaugeSet, gauge
 from gitops_dsf.reconciler.suspension.circuitbreaker import (
@@ -125,7 +124,7 @@ class SuspensionController:
             )
         scorers = dict(self._view.scorers.items)
         scan = await self._scanner.scan()
-        states = [self._state(item, scan.assessments.get(item.name)) for item in scorers.values()]
+        states = [self._state(item, scan) for item in scorers.values()]
         update = self._breaker.decide(states, before.names, self._clock())
         if update.names != before.names or not before.readable:
             await self._configmap.write(before, update.names)
@@ -135,14 +134,15 @@ class SuspensionController:
         self._metrics.held_back.set(sum(len(change.scorers) for change in update.of(Outcome.HELD_BACK)))
         await self._report(update, scorers)
 
-    def _state(self, item: DynamicScorer, scores: Assessment | None) -> ScorerState:
+    def _state(self, item: DynamicScorer, scan: Scan) -> ScorerState:
+        scores = scan.assessments.get(item.name)
         known = self._health.get(item.name)
         health = None if known is None else known.status
         counts = ScoreCounts()
         # Scores are counted only when the count matters.
         if health is HealthStatus.INACTIVE and self._api.clock.known and scores is not None:
             counts = count_scores(
-                self._view.targets.expected(item),
+                scan.targets.expected(item),
                 addons=self._view.addons.items,
                 published=self._view.scores.of(item.resource).keys(),
                 scores=scores,

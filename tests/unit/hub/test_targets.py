@@ -86,24 +86,6 @@ def test_what_goes_is_not_counted_on() -> None:
     assert left == {"c"}
 
 
-def test_only_what_matters_makes_new_targets() -> None:
-    targets = TargetClusters(clusters=CLUSTERS, addons=ADDONS, masks=None)
-    assert not targets.masks_known
-    heartbeat = {
-        "status": {"conditions": [{"type": "ManagedClusterConditionAvailable", "status": "Unknown"}]}
-    }
-    alive = cluster(raw({"metadata": {"name": "a", "labels": {"zone": "x"}}, **heartbeat}))[1]
-    assert targets.holds_for_cluster("a", alive)
-    assert not targets.holds_for_cluster("a", land("a", zone="y"))
-    assert not targets.holds_for_cluster("a", None)
-    assert not targets.holds_for_cluster("e", land("e"))
-    assert targets.holds_for_cluster("e", None)
-    assert targets.holds_for_addon("a", agent(available="False", created=100.0))
-    assert not targets.holds_for_addon("a", agent(available="True", created=200.0))
-    assert not targets.holds_for_addon("a", None)
-    assert not targets.holds_for_addon("d", HERE)
-
-
 def test_both_cluster_and_add_on_must_have_been_there() -> None:
     _, read = addon(
         raw({"metadata": {"name": "x", "namespace": "a", "creationTimestamp": "2026-01-01T00:01:00Z"}})

@@ -1,5 +1,6 @@
 """What is said of Placements in a scorer's status."""
 
+from gitops_dsf.hub.targets import TargetClusters
 from gitops_dsf.reconciler.scan import Scan
 from gitops_dsf.reconciler.scoregc.candidates import owners
 from tests.unit.reconciler.freshness.hubobjects import made
@@ -7,7 +8,8 @@ from tests.unit.reconciler.freshness.hubobjects import made
 
 def report(**zeros: str) -> Scan:
     found = {name: frozenset(clusters) for name, clusters in zeros.items()}
-    return Scan(owners={}, assessments={}, dead=(), zeros={"cpu": found})
+    targets = TargetClusters(clusters={}, addons=None, masks=None)
+    return Scan(targets=targets, owners={}, assessments={}, dead=(), zeros={"cpu": found})
 
 
 def test_the_first_placements_are_named_and_the_others_counted() -> None:
