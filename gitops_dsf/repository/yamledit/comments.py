@@ -29,14 +29,19 @@ def with_comments_of(old: str, new: str) -> str:
         place, indent = _place(at, line, "".join(before[lost + 1 : lost + 2]).strip(), kept)
         for start in (found.start(1) for found in _COMMENT.finditer(line)):
             without = [*before[:lost], f"{line[:start].rstrip()}\n", *before[lost + 1 :]]
-            comment = f"{indent}{line[start:].rstrip()}\n"
-            if _meaning("".join(without)) != _meaning(old) or any(comment.strip() in each for each in kept):
-                continue  # a text that looks like a comment, or one that is still there
-            tried = [*kept[:place], comment, *kept[place:]]
+            comment = line[start:].rstrip()
+            is_there = _count(comment, kept) >= _count(comment, before)
+            if is_there or _meaning("".join(without)) != _meaning(old):
+                continue  # or a text that looks like a comment
+            tried = [*kept[:place], f"{indent}{comment}\n", *kept[place:]]
             if _meaning("".join(tried)) == meaning:
                 kept = tried
                 break
     return "".join(kept)
+
+
+def _count(comment: str, lines: Sequence[str]) -> int:
+    return sum(line.rstrip().endswith(comment) for line in lines)
 
 
 def _place(at: int, line: str, below: str, kept: Sequence[str]) -> tuple[int, str]:

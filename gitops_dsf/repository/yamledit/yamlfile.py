@@ -1,5 +1,6 @@
 """A YAML file that people wrote. It is edited in place and keeps its comments, quotes and indentation."""
 
+import re
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from io import StringIO
@@ -11,7 +12,6 @@ from ruamel.yaml.error import YAMLError
 
 from gitops_dsf.diagnostics import Edit
 from gitops_dsf.repository.yamledit.comments import with_comments_of
-from gitops_dsf.repository.yamledit.documents import Source, split
 from gitops_dsf.repository.yamledit.mirror import apply
 
 _INDENTS: Final = ((2, 4, 2), (2, 2, 0), (4, 4, 2), (4, 6, 4), (4, 4, 0))
@@ -19,6 +19,9 @@ _INDENTS: Final = ((2, 4, 2), (2, 2, 0), (4, 4, 2), (4, 6, 4), (4, 4, 0))
 _WIDTH: Final = 1_000_000
 """Characters before a line is folded. Lines are never folded, because reviewers compare whole values."""
 _BOM: Final = "\ufeff"
+_MARKER: Final = re.compile(r"^(?=---(?:\s|$))", re.MULTILINE)
+_END: Final = re.compile(r"^\.\.\.(?:\s|$)", re.MULTILINE)
+"""The end of a document inside of a part, where more can follow."""
 
 
 class YamlFile:
@@ -29,7 +32,8 @@ class YamlFile:
 
     def __init__(self, text: str) -> None:
         self._bom = _BOM if text.startswith(_BOM) else ""
-        self._documents = [_Document(source) for source in split(text.removeprefix(_BOM))]
+        # A line that starts with `---` is always a marker (YAML 1.2.2, section 9.1.2).
+        self._documents = [_Document(part) for part in _MARKER.split(text.removeprefix(_BOM)) if part]
 
     def find(self, kind: str, name: str) -> CommentedMap | None:
         """Returns the document of an object, to be edited in place."""
@@ -47,7 +51,7 @@ class YamlFile:
         cannot be edited.
         """
         for document in self._documents:
-            line -= document.source.lines
+            line -= document.text.count("\n")
             if line <= 0:
                 try:
                     return all(apply(document.content, edit) for edit in edits)
@@ -68,7 +72,7 @@ class YamlFile:
     def _find(self, kind: str, name: str) -> "_Document | None":
         # Parsing for an edit is slow, and a file may hold a thousand clusters. Names are rarely written with
         # escapes.
-        for document in sorted(self._documents, key=lambda each: name not in each.source.body):
+        for document in sorted(self._documents, key=lambda each: name not in each.body):
             content = document.content
             if isinstance(content, CommentedMap) and content.get("kind") == kind:
                 metadata = content.get("metadata")
@@ -85,31 +89,32 @@ class _Read(NamedTuple):
 
 
 class _Document:
-    """A document that is parsed on first use."""
+    """A document that is parsed on first use, with the comments after it."""
 
-    def __init__(self, source: Source) -> None:
-        self.source = source
-        self._newline = "\r\n" if "\r\n" in source.body else "\n"
+    def __init__(self, text: str) -> None:
+        line, end, rest = text.partition("\n")
+        is_marker = line.startswith("---") and line[3:].strip()[:1] in {"", "#"}
+        self._marker, self.body = (f"{line}{end}", rest) if is_marker else ("", text)
+        self._newline = "\r\n" if "\r\n" in text else "\n"
 
     @cached_property
     def _read(self) -> _Read:
-        return _read(self.source.body.replace("\r\n", "\n"))
+        return _read(self.body.replace("\r\n", "\n"))
 
     @property
     def content(self) -> Any:  # noqa: ANN401 - whatever YAML holds
-        return self._read.content
+        """What can be edited; None if there is nothing, or more than one document."""
+        return None if _END.search(self.body) else self._read.content
 
     @property
     def text(self) -> str:
-        source = self.source
-        body = source.body
-        if (
-            "_read" in self.__dict__
-            and (new := _written(self._read.yaml, self._read.content)) != self._read.written
-        ):
-            new = with_comments_of(body.replace("\r\n", "\n"), new)
-            body = new.replace("\n", self._newline)
-        return f"{source.marker}{body}{source.end}"
+        if "_read" not in self.__dict__:
+            return f"{self._marker}{self.body}"
+        new = _written(self._read.yaml, self._read.content)
+        if new == self._read.written:
+            return f"{self._marker}{self.body}"
+        new = with_comments_of(self.body.replace("\r\n", "\n"), new)
+        return f"{self._marker}{new.replace(chr(10), self._newline)}"
 
 
 def appended(text: str, document: str) -> str:

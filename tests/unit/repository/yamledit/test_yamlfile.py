@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitops_dsf.repository.yamledit import YamlFile
-from gitops_dsf.repository.yamledit.documents import split
 
 HEADER = "# Copyright of the team\n"
 FIRST = """\
@@ -114,37 +113,20 @@ def test_a_text_that_looks_like_a_comment_goes_with_the_text() -> None:
     assert file.text == "kind: ScorerLock\nmetadata:\n  name: cpu\nquery: |-\n  down\n"
 
 
-def test_a_document_end_and_what_follows_it_stay() -> None:
-    text = (
-        "kind: ManagedCluster\nmetadata: {name: fra}\n... # done\n# next\n%YAML 1.2\n---\nkind:"
-        " ManagedCluster\nmetadata: {name: muc}\n"
-    )
-    file = YamlFile(text)
-    document = file.find("ManagedCluster", "muc")
-    assert document is not None
-    document["metadata"]["name"] = "ber"
-    assert file.text == text.replace("muc", "ber")
+def test_a_text_with_document_ends_is_not_edited() -> None:
+    text = "kind: ManagedCluster\nmetadata: {name: fra}\n... # done\n# next\n%YAML 1.2\n"
+    file = YamlFile(f"{text}---\n{FIRST}")
+    assert file.find("ManagedCluster", "fra") is not None
+    assert YamlFile(text).find("ManagedCluster", "fra") is None
+    assert YamlFile(text).text == text
 
 
 @given(
     st.lists(
         st.sampled_from(
-            [
-                "---\n",
-                "--- # c\n",
-                "--- a: 1\n",
-                "...\n",
-                "a: 1\n",
-                "# c\n",
-                "%YAML 1.2\n",
-                "\n",
-                "----\n",
-                "--- |\n",
-                "x",
-            ]
+            ["---\n", "--- # c\n", "--- a: 1\n", "...\n", "a: 1\n", "# c\n", "\n", "----\n", "--- |\n", "x"]
         )
     )
 )
 def test_documents_joined_are_the_text(lines: list[str]) -> None:
-    text = "".join(lines)
-    assert "".join(f"{source.marker}{source.body}{source.end}" for source in split(text)) == text
+    assert YamlFile("".join(lines)).text == "".join(lines)
