@@ -63,7 +63,7 @@ class FleetRepository:
 
     def show(self, path: str) -> Command:
         """The text of a file, as `cat` shows it."""
-        return Command(text=f"cat {path}", output=(self.root / path).read_text("utf-8"), code=0)
+        return Command(text=f"cat {path}", output=(self.root / path).read_text("utf-8"))
 
     def product(self, *arguments: str, expect: int = 0) -> Command:
         """Runs `gitops-dsf` in the repository. Raises DemoError when it ends with another code."""
@@ -116,7 +116,7 @@ class FleetRepository:
         if ran.returncode != expect:
             msg = f"`{shown}` in {at} ended with {ran.returncode}, not {expect}:\n{ran.stdout.rstrip()}"
             raise DemoError(msg)
-        return Command(text=shown, output=ran.stdout, code=ran.returncode)
+        return Command(text=shown, output=ran.stdout)
 
 
 PRODUCT: Final = (sys.executable, "-P", "-m", "gitops_dsf")

@@ -87,18 +87,8 @@ class Folder:
         return self.root / "logs"
 
     @property
-    def prometheus(self) -> Path:
-        """A folder per cluster, where a real Prometheus runs."""
-        return self.root / "prometheus"
-
-    @property
-    def report(self) -> Path:
-        """The HTML page."""
-        return self.root / "report.html"
-
-    @property
     def numbers(self) -> Path:
-        """The same as JSON data."""
+        """Scores, decisions, events and moves over time, as JSON."""
         return self.root / "history.json"
 
     @property

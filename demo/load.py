@@ -1,29 +1,11 @@
-"""The load of the clusters, which the demo changes, and the metrics that a cluster would export under that
-load.
-"""
+"""The load of the clusters, which the demo changes."""
 
 import hashlib
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-NODES: Final = 3
 NOISE_PERCENT: Final = 0.8
-CPU: Final = "instance:node_cpu_utilisation:rate5m"
-"""A recording rule of the node mixin of kube-prometheus; 0 to 1."""
-CORES: Final = "cluster:capacity_cpu_cores:sum"
-"""A recording rule that many distributions ship: vCPUs by instance type."""
-TYPE_LABEL: Final = "label_node_kubernetes_io_instance_type"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Sample:
-    """One sample of one series."""
-
-    name: str
-    labels: dict[str, str]
-    value: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,11 +40,6 @@ class ClusterLoad:
             Turn(start=now, seconds=seconds, before=self.mean(now), after=min(max(to, 0.0), 100.0))
         )
 
-    @property
-    def target(self) -> float:
-        """The target of the load, in percent."""
-        return self.turns[-1].after if self.turns else self.percent
-
     def mean(self, when: float) -> float:
         """The percentage without noise."""
         for turn in reversed(self.turns):
@@ -75,14 +52,6 @@ class ClusterLoad:
         phase = _phase(self.cluster)
         noise = NOISE_PERCENT * (math.sin(when / 1.9 + phase) + math.sin(when / 0.7 + 2 * phase)) / 2
         return min(max(self.mean(when) + noise, 0.0), 100.0)
-
-    def samples(self, when: float) -> Iterator[Sample]:
-        """What the cluster's exporters and recording rules would return at a time."""
-        total = self.at(when)
-        for node in range(NODES):
-            share = total + (node - (NODES - 1) / 2) * min(total, 100.0 - total, 4.0)
-            yield Sample(name=CPU, labels={"instance": f"node-{node + 1}"}, value=share / 100.0)
-        yield Sample(name=CORES, labels={TYPE_LABEL: self.instance_type}, value=float(self.cores))
 
 
 def _phase(cluster: str) -> float:

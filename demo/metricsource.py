@@ -1,18 +1,14 @@
-"""Serves the metrics of one cluster over HTTP: as a page for a real Prometheus, and as the query API if there
-is no Prometheus.
-
-The query API is that of prometheus.io/docs/prometheus/latest/querying/api: /api/v1/query_range and
-/api/v1/query, by GET or POST. It answers the queries of the demo's scorers and no others.
+"""Serves the metrics of one cluster by the query API of a Prometheus: /api/v1/query_range and /api/v1/query,
+by GET or POST. It answers the queries of the demo's scorers and no others.
 """
 
 import json
 import time
 from collections.abc import Callable, Mapping
-from statistics import fmean
 from typing import Any, Final
 from urllib.parse import parse_qsl, urlsplit
 
-from demo.load import CORES, CPU, TYPE_LABEL, ClusterLoad
+from demo.load import ClusterLoad
 from demo.loopback import Handler, Loopback
 
 MAX_POINTS: Final = 11_000
@@ -21,16 +17,19 @@ Answer = Callable[[ClusterLoad, float], tuple[dict[str, str], float]]
 """The labels and the value of the only series at a time."""
 
 
-def _busy(load: ClusterLoad, when: float) -> float:
-    return fmean(sample.value for sample in load.samples(when) if sample.name == CPU)
-
-
+CPU: Final = "100 * avg(instance:node_cpu_utilisation:rate5m)"
+"""Of a recording rule of the node mixin of kube-prometheus."""
+CORES: Final = "sum by (label_node_kubernetes_io_instance_type) (cluster:capacity_cpu_cores:sum)"
+"""Of a recording rule that many distributions ship: vCPUs by instance type."""
 QUERIES: Final[Mapping[str, Answer]] = {
-    f"100 * avg({CPU})": lambda load, when: ({}, 100 * _busy(load, when)),
-    f"100 - 100 * avg({CPU})": lambda load, when: ({}, 100 - 100 * _busy(load, when)),
-    f"sum by ({TYPE_LABEL}) ({CORES})": lambda load, _: ({TYPE_LABEL: load.instance_type}, float(load.cores)),
+    CPU: lambda load, when: ({}, load.at(when)),
+    f"100 - {CPU}": lambda load, when: ({}, 100 - load.at(when)),
+    CORES: lambda load, _: (
+        {"label_node_kubernetes_io_instance_type": load.instance_type},
+        float(load.cores),
+    ),
 }
-"""The queries that the built-in source knows."""
+"""The queries that the source knows."""
 
 
 def metric_source(load: ClusterLoad) -> Loopback:
@@ -40,24 +39,10 @@ def metric_source(load: ClusterLoad) -> Loopback:
         def serve(self) -> None:
             _, _, path, query, _ = urlsplit(self.path)
             form = self.body().decode("utf-8", "replace")
-            if path == "/metrics":
-                self.answer(
-                    200, exposition(load, time.time()).encode(), "text/plain; version=0.0.4; charset=utf-8"
-                )
-                return
             status, content = answer(load, path, dict(parse_qsl(f"{query}&{form}")), now=time.time())
             self.answer(status, json.dumps(content).encode(), "application/json")
 
     return Loopback(Source, name=f"metrics-{load.cluster}")
-
-
-def exposition(load: ClusterLoad, now: float) -> str:
-    """The current values in the text format."""
-    lines = []
-    for sample in load.samples(now):
-        labels = ",".join(f'{name}="{value}"' for name, value in sorted(sample.labels.items()))
-        lines.append(f"{sample.name}{{{labels}}} {sample.value:.6f}\n")
-    return "".join(lines)
 
 
 def answer(
@@ -84,11 +69,7 @@ def answer(
 def _query(parameters: Mapping[str, str]) -> Answer:
     text = " ".join(parameters.get("query", "").split())
     if text not in QUERIES:
-        msg = (
-            f"the demo's built-in metric source does not know {text!r}; it answers {'; '.join(QUERIES)}. Put"
-            " a prometheus in the PATH for other queries"
-        )
-        raise ValueError(msg)
+        raise ValueError(f"the demo does not know {text!r}; it answers {'; '.join(QUERIES)}")
     return QUERIES[text]
 
 

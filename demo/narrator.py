@@ -1,39 +1,34 @@
-"""The output of the demo, on the terminal and for the report: numbered steps, commands, and their output."""
+"""The output of the demo: numbered steps, commands, and their output."""
 
 import os
 import textwrap
-from collections.abc import Sequence
 from typing import TextIO
 
-from demo.history import Command, History, Step
+from demo.history import Command
 
 WIDTH = 110
 OUTPUT_LINES = 24
 
 
 class Narrator:
-    """Writes to a stream, and records the steps in the history."""
+    """Writes to a stream."""
 
-    def __init__(self, out: TextIO, history: History, *, steps: int) -> None:
+    def __init__(self, out: TextIO, *, steps: int) -> None:
         self._out = out
-        self._history = history
         self._steps = steps
+        self._step = 0
         self._styled = out.isatty() and "NO_COLOR" not in os.environ
 
     def step(self, title: str) -> None:
         """Starts a step."""
-        number = len(self._history.steps) + 1
-        self._history.steps.append(Step(number=number, title=title))
-        self._line(f"\n{self._style('1;36', f'[{number}/{self._steps}]')} {self._style('1', title)}")
+        self._step += 1
+        self._line(f"\n{self._style('1;36', f'[{self._step}/{self._steps}]')} {self._style('1', title)}")
 
     def say(self, text: str) -> None:
         """Writes a paragraph."""
-        plain = " ".join(text.split())
-        if self._history.steps:
-            self._history.steps[-1].lines.append(plain)
         self._line(
             textwrap.fill(
-                plain,
+                text,
                 WIDTH,
                 initial_indent="  ",
                 subsequent_indent="  ",
@@ -44,8 +39,6 @@ class Narrator:
 
     def command(self, command: Command, *, lines: int = OUTPUT_LINES) -> None:
         """Shows a command with the first ``lines`` lines of its output."""
-        if self._history.steps:
-            self._history.steps[-1].commands.append(command)
         self._line(f"  {self._style('32', '$')} {self._style('1', command.text)}")
         shown = command.output.rstrip("\n").splitlines()
         for line in shown[:lines]:
@@ -54,10 +47,10 @@ class Narrator:
             self._line(f"    {self._style('2', f'... {len(shown) - lines} more lines')}")
 
     def seen(self, text: str) -> None:
-        """Shows a line about the current state, which is not recorded."""
+        """Shows a line about the current state."""
         self._line(f"    {text}")
 
-    def plain(self, lines: Sequence[str]) -> None:
+    def plain(self, *lines: str) -> None:
         """Shows lines unchanged."""
         for line in lines:
             self._line(line)

@@ -7,10 +7,10 @@ import time
 from collections import ChainMap
 from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from demo import prometheus
 from demo.clusterdns import cluster_dns
 from demo.errors import DemoError
 from demo.fleet import PRODUCT, FleetRepository
@@ -21,7 +21,6 @@ from demo.kubelet import Volume, configmap_of
 from demo.load import ClusterLoad
 from demo.loopback import HOST
 from demo.metricsource import metric_source
-from demo.pace import Pace
 from demo.programs import Programs
 from demo.recording import Recording
 from demo.signals import Stop
@@ -40,6 +39,24 @@ EXAMPLES: Final = Path(__file__).resolve().parents[1] / "examples" / "scorers"
 STEADY: Final = "Steady"
 
 
+@dataclass(frozen=True, kw_only=True)
+class Pace:
+    """Time for viewers, in seconds. Waiting for programs is not part of it."""
+
+    watch: float
+    """After each change."""
+    rise: float
+    """The rise of a load peak."""
+    ease: float
+    """The fall of a load peak."""
+    tick: float = 0.5
+    """Between two observations."""
+
+
+FULL: Final = Pace(watch=7.0, rise=6.0, ease=9.0)
+FAST: Final = Pace(watch=1.0, rise=1.5, ease=4.0)
+
+
 class Stage:
     """Owns the running programs inside the `with` block of its ExitStack. One thread uses it; the servers
     have their own threads.
@@ -51,14 +68,13 @@ class Stage:
         folder: Folder,
         pace: Pace,
         stop: Stop,
-        history: History,
         loads: dict[str, ClusterLoad],
         stack: ExitStack,
     ) -> None:
         self.folder = folder
         self.pace = pace
         self.stop = stop
-        self.history = history
+        self.history = History()
         self.loads = loads
         self.fleet = FleetRepository(folder.fleet, stop=stop)
         self.recording = Recording()
@@ -69,26 +85,10 @@ class Stage:
         self._services: dict[str, str] = {}
         self._sources: dict[str, str] = {}
 
-    def start_sources(self, binary: prometheus.PrometheusBinary | None) -> None:
-        """Starts a metric source per cluster: a real Prometheus that scrapes the cluster's metrics page, or
-        the page's own query API.
-        """
-        pages = {
-            cluster: self._stack.enter_context(metric_source(load)).authority
-            for cluster, load in self.loads.items()
-        }
-        if binary is None:
-            self._sources = pages
-            return
-        started = {
-            cluster: prometheus.start(
-                binary, self.programs, cluster=cluster, scrapes=page, folder=self.folder.prometheus / cluster
-            )
-            for cluster, page in pages.items()
-        }
-        self._sources = {
-            cluster: prometheus.authority(self.programs, program) for cluster, program in started.items()
-        }
+    def start_sources(self) -> None:
+        """Starts a metric source per cluster."""
+        for cluster, load in self.loads.items():
+            self._sources[cluster] = self._stack.enter_context(metric_source(load)).authority
 
     def start_scorers(self) -> dict[str, str]:
         """Starts each sample scorer as a process. Returns their `host:port` by score name."""
@@ -154,9 +154,9 @@ class Stage:
             if cluster in works and volume.project(configmap_of(works[cluster]))
         ]
 
-    def happened(self, kind: str, text: str) -> None:
-        """Records a `commit` or a change of `load`."""
-        self.history.event(Event(time=time.time(), kind="commit" if kind == "commit" else "load", text=text))
+    def happened(self, text: str) -> None:
+        """Records a commit or a change of the load."""
+        self.history.events.append(Event(time=time.time(), text=text))
 
     def observe(self) -> tuple[Observation, Move | None]:
         """Records the current scores and the decision that OCM would make. Raises DemoError if a program has

@@ -11,10 +11,9 @@ from typing import Final
 from demo.history import Move
 from demo.load import ClusterLoad
 from demo.narrator import Narrator
-from demo.prometheus import PrometheusBinary
 from demo.stage import EXAMPLES, PROMETHEUS, QUERY_SCORER, SCORERS, Stage
 
-STEPS: Final = 11
+STEPS: Final = 10
 APPLICATION: Final = "guestbook"
 PEAK_PERCENT: Final = 96.0
 EASED_PERCENT: Final = 55.0
@@ -40,14 +39,13 @@ def loads() -> dict[str, ClusterLoad]:
 class Story:
     """Runs the steps in order."""
 
-    def __init__(self, stage: Stage, narrator: Narrator, *, binary: PrometheusBinary | None) -> None:
+    def __init__(self, stage: Stage, narrator: Narrator) -> None:
         self._stage = stage
         self._fleet = stage.fleet
         self._tell = narrator
-        self._binary = binary
 
     def run(self) -> None:
-        """Runs all steps before the report. Raises DemoError and StoppedError."""
+        """Runs all steps. Raises DemoError and StoppedError."""
         self._repository()
         self._content()
         self._programs()
@@ -84,17 +82,11 @@ class Story:
 
     def _programs(self) -> None:
         self._tell.step("Metrics and agents start")
-        if self._binary is None:
-            self._tell.say(
-                "No Prometheus is used (one in the PATH would be): a small built-in source of each cluster"
-                " speaks its query API and answers from synthetic load curves."
-            )
-        else:
-            self._tell.say(
-                f"Each cluster gets a real Prometheus {self._binary.version} that scrapes a page with"
-                " synthetic load every second."
-            )
-        self._stage.start_sources(self._binary)
+        self._tell.say(
+            "A small source of each cluster speaks the query API of a Prometheus, and answers from synthetic"
+            " load curves."
+        )
+        self._stage.start_sources()
         for cluster, authority in self._stage.start_agents().items():
             self._tell.seen(
                 f"agent of {cluster:<13} http://{authority}   gitops-dsf-agent run --cluster-name {cluster}"
@@ -147,7 +139,7 @@ class Story:
         self._tell.command(self._fleet.git("diff", "--unified=0", APPLICATION_FILE))
         self._commit(f"Rank {APPLICATION} by the forecast and the prices")
         self._look_on()
-        self._stage.happened("commit", f"commit {self._fleet.head()}: ranked by {' and '.join(SCORERS)}")
+        self._stage.happened(f"commit {self._fleet.head()}: ranked by {' and '.join(SCORERS)}")
         self._stage.deliver()
         self._look_on()
         self._tell.say(
@@ -180,9 +172,7 @@ class Story:
         self._commit("Let prices count: vcpu-cost from 3 to 7 cents")
         self._look_on()
         self._tell.say("CI comments on the pull request what would change, with the scores of this moment:")
-        preview = self._fleet.product("diff", "--base", "main", "--scores", "../hub")
-        self._stage.history.preview = preview.output
-        self._tell.command(preview, lines=40)
+        self._tell.command(self._fleet.product("diff", "--base", "main", "--scores", "../hub"), lines=40)
 
     def _delivery(self) -> None:
         self._tell.step("It is merged and delivered")
@@ -193,7 +183,7 @@ class Story:
             )
         )
         self._look_on()
-        self._stage.happened("commit", f"commit {self._fleet.head()}: vcpu-cost from 3 to 7 cents")
+        self._stage.happened(f"commit {self._fleet.head()}: vcpu-cost from 3 to 7 cents")
         changed = self._stage.deliver()
         self._tell.say(
             f"Argo CD applies the tree; the ConfigMap of {len(changed)} clusters changes; each agent restarts"
@@ -253,18 +243,19 @@ class Story:
         )
         start, end = (datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ") for at in span)
         words = ("backtest", "--history", "../scores.json", "--from", start, "--to", end, "--base", "main~1")
-        found = self._fleet.product(*words)
-        self._stage.history.backtest = found.output
-        self._tell.command(found)
+        self._tell.command(self._fleet.product(*words))
         page = self._fleet.product(*words, "-o", "html")
         self._stage.folder.backtest.write_text(page.output, "utf-8")
-        self._tell.say("`-o html` writes the page backtest.html, with the scores over time.")
+        self._tell.say(
+            f"`-o html` writes a page. Open {self._stage.folder.backtest.as_uri()} in a browser: scores and"
+            " decisions over time."
+        )
 
     def _turn(self, cluster: str, *, to: float, seconds: float) -> None:
         now = time.time()
         before = self._stage.loads[cluster].mean(now)
         self._stage.loads[cluster].turn(to, seconds=seconds, now=now)
-        self._stage.happened("load", f"CPU use of {cluster} goes from {before:.0f} to {to:.0f} %")
+        self._stage.happened(f"CPU use of {cluster} goes from {before:.0f} to {to:.0f} %")
 
     def _await_move(self, why: str) -> None:
         """Watches until the decision has changed."""
@@ -299,7 +290,7 @@ class Story:
             points = observation.points.get(cluster)
             text = f"{cluster} {'-' if points is None else format(points, '.1f'):>5}"
             cells.append(self._tell.placed(f"*{text}") if cluster in observation.chosen else f" {text}")
-        return f"{observation.time - self._stage.history.start:5.1f} s  " + "   ".join(cells)
+        return f"{observation.time - self._stage.history.observations[0].time:5.1f} s  " + "   ".join(cells)
 
     def _where(self) -> str:
         return ", ".join(self._stage.history.observations[-1].chosen)

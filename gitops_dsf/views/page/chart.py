@@ -1,13 +1,9 @@
-"""Draws lines over time as SVG, with events as vertical marks. Colours come from the page's
-style by class.
-"""
+"""Draws lines over time as SVG. Colours come from the page's style by class."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Final
-
-from gitops_dsf.views.page.clock import clock, ticks
 
 LABEL_GAP: Final = 15
 TOP: Final = 26
@@ -27,16 +23,6 @@ class Line:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Mark:
-    """An event, with its number in the list beside the chart."""
-
-    seconds: float
-    number: int
-    kind: str
-    text: str
-
-
-@dataclass(frozen=True, kw_only=True)
 class Span:
     """A period in which one cluster had the application."""
 
@@ -44,15 +30,6 @@ class Span:
     end: float
     name: str
     colour: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class Band:
-    """An area above a line, with this height."""
-
-    colour: str
-    points: Sequence[tuple[float, float]]
-    height: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,11 +47,8 @@ class Chart:
     low: float
     high: float
     end: float
-    marks: Sequence[Mark] = ()
-    spans: Sequence[Span] = ()
-    bands: Sequence[Band] = ()
-    unit: str = ""
-    label: Callable[[float], str] = clock
+    spans: Sequence[Span]
+    label: Callable[[float], str]
     """Text of a time, given its seconds since the start."""
 
 
@@ -92,8 +66,9 @@ class Size:
 
 WIDE: Final = Size(name="wide", width=960, height=330, right=118, moments=12)
 NARROW: Final = Size(name="narrow", width=360, height=280, right=12, moments=6)
-SMALL: Final = Size(name="small", width=360, height=215, right=12, moments=6)
 SPAN_HEIGHT: Final = 30
+STEPS: Final = (1, 2, 5, 10, 15, 20, 30, 60, 120, 300, 600, 1800, 3600, 7200, 21600, 43200, 86400)
+"""Seconds between two times on the axis."""
 
 
 def draw(chart: Chart, size: Size) -> str:
@@ -124,9 +99,6 @@ class _Drawing:
             f' id="{key}-d">{escape(chart.description)}</desc>'
         )
         yield from self.grid()
-        for band in chart.bands:
-            yield self.band(band)
-        yield from self.marks()
         for line in chart.lines:
             yield f'<path class="line {line.colour}" d="{self.path(line.points)}"/>'
         yield from self.ends()
@@ -140,7 +112,7 @@ class _Drawing:
             yield f'<path class="grid" d="M{left:.1f} {height:.1f}H{right:.1f}"/>'
             yield (
                 f'<text class="axis" x="{left - 7:.1f}" y="{height + 4:.1f}"'
-                f' text-anchor="end">{value:g}{escape(self.chart.unit)}</text>'
+                f' text-anchor="end">{value:g}</text>'
             )
         for moment in ticks(self.end, most=self.size.moments):
             yield (
@@ -152,27 +124,6 @@ class _Drawing:
         return "".join(
             f"{'L' if index else 'M'}{self.x(t):.1f} {self.y(v):.1f}" for index, (t, v) in enumerate(points)
         )
-
-    def band(self, band: Band) -> str:
-        above = [(t, v + band.height) for t, v in reversed(band.points)]
-        return f'<path class="band {band.colour}" d="{self.path([*band.points, *above])}Z"/>'
-
-    def marks(self) -> Iterator[str]:
-        taken = float("-inf")
-        for mark in self.chart.marks:
-            place = self.x(mark.seconds)
-            # If two marks are close together, the number of the later one moves aside. Its line stays.
-            label = max(place, taken + 18)
-            taken = label
-            yield (
-                f'<g class="mark {mark.kind}"><title>{mark.number}: {escape(self.chart.label(mark.seconds))}'
-                f" {escape(mark.text)}</title>"
-            )
-            yield (
-                f'<path d="M{place:.1f} {TOP - 6}V{self.bottom:.1f}"/><circle cx="{label:.1f}" cy="11"'
-                ' r="8.5"/>'
-            )
-            yield f'<text x="{label:.1f}" y="15" text-anchor="middle">{mark.number}</text></g>'
 
     def ends(self) -> Iterator[str]:
         ends = [(self.y(line.points[-1][1]), line) for line in self.chart.lines if line.points]
@@ -229,3 +180,12 @@ def _steps(low: float, high: float) -> list[float]:
     step = next((step for step in (5, 10, 20, 25, 50) if (high - low) / step <= 6), 50)
     first = -(-int(low) // step) * step
     return [float(value) for value in range(first, int(high) + 1, step)]
+
+
+def ticks(end: float, *, most: int) -> list[float]:
+    """Round times from 0 to the end, at most this many."""
+    step = next((step for step in STEPS if end / step <= most - 1), None)
+    if step is None:
+        days = -(-int(end) // (86_400 * (most - 1)))
+        step = days * 86_400
+    return [float(moment) for moment in range(0, int(end) + 1, step)]

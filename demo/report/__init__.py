@@ -1,1 +1,0 @@
-"""The demo's report: one self-contained HTML file, made from a History."""
