@@ -121,14 +121,12 @@ class _Collector:
         self._skipped = 0
         self._unreadable: list[str] = []
         self._scores: dict[str, dict[str, Score]] = {}
-        self._parts: dict[str, list[tuple[int, str]]] = {}
-        """For each name: the number of scores before each part, and the part's position."""
         self._decisions: dict[tuple[str, str], PlacementDecision] = {}
         self._clusters: dict[str, ManagedCluster] = {}
         self._sets: dict[str, ManagedClusterSet] = {}
         self._bindings: set[tuple[str, str]] = set()
         self._observed: list[datetime] = []
-        self._places: dict[tuple[str, ...], str] = {}
+        self._seen: set[tuple[str, ...]] = set()
 
     def add(self, document: Document) -> None:
         kind, place = document.kind, document.place
@@ -200,7 +198,7 @@ class _Collector:
         part = snapshotfile.read(document.text, place=place)
         if part.observed_at is not None:
             self._observed.append(part.observed_at)
-        for name, section in part.tables(self._resources):
+        for name, section in part.tables(self._resources, place=place):
             self._table(name, section, place)
         for entry in part.decisions:
             self._decision(snapshotfile.decision(entry), document)
@@ -224,14 +222,11 @@ class _Collector:
         )
 
     def _begin(self, name: str, clusters: Iterable[str], place: str) -> dict[str, Score]:
-        """Starts the table of a name. Raises SnapshotError if one of these clusters is in it already."""
-        scores, parts = self._scores.setdefault(name, {}), self._parts.setdefault(name, [])
+        """The table of a name. Raises SnapshotError if one of these clusters is in it already."""
+        scores = self._scores.setdefault(name, {})
         for cluster in clusters if scores else ():
             if cluster in scores:
-                at = list(scores).index(cluster)
-                first = next(found for before, found in reversed(parts) if before <= at)
-                _twice(f"AddOnPlacementScore {cluster}/{name}", place, first)
-        parts.append((len(scores), place))
+                _twice(f"AddOnPlacementScore {cluster}/{name}", place)
         return scores
 
     def _decision(self, found: PlacementDecision, document: Document) -> None:
@@ -244,18 +239,18 @@ class _Collector:
         self._clusters[found.metadata.name] = found
 
     def _once(self, key: tuple[str, ...], place: str) -> None:
-        first = self._places.setdefault(key, place)
-        if first is not place:
+        if key in self._seen:
             kind, *names = key
-            _twice(f"{kind} {'/'.join(names)}", place, first)
+            _twice(f"{kind} {'/'.join(names)}", place)
+        self._seen.add(key)
 
 
 def _problem(name: str, cluster: str, why: str) -> str:
     return f"AddOnPlacementScore {cluster}/{name} cannot be read and counts as 0: {why}"
 
 
-def _twice(what: str, place: str, first: str) -> NoReturn:
-    msg = f"{place}: {what} is there already, at {first}; give one state of the hub at a time"
+def _twice(what: str, place: str) -> NoReturn:
+    msg = f"{place}: {what} is there already; give one state of the hub at a time"
     raise SnapshotError(msg)
 
 

@@ -91,35 +91,20 @@ class HubSnapshot(Struct, frozen=True, rename="camel", forbid_unknown_fields=Tru
     metadata: dict[str, Any] = {}
     """`name` is the name of the hub, for people."""
 
-
-class Part:
-    """A document whose scores are decoded on request. A fleet has hundreds of thousands, and a Placement
-    ranks by few names.
-    """
-
-    def __init__(self, document: HubSnapshot, *, place: str) -> None:
-        self.observed_at, self.decisions, self.clusters = (
-            document.observed_at,
-            document.decisions,
-            document.clusters,
-        )
-        self._scores, self._place = document.scores, place
-
-    def tables(self, resources: frozenset[str] | None) -> Iterator[tuple[str, Mapping[str, object]]]:
-        """Yields scores by name, then by cluster; for names that were not requested, only the clusters.
-        Raises SnapshotError.
+    def tables(
+        self, resources: frozenset[str] | None, *, place: str
+    ) -> Iterator[tuple[str, Mapping[str, object]]]:
+        """Yields scores by name, then by cluster; for names that were not requested, only the clusters: a
+        fleet has hundreds of thousands of scores, and a Placement ranks by few names. Raises SnapshotError.
         """
-        for name, raw in self._scores.items():
-            requested = resources is None or name in resources
+        for name, raw in self.scores.items():
             try:
-                yield (
-                    name,
-                    _table(raw) if requested else msgspec.json.decode(raw, type=dict[Name, msgspec.Raw]),
-                )
+                if resources is None or name in resources:
+                    yield name, _table(raw)
+                else:
+                    yield name, msgspec.json.decode(raw, type=dict[Name, msgspec.Raw])
             except msgspec.ValidationError as error:
-                msg = (
-                    f"{self._place}: HubSnapshot: {problem_of(error).replace(' at `', f' at `scores.{name}')}"
-                )
+                msg = f"{place}: HubSnapshot: {problem_of(error).replace(' at `', f' at `scores.{name}')}"
                 raise SnapshotError(msg) from error
 
 
@@ -143,7 +128,7 @@ def _entry(raw: msgspec.Raw) -> ScoreEntry:
         return ScoreEntry({}, problem=problem_of(error))
 
 
-def read(text: bytes | msgspec.Raw, *, place: str) -> Part:
+def read(text: bytes | msgspec.Raw, *, place: str) -> HubSnapshot:
     """Decodes one document. Raises SnapshotError."""
     try:
         document = msgspec.json.decode(text, type=HubSnapshot)
@@ -152,7 +137,7 @@ def read(text: bytes | msgspec.Raw, *, place: str) -> Part:
         msg = f"{place}: HubSnapshot: {problem_of(error)}"
         raise SnapshotError(msg) from error
     _check_version(document.api_version, place)
-    return Part(document, place=place)
+    return document
 
 
 def _check_version(found: object, place: str) -> None:

@@ -325,7 +325,7 @@ def test_a_hub_that_refuses(
         run("simulate", fleet.path, "--context", "hub", "--kubeconfig", config, code=1)
         assert said in run.err
         run("simulate", fleet.path, "--context", "other", "--kubeconfig", config, code=1)
-        assert "has no context other; it has hub" in run.err
+        assert "there is no context other, only hub" in run.err
     run("simulate", fleet.path, "--context", "hub", "--kubeconfig", config, code=1)
     assert "the hub does not answer" in run.err
 

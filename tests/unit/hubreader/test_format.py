@@ -138,7 +138,7 @@ SCORE = (
         ),
         (
             f"{SCORE}---\n{SCORE}",
-            r"state.yaml:5: AddOnPlacementScore eu/cpu is there already, at .*state.yaml:1",
+            r"state.yaml:5: AddOnPlacementScore eu/cpu is there already",
         ),
         ("kind: List\nitems: 7\n", "items of a List must be a list"),
         ("kind: List\nitems: [7]\n", r"items\[0\]: expected an object"),
