@@ -35,7 +35,7 @@ NORMAL: tuple[tuple[str, str], ...] = (
     (r"127\.0\.0\.1:\d+", "127.0.0.1:<port>"),
     (r"\b[0-9a-f]{40}\b", "<commit>"),
     (r"\([0-9a-f]{10}\)", "(<commit>)"),
-    (r'("[A-Za-z]*(?:age|Age|ageSeconds|Seconds)": )\d+(\.\d+)?', r"\1<seconds>"),
+    (r'("[A-Za-z]*(?:age|Age|ageSeconds|Seconds)": )-?\d+(\.\d+)?', r"\1<seconds>"),
     (r"\b\d+(\.\d+)? (s|min|seconds|minutes)\b", "<duration>"),
 )
 

@@ -82,10 +82,11 @@ class Finding(Struct, frozen=True, kw_only=True):
 
 def findings_of(check: str, results: Iterable[Result]) -> Iterator[Finding]:
     """Merges results of a check that differ only in the cluster. The merged finding takes the place of the
-    first.
+    first. That all is well counts only if there is no other result.
     """
     groups: dict[object, list[Result]] = {}
-    for result in results:
+    found = list(results)
+    for result in [one for one in found if one.state is not State.OK] or found:
         groups.setdefault(_meaning(result), []).append(result)
     told, rest = 0, list[Result]()
     for group in groups.values():

@@ -129,9 +129,7 @@ def settings(facts: Facts) -> Iterator[Result]:
     """Does Argo CD know how OCM's kinds are judged, and does it tell its own objects by annotation?"""
     found = facts.one(Source.ARGOCD_SETTINGS)
     data = (found or {}).get("data") or {}
-    sound = True
     if str(data.get(TRACKING) or "annotation") == "label":
-        sound = False
         patch = f'{{"data":{{"{TRACKING}":"annotation"}}}}'
         yield warning(
             f"{TRACKING} is label: objects that a controller copies with their labels look like Argo CD's"
@@ -144,7 +142,6 @@ def settings(facts: Facts) -> Iterator[Result]:
         kind for kind in KINDS if f"{HEALTH}.{kind}" not in data and "resource.customizations" not in data
     ]
     if lacking:
-        sound = False
         yield warning(
             f"argocd-cm has no health check for {names_text(lacking)}: Argo CD calls them Healthy whatever"
             " they say",
@@ -156,15 +153,12 @@ def settings(facts: Facts) -> Iterator[Result]:
                 "argocd/install/argocd-cm-health.yaml",
             ),
         )
-    if sound:
-        yield ok("argocd-cm has the health checks, and tracks by annotation")
+    yield ok("argocd-cm has the health checks, and tracks by annotation")
 
 
 def delivery(facts: Facts) -> Iterator[Result]:
     """Does Argo CD apply the rendered tree, and what does it say of each object?"""
-    sound = True
     if DSF_GROUP not in facts.groups:
-        sound = False
         yield error(f"the hub does not serve {DSF_GROUP}: our CRDs are not there", facts.install)
     apply = facts.command("apply", "--server-side", "-f", "rendered/argocd")
     if not facts.of(Source.DELIVERY):
@@ -192,12 +186,8 @@ def delivery(facts: Facts) -> Iterator[Result]:
             yield error(f"Application {name}: {objects or f'it is {health}'}", look)
         elif wrong and _operation(status).get("phase") != "Running":
             yield warning(f"Application {name}: {objects}", look)
-        else:
-            continue
-        sound = False
-    if sound:
-        number = plural(len(facts.of(Source.DELIVERY)), "Application")
-        yield ok(f"{number} for the rendered tree: every object is there, and as it was rendered")
+    number = plural(len(facts.of(Source.DELIVERY)), "Application")
+    yield ok(f"{number} for the rendered tree: every object is there, and as it was rendered")
 
 
 def _wrong(status: Object) -> Iterator[tuple[str, str]]:

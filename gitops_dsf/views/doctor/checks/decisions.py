@@ -16,7 +16,6 @@ def placements(facts: Facts) -> Iterator[Result]:
     ours = [
         item for item in facts.inputs.placements if item.metadata.label(MANAGED_BY_LABEL) == GENERATOR_MANAGER
     ]
-    sound = True
     for item in ours:
         key, name = item.key, item.metadata.name
         describe = facts.command("-n", item.metadata.namespace or "", "describe", "placement", name)
@@ -25,18 +24,15 @@ def placements(facts: Facts) -> Iterator[Result]:
             item.condition("PlacementSatisfied"),
         )
         if misconfigured.status == "True":
-            sound = False
             yield error(
                 f"Placement {key} is misconfigured: {misconfigured.message}",
                 "edit it in apps/ and render; gitops-dsf validate",
             )
         elif satisfied.status == "False":
-            sound = False
             yield warning(
                 f"Placement {key} has too few clusters: {satisfied.reason}: {satisfied.message}", describe
             )
-    if sound:
-        yield ok(f"OCM understands {plural(len(ours), 'rendered Placement')}")
+    yield ok(f"OCM understands {plural(len(ours), 'rendered Placement')}")
 
 
 def application_sets(facts: Facts) -> Iterator[Result]:
@@ -53,5 +49,4 @@ def application_sets(facts: Facts) -> Iterator[Result]:
         if "placementdecisions" in message and "forbidden" in message:
             fix = "add the ServiceAccount to spec.argocd.decisionReaders in gitops-dsf.yaml and render"
         yield error(f"ApplicationSet {name} generates nothing: {message}", fix)
-    if not failing:
-        yield ok(f"no error in {plural(len(ours), 'rendered ApplicationSet')}")
+    yield ok(f"no error in {plural(len(ours), 'rendered ApplicationSet')}")

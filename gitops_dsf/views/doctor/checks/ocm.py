@@ -124,13 +124,11 @@ def _switched_off(deployment: Mapping[str, Any]) -> Iterator[str]:
 
 def clusters(facts: Facts) -> Iterator[Result]:
     """Did the clusters that have an agent join, and do they answer?"""
-    troubled = False
     for name in sorted(facts.inputs.addons):
         cluster = facts.inputs.snapshot.clusters.get(name)
         if cluster is None:
             continue
         if cluster.spec is None or not cluster.spec.hub_accepts_client:
-            troubled = True
             yield error(
                 f"{name} is not accepted, so its agent cannot reach the hub",
                 facts.clusteradm("accept", "--clusters", name),
@@ -139,11 +137,9 @@ def clusters(facts: Facts) -> Iterator[Result]:
             continue
         available = cluster.condition(AVAILABLE_CONDITION)
         if cluster.condition("ManagedClusterJoined").status != "True":
-            troubled = True
             fix = f"{facts.clusteradm('get', 'token')}  # then run the join command that it prints, on {name}"
             yield error(f"{name} has not joined", fix, subject=name)
         elif available.status != "True":
-            troubled = True
             fix = (
                 f"kubectl --context {name} -n open-cluster-management-agent get pods  # on the cluster itself"
             )
@@ -152,9 +148,7 @@ def clusters(facts: Facts) -> Iterator[Result]:
                 fix,
                 subject=name,
             )
-    if not troubled:
-        everyone = plural(len(facts.inputs.snapshot.clusters), "cluster")
-        yield ok(
-            f"{everyone}, {len(facts.inputs.addons)} of them with an agent; all of those joined and are"
-            " available"
-        )
+    everyone = plural(len(facts.inputs.snapshot.clusters), "cluster")
+    yield ok(
+        f"{everyone}, {len(facts.inputs.addons)} of them with an agent; all of those joined and are available"
+    )

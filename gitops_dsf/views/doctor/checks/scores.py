@@ -22,18 +22,15 @@ def scorers(facts: Facts) -> Iterator[Result]:
             f"{look}  # then --hub-namespace NAME, or render one",
         )
         return
-    sound = True
     for view in views:
         name = view.scorer.name
         describe = facts.command("-n", facts.hub_namespace, "describe", "dynamicscorer", name)
         healthy, synced = view.scorer.condition("Healthy"), view.scorer.condition("ConfigSynced")
         if view.scorer.health == "Inactive" and not view.scorer.scored_by_query:
-            sound = False
             yield warning(
                 f"the scoring API of {name} does not answer: {healthy.reason}: {healthy.message}", describe
             )
         if synced.status == "False":
-            sound = False
             drifted = synced.reason == "Drifted"
             fix = (
                 f"gitops-dsf sync --scorer {name}  # in the fleet repository; then review the lock and merge"
@@ -42,24 +39,21 @@ def scorers(facts: Facts) -> Iterator[Result]:
             )
             yield warning(f"/config of {name}: {synced.reason}: {synced.message}", fix)
         if view.at_default and view.at_default == view.histogram.total():
-            sound = False
             yield warning(
                 f"every score of {name} is its defaultScore {view.scorer.spec.default_score}: its query gives"
                 " no series on any cluster",
                 f"{describe}  # then try its query at the metric source of a cluster",
             )
         if view.suspended == "reconciler":
-            sound = False
             yield warning(
                 f"{name} is suspended by the reconciler: neither it nor the agents reach the scoring API",
                 describe,
             )
-    if sound:
-        apis = [view for view in views if not view.scorer.scored_by_query]
-        looked = sum(bool(view.scorer.health) for view in apis)
-        without = f" ({len(views) - len(apis)} without a scoring API)" if len(apis) < len(views) else ""
-        found = f"{plural(len(views), 'scorer')}{without}, {looked} of them probed by the reconciler"
-        yield ok(f"{found}, nothing wrong")
+    apis = [view for view in views if not view.scorer.scored_by_query]
+    looked = sum(bool(view.scorer.health) for view in apis)
+    without = f" ({len(views) - len(apis)} without a scoring API)" if len(apis) < len(views) else ""
+    found = f"{plural(len(views), 'scorer')}{without}, {looked} of them probed by the reconciler"
+    yield ok(f"{found}, nothing wrong")
 
 
 def freshness(facts: Facts) -> Iterator[Result]:
@@ -89,22 +83,18 @@ def freshness(facts: Facts) -> Iterator[Result]:
             stale.setdefault(cluster, []).append(view.scorer.name)
         for cluster in absent:
             missing.setdefault(cluster, []).append(view.scorer.name)
-    results = [
-        *_by_cluster(stale, expected, "expired"),
-        *_by_cluster(missing, expected, "missing"),
-        *on_hub,
-    ]
-    yield from results
+    yield from _by_cluster(stale, expected, "expired")
+    yield from _by_cluster(missing, expected, "missing")
+    yield from on_hub
     if unclear:
         yield unknown(f"{plural(unclear, 'score')} missing or masked: {no_masks}")
     if waiting:
+        others = f"; {_scores_on(there)} are there" if there else ""
         yield unknown(
-            f"{_scores_on(waiting)} not published yet: the scorer, the cluster or its agent is new",
+            f"{_scores_on(waiting)} not published yet: the scorer, the cluster or its agent is new{others}",
             "gitops-dsf doctor  # again in a few minutes",
         )
-    if not results and not unclear and (there or not waiting):
-        sound = f"{_scores_on(there)}, {'valid' if waiting else 'all there and valid'}"
-        yield ok(sound if there else "no cluster should have a score")
+    yield ok(f"{_scores_on(there)}, all there and valid" if there else "no cluster should have a score")
 
 
 def _scores_on(clusters: Sequence[str]) -> str:
@@ -151,10 +141,11 @@ def ownership(facts: Facts) -> Iterator[Result]:
             look,
         )
         return
-    results = [*_contested(facts), *_unowned(facts), *_unexpected(facts), *_foreign(facts)]
-    yield from results
-    if not results:
-        yield ok("every score of ours has a scorer and an agent, and no other writer")
+    yield from _contested(facts)
+    yield from _unowned(facts)
+    yield from _unexpected(facts)
+    yield from _foreign(facts)
+    yield ok("every score of ours has a scorer and an agent, and no other writer")
 
 
 def _unowned(facts: Facts) -> Iterator[Result]:

@@ -53,9 +53,8 @@ def clusters(facts: Facts) -> Iterator[Result]:
             " data, which is not read",
             "argocd cluster list  # NAME must be the name of the ManagedCluster",
         )
-    if not unproven and not refused:
-        known = f"Argo CD knows {plural(len(eligible), 'cluster')}: all that applications may be decided for"
-        yield ok(known if eligible else "no application is pushed")
+    known = f"Argo CD knows {plural(len(eligible), 'cluster')}: all that applications may be decided for"
+    yield ok(known if eligible else "no application is pushed")
 
 
 def _pushed(facts: Facts) -> tuple[set[str], set[str]]:
@@ -96,7 +95,6 @@ def tokens(facts: Facts) -> Iterator[Result]:
     needing = [view for view in facts.overview.scorers if view.scorer.secrets and not view.suspended]
     # Without the masks, a missing score cannot be told from a masked one.
     gone = DEAD | ({State.MISSING} if facts.missing(Part.MASKS) is None else set())
-    sound = True
     for view in needing:
         absent = sorted(
             name for state in gone for name in view.unusual.get(state, ()) if name in view.expected
@@ -104,7 +102,6 @@ def tokens(facts: Facts) -> Iterator[Result]:
         if view.scorer.on_hub:
             # Its Secrets are on the hub, but doctor has no right to read Secrets there.
             if absent:
-                sound = False
                 names = view.scorer.secrets
                 yield warning(
                     f"{view.scorer.name}, which runs on the hub, has no score on {names_text(absent)} and"
@@ -120,7 +117,6 @@ def tokens(facts: Facts) -> Iterator[Result]:
         for secrets, clusters in by_secrets.items():
             if not secrets:
                 continue
-            sound = False
             fix = (
                 f"kubectl --context {clusters[0]} -n {AGENT_NAMESPACE} get secret"
                 f" {' '.join(secrets)}  # on the cluster itself"
@@ -130,10 +126,9 @@ def tokens(facts: Facts) -> Iterator[Result]:
                 f" {', '.join(secrets)} there, which the hub cannot see",
                 fix,
             )
-    if sound:
-        scorers = (
-            f"{plural(len(needing), 'scorer')} with a token, and no score missing"
-            if needing
-            else "no scorer needs a token"
-        )
-        yield ok(f"{scorers}; Secrets of clusters are not visible from the hub")
+    scorers = (
+        f"{plural(len(needing), 'scorer')} with a token, and no score missing"
+        if needing
+        else "no scorer needs a token"
+    )
+    yield ok(f"{scorers}; Secrets of clusters are not visible from the hub")

@@ -37,9 +37,7 @@ def controller(facts: Facts) -> Iterator[Result]:
             else "neither the upstream addon nor ours is installed"
         )
         return
-    sound = True
     for item in running:
-        sound = False
         namespace, name = namespace_of(item), name_of(item)
         fix = facts.command("-n", namespace, "scale", "deployment", name, "--replicas=0")
         yield error(
@@ -48,7 +46,6 @@ def controller(facts: Facts) -> Iterator[Result]:
             fix,
         )
     if definition:
-        sound = False
         fix = facts.command("delete", "clustermanagementaddon", ADDON)
         yield error(
             f"the upstream add-on {ADDON} is installed beside ours: two agents publish the same scores on"
@@ -56,7 +53,6 @@ def controller(facts: Facts) -> Iterator[Result]:
             fix,
         )
     if theirs:
-        sound = False
         both = sorted(set(theirs) & {namespace_of(item) for item in facts.of(Source.OUR_WORKS)})
         commands = [facts.command("-n", cluster, "delete", "manifestwork", WORK) for cluster in theirs[:5]]
         what = (
@@ -69,7 +65,6 @@ def controller(facts: Facts) -> Iterator[Result]:
             " && ".join(commands),
         )
     for item in facts.of(Source.SCORING_CONFIGS):
-        sound = False
         namespace, name = namespace_of(item), name_of(item)
         yield warning(
             f"DynamicScoringConfig {namespace}/{name} is on the hub: an upstream controller, once installed,"
@@ -77,8 +72,7 @@ def controller(facts: Facts) -> Iterator[Result]:
             facts.command("-n", namespace, "delete", "dynamicscoringconfig", name)
             + "  # config/ in git is what counts",
         )
-    if sound:
-        yield ok("no part of the upstream addon is on the hub")
+    yield ok("no part of the upstream addon is on the hub")
 
 
 def _ours(facts: Facts) -> bool:
