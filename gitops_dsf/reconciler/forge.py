@@ -4,10 +4,8 @@ import asyncio
 import re
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, Literal
-from urllib.parse import unquote, urlsplit
 
 import httpx
 import msgspec
@@ -16,9 +14,8 @@ from dsf_runtime import answers, heads
 from dsf_runtime.calls import CallFault, as_call_faults, hide, retry_after
 from dsf_runtime.clock import http_date
 from dsf_wire.text import printable
-from gitops_dsf.errors import GitopsDsfError, UsageError
+from gitops_dsf.errors import GitopsDsfError
 from gitops_dsf.reconciler.git.credentials import Credentials, GitError
-from gitops_dsf.reconciler.git.url import SCP, is_ssh
 
 VERSION: Final = "2022-11-28"
 MOST_BODY: Final = 60_000
@@ -79,55 +76,23 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
         return not self.is_open and self.merged_at is None and CLOSED_BY_US not in (self.body or "")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Address:
-    """A repository of a forge."""
-
-    host: str
-    owner: str
-    name: str
-
-    def __str__(self) -> str:
-        return f"{self.owner}/{self.name}"
+_PLACE: Final = re.compile(
+    r"(\w+://)?([^@/]*@)?(?P<host>[^/:]+)(:[0-9]+(?=/))?[:/]/?(?P<place>[\w.-]+/[\w.-]+?)(\.git)?/?"
+)
 
 
-def address(url: str) -> Address:
-    """Reads an https, ssh or scp-like URL. Raises UsageError when it names no owner and repository."""
-    scp = SCP.fullmatch(url) if "://" not in url and is_ssh(url) else None
-    host, path = (
-        (scp["host"], scp["path"]) if scp else ((urlsplit(url).hostname or ""), unquote(urlsplit(url).path))
-    )
-    parts = path.strip("/").removesuffix(".git").split("/")
-    if (
-        not host
-        or len(parts) != 2
-        or not all(re.fullmatch(r"[A-Za-z0-9_.-]+", part) and part.strip(".") for part in parts)
-    ):
-        msg = (
-            f"git.url: {url} does not name a repository as https://HOST/OWNER/REPOSITORY.git does; pull"
-            " requests need an owner and a name"
-        )
-        raise UsageError(msg)
-    return Address(host=host.lower(), owner=parts[0], name=parts[1])
+def place_of(url: str) -> tuple[str, str]:
+    """Host, and owner/name, of the https, ssh or scp-like URL of a repository. Raises ForgeError."""
+    found = _PLACE.fullmatch(url)
+    if found is None:
+        msg = f"git.url: {url} names no owner and repository"
+        raise ForgeError(msg)
+    return found["host"].lower(), found["place"]
 
 
-def github_api(place: Address, *, url: str) -> str:
-    """The address of GitHub's REST API: forgeURL, or by the host that of github.com or of a GitHub
-    Enterprise Server. Raises UsageError.
-    """
-    if not url:
-        return (
-            "https://api.github.com"
-            if place.host in {"github.com", "ssh.github.com"}
-            else f"https://{place.host}/api/v3"
-        )
-    if not re.fullmatch(r"https?://[^\s@?/]+(/[^\s@?]*)?", url):
-        msg = (
-            "forgeURL: write the address of the forge's API without user and query, such as"
-            " https://github.example.com/api/v3"
-        )
-        raise UsageError(msg)
-    return url.rstrip("/")
+def github_api(host: str) -> str:
+    """The address of the REST API of github.com, or of a GitHub Enterprise Server."""
+    return "https://api.github.com" if host in {"github.com", "ssh.github.com"} else f"https://{host}/api/v3"
 
 
 class GitHub:
@@ -135,21 +100,22 @@ class GitHub:
     raises ForgeError.
     """
 
-    def __init__(self, *, api: str, place: Address, base: str, credentials: Credentials) -> None:
+    def __init__(self, *, api: str, place: str, base: str, credentials: Credentials) -> None:
+        """`place` is owner/name of the repository, and `base` the branch."""
         self._place, self._base, self._credentials, self._api = place, base, credentials, api
 
     async def latest(self, branch: str) -> Request | None:
         """The newest pull request from a branch of this repository, open or not."""
         parameters = {
             "state": "all",
-            "head": f"{self._place.owner}:{branch}",
+            "head": f"{self._place.partition('/')[0]}:{branch}",
             "base": self._base,
             "sort": "created",
             "direction": "desc",
             "per_page": "10",
         }
         found = _decoded(await self._send("GET", "pulls", parameters=parameters), list[Request])
-        own = str(self._place).lower()
+        own = self._place.lower()
         # Do not rely on the filter. A fork may have a branch of the same name.
         return next(
             (

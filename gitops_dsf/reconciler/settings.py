@@ -27,6 +27,7 @@ class GitSettings:
     work_dir: Path | None = None
     """Folder of the shallow clone. None: a temporary folder."""
     author: str
+    """`Name <mail>`."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

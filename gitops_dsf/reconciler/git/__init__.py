@@ -8,7 +8,7 @@ url          which URLs git accepts
 Every controller has a clone of its own (`work_folder`), so that none waits for another.
 """
 
-from gitops_dsf.reconciler.git.clone import Author, Clone, work_folder
+from gitops_dsf.reconciler.git.clone import Clone, work_folder
 from gitops_dsf.reconciler.git.credentials import GitError
 
-__all__ = ["Author", "Clone", "GitError", "work_folder"]
+__all__ = ["Clone", "GitError", "work_folder"]

@@ -8,12 +8,11 @@ import re
 import shutil
 import tempfile
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Final, Self
+from typing import Final
 
-from gitops_dsf.errors import RepositoryError, UsageError
+from gitops_dsf.errors import RepositoryError
 from gitops_dsf.reconciler.git.credentials import Credentials, GitError
 from gitops_dsf.reconciler.git.program import GitProgram
 from gitops_dsf.reconciler.settings import GitSettings
@@ -22,30 +21,6 @@ RENEW_AFTER: Final = 200
 """Commits fetched or made, after which the clone is created again, so that old objects do not pile up."""
 _HEADS: Final = "refs/heads/"
 _REMOTE: Final = "origin"
-_AUTHOR: Final = re.compile(r"(?P<name>[^<>\n\x00]*[^<>\s\x00])\s*<(?P<mail>[^<>\s\x00]+)>")
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Author:
-    """Who commits: name and mail address, as git writes them into a commit."""
-
-    name: str
-    mail: str
-
-    @classmethod
-    def parse(cls, text: str) -> Self:
-        """Reads `Name <mail>`. Raises UsageError."""
-        found = _AUTHOR.fullmatch(text.strip())
-        if found is None:
-            msg = (
-                f"author {text!r}: write a name and a mail address, such as 'gitops-dsf"
-                " <gitops-dsf@example.com>'"
-            )
-            raise UsageError(msg)
-        return cls(name=found["name"], mail=found["mail"])
-
-    def __str__(self) -> str:
-        return f"{self.name} <{self.mail}>"
 
 
 class Clone:
@@ -58,7 +33,7 @@ class Clone:
     def __init__(self, *, settings: GitSettings, folder: Path, renew_after: int = RENEW_AFTER) -> None:
         self._url, self._protected = settings.url, settings.branch
         self._folder, self._renew_after = folder / "repository.git", renew_after
-        self.author = Author.parse(settings.author)
+        self.author = settings.author
         self.tree = folder / "tree"
         """The working tree."""
         self.head = ""
@@ -126,7 +101,7 @@ class Clone:
         """
         names = await self._run("show", "--no-patch", "--no-mailmap", "--format=%an <%ae>%n%cn <%ce>", commit)
         author, committer = names.split("\n")
-        return committer if author == str(self.author) else author
+        return committer if author == self.author else author
 
     async def committed_at(self, commit: str) -> datetime:
         """When a fetched commit was made."""
@@ -155,16 +130,17 @@ class Clone:
         # Files that did not change were never fetched.
         tree = await self._run("write-tree", "--missing-ok", GIT_INDEX_FILE=index)
         when = f"{int(at.timestamp())} {at:%z}"
+        name, _, mail = self.author.removesuffix(">").partition(" <")
         return await self._run(
             "commit-tree",
             *(("-p", parent) if parent else ()),
             tree,
             stdin=f"{message.rstrip()}\n".encode(),
-            GIT_AUTHOR_NAME=self.author.name,
-            GIT_AUTHOR_EMAIL=self.author.mail,
+            GIT_AUTHOR_NAME=name,
+            GIT_AUTHOR_EMAIL=mail,
             GIT_AUTHOR_DATE=when,
-            GIT_COMMITTER_NAME=self.author.name,
-            GIT_COMMITTER_EMAIL=self.author.mail,
+            GIT_COMMITTER_NAME=name,
+            GIT_COMMITTER_EMAIL=mail,
             GIT_COMMITTER_DATE=when,
         )
 

@@ -21,7 +21,7 @@ from dsf_runtime.clock import monotonic
 from dsf_wire.constants import SCORE_GROUP
 from gitops_dsf.hub.objects import ManagedCluster, ManagedClusterSpec, ManagedClusterStatus
 from gitops_dsf.reconciler.events import Events
-from gitops_dsf.reconciler.forge import ForgeError, GitHub, address, github_api
+from gitops_dsf.reconciler.forge import ForgeError, GitHub, github_api, place_of
 from gitops_dsf.reconciler.git import Clone, GitError, work_folder
 from gitops_dsf.reconciler.git.credentials import Credentials
 from gitops_dsf.reconciler.git.program import ProgramError
@@ -145,7 +145,7 @@ class ProposalController:
         pauses: Pauses | None = None,
         clock: Callable[[], float] = monotonic,
     ) -> None:
-        """`page_seconds` limits the time for a /config page. Raises UsageError for invalid settings."""
+        """`page_seconds` limits the time for a /config page."""
         self._view, self._events, self._metrics, self._git = view, events, metrics, git
         self._settings, self._page_seconds = settings, page_seconds
         self._pauses, self._clock = pauses or Pauses(), clock
@@ -160,9 +160,9 @@ class ProposalController:
         """Clusters in git at the last change."""
         self._forge: GitHub | None = None
         if settings.forge != "None":
-            place = address(git.url)
+            host, place = place_of(git.url)
             self._forge = GitHub(
-                api=github_api(place, url=settings.forge_url or ""),
+                api=(settings.forge_url or github_api(host)).rstrip("/"),
                 place=place,
                 base=git.branch,
                 credentials=Credentials(folder=git.credentials),
@@ -382,7 +382,7 @@ class ProposalController:
         """Who else has pushed to a branch that should be at this commit; empty for nobody."""
         tip = await clone.fetch(branch)
         author = await clone.written_by(tip)
-        return "" if tip == commit and author == str(clone.author) else author
+        return "" if tip == commit and author == clone.author else author
 
     def _log(self, kind: Kind, reason: str) -> None:
         """Logs each reason once."""

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gitops_dsf.reconciler import forge as module
-from gitops_dsf.reconciler.forge import ANSWER_BYTES, CLOSED_BY_US, Address, ForgeError, GitHub
+from gitops_dsf.reconciler.forge import ANSWER_BYTES, CLOSED_BY_US, ForgeError, GitHub
 from gitops_dsf.reconciler.git.credentials import Credentials
 from tests.hub.controlplane.gitrepository import GitRepository, git
 from tests.hub.controlplane.gitserver import GitServer
@@ -25,10 +25,9 @@ class PullRequestServer:
     secret: Path
 
     def client(self, *, name: str = NAME, url: str = "") -> GitHub:
-        place = Address(host="github.test", owner=OWNER, name=name)
         return GitHub(
             api=url or self.server.url,
-            place=place,
+            place=f"{OWNER}/{name}",
             base="main",
             credentials=Credentials(folder=self.secret),
         )
