@@ -70,6 +70,9 @@ class Sent:
         """The credential, in words."""
         return f"the {self.kind} in Secret {self.secret}" if self.secret else "the token of the agent's pod"
 
+    def __str__(self) -> str:
+        return f"{self.what} to {self.scheme}://{self.host}"
+
 
 def credentials(auth: Auth | None, variant: MetricSourceVariant | None = None) -> Iterator[Credential]:
     """The credentials of an endpoint, of which `variant` holds what only a MetricSource has."""

@@ -14,7 +14,6 @@ from gitops_dsf.wording import names_text
 NAMED = 3
 """Clusters that a finding names at most."""
 _LABEL: Path = ("spec", "source", "clusterLabel")
-_ONLY_ON_HUB: tuple[Path, ...] = (_LABEL, ("spec", "scoring", "clustersPerRequest"))
 
 
 def hub_scorers_know_their_clusters(context: Context) -> Iterator[Diagnostic]:
@@ -37,12 +36,6 @@ def settings_fit_where_it_runs(context: Context) -> Iterator[Diagnostic]:
         item = overlay.scorer
         if item.value.spec.on_hub:
             yield from _asks_a_central_store(context, item)
-            continue
-        for path in _ONLY_ON_HUB:
-            if item.document.has(path):
-                message = f"{path[-1]} has no effect on a scorer that runs on the spokes"
-                hint = f"write runsOn: Hub, or remove {path[-1]}"
-                yield codes.WRONG_PLACE.at(item.document.key_at(path), message, hint)
 
 
 def _asks_a_central_store(context: Context, item: Item[DynamicScorer]) -> Iterator[Diagnostic]:

@@ -5,10 +5,8 @@ from collections.abc import Iterator
 from dsf_wire.measures import MEASURES, SOURCE_TYPE, MeasureError, selection
 from dsf_wire.query import split
 from gitops_dsf.diagnostics import Diagnostic, codes
-from gitops_dsf.repository.load import Document, Path
 from gitops_dsf.repository.model.suggestion import did_you_mean
 from gitops_dsf.resolve.context import Context
-from gitops_dsf.resolve.metric_sources import ADDRESS
 from gitops_dsf.resolve.overlay import Overlay
 
 MAX_EXPRESSIONS = 100
@@ -17,16 +15,6 @@ _NOT_PROMQL = (
     "write measures only, joined by `;`, such as cpu_available_ratio: PromQL is not evaluated without a"
     " Prometheus"
 )
-
-_UNUSED = {
-    "host": "the agent asks the API server of its own cluster",
-    "path": "the agent asks the API server of its own cluster",
-    **dict.fromkeys(
-        ("auth", "basicAuth", "clientCertificate", "headers"), "the agent uses the ServiceAccount of its pod"
-    ),
-    "dialect": "its queries are names of measures",
-}
-"""Why a field has no effect."""
 
 
 def measures_exist(context: Context) -> Iterator[Diagnostic]:
@@ -52,35 +40,6 @@ def _hint(error: MeasureError, text: str) -> str:
     if not error.unknown or "(" in text:
         return _NOT_PROMQL
     return did_you_mean(error.unknown, MEASURES) or _EXAMPLE
-
-
-def sources_need_no_address(context: Context) -> Iterator[Diagnostic]:
-    """The agent asks the API server of its own cluster with the rights of its pod."""
-    for overlay in context.overlays.values():
-        if overlay.kind_of_source != SOURCE_TYPE:
-            continue
-        for setting in (overlay.source_host, overlay.source_path):
-            if setting.value:
-                yield _unused(setting.document, setting.path)
-        for field in ("auth", "dialect"):
-            path = ("spec", "source", field)
-            if overlay.scorer.document.has(path):
-                yield _unused(overlay.scorer.document, path)
-    for source in context.sources.values():
-        for variant in source.variants:
-            if variant.value.type == SOURCE_TYPE:
-                for field in ADDRESS:
-                    if source.item.document.has((*variant.path, field)):
-                        yield _unused(source.item.document, (*variant.path, field))
-
-
-def _unused(document: Document, path: Path) -> Diagnostic:
-    field = str(path[-1])
-    return codes.SOURCE_FIELD.at(
-        document.key_at(path),
-        f"{field} has no effect with source type Kubernetes: {_UNUSED[field]}",
-        f"remove {field}",
-    )
 
 
 def only_present_values_are_asked(context: Context) -> Iterator[Diagnostic]:

@@ -10,8 +10,6 @@ from gitops_dsf.repository.model.suggestion import did_you_mean
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.wording import names_text
 
-_INLINE = ("type", "host", "path", "auth")
-"""Fields of a scorer's source that a MetricSource has in its place."""
 _NAMED = 5
 
 
@@ -30,20 +28,6 @@ def sources_exist(context: Context) -> Iterator[Diagnostic]:
         yield codes.UNKNOWN_SOURCE.at(
             item.at("spec", "source", "ref"), f"there is no MetricSource {ref}", hint
         )
-
-
-def references_stand_alone(context: Context) -> Iterator[Diagnostic]:
-    """With source.ref the MetricSource alone says where the source is."""
-    for item in context.declared.scorers:
-        ref = item.value.spec.source.ref
-        if ref is None:
-            continue
-        for field in _INLINE:
-            path = ("spec", "source", field)
-            if item.document.has(path):
-                message = f"source.{field} has no effect beside source.ref: MetricSource {ref} says it"
-                hint = f"remove {field}, or remove ref"
-                yield codes.SOURCE_BESIDE_REF.at(item.document.key_at(path), message, hint)
 
 
 def sources_cover_their_clusters(context: Context) -> Iterator[Diagnostic]:

@@ -1,51 +1,10 @@
 """Checks scorers without a scoring API (scoring.type Query), and default scores."""
 
 from collections.abc import Iterator
-from typing import Final
 
 from dsf_wire.dimension import label_placeholders
 from gitops_dsf.diagnostics import Diagnostic, codes
-from gitops_dsf.repository.load import Path, value_at
-from gitops_dsf.repository.model.mistake import dotted
 from gitops_dsf.resolve.context import Context
-
-_API_FIELDS: Final[tuple[Path, ...]] = (
-    ("spec", "configURL"),
-    ("spec", "scoring", "host"),
-    ("spec", "scoring", "path"),
-    ("spec", "scoring", "auth"),
-    ("spec", "scoring", "arguments"),
-)
-_RANGE_FIELDS: Final[tuple[Path, ...]] = (
-    ("spec", "source", "params", "range"),
-    ("spec", "source", "params", "step"),
-)
-_REMOVE_API: Final = "remove it, or remove scoring.type if a scoring API gives the scores"
-_REMOVE_RANGE: Final = (
-    "remove it; for a value over time write it into the query, such as avg_over_time(...[1h])"
-)
-
-
-def query_scorers_have_no_api(context: Context) -> Iterator[Diagnostic]:
-    """A scorer by query asks for present values, and calls no scoring API."""
-    for overlay in context.overlays.values():
-        if not overlay.scored_by_query:
-            continue
-        document = overlay.scorer.document
-        for path in _API_FIELDS:
-            if value_at(document.data, path):
-                message = f"{dotted(path)} has no meaning with scoring.type Query: there is no scoring API"
-                yield codes.FIELD_OF_AN_API.at(document.key_at(path), message, _REMOVE_API)
-        if overlay.scorer.value.spec.config_sync_mode == "Full":
-            message = "configSyncMode is Full, and with scoring.type Query there is no /config"
-            yield codes.FIELD_OF_AN_API.at(document.key_at(("spec", "configSyncMode")), message, _REMOVE_API)
-        for path in _RANGE_FIELDS:
-            if value_at(document.data, path):
-                message = (
-                    f"{dotted(path)} has no meaning with scoring.type Query: the present value of each"
-                    " series is its score"
-                )
-                yield codes.FIELD_OF_AN_API.at(document.key_at(path), message, _REMOVE_RANGE)
 
 
 def query_scorers_have_a_source(context: Context) -> Iterator[Diagnostic]:

@@ -3,10 +3,7 @@
 from collections.abc import Iterator
 
 from gitops_dsf.diagnostics import Diagnostic, codes
-from gitops_dsf.hub.scorers import PUSHED
-from gitops_dsf.repository.load import Document, Path
 from gitops_dsf.resolve.context import Context
-from gitops_dsf.resolve.metric_sources import ADDRESS
 
 
 def receivers_are_set_up(context: Context) -> Iterator[Diagnostic]:
@@ -37,22 +34,3 @@ def receivers_need_no_more(context: Context) -> Iterator[Diagnostic]:
             yield codes.RECEIVER_FIELD.at(
                 scorer.at("spec", "source", "dialect"), message, "write PromQL, and remove dialect"
             )
-    for document, place in _pushed(context):
-        for field in ADDRESS:
-            path = (*place, field)
-            if document.has(path):
-                message = f"{field} has no effect: the agent asks the receiver in its own pod"
-                yield codes.RECEIVER_FIELD.at(
-                    document.key_at(path), message, "remove it, or write type: Prometheus"
-                )
-
-
-def _pushed(context: Context) -> Iterator[tuple[Document, Path]]:
-    """Where the type OpenTelemetry is written."""
-    for scorer in context.declared.scorers:
-        if context.overlays[scorer.name].is_pushed:
-            yield scorer.document, ("spec", "source")
-    for source in context.declared.metric_sources:
-        for index, variant in enumerate(source.value.spec.variants):
-            if variant.type == PUSHED:
-                yield source.document, ("spec", "variants", index)

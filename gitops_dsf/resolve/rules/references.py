@@ -3,9 +3,6 @@
 from collections.abc import Iterator
 
 from gitops_dsf.diagnostics import Diagnostic, codes
-from gitops_dsf.repository.model.application import ScoredApplication
-from gitops_dsf.repository.model.declared import Item
-from gitops_dsf.repository.model.mistake import dotted
 from gitops_dsf.repository.model.suggestion import did_you_mean
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.wording import names_text
@@ -62,37 +59,16 @@ def placements_exist(context: Context) -> Iterator[Diagnostic]:
             yield codes.UNKNOWN_SCORED_PLACEMENT.at(position, message, _placement_hint(ref, context))
 
 
-def a_reference_replaces_the_ranking(context: Context) -> Iterator[Diagnostic]:
-    """An application that follows a ScoredPlacement has no ranking of its own, and any other application
-    needs one.
-    """
+def something_ranks(context: Context) -> Iterator[Diagnostic]:
+    """An application that follows no ScoredPlacement needs a ranking of its own."""
     for item in context.declared.applications:
-        ref = item.value.spec.placement.ref
-        if ref is None:
-            if item.document.data["spec"].get("scores") is None:
-                yield codes.MISSING_FIELD.at(
-                    item.at("spec", "scores"),
-                    "spec.scores is missing",
-                    "add scores (which scorers rank the clusters), or placement.ref (a ScoredPlacement that"
-                    " has them)",
-                )
-            continue
-        for path in _own_ranking(item):
-            message = f"{dotted(path)} has no effect: the ScoredPlacement {ref} decides"
-            yield codes.REFERENCE_AND_RANKING.at(
-                item.document.key_at(path), message, "remove it here, or remove placement.ref"
+        if item.value.spec.placement.ref is None and item.document.data["spec"].get("scores") is None:
+            yield codes.MISSING_FIELD.at(
+                item.at("spec", "scores"),
+                "spec.scores is missing",
+                "add scores (which scorers rank the clusters), or placement.ref (a ScoredPlacement that has"
+                " them)",
             )
-
-
-def _own_ranking(item: Item[ScoredApplication]) -> Iterator[tuple[str, ...]]:
-    """The written fields of a ranking, next to a reference."""
-    spec = item.document.data["spec"]
-    for name in ("scores", "stickiness", "onMissingScore"):
-        if name in spec:
-            yield ("spec", name)
-    for name in spec["placement"]:
-        if name != "ref":
-            yield ("spec", "placement", name)
 
 
 def _placement_hint(name: str, context: Context) -> str:

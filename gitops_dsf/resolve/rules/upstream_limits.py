@@ -7,13 +7,47 @@ host of the source.
 """
 
 from collections.abc import Iterator
+from typing import Final
 
 from dsf_wire.measures import SOURCE_TYPE
 from dsf_wire.query import split
 from gitops_dsf.diagnostics import Diagnostic, codes
+from gitops_dsf.hub.glob import is_glob
 from gitops_dsf.hub.urls import QUERY_PATH, origin
+from gitops_dsf.repository.load import Path
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.overlay import Overlay
+
+_HINT: Final = "remove it, or write delivery.mode: ManifestWork in gitops-dsf.yaml"
+
+
+def upstream_understands_it(context: Context) -> Iterator[Diagnostic]:
+    """Upstream needs a scoring API, and compares the names of masks exactly."""
+    if not context.is_upstream:
+        return
+    path: Path = ("spec", "scoring", "type")
+    for item in context.declared.scorers:
+        if item.document.has(path):
+            message = "scoring.type has no effect with delivery.mode UpstreamController"
+            if item.value.spec.scored_by_query:
+                message = (
+                    "upstream's agent needs a scoring API: of this scorer it would post the series to an"
+                    " empty URL, and publish nothing"
+                )
+            yield codes.UPSTREAM_ONLY.at(item.document.key_at(path), message, _HINT)
+    for config in context.declared.scoring_configs:
+        for index, mask in enumerate(config.value.spec.masks):
+            where: Path = ("spec", "masks", index)
+            if mask.cluster_selector is not None:
+                yield codes.UPSTREAM_ONLY.at(
+                    config.document.key_at((*where, "clusterSelector")),
+                    "upstream's masks have no clusterSelector",
+                    _HINT,
+                )
+            for name, value in (("clusterName", mask.cluster_name or ""), ("scoreName", mask.score_name)):
+                if is_glob(value):
+                    message = f"upstream compares names exactly; {value} would match nothing"
+                    yield codes.UPSTREAM_ONLY.at(config.document.at((*where, name)), message, _HINT)
 
 
 def upstream_can_run_it(context: Context) -> Iterator[Diagnostic]:

@@ -1,0 +1,160 @@
+"""Fields that have no effect where they are written, as a table: in which objects, and what is said."""
+
+from collections.abc import Callable, Iterator
+from typing import Final, NamedTuple
+
+from dsf_wire.measures import SOURCE_TYPE
+from gitops_dsf.diagnostics import Diagnostic, codes
+from gitops_dsf.hub.scorers import PUSHED
+from gitops_dsf.repository.load import Document, Path, value_at
+from gitops_dsf.repository.model.mistake import dotted
+from gitops_dsf.resolve.context import Context
+from gitops_dsf.resolve.overlay import Overlay
+
+Place = tuple[Document, Path, str]
+"""A document, the object in it that has the fields, and the name of what decides in their place."""
+
+
+class Row(NamedTuple):
+    """Fields that have no effect for one reason. In the texts `path` leads from the object to the field and
+    `whole` from the document, `field` is the last part of it, and `of` what decides in its place.
+    """
+
+    code: codes.Code
+    places: Callable[[Context], Iterator[Place]]
+    fields: str
+    message: str
+    hint: str
+
+
+def _scorers(chosen: Callable[[Overlay], bool]) -> Callable[[Context], Iterator[Place]]:
+    def places(context: Context) -> Iterator[Place]:
+        for overlay in filter(chosen, context.overlays.values()):
+            yield overlay.scorer.document, ("spec",), overlay.scorer.value.spec.source.ref or ""
+
+    return places
+
+
+def _sources(kind: str) -> Callable[[Context], Iterator[Place]]:
+    """Where a source of this type is written: in scorers, and in variants of MetricSources."""
+
+    def places(context: Context) -> Iterator[Place]:
+        for overlay in context.overlays.values():
+            if (PUSHED if overlay.is_pushed else overlay.kind_of_source) == kind:
+                yield overlay.scorer.document, ("spec", "source"), ""
+        for source in context.sources.values():
+            for variant in source.variants:
+                if variant.value.type == kind:
+                    yield source.item.document, variant.path, ""
+
+    return places
+
+
+def _for_upstream(context: Context) -> Iterator[Place]:
+    for item in context.declared.scorers if context.is_upstream else ():
+        yield item.document, ("spec",), ""
+
+
+def _followers(context: Context) -> Iterator[Place]:
+    for item in context.declared.applications:
+        if item.value.spec.placement.ref is not None:
+            yield item.document, ("spec",), item.value.spec.placement.ref
+
+
+_BY_QUERY: Final = _scorers(lambda overlay: overlay.scored_by_query)
+_NO_API: Final = "remove it, or remove scoring.type if a scoring API gives the scores"
+_KUBERNETES: Final = "{field} has no effect with source type Kubernetes: "
+ROWS: Final = (
+    Row(
+        codes.UPSTREAM_ONLY,
+        _for_upstream,
+        "suspend clusterSelector scoreRange scoreAggregation scoreTTLSeconds publish defaultScore runsOn"
+        " source.clusterLabel source.ref source.auth.caConfigMapRef source.auth.serviceAccountToken"
+        " scoring.arguments scoring.clustersPerRequest scoring.auth.caConfigMapRef"
+        " scoring.auth.serviceAccountToken",
+        "{field} has no effect with delivery.mode UpstreamController",
+        "remove it, or write delivery.mode: ManifestWork in gitops-dsf.yaml",
+    ),
+    Row(
+        codes.FIELD_OF_AN_API,
+        _BY_QUERY,
+        "configURL scoring.host scoring.path scoring.auth scoring.arguments",
+        "{whole} has no meaning with scoring.type Query: there is no scoring API",
+        _NO_API,
+    ),
+    Row(
+        codes.FIELD_OF_AN_API,
+        _scorers(lambda found: found.scored_by_query and found.scorer.value.spec.config_sync_mode == "Full"),
+        "configSyncMode",
+        "configSyncMode is Full, and with scoring.type Query there is no /config",
+        _NO_API,
+    ),
+    Row(
+        codes.FIELD_OF_AN_API,
+        _BY_QUERY,
+        "source.params.range source.params.step",
+        "{whole} has no meaning with scoring.type Query: the present value of each series is its score",
+        "remove it; for a value over time write it into the query, such as avg_over_time(...[1h])",
+    ),
+    Row(
+        codes.SOURCE_BESIDE_REF,
+        _scorers(lambda overlay: overlay.scorer.value.spec.source.ref is not None),
+        "source.type source.host source.path source.auth",
+        "{path} has no effect beside source.ref: MetricSource {of} says it",
+        "remove {field}, or remove ref",
+    ),
+    Row(
+        codes.SOURCE_FIELD,
+        _sources(SOURCE_TYPE),
+        "host path",
+        f"{_KUBERNETES}the agent asks the API server of its own cluster",
+        "remove {field}",
+    ),
+    Row(
+        codes.SOURCE_FIELD,
+        _sources(SOURCE_TYPE),
+        "auth basicAuth clientCertificate headers",
+        f"{_KUBERNETES}the agent uses the ServiceAccount of its pod",
+        "remove {field}",
+    ),
+    Row(
+        codes.SOURCE_FIELD,
+        _sources(SOURCE_TYPE),
+        "dialect",
+        f"{_KUBERNETES}its queries are names of measures",
+        "remove {field}",
+    ),
+    Row(
+        codes.RECEIVER_FIELD,
+        _sources(PUSHED),
+        "host path auth basicAuth clientCertificate headers",
+        "{field} has no effect: the agent asks the receiver in its own pod",
+        "remove it, or write type: Prometheus",
+    ),
+    Row(
+        codes.WRONG_PLACE,
+        _scorers(lambda overlay: not overlay.scorer.value.spec.on_hub),
+        "source.clusterLabel scoring.clustersPerRequest",
+        "{field} has no effect on a scorer that runs on the spokes",
+        "write runsOn: Hub, or remove {field}",
+    ),
+    Row(
+        codes.REFERENCE_AND_RANKING,
+        _followers,
+        "scores stickiness onMissingScore placement.numberOfClusters placement.clusterSets"
+        " placement.clusterSelector placement.tolerations placement.decisionGroups",
+        "{whole} has no effect: the ScoredPlacement {of} decides",
+        "remove it here, or remove placement.ref",
+    ),
+)
+
+
+def fields_have_an_effect(context: Context) -> Iterator[Diagnostic]:
+    """Reports each field of a row that is written, and holds more than an empty text or 0."""
+    for code, places, fields, message, hint in ROWS:
+        for document, base, of in places(context):
+            for name in fields.split():
+                path = (*base, *name.split("."))
+                if value_at(document.data, path) not in (None, "", 0):
+                    words = {"field": path[-1], "path": name, "whole": dotted(path), "of": of}
+                    yield code.at(document.key_at(path), message.format(**words), hint.format(**words))
