@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from dsf_agent.endpoints.transport import CallLimits
 from dsf_agent.errors import SettingsError
 from dsf_runtime.access import runs_in_pod
-from dsf_wire.constants import AGENT_NAMESPACE
+from dsf_wire.constants import AGENT_NAMESPACE, CONFIGMAP_KEY
 
 HUB_SCORER: Final = "hub"
 """What the hub scorer has in place of a cluster's name, in its own metrics."""
@@ -33,8 +33,8 @@ class Address:
 class Waits:
     """Delays in seconds that no flag sets. Tests choose shorter ones."""
 
-    poll: float = 10
-    """Between two reads of the configuration, besides file events."""
+    poll: float = 1
+    """Between two looks at the files of the configuration."""
     suspension: float = 30
     """Between two reads of the suspended scorers."""
     prune: float = 10
@@ -73,6 +73,12 @@ class Settings:
     log_format: str
     log_level: str
     waits: Waits = DEFAULT_WAITS
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """Those of the configuration. The hub scorer has two."""
+        summaries = self.config_dir / CONFIGMAP_KEY
+        return (summaries,) if self.clusters_file is None else (summaries, self.clusters_file)
 
 
 class _Flag(NamedTuple):

@@ -1,12 +1,10 @@
-"""Watches the mounted ConfigMap directory and reports every state of the file ``summaries``.
+"""Reports every state of the mounted file ``summaries``. While it cannot be used, the last good configuration
+stays active.
 
-The kubelet replaces the symlink ``..data``, so the directory is watched and not the file. The file is also
-read every few seconds, in case an event is missed. While it cannot be used, the last good configuration stays
-active.
+The kubelet replaces a symlink, so another file has the name then.
 """
 
 import asyncio
-import logging
 import os
 import stat
 from collections.abc import Awaitable, Callable
@@ -15,25 +13,13 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from watchfiles import awatch
-
 from dsf_agent.configuration import snapshot
 from dsf_agent.configuration.snapshot import Snapshot
-from dsf_runtime.clock import happens_within
 from dsf_wire.clusters import ClustersError
-from dsf_wire.constants import CONFIGMAP_KEY
 from dsf_wire.summary import SummariesError
-
-log = logging.getLogger(__name__)
 
 MAX_BYTES: Final = 4 << 20
 """Largest file that is read. The API server limits a ConfigMap to 1 MiB."""
-DEBOUNCE_MS: Final = 100
-"""Changes within this time are reported together."""
-STEP_MS: Final = 100
-"""How often watchfiles checks for events. Each check wakes the process: 0.7 ms of CPU per second, half as
-much as with 50 ms.
-"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,77 +82,60 @@ def _content(path: Path) -> bytes | UnusableFile:
     return content
 
 
-def observer(directory: Path, *, clusters: Path | None) -> Callable[[], Observation]:
+def observer(files: tuple[Path, ...]) -> Callable[[], Observation]:
     """A function that reads the configuration: of an agent, or with a file of clusters of the hub scorer."""
-    path = directory / CONFIGMAP_KEY
-    return partial(observe, path) if clusters is None else partial(observe_fleet, path, clusters)
+    return partial(observe, *files) if len(files) == 1 else partial(observe_fleet, *files)
 
 
 class Watcher:
-    """Calls ``emit`` when the configuration in a directory changed."""
+    """Calls ``emit`` when the configuration changed. It looks at names, times and sizes, and reads the files
+    only when one of them differs.
+    """
 
     def __init__(
         self,
         *,
-        directory: Path,
+        files: tuple[Path, ...],
         read: Callable[[], Observation],
         poll_seconds: float,
         emit: Callable[[Observation], Awaitable[None]],
     ) -> None:
-        self._directory = directory
+        self._files = files
         self._read = read
         self._poll = poll_seconds
         self._emit = emit
+        self._seen: list[tuple[int, ...]] | None = None
         self._last: Observation | None = None
 
     async def run(self) -> None:
         """Runs until it is cancelled."""
-        touched = asyncio.Event()
-        touched.set()
         while True:
-            identity = _identity(self._directory)
-            events = asyncio.create_task(self._events(touched), name="watch events")
-            try:
-                # If the directory is replaced, inotify still watches the old one.
-                while identity == _identity(self._directory) and not events.done():
-                    await happens_within(touched, seconds=self._poll)
-                    touched.clear()
-                    await self.check()
-                if events.done():
-                    await self.check()
-                    await happens_within(touched, seconds=min(self._poll, 1.0))
-            finally:
-                events.cancel()
-                await asyncio.gather(events, return_exceptions=True)
+            await self.check()
+            await asyncio.sleep(self._poll)
 
     async def check(self) -> None:
-        """Reads the file now and calls ``emit`` if its state changed."""
+        """Looks at the files now and calls ``emit`` if their state changed."""
+        seen = await asyncio.to_thread(lambda: [_state(file) for file in self._files])
+        if seen == self._seen:
+            return
+        self._seen = seen
         found = await asyncio.to_thread(self._read)
         if _same(found, self._last):
             return
         self._last = found
         await self._emit(found)
 
-    async def _events(self, touched: asyncio.Event) -> None:
-        try:
-            async for _ in awatch(
-                self._directory, watch_filter=None, debounce=DEBOUNCE_MS, step=STEP_MS, recursive=False
-            ):
-                touched.set()
-        except OSError as error:
-            # The directory does not exist yet, or the inotify limit is reached. Polling continues.
-            log.debug("no file events for %s: %s", self._directory, error)
+
+def _state(file: Path) -> tuple[int, ...]:
+    """Differs when a file was replaced or written. Empty if it cannot be looked at."""
+    try:
+        found = file.stat()
+    except OSError:
+        return ()
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
 
 def _same(one: Observation, other: Observation | None) -> bool:
     if isinstance(one, Snapshot) and isinstance(other, Snapshot):
         return one.digest == other.digest
     return one == other
-
-
-def _identity(directory: Path) -> tuple[int, int] | None:
-    try:
-        found = directory.stat()
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino

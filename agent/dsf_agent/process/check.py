@@ -13,7 +13,6 @@ from dsf_agent.configuration.watch import UnusableFile, observer
 from dsf_agent.errors import AgentError, FetchError, Reason
 from dsf_agent.process.build import Adapters
 from dsf_wire import scorename
-from dsf_wire.constants import CONFIGMAP_KEY
 from dsf_wire.summary import Summary
 from dsf_wire.text import printable
 
@@ -37,9 +36,8 @@ class Row:
 async def run(adapters: Adapters, *, only: list[str]) -> int:
     """Prints the table. Returns the exit code."""
     try:
-        path = adapters.settings.config_dir / CONFIGMAP_KEY
-        read = observer(adapters.settings.config_dir, clusters=adapters.settings.clusters_file)
-        found = await asyncio.to_thread(read)
+        path = adapters.settings.files[0]
+        found = await asyncio.to_thread(observer(adapters.settings.files))
         if isinstance(found, UnusableFile):
             print(f"gitops-dsf-agent: {found.text}", file=sys.stderr)
             return 1

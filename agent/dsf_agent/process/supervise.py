@@ -42,8 +42,8 @@ class Agent:
             splay=settings.splay_seconds,
         )
         self._watcher = Watcher(
-            directory=settings.config_dir,
-            read=observer(settings.config_dir, clusters=settings.clusters_file),
+            files=settings.files,
+            read=observer(settings.files),
             poll_seconds=settings.waits.poll,
             emit=self._observed,
         )

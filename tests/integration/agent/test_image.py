@@ -99,7 +99,7 @@ def test_nothing_is_installed_without_a_hash_of_the_lock() -> None:
     [
         (
             "agent.txt",
-            {"httpx", "msgspec", "pyyaml", "watchfiles"},
+            {"httpx", "msgspec", "pyyaml"},
             {"kubernetes", "promql-parser", "cel-expr-python", "ruamel-yaml", "pytest"},
         ),
         ("build.txt", {"hatchling"}, {"httpx", "pytest"}),

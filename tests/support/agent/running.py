@@ -18,7 +18,7 @@ from tests.support.agent.process import PLAIN
 from tests.support.virtual_time import LoopClock
 from tests.support.waiting import until
 
-SHORT = Waits(poll=1, grace=0.5, prune=0.2, hub=10, suspension=5)
+SHORT = Waits(grace=0.5, prune=0.2, hub=10, suspension=5)
 
 
 class RunningAgent:
