@@ -86,44 +86,28 @@ def _with_new_placements(move: Move, head: FleetVersion) -> Move:
 def _moves(item: Pass, followers: tuple[str, ...]) -> Iterator[Move]:
     before = item.before.chosen if item.before else frozenset[str]()
     after = item.after.chosen if item.after else frozenset[str]()
-    if item.after is not None and item.certainty is not None:
-        if not item.certainty.decided:
-            yield _open(item, item.after, before, followers)
-            return
-        after = item.certainty.certain
-    if before == after:
+    certainty = item.certainty
+    is_open = certainty is not None and not certainty.decided
+    if certainty is not None:
+        after = certainty.certain
+    if before == after and not is_open:
         return
     left, joined = tuple(sorted(before - after)), tuple(sorted(after - before))
+    if certainty is not None and is_open and item.after is not None:
+        reason = f"{_whys(item, item.after)}: {len(certainty.possible)} clusters could be selected"
+        if item.before is not None and item.after.chosen == before:
+            reason += "; if the scores stayed as they are, it would stay"
+    else:
+        reason = _reason(item, left, joined)
+    shown = left[:_SHOWN] if is_open else (*left[:_SHOWN], *joined[:_SHOWN])
     yield Move(
         application=item.placement,
         followers=followers,
         origin=left,
-        target=joined,
+        target=UNKNOWN if is_open else joined,
         stays=len(before & after),
-        reason=_reason(item, left, joined),
-        standings=_standings(item, (*left[:_SHOWN], *joined[:_SHOWN])),
-    )
-
-
-def _open(item: Pass, verdict: Verdict, before: frozenset[str], followers: tuple[str, ...]) -> Move:
-    certainty = item.certainty
-    certain = certainty.certain if certainty else frozenset[str]()
-    possible = certainty.possible if certainty else frozenset[str]()
-    may_leave = tuple(sorted(before - certain))
-    whys = _whys(item, verdict)
-    same = (
-        ""
-        if item.before is None or verdict.chosen != before
-        else "; if the scores stayed as they are, it would stay"
-    )
-    return Move(
-        application=item.placement,
-        followers=followers,
-        origin=may_leave,
-        target=UNKNOWN,
-        stays=len(before & certain),
-        reason=f"{whys}: {len(possible)} clusters could be selected{same}",
-        standings=_standings(item, may_leave[:_SHOWN]),
+        reason=reason,
+        standings=tuple(_standing(item, cluster) for cluster in shown),
     )
 
 
@@ -155,10 +139,6 @@ def _explained(verdict: Verdict, cluster: str) -> str:
     explanation = explain(verdict, cluster)
     dropped = f"dropped by {explanation.filter}: " if explanation.filter else ""
     return f"{cluster}: {dropped}{explanation.reason}"
-
-
-def _standings(item: Pass, clusters: Iterable[str]) -> tuple[Standing, ...]:
-    return tuple(_standing(item, cluster) for cluster in clusters)
 
 
 def _standing(item: Pass, cluster: str) -> Standing:

@@ -5,7 +5,7 @@ So stickiness is taken into account, and moves that would happen anyway are not 
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from gitops_dsf.hub.objects import Placement
@@ -28,11 +28,11 @@ class Pass:
     """None if the base does not have the Placement."""
     after: Verdict | None
     """None if the head does not have the Placement."""
-    touched: bool
+    touched: bool = True
     """Whether the change could affect it."""
-    unknown: Mapping[str, Mapping[str, Unknown]]
+    unknown: Mapping[str, Mapping[str, Unknown]] = field(default_factory=dict)
     """Unknown scores with a weight, by AddOnPlacementScore name and cluster; empty if there are none."""
-    certainty: Certainty | None
+    certainty: Certainty | None = None
     """What is certain in spite of unknown scores; None if everything is."""
 
 
@@ -52,9 +52,9 @@ def passes(
     for key in sorted({*before, *placements}):
         old, placement = before.get(key), placements.get(key)
         if placement is None:
-            yield Pass(placement=key, before=old, after=None, touched=True, unknown={}, certainty=None)
+            yield Pass(placement=key, before=old, after=None)
         elif old is not None and not surroundings and not _touched(placement, future, old):
-            yield Pass(placement=key, before=old, after=old, touched=False, unknown={}, certainty=None)
+            yield Pass(placement=key, before=old, after=old, touched=False)
         else:
             yield _second(key, old, simulate(second, key, now), placement, future)
 
@@ -62,22 +62,13 @@ def passes(
 def _second(
     key: str, old: Verdict | None, verdict: Verdict, placement: Placement, future: NextScores
 ) -> Pass:
-    unknown = future.unknown
+    unknown, certain = future.unknown, None
     if asks_for_scores(placement) and _existence_unknown(verdict, unknown):
-        everything = frozenset(verdict.candidates)
-        open_question = Certainty(certain=frozenset(), possible=everything)
-        return Pass(
-            placement=key, before=old, after=verdict, touched=True, unknown=unknown, certainty=open_question
-        )
-    if verdict.outcome is not Outcome.SCHEDULED or not touches(verdict, unknown):
-        return Pass(placement=key, before=old, after=verdict, touched=True, unknown={}, certainty=None)
+        certain = Certainty(certain=frozenset(), possible=frozenset(verdict.candidates))
+    elif verdict.outcome is Outcome.SCHEDULED and touches(verdict, unknown):
+        certain = certainty(verdict, unknown)
     return Pass(
-        placement=key,
-        before=old,
-        after=verdict,
-        touched=True,
-        unknown=unknown,
-        certainty=certainty(verdict, unknown),
+        placement=key, before=old, after=verdict, unknown=unknown if certain else {}, certainty=certain
     )
 
 
