@@ -1,6 +1,6 @@
 """Reads the objects that the checks of `doctor` need. Only the metadata of Secrets is requested."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -45,14 +45,13 @@ def read_facts(
         inputs = read_inputs(
             reader, hub_namespace=hub_namespace, argocd_namespace=argocd_namespace, owners=True
         )
-        found = _Found()
-        _ocm(reader, found)
-        _upstream(reader, found)
-        _argocd(reader, found, argocd_namespace)
-        leases = Resource(group="coordination.k8s.io", version="v1", plural="leases", namespace=hub_namespace)
-        found.one(Source.LEASES, reader.find(leases, RECONCILER))
-        pods = Resource(plural="pods", namespace=hub_namespace)
-        found.many(Source.RECONCILER_PODS, reader.read(pods, whole, labels=POD_LABEL))
+        objects: dict[Source, tuple[Object, ...]] = {}
+        unread: dict[Source, Unread] = {}
+        for source, part in _parts(reader, hub_namespace, argocd_namespace):
+            if isinstance(part, Unread):
+                unread[source] = part
+            else:
+                objects[source] = (*objects.get(source, ()), *part)
         return Facts(
             kubectl=(
                 "kubectl",
@@ -66,75 +65,50 @@ def read_facts(
             clock_offset=reader.clock_offset,
             inputs=inputs,
             overview=build(inputs),
-            objects=found.objects,
-            unread=found.unread,
+            objects=objects,
+            unread=unread,
         )
 
 
-class _Found:
-    """Collects what could be read, and what could not."""
-
-    def __init__(self) -> None:
-        self.objects: dict[Source, tuple[Object, ...]] = {}
-        self.unread: dict[Source, Unread] = {}
-
-    def many(self, source: Source, *parts: tuple[Object, ...] | Unread) -> None:
-        """Reads a list, with one or several requests."""
-        for part in parts:
-            if isinstance(part, Unread):
-                self.unread[source] = part
-                return
-        self.objects[source] = tuple(item for part in parts if not isinstance(part, Unread) for item in part)
-
-    def one(self, source: Source, *parts: Object | Unread | None) -> None:
-        """Reads one object, or a few by name."""
-        self.many(
-            source,
-            *(part if isinstance(part, Unread) else (part,) if part is not None else () for part in parts),
-        )
-
-
-def _ocm(reader: Hub, found: _Found) -> None:
-    managers = reader.read(
-        Resource(group="operator.open-cluster-management.io", version="v1", plural="clustermanagers"), whole
-    )
+def _parts(
+    hub: Hub, hub_namespace: str, argocd_namespace: str
+) -> Iterator[tuple[Source, tuple[Object, ...] | Unread]]:
+    """What could be read, and what could not."""
+    deployments = Resource(group="apps", plural="deployments")
+    in_argocd, of_ocm = deployments.within(argocd_namespace), deployments.within(OCM_NAMESPACE)
+    managers = Resource(group="operator.open-cluster-management.io", plural="clustermanagers")
     # Without the operator, OCM has no ClusterManager. That is one way to install it, so it is not reported as
     # missing.
-    found.many(Source.CLUSTER_MANAGERS, _present(managers))
-    found.many(Source.OCM_DEPLOYMENTS, reader.read(_apps("deployments", OCM_NAMESPACE), whole))
+    yield Source.CLUSTER_MANAGERS, _present(hub.read(managers, whole))
+    yield Source.OCM_DEPLOYMENTS, hub.read(of_ocm, whole)
     definitions = Resource(group=ADDON_GROUP, version="v1alpha1", plural="clustermanagementaddons")
-    found.many(Source.ADDON_DEFINITIONS, reader.read(definitions, whole))
-    found.many(Source.ADDON_STATES, reader.read(ADDONS, _conditions, name=ADDON_NAME))
+    yield Source.ADDON_DEFINITIONS, hub.read(definitions, whole)
+    yield Source.ADDON_STATES, hub.read(ADDONS, _conditions, name=ADDON_NAME)
     works = Resource(group="work.open-cluster-management.io", plural="manifestworks")
-    found.many(Source.OUR_WORKS, reader.read(works, whole, name=WORK_NAME, metadata_only=True))
-    found.many(Source.UPSTREAM_WORKS, reader.read(works, whole, name=UPSTREAM_WORK, metadata_only=True))
-
-
-def _upstream(reader: Hub, found: _Found) -> None:
-    found.many(
-        Source.UPSTREAM_DEPLOYMENTS,
-        *(reader.read(_apps("deployments"), whole, labels=label) for label in DEPLOYMENT_LABELS),
-    )
-    found.many(Source.SCORING_CONFIGS, _present(reader.read(SCORING_CONFIGS, whole)))
-
-
-def _argocd(reader: Hub, found: _Found, namespace: str) -> None:
-    found.many(Source.ARGOCD_DEPLOYMENTS, reader.read(_apps("deployments", namespace), whole))
-    found.many(Source.ARGOCD_STATEFULSETS, reader.read(_apps("statefulsets", namespace), whole))
-    maps = Resource(plural="configmaps", namespace=namespace)
-    found.one(Source.ARGOCD_SETTINGS, reader.find(maps, "argocd-cm"))
-    found.one(Source.ARGOCD_PARAMETERS, reader.find(maps, "argocd-cmd-params-cm"))
-    found.many(
-        Source.DELIVERY,
-        reader.read(APPLICATIONS.within(namespace), _troubled, labels=f"{PART_OF_LABEL}=gitops-dsf"),
-    )
-    secrets = Resource(plural="secrets", namespace=namespace)
+    yield Source.OUR_WORKS, hub.read(works, whole, name=WORK_NAME, metadata_only=True)
+    yield Source.UPSTREAM_WORKS, hub.read(works, whole, name=UPSTREAM_WORK, metadata_only=True)
+    for label in DEPLOYMENT_LABELS:
+        yield Source.UPSTREAM_DEPLOYMENTS, hub.read(deployments, whole, labels=label)
+    yield Source.SCORING_CONFIGS, _present(hub.read(SCORING_CONFIGS, whole))
+    yield Source.ARGOCD_DEPLOYMENTS, hub.read(in_argocd, whole)
+    statefulsets = Resource(group="apps", plural="statefulsets", namespace=argocd_namespace)
+    yield Source.ARGOCD_STATEFULSETS, hub.read(statefulsets, whole)
+    maps = Resource(plural="configmaps", namespace=argocd_namespace)
+    yield Source.ARGOCD_SETTINGS, _one(hub.find(maps, "argocd-cm"))
+    yield Source.ARGOCD_PARAMETERS, _one(hub.find(maps, "argocd-cmd-params-cm"))
+    applications = APPLICATIONS.within(argocd_namespace)
+    yield Source.DELIVERY, hub.read(applications, _troubled, labels=f"{PART_OF_LABEL}=gitops-dsf")
+    secrets = Resource(plural="secrets", namespace=argocd_namespace)
     label = "argocd.argoproj.io/secret-type=cluster"
-    found.many(Source.CLUSTER_SECRETS, reader.read(secrets, whole, labels=label, metadata_only=True))
+    yield Source.CLUSTER_SECRETS, hub.read(secrets, whole, labels=label, metadata_only=True)
+    leases = Resource(group="coordination.k8s.io", plural="leases", namespace=hub_namespace)
+    yield Source.LEASES, _one(hub.find(leases, RECONCILER))
+    pods = Resource(plural="pods", namespace=hub_namespace)
+    yield Source.RECONCILER_PODS, hub.read(pods, whole, labels=POD_LABEL)
 
 
-def _apps(plural: str, namespace: str | None = None) -> Resource:
-    return Resource(group="apps", plural=plural, namespace=namespace)
+def _one(item: Object | Unread | None) -> tuple[Object, ...] | Unread:
+    return item if isinstance(item, Unread) else () if item is None else (item,)
 
 
 def _present(items: tuple[Object, ...] | Unread) -> tuple[Object, ...] | Unread:
