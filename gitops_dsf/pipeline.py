@@ -1,6 +1,5 @@
 """Runs the stages in order, for the command line and tests."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,9 +15,6 @@ from gitops_dsf.resolve.types import Resolved
 
 if TYPE_CHECKING:
     from gitops_dsf.render.tree import RenderedTree
-
-Notify = Callable[[str, int, str], None]
-"""Called when a stage begins, with an activity, a count and a noun, such as ("checking", 12, "documents")."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,18 +32,16 @@ class Checked:
         return None if self.plan is None else self.plan.resolved
 
 
-def check(root: Path, *, limits: ReadLimits | None = None, notify: Notify | None = None) -> Checked:
+def check(root: Path, *, limits: ReadLimits | None = None) -> Checked:
     """Loads a repository and runs every check, including those of output sizes.
 
     Raises RepositoryError when the repository cannot be read.
     """
-    return check_loaded(load(root, limits=limits or ReadLimits()), notify=notify)
+    return check_loaded(load(root, limits=limits or ReadLimits()))
 
 
-def check_loaded(loaded: Loaded, *, notify: Notify | None = None) -> Checked:
+def check_loaded(loaded: Loaded) -> Checked:
     """Runs every check on documents that are loaded already."""
-    if notify is not None:
-        notify("checking", len(loaded.documents), "documents")
     return check_declared(declare(loaded))
 
 
@@ -71,13 +65,11 @@ class Rendered(Checked):
     """None when any finding is an error."""
 
 
-def produce(root: Path, *, limits: ReadLimits | None = None, notify: Notify | None = None) -> Rendered:
+def produce(root: Path, *, limits: ReadLimits | None = None) -> Rendered:
     """Renders a repository in memory. Raises RepositoryError when it cannot be read."""
-    checked = check(root, limits=limits, notify=notify)
+    checked = check(root, limits=limits)
     tree = None
     if checked.plan is not None:
-        if notify is not None:
-            notify("rendering", len(checked.plan.works), "works")
         # Most verbs render nothing, so they need not import what renders.
         from gitops_dsf.render.tree import render  # noqa: PLC0415
 

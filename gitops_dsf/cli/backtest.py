@@ -254,7 +254,6 @@ async def _feed_score(
     from gitops_dsf.backtest.rawscores import evaluated, exported, query_of, results
 
     grid = builder.grid(asked.step)
-    progress.stage(f"reading {asked.score_name}:", grid.count, "points")
     notes = []
     read = evaluated(asked.label, asked.clusters) if asked.query else exported(args.cluster_label)
     async for page in store.pages(
@@ -262,7 +261,7 @@ async def _feed_score(
         start=grid.start,
         step=grid.step,
         count=grid.count,
-        notify=lambda done, _all: progress.step(done),
+        notify=lambda done, points: progress.step(f"reading {asked.score_name}", done, points),
     ):
         found = results(page.answer.series, read=read, grid=grid, first=page.first, count=page.count)
         if not asked.query:

@@ -50,13 +50,12 @@ _MAX_CHARACTERS: Final = 65_000
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of ci."""
-    from gitops_dsf.cli.help import HelpFormatter
-
+    raw = argparse.RawDescriptionHelpFormatter
     parser.description = DESCRIPTION
     parser.epilog = EPILOG
     jobs = parser.add_subparsers(title="jobs", metavar="JOB", dest="job", required=True)
     check = jobs.add_parser(
-        "check", help="the checks of a pull request", description=CHECK, formatter_class=HelpFormatter
+        "check", help="the checks of a pull request", description=CHECK, formatter_class=raw
     )
     add_fleet_directory(check)
     check.add_argument(
@@ -66,7 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     check.add_argument("--junit", metavar="FILE", type=Path, help="write the results of the tests, too")
     publish = jobs.add_parser(
-        "publish", help="render and push after a merge", description=PUBLISH, formatter_class=HelpFormatter
+        "publish", help="render and push after a merge", description=PUBLISH, formatter_class=raw
     )
     add_fleet_directory(publish)
     publish.add_argument(

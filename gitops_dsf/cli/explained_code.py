@@ -14,7 +14,7 @@ CODE: Final = re.compile("DSF[0-9]*", re.IGNORECASE)
 def explain_code(word: str) -> None:
     """Prints the entry of a code, or lists the codes that begin so. Raises UsageError if there is none."""
     from gitops_dsf.cli.reference import entries
-    from gitops_dsf.cli.width import narrowed, terminal_width
+    from gitops_dsf.cli.width import wrapped
     from gitops_dsf.diagnostics.codes import CODES
     from gitops_dsf.repository.model.suggestion import did_you_mean
 
@@ -30,8 +30,7 @@ def explain_code(word: str) -> None:
             sys.stdout.write(f"{code.id}  {code.severity:<7}  {code.title}\n")
         return
     entry = entries()[known.id]
-    width = terminal_width()
-    text = entry.text if width is None else narrowed(entry.text, width)
+    text = "\n".join(wrapped(line, indent=0) for line in entry.text.split("\n"))
     parts = [f"{known.id} {known.title} ({known.severity})", text]
     parts.append(f"With this finding:\n\n{textwrap.indent(entry.bad, '    ')}")
     parts.append(f"Without it:\n\n{textwrap.indent(entry.good, '    ')}")

@@ -20,7 +20,6 @@ from dsf_wire.text import printable_lines
 from gitops_dsf import __version__
 from gitops_dsf.cli import shell_completion
 from gitops_dsf.cli.garbage import collect_no_more, end_quickly
-from gitops_dsf.cli.help import HelpFormatter
 from gitops_dsf.cli.outputformat import run_with_output
 from gitops_dsf.errors import GitopsDsfError, UsageError
 from gitops_dsf.published import REPOSITORY
@@ -54,47 +53,53 @@ class VerbModule(Protocol):
         """Runs the verb and returns the exit code."""
 
 
-VERBS: Final[dict[str, Verb]] = {
-    "backtest": Verb(
-        "gitops_dsf.cli.backtest", "show what this repository would have decided over the last weeks"
-    ),
-    "ci": Verb("gitops_dsf.cli.ci", "run the checks of a pull request, or publish after a merge"),
-    "completion": Verb(
-        "gitops_dsf.cli.completion", "print the code that makes bash, zsh or fish complete verbs and options"
-    ),
-    "diff": Verb(
-        "gitops_dsf.cli.diff", "show what a change does: scorers, clusters, applications that would move"
-    ),
-    "doctor": Verb("gitops_dsf.cli.doctor", "find what is wrong on a hub, with the command that fixes it"),
-    "explain": Verb(
-        "gitops_dsf.cli.explain", "explain why a cluster is in or out of a decision, or what a code means"
-    ),
-    "import": Verb("gitops_dsf.cli.import_", "write what a hub knows into clusters/, scorers/ and config/"),
-    "init": Verb("gitops_dsf.cli.init", "create a fleet repository that is valid"),
-    "install": Verb("gitops_dsf.cli.install", "install on a hub: from Argo CD to a running loop"),
-    "log": Verb("gitops_dsf.cli.log", "list past moves from the journal, and explain the last one"),
-    "reconcile": Verb("gitops_dsf.cli.reconcile", "run the reconciler on the hub"),
-    "render": Verb("gitops_dsf.cli.render", "write the tree that Argo CD applies"),
-    "schema": Verb("gitops_dsf.cli.schema", "write JSON Schemas and CRDs of everything that people write"),
-    "scorer": Verb("gitops_dsf.cli.scorer", "run, check or start a scoring API"),
-    "simulate": Verb("gitops_dsf.cli.simulate", "show where OCM would place the applications, and why"),
-    "status": Verb("gitops_dsf.cli.status", "show scores, decisions and applications on a hub"),
-    "sync": Verb("gitops_dsf.cli.sync", "update locks/ from the /config pages of scoring APIs"),
-    "test": Verb("gitops_dsf.cli.test", "run the unit tests of scores and decisions in tests/"),
-    "uninstall": Verb("gitops_dsf.cli.uninstall", "take back what is installed on a hub; applications stay"),
-    "validate": Verb("gitops_dsf.cli.validate", "report every mistake of a fleet repository"),
+GROUPS: Final[dict[str, dict[str, Verb]]] = {
+    "Write": {
+        "init": Verb("gitops_dsf.cli.init", "create a fleet repository that is valid"),
+        "validate": Verb("gitops_dsf.cli.validate", "report every mistake of a fleet repository"),
+        "test": Verb("gitops_dsf.cli.test", "run the unit tests of scores and decisions in tests/"),
+        "render": Verb("gitops_dsf.cli.render", "write the tree that Argo CD applies"),
+        "sync": Verb("gitops_dsf.cli.sync", "update locks/ from the /config pages of scoring APIs"),
+        "import": Verb("gitops_dsf.cli.import_", "write what a hub knows into clusters/, scorers/, config/"),
+        "schema": Verb("gitops_dsf.cli.schema", "write JSON Schemas and CRDs of what people write"),
+        "ci": Verb("gitops_dsf.cli.ci", "check a pull request, or publish after a merge"),
+    },
+    "Decide": {
+        "diff": Verb("gitops_dsf.cli.diff", "show what a change does: scorers, clusters, moves"),
+        "simulate": Verb("gitops_dsf.cli.simulate", "show where OCM would place the applications, and why"),
+        "explain": Verb("gitops_dsf.cli.explain", "explain a decision, or what a code means"),
+        "backtest": Verb("gitops_dsf.cli.backtest", "show what would have been decided over the last weeks"),
+    },
+    "Hub": {
+        "install": Verb("gitops_dsf.cli.install", "install on a hub: from Argo CD to a running loop"),
+        "uninstall": Verb("gitops_dsf.cli.uninstall", "take back what is installed; applications stay"),
+        "doctor": Verb("gitops_dsf.cli.doctor", "find what is wrong, with the command that fixes it"),
+        "status": Verb("gitops_dsf.cli.status", "show scores, decisions and applications"),
+        "log": Verb("gitops_dsf.cli.log", "list past moves from the journal, and explain the last one"),
+    },
+    "Run in the cluster": {
+        "reconcile": Verb("gitops_dsf.cli.reconcile", "run the reconciler on the hub"),
+        "scorer": Verb("gitops_dsf.cli.scorer", "run, check or start a scoring API"),
+    },
 }
-"""Sorted by name. A verb must be listed here to exist."""
+VERBS: Final[dict[str, Verb]] = {name: verb for group in GROUPS.values() for name, verb in group.items()}
+"""A verb must be listed here to exist."""
 
 DESCRIPTION: Final = """\
-Score-driven placement for Open Cluster Management, the GitOps way: scorers, masks and applications are YAML
-in git; gitops-dsf checks them and renders the tree that Argo CD applies to the hub."""
+Score-driven placement for Open Cluster Management, the GitOps way: scorers,
+masks and applications are YAML in git; gitops-dsf checks them and renders the
+tree that Argo CD applies to the hub."""
 
 EPILOG: Final = """\
 A first session:
   gitops-dsf init fleet && cd fleet     a repository that is valid as it is
-  gitops-dsf validate                   every mistake, with file:line:column and what to write instead
+  gitops-dsf validate                   every mistake, and what to write instead
   gitops-dsf render                     the tree for Argo CD, in rendered/
+
+Completion of verbs, options and names:
+  bash   add to ~/.bashrc:                  source <(gitops-dsf --completion bash)
+  zsh    add to ~/.zshrc, after compinit:   source <(gitops-dsf --completion zsh)
+  fish   once:  gitops-dsf --completion fish > ~/.config/fish/completions/gitops-dsf.fish
 
 `gitops-dsf VERB --help` explains a verb with examples.
 Exit codes: 0 fine, 1 errors or drift, 2 wrong usage, 3 a bug of gitops-dsf, 130 interrupted."""
@@ -171,6 +176,8 @@ def _run(arguments: Sequence[str]) -> int:
     completing = shell_completion.is_asked()
     arguments = shell_completion.words() if completing else _verb_first(arguments)
     verb = next((word for word in arguments if not word.startswith("-")), None)
+    if arguments[:1] == ["--completion"]:
+        verb = None
     if verb is not None and verb not in VERBS and not completing:
         raise UsageError(_no_such_verb(verb))
     only = not completing and arguments[:1] == [verb]
@@ -180,6 +187,9 @@ def _run(arguments: Sequence[str]) -> int:
     args, unknown = parser.parse_known_args(arguments)
     if unknown:
         raise UsageError(_no_such_argument(unknown[0], verb, parser))
+    if args.verb is None and args.completion:
+        print(shell_completion.script(args.completion))
+        return OK
     if verb_module is None:
         parser.print_help()
         return USAGE
@@ -228,33 +238,44 @@ def _parser(chosen: str | None, *, only: bool = False) -> tuple[argparse.Argumen
     """
     common = argparse.ArgumentParser(add_help=False)
     common.add_argument("--debug", action="store_true", help="show tracebacks")
+    raw = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(
         prog="gitops-dsf",
-        description=DESCRIPTION,
+        usage="gitops-dsf [-h] [--debug] [--version] VERB ...",
+        description=f"{DESCRIPTION}\n\n{_listed()}",
         epilog=EPILOG,
-        formatter_class=HelpFormatter,
+        formatter_class=raw,
         allow_abbrev=False,
         parents=[common],
     )
     parser.add_argument("--version", action="version", version=f"gitops-dsf {__version__}")
-    verbs = parser.add_subparsers(title="verbs", metavar="VERB", dest="verb", required=chosen is not None)
+    shells = shell_completion.SHELLS
+    parser.add_argument(
+        "--completion", choices=shells, help="print the code that makes a shell complete words"
+    )
+    # The description lists the verbs by group, which argparse cannot.
+    verbs = parser.add_subparsers(
+        prog="gitops-dsf", help=argparse.SUPPRESS, dest="verb", required=chosen is not None
+    )
     verb_module: VerbModule | None = None
     for name, verb in VERBS.items():
         if only and name != chosen:
             continue
-        child = verbs.add_parser(
-            name,
-            help=verb.help,
-            formatter_class=HelpFormatter,
-            allow_abbrev=False,
-            parents=[common],
-        )
+        child = verbs.add_parser(name, formatter_class=raw, allow_abbrev=False, parents=[common])
         if name == chosen:
             verb_module = cast("VerbModule", import_module(verb.module))
             verb_module.add_arguments(child)
             if "exit code" not in (child.epilog or "").lower():
                 child.epilog = "\n\n".join(filter(None, ((child.epilog or "").rstrip(), EXIT_CODES)))
     return parser, verb_module
+
+
+def _listed() -> str:
+    """The verbs by group."""
+    return "\n\n".join(
+        "\n".join([f"{title}:", *(f"  {name:<10} {verb.help}" for name, verb in group.items())])
+        for title, group in GROUPS.items()
+    )
 
 
 def verb_parser(name: str) -> argparse.ArgumentParser:

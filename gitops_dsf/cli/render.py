@@ -65,7 +65,6 @@ def run(args: argparse.Namespace) -> int:
     """Returns 0 when the tree is written, or fresh with --check; 1 when the repository has errors, or the
     tree is stale or holds foreign files.
     """
-    from gitops_dsf.cli.progress import Progress
     from gitops_dsf.cli.report import report, summary, under
     from gitops_dsf.output.changes import compare
     from gitops_dsf.pipeline import produce
@@ -88,8 +87,7 @@ def run(args: argparse.Namespace) -> int:
         )
         raise RepositoryError(msg)
     _is_no_source(out, args.directory)
-    with Progress(stream=sys.stderr) as progress:
-        rendered = produce(args.directory, notify=progress.stage)
+    rendered = produce(args.directory)
     findings = under(args.directory, rendered.diagnostics)
     sys.stderr.write(report(findings, "text"))
     if rendered.tree is None or rendered.plan is None:
@@ -97,9 +95,7 @@ def run(args: argparse.Namespace) -> int:
         return 1
     if args.stdout:
         return _stream(rendered.tree, args.part)
-    with Progress(stream=sys.stderr) as progress:
-        progress.stage("comparing", len(rendered.tree.files), "files")
-        changes = compare(rendered.tree, out)
+    changes = compare(rendered.tree, out)
     if args.check:
         return _check(changes, out)
     return _write(rendered.tree, out, changes, allow_shrink=args.allow_shrink)
@@ -190,13 +186,10 @@ def _write(tree: "RenderedTree", out: Path, changes: "Changes", *, allow_shrink:
             file=sys.stderr,
         )
         return 1
-    from gitops_dsf.cli.progress import Progress
     from gitops_dsf.output.write import write
     from gitops_dsf.render.argocd import BOOTSTRAP
 
-    with Progress(stream=sys.stderr) as progress:
-        progress.stage("writing", len(changes.added) + len(changes.changed), "files")
-        write(tree, out, changes, wrote=progress.step)
+    write(tree, out, changes)
     _report_foreign(changes, out)
     if changes.is_clean:
         print(f"{out}: {len(tree.files)} files, nothing changed")

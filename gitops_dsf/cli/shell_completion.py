@@ -25,7 +25,7 @@ def script(shell: str) -> str:
     from argcomplete.shell_integration import shellcode
 
     code: str = shellcode(["gitops-dsf"], shell=shell, use_defaults=True)
-    return code.strip() + "\n"
+    return code.strip()
 
 
 def is_asked() -> bool:
@@ -99,16 +99,8 @@ def _named(folder: str, *kinds: str) -> Callable[..., list[str]]:
 def _revisions(prefix: str, parsed_args: argparse.Namespace, **_: object) -> list[str]:
     """Branches and tags."""
     root = getattr(parsed_args, "directory", None) or "."
-    command = [
-        "git",
-        "-C",
-        str(root),
-        "for-each-ref",
-        "--format=%(refname:short)",
-        "refs/heads",
-        "refs/tags",
-        "refs/remotes",
-    ]
+    command = ["git", "-C", str(root), "for-each-ref", "--format=%(refname:short)"]
+    command += ["refs/heads", "refs/tags", "refs/remotes"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=5)
     except (OSError, subprocess.SubprocessError):

@@ -83,15 +83,13 @@ def run(args: argparse.Namespace) -> int:
 def _checked(paths: list[str]) -> "tuple[list[Diagnostic], str]":
     """The findings, and a line about the size of the fleet if it has no errors."""
     from gitops_dsf.cli.chosenfiles import STANDARD_INPUT, check_files
-    from gitops_dsf.cli.progress import Progress
     from gitops_dsf.cli.report import under
     from gitops_dsf.errors import UsageError
     from gitops_dsf.pipeline import check
 
     directory = Path(paths[0]) if paths else Path()
     if len(paths) <= 1 and directory.is_dir():
-        with Progress(stream=sys.stderr) as progress:
-            checked = check(directory, notify=progress.stage)
+        checked = check(directory)
         facts = "" if checked.resolved is None else _facts(checked.resolved)
         return under(directory, checked.diagnostics), facts
     if len(paths) == 1 and paths[0] != STANDARD_INPUT and not directory.exists():

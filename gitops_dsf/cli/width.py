@@ -1,20 +1,13 @@
 """Lines that fit into the terminal. A pipe and a file get whole lines."""
 
-import re
 import shutil
 import sys
 import textwrap
 from collections.abc import Sequence
-from itertools import groupby
 from typing import Final
 
 NARROWEST: Final = 16
 """Columns of text that wrapping leaves at least. Below that, whole lines are easier to read."""
-
-_PROSE: Final = re.compile(r"[^\s|-]")
-"""Not an example, a row of a table or an item of a list."""
-_MEANING: Final = re.compile(r"(?:(?P<command>\s{1,8}\S.*?)\s{2,}|\s{9,})(?P<meaning>\S.*)")
-"""An example and what it means, or the rest of what it means on a line of its own."""
 
 
 def terminal_width() -> int | None:
@@ -28,34 +21,6 @@ def wrapped(text: str, *, indent: int) -> str:
     if width is None or width - indent < NARROWEST:
         return text
     return ("\n" + " " * indent).join(_lines(text, width - indent))
-
-
-def narrowed(text: str, width: int) -> str:
-    """A text whose prose fits into `width`. Indented lines are commands, with what they mean after a gap. The
-    meaning continues below, and the command stays whole, because people copy it.
-    """
-    found: list[str] = []
-    for prose, lines in groupby(text.split("\n"), key=lambda line: _PROSE.match(line) is not None):
-        block = list(lines)
-        if max(map(len, block)) <= width:
-            found += block
-        elif prose:
-            found += _lines(" ".join(block), width)
-        else:
-            found += (part for line in block for part in _example(line, width))
-    return "\n".join(found)
-
-
-def _example(line: str, width: int) -> list[str]:
-    parts = _MEANING.fullmatch(line)
-    if parts is None or len(line) <= width:
-        return [line]
-    command, meaning = parts["command"], parts["meaning"]
-    column = parts.start("meaning")
-    if width - column < NARROWEST + 8:
-        return [*filter(None, (command,)), *(" " * 6 + part for part in _lines(meaning, width - 6))]
-    first, *rest = _lines(meaning, width - column)
-    return [line[:column] + first, *(" " * column + part for part in rest)]
 
 
 def fitted(widths: Sequence[int], *, around: int) -> list[int]:

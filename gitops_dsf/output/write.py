@@ -3,7 +3,6 @@ that a kill loses nothing.
 """
 
 import os
-from collections.abc import Callable
 from pathlib import Path
 
 from gitops_dsf.errors import RepositoryError
@@ -13,14 +12,12 @@ from gitops_dsf.render.tree import INVENTORY, RenderedTree
 from gitops_dsf.repository.safefolder import SafeFolder
 
 
-def write(
-    tree: RenderedTree, rendered: Path, changes: Changes, *, wrote: Callable[[int], None] | None = None
-) -> None:
+def write(tree: RenderedTree, rendered: Path, changes: Changes) -> None:
     """Makes rendered/ equal to the tree. Raises RepositoryError when a file cannot be written; files that
     were written before stay.
 
     The union of old and new paths is recorded first, so a render that is killed leaves no file that the next
-    one would not own. Calls `wrote` after each file with the number of files written so far.
+    one would not own.
     """
     if changes.is_clean:
         return
@@ -32,11 +29,9 @@ def write(
             folder.remove(path)
         union = changes.owned | (tree.files.keys() - {INVENTORY})
         folder.replace(INVENTORY, (inventory_bytes(union),), temporary=temporary)
-        for done, path in enumerate((*changes.added, *changes.changed), start=1):
+        for path in (*changes.added, *changes.changed):
             if path != INVENTORY:
                 folder.replace(path, tree.files[path], temporary=temporary)
-            if wrote is not None:
-                wrote(done)
         for path in changes.removed:
             folder.remove(path)
         for directory in sorted({path.rpartition("/")[0] for path in changes.removed} - {""}, reverse=True):

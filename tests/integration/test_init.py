@@ -349,7 +349,7 @@ def test_every_step_of_a_newcomer_works_from_the_wheel(wheels: Path, tmp_path: P
         ["render", "fleet", "--stdout", "--part", "platform"],
         ["validate", "fleet/scorers/cpu-headroom.yaml", "--fix"],
         ["schema", "--out", "schemas"],
-        ["completion", "bash"],
+        ["--completion", "bash"],
         ["scorer", "new", "gpu-headroom"],
     ]
     script = (

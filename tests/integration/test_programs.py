@@ -22,7 +22,6 @@ RUNS: dict[str, tuple[list[str], int, str]] = {
     # verb: arguments, exit code, a piece of what it says
     "backtest": (["--prometheus", NOBODY], 1, "127.0.0.1:1"),
     "ci": (["check", "--base", "."], 1, "failed: render, preview"),
-    "completion": (["bash"], 0, "complete"),
     "diff": (["--base", "."], 1, "not a git repository"),
     "doctor": (["--context", "hub", "--kubeconfig", "kubeconfig"], 1, ""),
     "explain": (["raw-guestbook", "eu-west-1"], 0, "eu-west-1"),

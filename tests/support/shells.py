@@ -1,4 +1,4 @@
-"""Completions of real shells at TAB after they loaded the code of `gitops-dsf completion SHELL` as its help
+"""Completions of real shells at TAB after they loaded the code of `gitops-dsf --completion SHELL` as its help
 describes.
 """
 
@@ -19,7 +19,7 @@ BIN = Path(sys.executable).parent
 SECONDS = 60
 
 BASH = """
-source <(gitops-dsf completion bash)
+source <(gitops-dsf --completion bash)
 COMP_LINE={line}; COMP_POINT=${{#COMP_LINE}}; COMP_WORDS=($COMP_LINE); COMP_TYPE=9
 if [ "${{COMP_LINE% }}" != "$COMP_LINE" ]; then COMP_WORDS+=(""); fi
 COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1))
@@ -29,7 +29,7 @@ printf '%s\\n' "${{COMPREPLY[@]}}"
 
 ZSHRC = """
 autoload -Uz compinit && compinit -u -d "$ZDOTDIR/dump"
-source <(gitops-dsf completion zsh)
+source <(gitops-dsf --completion zsh)
 # Every match goes through compadd; calls with -O, -A or -D only look.
 typeset -ga offered
 compadd() {
@@ -55,7 +55,7 @@ def fish(line: str, *, cwd: Path) -> set[str]:
     with TemporaryDirectory() as home:
         code = Path(home) / "fish" / "completions" / "gitops-dsf.fish"
         code.parent.mkdir(parents=True)
-        code.write_text(_run(["gitops-dsf", "completion", "fish"], cwd=cwd), encoding="utf-8")
+        code.write_text(_run(["gitops-dsf", "--completion", "fish"], cwd=cwd), encoding="utf-8")
         answer = _run(["fish", "-c", f"complete -C {shlex.quote(line)}"], cwd=cwd, XDG_CONFIG_HOME=home)
     return _words("\n".join(candidate.partition("\t")[0] for candidate in answer.splitlines()))
 

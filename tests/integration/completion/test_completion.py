@@ -41,7 +41,7 @@ def test_options_of_a_verb(offered: Offered) -> None:
 
 def test_values(offered: Offered) -> None:
     assert offered("gitops-dsf validate -o ") == {"text", "json", "github", "sarif", "yaml"}
-    assert offered("gitops-dsf completion ") >= {"bash", "fish", "zsh"}
+    assert offered("gitops-dsf --completion ") >= {"bash", "fish", "zsh"}
 
 
 def test_folders_for_a_folder_and_parts_for_a_part(offered: Offered, tmp_path: Path) -> None:
@@ -67,14 +67,14 @@ def test_names_of_the_repository_and_revisions(offered: Offered, tmp_path: Path)
 
 
 def test_a_line_that_cannot_be_parsed_offers_nothing_and_says_nothing(offered: Offered) -> None:
-    assert offered("gitops-dsf nonsense --") <= {"--help", "--version", "--debug"}
+    assert offered("gitops-dsf nonsense --") <= {"--help", "--version", "--debug", "--completion"}
 
 
 @pytest.mark.parametrize("shell", sorted(SHELLS))
 def test_the_code_is_for_the_shell_and_names_the_program(
     shell: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["completion", shell]) == 0
+    assert main(["--completion", shell]) == 0
     code = capsys.readouterr().out
     assert "gitops-dsf" in code
     assert code.endswith("\n")
@@ -87,5 +87,5 @@ def test_the_code_is_for_the_shell_and_names_the_program(
 
 
 def test_another_shell_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["completion", "cmd"]) == 2
+    assert main(["--completion", "cmd"]) == 2
     assert "invalid choice: 'cmd'" in capsys.readouterr().err

@@ -7,7 +7,7 @@ from contextlib import contextmanager, redirect_stdout
 from unittest import mock
 
 from gitops_dsf.cli.table import table
-from gitops_dsf.cli.width import narrowed, wrapped
+from gitops_dsf.cli.width import wrapped
 
 ROWS = [["edge-1", "taint maintenance=true:NoSelect is not tolerated"], ["eu-north-1", "short"]]
 
@@ -56,39 +56,3 @@ def test_numbers_stay_on_the_right() -> None:
     with terminal(40):
         text = table(["cluster", "score", "note"], [["eu", "5", "word " * 10]], right={1})
     assert text.splitlines()[1].startswith("  eu           5  word")
-
-
-HELP = """\
-A paragraph that somebody wrote in lines
-of forty characters.
-
-examples:
-  tool go              what it does, in a few words
-  tool go --further --than --that   the rest
-  tool a-command-without-a-meaning --and-an-option
-                                        more of it
-
-exit codes: 0 fine"""
-
-
-def test_help_fits_into_a_narrow_terminal_and_commands_stay_whole() -> None:
-    assert narrowed(HELP, 200) == HELP
-    assert (
-        narrowed(HELP, 36)
-        == """\
-A paragraph that somebody wrote in
-lines of forty characters.
-
-examples:
-  tool go
-      what it does, in a few words
-  tool go --further --than --that
-      the rest
-  tool a-command-without-a-meaning --and-an-option
-      more of it
-
-exit codes: 0 fine"""
-    )
-    assert "  tool go              what it does, in a few\n                       words\n" in narrowed(
-        HELP, 49
-    )
