@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import ipaddress
 
-from gitops_dsf.simulator.cel.function import CelFailure, Function, Opaque, Overload, opaque, text_of
+from gitops_dsf.simulator.cel.function import (
+    CelFailure,
+    Function,
+    Opaque,
+    function,
+    method,
+    opaque,
+    text_of,
+)
 
 IP = "net.IP"
 CIDR = "net.CIDR"
@@ -89,57 +97,27 @@ def functions() -> tuple[Function, ...]:
     """The functions, without string(ip) and string(cidr), because the evaluator cannot extend CEL's own
     string().
     """
-
-    def on_ip(name: str, identifier: str, call: object) -> Function:
-        assert callable(call)  # noqa: S101 - narrows the type for the checker
-        return Function(name, (Overload(identifier, (IP,), "bool"),), lambda value: call(_ip(value)))
-
+    both = Function(
+        "ip",
+        (*function("ip", _to_ip, ("string", IP)).overloads, *method("ip", _to_ip, (CIDR, IP)).overloads),
+        _to_ip,
+    )
     return (
-        Function(
-            "ip", (Overload("string_to_ip", ("string",), IP, False), Overload("cidr_ip", (CIDR,), IP)), _to_ip
-        ),
-        Function(
-            "isIP", (Overload("is_ip", ("string",), "bool", False),), lambda text: _parses(text, cidr=False)
-        ),
-        Function("ip.isCanonical", (Overload("ip_is_canonical", ("string",), "bool", False),), _is_canonical),
-        Function("family", (Overload("ip_family", (IP,), "int"),), lambda value: _ip(value).version),
-        on_ip("isUnspecified", "ip_is_unspecified", lambda address: address.is_unspecified),
-        on_ip("isLoopback", "ip_is_loopback", lambda address: address.is_loopback),
-        on_ip("isLinkLocalMulticast", "ip_is_link_local_multicast", _link_local_multicast),
-        on_ip("isLinkLocalUnicast", "ip_is_link_local_unicast", lambda address: address.is_link_local),
-        on_ip("isGlobalUnicast", "ip_is_global_unicast", _global_unicast),
-        Function(
-            "cidr",
-            (Overload("string_to_cidr", ("string",), CIDR, False),),
-            lambda text: opaque(CIDR, str(_interface(text))),
-        ),
-        Function(
-            "isCIDR",
-            (Overload("is_cidr", ("string",), "bool", False),),
-            lambda text: _parses(text, cidr=True),
-        ),
-        Function(
-            "containsIP",
-            (
-                Overload("cidr_contains_ip_string", (CIDR, "string"), "bool"),
-                Overload("cidr_contains_ip_ip", (CIDR, IP), "bool"),
-            ),
-            _contains_ip,
-        ),
-        Function(
-            "containsCIDR",
-            (
-                Overload("cidr_contains_cidr_string", (CIDR, "string"), "bool"),
-                Overload("cidr_contains_cidr", (CIDR, CIDR), "bool"),
-            ),
-            _contains_cidr,
-        ),
-        Function(
-            "prefixLength",
-            (Overload("cidr_prefix_length", (CIDR,), "int"),),
-            lambda value: _cidr(value).network.prefixlen,
-        ),
-        Function("masked", (Overload("cidr_masked", (CIDR,), CIDR),), _masked),
+        both,
+        function("isIP", lambda text: _parses(text, cidr=False), ("string", "bool")),
+        function("ip.isCanonical", _is_canonical, ("string", "bool")),
+        method("family", lambda value: _ip(value).version, (IP, "int")),
+        method("isUnspecified", lambda value: _ip(value).is_unspecified, (IP, "bool")),
+        method("isLoopback", lambda value: _ip(value).is_loopback, (IP, "bool")),
+        method("isLinkLocalMulticast", lambda value: _link_local_multicast(_ip(value)), (IP, "bool")),
+        method("isLinkLocalUnicast", lambda value: _ip(value).is_link_local, (IP, "bool")),
+        method("isGlobalUnicast", lambda value: _global_unicast(_ip(value)), (IP, "bool")),
+        function("cidr", lambda text: opaque(CIDR, str(_interface(text))), ("string", CIDR)),
+        function("isCIDR", lambda text: _parses(text, cidr=True), ("string", "bool")),
+        method("containsIP", _contains_ip, (CIDR, "string", "bool"), (CIDR, IP, "bool")),
+        method("containsCIDR", _contains_cidr, (CIDR, "string", "bool"), (CIDR, CIDR, "bool")),
+        method("prefixLength", lambda value: _cidr(value).network.prefixlen, (CIDR, "int")),
+        method("masked", _masked, (CIDR, CIDR)),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gitops_dsf.simulator.cel import quantities, semvers
-from gitops_dsf.simulator.cel.function import Function, Opaque, Overload, type_of
+from gitops_dsf.simulator.cel.function import Function, Opaque, method, type_of
 
 
 def compare(value: Opaque, other: Opaque) -> int:
@@ -14,20 +14,10 @@ def compare(value: Opaque, other: Opaque) -> int:
 
 
 def functions() -> tuple[Function, ...]:
-    def overloads(suffix: str, returns: str) -> tuple[Overload, ...]:
-        return tuple(
-            Overload(f"{prefix}_{suffix}", (kind, kind), returns)
-            for prefix, kind in (("quantity", quantities.TYPE), ("semver", semvers.TYPE))
-        )
-
+    pairs = [(kind, kind) for kind in (quantities.TYPE, semvers.TYPE)]
+    signs, truths = ([(*pair, returns) for pair in pairs] for returns in ("int", "bool"))
     return (
-        Function("compareTo", overloads("compare_to", "int"), compare),
-        Function(
-            "isGreaterThan",
-            overloads("is_greater_than", "bool"),
-            lambda value, other: compare(value, other) == 1,
-        ),
-        Function(
-            "isLessThan", overloads("is_less_than", "bool"), lambda value, other: compare(value, other) == -1
-        ),
+        method("compareTo", compare, *signs),
+        method("isGreaterThan", lambda value, other: compare(value, other) == 1, *truths),
+        method("isLessThan", lambda value, other: compare(value, other) == -1, *truths),
     )

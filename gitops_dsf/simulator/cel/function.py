@@ -8,7 +8,7 @@ equality is the same as in Kubernetes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,7 +30,7 @@ class Overload:
     identifier: str
     parameters: tuple[str, ...]
     returns: str
-    member: bool = True
+    member: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +39,22 @@ class Function:
     overloads: tuple[Overload, ...]
     call: Callable[..., Any]
     """Called with the arguments of the chosen overload."""
+
+
+def method(name: str, call: Callable[..., Any], *signatures: tuple[str, ...]) -> Function:
+    """A function that is called on its first parameter. A signature ends with the returned type."""
+    return Function(name, tuple(_overloads(name, signatures, member=True)), call)
+
+
+def function(name: str, call: Callable[..., Any], *signatures: tuple[str, ...]) -> Function:
+    """A function that is called by its name alone."""
+    return Function(name, tuple(_overloads(name, signatures, member=False)), call)
+
+
+def _overloads(name: str, signatures: Iterable[tuple[str, ...]], *, member: bool) -> Iterator[Overload]:
+    for number, (*parameters, returns) in enumerate(signatures):
+        kind = "method" if member else "function"
+        yield Overload(f"{name.replace('.', '_')}_{kind}_{number}", tuple(parameters), returns, member)
 
 
 def opaque(type_name: str, text: str) -> Opaque:

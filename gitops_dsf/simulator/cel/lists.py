@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gitops_dsf.simulator.cel.function import CelFailure, CelUnsupported, Function, Overload
+from gitops_dsf.simulator.cel.function import CelFailure, CelUnsupported, Function, method
 
 Element = int | float | str | bool
 _COMPARABLE = ("int", "double", "bool", "string")
@@ -73,15 +73,10 @@ def _sum(values: Sequence[object]) -> int | float:
 
 
 def functions() -> tuple[Function, ...]:
-    def overloads(suffix: str, returns: str, kinds: tuple[str, ...] = _COMPARABLE) -> tuple[Overload, ...]:
-        return tuple(
-            Overload(f"list_{kind}_{suffix}".format(kind), (f"list({kind})",), returns.format(kind))
-            for kind in kinds
-        )
-
+    same = [(f"list({kind})", kind) for kind in _COMPARABLE]
     return (
-        Function("isSorted", overloads("is_sorted_bool", "bool"), _is_sorted),
-        Function("sum", overloads("sum_{0}", "{0}", ("int", "double")), _sum),
-        Function("max", overloads("max_{0}", "{0}"), lambda values: _extreme(values, largest=True)),
-        Function("min", overloads("min_{0}", "{0}"), lambda values: _extreme(values, largest=False)),
+        method("isSorted", _is_sorted, *((kinds, "bool") for kinds, _ in same)),
+        method("sum", _sum, *same[:2]),
+        method("max", lambda values: _extreme(values, largest=True), *same),
+        method("min", lambda values: _extreme(values, largest=False), *same),
     )

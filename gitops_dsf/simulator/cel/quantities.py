@@ -10,7 +10,8 @@ from gitops_dsf.simulator.cel.function import (
     CelUnsupported,
     Function,
     Opaque,
-    Overload,
+    function,
+    method,
     opaque,
     text_of,
 )
@@ -36,31 +37,24 @@ class QuantityFunctions:
         self._forms.clear()
 
     def functions(self) -> tuple[Function, ...]:
-        both = (TYPE, TYPE)
         return (
-            Function("quantity", (Overload("string_to_quantity", ("string",), TYPE, False),), self.parse),
-            Function(
-                "isQuantity", (Overload("is_quantity_string", ("string",), "bool", False),), is_quantity
-            ),
-            Function(
-                "sign",
-                (Overload("quantity_sign", (TYPE,), "int", False),),
-                lambda value: _sign(_value(value)),
-            ),
-            Function("isInteger", (Overload("quantity_is_integer", (TYPE,), "bool"),), self.is_integer),
-            Function("asInteger", (Overload("quantity_get_int", (TYPE,), "int"),), self.as_integer),
-            Function(
-                "asApproximateFloat", (Overload("quantity_get_float", (TYPE,), "double"),), self.as_float
-            ),
-            Function(
+            function("quantity", self.parse, ("string", TYPE)),
+            function("isQuantity", is_quantity, ("string", "bool")),
+            function("sign", lambda value: _sign(_value(value)), (TYPE, "int")),
+            method("isInteger", self.is_integer, (TYPE, "bool")),
+            method("asInteger", self.as_integer, (TYPE, "int")),
+            method("asApproximateFloat", self.as_float, (TYPE, "double")),
+            method(
                 "add",
-                (Overload("quantity_add", both, TYPE), Overload("quantity_add_int", (TYPE, "int"), TYPE)),
                 lambda value, other: self._result(_value(value) + _value(other)),
+                (TYPE, TYPE, TYPE),
+                (TYPE, "int", TYPE),
             ),
-            Function(
+            method(
                 "sub",
-                (Overload("quantity_sub", both, TYPE), Overload("quantity_sub_int", (TYPE, "int"), TYPE)),
                 lambda value, other: self._result(_value(value) - _value(other)),
+                (TYPE, TYPE, TYPE),
+                (TYPE, "int", TYPE),
             ),
         )
 

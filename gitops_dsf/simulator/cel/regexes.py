@@ -9,7 +9,7 @@ from typing import Any
 
 import re2
 
-from gitops_dsf.simulator.cel.function import CelFailure, CelUnsupported, Function, Overload
+from gitops_dsf.simulator.cel.function import CelFailure, CelUnsupported, Function, method
 
 LONGEST_PATTERN = 10_000
 """Characters of a pattern. RE2 takes gigabytes for five times as many groups."""
@@ -56,14 +56,9 @@ def regex_error(pattern: str) -> str | None:
 
 
 def functions() -> tuple[Function, ...]:
+    texts = ("string", "string")
+    found = "list(string)"
     return (
-        Function("find", (Overload("string_find_string", ("string", "string"), "string"),), _find),
-        Function(
-            "findAll",
-            (
-                Overload("string_find_all_string", ("string", "string"), "list(string)"),
-                Overload("string_find_all_string_int", ("string", "string", "int"), "list(string)"),
-            ),
-            _find_all,
-        ),
+        method("find", _find, (*texts, "string")),
+        method("findAll", _find_all, (*texts, found), (*texts, "int", found)),
     )

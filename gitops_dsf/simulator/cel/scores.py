@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gitops_dsf.hub.scores import Scores
-from gitops_dsf.simulator.cel.function import CelFailure, CelUnsupported, Function, Overload
+from gitops_dsf.simulator.cel.function import CelFailure, CelUnsupported, Function, method
 
 _SURROGATE = re.compile("[\\ud800-\\udfff]")
 DEEPEST_JSON = 200
@@ -26,8 +26,8 @@ class ScoreFunctions:
         return (
             # For the checker it returns dyn, as OCM declares it. The evaluator can only bind maps, and OCM
             # fails on other types.
-            Function("scores", (Overload("cluster_scores", ("dyn", "string"), "list(dyn)"),), self.scores),
-            Function("parseJSON", (Overload("parse_json_string", ("string",), "dyn"),), parse_json),
+            method("scores", self.scores, ("dyn", "string", "list(dyn)")),
+            method("parseJSON", parse_json, ("string", "dyn")),
         )
 
     def scores(self, cluster: Mapping[str, Any], resource: str) -> list[dict[str, str | int]]:

@@ -9,7 +9,15 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from gitops_dsf.simulator.cel.function import CelFailure, Function, Opaque, Overload, opaque, text_of
+from gitops_dsf.simulator.cel.function import (
+    CelFailure,
+    Function,
+    Opaque,
+    function,
+    method,
+    opaque,
+    text_of,
+)
 
 TYPE = "kubernetes.Semver"
 _NUMBER = r"(0|[1-9][0-9]*)"
@@ -71,18 +79,13 @@ def _rank(part: str) -> tuple[int, int, str]:
     return (0, int(part), "") if part.isdigit() else (1, 0, part)
 
 
-def _number(position: int) -> Function:
-    name = ("major", "minor", "patch")[position]
-    return Function(
-        name,
-        (Overload(f"semver_{name}", (TYPE,), "int"),),
-        lambda value: _parse(text_of(value, TYPE)).numbers[position],
-    )
+def _number(name: str, position: int) -> Function:
+    return method(name, lambda value: _parse(text_of(value, TYPE)).numbers[position], (TYPE, "int"))
 
 
 def functions() -> tuple[Function, ...]:
     return (
-        Function("semver", (Overload("string_to_semver", ("string",), TYPE, False),), _from_text),
-        Function("isSemver", (Overload("is_semver_string", ("string",), "bool", False),), _is_semver),
-        *(_number(position) for position in range(3)),
+        function("semver", _from_text, ("string", TYPE)),
+        function("isSemver", _is_semver, ("string", "bool")),
+        *(_number(name, position) for position, name in enumerate(("major", "minor", "patch"))),
     )

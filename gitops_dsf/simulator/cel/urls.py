@@ -12,7 +12,8 @@ from gitops_dsf.simulator.cel.function import (
     CelUnsupported,
     Function,
     Opaque,
-    Overload,
+    function,
+    method,
     opaque,
     text_of,
 )
@@ -35,14 +36,12 @@ def _plain(text: str) -> re.Match[str]:
     return matched
 
 
-def _part(name: str, identifier: str, group: int) -> Function:
-    return Function(
-        name,
-        (Overload(identifier, (TYPE,), "string"),),
-        lambda value: (_plain(text_of(value, TYPE)).group(group) or "").strip(
-            "[]" if name == "getHostname" else ""
-        ),
-    )
+def _part(name: str, group: int) -> Function:
+    def read(value: Opaque) -> str:
+        found = _plain(text_of(value, TYPE)).group(group) or ""
+        return found.strip("[]") if name == "getHostname" else found
+
+    return method(name, read, (TYPE, "string"))
 
 
 def _from_text(text: str) -> Opaque:
@@ -67,13 +66,10 @@ def _query(value: Opaque) -> dict[str, list[str]]:
 
 
 def functions() -> tuple[Function, ...]:
+    parts = ("getScheme", "getHost", "getHostname", "getPort", "getEscapedPath")
     return (
-        Function("url", (Overload("string_to_url", ("string",), TYPE, False),), _from_text),
-        Function("isURL", (Overload("is_url_string", ("string",), "bool", False),), _is_url),
-        _part("getScheme", "url_get_scheme", 1),
-        _part("getHost", "url_get_host", 2),
-        _part("getHostname", "url_get_hostname", 3),
-        _part("getPort", "url_get_port", 4),
-        _part("getEscapedPath", "url_get_escaped_path", 5),
-        Function("getQuery", (Overload("url_get_query", (TYPE,), "map(string,list(string))"),), _query),
+        function("url", _from_text, ("string", TYPE)),
+        function("isURL", _is_url, ("string", "bool")),
+        *(_part(name, group) for group, name in enumerate(parts, start=1)),
+        method("getQuery", _query, (TYPE, "map(string,list(string))")),
     )
