@@ -18,6 +18,7 @@ from gitops_dsf.hub.objects import (
 )
 from gitops_dsf.hub.scores import AddOnPlacementScore
 from gitops_dsf.simulator.errors import SimulatorInputError
+from gitops_dsf.simulator.quantity import QuantityError, from_json
 
 HubObject = (
     Placement
@@ -91,6 +92,17 @@ def read(document: Mapping[str, Any], position: int) -> HubObject:
             f"{describe(document, position)} has apiVersion {version!r}; expected {GROUP}/<version>"
         )
     try:
-        return msgspec.convert(document, model)
+        item: HubObject = msgspec.convert(document, model)
     except msgspec.ValidationError as error:
         raise SimulatorInputError(f"{describe(document, position)}: {problem_of(error)}") from error
+    if not isinstance(item, (ManagedCluster, ManagedClusterSet)) and not item.metadata.namespace:
+        raise SimulatorInputError(f"{describe(document, position)} needs metadata.namespace")
+    if isinstance(item, ManagedCluster) and item.status is not None:
+        for field in ("allocatable", "capacity"):
+            for resource, value in (getattr(item.status, field) or {}).items():
+                try:
+                    from_json(value)
+                except QuantityError as error:
+                    where = f"status.{field}.{resource} is {value!r}"
+                    raise SimulatorInputError(f"{describe(document, position)}: {where}: {error}") from error
+    return item

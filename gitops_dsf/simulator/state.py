@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, overload
-
-import msgspec
+from typing import TYPE_CHECKING, Any
 
 from gitops_dsf.hub.labels import LabelIndex
 from gitops_dsf.hub.names import PLACEMENT_LABEL
@@ -21,7 +19,7 @@ from gitops_dsf.hub.objects import (
 )
 from gitops_dsf.hub.scores import AddOnPlacementScore, Interner, Score, Scores
 from gitops_dsf.simulator import quantity
-from gitops_dsf.simulator.documents import HubObject, describe, flatten, read
+from gitops_dsf.simulator.documents import KINDS, HubObject, describe, flatten, read
 from gitops_dsf.simulator.errors import SimulatorInputError
 from gitops_dsf.simulator.score_table import ScoreTable
 
@@ -56,10 +54,6 @@ class HubState:
     """
 
     clusters: tuple[ManagedCluster, ...]
-    documents: Sequence[Mapping[str, Any]] = field(repr=False)
-    """The clusters as plain objects for CEL, aligned with `clusters`. Only Placements with CEL expressions
-    use them.
-    """
     sets: Mapping[str, ManagedClusterSet]
     bindings: Mapping[str, tuple[str, ...]]
     """Names of the ManagedClusterSetBindings of a namespace."""
@@ -76,7 +70,26 @@ class HubState:
             SimulatorInputError: an object that is not a dict, is of another kind, appears twice, or has a
                 field that no API server would store.
         """
-        return _Builder().read(documents)
+        found: dict[type[HubObject], dict[Key, Any]] = {kind: {} for kind in KINDS.values()}
+        for position, document in flatten(documents):
+            item = read(document, position)
+            key = (item.metadata.namespace or "", item.metadata.name)
+            if key in found[type(item)]:
+                msg = f"{describe(document, position)} appears twice; pass each object once"
+                raise SimulatorInputError(msg)
+            found[type(item)][key] = item
+        interner = Interner()
+        scores: dict[str, dict[str, Score]] = {}
+        for (namespace, name), item in found[AddOnPlacementScore].items():
+            scores.setdefault(name, {})[namespace] = interner.of(item.status)
+        return cls.of(
+            clusters=found[ManagedCluster].values(),
+            sets=found[ManagedClusterSet].values(),
+            bindings=found[ManagedClusterSetBinding],
+            placements=found[Placement].values(),
+            decisions=found[PlacementDecision].values(),
+            scores=scores,
+        )
 
     @classmethod
     def of(
@@ -96,7 +109,6 @@ class HubState:
         ordered = tuple(sorted(clusters, key=lambda item: item.metadata.name))
         return cls(
             clusters=ordered,
-            documents=_Documents(ordered),
             sets={item.metadata.name: item for item in sets},
             bindings=_by_namespace(bindings),
             placements={(item.metadata.namespace or "", item.metadata.name): item for item in placements},
@@ -161,7 +173,7 @@ class HubState:
         # Most Placements have no expressions, so the engine is imported for the first one.
         from gitops_dsf.simulator.cel.predicates import CelPredicates  # noqa: PLC0415
 
-        return CelPredicates(names=self.names, documents=self.documents, scores=self.scores)
+        return CelPredicates(clusters=self.clusters, scores=self.scores)
 
     @cached_property
     def decision_counts(self) -> Mapping[str, int]:
@@ -225,112 +237,3 @@ def _by_namespace(bindings: Iterable[tuple[str, str]]) -> dict[str, tuple[str, .
     for namespace, name in sorted(bindings):
         found.setdefault(namespace, []).append(name)
     return {namespace: tuple(names) for namespace, names in found.items()}
-
-
-class _Documents(Sequence[Mapping[str, Any]]):
-    """Typed clusters as plain objects, converted one at a time."""
-
-    def __init__(self, clusters: tuple[ManagedCluster, ...]) -> None:
-        self._clusters = clusters
-
-    @overload
-    def __getitem__(self, index: int) -> Mapping[str, Any]: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Mapping[str, Any]]: ...
-    def __getitem__(self, index: int | slice) -> Mapping[str, Any] | Sequence[Mapping[str, Any]]:
-        if isinstance(index, slice):
-            return _Documents(self._clusters[index])
-        found: Mapping[str, Any] = msgspec.to_builtins(self._clusters[index])
-        return found
-
-    def __len__(self) -> int:
-        return len(self._clusters)
-
-
-class _Builder:
-    """Collects plain dicts by kind, and rejects duplicates."""
-
-    def __init__(self) -> None:
-        self.clusters: dict[str, tuple[ManagedCluster, Mapping[str, Any]]] = {}
-        self.sets: dict[str, ManagedClusterSet] = {}
-        self.bindings: dict[Key, ManagedClusterSetBinding] = {}
-        self.placements: dict[Key, Placement] = {}
-        self.decisions: dict[Key, PlacementDecision] = {}
-        self.scores: dict[str, dict[str, Score]] = {}
-        self.interner = Interner()
-        self.quantities: set[str | int | float] = set()
-        """Values that are known to parse. A fleet has few different ones."""
-
-    def read(self, documents: Iterable[Mapping[str, Any]]) -> HubState:
-        for position, document in flatten(documents):
-            self._add(read(document, position), document, position)
-        ordered: Sequence[str] = sorted(self.clusters)
-        return HubState(
-            clusters=tuple(self.clusters[name][0] for name in ordered),
-            documents=tuple(self.clusters[name][1] for name in ordered),
-            sets=self.sets,
-            bindings=_by_namespace(self.bindings),
-            placements=self.placements,
-            decisions=self.decisions,
-            scores=self.scores,
-        )
-
-    def _add(self, item: HubObject, document: Mapping[str, Any], position: int) -> None:
-        name = item.metadata.name
-        if isinstance(item, AddOnPlacementScore):
-            table = self.scores.setdefault(name, {})
-            namespace = _namespace(item, document, position)
-            _unique(namespace in table, document, position)
-            table[namespace] = self.interner.of(item.status)
-        elif isinstance(item, ManagedCluster):
-            _unique(name in self.clusters, document, position)
-            for where, value in _quantities(item, self.quantities):
-                _check_quantity(value, describe(document, position), where)
-                self.quantities.add(value)
-            self.clusters[name] = (item, document)
-        elif isinstance(item, ManagedClusterSet):
-            _unique(name in self.sets, document, position)
-            self.sets[name] = item
-        else:
-            key = (_namespace(item, document, position), name)
-            table_of: dict[Key, Any] = (
-                self.placements
-                if isinstance(item, Placement)
-                else self.decisions
-                if isinstance(item, PlacementDecision)
-                else self.bindings
-            )
-            _unique(key in table_of, document, position)
-            table_of[key] = item
-
-
-def _quantities(
-    item: ManagedCluster, known: set[str | int | float]
-) -> Iterator[tuple[str, str | int | float]]:
-    """Resources of a cluster that are not known to parse, with their paths."""
-    status = item.status
-    for field_name, resources in (
-        (("allocatable", status.allocatable), ("capacity", status.capacity)) if status else ()
-    ):
-        if resources and not known.issuperset(resources.values()):
-            for resource, value in resources.items():
-                yield f"status.{field_name}.{resource}", value
-
-
-def _check_quantity(value: str | float, what: str, where: str) -> None:
-    try:
-        quantity.from_json(value)
-    except quantity.QuantityError as error:
-        raise SimulatorInputError(f"{what}: {where} is {value!r}: {error}") from error
-
-
-def _namespace(item: HubObject, document: Mapping[str, Any], position: int) -> str:
-    namespace = item.metadata.namespace
-    if not namespace:
-        raise SimulatorInputError(f"{describe(document, position)} needs metadata.namespace")
-    return namespace
-
-
-def _unique(taken: bool, document: Mapping[str, Any], position: int) -> None:
-    if taken:
-        raise SimulatorInputError(f"{describe(document, position)} appears twice; pass each object once")

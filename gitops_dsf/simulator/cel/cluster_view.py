@@ -12,31 +12,22 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
+import msgspec
+
+from gitops_dsf.hub.objects import ManagedCluster
 from gitops_dsf.hub.timestamp import timestamp
 from gitops_dsf.simulator.quantity import QuantityError, from_json
 
 View = dict[str, Any]
-_METADATA = [
-    "name",
-    "generateName",
-    "namespace",
-    "selfLink",
-    "uid",
-    "resourceVersion",
-    "generation",
-    "deletionGracePeriodSeconds",
-    "labels",
-    "annotations",
-    "ownerReferences",
-    "finalizers",
-    "managedFields",
-]
+_METADATA = ("name", "uid", "generation", "labels", "annotations", "ownerReferences", "finalizers")
+"""The other fields are not read from a hub; `limits` refuses expressions that name them."""
 
 
-def cluster_view(document: Mapping[str, Any]) -> View:
+def cluster_view(cluster: ManagedCluster) -> View:
     """The value of the variable `managedCluster`."""
+    document = msgspec.json.decode(msgspec.json.encode(cluster))
     metadata, spec, status = (document.get(part) or {} for part in ("metadata", "spec", "status"))
-    shown = {key: _plain(metadata[key]) for key in _METADATA if metadata.get(key)}
+    shown = _set(metadata, *_METADATA)
     for key in ("creationTimestamp", "deletionTimestamp"):
         if metadata.get(key):
             shown[key] = _time(metadata[key])
@@ -113,17 +104,6 @@ def _set(source: Mapping[str, Any], *keys: str) -> View:
     return {key: source[key] for key in keys if source.get(key)}
 
 
-def _time(value: object) -> str | None:
+def _time(text: str | None) -> str | None:
     """metav1.Time: seconds in UTC; null if it is zero."""
-    if not value:
-        return None
-    moment = value if isinstance(value, datetime) else datetime.fromisoformat(str(value))
-    return timestamp(moment)
-
-
-def _plain(value: object) -> Any:  # noqa: ANN401 - JSON
-    if isinstance(value, datetime):
-        return _time(value)
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
-    return [_plain(item) for item in value] if isinstance(value, (list, tuple)) else value
+    return timestamp(datetime.fromisoformat(text)) if text else None

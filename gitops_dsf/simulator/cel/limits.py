@@ -35,6 +35,10 @@ _NOT_OFFERED = frozenset(
 """Missing here, or different: indexOf of lists, offsets out of range, %d of a double, the meaning of
 milliseconds.
 """
+_NOT_READ = frozenset(
+    {"generateName", "selfLink", "resourceVersion", "deletionGracePeriodSeconds", "managedFields"}
+)
+"""Metadata that is not kept of a cluster."""
 _PARTLY_OFFERED = frozenset({"isSorted", "sum", "min", "max"})
 """Available for some types only, so a failed check may be caused by this environment."""
 _OWN_LIMITS = ("recursion depth", "recursion limit")
@@ -63,6 +67,7 @@ def refuse_expression(expression: str) -> None:
     refuse_growth(expression)
     names = names_in(expression)
     _refuse(names & _NOT_OFFERED, "not offered")
+    _refuse(names & _NOT_READ, "not read from a hub")
     if names & _OPAQUE:
         _refuse(names & _REFLECTION, "together with quantities, URLs, addresses or versions")
     if names & _TIMES:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
+from gitops_dsf.hub.objects import ManagedCluster
 from gitops_dsf.hub.scores import Scores
 from gitops_dsf.simulator.cel.checker import CelSyntaxError
 from gitops_dsf.simulator.cel.cluster_view import View, cluster_view
@@ -21,15 +21,8 @@ class CelPredicates:
     Placement.
     """
 
-    def __init__(
-        self,
-        *,
-        names: tuple[str, ...],
-        documents: Sequence[Mapping[str, Any]],
-        scores: Scores,
-    ) -> None:
-        self._names = names
-        self._documents = documents
+    def __init__(self, *, clusters: Sequence[ManagedCluster], scores: Scores) -> None:
+        self._clusters = clusters
         self._environment = Environment(scores)
         self._scores = scores
         self._views: dict[int, tuple[View, int]] = {}
@@ -61,14 +54,14 @@ class CelPredicates:
         try:
             return self._environment.evaluate(program, view, most_scores=most_scores)
         except CelUnsupported as error:
-            return Unsupported(expression, str(error), self._names[cluster])
+            return Unsupported(expression, str(error), self._clusters[cluster].metadata.name)
 
     def _seen(self, cluster: int) -> tuple[View, int]:
         """A cluster as CEL sees it, and the number of items in its largest AddOnPlacementScore."""
         found = self._views.get(cluster)
         if found is None:
-            view = cluster_view(self._documents[cluster])
-            name = self._names[cluster]
+            view = cluster_view(self._clusters[cluster])
+            name = self._clusters[cluster].metadata.name
             sizes = (len(table[name].names) for table in self._scores.values() if name in table)
             found = self._views[cluster] = (view, max(sizes, default=0))
         return found

@@ -10,7 +10,9 @@ from typing import Any
 
 import msgspec
 
+from gitops_dsf.hub.objects import ManagedCluster
 from gitops_dsf.simulator import Explanation, Verdict, simulate
+from gitops_dsf.simulator.cel.cluster_view import cluster_view
 
 Object = dict[str, Any]
 GROUP = "cluster.open-cluster-management.io"
@@ -24,6 +26,12 @@ KINDS = {
     "scores": "AddOnPlacementScore",
     "decisions": "PlacementDecision",
 }
+
+
+def viewed(document: Object) -> Object:
+    """A ManagedCluster as CEL sees it."""
+    metadata = {"name": "c", **document.get("metadata", {})}
+    return cluster_view(msgspec.convert({**document, "metadata": metadata}, ManagedCluster))
 
 
 def plain(found: Verdict | Explanation) -> Object:

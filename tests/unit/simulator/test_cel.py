@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 
 from gitops_dsf.simulator import Code, HubState, Outcome, Unsupported
-from gitops_dsf.simulator.cel.cluster_view import cluster_view
 from gitops_dsf.simulator.cel.predicates import CelPredicates
 from tests.unit.simulator.hub import (
     GROUP,
@@ -28,6 +27,7 @@ from tests.unit.simulator.hub import (
     plain,
     run,
     score,
+    viewed,
 )
 
 DATA: dict[str, Any] = json.loads(gzip.decompress((ORACLE / "cel.json.gz").read_bytes()))
@@ -69,7 +69,7 @@ def test_most_expressions_are_supported(predicates: CelPredicates) -> None:
 
 def test_cluster_views_are_what_go_makes_of_the_type() -> None:
     """Zero values, canonical quantities and dropped fields, as DefaultUnstructuredConverter gives them."""
-    assert [cluster_view(document) for document in DATA["clusters"]] == DATA["views"]
+    assert [viewed(document) for document in DATA["clusters"]] == DATA["views"]
 
 
 @pytest.mark.parametrize(
