@@ -190,7 +190,7 @@ def _builder(
         titles=titles,
         start=start,
         end=end,
-        snapshot=read_hub_data(args, fleet=head).snapshot,
+        snapshot=read_hub_data(args).snapshot,
         only=[placement_key(head, name) for name in args.placement] or None,
         advice=args.advise,
         can_query=args.prometheus is not None,

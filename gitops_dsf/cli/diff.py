@@ -146,7 +146,7 @@ def _preview(args: argparse.Namespace, base: "Base", before: _Side, after: _Side
     from gitops_dsf.views.preview.hub import resources_ranked
 
     sides = [side.fleet for side in (before, after) if side.fleet is not None]
-    data = read_hub_data(args, fleet=after.fleet, resources=resources_ranked(sides))
+    data = read_hub_data(args, resources=resources_ranked(sides))
     if after.absent:
         msg = f"{args.head} has no fleet repository in this folder"
         raise UsageError(msg)

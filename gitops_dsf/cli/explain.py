@@ -73,7 +73,7 @@ def run(args: argparse.Namespace) -> int:
     if fleet is None:
         return 1
     key = placement_key(fleet, args.subject)
-    data = read_hub_data(args, fleet=fleet, resources=resources_ranked([fleet], {key}))
+    data = read_hub_data(args, resources=resources_ranked([fleet], {key}))
     state = hub_state(
         fleet, data.snapshot, decisions=data.snapshot.decisions if data.snapshot else (), only={key}
     )

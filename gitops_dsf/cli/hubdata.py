@@ -56,13 +56,10 @@ def moment(text: str) -> datetime:
     return found
 
 
-def read_hub_data(
-    args: argparse.Namespace, *, fleet: "FleetVersion | None", resources: "frozenset[str] | None" = None
-) -> "HubData":
+def read_hub_data(args: argparse.Namespace, *, resources: "frozenset[str] | None" = None) -> "HubData":
     """Reads the requested source. If `resources` is given, reads only scores with these names.
 
-    A missing state branch is no error, because pipelines name it before it exists. The settings of `fleet`
-    say whether the reconciler writes it.
+    A missing state branch is no error, because pipelines name it before it exists.
     """
     from gitops_dsf.hub.snapshot import HubData
 
@@ -70,16 +67,15 @@ def read_hub_data(
         msg = "--kubeconfig goes with --context"
         raise UsageError(msg)
     today = datetime.now(UTC)
-    snapshot, missing = _snapshot(args, fleet, resources)
+    snapshot, missing = _snapshot(args, resources)
     for problem in snapshot.problems if snapshot else ():
         print(f"warning: {problem}", file=sys.stderr)
     now = args.now or (snapshot.observed_at if snapshot else None) or today
     return HubData(snapshot=snapshot, now=now, today=today, missing=missing)
 
 
-def _snapshot(
-    args: argparse.Namespace, fleet: "FleetVersion | None", resources: "frozenset[str] | None"
-) -> "tuple[Snapshot | None, str]":
+def _snapshot(args: argparse.Namespace, resources: "frozenset[str] | None") -> "tuple[Snapshot | None, str]":
+    """What is known of the hub, or why nothing is."""
     if args.scores is not None:
         from gitops_dsf.hubreader.files import from_path
 
@@ -94,28 +90,16 @@ def _snapshot(
 
         branch = find_branch(args.directory, args.state_branch)
         if branch is None:
-            return (
-                None,
-                f"there is no branch {args.state_branch} in this clone{_how(args.state_branch, fleet)}",
+            name = args.state_branch
+            return None, (
+                f"there is no branch {name} in this clone: fetch it (git fetch origin"
+                f" +refs/heads/{name}:refs/remotes/origin/{name}), or let the reconciler write it (state:"
+                " {enabled: true} and gitSecret: {name: SECRET} below spec.reconciler in gitops-dsf.yaml)"
             )
         return from_contents(
             branch.contents(), origin=f"branch {branch.name} at {branch.short}", resources=resources
         ), ""
     return None, NO_DATA
-
-
-def _how(branch: str, fleet: "FleetVersion | None") -> str:
-    """How this clone gets the state branch: by a setting of the reconciler, or by a fetch."""
-    settings = None if fleet is None else fleet.resolved.repository.spec.reconciler
-    if settings is not None and not settings.state.enabled:
-        secret = "" if settings.git_secret is not None else " and gitSecret: {name: SECRET}"
-        return (
-            f", because nothing writes it: write state: {{enabled: true}}{secret} below spec.reconciler in"
-            " gitops-dsf.yaml"
-        )
-    if settings is not None and settings.state.branch != branch:
-        return f"; the reconciler writes {settings.state.branch}"
-    return f" (git fetch origin +refs/heads/{branch}:refs/remotes/origin/{branch})"
 
 
 def read_fleet(directory: Path) -> "FleetVersion | None":

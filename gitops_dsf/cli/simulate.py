@@ -52,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
     if fleet is None:
         return 1
     keys = [placement_key(fleet, args.placement)] if args.placement else list(fleet.placements)
-    data = read_hub_data(args, fleet=fleet, resources=resources_ranked([fleet], keys))
+    data = read_hub_data(args, resources=resources_ranked([fleet], keys))
     state = hub_state(
         fleet, data.snapshot, decisions=data.snapshot.decisions if data.snapshot else (), only=frozenset(keys)
     )
