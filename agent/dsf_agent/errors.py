@@ -11,7 +11,9 @@ SettingsError is separate: the process cannot start with these flags.
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Literal, TypeVar
+from typing import Final, Literal, TypeVar
+
+from dsf_runtime.calls import FailureKind
 
 Stage = Literal["fetch", "score", "publish"]
 
@@ -83,6 +85,30 @@ class Reason(StrEnum):
     """The publish directory cannot be read or written."""
     INTERNAL = "internal"
     """A bug in the agent. The log has the traceback."""
+
+
+_KINDS: Final = {FailureKind.UNKNOWN_HOST: Reason.UNREACHABLE, FailureKind.CERTIFICATE: Reason.TLS}
+"""Other kinds have reasons with the same name."""
+_STATUSES: Final = {
+    401: Reason.UNAUTHORIZED,
+    403: Reason.FORBIDDEN,
+    404: Reason.NOT_FOUND,
+    409: Reason.CONFLICT,
+    413: Reason.TOO_LARGE,
+    429: Reason.THROTTLED,
+}
+
+
+def kind_reason(kind: FailureKind) -> Reason:
+    """The reason for a call without an answer."""
+    return _KINDS.get(kind) or Reason(kind.value)
+
+
+def status_reason(status: int) -> Reason:
+    """The reason for a status that is not 2xx."""
+    if 300 <= status < 400:
+        return Reason.REDIRECTED
+    return Reason.SERVER_ERROR if status >= 500 else _STATUSES.get(status, Reason.HTTP_ERROR)
 
 
 class SettingsError(ValueError):

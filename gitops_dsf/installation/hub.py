@@ -19,7 +19,6 @@ from gitops_dsf.hubreader.hub import QUIET_SECONDS, silence, tell
 
 try:
     from dsf_runtime.access import AccessError
-    from dsf_runtime.apianswers import BUSY_RETRIES, busy_seconds
     from dsf_runtime.apiserver import APPLY, MERGE, ApiError, ApiServer
     from dsf_runtime.calls import FailureKind
     from dsf_runtime.clock import Clock, SystemClock
@@ -99,7 +98,13 @@ class WritableHub:
 
     async def __aenter__(self) -> Self:
         load = Kubeconfig(path=self.kubeconfig, context=self.context).load
-        self._server = ApiServer(load=load, user_agent="gitops-dsf", timeout_seconds=TIMEOUT_SECONDS)
+        self._server = ApiServer(
+            load=load,
+            user_agent="gitops-dsf",
+            timeout_seconds=TIMEOUT_SECONDS,
+            clock=self.clock,
+            patient=True,
+        )
         return self
 
     async def __aexit__(
@@ -238,16 +243,8 @@ class WritableHub:
         return reply.body
 
     async def _ask(self, call: Callable[[], Awaitable[T]]) -> T:
-        """The answer of the hub. While it is too busy it is asked again. Raises HubError."""
+        """The answer of the hub. Raises HubError."""
         with self._hub_errors(), self._patience():
-            for _ in range(BUSY_RETRIES):
-                try:
-                    return await call()
-                except ApiError as error:
-                    seconds = busy_seconds(error)
-                    if seconds is None:
-                        raise
-                await self.clock.sleep(seconds)
             return await call()
 
     @contextmanager

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from dsf_agent.endpoints.endpoint import url_fault
-from dsf_agent.fetch import sources
+from dsf_agent.fetch import stage
 from dsf_wire import dimension, scorename, scorevalue, summary
 from dsf_wire.clusters import FleetCluster
 from dsf_wire.clusters import decode as decode_clusters
@@ -170,7 +170,7 @@ def _fault(scorer: Summary) -> str | None:
                 f"{prefix}EndpointAuthName and {prefix}EndpointAuthKey must both be set: the Secret and"
                 " its key"
             )
-    return sources.fault(scorer)
+    return stage.fault(scorer)
 
 
 def _scoring_fault(scorer: Summary) -> str | None:
@@ -180,7 +180,7 @@ def _scoring_fault(scorer: Summary) -> str | None:
         return f"scoringType {kind!r} is not one of {SCORED_BY_API}, {SCORED_BY_QUERY}"
     if kind == SCORED_BY_API:
         return url_fault("scoringEndpoint", scorer.scoring_endpoint)
-    if not sources.has_series(scorer):
+    if not stage.has_series(scorer):
         return "scoringType Query needs a source: the value of each of its series is a score"
     return None
 
@@ -189,7 +189,7 @@ def _default_fault(scorer: Summary) -> str | None:
     """Why the default score cannot be published, or None."""
     if scorer.default_score is None:
         return None
-    if not sources.has_series(scorer):
+    if not stage.has_series(scorer):
         return "defaultScore needs a source: it is published if the source has no series"
     labels = dimension.label_placeholders(scorer.score_dimension_format)
     if labels:

@@ -9,8 +9,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from dsf_agent import __version__
-from dsf_agent.endpoints import callerrors
-from dsf_agent.errors import PublishError, Reason
+from dsf_agent.errors import PublishError, Reason, kind_reason, status_reason
 from dsf_runtime import apiserver
 from dsf_runtime.access import Access
 from dsf_runtime.apianswers import ApiFailure
@@ -96,9 +95,9 @@ class ApiServer:
 def reason_of(error: ApiError | ApiFailure) -> Reason:
     """The reason for a failed request to an API server."""
     if error.kind is not None:
-        return callerrors.kind_reason(error.kind)
+        return kind_reason(error.kind)
     if error.status in {400, 422}:
         return Reason.INVALID_OBJECT
     if any(text in str(error) for text in ETCD_TOO_LARGE):
         return Reason.TOO_LARGE
-    return callerrors.status_reason(error.status)
+    return status_reason(error.status)

@@ -5,12 +5,11 @@ from dataclasses import replace
 from typing import TypeVar
 from urllib.parse import urlsplit
 
-from dsf_agent.endpoints import callerrors
 from dsf_agent.endpoints.budget import Reservation
 from dsf_agent.endpoints.credentials import Auth, Credentials, Sent
 from dsf_agent.endpoints.transport import Answer, Call, Transport
-from dsf_agent.errors import CallError, FetchError, Reason, ScoreError
-from dsf_runtime.calls import display, hide, retry_after
+from dsf_agent.errors import CallError, FetchError, Reason, ScoreError, status_reason
+from dsf_runtime.calls import display, excerpt, hide, retry_after
 
 E = TypeVar("E", FetchError, ScoreError)
 
@@ -88,9 +87,14 @@ class Endpoint:
 
 def refusal(kind: type[E], answer: Answer, *, url: str, now: float) -> E:
     """The failure for an error status of the peer at this URL."""
-    text = callerrors.status_text(url=url, status=answer.status, headers=answer.headers, body=answer.body)
+    text = f"{display(url)} answered {answer.status}"
+    if 300 <= answer.status < 400:
+        target = display(answer.headers.get("location", "")) or "nowhere"
+        text += f" and points to {target}; redirects are not followed, write that URL in the scorer"
+    elif words := excerpt(answer.body):
+        text += f": {words}"
     wait = retry_after(answer.headers, now=now)
-    return kind(text, reason=callerrors.status_reason(answer.status), retry_after=wait)
+    return kind(text, reason=status_reason(answer.status), retry_after=wait)
 
 
 def url_fault(field: str, url: str) -> str | None:

@@ -15,11 +15,11 @@ import httpcore
 import httpx
 
 from dsf_agent import __version__
-from dsf_agent.endpoints import callerrors
 from dsf_agent.endpoints.originlimit import OriginLimit
+from dsf_agent.errors import CallError, kind_reason
 from dsf_runtime import answers, heads
 from dsf_runtime.answers import TooLargeError
-from dsf_runtime.calls import Retirement
+from dsf_runtime.calls import CallFault, Retirement, as_call_faults
 
 USER_AGENT: Final = f"gitops-dsf-agent/{__version__}"
 ERROR_BODY_LIMIT: Final = 64 * 1024
@@ -107,9 +107,12 @@ class Transport:
         CallError.
         """
         async with self._origin_limit.slot(_origin(call.url), unresponsive=call.unresponsive):
-            with callerrors.as_call_errors(url=call.url, seconds=self._limits.total_seconds):
-                async with asyncio.timeout(self._limits.total_seconds):
-                    return await self._exchange(call)
+            try:
+                with as_call_faults(url=call.url, seconds=self._limits.total_seconds):
+                    async with asyncio.timeout(self._limits.total_seconds):
+                        return await self._exchange(call)
+            except CallFault as fault:
+                raise CallError(str(fault), reason=kind_reason(fault.kind)) from fault
 
     async def _exchange(self, call: Call) -> Answer:
         async with self._open(call) as response:

@@ -3,7 +3,6 @@
 import asyncio
 from typing import Final
 
-from dsf_agent.endpoints.endpoint import Endpoint
 from dsf_agent.fetch.series import Series
 from dsf_agent.kubernetes.cluster import Cluster
 from dsf_wire import measures
@@ -13,23 +12,23 @@ BATCH_SERIES: Final = 2000
 """Series that are written before other tasks may run: about 5 ms."""
 
 
+def fault(scorer: Summary) -> str | None:
+    """Why the entry cannot be used with this type of source, or None."""
+    try:
+        selections = measures.select(scorer.source_query)
+    except measures.MeasureError as error:
+        return f"sourceQuery: {error} (character {error.offset + 1})"
+    if not selections:
+        return "sourceQuery is empty; write the name of a measure, such as cpu_available_ratio"
+    return None
+
+
 class KubernetesSource:
     """Gives the present values, one point for each series, whatever range the entry names."""
 
-    def __init__(self, *, scorer: Summary, endpoint: Endpoint, cluster: Cluster) -> None:
-        del endpoint
+    def __init__(self, *, scorer: Summary, cluster: Cluster) -> None:
         self._cluster = cluster
         self._selections = measures.select(scorer.source_query)
-
-    @staticmethod
-    def fault(scorer: Summary) -> str | None:
-        try:
-            selections = measures.select(scorer.source_query)
-        except measures.MeasureError as error:
-            return f"sourceQuery: {error} (character {error.offset + 1})"
-        if not selections:
-            return "sourceQuery is empty; write the name of a measure, such as cpu_available_ratio"
-        return None
 
     async def fetch(self, *, now: float) -> Series:
         """The series at ``now``. Raises FetchError."""

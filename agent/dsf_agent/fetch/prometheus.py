@@ -13,7 +13,6 @@ from dsf_agent.endpoints.transport import Answer, Body, Call
 from dsf_agent.errors import CallError, Failure, FetchError
 from dsf_agent.fetch import promjson
 from dsf_agent.fetch.series import Series
-from dsf_agent.kubernetes.cluster import Cluster
 from dsf_runtime.calls import display
 from dsf_wire import query
 from dsf_wire.summary import Summary
@@ -50,32 +49,32 @@ class Window:
         return cls(start=end - seconds, end=end)
 
 
+def fault(scorer: Summary) -> str | None:
+    """Why the entry cannot be used with this type of source, or None."""
+    fault = url_fault("sourceEndpoint", scorer.source_endpoint)
+    if fault is not None:
+        return fault
+    if not query.split(scorer.source_query):
+        return "sourceQuery is empty; for a scorer without a query write sourceType None"
+    if not 0 <= scorer.source_range <= MAX_LOOKBACK:
+        return f"sourceRange is {scorer.source_range}; write seconds from 0 to {MAX_LOOKBACK}"
+    if not _instant(scorer) and not 1 <= scorer.source_step <= MAX_LOOKBACK:
+        return (
+            f"sourceStep is {scorer.source_step}; write the seconds between two points, from 1 to"
+            f" {MAX_LOOKBACK}"
+        )
+    return None
+
+
 class PrometheusSource:
     """Sends range queries, or instant queries if the series are scores themselves or the endpoint's path ends
     with ``/query``.
     """
 
-    def __init__(self, *, scorer: Summary, endpoint: Endpoint, cluster: Cluster) -> None:
-        del cluster
+    def __init__(self, *, scorer: Summary, endpoint: Endpoint) -> None:
         self._scorer = scorer
         self._endpoint = endpoint
         self._queries = [part.text for part in query.split(scorer.source_query)]
-
-    @staticmethod
-    def fault(scorer: Summary) -> str | None:
-        fault = url_fault("sourceEndpoint", scorer.source_endpoint)
-        if fault is not None:
-            return fault
-        if not query.split(scorer.source_query):
-            return "sourceQuery is empty; for a scorer without a query write sourceType None"
-        if not 0 <= scorer.source_range <= MAX_LOOKBACK:
-            return f"sourceRange is {scorer.source_range}; write seconds from 0 to {MAX_LOOKBACK}"
-        if not _instant(scorer) and not 1 <= scorer.source_step <= MAX_LOOKBACK:
-            return (
-                f"sourceStep is {scorer.source_step}; write the seconds between two points, from 1 to"
-                f" {MAX_LOOKBACK}"
-            )
-        return None
 
     async def fetch(self, *, now: float) -> Series:
         """The series of all queries, in the order of the queries."""

@@ -55,17 +55,16 @@ class ApiFailure:
 
 BUSY_RETRIES: Final = 10
 BUSY_SECONDS: Final = 10.0
-"""A program that reads once asks a busy server again this often, as client-go does, if each wait is at most
-this long. Controllers have delays of their own.
+"""A patient client asks a busy server again this often, as client-go does, if each wait is at most this long.
 """
 
 
-def busy_seconds(error: ApiError) -> float | None:
+def busy_seconds(status: int, headers: Mapping[str, str], *, now: float) -> float | None:
     """Seconds after which to ask again, if the server says that it is too busy now. An API server that just
     started or just learned a kind says so for about a second.
     """
-    wait = error.retry_after
-    return wait if error.status == TOO_MANY_REQUESTS and wait is not None and wait <= BUSY_SECONDS else None
+    wait = retry_after(headers, now=now)
+    return wait if status == TOO_MANY_REQUESTS and wait is not None and wait <= BUSY_SECONDS else None
 
 
 def error_status(

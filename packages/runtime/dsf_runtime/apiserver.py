@@ -16,11 +16,13 @@ from dsf_runtime import answers
 from dsf_runtime.access import Access
 from dsf_runtime.apianswers import (
     ANSWER_BYTES,
+    BUSY_RETRIES,
     ApiError,
     ListMetadata,
     ListPage,
     Paging,
     WatchEvent,
+    busy_seconds,
     error_status,
     no_answer,
     watch_event,
@@ -65,7 +67,9 @@ class Reply:
 class ApiServer:
     """Reads its credentials with ``load`` before the first request, when their files change, and after a 401.
 
-    ``admit`` is called before each write request and again right before its bytes are sent. It may raise an
+    A ``patient`` client asks again while the server is too busy, for programs that read once. Controllers
+    have delays of their own. ``admit`` is called before each write request and again right before its bytes
+    are sent. It may raise an
     exception to stop the request.
     """
 
@@ -77,8 +81,10 @@ class ApiServer:
         timeout_seconds: float,
         clock: Clock | None = None,
         admit: Callable[[str, str], None] | None = None,
+        patient: bool = False,
     ) -> None:
         self._admit = admit
+        self._patient = patient
         self._timeout = timeout_seconds
         self._time = clock or SystemClock()
         self._connections = Connections(
@@ -243,7 +249,8 @@ class ApiServer:
         ``seconds`` limits each attempt as a whole; without it only each step of it has a time limit. Raises
         ApiError unless the status is 2xx.
         """
-        for last in (False, True):
+        renewed, busy = False, 0
+        while True:
             connection = await self._connections.ready()
             try:
                 with as_call_faults(url=connection.access.host + path, seconds=seconds or self._timeout):
@@ -256,13 +263,17 @@ class ApiServer:
                         answer = await _body(response, most=most)
             except CallFault as fault:
                 raise no_answer(f"{method} {path}", access=connection.access, fault=fault) from fault
-            if response.status_code == httpx.codes.UNAUTHORIZED and not last:
+            if response.is_success:
+                return response, answer
+            if response.status_code == httpx.codes.UNAUTHORIZED and not renewed:
+                renewed = True
                 await self._connections.renew(connection)
                 continue
-            break
-        if not response.is_success:
-            raise self._refused(f"{method} {path}", connection, response, answer or b"")
-        return response, answer
+            wait = busy_seconds(response.status_code, response.headers, now=self._time.wall())
+            if wait is None or not self._patient or busy == BUSY_RETRIES:
+                raise self._refused(f"{method} {path}", connection, response, answer or b"")
+            busy += 1
+            await self._time.sleep(wait)
 
     @asynccontextmanager
     async def _open(

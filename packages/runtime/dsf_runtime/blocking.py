@@ -4,7 +4,6 @@ works in a thread of its own.
 
 import asyncio
 import threading
-import time
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from dsf_runtime.access import Access
-from dsf_runtime.apianswers import BUSY_RETRIES, ApiError, Paging, busy_seconds
+from dsf_runtime.apianswers import ApiError, Paging
 from dsf_runtime.apiserver import JSON, ApiServer
 from dsf_runtime.calls import FailureKind
 from dsf_runtime.clock import Clock, HubClock, SystemClock
@@ -37,8 +36,8 @@ class Page:
 
 
 class BlockingApiServer:
-    """Reads its credentials with ``load`` when it is created, and again after a 401. It asks again, after a
-    ``sleep``, when the server says that it is too busy. It is a context manager. Raises AccessError.
+    """Reads its credentials with ``load`` when it is created, and again after a 401. It is a context manager.
+    Raises AccessError.
     """
 
     def __init__(
@@ -48,10 +47,8 @@ class BlockingApiServer:
         user_agent: str,
         timeout_seconds: float,
         clock: Clock | None = None,
-        sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         first = [load()]
-        self._sleep = sleep
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="API server", daemon=True)
         self._thread.start()
@@ -60,6 +57,7 @@ class BlockingApiServer:
             user_agent=user_agent,
             timeout_seconds=timeout_seconds,
             clock=clock or SystemClock(),
+            patient=True,
         )
 
     @property
@@ -85,7 +83,7 @@ class BlockingApiServer:
 
     def get(self, path: str, *, accept: str = JSON, **params: str) -> bytes:
         """Reads one path. Raises ApiError."""
-        return self._patiently(lambda: self._server.request("GET", path, params=params, accept=accept)).body
+        return self._answer(lambda: self._server.request("GET", path, params=params, accept=accept)).body
 
     def pages(self, path: str, *, accept: str = JSON, **selector: str) -> Iterator[Page]:
         """Yields the pages of a list. Raises ApiError; status 410 means that the list must be read again."""
@@ -97,7 +95,7 @@ class BlockingApiServer:
                 coming.append(self._started(self._server.page(path, paging, accept=accept)))
 
         while paging.params() is not None:
-            content = self._patiently(
+            content = self._answer(
                 lambda: self._server.page(path, paging, accept=accept),
                 started=coming.pop() if coming else None,
             )
@@ -109,23 +107,11 @@ class BlockingApiServer:
     def _started(self, call: Coroutine[Any, Any, T]) -> "Future[T]":
         return asyncio.run_coroutine_threadsafe(call, self._loop)
 
-    def _patiently(
-        self, call: Callable[[], Coroutine[Any, Any, T]], *, started: "Future[T] | None" = None
-    ) -> T:
-        """The answer to a call. It is sent again while the server is too busy, and once if the server closed
-        the connection.
-        """
-        closed = False
-        for attempt in range(BUSY_RETRIES + 2):
-            try:
-                return (started or self._started(call())).result()
-            except ApiError as error:
-                started = None
-                seconds = busy_seconds(error)
-                if error.kind is FailureKind.CONNECTION_LOST and not closed:
-                    closed, seconds = True, 0.0
-                if seconds is None or attempt - closed >= BUSY_RETRIES:
-                    raise
-            if seconds:
-                self._sleep(seconds)
-        raise AssertionError
+    def _answer(self, call: Callable[[], Coroutine[Any, Any, T]], *, started: "Future[T] | None" = None) -> T:
+        """The answer to a call. It is sent once more if the server closed the connection."""
+        try:
+            return (started or self._started(call())).result()
+        except ApiError as error:
+            if error.kind is not FailureKind.CONNECTION_LOST:
+                raise
+        return self._started(call()).result()

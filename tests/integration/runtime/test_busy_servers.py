@@ -40,9 +40,7 @@ Read = Callable[[str, Path, Waits], Awaitable[object]]
 async def view(url: str, folder: Path, waits: Waits) -> object:
     """The reading verbs."""
     access = Access(host=url, trust=ssl.create_default_context())
-    with BlockingApiServer(
-        load=lambda: access, user_agent="test", timeout_seconds=20, sleep=waits.seconds.append
-    ) as server:
+    with BlockingApiServer(load=lambda: access, user_agent="test", timeout_seconds=20, clock=waits) as server:
         return await asyncio.to_thread(server.get, PATH)
 
 
