@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Literal, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
@@ -63,6 +63,21 @@ _TYPES = {
     "model_attributes_type": "an object",
     "list_type": "a list",
 }
+
+_RULES: Final[Mapping[str, Callable[[dict[str, Any]], str]]] = {
+    "literal_error": lambda found: str(found.get("expected", "")).replace("'", "") or "another value",
+    "string_pattern_mismatch": lambda found: _PATTERNS.get(
+        found["pattern"], f"text that matches {found['pattern']}"
+    ),
+    "too_short": lambda _: "at least one item",
+    "string_too_short": lambda found: f"at least {plural(found['min_length'], 'character')}",
+    "too_long": lambda found: f"at most {plural(found['max_length'], 'item')}",
+    "string_too_long": lambda found: f"at most {plural(found['max_length'], 'character')}",
+    "greater_than_equal": lambda found: f"{found['ge']} or more",
+    "less_than_equal": lambda found: f"{found['le']} or less",
+    "finite_number": lambda _: "a finite number",
+}
+"""What a value must be, by the error's type."""
 
 
 def explain(
@@ -156,29 +171,8 @@ def _same_type(value: object, items: list[ErrorDetails]) -> bool:
 
 
 def _rule(item: ErrorDetails) -> str:
-    context = item.get("ctx", {})
-    match item["type"]:
-        case "literal_error" | "enum":
-            return str(context.get("expected", "")).replace("'", "") or "another value"
-        case "string_pattern_mismatch":
-            return _PATTERNS.get(context["pattern"], f"text that matches {context['pattern']}")
-        case "string_too_short" | "too_short":
-            return (
-                "at least one item"
-                if item["type"] == "too_short"
-                else f"at least {plural(context['min_length'], 'character')}"
-            )
-        case "string_too_long" | "too_long":
-            noun = "item" if item["type"] == "too_long" else "character"
-            return f"at most {plural(context['max_length'], noun)}"
-        case "greater_than_equal":
-            return f"{context['ge']} or more"
-        case "less_than_equal":
-            return f"{context['le']} or less"
-        case "finite_number":
-            return "a finite number"
-        case _:
-            return item["msg"].removeprefix("Input should be ")
+    rule = _RULES.get(item["type"])
+    return rule(item.get("ctx", {})) if rule is not None else item["msg"].removeprefix("Input should be ")
 
 
 def _mend(types: list[str], path: Path, value: object, written: str) -> tuple[str, str | int | bool | None]:

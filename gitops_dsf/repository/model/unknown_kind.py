@@ -3,7 +3,7 @@ any other a warning.
 """
 
 import re
-from difflib import SequenceMatcher
+from difflib import get_close_matches
 
 from gitops_dsf.diagnostics import Diagnostic, Edit, Severity, codes
 from gitops_dsf.repository.load import Document
@@ -25,10 +25,8 @@ _ELSEWHERE = {
 }
 _PASSED_OVER = "nothing is rendered for it: keep it in another repository, or in a folder that is not read"
 _OUR_GROUPS = tuple(f"{version.partition('/')[0]}/" for version in (DSF_API, PRODUCT_API))
-_ALIKE = 0.8
-"""How similar a name must be, from 0 to 1. DynamicScore, ManagedClustr and Placment are as similar to the
-known names.
-"""
+_ALIKE = 0.85
+"""How similar a name must be, from 0 to 1. DynamicScore, ManagedClustr and Placment are."""
 
 
 def unknown_kind(document: Document) -> Diagnostic:
@@ -76,28 +74,9 @@ def meant_kind(kind: str) -> str:
     """
     if kind in _ELSEWHERE:
         return ""
-    close = sorted((-_likeness(kind, known), known) for _, known in KINDS if not _extends(kind, known))
-    return close[0][1] if close and -close[0][0] >= _ALIKE else ""
-
-
-def _likeness(one: str, other: str) -> float:
-    """Similarity from 0 to 1. Of names with the same number of words, the least similar word counts: Info is
-    no misspelt Set.
-    """
-    pairs = list(zip(_words(one), _words(other), strict=False))
-    if len(pairs) != len(_words(one)) or len(pairs) != len(_words(other)):
-        pairs = [(one, other)]
-    return min(SequenceMatcher(None, left.lower(), right.lower()).ratio() for left, right in pairs)
-
-
-def _extends(kind: str, known: str) -> bool:
-    """Whether one name is the other with further words, because kinds are named after each other."""
-    one, other = _words(kind), _words(known)
-    return len(one) != len(other) and (one[: len(other)] == other or other[: len(one)] == one)
-
-
-def _words(kind: str) -> list[str]:
-    return re.findall(r"[A-Z][^A-Z]*|^[^A-Z]+", kind)
+    known = {name.lower(): name for _, name in KINDS if not re.match(f"{name}[A-Z]", kind)}
+    close = get_close_matches(kind.lower(), sorted(known), n=1, cutoff=_ALIKE)
+    return known[close[0]] if close else ""
 
 
 def _is_object(document: Document) -> bool:
