@@ -1,7 +1,7 @@
 """Explains libyaml's error messages to people who write YAML."""
 
 import re
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import yaml
 from yaml import MarkedYAMLError, ScalarToken, YAMLError
@@ -9,8 +9,7 @@ from yaml import MarkedYAMLError, ScalarToken, YAMLError
 from gitops_dsf.repository.load.source_text import line_and_column
 
 
-@dataclass(frozen=True, kw_only=True)
-class SyntaxMistake:
+class SyntaxMistake(NamedTuple):
     """What is wrong, and its 0-based line and column in the parsed text."""
 
     line: int
@@ -98,10 +97,10 @@ def explain(error: MarkedYAMLError | str, text: str) -> SyntaxMistake:
     here = lines[line] if line < len(lines) else ""
     if "\t" in _leading_blank(here) and ("token" in problem or "indentation" in problem or "tab" in problem):
         return SyntaxMistake(
-            line=line,
-            column=here.index("\t"),
-            message="a tab in the indentation; YAML allows spaces only",
-            hint="use spaces",
+            line,
+            here.index("\t"),
+            "a tab in the indentation; YAML allows spaces only",
+            "use spaces",
             tab=True,
         )
     context = error.context_mark
@@ -111,28 +110,26 @@ def explain(error: MarkedYAMLError | str, text: str) -> SyntaxMistake:
     words = next(((message, hint) for part, message, hint in _WORDS if part in problem), None)
     if words is None:
         return SyntaxMistake(
-            line=line,
-            column=column,
-            message=f"not valid YAML: {error.problem or error.context or 'unreadable'}",
+            line, column, f"not valid YAML: {error.problem or error.context or 'unreadable'}"
         )
-    mistake = SyntaxMistake(line=line, column=column, message=words[0], hint=words[1])
+    mistake = SyntaxMistake(line, column, *words)
     if "mapping values" in problem:
         return _too_deep(lines, mistake)
     if "did not find expected key" in problem and here[:column].strip():
-        return replace(
-            mistake, message="text behind a quoted or bracketed value", hint="quote the whole value"
+        return mistake._replace(
+            message="text behind a quoted or bracketed value", hint="quote the whole value"
         )
     if "node content" in problem and not "".join(lines[line:])[column:].strip():
         message = "the text ends where a value or a closing bracket should be"
-        return replace(mistake, message=message, hint="write it, or remove what opens it")
+        return mistake._replace(message=message, hint="write it, or remove what opens it")
     if context is None:
         return mistake
-    begun = replace(mistake, line=context.line, column=context.column)
+    begun = mistake._replace(line=context.line, column=context.column)
     if "while scanning a simple key" in problem:
         return _without_colon(lines, begun)
     unclosed = "expected ',' or" in problem and _is_left(lines, inside=context.line, line=line)
     if unclosed or "unexpected end of stream" in problem:
-        return replace(begun, message="the bracket or quote that opens here is never closed")
+        return begun._replace(message="the bracket or quote that opens here is never closed")
     return mistake
 
 
@@ -157,10 +154,10 @@ def _open_quote(error: MarkedYAMLError, text: str, lines: list[str]) -> SyntaxMi
     for start, end in quoted:
         if start is not None and any(map(_FIELD.match, lines[start.line + 1 : end.line + 1])):
             return SyntaxMistake(
-                line=start.line,
-                column=start.column,
-                message="the quote that opens here is not closed: the fields below are part of its text",
-                hint="close it on its line",
+                start.line,
+                start.column,
+                "the quote that opens here is not closed: the fields below are part of its text",
+                "close it on its line",
             )
     return None
 
@@ -178,10 +175,7 @@ def _no_break_space(lines: list[str], line: int) -> SyntaxMistake | None:
             column = found.end() - 1
             name = f"U+{ord(lines[number][column]):04X}"
             return SyntaxMistake(
-                line=number,
-                column=column,
-                message=f"{name} looks like a space, but is not one in YAML",
-                hint="write a space",
+                number, column, f"{name} looks like a space, but is not one in YAML", "write a space"
             )
     return None
 
@@ -192,8 +186,7 @@ def _without_colon(lines: list[str], mistake: SyntaxMistake) -> SyntaxMistake:
     joined = re.match(r"([A-Za-z][\w.-]*):(?!//)(\S{1,40})", text)
     if joined is None:
         return mistake
-    return replace(
-        mistake,
+    return mistake._replace(
         column=mistake.column + joined.end(1),
         message="no space after the `:`",
         hint=f"write `{joined[1]}: {joined[2]}`",
@@ -211,13 +204,12 @@ def _too_deep(lines: list[str], mistake: SyntaxMistake) -> SyntaxMistake:
     )
     if above is not None and len(_leading_blank(lines[above])) >= start:
         column = len(_leading_blank(lines[above]))
-        message, hint = _WORDS_WITHOUT_COLON
-        return _without_colon(lines, SyntaxMistake(line=above, column=column, message=message, hint=hint))
+        return _without_colon(lines, SyntaxMistake(above, column, *_WORDS_WITHOUT_COLON))
     return SyntaxMistake(
-        line=mistake.line,
-        column=start,
-        message="this line is indented deeper than the one above, which has a value already",
-        hint="give lines of one mapping the same indentation, or indent neither",
+        mistake.line,
+        start,
+        "this line is indented deeper than the one above, which has a value already",
+        "give lines of one mapping the same indentation, or indent neither",
     )
 
 
@@ -247,16 +239,12 @@ def _reader_error(message: str, text: str) -> SyntaxMistake:
     """Libyaml reports forbidden characters without a line, so the first one is searched for."""
     found = re.search(_NOT_PRINTABLE, text)
     if found is None:
-        return SyntaxMistake(
-            line=0,
-            column=0,
-            message=f"not valid YAML: {message.splitlines()[0] if message else 'unreadable'}",
-        )
+        return SyntaxMistake(0, 0, f"not valid YAML: {message.splitlines()[0] if message else 'unreadable'}")
     line, column = line_and_column(text, found.start())
     name = f"U+{ord(found[0]):04X}"
     return SyntaxMistake(
-        line=line,
-        column=column,
-        message=f"the character {name} is not allowed in YAML",
-        hint="remove it, or write it as an escape in double quotes",
+        line,
+        column,
+        f"the character {name} is not allowed in YAML",
+        "remove it, or write it as an escape in double quotes",
     )
