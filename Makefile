@@ -42,11 +42,11 @@ $(UV):
 test: install ## the tests that need no control plane
 	$(PY) -m pytest tests --ignore=tests/hub -m "not soak" -n $(TEST_WORKERS) --dist loadgroup --no-loadscope-reorder $(PYTEST_ARGS)
 
-check: install ## lint, types and the tests that your change concerns, in seconds; the rest is for make test
+check: install ## lint, types and the unit tests; the rest is for make test
 	$(VENV)/bin/ruff format --check --quiet .
 	$(VENV)/bin/ruff check --quiet .
 	$(VENV)/bin/mypy
-	$(PY) -m tools.changed $(PYTEST_ARGS)
+	$(PY) -m pytest tests/unit -m "not soak" -n $(TEST_WORKERS) --dist loadgroup -q $(PYTEST_ARGS)
 
 soak: install ## what is slow by nature: kills at any point, minutes of load, the laws with many examples
 	$(PY) -m pytest tests --ignore=tests/hub -m "soak or hypothesis" --hypothesis-profile soak --timeout 3600 $(PYTEST_ARGS)

@@ -27,7 +27,6 @@ from typing import Final
 
 import pytest
 
-from tools.changed import SOURCES
 from tools.mutants.mutations import Mutation, mutations
 from tools.mutants.order import Order
 from tools.mutants.patch import Live, NotPatchableError, enclosing
@@ -37,6 +36,8 @@ from tools.mutants.runner import Session
 from tools.mutants.targets import TARGETS, Target
 
 ROOT: Final = Path(__file__).parents[2]
+SOURCES: Final = ("packages/wire/", "packages/scorer/", "packages/runtime/", "agent/")
+"""Folders that are not part of the import name of their packages."""
 LIBRARIES: Final = (
     "hypothesis", "pydantic", "msgspec", "httpx", "yaml", "ruamel.yaml", "promql_parser", "cel_expr_python",
     "re2", "prometheus_client", "cryptography.x509", "kubernetes.client",
