@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from types import MappingProxyType
 from typing import Any
@@ -122,45 +121,13 @@ def _not_a_candidate(verdict: Verdict, position: int) -> str:
     return f"it is in none of the eligible ManagedClusterSets ({', '.join(verdict.cluster_sets)}); {belongs}"
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """The place of a cluster in a ranking."""
-
-    ranking: Ranking
-    index: int
-    """Index in ranking.clusters."""
-    rank: int
-    """Index in ranking.order, from 0."""
-
-    @property
-    def selected(self) -> bool:
-        return self.rank < self.ranking.selected
-
-    @property
-    def points(self) -> int:
-        return self.ranking.sums[self.index]
-
-    @property
-    def rival(self) -> int | None:
-        """Index of the cluster it would change places with: the first that is out, or the last that is in."""
-        rank = self.ranking.selected if self.selected else self.ranking.selected - 1
-        return self.ranking.order[rank] if 0 <= rank < len(self.ranking.order) else None
-
-    @property
-    def margin(self) -> int | None:
-        rival = self.rival
-        if rival is None:
-            return None
-        # At equal sums the name decides, so one side of a tie needs one more point.
-        tie = self.index < rival if self.selected else self.index > rival
-        return abs(self.points - self.ranking.sums[rival]) + tie
-
-
 def _ranked(
     verdict: Verdict, ranking: Ranking, position: int, spans: Mapping[str, tuple[int, int]]
 ) -> Explanation:
+    names, name = verdict.state.names, verdict.state.names[position]
     index = list(ranking.clusters).index(position)
-    place = _Place(ranking, index, list(ranking.order).index(index))
+    rank = list(ranking.order).index(index)
+    selected, points, margin = rank < ranking.selected, ranking.sums[index], margins(verdict).get(name)
     contributions = tuple(
         Contribution(
             result.name,
@@ -171,41 +138,38 @@ def _ranked(
         )
         for result in verdict.prioritizers
     )
-    rival, margin = place.rival, place.margin
-    rival_name = None if rival is None else verdict.state.names[ranking.clusters[rival]]
-    flips = (
-        () if margin is None else _flips(contributions, verdict, -margin if place.selected else margin, spans)
-    )
-    return Explanation(
-        placement=verdict.placement,
-        cluster=verdict.state.names[position],
-        selected=place.selected,
-        reason=_reason(place, rival_name),
-        filter=None,
-        rank=place.rank + 1,
-        total=len(ranking.order),
-        points=place.points,
-        contributions=contributions,
-        rival=rival_name,
-        rival_points=None if rival is None else ranking.sums[rival],
-        margin=margin,
-        flips=flips,
-    )
-
-
-def _reason(place: _Place, rival_name: str | None) -> str:
-    ranking, rival = place.ranking, place.rival
-    text = f"rank {place.rank + 1} of {len(ranking.order)} with {place.points} points"
+    # The cluster it would change places with: the first that is out, or the last that is in.
+    rival = None if margin is None else ranking.order[ranking.selected - (not selected)]
+    rival_name = None if rival is None else names[ranking.clusters[rival]]
+    rival_points = None if rival is None else ranking.sums[rival]
+    reason = f"rank {rank + 1} of {len(ranking.order)} with {points} points"
     if rival is None:
-        why = (
+        reason += (
             "; every cluster that passes the filters is selected"
-            if place.selected
+            if selected
             else ", but numberOfClusters is 0"
         )
-        return text + why
-    relation = "the first that is not selected" if place.selected else "the last that is selected"
-    text += f"; {relation} is {rival_name} with {ranking.sums[rival]}"
-    return f"{text}, and equal sums are ordered by name" if place.points == ranking.sums[rival] else text
+    else:
+        relation = "the first that is not selected" if selected else "the last that is selected"
+        equal = ", and equal sums are ordered by name" if points == rival_points else ""
+        reason += f"; {relation} is {rival_name} with {rival_points}{equal}"
+    return Explanation(
+        placement=verdict.placement,
+        cluster=name,
+        selected=selected,
+        reason=reason,
+        filter=None,
+        rank=rank + 1,
+        total=len(ranking.order),
+        points=points,
+        contributions=contributions,
+        rival=rival_name,
+        rival_points=rival_points,
+        margin=margin,
+        flips=()
+        if margin is None
+        else _flips(contributions, verdict, -margin if selected else margin, spans),
+    )
 
 
 def _flips(

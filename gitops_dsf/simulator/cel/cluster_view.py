@@ -8,7 +8,6 @@ have their canonical text. Source: api/cluster/v1/types.go, metav1.ObjectMeta.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
@@ -27,61 +26,35 @@ def cluster_view(cluster: ManagedCluster) -> View:
     """The value of the variable `managedCluster`."""
     document = msgspec.json.decode(msgspec.json.encode(cluster))
     metadata, spec, status = (document.get(part) or {} for part in ("metadata", "spec", "status"))
-    shown = _set(metadata, *_METADATA)
+    shown = {key: metadata[key] for key in _METADATA if metadata.get(key)}
     for key in ("creationTimestamp", "deletionTimestamp"):
         if metadata.get(key):
             shown[key] = _time(metadata[key])
     return {"metadata": shown, "spec": _spec(spec), "status": _status(status)}
 
 
-def _spec(spec: Mapping[str, Any]) -> View:
-    shown: View = {"hubAcceptsClient": bool(spec.get("hubAcceptsClient"))}
-    if spec.get("leaseDurationSeconds"):
-        shown["leaseDurationSeconds"] = spec["leaseDurationSeconds"]
-    if spec.get("managedClusterClientConfigs"):
-        shown["managedClusterClientConfigs"] = [
-            {"url": config.get("url") or "", **_set(config, "caBundle")}
-            for config in spec["managedClusterClientConfigs"]
-        ]
-    if spec.get("taints"):
-        shown["taints"] = [
-            {
-                "key": taint.get("key") or "",
-                "effect": taint.get("effect") or "",
-                "timeAdded": _time(taint.get("timeAdded")),
-                **_set(taint, "value"),
-            }
-            for taint in spec["taints"]
-        ]
+def _spec(spec: View) -> View:
+    shown = {"hubAcceptsClient": False, **_some(spec)}
+    for config in shown.get("managedClusterClientConfigs", ()):
+        config.setdefault("url", "")
+    for taint in shown.get("taints", ()):
+        taint |= {"key": "", "effect": "", **taint, "timeAdded": _time(taint.get("timeAdded"))}
     return shown
 
 
-def _status(status: Mapping[str, Any]) -> View:
+def _status(status: View) -> View:
     conditions = status.get("conditions")
-    shown: View = {
-        "conditions": None if conditions is None else [_condition(condition) for condition in conditions],
-        "version": _set(status.get("version") or {}, "kubernetes"),
-    }
+    shown = {"version": {}, **_some(status), "conditions": conditions and [*map(_condition, conditions)]}
     for key in ("capacity", "allocatable"):
-        if status.get(key):
-            shown[key] = {
-                resource: text for resource, value in status[key].items() if (text := _quantity(value))
-            }
-    if status.get("clusterClaims"):
-        shown["clusterClaims"] = [_set(claim, "name", "value") for claim in status["clusterClaims"]]
-    if status.get("managedNamespaces"):
-        shown["managedNamespaces"] = [
-            {
-                "name": entry.get("name") or "",
-                "clusterSet": entry.get("clusterSet") or "",
-                **(
-                    {"conditions": [_condition(condition) for condition in entry["conditions"]]}
-                    if entry.get("conditions")
-                    else {}
-                ),
-            }
-            for entry in status["managedNamespaces"]
-        ]
+        if key in shown:
+            shown[key] = {name: text for name, value in shown[key].items() if (text := _quantity(value))}
+    if "clusterClaims" in shown:
+        shown["clusterClaims"] = [_some(claim) for claim in shown["clusterClaims"]]
+    for entry in shown.get("managedNamespaces", ()):
+        conditions = entry.pop("conditions", ())
+        entry |= {"name": "", "clusterSet": "", **entry}
+        if conditions:
+            entry["conditions"] = [_condition(condition) for condition in conditions]
     return shown
 
 
@@ -93,17 +66,16 @@ def _quantity(value: str | float) -> str:
         return ""
 
 
-def _condition(condition: Mapping[str, Any]) -> View:
-    shown: View = {key: condition.get(key) or "" for key in ("type", "status", "reason", "message")}
-    shown["lastTransitionTime"] = _time(condition.get("lastTransitionTime"))
-    return shown | _set(condition, "observedGeneration")
+def _condition(condition: View) -> View:
+    shown = dict.fromkeys(("type", "status", "reason", "message"), "") | _some(condition)
+    return shown | {"lastTransitionTime": _time(condition.get("lastTransitionTime"))}
 
 
-def _set(source: Mapping[str, Any], *keys: str) -> View:
+def _some(source: View) -> View:
     """The fields that are not empty (`omitempty`)."""
-    return {key: source[key] for key in keys if source.get(key)}
+    return {key: value for key, value in source.items() if value}
 
 
-def _time(text: str | None) -> str | None:
+def _time(value: object) -> str | None:
     """metav1.Time: seconds in UTC; null if it is zero."""
-    return timestamp(datetime.fromisoformat(text)) if text else None
+    return timestamp(datetime.fromisoformat(str(value))) if value else None
