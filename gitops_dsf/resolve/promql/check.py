@@ -2,8 +2,6 @@
 
 import re
 from dataclasses import dataclass
-from itertools import islice
-from math import nan
 from typing import Any
 
 import promql_parser
@@ -16,14 +14,14 @@ from gitops_dsf.resolve.promql.tokens import Token, tokens
 MAX_WORDS = 2000
 MAX_DEPTH = 60
 """The native parser recurses: ten thousand brackets, signs or terms crash the process, and so do twenty
-thousand comments, or escapes in a string. Both limits are far below that.
+thousand comments, or escapes in a string. All limits are far below that.
 """
+MAX_EXPRESSION = 16_384
+"""Most characters of one expression."""
 
 MAX_QUERY = 65_536
 """Most characters of a query. Prometheus and proxies reject a longer request line."""
 
-MAX_SECONDS = 1e11
-"""The longest duration that is passed to the parser: three thousand years."""
 
 _UNKNOWN_FUNCTION = re.compile(r"unknown function with name '([^']*)'")
 _QUOTED = re.compile(r"'([^']+)'|syntax: (\S+)$")
@@ -58,13 +56,13 @@ class Checked:
 
 def check(text: str) -> Checked:
     """Parses one expression (not a `;` list). Never raises."""
-    if len(text) > MAX_QUERY:
-        message = f"more than {MAX_QUERY} characters"
-        mistake = Mistake(kind="syntax", message=message, offset=MAX_QUERY, hint="use recording rules")
+    if len(text) > MAX_EXPRESSION:
+        message = f"more than {MAX_EXPRESSION} characters in one expression"
+        mistake = Mistake(kind="syntax", message=message, offset=MAX_EXPRESSION, hint="use recording rules")
         return Checked(tree=None, mistakes=(mistake,))
     words = tokens(text, most=MAX_WORDS + 1)
     text = _without_raw_backslashes(text, words)
-    refused = _too_much(words) or _unmeasured(text, words) or _too_many_marks(text) or _too_long(words)
+    refused = _too_much(words)
     if refused is not None:
         return Checked(tree=None, mistakes=(refused,))
     try:
@@ -83,26 +81,6 @@ def check(text: str) -> Checked:
             tree=None, mistakes=(Mistake(kind="result", message=message, offset=_first(words), hint=hint),)
         )
     return Checked(tree=tree, mistakes=())
-
-
-def _unmeasured(text: str, words: list[Token]) -> Mistake | None:
-    """Rejects a long rest after an invalid character: its depth is unknown and could crash the parser."""
-    if not words or words[-1].kind != "bad" or len(text) - words[-1].offset <= MAX_WORDS:
-        return None
-    return Mistake(kind="syntax", message=f"{words[-1].text} does not fit here", offset=words[-1].offset)
-
-
-def _too_many_marks(text: str) -> Mistake | None:
-    """Counts what may start an escape or a comment, also where it does not."""
-    mark = next(islice(re.finditer(r"[\\#]", text), MAX_WORDS, None), None)
-    if mark is None:
-        return None
-    return Mistake(
-        kind="syntax",
-        message=f"more than {MAX_WORDS} backslashes and # in one expression",
-        offset=mark.start(),
-        hint="write a shorter one; a string in back-quotes needs no escapes",
-    )
 
 
 def _parse(text: str) -> Any:  # noqa: ANN401 - a promql_parser expression
@@ -140,28 +118,6 @@ def _bad_escape(word: Token) -> int | None:
     if word.kind != "string" or word.text[0] == "`":
         return None
     return next((word.offset + found.start() for found in _ESCAPE.finditer(word.text) if found["bad"]), None)
-
-
-def _too_long(words: list[Token]) -> Mistake | None:
-    """Finds a duration, written as seconds, that makes the native parser panic."""
-    for index, word in enumerate(words):
-        before = [item.text.lower() for item in words[max(0, index - 2) : index]]
-        sign = before[-1:] in (["-"], ["+"])
-        is_duration = before[-1:] in (["["], [":"], ["offset"]) or (sign and before[:1] == ["offset"])
-        if is_duration and word.kind in {"number", "name"} and not _seconds(word.text) <= MAX_SECONDS:
-            message = f"{word.text} is no duration"
-            return Mistake(
-                kind="syntax", message=message, offset=word.offset, hint="write a duration such as 5m"
-            )
-    return None
-
-
-def _seconds(text: str) -> float:
-    """The number of seconds; NaN for a word that is not a number."""
-    try:
-        return float(int(text, 16)) if text[:2].lower() == "0x" else float(text)
-    except (ValueError, OverflowError):
-        return nan
 
 
 def _first(words: list[Token]) -> int:

@@ -19,7 +19,7 @@ DEEP = {
 }
 LONG = {
     "escapes": 'up{a="' + "\\n" * 1_500 + '"}',
-    "comments": "# of the team\n" * 1_500 + "up",
+    "comments": "# of the team\n" * 1_000 + "up",
     "back-quotes": "up{a=~`" + r"\d" * 3_000 + "`}",
 }
 
