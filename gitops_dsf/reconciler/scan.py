@@ -129,8 +129,9 @@ class ScoreScanner:
                     masks_known=targets.masks_known,
                     now=now,
                 )
-            names = {score.names for score in column.values()}
-            for dimension in [dimension for name, dimension in ranked if name == resource]:
+            dimensions = [dimension for name, dimension in ranked if name == resource]
+            names = {score.names for score in column.values()} if dimensions else set()
+            for dimension in dimensions:
                 expired = {
                     cluster
                     for cluster, score in late.items()

@@ -42,8 +42,6 @@ class Outcome(StrEnum):
 
     SUSPENDED = "Suspended"
     LIFTED = "Resumed"
-    HELD_BACK = "SuspensionHeldBack"
-    """It is not suspended only because too many APIs are down at once."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -89,13 +87,12 @@ class CircuitBreaker:
         for state in sorted(scorers, key=lambda each: each.scorer):
             by_score.setdefault(state.score, []).append(state)
         changes: list[Change] = []
-        brake = Outcome.HELD_BACK if too_many_down(scorers) else Outcome.SUSPENDED
         for score in sorted(current | {score for score in by_score if score}):
             group = by_score.get(score, [])
             if score in current:
                 outcome, why = Outcome.LIFTED, self._why_lifted(score, group, now)
             else:
-                outcome, why = brake, self._why_suspended(score, group, now)
+                outcome, why = Outcome.SUSPENDED, self._why_suspended(score, group, now)
             if why:
                 names = tuple(state.scorer for state in group)
                 changes.append(Change(outcome=outcome, score=score, scorers=names, why=why))
@@ -145,14 +142,3 @@ class CircuitBreaker:
             if down
             else ""
         )
-
-
-def too_many_down(scorers: Sequence[ScorerState]) -> bool:
-    """Whether more than half of the APIs that the hub ever reached are down: then the hub's own network is
-    the likely cause.
-
-    It counts APIs, not scorers: many scorers may share one API.
-    """
-    down = {state.api for state in scorers if state.health is HealthStatus.INACTIVE}
-    reached = down | {state.api for state in scorers if state.health is HealthStatus.ACTIVE}
-    return len(down) > max(1, len(reached) // 2)

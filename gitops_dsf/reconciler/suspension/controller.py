@@ -22,7 +22,7 @@ from gitops_dsf.reconciler.hub.kinds import scorer_reference
 from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.reconciler.scan import Scan, ScoreScanner
 from gitops_dsf.reconciler.scorers.health import FAILURES, Health, HealthStatus
-from gitops_dsf.reconciler.series import GaugeSet, gauge
+from gitops_dsf.reconciler.series import GaugeSet
 from gitops_dsf.reconciler.suspension.circuitbreaker import (
     CircuitBreaker,
     Outcome,
@@ -41,8 +41,6 @@ RETRY_SECONDS: Final = 60.0
 WORDS: Final = {
     Outcome.SUSPENDED: "agents no longer call it",
     Outcome.LIFTED: "agents may call it again",
-    Outcome.HELD_BACK: "not suspended, because more than half of all scoring APIs are down at once: the hub's"
-    " own network may be the cause",
 }
 
 
@@ -52,11 +50,6 @@ class SuspensionMetrics:
     def __init__(self, registry: CollectorRegistry) -> None:
         self.suspended = GaugeSet[tuple[str]](
             registry, "suspended", "1 while agents do not call the scorer because it is down.", "scorer"
-        )
-        self.held_back = gauge(
-            registry,
-            "suspensions_held_back",
-            "Scorers that would be suspended if not more than half of all scoring APIs were down at once.",
         )
 
 
@@ -88,7 +81,6 @@ class SuspensionController:
         # Twice the time that it takes to call a scorer Inactive, so that an API can restart.
         self._breaker = CircuitBreaker(quorum_percent=settings.quorum_percent, hold=FAILURES * probe_interval)
         self._configmap = SuspendedConfigMap(api=api, namespace=view.hub_namespace)
-        self._held_back: frozenset[str] = frozenset()
         self._last_warning = ""
 
     @property
@@ -131,7 +123,6 @@ class SuspensionController:
         self._metrics.suspended.set(
             {(name,): float(item.score_name in update.names) for name, item in scorers.items()}
         )
-        self._metrics.held_back.set(sum(len(change.scorers) for change in update.of(Outcome.HELD_BACK)))
         await self._report(update, scorers)
 
     def _state(self, item: DynamicScorer, scan: Scan) -> ScorerState:
@@ -157,13 +148,7 @@ class SuspensionController:
         )
 
     async def _report(self, update: SuspensionUpdate, scorers: Mapping[str, DynamicScorer]) -> None:
-        before, self._held_back = (
-            self._held_back,
-            frozenset(change.score for change in update.of(Outcome.HELD_BACK)),
-        )
         for change in update.changes:
-            if change.outcome is Outcome.HELD_BACK and change.score in before:
-                continue
             LOG.info("score %s: %s: %s", change.score, change.outcome, change.why)
             kind: Kind = "Normal" if change.outcome is Outcome.LIFTED else "Warning"
             for name in change.scorers:

@@ -244,24 +244,6 @@ def test_a_trial_every_hour() -> None:
     play(test)
 
 
-def test_most_down_at_once_is_said_and_suspends_nothing() -> None:
-    async def test(hub: SuspensionHub) -> None:
-        async with hub.suspending():
-            for name in ("cpu", "mem"):
-                hub.says(name, HealthStatus.INACTIVE)
-            await hub.passes()
-            hub.now += 1_000
-            await until(lambda: hub.metric("suspensions_held_back") == 1)
-            await hub.passes()
-            assert hub.listed is None
-            assert len(hub.server.events("SuspensionHeldBack")) == 1
-            hub.says("mem", HealthStatus.ACTIVE)
-            await until(lambda: hub.listed == ["cpu_score"])
-            await until(lambda: hub.metric("suspensions_held_back") == 0)
-
-    play(test)
-
-
 def test_what_people_wrote_is_put_right_and_the_rest_of_the_object_stays() -> None:
     async def test(hub: SuspensionHub) -> None:
         for text in ('["cpu_score", "no-such-score"]', "not json", '{"a": 1}', '[""]', "[1]"):

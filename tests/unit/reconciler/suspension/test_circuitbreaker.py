@@ -13,7 +13,6 @@ from gitops_dsf.reconciler.suspension.circuitbreaker import (
     Outcome,
     ScorerState,
     SuspensionUpdate,
-    too_many_down,
 )
 from gitops_dsf.reconciler.suspension.quorum import ScoreCounts
 
@@ -140,29 +139,6 @@ def test_a_trial_finds_out_whether_agents_reach_what_the_hub_does_not() -> None:
     assert it.decide([state()], current, over + TRIAL_EVERY - 1).names == current
 
 
-def test_most_scorers_down_at_once_is_the_hubs_own_affair() -> None:
-    it = breaker()
-    down = [state("cpu"), state("mem"), state("net", counts=ScoreCounts(expected=4, fresh=4)), *others(2)]
-    it.decide(down, NONE, 0.0)
-    update = it.decide(down, NONE, HOLD)
-    assert update.names == NONE
-    assert [change.score for change in update.of(Outcome.HELD_BACK)] == ["cpu_score", "mem_score"]
-    kept = it.decide(down, frozenset({"mem_score"}), HOLD)
-    assert kept.names == {"mem_score"}, "what was suspended before stays"
-    assert it.decide([*down, state("more", ACTIVE)], NONE, HOLD).names == {"cpu_score", "mem_score"}
-
-
-def test_the_only_scorer_may_be_suspended_and_one_of_two() -> None:
-    assert not too_many_down([state()])
-    assert not too_many_down([state(), *others(1)])
-    assert not too_many_down([state(), state("far", UNKNOWN), state("new", None)])
-    assert too_many_down([state(), state("mem")])
-    assert not too_many_down(
-        [state(api="one"), state("mem", api="one"), state("net", ACTIVE, api="other")]
-    ), "one API serves two"
-    assert not too_many_down([])
-
-
 def test_a_scorer_without_a_score_name_cannot_be_named() -> None:
     it = breaker()
     it.decide([state(score="")], NONE, 0.0)
@@ -227,12 +203,6 @@ def test_laws(steps: list[tuple[list[ScorerState], frozenset[str] | None, float]
                 assert now - since[each.scorer] >= HOLD
             if each.score in update.names:
                 assert each.health in {INACTIVE, None}
-        if too_many_down(scorers):
-            assert not new
-        if new:
-            assert len({each.api for each in scorers if each.score in new}) <= max(
-                1, len({each.api for each in scorers}) // 2
-            )
         assert update.names <= {each.score for each in scorers}
         settled = it.decide(scorers, update.names, now)
         assert settled.names == update.names, "the decision is stable"
