@@ -86,7 +86,7 @@ def run(args: argparse.Namespace) -> int:
         last = _last(records) if args.application is not None else []
         shown = [record for record in records if start <= record.time.timestamp() <= end]
     if args.output == "json":
-        sys.stdout.write(json_text({"records": shown, "skipped": [str(bad) for bad in found.bad]}))
+        sys.stdout.write(json_text({"records": shown, "skipped": list(found.bad)}))
         return 0
     from gitops_dsf.cli.journal_text import explained_text, log_text
 

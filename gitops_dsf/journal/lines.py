@@ -18,24 +18,12 @@ LINE_BYTES: Final = 256 << 10
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class BadLine:
-    """A line that is not a record. Readers skip it."""
-
-    file: str
-    line: int
-    """From 1."""
-    problem: str
-
-    def __str__(self) -> str:
-        return f"{self.file}:{self.line}: {self.problem}"
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class Read:
     """What the files of a journal hold, in the order of files and lines."""
 
     records: tuple[Record, ...]
-    bad: tuple[BadLine, ...]
+    bad: tuple[str, ...]
+    """Lines that are not records, with file, number and what is wrong. Readers skip them."""
 
 
 def file_of(record: Record) -> str:
@@ -56,7 +44,7 @@ def read(files: Mapping[str, bytes], *, about: str | None = None, explained: boo
     explanations, which are most of a journal.
     """
     found: dict[str, Record] = {}
-    bad: list[BadLine] = []
+    bad: list[str] = []
     needle = (about or "").encode()
     for name in sorted(files):
         for number, line in enumerate(files[name].split(b"\n"), 1):
@@ -69,7 +57,7 @@ def read(files: Mapping[str, bytes], *, about: str | None = None, explained: boo
                         record.id, record if explained else msgspec.structs.replace(record, clusters=())
                     )
             else:
-                bad.append(BadLine(file=name, line=number, problem=record))
+                bad.append(f"{name}:{number}: {record}")
     return Read(records=tuple(found.values()), bad=tuple(bad))
 
 

@@ -5,7 +5,6 @@ scorer that causes it.
 import asyncio
 import contextlib
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from prometheus_client import CollectorRegistry
@@ -54,17 +53,14 @@ class FlappingReporter:
     def __init__(self, *, metrics: FlappingMetrics, events: Events, namespace: str) -> None:
         self._metrics, self._events, self._namespace = metrics, events, namespace
         self._records: dict[str, list[Record]] = {}
-        self._changed: set[str] = set()
         self._found: Mapping[str, Flapping] | None = None
 
     def learn(self, records: Iterable[Record]) -> None:
         """Takes records, those that are known already too."""
         for placement, each in by_placement(records).items():
-            known = self._records.get(placement, [])
-            ids = {record.id for record in known}
-            new = {record.id: record for record in each if record.id not in ids}
-            self._records[placement] = [*known, *new.values()]
-            self._changed.add(placement)
+            known = {record.id: record for record in (*self._records.get(placement, ()), *each)}
+            oldest = each[-1].time.timestamp() - SPAN_SECONDS - WINDOW_SECONDS
+            self._records[placement] = recent([*known.values()], since=oldest, most=MOST_KEPT)
 
     def forget(self, placements: Collection[str]) -> None:
         """Forgets Placements that were deleted."""
@@ -75,17 +71,8 @@ class FlappingReporter:
     async def assess(self, *, now: float, placements: Mapping[str, PlacementSummary]) -> None:
         """Counts again, and reports what began or ended. `placements` are those of the namespace, by name."""
         before = self._found or {}
-        asked = {
-            key: self._records[key] for key in sorted(self._changed | before.keys()) if key in self._records
-        }
-        self._changed.clear()
-        counted = await asyncio.to_thread(_counted, asked, now)
-        # Records that were learned meanwhile are counted next time.
-        self._records |= {
-            key: each for key, each in counted.records.items() if self._records.get(key) is asked[key]
-        }
-        calm = {*counted.calm, *(before.keys() - self._records.keys())}
-        found = {key: each for key, each in {**before, **counted.found}.items() if key not in calm}
+        # In a thread, because it takes a while for thousands of Placements, and leadership must be renewed.
+        found = await asyncio.to_thread(_flapping, dict(self._records), now)
         self._found = found
         self._metrics.set(found)
         for key in sorted(found.keys() ^ before.keys()):
@@ -121,21 +108,6 @@ class FlappingReporter:
         self._metrics.set({})
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Counted:
-    records: Mapping[str, list[Record]]
-    found: Mapping[str, Flapping]
-    calm: Collection[str]
-
-
-def _counted(asked: Mapping[str, list[Record]], now: float) -> _Counted:
-    records = {
-        key: recent(each, since=now - SPAN_SECONDS - WINDOW_SECONDS, most=MOST_KEPT)
-        for key, each in asked.items()
-    }
+def _flapping(records: Mapping[str, list[Record]], now: float) -> dict[str, Flapping]:
     found = {key: flapping_of(each, now=now) for key, each in records.items()}
-    return _Counted(
-        records=records,
-        found={key: each for key, each in found.items() if each is not None},
-        calm=frozenset(key for key, each in found.items() if each is None),
-    )
+    return {key: each for key, each in found.items() if each is not None}
