@@ -137,4 +137,5 @@ def _text(explanation: "Explanation", data: "HubData") -> str:
         return printable_lines((data.describe(), "", f"{where}: {_UNRANKED}"))
     from gitops_dsf.cli.explanation_text import explanation_text, what_would_flip
 
-    return f"{printable(data.describe())}\n\n{explanation_text(explanation)}{what_would_flip(explanation)}"
+    text = explanation_text(explanation, placement=explanation.placement)
+    return f"{printable(data.describe())}\n\n{text}{what_would_flip(explanation)}"

@@ -2,24 +2,25 @@
 
 from dsf_wire.text import printable_lines
 from gitops_dsf.cli.table import table
+from gitops_dsf.journal.record import ClusterReason
 from gitops_dsf.simulator import Explanation
 from gitops_dsf.wording import plural
 
 
-def explanation_text(explanation: Explanation) -> str:
+def explanation_text(explanation: Explanation | ClusterReason, *, placement: str) -> str:
     """Whether a cluster is selected, why, and what each prioritizer adds to its sum."""
     selected = "selected" if explanation.selected else "not selected"
     dropped = f"dropped by the filter {explanation.filter}: " if explanation.filter else ""
     text = printable_lines(
         (
-            f"{explanation.placement}, cluster {explanation.cluster}: {selected}",
+            f"{placement}, cluster {explanation.cluster}: {selected}",
             f"  {dropped}{explanation.reason}",
         )
     )
     return f"{text}\n{_contributions(explanation)}" if explanation.contributions else text
 
 
-def _contributions(explanation: Explanation) -> str:
+def _contributions(explanation: Explanation | ClusterReason) -> str:
     rows = [
         [
             part.name,

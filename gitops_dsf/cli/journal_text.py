@@ -42,7 +42,7 @@ def explained_text(record: Record) -> str:
         lines.append(f"  note: {record.doubt}")
     text = printable_lines(lines) + "\n" + _scores(record)
     for each in record.clusters:
-        text += "\n" + explanation_text(each.explanation(record.placement))
+        text += "\n" + explanation_text(each, placement=record.placement)
     return text
 
 

@@ -60,7 +60,8 @@ def _lines(failure: Failure) -> Iterator[str]:
         yield printable(f"  {reason}")
     for each in failure.explanations:
         yield ""
-        for line in f"{explanation_text(each)}{what_would_flip(each)}".splitlines():
+        text = explanation_text(each, placement=each.placement)
+        for line in f"{text}{what_would_flip(each)}".splitlines():
             yield printable(f"  {line}".rstrip())
 
 

@@ -74,8 +74,10 @@ def _weights_of(records: Sequence[Record]) -> Mapping[str, int]:
     """
     for record in reversed(records):
         for cluster in record.clusters:
-            if cluster.terms:
-                return {term.name: term.weight for term in cluster.terms if term.name.startswith("AddOn/")}
+            if cluster.contributions:
+                return {
+                    term.name: term.weight for term in cluster.contributions if term.name.startswith("AddOn/")
+                }
     return {}
 
 

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from gitops_dsf.hub.metadata import Timestamp
-from gitops_dsf.simulator.explanation import Contribution, Explanation
+from gitops_dsf.simulator.explanation import Explanation
 
 Kind = Literal["Change", "Later", "Start"]
 """Change: seen when it happened. Later: it happened while no reconciler looked, so the time is when it was
@@ -32,8 +32,19 @@ class Term(Struct, frozen=True, gc=False, rename="camel", omit_defaults=True):
     score: int | None = None
     note: str = ""
 
+    @property
+    def points(self) -> int:
+        """Weight times score."""
+        return self.weight * (self.score or 0)
 
-class ClusterReason(Struct, frozen=True, gc=False, rename="camel", omit_defaults=True):
+
+class ClusterReason(
+    Struct,
+    frozen=True,
+    gc=False,
+    rename={"contributions": "terms", "rival_points": "rivalPoints"},
+    omit_defaults=True,
+):
     """Why a cluster is in the new decision or not, as the simulator explains it."""
 
     cluster: str
@@ -43,31 +54,10 @@ class ClusterReason(Struct, frozen=True, gc=False, rename="camel", omit_defaults
     rank: int | None = None
     total: int | None = None
     points: int | None = None
-    terms: tuple[Term, ...] = ()
+    contributions: tuple[Term, ...] = ()
     rival: str | None = None
     rival_points: int | None = None
     margin: int | None = None
-
-    def explanation(self, placement: str) -> Explanation:
-        """The simulator's explanation again, for views that show one. It has no flips."""
-        return Explanation(
-            placement=placement,
-            cluster=self.cluster,
-            selected=self.selected,
-            reason=self.reason,
-            filter=self.filter,
-            rank=self.rank,
-            total=self.total,
-            points=self.points,
-            contributions=tuple(
-                Contribution(term.name, term.weight, term.score, (term.score or 0) * term.weight, term.note)
-                for term in self.terms
-            ),
-            rival=self.rival,
-            rival_points=self.rival_points,
-            margin=self.margin,
-            flips=(),
-        )
 
 
 class ScoreChange(Struct, frozen=True, gc=False, rename="camel", omit_defaults=True):
@@ -182,19 +172,4 @@ def digest(clusters: frozenset[str]) -> str:
 
 def reason_of(explanation: Explanation) -> ClusterReason:
     """The kept part of an explanation."""
-    return ClusterReason(
-        cluster=explanation.cluster,
-        selected=bool(explanation.selected),
-        reason=explanation.reason,
-        filter=explanation.filter,
-        rank=explanation.rank,
-        total=explanation.total,
-        points=explanation.points,
-        terms=tuple(
-            Term(name=each.name, weight=each.weight, score=each.score, note=each.note)
-            for each in explanation.contributions
-        ),
-        rival=explanation.rival,
-        rival_points=explanation.rival_points,
-        margin=explanation.margin,
-    )
+    return msgspec.convert(explanation, ClusterReason, from_attributes=True)

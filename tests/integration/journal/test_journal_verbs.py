@@ -27,7 +27,7 @@ def reason(cluster: str, value: int, *, rank: int, rival: str, points: int) -> C
         rank=rank,
         total=2,
         points=value,
-        terms=(Term(name="AddOn/cpu/cpu", weight=1, score=value),),
+        contributions=(Term(name="AddOn/cpu/cpu", weight=1, score=value),),
         rival=rival,
         rival_points=points,
         margin=value - points if rank == 1 else points - value,

@@ -45,7 +45,7 @@ def records(
         )
         known = now
         terms = tuple(Term(name=name, weight=weight) for name, weight in (weights or {}).items())
-        reasons = (ClusterReason(cluster=cluster, selected=True, reason="", terms=terms),)
+        reasons = (ClusterReason(cluster=cluster, selected=True, reason="", contributions=terms),)
         found.append(msgspec.structs.replace(plain, scores=changed, clusters=reasons))
     return found
 

@@ -60,7 +60,7 @@ async def test_a_move_is_recorded_with_its_reasons(scene: JournalHub) -> None:
     new, old = move.clusters
     assert (new.cluster, new.selected, new.points, new.rank) == ("cluster2", True, 60, 1)
     assert (old.cluster, old.selected, old.points, old.rank) == ("cluster1", False, 35, 3)
-    assert [(term.name, term.weight, term.score) for term in old.terms] == [("AddOn/cpu/cpu", 1, 35)]
+    assert [(term.name, term.weight, term.score) for term in old.contributions] == [("AddOn/cpu/cpu", 1, 35)]
     assert git("log", "-1", "--format=%an <%ae>", BRANCH, folder=scene.repository.bare).strip() == AUTHOR
 
 
