@@ -4,7 +4,6 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from dsf_wire.text import printable_json
 from gitops_dsf.cli.arguments import add_hub_arguments, chosen_context
 from gitops_dsf.cli.garbage import kept
 from gitops_dsf.cli.outputformat import add_output
@@ -77,12 +76,10 @@ def _read(reader: "Hub", args: argparse.Namespace, only: "Filter") -> "Overview"
 
 def _show(view: "Overview", args: argparse.Namespace) -> str:
     if args.output == "json":
-        import msgspec
-
+        from gitops_dsf.cli.jsontext import json_text
         from gitops_dsf.views.status.document import document
 
-        text = msgspec.json.encode(document(view))
-        return printable_json(msgspec.json.format(text, indent=2).decode()) + "\n"
+        return json_text(document(view))
     from gitops_dsf.cli.status_text import status_text
 
     return status_text(view, everything=args.all)

@@ -1,6 +1,5 @@
 """Says in sentences why a score is what it is at a moment of a test."""
 
-import math
 from collections.abc import Iterator, Mapping
 
 from dsf_wire.publishrule import Rule, changed
@@ -66,19 +65,9 @@ def _published(score: PublishedScore, found: ScorerOnCluster) -> str:
 
 
 def _raw(run: Run, item: str) -> str:
-    """The raw scores of an item in a run, in brackets."""
-    values = run.raw.get(item, ())
-    used = [f"{value:g}" for value in values if math.isfinite(value)]
-    dropped = sorted(
-        {
-            f"{value:g}".replace("nan", "NaN").replace("inf", "Inf")
-            for value in values
-            if not math.isfinite(value)
-        }
-    )
-    parts = [f"raw score{'s' if len(used) > 1 else ''} {names_text(used)}"] if used else []
-    parts += [f"{' and '.join(dropped)} {'were' if len(dropped) > 1 else 'was'} dropped"] if dropped else []
-    return f" ({'; '.join(parts)})" if parts else ""
+    """The raw scores of an item in a run, in brackets. Those that are no number do not count."""
+    values = [f"{value:g}".replace("nan", "NaN").replace("inf", "Inf") for value in run.raw.get(item, ())]
+    return f" (raw score{'s' if len(values) > 1 else ''} {names_text(values)})" if values else ""
 
 
 def _items(items: Mapping[str, int], item: str) -> str:

@@ -155,9 +155,9 @@ def test_raw_scores_are_told_beside_what_came_of_them(fleet: Path) -> None:
     }
     reasons = [failure["reasons"][1] for failure in failures(fleet, given, scores(*((at, 7) for at in AT)))]
     assert reasons == [
-        "from 0s on the runs give 1 (raw scores 0.5, 0.25; NaN was dropped)",
+        "from 0s on the runs give 1 (raw scores 0.5, 0.25, NaN)",
         "from 1m on the runs give 100 (raw scores 250, 300, 400)",
-        "from 2m on the runs give no result (Inf and NaN were dropped), so nothing new is published",
+        "from 2m on the runs give no result (raw scores NaN, Inf, NaN), so nothing new is published",
     ]
 
 
