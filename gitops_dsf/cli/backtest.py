@@ -13,10 +13,8 @@ from typing import TYPE_CHECKING
 from dsf_wire.rawscores import CLUSTER_LABEL, METRIC, SCORE_NAME_LABEL
 from dsf_wire.text import printable
 from gitops_dsf.cli.arguments import add_fleet_directory
-from gitops_dsf.cli.garbage import kept
 from gitops_dsf.cli.hubdata import add_source_arguments, placement_key, read_fleet, read_hub_data
-from gitops_dsf.cli.jsontext import json_text
-from gitops_dsf.cli.outputformat import add_output
+from gitops_dsf.cli.outputformat import add_output, json_text
 from gitops_dsf.cli.timespan import add_span_arguments, span
 from gitops_dsf.errors import GitopsDsfError, UsageError
 from gitops_dsf.hub.flapping import WINDOW_SECONDS
@@ -112,7 +110,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_source_arguments(parser)
 
 
-@kept()
 def run(args: argparse.Namespace) -> int:
     """Returns 0 when the backtest was shown; 1 when the repository has errors or history cannot be read."""
     limit = TimeLimit.of(args.time_limit)

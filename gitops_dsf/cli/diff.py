@@ -8,10 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gitops_dsf.cli.arguments import add_fleet_directory
-from gitops_dsf.cli.garbage import kept
 from gitops_dsf.cli.hubdata import add_source_arguments, read_hub_data
-from gitops_dsf.cli.jsontext import json_text
-from gitops_dsf.cli.outputformat import add_output
+from gitops_dsf.cli.outputformat import add_output, json_text
 from gitops_dsf.cli.render import RENDERED
 from gitops_dsf.errors import RepositoryError, UsageError
 from gitops_dsf.wording import names_text, plural
@@ -89,7 +87,6 @@ class _Side:
     """Whether the revision has no fleet repository in this folder."""
 
 
-@kept()
 def run(args: argparse.Namespace) -> int:
     """Returns 0 when a preview was printed; 1 when the head has errors, or with --exit-code when anything
     differs.

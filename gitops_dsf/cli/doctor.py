@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING
 
 from gitops_dsf.cli.arguments import add_hub_arguments, chosen_context
 from gitops_dsf.cli.colour import wants_colour
-from gitops_dsf.cli.garbage import kept
-from gitops_dsf.cli.jsontext import json_text
-from gitops_dsf.cli.outputformat import add_output
+from gitops_dsf.cli.outputformat import add_output, json_text
 from gitops_dsf.cli.width import wrapped
 
 if TYPE_CHECKING:
@@ -42,7 +40,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_output(parser, "text", "json")
 
 
-@kept()
 def run(args: argparse.Namespace) -> int:
     """Returns 0 without errors; 1 with errors, with --strict also with warnings, or when the hub refused what
     a check needs. Raises HubError when the hub cannot be read.

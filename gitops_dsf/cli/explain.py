@@ -10,10 +10,8 @@ from typing import TYPE_CHECKING
 from dsf_wire.text import printable, printable_lines
 from gitops_dsf.cli.arguments import add_fleet_directory
 from gitops_dsf.cli.explained_code import CODE, explain_code
-from gitops_dsf.cli.garbage import kept
 from gitops_dsf.cli.hubdata import add_source_arguments, placement_key, read_fleet, read_hub_data
-from gitops_dsf.cli.jsontext import json_text
-from gitops_dsf.cli.outputformat import add_output
+from gitops_dsf.cli.outputformat import add_output, json_text
 from gitops_dsf.errors import UsageError
 
 if TYPE_CHECKING:
@@ -58,7 +56,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_source_arguments(parser)
 
 
-@kept()
 def run(args: argparse.Namespace) -> int:
     """Returns 0 when there is an explanation; 1 when the repository has errors."""
     if args.cluster is None and CODE.fullmatch(args.subject):

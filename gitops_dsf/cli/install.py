@@ -11,7 +11,6 @@ from gitops_dsf.cli.arguments import (
     chosen_context,
 )
 from gitops_dsf.cli.colour import wants_colour
-from gitops_dsf.cli.garbage import kept
 from gitops_dsf.errors import UsageError
 from gitops_dsf.wording import names_text
 
@@ -58,7 +57,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_waiting_arguments(parser, until="the loop runs", dry_run="check everything and change nothing")
 
 
-@kept()
 def run(args: argparse.Namespace) -> int:
     """Returns 0 when the loop runs and doctor finds no error, or with --dry-run when nothing is refused; else
     1. Raises HubError and RepositoryError.

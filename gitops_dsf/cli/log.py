@@ -6,10 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gitops_dsf.cli.arguments import add_fleet_directory
-from gitops_dsf.cli.garbage import kept
 from gitops_dsf.cli.hubdata import moment
-from gitops_dsf.cli.jsontext import json_text
-from gitops_dsf.cli.outputformat import add_output
+from gitops_dsf.cli.outputformat import add_output, json_text
 from gitops_dsf.cli.timespan import add_span_arguments, span
 from gitops_dsf.errors import UsageError
 from gitops_dsf.hub.names import JOURNAL_BRANCH
@@ -66,7 +64,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_output(parser, "text", "json")
 
 
-@kept()
 def run(args: argparse.Namespace) -> int:
     """Returns 0, also when nothing moved in the span. Raises UsageError for an application without a
     record.

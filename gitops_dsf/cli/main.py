@@ -5,11 +5,14 @@ bug of gitops-dsf; 130 interrupted.
 """
 
 import argparse
+import atexit
 import errno
+import gc
 import os
 import sys
 import traceback
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
 from io import TextIOWrapper
@@ -19,7 +22,6 @@ from typing import Final, Protocol, cast
 from dsf_wire.text import printable_lines
 from gitops_dsf import __version__
 from gitops_dsf.cli import shell_completion
-from gitops_dsf.cli.garbage import collect_no_more, end_quickly
 from gitops_dsf.cli.outputformat import run_with_output
 from gitops_dsf.errors import GitopsDsfError, UsageError
 from gitops_dsf.published import REPOSITORY
@@ -115,10 +117,22 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     if argv is not None:
         return _exit_code(argv)
-    collect_no_more()
+    # Documents, models, files and the objects of a hub are trees, which reference counting frees. For 2,000
+    # clusters the collector took 6 % of a render. Verbs that run for long enable it again.
+    gc.disable()
     code = _exit_code(sys.argv[1:])
-    end_quickly(code)
+    # At its end the interpreter searches the whole heap for cycles, which took 70 ms after `validate` of a
+    # small repository, and frees each object. The system frees the memory anyway.
+    atexit.register(_end, code)
     return code
+
+
+def _end(code: int) -> None:
+    # If the output cannot be written, the interpreter reports it.
+    with suppress(OSError, ValueError):
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
 
 
 def _exit_code(arguments: Sequence[str]) -> int:

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from contextlib import redirect_stdout
 from typing import Final
 
+from dsf_wire.text import printable_json
+
 YAML: Final = "yaml"
 
 
@@ -30,6 +32,13 @@ def run_with_output(args: argparse.Namespace, run: Callable[[argparse.Namespace]
         code = run(args)
     sys.stdout.write(_as_yaml(printed.getvalue()))
     return code
+
+
+def json_text(content: object) -> str:
+    """Formats what msgspec encodes as JSON for people and programs: indented, with a newline at the end."""
+    import msgspec
+
+    return printable_json(msgspec.json.format(msgspec.json.encode(content), indent=2).decode()) + "\n"
 
 
 def _as_yaml(text: str) -> str:

@@ -75,6 +75,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Reconciles until it is stopped."""
     import asyncio
+    import gc
 
     from gitops_dsf.errors import GitopsDsfError
 
@@ -85,6 +86,7 @@ def run(args: argparse.Namespace) -> int:
     except ModuleNotFoundError as error:
         msg = f"{error.name} is not installed; reconciling needs: pip install 'gitops-dsf[live]'"
         raise GitopsDsfError(msg) from error
+    gc.enable()
     settings, load = _settings(args), _loader(args)
     try:
         load()  # a wrong context is a message, not a log line

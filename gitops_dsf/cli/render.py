@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gitops_dsf.cli.arguments import add_fleet_directory
-from gitops_dsf.cli.garbage import kept
 from gitops_dsf.errors import RepositoryError, UsageError
 
 if TYPE_CHECKING:
@@ -60,7 +59,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-@kept()
 def run(args: argparse.Namespace) -> int:
     """Returns 0 when the tree is written, or fresh with --check; 1 when the repository has errors, or the
     tree is stale or holds foreign files.

@@ -6,10 +6,8 @@ from typing import TYPE_CHECKING
 
 from dsf_wire.text import printable_lines
 from gitops_dsf.cli.arguments import add_fleet_directory
-from gitops_dsf.cli.garbage import kept
 from gitops_dsf.cli.hubdata import add_source_arguments, placement_key, read_fleet, read_hub_data
-from gitops_dsf.cli.jsontext import json_text
-from gitops_dsf.cli.outputformat import add_output
+from gitops_dsf.cli.outputformat import add_output, json_text
 
 if TYPE_CHECKING:
     from gitops_dsf.hub.snapshot import HubData
@@ -42,7 +40,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_source_arguments(parser)
 
 
-@kept()
 def run(args: argparse.Namespace) -> int:
     """Returns 0 when every Placement was simulated; 1 when the repository has errors."""
     from gitops_dsf.simulator import simulate

@@ -5,7 +5,6 @@ import sys
 from typing import TYPE_CHECKING
 
 from gitops_dsf.cli.arguments import add_hub_arguments, chosen_context
-from gitops_dsf.cli.garbage import kept
 from gitops_dsf.cli.outputformat import add_output
 
 if TYPE_CHECKING:
@@ -58,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
 
     args.context = chosen_context(args)
     only = Filter(scorer=args.scorer, placement=args.placement, cluster=args.cluster)
-    with kept(), Hub(context=args.context, kubeconfig=args.kubeconfig) as reader:
+    with Hub(context=args.context, kubeconfig=args.kubeconfig) as reader:
         view = _read(reader, args, only)
         sys.stdout.write(_show(view, args))
     return int(any(item.refused for item in view.unread))
@@ -76,7 +75,7 @@ def _read(reader: "Hub", args: argparse.Namespace, only: "Filter") -> "Overview"
 
 def _show(view: "Overview", args: argparse.Namespace) -> str:
     if args.output == "json":
-        from gitops_dsf.cli.jsontext import json_text
+        from gitops_dsf.cli.outputformat import json_text
         from gitops_dsf.views.status.document import document
 
         return json_text(document(view))

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gitops_dsf.cli.arguments import add_fleet_directory
-from gitops_dsf.cli.garbage import kept
 from gitops_dsf.cli.outputformat import add_output
 
 if TYPE_CHECKING:
@@ -45,7 +44,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_output(parser, "text", "json", "junit")
 
 
-@kept()
 def run(args: argparse.Namespace) -> int:
     """Returns 0 when all tests pass; 1 when one fails, or the repository has errors."""
     from gitops_dsf.cli.report import prefix_of, report, summary, under
@@ -101,7 +99,7 @@ def _evaluate(named: Path | None) -> "Evaluate":
 
 def _formatted(output: "TestOutput", style: str) -> str:
     if style == "json":
-        from gitops_dsf.cli.jsontext import json_text
+        from gitops_dsf.cli.outputformat import json_text
 
         return json_text(output)
     from gitops_dsf.cli.test_reports import junit, text

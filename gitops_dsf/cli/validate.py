@@ -5,7 +5,6 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from gitops_dsf.cli.garbage import kept
 from gitops_dsf.cli.outputformat import add_output
 
 if TYPE_CHECKING:
@@ -53,7 +52,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--strict", action="store_true", help="exit with 1 for warnings, too")
 
 
-@kept()
 def run(args: argparse.Namespace) -> int:
     """Checks the repository. Returns 1 when there are errors, or with --strict warnings.
     Notices never fail.

@@ -137,6 +137,7 @@ def _new(args: argparse.Namespace) -> int:
 
 
 def _run(args: argparse.Namespace) -> int:
+    import gc
     import logging
 
     import uvicorn
@@ -147,6 +148,7 @@ def _run(args: argparse.Namespace) -> int:
     if args.token_file is not None:
         # The application is created on import and reads the environment then.
         os.environ["SCORER_TOKEN_FILE"] = str(args.token_file.absolute())
+    gc.enable()  # `gitops-dsf` does without, because most verbs are short
     logging.basicConfig(level=args.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s %(message)s")
     try:
         uvicorn.run(
