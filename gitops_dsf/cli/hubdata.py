@@ -81,7 +81,7 @@ def _snapshot(args: argparse.Namespace, resources: "frozenset[str] | None") -> "
 
         return from_path(args.scores, resources=resources), ""
     if args.context is not None:
-        from gitops_dsf.hubreader.hub import observe
+        from gitops_dsf.hubreader.inputs import observe
 
         return observe(context=args.context, kubeconfig=args.kubeconfig, resources=resources), ""
     if args.state_branch is not None:

@@ -190,7 +190,9 @@ class _Collector:
                 return _read(document, AddOnPlacementScore)
             metadata = _read(document, BareScore).metadata
             if self._resources is None or metadata.name in self._resources:
-                self._unreadable.append(_problem(metadata.name, metadata.namespace or "", problem_of(error)))
+                self._unreadable.append(
+                    unreadable(metadata.name, metadata.namespace or "", problem_of(error))
+                )
             return AddOnPlacementScore(metadata)
 
     def _part(self, document: Document) -> None:
@@ -215,7 +217,7 @@ class _Collector:
             if isinstance(entry, snapshotfile.ScoreEntry)
         ]
         self._unreadable += [
-            _problem(name, cluster, entry.problem) for cluster, entry in entries if entry.problem
+            unreadable(name, cluster, entry.problem) for cluster, entry in entries if entry.problem
         ]
         self._begin(name, section, place).update(
             (cluster, entry.score(self._interner)) for cluster, entry in entries
@@ -245,7 +247,8 @@ class _Collector:
         self._seen.add(key)
 
 
-def _problem(name: str, cluster: str, why: str) -> str:
+def unreadable(name: str, cluster: str, why: str) -> str:
+    """Says that a score counts as 0."""
     return f"AddOnPlacementScore {cluster}/{name} cannot be read and counts as 0: {why}"
 
 

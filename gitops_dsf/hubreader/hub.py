@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from http import HTTPStatus
-from itertools import chain
 from pathlib import Path
 from threading import Timer
 from types import TracebackType
@@ -14,19 +13,14 @@ from typing import Any, Final, Self, TypeVar
 import msgspec
 
 from gitops_dsf.errors import HubError
-from gitops_dsf.hub.collect import Document, collect
 from gitops_dsf.hub.metadata import problem_of
 from gitops_dsf.hub.resources import (
-    BINDINGS,
     CLUSTER_SETS,
     CLUSTERS,
-    DECISIONS,
     SCORERS,
-    SCORES,
     SCORING_CONFIGS,
     Resource,
 )
-from gitops_dsf.hub.snapshot import Snapshot
 from gitops_dsf.hub.unread import Unread, Why
 
 try:
@@ -45,13 +39,6 @@ T = TypeVar("T")
 Object = dict[str, Any]
 METADATA_ONLY = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 """With this media type, the API server answers with metadata only, without a Secret's data."""
-RESOURCES = (
-    ("ManagedCluster", CLUSTERS),
-    ("ManagedClusterSet", CLUSTER_SETS),
-    ("ManagedClusterSetBinding", BINDINGS),
-    ("PlacementDecision", DECISIONS),
-    ("AddOnPlacementScore", SCORES),
-)
 IMPORTED: Final = (
     ("ManagedCluster", CLUSTERS, False),
     ("ManagedClusterSet", CLUSTER_SETS, False),
@@ -62,12 +49,6 @@ IMPORTED: Final = (
 TIMEOUT_SECONDS: Final = 30.0
 QUIET_SECONDS: Final = 3.0
 """How long the API server may be silent before people are told that the command waits."""
-_HINTS = {
-    401: "; log in again",
-    403: "; reading needs the verb list on it, in every namespace",
-    404: "; this cluster is not an OCM hub",
-    410: "; the list changed while it was read: try again",
-}
 
 
 def silence(context: str) -> str:
@@ -165,17 +146,10 @@ class Hub:
             yield from listed.items or ()
             page.taken(count=len(listed.items or ()), more=listed.metadata.more)
 
-    def needed(self, resource: Resource, *, optional: bool = False) -> Iterator[msgspec.Raw]:
-        """Yields every object of a resource without which nothing can be shown; nothing if an optional one is
-        not installed. Raises HubError.
-        """
-        try:
-            yield from self.items(resource.path)
-        except ApiError as error:
-            if error.status == HTTPStatus.NOT_FOUND and optional:
-                return
-            msg = f"context {self.context}: {error}{_HINTS.get(error.status, '')}"
-            raise HubError(msg) from error
+    def lacks(self, part: Unread) -> str:
+        """Says that nothing can be shown without a part."""
+        hint = "; this cluster is not an OCM hub" if part.why is Why.NOT_INSTALLED else ""
+        return f"context {self.context}: {part}{hint}"
 
     def decode(self, path: str, content: bytes, kind: type[T]) -> T:
         """Decodes an answer. Raises HubError if it has another shape."""
@@ -271,7 +245,7 @@ class Hub:
             yield
         except ApiError as error:
             if error.status == HTTPStatus.UNAUTHORIZED:
-                msg = f"context {self.context}: {error}{_HINTS[error.status]}"
+                msg = f"context {self.context}: {error}; log in again"
             elif error.status:
                 raise
             elif error.kind is FailureKind.CREDENTIALS:
@@ -304,34 +278,15 @@ class Hub:
         )
 
 
+def as_type(model: type[T]) -> Callable[[msgspec.Raw], T]:
+    """Decodes an object as a type."""
+    return lambda raw: msgspec.json.decode(raw, type=model)
+
+
 def whole(raw: msgspec.Raw) -> Object:
     """Returns an object unchanged."""
     found: Object = msgspec.json.decode(raw)
     return found
-
-
-def observe(
-    *, context: str, kubeconfig: Path | None = None, resources: frozenset[str] | None = None
-) -> Snapshot:
-    """Reads the current state of a hub. If `resources` is given, reads only scores with these names.
-
-    Raises HubError when the kubeconfig, the hub or the permissions do not allow it.
-    """
-    origin, observed_at = f"context {context}", datetime.now(UTC)
-    with Hub(context=context, kubeconfig=kubeconfig) as hub:
-        found = iter(_documents(hub))
-        first = next(found, None)
-        if first is None:
-            return Snapshot(origin=origin, observed_at=observed_at)
-        return collect(chain((first,), found), origin=origin, observed_at=observed_at, resources=resources)
-
-
-def _documents(hub: Hub) -> Iterator[Document]:
-    """Yields every object, page by page. The API server omits the kind of the items of a list."""
-    for kind, resource in RESOURCES:
-        place = f"{hub.context}: {kind}"
-        for item in hub.needed(resource):
-            yield Document(place=place, kind=kind, text=item)
 
 
 def inventory(*, context: str, kubeconfig: Path | None = None) -> list[dict[str, Any]]:
@@ -344,8 +299,17 @@ def inventory(*, context: str, kubeconfig: Path | None = None) -> list[dict[str,
             {
                 "apiVersion": resource.api_version,
                 "kind": kind,
-                **msgspec.json.decode(item, type=dict[str, Any]),
+                **item,
             }
             for kind, resource, optional in IMPORTED
-            for item in hub.needed(resource, optional=optional)
+            for item in _all(hub, resource, optional=optional)
         ]
+
+
+def _all(hub: Hub, resource: Resource, *, optional: bool) -> tuple[Object, ...]:
+    found = hub.read(resource, whole)
+    if isinstance(found, Unread):
+        if optional and found.why is Why.NOT_INSTALLED:
+            return ()
+        raise HubError(hub.lacks(found))
+    return found

@@ -1,6 +1,7 @@
-"""Reads the inputs of the view gitops_dsf.views.status. Objects are reduced while their page is read."""
+"""Reads snapshots and the inputs of gitops_dsf.views.status. Objects are reduced while their page is read."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
+from pathlib import Path
 from typing import Final
 
 import msgspec
@@ -12,8 +13,10 @@ from gitops_dsf.errors import HubError
 from gitops_dsf.hub.addons import ManagedClusterAddOn
 from gitops_dsf.hub.applications import read_application
 from gitops_dsf.hub.applicationsets import read_application_set
+from gitops_dsf.hub.collect import unreadable
 from gitops_dsf.hub.collect import whole as whole_cluster
 from gitops_dsf.hub.masks import Mask, read_masks
+from gitops_dsf.hub.metadata import problem_of
 from gitops_dsf.hub.names import APPLICATION_LABEL, MASKS_CONFIGMAP, MASKS_KEY
 from gitops_dsf.hub.objects import (
     ManagedCluster,
@@ -46,12 +49,27 @@ from gitops_dsf.hub.scores import (
 )
 from gitops_dsf.hub.snapshot import Snapshot
 from gitops_dsf.hub.unread import Unread, Why
-from gitops_dsf.hubreader.hub import Hub, Object, T
+from gitops_dsf.hubreader.hub import Hub, Object, T, as_type
 from gitops_dsf.views.status import Filter, Inputs, Part
 from gitops_dsf.views.status.build import resources_shown
 
 BY_NAME: Final = 20
 """Up to this many names of AddOnPlacementScores are requested one by one."""
+
+
+def observe(
+    *, context: str, kubeconfig: Path | None = None, resources: frozenset[str] | None = None
+) -> Snapshot:
+    """Reads the current state of a hub. If `resources` is given, reads only scores with these names.
+
+    Raises HubError when the kubeconfig, the hub or the permissions do not allow it.
+    """
+    with Hub(context=context, kubeconfig=kubeconfig) as hub:
+        parts = _Parts()
+        snapshot = _snapshot(hub, parts, _Scores(needed=resources))
+        for part in parts.unread.values():
+            raise HubError(hub.lacks(part))
+        return snapshot
 
 
 def read_inputs(
@@ -68,31 +86,11 @@ def read_inputs(
     Raises HubError when the hub does not answer, or is no hub.
     """
     parts = _Parts()
-    clusters = parts.take(Part.CLUSTERS, hub.read(CLUSTERS, _as(ManagedCluster)))
-    if (unread := parts.unread.get(Part.CLUSTERS)) is not None and unread.why is Why.NOT_INSTALLED:
-        msg = f"context {hub.context}: {unread}; this cluster is not an OCM hub"
-        raise HubError(msg)
-    sets = parts.take(Part.SETS, hub.read(CLUSTER_SETS, _as(ManagedClusterSet)))
-    bindings = parts.take(Part.BINDINGS, hub.read(BINDINGS, _as(ManagedClusterSetBinding)))
-    decisions = parts.take(Part.DECISIONS, hub.read(DECISIONS, _as(PlacementDecision)))
-    scorers = parts.take(Part.SCORERS, hub.read(SCORERS.within(hub_namespace), _as(DynamicScorer)))
-    placements = parts.take(Part.PLACEMENTS, hub.read(PLACEMENTS, _as(Placement)))
+    scorers = parts.take(Part.SCORERS, hub.read(SCORERS.within(hub_namespace), as_type(DynamicScorer)))
+    placements = parts.take(Part.PLACEMENTS, hub.read(PLACEMENTS, as_type(Placement)))
     needed = resources_shown(scorers, placements, only or Filter()) if not owners else None
-    scores = _Scores(resources={item.resource for item in scorers}, needed=needed, owners=owners)
-    if (missing := scores.read(hub)) is not None:
-        parts.unread[Part.SCORES] = missing
-    snapshot = Snapshot(
-        origin=f"context {hub.context}",
-        observed_at=hub.now(),
-        scores=scores.tables,
-        skipped=scores.skipped,
-        decisions=tuple(
-            sorted(decisions, key=lambda item: (item.metadata.namespace or "", item.metadata.name))
-        ),
-        clusters={item.metadata.name: whole_cluster(item) for item in clusters},
-        sets={item.metadata.name: item for item in sets},
-        bindings=tuple(sorted((item.metadata.namespace or "", item.metadata.name) for item in bindings)),
-    )
+    scores = _Scores(needed=needed, resources={item.resource for item in scorers}, owners=owners)
+    snapshot = _snapshot(hub, parts, scores)
     settings = Resource(plural="configmaps", namespace=hub_namespace)
     masks = _masks(hub.find(settings, MASKS_CONFIGMAP), settings)
     suspended = _suspended(hub.find(settings, SUSPENDED_CONFIGMAP), settings)
@@ -111,7 +109,7 @@ def read_inputs(
             item.cluster: item
             for item in parts.take(
                 Part.ADDONS,
-                hub.read(ADDONS, _as(ManagedClusterAddOn), name=ADDON_NAME, metadata_only=True),
+                hub.read(ADDONS, as_type(ManagedClusterAddOn), name=ADDON_NAME, metadata_only=True),
             )
         },
         masks=parts.take(Part.MASKS, masks),
@@ -123,10 +121,44 @@ def read_inputs(
     )
 
 
+def _snapshot(hub: Hub, parts: "_Parts", scores: "_Scores") -> Snapshot:
+    """Raises HubError when the hub does not answer, or is no hub."""
+    clusters = parts.take(Part.CLUSTERS, hub.read(CLUSTERS, as_type(ManagedCluster)))
+    if (unread := parts.unread.get(Part.CLUSTERS)) is not None and unread.why is Why.NOT_INSTALLED:
+        raise HubError(hub.lacks(unread))
+    sets = parts.take(Part.SETS, hub.read(CLUSTER_SETS, as_type(ManagedClusterSet)))
+    bindings = parts.take(Part.BINDINGS, hub.read(BINDINGS, as_type(ManagedClusterSetBinding)))
+    decisions = parts.take(Part.DECISIONS, hub.read(DECISIONS, as_type(PlacementDecision)))
+    if (missing := scores.read(hub)) is not None:
+        parts.unread[Part.SCORES] = missing
+    return Snapshot(
+        origin=f"context {hub.context}",
+        observed_at=hub.now(),
+        scores=scores.tables,
+        skipped=scores.skipped,
+        unreadable=tuple(sorted(scores.unreadable)),
+        decisions=tuple(
+            sorted(decisions, key=lambda item: (item.metadata.namespace or "", item.metadata.name))
+        ),
+        clusters={item.metadata.name: whole_cluster(item) for item in clusters},
+        sets={item.metadata.name: item for item in sets},
+        bindings=tuple(sorted((item.metadata.namespace or "", item.metadata.name) for item in bindings)),
+    )
+
+
 class _Scores:
     """What a view needs of AddOnPlacementScores. Each is reduced while its page is read."""
 
-    def __init__(self, *, resources: Collection[str], needed: frozenset[str] | None, owners: bool) -> None:
+    def __init__(
+        self,
+        *,
+        needed: frozenset[str] | None,
+        resources: Collection[str] | None = None,
+        owners: bool = False,
+    ) -> None:
+        """`needed`: the names that are read. `resources`: the names that scorers publish. `owners`: also
+        which other programs write scores.
+        """
         self._resources, self._needed = resources, needed
         model = OwnedScore if owners else AddOnPlacementScore
         self._decoder: msgspec.json.Decoder[OwnedScore | AddOnPlacementScore] = msgspec.json.Decoder(model)
@@ -135,6 +167,7 @@ class _Scores:
         self._others: dict[tuple[FieldsOwner, ...], tuple[str, ...]] = {}
         self.tables: dict[str, dict[str, Score]] = {}
         self.skipped = 0
+        self.unreadable: list[str] = []
         self.foreign: list[tuple[str, str]] = []
         self.unowned: list[tuple[str, str]] = []
         self.contested: list[tuple[str, str, str]] = []
@@ -152,7 +185,7 @@ class _Scores:
                 if name:
                     self.tables.pop(name, None)
                     return
-                for found in (self.tables, self.foreign, self.unowned, self.contested):
+                for found in (self.tables, self.unreadable, self.foreign, self.unowned, self.contested):
                     found.clear()
                 self.skipped = 0
 
@@ -167,14 +200,17 @@ class _Scores:
         """Takes a score. One that cannot be decoded has no items."""
         try:
             item = self._decoder.decode(raw)
-        except msgspec.ValidationError:
+        except msgspec.ValidationError as error:
             try:
                 item = AddOnPlacementScore(msgspec.json.decode(raw, type=BareScore).metadata)
             except msgspec.ValidationError:
                 return
+            name, cluster = item.metadata.name, item.metadata.namespace or ""
+            if self._needed is None or name in self._needed:
+                self.unreadable.append(unreadable(name, cluster, problem_of(error)))
         metadata = item.metadata
         name, cluster, ours = metadata.name, metadata.namespace or "", metadata.ours
-        if ours != (name in self._resources):
+        if self._resources is not None and ours != (name in self._resources):
             (self.unowned if ours else self.foreign).append((cluster, name))
         if ours and isinstance(item, OwnedScore):
             entries = item.metadata.managed_fields or ()
@@ -201,11 +237,6 @@ class _Parts:
             self.unread[part] = found
             return ()
         return found
-
-
-def _as(model: type[T]) -> Callable[[msgspec.Raw], T]:
-    """Decodes an object as a type."""
-    return lambda raw: msgspec.json.decode(raw, type=model)
 
 
 def _masks(found: Object | Unread | None, where: Resource) -> tuple[Mask, ...] | Unread:

@@ -268,7 +268,7 @@ async def test_an_object_that_is_no_list_is_not_a_hub_without_clusters(tmp_path:
 
         def asked() -> list[msgspec.Raw]:
             with Hub(context="hub", kubeconfig=kubeconfig_of(server.url, tmp_path)) as hub:
-                return list(hub.needed(CLUSTERS))
+                return list(hub.items(CLUSTERS.path))
 
         async with HubApi(load=lambda: Access(host=server.url, trust=ssl.create_default_context())) as api:
             with pytest.raises(ApiError, match="the answer is not a list"):
