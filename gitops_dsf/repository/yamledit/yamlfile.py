@@ -51,7 +51,7 @@ class YamlFile:
         cannot be edited.
         """
         for document in self._documents:
-            line -= document.text.count("\n")
+            line -= document.lines
             if line <= 0:
                 try:
                     return all(apply(document.content, edit) for edit in edits)
@@ -96,6 +96,8 @@ class _Document:
         is_marker = line.startswith("---") and line[3:].strip()[:1] in {"", "#"}
         self._marker, self.body = (f"{line}{end}", rest) if is_marker else ("", text)
         self._newline = "\r\n" if "\r\n" in text else "\n"
+        self.lines = text.count("\n")
+        """Before any edit."""
 
     @cached_property
     def _read(self) -> _Read:

@@ -317,3 +317,13 @@ def test_fix_leaves_what_people_must_decide(root: Path, capsys: pytest.CaptureFi
     assert '{a: "017"}' in file.read_text()
     assert 'spec: {masks: [{clusterName: "7", scoreName: a, scoreNam: b}]}' in file.read_text()
     assert "DSF013: scoreNam is not a field" in capsys.readouterr().out
+
+
+def test_fix_finds_the_document_of_each_finding(tmp_path: Path) -> None:
+    """Edits of one document move the lines of the next."""
+    first, second = BLOG, BLOG.replace("cpu-predictor", "mem")
+    for name, text in (("first", first), ("second", second), ("both", f"{first}---\n{second}")):
+        (tmp_path / name).write_text(text)
+        assert main(["validate", "--fix", str(tmp_path / name)]) == 0
+    both = (tmp_path / "both").read_text()
+    assert both == f"{(tmp_path / 'first').read_text()}---\n{(tmp_path / 'second').read_text()}"
