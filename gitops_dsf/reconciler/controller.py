@@ -29,10 +29,6 @@ class Controller(Protocol):
     def name(self) -> str:
         """One word for logs and metrics."""
 
-    @property
-    def ready(self) -> bool:
-        """Whether it has read everything that it watches."""
-
     async def run(self) -> None:
         """Works until it is cancelled."""
 

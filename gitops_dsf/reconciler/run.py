@@ -3,11 +3,10 @@ on a signal.
 """
 
 import asyncio
-import contextlib
 import logging
 import signal
 import uuid
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from dsf_runtime.access import Access
@@ -47,15 +46,24 @@ async def run(settings: Settings, *, load: Callable[[], Access]) -> None:
     """
     use_threads(CONCURRENT)
     metrics, probe = Metrics(), settings.spec.reconciler.probe
-    controllers: list[Controller] = []
+    # A client for the Lease alone, and one that looks at the claim before every write.
+    lease_api = ApiServer(load=load, user_agent=MANAGER, timeout_seconds=15.0)
+    leadership = Leadership(
+        api=lease_api,
+        namespace=settings.spec.hub_namespace,
+        identity=f"{settings.replica}_{uuid.uuid4().hex[:8]}",
+    )
+    views: list[HubView] = []
+    """The one of this process, once it leads."""
     async with (
-        _hub(settings, load=load) as (leadership, api),
+        lease_api,
+        HubApi(load=load, left=leadership.left) as api,
         Fetcher(limits=FetchLimits(seconds=probe.timeout_seconds, concurrent=CONCURRENT)) as fetcher,
         serve_pages(
             host=settings.metrics_host,
             port=settings.metrics_port,
             metrics=metrics,
-            waits_for=lambda: _waits_for(controllers),
+            waits_for=lambda: "; ".join(view.waits_for for view in views),
         ) as port,
     ):
         LOG.info("pages on %s:%s", settings.metrics_host, port)
@@ -63,7 +71,14 @@ async def run(settings: Settings, *, load: Callable[[], Access]) -> None:
         async def lead() -> None:
             await leadership.acquire()
             metrics.leader.set(1)
-            controllers[:] = _controllers(api=api, fetcher=fetcher, settings=settings, metrics=metrics)
+            view = HubView(
+                api=api,
+                hub_namespace=settings.spec.hub_namespace,
+                argocd_namespace=settings.spec.argocd.namespace,
+                broken=metrics.watch_broken,
+            )
+            views.append(view)
+            controllers = list(_controllers(api, view, fetcher, settings, metrics))
             work = asyncio.create_task(keep_running(controllers, failures=metrics.failures))
             try:
                 await leadership.keep()
@@ -83,27 +98,11 @@ async def run(settings: Settings, *, load: Callable[[], Access]) -> None:
             leading.result()
 
 
-def _waits_for(controllers: Sequence[Controller]) -> str:
-    """Controllers that are not ready, and informers that are broken. Empty when all is well."""
-    broken = [
-        why for controller in controllers if isinstance(controller, HubView) for why in controller.broken
-    ]
-    return "; ".join(
-        [", ".join(controller.name for controller in controllers if not controller.ready), *broken]
-    )
-
-
 def _controllers(
-    *, api: HubApi, fetcher: Fetcher, settings: Settings, metrics: Metrics
+    api: HubApi, view: HubView, fetcher: Fetcher, settings: Settings, metrics: Metrics
 ) -> Iterator[Controller]:
     """Every controller that the settings ask for."""
     spec = settings.spec.reconciler
-    view = HubView(
-        api=api,
-        hub_namespace=settings.spec.hub_namespace,
-        argocd_namespace=settings.spec.argocd.namespace,
-        broken=metrics.watch_broken,
-    )
     events = Events(api=api, metrics=metrics.events)
     tracker = DecisionTracker(view=view, metrics=metrics.decisions)
     scanner = ScoreScanner(view=view, now=api.now)
@@ -162,16 +161,3 @@ def _controllers(
             settings=spec.proposals,
             page_seconds=spec.probe.timeout_seconds,
         )
-
-
-@contextlib.asynccontextmanager
-async def _hub(settings: Settings, *, load: Callable[[], Access]) -> AsyncIterator[tuple[Leadership, HubApi]]:
-    """Two clients of the hub: one for the Lease alone, and one that checks leadership before every write."""
-    async with ApiServer(load=load, user_agent=MANAGER, timeout_seconds=15.0) as lease_api:
-        leadership = Leadership(
-            api=lease_api,
-            namespace=settings.spec.hub_namespace,
-            identity=f"{settings.replica}_{uuid.uuid4().hex[:8]}",
-        )
-        async with HubApi(load=load, left=leadership.left) as api:
-            yield leadership, api

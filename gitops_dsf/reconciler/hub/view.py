@@ -84,16 +84,10 @@ class HubView:
         )
 
     @property
-    def ready(self) -> bool:
-        """Whether every list was read once, and no informer is broken."""
-        return self.masks.synced.is_set() and all(
-            informer.synced.is_set() and not informer.broken for informer in self.informers
-        )
-
-    @property
-    def broken(self) -> Sequence[str]:
-        """Why informers are broken, one sentence each."""
-        return [informer.broken for informer in self.informers if informer.broken]
+    def waits_for(self) -> str:
+        """Resources whose list was not read yet, and why informers are broken. Empty when all is well."""
+        unread = ", ".join(each.resource for each in self.informers if not each.synced.is_set())
+        return "; ".join(filter(None, (unread, *(informer.broken for informer in self.informers))))
 
     @staticmethod
     def untrusted(informers: Iterable[Informer[Any]]) -> str:

@@ -79,8 +79,6 @@ class JournalController:
     """Writes one branch."""
 
     name = "journal"
-    ready = True
-    """Always, so that an unreachable repository does not make the reconciler unready."""
 
     def __init__(
         self,

@@ -85,11 +85,6 @@ class MoveController:
             informer.listen(lambda _key, _item: self._wake.set())
         tracker.listen(self._wake.set)
 
-    @property
-    def ready(self) -> bool:
-        """Whether everything that it decides by was read."""
-        return all(informer.synced.is_set() for informer in self._informers)
-
     async def run(self) -> None:
         """Works until it is cancelled."""
         for informer in self._informers:

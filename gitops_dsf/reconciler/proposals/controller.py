@@ -130,8 +130,6 @@ class ProposalController:
     """Writes branches below its prefix, their pull requests, and Events on DynamicScorers."""
 
     name = "proposals"
-    ready = True
-    """Always, so that an unreachable forge does not make the reconciler unready."""
 
     def __init__(
         self,

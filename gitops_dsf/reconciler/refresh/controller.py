@@ -64,11 +64,6 @@ class RefreshController:
         view.sets.listen(lambda _key, _item: self._wake.set())
         tracker.listen(self._wake.set)
 
-    @property
-    def ready(self) -> bool:
-        """Whether ApplicationSets and decisions were read."""
-        return self._view.sets.synced.is_set() and self._view.decisions.synced.is_set()
-
     async def run(self) -> None:
         """Works until it is cancelled."""
         await self._view.sets.synced.wait()

@@ -92,11 +92,6 @@ class ScoreGarbageCollector:
         self._dead_since: dict[tuple[str, str], float] = {}
         self._kept_until: dict[tuple[str, str], float] = {}
 
-    @property
-    def ready(self) -> bool:
-        """Whether everything that it decides by was read."""
-        return all(informer.synced.is_set() for informer in self._informers)
-
     async def run(self) -> None:
         """Works until it is cancelled."""
         for informer in self._informers:

@@ -66,11 +66,6 @@ class ScorerController:
         view.scorers.listen(self._on_scorer)
 
     @property
-    def ready(self) -> bool:
-        """Whether scorers, scores, and everything that decides where scores are expected were read."""
-        return all(source.synced.is_set() for source in self._sources)
-
-    @property
     def health(self) -> Mapping[str, Health]:
         """Health by scorer, updated while this runs. A scorer is in it after its first probe."""
         return self.prober.health

@@ -62,8 +62,6 @@ class StateBranchController:
     """Writes one branch and nothing else."""
 
     name = "state"
-    ready = True
-    """Always, so that an unreachable repository does not make the reconciler unready."""
 
     def __init__(
         self,

@@ -83,11 +83,6 @@ class SuspensionController:
         self._configmap = SuspendedConfigMap(api=api, namespace=view.hub_namespace)
         self._last_warning = ""
 
-    @property
-    def ready(self) -> bool:
-        """Whether everything that it decides by was read."""
-        return not self._enabled or all(source.synced.is_set() for source in self._sources)
-
     async def run(self) -> None:
         """Works until it is cancelled."""
         if not self._enabled:

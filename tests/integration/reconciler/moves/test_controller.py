@@ -367,7 +367,7 @@ def test_a_watch_that_the_hub_refuses_stops_every_deletion_until_it_is_back() ->
                 "what it depends on may be outdated: WATCH"
                 " /apis/cluster.open-cluster-management.io/v1/managedclusters: 403" in words
             )
-            assert not leader.view.ready
+            assert leader.view.waits_for
             assert leader.value("watch_broken", resource="managedclusters") == 1
             scene.hub.refusals.clear()
             await until(lambda: not leader.view.clusters.broken)
