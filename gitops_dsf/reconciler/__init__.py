@@ -13,6 +13,6 @@ Events:
     moves/        asks Argo CD to look at changed decisions, and deletes old copies of moved applications
     statebranch/  a snapshot of the hub on a branch, for previews
     git/          the git program and its credentials
-    forge/        pull requests
+    forge         pull requests
     proposals/    drifted locks and changed clusters, as commits for people to merge
 """

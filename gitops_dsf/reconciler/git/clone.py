@@ -181,7 +181,7 @@ async def work_folder(settings: GitSettings, name: str) -> AsyncIterator[Path]:
     """An empty folder for the clone of one controller: below --work-dir, or a temporary folder. It is removed
     at the end. Raises RepositoryError.
     """
-    folder = settings.work_dir / name if settings.work_dir else None
+    folder = settings.work_dir.absolute() / name if settings.work_dir else None
     try:
         if folder is None:
             folder = Path(tempfile.mkdtemp(prefix=f"gitops-dsf-{name}-"))

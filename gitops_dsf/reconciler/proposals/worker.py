@@ -27,8 +27,9 @@ NICE: Final = 10
 async def ask(task: Task) -> Change:
     """Starts a worker and waits for its response. Cancelling kills the worker. Raises ProgramError."""
     code, out, err = await run(
-        (sys.executable, "-m", __name__),
-        folder=Path(task.root),
+        # -P: the working tree may hold files that are called as a module of ours.
+        (sys.executable, "-P", "-m", __name__),
+        folder=Path("/"),
         stdin=msgspec.json.encode(task),
         seconds=SECONDS,
     )

@@ -16,6 +16,8 @@ async def test_what_a_page_says_is_offered_on_a_branch_of_its_own(scene: Proposa
     scene.over_http = True
     scene.departs("cpu")
     scene.drifts("mem", drifted=False)
+    ran = tmp_path / "ran"
+    scene.repository.commit({"msgspec.py": f"open({str(ran)!r}, 'w')\n"})
     async with scene.hub, scene.working() as working:
         await working.until(lambda: scene.proposals, "a branch appears")
         await working.looks_again("locks", "unchanged", times=1)
@@ -36,6 +38,7 @@ async def test_what_a_page_says_is_offered_on_a_branch_of_its_own(scene: Proposa
             f"/config differs from the lock; a new lock is proposed on branch {branch}"
         ]
     assert not (tmp_path / "work/proposals").exists(), "nothing is left behind"
+    assert not ran.exists(), "no file of the repository runs"
 
 
 async def test_a_look_that_finds_nothing_to_do_is_counted(scene: ProposalHub) -> None:
