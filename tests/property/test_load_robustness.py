@@ -144,7 +144,7 @@ spec:
     - {scoreCoordinate: {type: AddOn, addOn: {resourceName: cpu-score, scoreName: cpu_score}}, weight: 5}
     - {scoreCoordinate: {type: BuiltIn, builtIn: Steady}, weight: 1}
   tolerations: [{key: a, operator: Exists}]
-  decisionStrategy: {groupStrategy: {clustersPerDecisionGroup: 3, decisionGroups: [{groupName: first}]}}
+  decisionStrategy: {groupStrategy: {clustersPerDecisionGroup: 3, decisionGroups: [{groupName: first, groupClusterSelector: {labelSelector: {}}}]}}
 ---
 apiVersion: argoproj.io/v1alpha1
 kind: ApplicationSet
