@@ -279,7 +279,7 @@ class Publisher:
         while True:
             clusters = list(self._by_cluster)
             if not clusters:
-                await self.clock.sleep(AUDIT_SECONDS)
+                await self.clock.sleep(AUDIT_LAG_SECONDS)
             for cluster in clusters:
                 await self.clock.sleep(max(AUDIT_SECONDS / len(clusters), 1 / AUDITS_PER_SECOND))
                 if self._failures:
