@@ -122,7 +122,7 @@ PLACES: dict[str, str] = {
     "DSF313": "apps/batch.yaml:8:3",
     "DSF314": "apps/batch.yaml:8:22",
     "DSF315": "apps/batch.yaml:8:3",
-    "DSF316": "apps/batch.yaml:12:37",
+    "DSF316": "apps/batch.yaml:12:15",
     "DSF317": "apps/batch.yaml:11:9",
     "DSF318": "apps/web.yaml:15:15",
     "DSF320": "apps/web.yaml:11:3",
