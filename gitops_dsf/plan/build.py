@@ -105,11 +105,12 @@ def _hub_scoring(resolved: Resolved) -> HubScoring | None:
     scorers = {scorer.name: scorer for scorer in resolved.scorers if scorer.on_hub}
     if not scorers:
         return None
-    running = [scorer.with_only_variant for scorer in scorers.values() if not scorer.suspend]
+    running = [scorer.with_only_variant for scorer in scorers.values() if not scorer.spec.suspend]
     identities = {
         identity
         for scorer in running
-        if scorer.cluster_label is not None and (identity := cluster_label(scorer.cluster_label).identity)
+        if scorer.spec.source.cluster_label is not None
+        and (identity := cluster_label(scorer.spec.source.cluster_label).identity)
     }
     clusters = tuple(
         FleetCluster(
@@ -148,12 +149,12 @@ def _secrets(scorers: Iterable[EffectiveScorer]) -> tuple[str, ...]:
     names = {
         item.secret
         for scorer in scorers
-        for item in (*credentials(scorer.source_auth, scorer.variant), *credentials(scorer.scoring_auth))
+        for item in (*credentials(scorer.source_auth, scorer.variant), *credentials(scorer.spec.scoring.auth))
     }
     return tuple(sorted(names - {""}))
 
 
 def _config_maps(scorers: Iterable[EffectiveScorer]) -> tuple[str, ...]:
-    auths = (auth for scorer in scorers for auth in (scorer.source_auth, scorer.scoring_auth))
+    auths = (auth for scorer in scorers for auth in (scorer.source_auth, scorer.spec.scoring.auth))
     refs = (auth.ca_config_map_ref for auth in auths if auth is not None)
     return tuple(sorted({ref.name for ref in refs if ref is not None}))

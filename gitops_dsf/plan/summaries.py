@@ -27,6 +27,7 @@ def summarise(scorer: EffectiveScorer) -> Summary:
     """Returns a scorer's summary: always upstream's sixteen fields, and ours only if they differ from the
     agent's defaults.
     """
+    spec = scorer.spec
     return Summary(
         name=scorer.name,
         score_name=scorer.score_name,
@@ -39,36 +40,34 @@ def summarise(scorer: EffectiveScorer) -> Summary:
         source_step=scorer.step,
         scoring_endpoint=scorer.scoring_endpoint,
         scoring_interval=scorer.interval,
-        scoring_endpoint_auth_name=_secret(scorer.scoring_auth)[0],
-        scoring_endpoint_auth_key=_secret(scorer.scoring_auth)[1],
-        location=scorer.location,
-        score_destination=scorer.destination,
+        scoring_endpoint_auth_name=_secret(spec.scoring.auth)[0],
+        scoring_endpoint_auth_key=_secret(spec.scoring.auth)[1],
+        location=spec.location,
+        score_destination=spec.score_destination,
         score_dimension_format=scorer.dimension_format,
-        scoring_arguments=dict(scorer.arguments) if scorer.arguments is not None else None,
-        score_range=msgspec.convert(scorer.score_range.model_dump(), ScoreRange)
-        if scorer.score_range
-        else None,
-        score_aggregation=scorer.aggregation if scorer.aggregation != "Last" else None,
+        scoring_arguments=dict(spec.scoring.arguments) if spec.scoring.arguments is not None else None,
+        score_range=msgspec.convert(spec.score_range.model_dump(), ScoreRange) if spec.score_range else None,
+        score_aggregation=spec.score_aggregation if spec.score_aggregation != "Last" else None,
         score_ttl_seconds=scorer.ttl_seconds
         if scorer.ttl_seconds != default_ttl_seconds(scorer.interval)
         else None,
-        publish=msgspec.convert(scorer.publish.model_dump(), PublishRule)
-        if scorer.publish != _DEFAULT_PUBLISH
+        publish=msgspec.convert(spec.publish.model_dump(), PublishRule)
+        if spec.publish != _DEFAULT_PUBLISH
         else None,
         source_headers=_headers(scorer.variant),
         source_basic_auth=_basic_auth(scorer.variant),
         source_client_certificate=_client_certificate(scorer.variant),
         source_ref=scorer.declared.spec.source.ref,
         source_auth=_extra(scorer.source_auth),
-        scoring_auth=_extra(scorer.scoring_auth),
+        scoring_auth=_extra(spec.scoring.auth),
         scoring_type=scorer.scoring_type if scorer.scoring_type != SCORED_BY_API else None,
-        default_score=scorer.default_score,
+        default_score=spec.default_score,
         runs_on=RUNS_ON_HUB if scorer.on_hub else None,
-        cluster_label=cluster_label(scorer.cluster_label)
-        if scorer.on_hub and scorer.cluster_label is not None
+        cluster_label=cluster_label(spec.source.cluster_label)
+        if scorer.on_hub and spec.source.cluster_label is not None
         else None,
-        clusters_per_request=scorer.clusters_per_request
-        if scorer.on_hub and scorer.clusters_per_request != DEFAULT_CLUSTERS_PER_REQUEST
+        clusters_per_request=spec.scoring.clusters_per_request
+        if scorer.on_hub and spec.scoring.clusters_per_request != DEFAULT_CLUSTERS_PER_REQUEST
         else None,
     )
 

@@ -23,12 +23,12 @@ def scorer(item: EffectiveScorer, repository: FleetRepository) -> Object:
     controller reads.
     """
     declared = item.declared
-    by_query = declared.spec.scored_by_query
+    by_query = item.spec.scored_by_query
     api = {"configURL": declared.spec.config_url, "configSyncMode": declared.spec.config_sync_mode}
     spec: Object = {
         "description": declared.spec.description,
         **({} if by_query else api),
-        "location": item.location,
+        "location": item.spec.location,
         "source": _source(item),
         "scoring": _without_none(
             {
@@ -36,10 +36,10 @@ def scorer(item: EffectiveScorer, repository: FleetRepository) -> Object:
                 "host": None if by_query else item.scoring_host,
                 "path": None if by_query else item.scoring_path,
                 "params": {"name": item.score_name, "interval": item.interval},
-                "auth": _auth(item.scoring_auth),
+                "auth": _auth(item.spec.scoring.auth),
             }
         ),
-        "scoreDestination": item.destination,
+        "scoreDestination": item.spec.score_destination,
         "scoreDimensionFormat": item.dimension_format,
     }
     if repository.spec.delivers_works:
@@ -150,25 +150,28 @@ def masks(written: Sequence[Mask], repository: FleetRepository) -> Object:
 
 
 def _extend(spec: Object, item: EffectiveScorer) -> None:
-    if item.dialect != "PromQL":
-        spec["source"]["dialect"] = item.dialect
+    written = item.spec
+    if written.source.dialect != "PromQL":
+        spec["source"]["dialect"] = written.source.dialect
     if item.on_hub:
         spec["runsOn"] = RUNS_ON_HUB
-        spec["scoring"]["clustersPerRequest"] = item.clusters_per_request
-        if item.cluster_label is not None:
-            spec["source"]["clusterLabel"] = item.cluster_label.model_dump(mode="json", exclude_none=True)
-    if item.arguments is not None:
-        spec["scoring"]["arguments"] = dict(item.arguments)
-    spec["suspend"] = item.suspend
-    if item.selector is not None:
-        spec["clusterSelector"] = item.selector.model_dump(mode="json")
-    if item.score_range is not None:
-        spec["scoreRange"] = item.score_range.model_dump(mode="json")
-    spec["scoreAggregation"] = item.aggregation
+        spec["scoring"]["clustersPerRequest"] = written.scoring.clusters_per_request
+        if written.source.cluster_label is not None:
+            spec["source"]["clusterLabel"] = written.source.cluster_label.model_dump(
+                mode="json", exclude_none=True
+            )
+    if written.scoring.arguments is not None:
+        spec["scoring"]["arguments"] = dict(written.scoring.arguments)
+    spec["suspend"] = written.suspend
+    if written.cluster_selector is not None:
+        spec["clusterSelector"] = written.cluster_selector.model_dump(mode="json")
+    if written.score_range is not None:
+        spec["scoreRange"] = written.score_range.model_dump(mode="json")
+    spec["scoreAggregation"] = written.score_aggregation
     spec["scoreTTLSeconds"] = item.ttl_seconds
-    spec["publish"] = item.publish.model_dump(mode="json")
-    if item.default_score is not None:
-        spec["defaultScore"] = item.default_score
+    spec["publish"] = written.publish.model_dump(mode="json")
+    if written.default_score is not None:
+        spec["defaultScore"] = written.default_score
 
 
 def _auth(auth: Auth | None) -> Object | None:

@@ -44,7 +44,6 @@ def _effective(overlay: Overlay) -> EffectiveScorer:
         else str(overlay.source_path.value),
         source_endpoint=overlay.source_endpoint,
         query=str(overlay.query.value),
-        dialect=spec.source.dialect,
         range=int(overlay.range.value),
         step=int(overlay.step.value),
         source_auth=overlay.source_auth,
@@ -54,20 +53,8 @@ def _effective(overlay: Overlay) -> EffectiveScorer:
         scoring_path="" if overlay.scored_by_query else overlay.effective_scoring_path,
         scoring_endpoint=overlay.scoring_endpoint,
         interval=interval,
-        scoring_auth=spec.scoring.auth,
-        location=spec.location,
-        destination=spec.score_destination,
         dimension_format=spec.score_dimension_format or DEFAULT_FORMAT,
-        arguments=spec.scoring.arguments,
-        score_range=spec.score_range,
-        aggregation=spec.score_aggregation,
         ttl_seconds=spec.score_ttl_seconds or default_ttl_seconds(interval),
-        publish=spec.publish,
-        default_score=spec.default_score,
-        suspend=spec.suspend,
-        selector=overlay.selector,
-        cluster_label=spec.source.cluster_label,
-        clusters_per_request=spec.scoring.clusters_per_request,
     )
 
 

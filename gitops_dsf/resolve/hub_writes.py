@@ -15,5 +15,5 @@ def writes_per_second(resolved: Resolved) -> float:
     return sum(
         clusters[scorer.name] / max(scorer.ttl_seconds / 2, 1)
         for scorer in resolved.scorers
-        if scorer.destination == "AddOnPlacementScore"
+        if scorer.spec.score_destination == "AddOnPlacementScore"
     )

@@ -5,7 +5,7 @@ With configSyncMode Full, a non-empty field of the lock overrides the spec. With
 With source.ref, type, host, path and auth of the source come from a variant of the MetricSource alone.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from gitops_dsf.diagnostics import Position
@@ -23,7 +23,6 @@ from gitops_dsf.hub.urls import (
     rooted,
 )
 from gitops_dsf.repository.load import Document, Path
-from gitops_dsf.repository.model.base import LabelSelector
 from gitops_dsf.repository.model.declared import Item
 from gitops_dsf.repository.model.lock import ScorerLock
 from gitops_dsf.repository.model.scorer import Auth, DynamicScorer
@@ -72,7 +71,6 @@ class Overlay:
     scoring_path: Setting
     score_name: Setting
     interval: Setting
-    selector: LabelSelector | None
 
     @property
     def scored_by_query(self) -> bool:
@@ -184,7 +182,7 @@ class Overlay:
 
 def overlay_with(found: Overlay, variant: Variant) -> Overlay:
     """The same scorer with a variant of its MetricSource."""
-    return replace(overlay(found.scorer, found.lock, variant), selector=found.selector)
+    return overlay(found.scorer, found.lock, variant)
 
 
 def overlay(
@@ -236,5 +234,4 @@ def overlay(
         interval=setting(
             scoring.params.interval, "scoring", "params", "interval", locked=told and told.params.interval
         ),
-        selector=spec.cluster_selector,
     )

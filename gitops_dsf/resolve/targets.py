@@ -34,7 +34,9 @@ def target_clusters(
                 off[score] |= clusters
     found = {}
     for name, scorer in named.items():
-        found[name] = inventory.selected(scorer.selector) - off.get(scores[name], set())
+        found[name] = inventory.selected(scorer.scorer.value.spec.cluster_selector) - off.get(
+            scores[name], set()
+        )
     return found
 
 
@@ -46,7 +48,7 @@ def targets(
     """
     running: dict[str, list[str]] = {name: [] for name in sorted(inventory.clusters)}
     for scorer in sorted(scorers, key=lambda item: item.name):
-        if not scorer.suspend:
+        if not scorer.spec.suspend:
             for cluster in clusters_of[scorer.name]:
                 running[cluster].append(scorer.name)
     return {cluster: tuple(names) for cluster, names in running.items()}
@@ -59,5 +61,5 @@ def clusters_with_agents(scorers: Iterable[Overlay], inventory: ClusterInventory
     on_hub, on_spokes = set[str](), set[str]()
     for scorer in scorers:
         chosen = on_hub if scorer.scorer.value.spec.on_hub else on_spokes
-        chosen |= inventory.selected(scorer.selector)
+        chosen |= inventory.selected(scorer.scorer.value.spec.cluster_selector)
     return frozenset(inventory.clusters) - (on_hub - on_spokes)

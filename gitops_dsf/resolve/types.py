@@ -6,13 +6,13 @@ from typing import Any
 
 from gitops_dsf.diagnostics import Position
 from gitops_dsf.repository.model.application import ScoredApplication
-from gitops_dsf.repository.model.base import LabelSelector, Metadata
+from gitops_dsf.repository.model.base import Metadata
 from gitops_dsf.repository.model.cluster import ManagedCluster, ManagedClusterSet
 from gitops_dsf.repository.model.declared import RankingItem
 from gitops_dsf.repository.model.metric_source import MetricSource, MetricSourceVariant
 from gitops_dsf.repository.model.ranking import Ranking
 from gitops_dsf.repository.model.repository import FleetRepository
-from gitops_dsf.repository.model.scorer import Auth, ClusterLabel, DynamicScorer, Publish, ScoreRange
+from gitops_dsf.repository.model.scorer import Auth, DynamicScorer, DynamicScorerSpec
 from gitops_dsf.repository.model.scoring_config import DynamicScoringConfig, Mask
 
 
@@ -40,7 +40,6 @@ class EffectiveScorer:
     source_path: str
     source_endpoint: str
     query: str
-    dialect: str
     range: int
     step: int
     source_auth: Auth | None
@@ -50,21 +49,8 @@ class EffectiveScorer:
     scoring_path: str
     scoring_endpoint: str
     interval: int
-    scoring_auth: Auth | None
-    location: str
-    destination: str
     dimension_format: str
-    arguments: Mapping[str, Any] | None
-    score_range: ScoreRange | None
-    aggregation: str
     ttl_seconds: int
-    publish: Publish
-    default_score: int | None
-    suspend: bool
-    selector: LabelSelector | None
-    cluster_label: ClusterLabel | None
-    """Of a scorer that runs on the hub."""
-    clusters_per_request: int
     variant: MetricSourceVariant | None = None
     """The variant of its MetricSource that is applied."""
     metric_source: MetricSource | None = None
@@ -75,6 +61,11 @@ class EffectiveScorer:
     """
 
     @property
+    def spec(self) -> DynamicScorerSpec:
+        """What people wrote."""
+        return self.declared.spec
+
+    @property
     def with_only_variant(self) -> "EffectiveScorer":
         """The scorer with the source that is the same for all clusters, as scorers on the hub have it."""
         return self.variants[0] if self.variants else self
@@ -82,15 +73,15 @@ class EffectiveScorer:
     @property
     def published(self) -> tuple[int, int]:
         """The lowest and highest score that it can publish."""
-        if self.score_range is None:
+        if self.spec.score_range is None:
             return -100, 100
-        ends = (self.score_range.output_min, self.score_range.output_max)
+        ends = (self.spec.score_range.output_min, self.spec.score_range.output_max)
         return min(ends), max(ends)
 
     @property
     def on_hub(self) -> bool:
         """Whether the hub scorer runs it, and no agent."""
-        return self.declared.spec.on_hub
+        return self.spec.on_hub
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -151,7 +151,7 @@ def test_defaults_where_upstream_leaves_a_scorer_out() -> None:
         "    type: Prometheus\n", ""
     )
     found, codes = accepted(bare.replace("range: 3600", "range: 0"))
-    assert (found.location, found.destination, found.source_type) == (
+    assert (found.spec.location, found.spec.score_destination, found.source_type) == (
         "Internal",
         "AddOnPlacementScore",
         "Prometheus",

@@ -95,12 +95,12 @@ def _unpublished(
     """Reports a score that `item` names at `path` and that none of `clusters` publishes. They are None if it
     is not certain which clusters may be chosen.
     """
-    if scorer.destination == "None":
+    if scorer.spec.score_destination == "None":
         message = f"{scorer.name} has scoreDestination None: it publishes no score that could rank clusters"
         yield codes.SCORE_NOT_RUNNING.at(
             item.at(*path), message, "write scoreDestination: AddOnPlacementScore in the scorer"
         )
-    elif scorer.suspend:
+    elif scorer.spec.suspend:
         message = f"{scorer.name} is suspended: its scores are removed everywhere"
         yield codes.SCORE_SUSPENDED.at(
             item.at(*path), message, f"remove the score {here} while the scorer is suspended"

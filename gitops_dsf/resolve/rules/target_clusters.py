@@ -38,7 +38,11 @@ def scorers_run_somewhere(context: Context) -> Iterator[Diagnostic]:
     """If masks exclude a scorer from every cluster, either the scorer is unused or a mask is too wide."""
     for name, clusters in context.target_clusters.items():
         scorer = context.scorers[name]
-        if not clusters and not scorer.suspend and context.inventory.selected(scorer.selector):
+        if (
+            not clusters
+            and not scorer.spec.suspend
+            and context.inventory.selected(scorer.spec.cluster_selector)
+        ):
             message = f"masks keep {name} off every cluster that its selector matches"
             yield codes.NOWHERE.at(
                 scorer.position, message, "remove the scorer, write suspend: true, or narrow the masks"

@@ -245,7 +245,7 @@ class BacktestBuilder:
         """The question that evaluates a changed query over the past. None if that is not possible: the store
         has the metrics of all clusters only for scorers on the hub, and a scoring API cannot be asked again.
         """
-        label = item.cluster_label
+        label = item.spec.source.cluster_label
         if not self._can_query or not item.on_hub or item.scoring_type == SCORED_BY_API or label is None:
             return None
         hub = fleet.plan.hub_scoring
@@ -269,7 +269,7 @@ class BacktestBuilder:
     ) -> dict[str, Publication]:
         summary, grid = summarise(item), self.grid(item.interval)
         if deadband is not None:
-            rule = PublishRule(deadband=deadband, min_interval_seconds=item.publish.min_interval_seconds)
+            rule = PublishRule(deadband=deadband, min_interval_seconds=item.spec.publish.min_interval_seconds)
             summary = msgspec.structs.replace(summary, publish=rule)
         return {
             cluster: Publication(scorer=summary, cluster=cluster, grid=grid, keep=keep)
@@ -489,12 +489,12 @@ def _fields(setting: Trial, item: ResolvedPlacement, fleet: FleetVersion) -> Ite
         return
     for name in sorted({score.scorer for score in item.scores}):
         scorer = fleet.scorers[name]
-        if scorer.publish.deadband != setting.deadband:
+        if scorer.spec.publish.deadband != setting.deadband:
             yield AdvisedField(
                 file=scorer.position.file,
                 line=scorer.position.line,
                 field="spec.publish.deadband",
-                before=scorer.publish.deadband,
+                before=scorer.spec.publish.deadband,
                 after=setting.deadband,
                 also=tuple(
                     other

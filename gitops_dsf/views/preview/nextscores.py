@@ -104,9 +104,9 @@ class _Resource:
 
     def _unknown(self, why: str, present: Score | None) -> Unknown:
         low, high = SCORE_MIN, SCORE_MAX
-        score_range = self._after.score_range if self._after else None
+        score_range = self._after.spec.score_range if self._after else None
         if self._after is not None and score_range is not None:
-            ends = (0, self._after.default_score or 0, score_range.output_min, score_range.output_max)
+            ends = (0, self._after.spec.default_score or 0, score_range.output_min, score_range.output_max)
             low, high = min(ends), max(ends)
         return Unknown(low=low, high=high, why=why, exists=present is not None)
 

@@ -98,7 +98,7 @@ def effect_of(before: EffectiveScorer, after: EffectiveScorer) -> tuple[Effect, 
     causes = tuple(title for title, old, new in _inputs(before, after) if old != new)
     if causes:
         return Effect.UNKNOWN, causes
-    return (Effect.NONE if before.score_range == after.score_range else Effect.RANGE), ()
+    return (Effect.NONE if before.spec.score_range == after.spec.score_range else Effect.RANGE), ()
 
 
 def raw_causes(before: EffectiveScorer, after: EffectiveScorer) -> tuple[str, ...]:
@@ -111,7 +111,7 @@ def raw_causes(before: EffectiveScorer, after: EffectiveScorer) -> tuple[str, ..
 def _inputs(before: EffectiveScorer, after: EffectiveScorer) -> Iterator[tuple[str, Any, Any]]:
     """Everything that a raw score or its dimension depends on."""
     yield from _raw_inputs(before, after)
-    yield "scoreAggregation", before.aggregation, after.aggregation
+    yield "scoreAggregation", before.spec.score_aggregation, after.spec.score_aggregation
     yield "scoreDimensionFormat", before.dimension_format, after.dimension_format
 
 
@@ -124,8 +124,8 @@ def _raw_inputs(before: EffectiveScorer, after: EffectiveScorer) -> Iterator[tup
     yield "step", before.step, after.step
     yield "scoring type", before.scoring_type, after.scoring_type
     yield "scoring API", before.scoring_endpoint, after.scoring_endpoint
-    yield "arguments", before.arguments, after.arguments
-    yield "defaultScore", before.default_score, after.default_score
+    yield "arguments", before.spec.scoring.arguments, after.spec.scoring.arguments
+    yield "defaultScore", before.spec.default_score, after.spec.default_score
     yield "score name", before.score_name, after.score_name
 
 
@@ -220,7 +220,7 @@ def credentials_of(item: EffectiveScorer | None) -> tuple[Sent, ...]:
         return ()
     sources = item.variants or (item,)
     found = [one for each in sources for one in _sent_to_source(each)]
-    scoring = sent("scoring", item.scoring_endpoint, credentials(item.scoring_auth))
+    scoring = sent("scoring", item.scoring_endpoint, credentials(item.spec.scoring.auth))
     return tuple(dict.fromkeys([*found, *scoring]))
 
 

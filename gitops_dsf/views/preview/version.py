@@ -35,7 +35,7 @@ class FleetVersion:
     def spans(self) -> Mapping[str, tuple[int, int]]:
         """The lowest and highest score that OCM can count, by name of the AddOnPlacementScore."""
         return {
-            item.resource_name: counted_span(item.published, item.default_score)
+            item.resource_name: counted_span(item.published, item.spec.default_score)
             for item in self.resolved.scorers
         }
 
@@ -78,7 +78,7 @@ class FleetVersion:
         return {
             item.resource_name: item
             for item in self.resolved.scorers
-            if item.destination == "AddOnPlacementScore"
+            if item.spec.score_destination == "AddOnPlacementScore"
         }
 
     @cached_property

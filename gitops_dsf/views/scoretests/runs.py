@@ -67,7 +67,7 @@ class ScorerRuns:
         self._found: dict[str, dict[str, ScorerOnCluster]] = {}
         for (name, cluster), inputs in _inputs(given, fleet, answers).items():
             scorer = fleet.scorers[name]
-            if cluster in fleet.runs_on[name] and scorer.destination == ADD_ON_PLACEMENT_SCORE:
+            if cluster in fleet.runs_on[name] and scorer.spec.score_destination == ADD_ON_PLACEMENT_SCORE:
                 done = self._run(scorer, cluster, inputs)
                 self._found.setdefault(scorer.resource_name, {})[cluster] = done
         self._add_foreign(given)

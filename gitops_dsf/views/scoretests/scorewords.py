@@ -42,9 +42,9 @@ def _not_running(story: Story, cluster: str, name: str | None) -> str:
     if name is None:
         return f"the test gives no score of it on {cluster}"
     scorer = story.fleet.scorers[name]
-    if scorer.destination != ADD_ON_PLACEMENT_SCORE:
-        return f"{name} does not publish: its scoreDestination is {scorer.destination}"
-    if scorer.suspend:
+    if scorer.spec.score_destination != ADD_ON_PLACEMENT_SCORE:
+        return f"{name} does not publish: its scoreDestination is {scorer.spec.score_destination}"
+    if scorer.spec.suspend:
         return f"{name} is suspended, so it runs nowhere"
     if cluster not in story.fleet.runs_on[name]:
         return f"{name} does not run on {cluster}: its clusterSelector, or a mask, leaves the cluster out"

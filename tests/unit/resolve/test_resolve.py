@@ -82,7 +82,7 @@ def effective(*rest: str, **options: Any) -> EffectiveScorer:
 
 def test_defaults_of_a_scorer_without_a_source() -> None:
     found = effective(NAMED)
-    assert (found.source_type, found.source_endpoint, found.location, found.destination) == (
+    assert (found.source_type, found.source_endpoint, found.spec.location, found.spec.score_destination) == (
         "None",
         "",
         "Internal",
@@ -90,7 +90,7 @@ def test_defaults_of_a_scorer_without_a_source() -> None:
     )
     assert (found.scoring_host, found.scoring_path) == ("http://api.svc:8000", "/scoring")
     assert found.scoring_endpoint == "http://api.svc:8000/scoring"
-    assert (found.ttl_seconds, found.aggregation, found.dimension_format, found.resource_name) == (
+    assert (found.ttl_seconds, found.spec.score_aggregation, found.dimension_format, found.resource_name) == (
         900,
         "Last",
         "${scoreName}",
@@ -177,7 +177,7 @@ def test_upstreams_controller_needs_no_lock() -> None:
         "",
         "",
     )
-    assert (item.score_name, item.interval, item.location, item.destination) == (
+    assert (item.score_name, item.interval, item.spec.location, item.spec.score_destination) == (
         "",
         0,
         "Internal",
@@ -250,7 +250,7 @@ def test_selectors_choose_clusters(selector: str, clusters: list[str]) -> None:
 
 def test_a_suspended_scorer_is_there_and_runs_nowhere() -> None:
     found = resolved(scorers=scorer("cpu", NAMED, "  suspend: true"), clusters=FLEET)
-    assert [item.suspend for item in found.scorers] == [True]
+    assert [item.spec.suspend for item in found.scorers] == [True]
     assert set(found.targets.values()) == {()}
 
 
