@@ -160,14 +160,11 @@ def summarise_changes(
     base: FleetVersion | None, head: FleetVersion, scorers: tuple[ScorerChange, ...]
 ) -> Summary:
     """Counts what differs, file by file."""
-    files = _by_group(base, head)
-    before = base.cluster_names if base else frozenset()
-    joined, left, edited = (
-        tuple(sorted(head.cluster_names - before)),
-        tuple(sorted(before - head.cluster_names)),
-        _edited(base, head),
-    )
+    before = {item.metadata.name: item for item in base.resolved.clusters} if base else {}
+    after = {item.metadata.name: item for item in head.resolved.clusters}
+    edited = _changed(before, after)
     gaining, losing = _targets(base, head)
+    old, new = ({} if base is None else _by_group(base)), _by_group(head)
     return Summary(
         scorers=Count(
             added=sum(item.change is Change.ADDED for item in scorers),
@@ -176,33 +173,46 @@ def summarise_changes(
             total=len(head.scorers),
         ),
         clusters=ClusterCount(
-            added=len(joined),
-            removed=len(left),
+            added=len(after.keys() - before.keys()),
+            removed=len(before.keys() - after.keys()),
             changed=len(edited),
-            total=len(head.cluster_names),
-            joined=joined,
-            left=left,
-            edited=edited,
+            total=len(after),
+            joined=tuple(sorted(after.keys() - before.keys())),
+            left=tuple(sorted(before.keys() - after.keys())),
+            edited=tuple(sorted(edited)),
             gaining=gaining,
             losing=losing,
             altered=len(frozenset[str]().union(*(altered(item, base, head) for item in scorers))),
         ),
-        works=_works(base, head),
-        placements=files["placement"],
-        application_sets=files["applicationset"],
-        other=files["other"],
+        works=_count(_works(base) if base else {}, _works(head)),
+        placements=_count(old.get("placement", {}), new.get("placement", {})),
+        application_sets=_count(old.get("applicationset", {}), new.get("applicationset", {})),
+        other=_count(old.get("other", {}), new.get("other", {})),
     )
 
 
-def _edited(base: FleetVersion | None, head: FleetVersion) -> tuple[str, ...]:
-    before = {item.metadata.name: item for item in base.resolved.clusters} if base else {}
-    return tuple(
-        sorted(
-            item.metadata.name
-            for item in head.resolved.clusters
-            if before.get(item.metadata.name, item) != item
-        )
+def _count(old: Mapping[str, object], new: Mapping[str, object]) -> Count:
+    return Count(
+        added=len(new.keys() - old.keys()),
+        removed=len(old.keys() - new.keys()),
+        changed=len(_changed(old, new)),
+        total=len(new),
     )
+
+
+def _changed(old: Mapping[str, object], new: Mapping[str, object]) -> list[str]:
+    """The names whose values differ. Thousands of clusters share a few values, so each pair is compared
+    once.
+    """
+    differ: dict[tuple[int, int], bool] = {}
+    found = []
+    for name in old.keys() & new.keys():
+        pair = id(old[name]), id(new[name])
+        if pair not in differ:
+            differ[pair] = old[name] != new[name]
+        if differ[pair]:
+            found.append(name)
+    return found
 
 
 def _targets(base: FleetVersion | None, head: FleetVersion) -> tuple[int, int]:
@@ -214,43 +224,16 @@ def _targets(base: FleetVersion | None, head: FleetVersion) -> tuple[int, int]:
     return gaining, losing
 
 
-def _works(base: FleetVersion | None, head: FleetVersion) -> Count:
-    """ManifestWorks by file. One differs if its cluster's configuration does; thousands of clusters share a
-    few configurations.
-    """
-    old = {(work.shard, work.cluster): work.configuration for work in base.plan.works} if base else {}
-    new = {(work.shard, work.cluster): work.configuration for work in head.plan.works}
-    same: dict[tuple[int, int], bool] = {}
-    changed = 0
-    for key in old.keys() & new.keys():
-        pair = (id(old[key]), id(new[key]))
-        if pair not in same:
-            same[pair] = old[key] == new[key]
-        changed += not same[pair]
-    return Count(
-        added=len(new.keys() - old.keys()),
-        removed=len(old.keys() - new.keys()),
-        changed=changed,
-        total=len(new),
-    )
+def _works(fleet: FleetVersion) -> dict[str, object]:
+    """ManifestWorks by file. One differs if its cluster's configuration does."""
+    return {f"{work.shard}/{work.cluster}": work.configuration for work in fleet.plan.works}
 
 
-def _by_group(base: FleetVersion | None, head: FleetVersion) -> dict[str, Count]:
-    old, new = (base.objects if base else {}), head.objects
-    found: dict[str, Count] = {}
-    for group in ("placement", "applicationset", "other"):
-        before = {path for path in old if _group(path) == group}
-        after = {path for path in new if _group(path) == group}
-        changed = sum(old[path] != new[path] for path in before & after)
-        found[group] = Count(
-            added=len(after - before), removed=len(before - after), changed=changed, total=len(after)
-        )
+def _by_group(fleet: FleetVersion) -> dict[str, dict[str, object]]:
+    """Rendered objects by path, in groups. Scorers are counted separately."""
+    found: dict[str, dict[str, object]] = {}
+    for path, item in fleet.objects.items():
+        kind = path.rpartition("/")[2].partition(".")[0]
+        group = kind if kind in {"placement", "applicationset", "dynamicscorer"} else "other"
+        found.setdefault(group, {})[path] = item
     return found
-
-
-def _group(path: str) -> str:
-    kind = path.rpartition("/")[2].partition(".")[0]
-    if kind in {"placement", "applicationset"}:
-        return kind
-    # Scorers are counted separately.
-    return "counted" if kind == "dynamicscorer" else "other"
