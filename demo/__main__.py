@@ -13,10 +13,10 @@ from pathlib import Path
 
 import msgspec
 
-from demo.errors import DemoError, StoppedError
+from demo.errors import DemoError
 from demo.folder import Folder
 from demo.narrator import Narrator
-from demo.signals import Stop
+from demo.signals import Stop, StoppedError
 from demo.stage import EXAMPLES, FAST, FULL, Stage
 from demo.story import STEPS, Story, commands, loads, shown
 from gitops_dsf.errors import GitopsDsfError

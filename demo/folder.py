@@ -17,6 +17,24 @@ class Folder:
     def __init__(self, root: Path) -> None:
         self.root = root.resolve()
         self._lock: TextIO | None = None
+        self.fleet = self.root / "fleet"
+        """The git repository."""
+        self.scores = self.root / "scores"
+        """A folder per cluster, which its agent publishes to."""
+        self.hub = self.root / "hub"
+        """The snapshot of scores and decisions."""
+        self.volumes = self.root / "volumes"
+        """A folder per cluster, mounted into its agent."""
+        self.logs = self.root / "logs"
+        """A file per program."""
+        self.numbers = self.root / "history.json"
+        """Scores, decisions, events and moves over time."""
+        self.raw_scores = self.root / "scores.json"
+        """The raw scores over time, as a metric store answers them."""
+        self.backtest = self.root / "backtest.html"
+        """The HTML page of the backtest."""
+        self.processes = self.root / "processes"
+        """The running programs, as lines of pid and name."""
 
     def __enter__(self) -> Self:
         """Raises DemoError if the folder holds anything else, or another demo runs in it."""
@@ -60,48 +78,3 @@ class Folder:
         if self._lock is not None:
             self._lock.close()
             self._lock = None
-
-    @property
-    def fleet(self) -> Path:
-        """The git repository."""
-        return self.root / "fleet"
-
-    @property
-    def scores(self) -> Path:
-        """A folder per cluster, which its agent publishes to."""
-        return self.root / "scores"
-
-    @property
-    def hub(self) -> Path:
-        """The snapshot of scores and decisions."""
-        return self.root / "hub"
-
-    @property
-    def volumes(self) -> Path:
-        """A folder per cluster, mounted into its agent."""
-        return self.root / "volumes"
-
-    @property
-    def logs(self) -> Path:
-        """A file per program."""
-        return self.root / "logs"
-
-    @property
-    def numbers(self) -> Path:
-        """Scores, decisions, events and moves over time, as JSON."""
-        return self.root / "history.json"
-
-    @property
-    def raw_scores(self) -> Path:
-        """The raw scores over time, as a metric store answers them."""
-        return self.root / "scores.json"
-
-    @property
-    def backtest(self) -> Path:
-        """The HTML page of the backtest."""
-        return self.root / "backtest.html"
-
-    @property
-    def processes(self) -> Path:
-        """The running programs, as lines of pid and name."""
-        return self.root / "processes"

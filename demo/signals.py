@@ -7,10 +7,16 @@ import time
 from types import FrameType
 from typing import Final
 
-from demo.errors import StoppedError
-
 SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _SLICE_SECONDS: Final = 0.1
+
+
+class StoppedError(Exception):
+    """A signal ended the demo. ``number`` is the signal's number."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
 
 
 class Stop:

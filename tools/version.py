@@ -132,8 +132,6 @@ def _patterns(root: Path, path: str, old: str) -> Iterator[re.Pattern[str]]:
         yield re.compile(rf'^version = "{number}', re.MULTILINE)
     if name == "__init__.py":
         yield re.compile(rf'^__version__ = "{number}', re.MULTILINE)
-    if name == "Chart.yaml":
-        yield re.compile(rf'^(version|appVersion): "{number}', re.MULTILINE)
     if path == "uv.lock":
         names = "|".join(map(re.escape, distributions(root)))
         yield re.compile(rf'^name = "({names})"\nversion = "{number}', re.MULTILINE)

@@ -17,7 +17,8 @@ from dataclasses import dataclass
 from importlib import import_module
 from io import TextIOWrapper
 from pathlib import Path
-from typing import Final, Protocol, cast
+from types import ModuleType
+from typing import Final
 
 from dsf_wire.text import printable_lines
 from gitops_dsf import __version__
@@ -37,22 +38,12 @@ _NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 
 @dataclass(frozen=True)
 class Verb:
-    """The module of a verb, and its line in the list of verbs."""
+    """The module of a verb, and its line in the list of verbs. The module has `add_arguments(parser)`, which
+    imports nothing slow, because it runs for `--help`, and `run(arguments)`, which returns the exit code.
+    """
 
     module: str
     help: str
-
-
-class VerbModule(Protocol):
-    """The interface of a verb's module. `add_arguments` must not import anything slow, because it runs for
-    `--help`.
-    """
-
-    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        """Adds the verb's arguments, description and examples to the parser."""
-
-    def run(self, args: argparse.Namespace) -> int:
-        """Runs the verb and returns the exit code."""
 
 
 GROUPS: Final[dict[str, dict[str, Verb]]] = {
@@ -246,7 +237,7 @@ def _options(parser: argparse.ArgumentParser) -> set[str]:
     return found
 
 
-def _parser(chosen: str | None, *, only: bool = False) -> tuple[argparse.ArgumentParser, VerbModule | None]:
+def _parser(chosen: str | None, *, only: bool = False) -> tuple[argparse.ArgumentParser, ModuleType | None]:
     """Returns the parser. Only the chosen verb has its arguments, so that the other modules need not be
     imported. With ``only`` it knows no other verb, which is enough when the verb is the first word.
     """
@@ -271,13 +262,13 @@ def _parser(chosen: str | None, *, only: bool = False) -> tuple[argparse.Argumen
     verbs = parser.add_subparsers(
         prog="gitops-dsf", help=argparse.SUPPRESS, dest="verb", required=chosen is not None
     )
-    verb_module: VerbModule | None = None
+    verb_module: ModuleType | None = None
     for name, verb in VERBS.items():
         if only and name != chosen:
             continue
         child = verbs.add_parser(name, formatter_class=raw, allow_abbrev=False, parents=[common])
         if name == chosen:
-            verb_module = cast("VerbModule", import_module(verb.module))
+            verb_module = import_module(verb.module)
             verb_module.add_arguments(child)
             if "exit code" not in (child.epilog or "").lower():
                 child.epilog = "\n\n".join(filter(None, ((child.epilog or "").rstrip(), EXIT_CODES)))
