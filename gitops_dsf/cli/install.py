@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+import time
 from typing import TYPE_CHECKING, Final
 
 from gitops_dsf.cli.arguments import (
@@ -61,8 +62,6 @@ def run(args: argparse.Namespace) -> int:
     """Returns 0 when the loop runs and doctor finds no error, or with --dry-run when nothing is refused; else
     1. Raises HubError and RepositoryError.
     """
-    import asyncio
-
     from gitops_dsf.cli.report import report, summary, under
     from gitops_dsf.cli.scaffold import check_url
     from gitops_dsf.installation.source import read_source
@@ -84,10 +83,10 @@ def run(args: argparse.Namespace) -> int:
         return 1
     if source.new_settings is None and not _is_published(source, must=not (args.dry_run or args.no_wait)):
         return 1
-    asyncio.run(_apply(args, context, source))
+    _apply(args, context, source)
     if args.dry_run or args.no_wait:
         return 0
-    return _end(asyncio.run(_settled(examine)))
+    return _end(_settled(examine))
 
 
 def _doctor(
@@ -140,19 +139,17 @@ def _is_published(source: "Source", *, must: bool) -> bool:
     return True
 
 
-async def _settled(examine: "Callable[[bool], tuple[Finding, ...]]") -> "tuple[Finding, ...]":
+def _settled(examine: "Callable[[bool], tuple[Finding, ...]]") -> "tuple[Finding, ...]":
     """What doctor finds. Conditions of objects that were just applied are often errors for some seconds, also
     of ApplicationSets that already have their applications, so errors are looked at again for a minute.
     """
-    from dsf_runtime.clock import SystemClock
     from gitops_dsf.views.doctor import State
 
-    clock = SystemClock()
-    until, told = clock.monotonic() + SETTLING_SECONDS, False
+    until, told = time.monotonic() + SETTLING_SECONDS, False
     while True:
         findings = examine(False)
         errors = list(dict.fromkeys(item.check for item in findings if item.state is State.ERROR))
-        if not errors or clock.monotonic() >= until:
+        if not errors or time.monotonic() >= until:
             return findings
         if not told:
             told = True
@@ -161,20 +158,19 @@ async def _settled(examine: "Callable[[bool], tuple[Finding, ...]]") -> "tuple[F
                 f" {SETTLING_SECONDS:.0f} s",
                 flush=True,
             )
-        await clock.sleep(LOOK_AGAIN_SECONDS)
+        time.sleep(LOOK_AGAIN_SECONDS)
 
 
-async def _apply(args: argparse.Namespace, context: str, source: "Source") -> None:
-    from dsf_runtime.clock import SystemClock
+def _apply(args: argparse.Namespace, context: str, source: "Source") -> None:
     from gitops_dsf.installation.hub import WritableHub
     from gitops_dsf.installation.install import Installer
 
     def say(line: str) -> None:
         print(line, flush=True)
 
-    async with WritableHub(context=context, kubeconfig=args.kubeconfig, dry_run=args.dry_run) as hub:
-        installer = Installer(hub=hub, source=source, say=say, clock=SystemClock())
-        await installer.check()
+    with WritableHub(context=context, kubeconfig=args.kubeconfig, dry_run=args.dry_run) as hub:
+        installer = Installer(hub=hub, source=source, say=say)
+        installer.check()
         url = source.settings.spec.git.url
         if source.new_settings is not None:
             would = "would be " if args.dry_run else ""
@@ -182,14 +178,14 @@ async def _apply(args: argparse.Namespace, context: str, source: "Source") -> No
         if args.dry_run:
             return
         source.save()
-        await installer.apply()
+        installer.apply()
         if source.new_settings is not None:
             say(
                 f"Commit gitops-dsf.yaml and rendered/, and push them to {url}: Argo CD applies what is there"
             )
         if not args.no_wait:
             say("\nWhat Argo CD does with it")
-            await installer.wait(seconds=args.timeout)
+            installer.wait(seconds=args.timeout)
 
 
 def _end(findings: "tuple[Finding, ...]") -> int:

@@ -48,13 +48,11 @@ def run(args: argparse.Namespace) -> int:
     """Returns 0; 1 when the answer is no. Raises UsageError when nobody can be asked, and HubError when the
     hub refuses a deletion, or does not finish it in time.
     """
-    import asyncio
-
     context = chosen_context(args)
     if not (args.context or args.yes or args.dry_run or _agreed(context)):
         print("nothing was changed", file=sys.stderr)
         return 1
-    asyncio.run(_uninstall(args, context))
+    _uninstall(args, context)
     return 0
 
 
@@ -68,21 +66,19 @@ def _agreed(context: str) -> bool:
     return sys.stdin.readline().strip().lower() in {"y", "yes"}
 
 
-async def _uninstall(args: argparse.Namespace, context: str) -> None:
-    from dsf_runtime.clock import SystemClock
+def _uninstall(args: argparse.Namespace, context: str) -> None:
     from gitops_dsf.installation.hub import WritableHub
     from gitops_dsf.installation.uninstall import Uninstaller
 
     def say(line: str) -> None:
         print(line, flush=True)
 
-    async with WritableHub(context=context, kubeconfig=args.kubeconfig, dry_run=args.dry_run) as hub:
+    with WritableHub(context=context, kubeconfig=args.kubeconfig, dry_run=args.dry_run) as hub:
         uninstaller = Uninstaller(
             hub=hub,
             hub_namespace=args.hub_namespace,
             argocd_namespace=args.argocd_namespace,
             say=say,
-            clock=SystemClock(),
             with_applications=args.delete_applications,
         )
-        await uninstaller.run(seconds=None if args.no_wait else args.timeout)
+        uninstaller.run(seconds=None if args.no_wait else args.timeout)

@@ -1,35 +1,28 @@
 """Writes to a hub: server-side apply and deletions, also as a dry run of the API server."""
 
-import asyncio
 import shlex
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from http import HTTPStatus
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Final, Self, TypeVar
+from typing import Any, Final
 
 import msgspec
 
 from dsf_wire.constants import GENERATOR_MANAGER
 from gitops_dsf.errors import HubError
-from gitops_dsf.hubreader.hub import QUIET_SECONDS, silence, tell
+from gitops_dsf.hub.unread import Unread
+from gitops_dsf.hubreader.hub import Hub
 
 try:
-    from dsf_runtime.access import AccessError
-    from dsf_runtime.apiserver import APPLY, MERGE, ApiError, ApiServer
-    from dsf_runtime.calls import FailureKind
-    from dsf_runtime.clock import Clock, SystemClock
-    from gitops_dsf.hubreader.kubeconfig import Kubeconfig
+    from dsf_runtime.apiserver import APPLY, JSON, MERGE, ApiError
 except ImportError as error:
     msg = f"{error.name} is not installed; writing to a hub needs: pip install 'gitops-dsf[live]'"
     raise HubError(msg) from error
 
 Object = dict[str, Any]
-T = TypeVar("T")
-TIMEOUT_SECONDS: Final = 30.0
 DRY_RUN: Final = {"dryRun": "All"}
 
 
@@ -55,19 +48,6 @@ class _Resources(msgspec.Struct, frozen=True):
     resources: list[_Resource] = []
 
 
-class _Version(msgspec.Struct, frozen=True):
-    version: str
-
-
-class _Group(msgspec.Struct, frozen=True):
-    name: str
-    versions: list[_Version]
-
-
-class _Groups(msgspec.Struct, frozen=True):
-    groups: list[_Group] = []
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Served:
     """A kind that the hub serves."""
@@ -83,66 +63,44 @@ class Served:
         return f"{self.base}{inside}/{self.plural}" + (f"/{name}" if name else "")
 
 
-@dataclass(kw_only=True)
-class WritableHub:
-    """A connection to a hub; an async context manager. Every error of the hub becomes a HubError."""
+class WritableHub(Hub):
+    """A connection to a hub; a context manager. Every error of the hub becomes a HubError. With ``dry_run``
+    the hub validates every write and stores none.
+    """
 
-    context: str
-    kubeconfig: Path | None = None
-    dry_run: bool = False
-    """The hub validates every write and stores none."""
-    clock: Clock = field(default_factory=SystemClock)
-    _served: dict[str, tuple[_Resource, ...]] = field(default_factory=dict, init=False)
-    _groups: dict[str, tuple[str, ...]] | None = field(default=None, init=False)
-    _told: bool = field(default=False, init=False)
-
-    async def __aenter__(self) -> Self:
-        load = Kubeconfig(path=self.kubeconfig, context=self.context).load
-        self._server = ApiServer(
-            load=load,
-            user_agent="gitops-dsf",
-            timeout_seconds=TIMEOUT_SECONDS,
-            clock=self.clock,
-            patient=True,
-        )
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self._server.close()
+    def __init__(self, *, context: str, kubeconfig: Path | None = None, dry_run: bool = False) -> None:
+        super().__init__(context=context, kubeconfig=kubeconfig)
+        self.kubeconfig, self.dry_run = kubeconfig, dry_run
+        self._served: dict[str, tuple[_Resource, ...]] = {}
+        self._groups: dict[str, tuple[str, ...]] | None = None
 
     def command(self, *words: str) -> str:
         """A command of kubectl or gitops-dsf for this hub, quoted for a shell."""
         file = ("--kubeconfig", str(self.kubeconfig)) if self.kubeconfig is not None else ()
         return shlex.join((*words, *file, "--context", self.context))
 
-    def now(self) -> float:
-        """Unix time of the hub's clock."""
-        return self._server.now()
-
-    async def apply(self, item: Object, *, force: bool, check: bool = False) -> Change:
+    def apply(self, item: Object, *, force: bool, check: bool = False) -> Change:
         """Applies an object with our field manager. With `force` it takes over fields that other managers
         own. With `check` it is a dry run. Raises HubError.
         """
         metadata = item["metadata"]
-        kind = await self.kind(*_group_and_version(item["apiVersion"]), kind=item["kind"])
+        kind = self.kind(*_group_and_version(item["apiVersion"]), kind=item["kind"])
         if kind is None:
             msg = f"context {self.context}: the hub does not serve {item['kind']} of {item['apiVersion']}"
             raise HubError(msg)
         path = kind.path(namespace=metadata.get("namespace", ""), name=metadata["name"])
-        before = await self._find(path)
+        before = self._find(path)
         params = {"fieldManager": GENERATOR_MANAGER, "force": "true" if force else "false"}
-        answer = await self._write(
+        answer = self._write(
             "PATCH", path, params=params, body=item, content_type=APPLY, check=check or self.dry_run
         )
         if before is None:
             return Change.CREATED
         return Change.UNCHANGED if _declared(before, item) == _declared(answer, item) else Change.CHANGED
 
-    async def merge(self, path: str, change: Mapping[str, Any]) -> None:
+    def merge(self, path: str, change: Mapping[str, Any]) -> None:
         """Sends a JSON merge patch. Raises HubError."""
-        await self._write(
+        self._write(
             "PATCH",
             path,
             params={"fieldManager": GENERATOR_MANAGER},
@@ -151,7 +109,7 @@ class WritableHub:
             check=self.dry_run,
         )
 
-    async def delete(self, path: str, *, orphan: bool = False) -> bool:
+    def delete(self, path: str, *, orphan: bool = False) -> bool:
         """Deletes an object. With `orphan` the objects that it owns stay. Returns whether it was there.
         Raises HubError.
         """
@@ -162,66 +120,58 @@ class WritableHub:
             **({"dryRun": ["All"]} if self.dry_run else {}),
         }
         try:
-            await self._ask(lambda: self._server.request("DELETE", path, body=body))
+            self._ask("DELETE", path, body=body)
         except _NotFoundError:
             return False
         return True
 
-    async def find(self, path: str) -> Object | None:
+    def live(self, path: str) -> Object | None:
         """Returns an object; None if it does not exist. Raises HubError."""
-        found = await self._find(path)
+        found = self._find(path)
         return None if found is None else dict(msgspec.json.decode(found, type=dict[str, Any]))
 
-    async def list(self, path: str, *, labels: str = "") -> list[Object]:
+    def list(self, path: str, *, labels: str = "") -> list[Object]:
         """Returns the objects of a collection. Raises HubError."""
-        found: list[Object] = []
+        with self._refusals():
+            raw = self.items(path, **({"labelSelector": labels} if labels else {}))
+            return [msgspec.json.decode(one, type=dict[str, Any]) for one in raw]
 
-        def take(raw: msgspec.Raw) -> None:
-            found.append(msgspec.json.decode(raw, type=dict[str, Any]))
-
-        def read() -> Awaitable[str]:
-            found.clear()
-            return self._server.list(path, take, **({"labelSelector": labels} if labels else {}))
-
-        await self._ask(read)
-        return found
-
-    async def kind(self, group: str, version: str = "", *, kind: str) -> Served | None:
+    def kind(self, group: str, version: str = "", *, kind: str) -> Served | None:
         """Returns how the hub serves a kind, in the given version or the first that has it; None if it does
         not. Raises HubError.
         """
-        for candidate in (version,) if version else await self._versions(group):
+        for candidate in (version,) if version else self._versions(group):
             base = f"/apis/{group}/{candidate}" if group else f"/api/{candidate}"
-            for resource in await self._resources(base):
+            for resource in self._resources(base):
                 if resource.kind == kind and "/" not in resource.name:
                     return Served(base=base, plural=resource.name, namespaced=resource.namespaced)
         return None
 
-    async def _versions(self, group: str) -> tuple[str, ...]:
+    def _versions(self, group: str) -> tuple[str, ...]:
         if not group:
             return ("v1",)
         if self._groups is None:
-            content = await self._ask(lambda: self._server.get("/apis"))
-            self._groups = {
-                item.name: tuple(one.version for one in item.versions)
-                for item in msgspec.json.decode(content, type=_Groups).groups
-            }
+            found = self.groups()
+            if isinstance(found, Unread):
+                msg = f"context {self.context}: GET /apis: {found.detail}"
+                raise HubError(msg)
+            self._groups = found
         return self._groups.get(group, ())
 
-    async def _resources(self, base: str) -> tuple[_Resource, ...]:
+    def _resources(self, base: str) -> tuple[_Resource, ...]:
         if base not in self._served:
-            found = await self._find(base)
+            found = self._find(base)
             decoded = _Resources() if found is None else msgspec.json.decode(found, type=_Resources)
             self._served[base] = tuple(decoded.resources)
         return self._served[base]
 
-    async def _find(self, path: str) -> bytes | None:
+    def _find(self, path: str) -> bytes | None:
         try:
-            return await self._ask(lambda: self._server.get(path))
+            return self._ask("GET", path)
         except _NotFoundError:
             return None
 
-    async def _write(
+    def _write(
         self,
         method: str,
         path: str,
@@ -231,46 +181,31 @@ class WritableHub:
         content_type: str,
         check: bool,
     ) -> bytes:
-        reply = await self._ask(
-            lambda: self._server.request(
-                method,
-                path,
-                params={**params, **(DRY_RUN if check else {})},
-                body=body,
-                content_type=content_type,
-            )
-        )
-        return reply.body
+        sent = {**params, **(DRY_RUN if check else {})}
+        return self._ask(method, path, params=sent, body=body, content_type=content_type)
 
-    async def _ask(self, call: Callable[[], Awaitable[T]]) -> T:
+    def _ask(
+        self,
+        method: str,
+        path: str,
+        *,
+        params: Mapping[str, str] | None = None,
+        body: object = None,
+        content_type: str = JSON,
+    ) -> bytes:
         """The answer of the hub. Raises HubError."""
-        with self._hub_errors(), self._patience():
-            return await call()
+        with self._refusals(), self._asking(), self._patience():
+            return self._server.request(
+                method, path, params=params or {}, body=body, content_type=content_type
+            )
 
     @contextmanager
-    def _patience(self) -> Iterator[None]:
-        """Says once that the hub is silent, if it does not answer soon."""
-        waiting = asyncio.get_running_loop().call_later(QUIET_SECONDS, self._tell_silence)
-        try:
-            yield
-        finally:
-            waiting.cancel()
-
-    def _tell_silence(self) -> None:
-        if not self._told:
-            self._told = True
-            tell(silence(self.context))
-
-    @contextmanager
-    def _hub_errors(self) -> Iterator[None]:
+    def _refusals(self) -> Iterator[None]:
         try:
             yield
         except ApiError as error:
             kind = _NotFoundError if error.status == HTTPStatus.NOT_FOUND else HubError
-            where = "" if error.kind is FailureKind.CREDENTIALS else f"context {self.context}: "
-            raise kind(f"{where}{error}") from error
-        except AccessError as error:
-            raise HubError(str(error)) from error
+            raise kind(f"context {self.context}: {error}") from error
 
 
 def _group_and_version(api_version: str) -> tuple[str, str]:

@@ -1,11 +1,10 @@
 """From a hub with OCM and Argo CD to a running loop. Running it again changes nothing that is right."""
 
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any, Final
 
-from dsf_runtime.clock import Clock
 from gitops_dsf.errors import HubError
 from gitops_dsf.installation import progress
 from gitops_dsf.installation.hub import Change, WritableHub, object_text
@@ -32,14 +31,13 @@ class Installer:
     hub: WritableHub
     source: Source
     say: Say
-    clock: Clock
 
-    async def check(self) -> None:
+    def check(self) -> None:
         """Lets the hub validate every object, without storing any. Raises InstallError with all refusals."""
         refused = []
         for item, force in self._objects():
             try:
-                change = await self.hub.apply(item, force=force, check=True)
+                change = self.hub.apply(item, force=force, check=True)
             except HubError as error:
                 refused.append(f"{object_text(item['kind'], item)}: {error}")
                 continue
@@ -51,16 +49,16 @@ class Installer:
             msg = f"the hub refuses what would be applied, so nothing was changed:\n  {lines}"
             raise InstallError(msg)
 
-    async def apply(self) -> None:
+    def apply(self) -> None:
         """Applies every object. Raises HubError."""
         for item, force in self._objects():
-            self.say(f"{object_text(item['kind'], item)}: {await self.hub.apply(item, force=force)}")
+            self.say(f"{object_text(item['kind'], item)}: {self.hub.apply(item, force=force)}")
 
-    async def wait(self, *, seconds: float) -> None:
+    def wait(self, *, seconds: float) -> None:
         """Waits until the loop runs. Raises InstallError with what is missing after this time."""
-        until, told = self.clock.monotonic() + seconds, dict[str, str]()
+        until, told = time.monotonic() + seconds, dict[str, str]()
         while True:
-            steps = await self._steps()
+            steps = self._steps()
             for step in steps:
                 if told.get(step.name) != step.state:
                     told[step.name] = step.state
@@ -68,14 +66,14 @@ class Installer:
             left = [step for step in steps if not step.done]
             if not left:
                 return
-            if self.clock.monotonic() >= until:
+            if time.monotonic() >= until:
                 lines = "\n  ".join(f"{step.name}: {step.state}" for step in left)
                 msg = (
                     f"the loop does not run after {seconds:.0f} s. What was applied stays, and Argo CD tries"
                     f" on; run install again to wait longer, or doctor for the causes:\n  {lines}"
                 )
                 raise InstallError(msg)
-            await self.clock.sleep(POLL_SECONDS)
+            time.sleep(POLL_SECONDS)
 
     def _objects(self) -> Iterator[tuple[Object, bool]]:
         """Each object, and whether its fields are ours alone: argocd-cm belongs to whoever runs Argo CD."""
@@ -83,33 +81,31 @@ class Installer:
         for item in self.source.bootstrap:
             yield item, True
 
-    async def _steps(self) -> list[Step]:
+    def _steps(self) -> list[Step]:
         settings = self.source.settings.spec
         found = []
         if settings.delivery.mode == "ManifestWork":
             found = [
-                progress.definition(
-                    name, await self._get("apiextensions.k8s.io", "CustomResourceDefinition", name)
-                )
+                progress.definition(name, self._get("apiextensions.k8s.io", "CustomResourceDefinition", name))
                 for name in (crd["metadata"]["name"] for crd in crds())
             ]
         for item in self.source.bootstrap:
             if item["kind"] == "Application":
                 metadata = item["metadata"]
-                live = await self._get(ARGOCD, "Application", metadata["name"], metadata["namespace"])
+                live = self._get(ARGOCD, "Application", metadata["name"], metadata["namespace"])
                 found.append(progress.application(item, live))
         if settings.delivery.mode == "ManifestWork" and settings.reconciler.enabled:
             namespace = settings.hub_namespace
             found.append(
                 progress.leadership(
-                    await self._get("coordination.k8s.io", "Lease", RECONCILER, namespace),
-                    deployment=await self._get("apps", "Deployment", RECONCILER, namespace),
-                    pods=await self.hub.list(f"/api/v1/namespaces/{namespace}/pods", labels=POD_LABEL),
-                    now=datetime.fromtimestamp(self.hub.now(), tz=UTC),
+                    self._get("coordination.k8s.io", "Lease", RECONCILER, namespace),
+                    deployment=self._get("apps", "Deployment", RECONCILER, namespace),
+                    pods=self.hub.list(f"/api/v1/namespaces/{namespace}/pods", labels=POD_LABEL),
+                    now=self.hub.now(),
                 )
             )
         return found
 
-    async def _get(self, group: str, kind: str, name: str, namespace: str = "") -> Object | None:
-        served = await self.hub.kind(group, kind=kind)
-        return None if served is None else await self.hub.find(served.path(namespace=namespace, name=name))
+    def _get(self, group: str, kind: str, name: str, namespace: str = "") -> Object | None:
+        served = self.hub.kind(group, kind=kind)
+        return None if served is None else self.hub.live(served.path(namespace=namespace, name=name))

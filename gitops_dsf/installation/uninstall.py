@@ -5,13 +5,13 @@ Applications that ApplicationSets generated stay where they run. ApplicationSets
 own, and everything that could change a decision goes after them.
 """
 
-import asyncio
+import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from dsf_runtime.clock import Clock
 from dsf_wire.constants import (
     AGENT_MANAGER,
     AGENT_NAMESPACE,
@@ -65,7 +65,6 @@ class Uninstaller:
     hub_namespace: str
     argocd_namespace: str
     say: Say
-    clock: Clock
     with_applications: bool = False
     _found: dict[Kind, list[Object]] = field(default_factory=lambda: defaultdict(list), init=False)
     _served: dict[Kind, Served] = field(default_factory=dict, init=False)
@@ -75,39 +74,39 @@ class Uninstaller:
     _used: list[str] = field(default_factory=list, init=False)
     """AppProjects that other Applications use, with one of them."""
 
-    async def run(self, *, seconds: float | None) -> None:
+    def run(self, *, seconds: float | None) -> None:
         """Removes everything. Waits at most this long until the managed clusters have removed their part;
         None means not at all. Raises UninstallError and HubError.
         """
         for kind in sorted({*rendered_kinds(), APPLICATION, PROJECT} - KEPT):
-            await self._look(kind)
+            self._look(kind)
         self._nobody_brings_it_back()
         self._carried = sorted(self._copied_documents())
         if not any(self._found.values()):
             self.say("no object of gitops-dsf is on this hub")
-        await self._without_finalizers()
+        self._without_finalizers()
         for kind in FIRST:
-            await self._remove(kind, orphan=kind == APPLICATION_SET)
+            self._remove(kind, orphan=kind == APPLICATION_SET)
         if self.with_applications:
-            await self._remove_generated()
+            self._remove_generated()
         for kind in ON_CLUSTERS:
-            await self._remove(kind)
+            self._remove(kind)
         if seconds is not None and not self.hub.dry_run:
-            await self._wait(seconds=seconds)
+            self._wait(seconds=seconds)
         for kind in sorted(self._found.keys() - {*FIRST, *ON_CLUSTERS, PROJECT}):
-            await self._remove(kind)
-        await self._keep_used_projects()
-        await self._remove(PROJECT)
-        await self._remove_of_reconciler()
-        await self._release_health_checks()
-        for line in await self._stays():
+            self._remove(kind)
+        self._keep_used_projects()
+        self._remove(PROJECT)
+        self._remove_of_reconciler()
+        self._release_health_checks()
+        for line in self._stays():
             self.say(line)
 
-    async def _look(self, kind: Kind) -> None:
-        served = await self.hub.kind(kind[0], kind=kind[1])
+    def _look(self, kind: Kind) -> None:
+        served = self.hub.kind(kind[0], kind=kind[1])
         if served is not None:
             self._served[kind] = served
-            self._found[kind] = await self.hub.list(served.path(), labels=OURS)
+            self._found[kind] = self.hub.list(served.path(), labels=OURS)
 
     def _nobody_brings_it_back(self) -> None:
         """Raises UninstallError if a root Application or Flux applies our objects."""
@@ -136,42 +135,43 @@ class Uninstaller:
                 if kind not in KEPT and place not in known:
                     yield f"{one['kind']} {'/'.join(filter(None, place))}"
 
-    async def _without_finalizers(self) -> None:
+    def _without_finalizers(self) -> None:
         """Argo CD deletes what an Application applied if it has this finalizer. We delete it in our order."""
         for item in self._found[APPLICATION]:
             metadata = item["metadata"]
             finalizers = metadata.get("finalizers") or []
             left = [name for name in finalizers if not prunes(name)]
             if left != finalizers:
-                await self.hub.merge(
-                    self._path(APPLICATION, item), {"metadata": {"finalizers": left or None}}
-                )
+                self.hub.merge(self._path(APPLICATION, item), {"metadata": {"finalizers": left or None}})
 
-    async def _remove(self, kind: Kind, *, orphan: bool = False) -> None:
+    def _remove(self, kind: Kind, *, orphan: bool = False) -> None:
         items = self._found[kind]
-        for start in range(0, len(items), AT_A_TIME):
-            batch = items[start : start + AT_A_TIME]
-            await asyncio.gather(*(self.hub.delete(self._path(kind, item), orphan=orphan) for item in batch))
+        with ThreadPoolExecutor(AT_A_TIME) as threads:
+            deleted = [
+                threads.submit(self.hub.delete, self._path(kind, item), orphan=orphan) for item in items
+            ]
+        for one in deleted:
+            one.result()
         self._deleted.update(object_text(kind[1], item) for item in items)
         self._tell(kind, items)
 
-    async def _remove_generated(self) -> None:
+    def _remove_generated(self) -> None:
         """Deletes the Applications that ApplicationSets generated. Argo CD then deletes their workloads."""
-        self._found[APPLICATION] = await self._generated()
-        await self._remove(APPLICATION)
+        self._found[APPLICATION] = self._generated()
+        self._remove(APPLICATION)
 
-    async def _generated(self) -> list[Object]:
+    def _generated(self) -> list[Object]:
         served = self._served.get(APPLICATION)
         if served is None:
             return []
-        found = await self.hub.list(served.path(), labels=APPLICATION_LABEL)
+        found = self.hub.list(served.path(), labels=APPLICATION_LABEL)
         return [item for item in found if "deletionTimestamp" not in item["metadata"]]
 
-    async def _wait(self, *, seconds: float) -> None:
-        until = self.clock.monotonic() + seconds
+    def _wait(self, *, seconds: float) -> None:
+        until = time.monotonic() + seconds
         told = False
-        while left := await self._left():
-            if self.clock.monotonic() >= until:
+        while left := self._left():
+            if time.monotonic() >= until:
                 msg = (
                     f"after {seconds:.0f} s still there: {names_text(left)}. OCM removes them when the work"
                     " agents of these clusters answer: run uninstall again then, or with --no-wait to leave"
@@ -181,20 +181,20 @@ class Uninstaller:
             if not told:
                 self.say("waiting until OCM has removed the agents from the managed clusters")
                 told = True
-            await self.clock.sleep(POLL_SECONDS)
+            time.sleep(POLL_SECONDS)
 
-    async def _left(self) -> list[str]:
+    def _left(self) -> list[str]:
         return [
             object_text(kind[1], item)
             for kind in ON_CLUSTERS
             if kind in self._served
-            for item in await self.hub.list(self._served[kind].path(), labels=OURS)
+            for item in self.hub.list(self._served[kind].path(), labels=OURS)
         ]
 
-    async def _keep_used_projects(self) -> None:
+    def _keep_used_projects(self) -> None:
         """Argo CD neither syncs nor deletes an Application without its project."""
         served = self._served.get(APPLICATION)
-        found = [] if served is None else await self.hub.list(served.path())
+        found = [] if served is None else self.hub.list(served.path())
         going = self._deleted if self.hub.dry_run else set[str]()
         users = {
             str(item["spec"].get("project")): object_text(APPLICATION[1], item)
@@ -206,38 +206,36 @@ class Uninstaller:
                 self._found[PROJECT].remove(project)
                 self._used.append(f"{object_text(PROJECT[1], project)}: {user} belongs to it")
 
-    async def _remove_of_reconciler(self) -> None:
+    def _remove_of_reconciler(self) -> None:
         """Deletes the Lease and the list of suspended scorers, which the reconciler created itself."""
         for group, kind, name in (
             ("coordination.k8s.io", "Lease", RECONCILER),
             ("", "ConfigMap", SUSPENDED_CONFIGMAP),
         ):
-            served = await self.hub.kind(group, kind=kind)
-            if served is not None and await self.hub.delete(
-                served.path(namespace=self.hub_namespace, name=name)
-            ):
+            served = self.hub.kind(group, kind=kind)
+            if served is not None and self.hub.delete(served.path(namespace=self.hub_namespace, name=name)):
                 self._tell((group, kind), [{"metadata": {"namespace": self.hub_namespace, "name": name}}])
 
-    async def _release_health_checks(self) -> None:
+    def _release_health_checks(self) -> None:
         """Gives up our fields of Argo CD's ConfigMap. The API server removes those that nobody else owns."""
         body: Object = {
             "apiVersion": "v1",
             "kind": "ConfigMap",
             "metadata": {"name": "argocd-cm", "namespace": self.argocd_namespace},
         }
-        live = await self.hub.find(f"/api/v1/namespaces/{self.argocd_namespace}/configmaps/argocd-cm")
+        live = self.hub.live(f"/api/v1/namespaces/{self.argocd_namespace}/configmaps/argocd-cm")
         managers = ((live or {}).get("metadata") or {}).get("managedFields") or ()
         if any(
             one.get("manager") == GENERATOR_MANAGER and one.get("operation") == "Apply" for one in managers
         ):
-            await self.hub.apply(body, force=False)
+            self.hub.apply(body, force=False)
             would = "would be removed" if self.hub.dry_run else "removed"
             self.say(f"ConfigMap {self.argocd_namespace}/argocd-cm: our health checks {would}")
 
-    async def _stays(self) -> list[str]:
+    def _stays(self) -> list[str]:
         """What is not removed, and why."""
         lines = list(self._used)
-        generated = [object_text(APPLICATION[1], item) for item in await self._generated()]
+        generated = [object_text(APPLICATION[1], item) for item in self._generated()]
         if generated and not self.with_applications:
             lines.append(
                 f"{names_text(generated)}: they run on where they are, and nothing moves them any more."
@@ -249,17 +247,17 @@ class Uninstaller:
                 f"{names_text(self._carried)}: copied from your repository, and may be used by others"
             )
         names = [crd["metadata"]["name"] for crd in crds()]
-        served = await self.hub.kind("apiextensions.k8s.io", kind="CustomResourceDefinition")
-        there = [name for name in names if served and await self.hub.find(served.path(name=name))]
+        served = self.hub.kind("apiextensions.k8s.io", kind="CustomResourceDefinition")
+        there = [name for name in names if served and self.hub.live(served.path(name=name))]
         if there:
             lines.append(
                 f"CustomResourceDefinition {' and '.join(there)}: deleting them deletes every object of these"
                 f" kinds, also those of others: {self.hub.command('kubectl', 'delete', 'crd', *there)}"
             )
-        scores = await self.hub.kind(SCORE_GROUP, kind="AddOnPlacementScore")
+        scores = self.hub.kind(SCORE_GROUP, kind="AddOnPlacementScore")
         label = f"{MANAGED_BY_LABEL}={AGENT_MANAGER}"
         delete = ("kubectl", "delete", "addonplacementscores", "-A", "-l", label)
-        if scores and (count := len(await self.hub.list(scores.path(), labels=label))):
+        if scores and (count := len(self.hub.list(scores.path(), labels=label))):
             lines.append(
                 f"{plural(count, 'AddOnPlacementScore')}: Placements ignore them once they"
                 f" expire. To delete them: {self.hub.command(*delete)}"

@@ -1,10 +1,10 @@
-"""The client of an API server for code without an event loop. It only reads: the client of ``apiserver``
-works in a thread of its own.
+"""The client of an API server for code without an event loop: the client of ``apiserver`` works in a
+thread of its own.
 """
 
 import asyncio
 import threading
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
 from types import TracebackType
@@ -84,6 +84,18 @@ class BlockingApiServer:
     def get(self, path: str, *, accept: str = JSON, **params: str) -> bytes:
         """Reads one path. Raises ApiError."""
         return self._answer(lambda: self._server.request("GET", path, params=params, accept=accept)).body
+
+    def request(
+        self, method: str, path: str, *, params: Mapping[str, str], body: object, content_type: str = JSON
+    ) -> bytes:
+        """Sends a request once. Raises ApiError."""
+        return (
+            self._started(
+                self._server.request(method, path, params=params, body=body, content_type=content_type)
+            )
+            .result()
+            .body
+        )
 
     def pages(self, path: str, *, accept: str = JSON, **selector: str) -> Iterator[Page]:
         """Yields the pages of a list. Raises ApiError; status 410 means that the list must be read again."""

@@ -1,6 +1,7 @@
 """A fleet repository that is rendered, and hubs that it can be installed on."""
 
 import subprocess
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from datetime import UTC, datetime
@@ -8,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from dsf_runtime.clock import SystemClock
 from gitops_dsf.cli.scaffold import scaffold
 from gitops_dsf.views.doctor.checks.ocm import GROUPS
 from tests.support.apiserver import serving
@@ -45,22 +45,23 @@ def serve() -> Iterator[Serve]:
         yield start
 
 
-class Hasty(SystemClock):
+class Hasty:
     """A clock on which a pause passes at once."""
 
     def __init__(self) -> None:
         self._passed = 0.0
 
     def monotonic(self) -> float:
-        return super().monotonic() + self._passed
+        return time.monotonic() + self._passed
 
-    async def sleep(self, seconds: float) -> None:
+    def sleep(self, seconds: float) -> None:
         self._passed += 50 * seconds
 
 
 @pytest.fixture
 def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dsf_runtime.clock.SystemClock", Hasty)
+    for module in ("installation.install", "installation.uninstall", "cli.install"):
+        monkeypatch.setattr(f"gitops_dsf.{module}.time", Hasty())
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """gitops-dsf install: what it checks first, what it applies, and what it waits for."""
 
-import asyncio
 import shutil
 import subprocess
 from pathlib import Path
@@ -216,7 +215,7 @@ def test_an_error_that_passes_is_none(
         asked.append(first)
         return (finding(found[len(asked) - 1]),)
 
-    assert asyncio.run(_settled(examine)) == (finding(last),)
+    assert _settled(examine) == (finding(last),)
     assert asked == [False] * looked
     assert ("may pass" in capsys.readouterr().out) is (looked > 1)
 

@@ -15,9 +15,7 @@ from dsf_runtime.apiserver import ApiError
 from dsf_runtime.blocking import BlockingApiServer
 from dsf_runtime.clock import SystemClock
 from gitops_dsf.errors import HubError
-from gitops_dsf.installation.hub import WritableHub
 from tests.support.agent.http import HttpFake, Reply, Seen
-from tests.support.agent.hub import kubeconfig
 
 PATH = "/api/v1/configmaps"
 THING = {"metadata": {"name": "a", "namespace": "n"}}
@@ -37,21 +35,11 @@ class Waits(SystemClock):
 Read = Callable[[str, Path, Waits], Awaitable[object]]
 
 
-async def view(url: str, folder: Path, waits: Waits) -> object:
+async def view(url: str, waits: Waits) -> object:
     """The reading verbs."""
     access = Access(host=url, trust=ssl.create_default_context())
     with BlockingApiServer(load=lambda: access, user_agent="test", timeout_seconds=20, clock=waits) as server:
         return await asyncio.to_thread(server.get, PATH)
-
-
-async def install(url: str, folder: Path, waits: Waits) -> object:
-    """install and uninstall."""
-    config = kubeconfig(folder / "kubeconfig", server=url)
-    async with WritableHub(context="hub", kubeconfig=config, clock=waits) as hub:
-        return await hub.list(PATH)
-
-
-both = pytest.mark.parametrize("read", [view, install])
 
 
 def busy(times: int, *, retry_after: str | None = "1") -> Callable[[Seen], Reply]:
@@ -68,25 +56,23 @@ def busy(times: int, *, retry_after: str | None = "1") -> Callable[[Seen], Reply
     return answer
 
 
-@both
-async def test_they_ask_again_when_the_server_says(read: Read, tmp_path: Path) -> None:
+async def test_they_ask_again_when_the_server_says(tmp_path: Path) -> None:
     waits = Waits()
     async with HttpFake(busy(BUSY_RETRIES)) as server:
-        assert await read(server.url, tmp_path, waits)
+        assert await view(server.url, waits)
     assert waits.seconds == [1.0] * BUSY_RETRIES
 
 
-@both
 @pytest.mark.parametrize(
     ("times", "retry_after", "waited"),
     [(BUSY_RETRIES + 1, "1", BUSY_RETRIES), (1, "11", 0), (1, None, 0)],
     ids=["busy for long", "asks to wait for long", "does not say how long"],
 )
 async def test_they_give_up_and_say_what_the_server_said(
-    read: Read, tmp_path: Path, times: int, retry_after: str | None, waited: int
+    tmp_path: Path, times: int, retry_after: str | None, waited: int
 ) -> None:
     waits = Waits()
     async with HttpFake(busy(times, retry_after=retry_after)) as server:
         with pytest.raises((ApiError, HubError), match=r"429 storage is \(re\)initializing"):
-            await read(server.url, tmp_path, waits)
+            await view(server.url, waits)
     assert len(waits.seconds) == waited
