@@ -10,15 +10,6 @@ from dsf_scorer.settings import Settings
 MAX_TOKEN_FILE_BYTES: Final = 65_536
 
 
-class TokensUnavailableError(RefusedError):
-    """A token file is configured but holds no usable token. Everyone is refused, and /healthz reports it."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(
-            f"this scoring API cannot check tokens now: {reason}", status=503, headers={"retry-after": "5"}
-        )
-
-
 class Tokens:
     """Checks Authorization headers.
 
@@ -52,20 +43,21 @@ class Tokens:
             raise _unauthorized("the bearer token is not one that this scoring API accepts")
 
     def accepted(self) -> tuple[bytes, ...]:
-        """Digests of the currently accepted tokens. Raises TokensUnavailableError."""
+        """Digests of the currently accepted tokens. Raises RefusedError (503) for everyone, also in /healthz,
+        while the file holds no usable token.
+        """
         if self._file is None:
             return self._digests
         try:
             with self._file.open("rb") as stream:
                 content = stream.read(MAX_TOKEN_FILE_BYTES + 1)
         except OSError as error:
-            raise TokensUnavailableError(f"its token file cannot be read ({error.strerror})") from error
+            raise _unavailable(f"cannot be read ({error.strerror})") from error
         if len(content) > MAX_TOKEN_FILE_BYTES:
-            raise TokensUnavailableError(f"its token file is larger than {MAX_TOKEN_FILE_BYTES} bytes")
-        tokens = [line.strip() for line in content.splitlines() if line.strip()]
-        if not tokens:
-            raise TokensUnavailableError("its token file is empty")
-        return tuple(_digest(token) for token in tokens)
+            raise _unavailable(f"is larger than {MAX_TOKEN_FILE_BYTES} bytes")
+        if not (tokens := content.split()):
+            raise _unavailable("is empty")
+        return tuple(map(_digest, tokens))
 
 
 def _digest(token: bytes) -> bytes:
@@ -74,3 +66,8 @@ def _digest(token: bytes) -> bytes:
 
 def _unauthorized(reason: str) -> RefusedError:
     return RefusedError(reason, status=401, headers={"www-authenticate": "Bearer"})
+
+
+def _unavailable(reason: str) -> RefusedError:
+    message = f"this scoring API cannot check tokens now: its token file {reason}"
+    return RefusedError(message, status=503, headers={"retry-after": "5"})
