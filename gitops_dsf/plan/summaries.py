@@ -8,12 +8,10 @@ from dsf_wire.summary import (
     SCORED_BY_API,
     BasicAuth,
     ClientCertificate,
-    ConfigMapRef,
     EndpointAuth,
     Header,
     PublishRule,
     ScoreRange,
-    SecretRef,
     Summary,
 )
 from gitops_dsf.repository.model.metric_source import MetricSourceVariant
@@ -86,16 +84,7 @@ def _secret(auth: Auth | None) -> tuple[str, str]:
 def _headers(variant: MetricSourceVariant | None) -> tuple[Header, ...] | None:
     if variant is None or not variant.headers:
         return None
-    return tuple(
-        Header(
-            name=header.name,
-            value=header.value,
-            secret_ref=SecretRef(name=header.secret_ref.name, key=header.secret_ref.key)
-            if header.secret_ref is not None
-            else None,
-        )
-        for header in variant.headers
-    )
+    return msgspec.convert([header.model_dump() for header in variant.headers], tuple[Header, ...])
 
 
 def _basic_auth(variant: MetricSourceVariant | None) -> BasicAuth | None:
@@ -113,8 +102,4 @@ def _client_certificate(variant: MetricSourceVariant | None) -> ClientCertificat
 def _extra(auth: Auth | None) -> EndpointAuth | None:
     if auth is None or (auth.ca_config_map_ref is None and not auth.service_account_token):
         return None
-    ref = auth.ca_config_map_ref
-    return EndpointAuth(
-        ca_config_map_ref=ConfigMapRef(name=ref.name, key=ref.key) if ref else None,
-        service_account_token=auth.service_account_token,
-    )
+    return msgspec.convert(auth.model_dump(), EndpointAuth)
