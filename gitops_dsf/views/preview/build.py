@@ -1,13 +1,11 @@
 """Compares two repositories on what is known of a hub, and computes what the change does. Pure."""
 
-from collections import Counter
 from typing import Self
 
 from msgspec import Struct
 
 from gitops_dsf.diagnostics import Diagnostic
 from gitops_dsf.hub.decisions import decided
-from gitops_dsf.hub.freshness import expired
 from gitops_dsf.hub.snapshot import HubData, HubSource, Snapshot
 from gitops_dsf.views.preview.changes import (
     PlacementChange,
@@ -17,17 +15,7 @@ from gitops_dsf.views.preview.changes import (
     source_changes,
     summarise_changes,
 )
-from gitops_dsf.views.preview.concerns import (
-    Thresholds,
-    bootstrap_concerns,
-    credential_concerns,
-    data_concerns,
-    filter_concerns,
-    fleet_concerns,
-    placement_concerns,
-    receiver_concerns,
-    right_concerns,
-)
+from gitops_dsf.views.preview.concerns import Thresholds, concerns
 from gitops_dsf.views.preview.moves import Move, moves
 from gitops_dsf.views.preview.passes import Pass, passes
 from gitops_dsf.views.preview.scorers import ScorerChange, rescored, scorer_changes
@@ -105,20 +93,14 @@ def compare(
     scorers = scorer_changes(base, head)
     snapshot = hub.snapshot
     found = tuple(passes(base, head, snapshot, now=hub.now)) if snapshot else ()
-    concerns = [
-        *credential_concerns(base, head),
-        *right_concerns(base, head),
-        *receiver_concerns(base, head),
-        *bootstrap_concerns(base, head),
-        *fleet_concerns(rescored(scorers, base, head), head, thresholds),
-    ]
-    if snapshot is None:
-        concerns += filter_concerns(base, head)
-    else:
-        concerns += [
-            *placement_concerns(found, thresholds, head),
-            *data_concerns(snapshot, age=hub.age, expired=_expired(hub), head=head),
-        ]
+    warnings = concerns(
+        base,
+        head,
+        hub,
+        found=found,
+        rescored=rescored(scorers, base, head),
+        thresholds=thresholds,
+    )
     return Comparison(
         summary=summarise_changes(base, head, scorers),
         scorers=scorers,
@@ -126,15 +108,8 @@ def compare(
         placements=placement_changes(base, head),
         moves=moves(found, base, head) if snapshot else None,
         pending=_pending(found, snapshot) if snapshot else (),
-        concerns=tuple(concerns),
+        concerns=tuple(warnings),
     )
-
-
-def _expired(hub: HubData) -> int:
-    snapshot = hub.snapshot
-    tables = snapshot.scores.values() if snapshot else ()
-    ends = Counter(item.valid_until for table in tables for item in table.values())
-    return sum(count for until, count in ends.items() if expired(until, hub.now))
 
 
 def _pending(found: tuple[Pass, ...], snapshot: Snapshot) -> tuple[str, ...]:

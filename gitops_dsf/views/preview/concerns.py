@@ -5,7 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from dsf_wire.measures import SOURCE_TYPE
-from gitops_dsf.hub.snapshot import Snapshot
+from gitops_dsf.hub.freshness import expired
+from gitops_dsf.hub.snapshot import HubData, Snapshot
 from gitops_dsf.hub.timestamp import age_text
 from gitops_dsf.render.argocd import BOOTSTRAP
 from gitops_dsf.simulator import Explanation, Outcome, Verdict, explain, simulate
@@ -29,7 +30,29 @@ class Thresholds:
     """Score points by which an application is close to another decision."""
 
 
-def fleet_concerns(
+def concerns(
+    base: FleetVersion | None,
+    head: FleetVersion,
+    hub: HubData,
+    *,
+    found: tuple[Pass, ...],
+    rescored: Mapping[str, frozenset[str]],
+    thresholds: Thresholds,
+) -> Iterator[str]:
+    """Every warning about a change. `found` is empty if nothing is known of the hub."""
+    yield from _credential_concerns(base, head)
+    yield from _right_concerns(base, head)
+    yield from _receiver_concerns(base, head)
+    yield from _bootstrap_concerns(base, head)
+    yield from _fleet_concerns(rescored, head, thresholds)
+    if hub.snapshot is None:
+        yield from _filter_concerns(base, head)
+    else:
+        yield from _placement_concerns(found, thresholds, head)
+        yield from _data_concerns(hub.snapshot, hub, head)
+
+
+def _fleet_concerns(
     rescored: Mapping[str, frozenset[str]], head: FleetVersion, thresholds: Thresholds
 ) -> Iterator[str]:
     """Warns if too many clusters are re-scored."""
@@ -45,7 +68,7 @@ def fleet_concerns(
         )
 
 
-def credential_concerns(base: FleetVersion | None, head: FleetVersion) -> Iterator[str]:
+def _credential_concerns(base: FleetVersion | None, head: FleetVersion) -> Iterator[str]:
     """Warns if a host gets a Secret that it did not get before, while the Secret was already in use."""
     before, after = _receivers(base), _receivers(head)
     for secret, hosts in before.items():
@@ -64,7 +87,7 @@ def _receivers(fleet: FleetVersion | None) -> dict[str, dict[str, tuple[str, str
     return found
 
 
-def right_concerns(base: FleetVersion | None, head: FleetVersion) -> Iterator[str]:
+def _right_concerns(base: FleetVersion | None, head: FleetVersion) -> Iterator[str]:
     """Warns if agents may read nodes and pods that they could not read before. Clusters that join are left
     out.
     """
@@ -94,7 +117,7 @@ def _counting(fleet: FleetVersion) -> dict[str, str]:
     return found
 
 
-def receiver_concerns(base: FleetVersion | None, head: FleetVersion) -> Iterator[str]:
+def _receiver_concerns(base: FleetVersion | None, head: FleetVersion) -> Iterator[str]:
     """Warns if other pods may push OpenTelemetry metrics than before. Clusters that join are left out."""
     settings = head.plan.resolved.repository.spec.agent.open_telemetry
     if base is None or settings is None:
@@ -115,7 +138,7 @@ def receiver_concerns(base: FleetVersion | None, head: FleetVersion) -> Iterator
         yield f"pods of {names_text(sorted(more))} may push OpenTelemetry metrics for the first time"
 
 
-def bootstrap_concerns(base: FleetVersion | None, head: FleetVersion) -> Iterator[str]:
+def _bootstrap_concerns(base: FleetVersion | None, head: FleetVersion) -> Iterator[str]:
     """Warns if objects of rendered/argocd change, because people apply them. Until then Argo CD refuses what
     its AppProjects do not allow.
     """
@@ -144,7 +167,7 @@ def _bootstrap(fleet: FleetVersion) -> dict[str, Object]:
     }
 
 
-def placement_concerns(found: Iterable[Pass], thresholds: Thresholds, head: FleetVersion) -> Iterator[str]:
+def _placement_concerns(found: Iterable[Pass], thresholds: Thresholds, head: FleetVersion) -> Iterator[str]:
     """Warns about applications without a cluster, with too few, or close to moving."""
     for item in found:
         if item.after is None or not item.touched:
@@ -154,7 +177,7 @@ def placement_concerns(found: Iterable[Pass], thresholds: Thresholds, head: Flee
             yield from _close(item.after, thresholds.close_points, head.spans)
 
 
-def filter_concerns(base: FleetVersion | None, head: FleetVersion) -> Iterator[str]:
+def _filter_concerns(base: FleetVersion | None, head: FleetVersion) -> Iterator[str]:
     """Without hub data: warns about applications for which the filters leave no cluster."""
     state = hub_state(head, None)
     for key in head.placements:
@@ -166,18 +189,16 @@ def filter_concerns(base: FleetVersion | None, head: FleetVersion) -> Iterator[s
             yield f"{key}: {verdict.notes[0] if verdict.notes else verdict.outcome}"
 
 
-def data_concerns(
-    snapshot: Snapshot, *, age: float | None, expired: int, head: FleetVersion
-) -> Iterator[str]:
+def _data_concerns(snapshot: Snapshot, hub: HubData, head: FleetVersion) -> Iterator[str]:
     """Warns about data that is old, of unknown age or expired, or that contradicts the inventory."""
-    if age is not None and age > OLD_SECONDS:
-        yield f"the scores were seen {age_text(age)} ago; what would move now may differ"
-    if expired:
+    if hub.age is not None and hub.age > OLD_SECONDS:
+        yield f"the scores were seen {age_text(hub.age)} ago; what would move now may differ"
+    ends = Counter(item.valid_until for table in snapshot.scores.values() for item in table.values())
+    if gone := sum(count for until, count in ends.items() if expired(until, hub.now)):
         which = "that Placements rank by " if snapshot.skipped else ""
         read = snapshot.score_count - snapshot.skipped
         yield (
-            f"{expired} of {read} AddOnPlacementScores {which}had expired at that moment; OCM counts them"
-            " as 0"
+            f"{gone} of {read} AddOnPlacementScores {which}had expired at that moment; OCM counts them as 0"
         )
     yield from snapshot.problems
     if not snapshot.score_count:
