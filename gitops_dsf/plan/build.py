@@ -17,7 +17,7 @@ from gitops_dsf.plan.types import (
 from gitops_dsf.repository.model.cluster import ManagedCluster
 from gitops_dsf.repository.model.repository import Agent, Egress
 from gitops_dsf.resolve.credentials import credentials
-from gitops_dsf.resolve.identities import identity_of
+from gitops_dsf.resolve.inventory import identity_of
 from gitops_dsf.resolve.rollouts import entries_of
 from gitops_dsf.resolve.types import EffectiveScorer, Resolved
 

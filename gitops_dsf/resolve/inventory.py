@@ -65,3 +65,14 @@ class ClusterInventory:
             if name != "default"
             else found | (self.all_clusters - self.labels.carrying_any(CLUSTER_SET_LABEL))
         )
+
+
+def identity_of(cluster: ManagedCluster, identity: str) -> str | None:
+    """The value of a cluster for ClusterLabel.identity; None if it has none."""
+    if not identity:
+        return cluster.metadata.name
+    kind, _, name = identity.partition(":")
+    if kind == "label":
+        return cluster.metadata.labels.get(name) or None
+    claims = cluster.status.cluster_claims
+    return next((claim.value for claim in claims if claim.name == name and claim.value), None)

@@ -3,8 +3,7 @@ it looks back.
 """
 
 from gitops_dsf.resolve.promql.check import MAX_QUERY, Checked, Mistake, check
-from gitops_dsf.resolve.promql.history import history_seconds
-from gitops_dsf.resolve.promql.labels import can_have, others
+from gitops_dsf.resolve.promql.labels import can_have, history_seconds, others
 from gitops_dsf.resolve.promql.mixing import Clause, mixing_clauses
 
 __all__ = [

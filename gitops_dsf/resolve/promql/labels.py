@@ -1,4 +1,4 @@
-"""Which labels the result of an expression can have, as far as grouping decides it."""
+"""Which labels the result of an expression can have, by its grouping, and how far it looks back."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -130,3 +130,24 @@ def _call(tree: Any, depth: int) -> _Labels:  # noqa: ANN401 - a promql_parser e
     for other in vectors[1:]:
         result = result.either(other)
     return result
+
+
+_CHILDREN = ("expr", "lhs", "rhs", "vector_selector", "param")
+
+
+def history_seconds(tree: Any) -> int:  # noqa: ANN401 - a promql_parser expression
+    """The seconds of ranges, subqueries and offsets together, along the longest branch. An `@` with a time of
+    its own is ignored: no retention would help.
+    """
+    return _seconds(tree, 0)
+
+
+def _seconds(tree: Any, depth: int) -> int:  # noqa: ANN401 - a promql_parser expression
+    if depth > MAX_DEPTH:
+        return 0
+    own = sum(
+        int(found.total_seconds()) for name in ("range", "offset") if (found := getattr(tree, name, None))
+    )
+    children = [child for name in _CHILDREN if (child := getattr(tree, name, None)) is not None]
+    children += getattr(tree, "args", None) or []
+    return max(own, 0) + max((_seconds(child, depth + 1) for child in children), default=0)

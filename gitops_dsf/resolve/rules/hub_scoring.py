@@ -8,7 +8,7 @@ from gitops_dsf.repository.load import Path
 from gitops_dsf.repository.model.declared import Item
 from gitops_dsf.repository.model.scorer import ClusterLabel, DynamicScorer
 from gitops_dsf.resolve.context import Context
-from gitops_dsf.resolve.identities import identity_of
+from gitops_dsf.resolve.inventory import identity_of
 from gitops_dsf.wording import names_text
 
 NAMED = 3
