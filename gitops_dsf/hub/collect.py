@@ -24,6 +24,8 @@ from gitops_dsf.hub.scores import AddOnPlacementScore, BareScore, Interner, Scor
 from gitops_dsf.hub.snapshot import Snapshot, SnapshotError
 
 T = TypeVar("T")
+K = TypeVar("K")
+V = TypeVar("V")
 
 KINDS = (
     "AddOnPlacementScore",
@@ -126,7 +128,6 @@ class _Collector:
         self._sets: dict[str, ManagedClusterSet] = {}
         self._bindings: set[tuple[str, str]] = set()
         self._observed: list[datetime] = []
-        self._seen: set[tuple[str, ...]] = set()
 
     def add(self, document: Document) -> None:
         kind, place = document.kind, document.place
@@ -138,11 +139,10 @@ class _Collector:
                 self._decision(_read(document, PlacementDecision), document)
             case "ManagedCluster":
                 found = whole(_read(document, ManagedCluster))
-                self._cluster(found, place)
+                _put(self._clusters, found.metadata.name, found, place)
             case "ManagedClusterSet":
                 item = _read(document, ManagedClusterSet)
-                self._once(("ManagedClusterSet", item.metadata.name), place)
-                self._sets[item.metadata.name] = item
+                _put(self._sets, item.metadata.name, item, place)
             case "ManagedClusterSetBinding":
                 binding = _read(document, ManagedClusterSetBinding)
                 self._bindings.add((_namespace(binding.metadata.namespace, document), binding.metadata.name))
@@ -205,7 +205,7 @@ class _Collector:
         for entry in part.decisions:
             self._decision(snapshotfile.decision(entry), document)
         for cluster, known in part.clusters.items():
-            self._cluster(snapshotfile.cluster(cluster, known), place)
+            _put(self._clusters, cluster, snapshotfile.cluster(cluster, known), place)
 
     def _table(self, name: str, section: Mapping[str, object], place: str) -> None:
         if self._resources is not None and name not in self._resources:
@@ -232,19 +232,15 @@ class _Collector:
         return scores
 
     def _decision(self, found: PlacementDecision, document: Document) -> None:
-        key = (_namespace(found.metadata.namespace, document), found.metadata.name)
-        self._once(("PlacementDecision", *key), document.place)
-        self._decisions[key] = found
+        namespace = _namespace(found.metadata.namespace, document)
+        _put(self._decisions, (namespace, found.metadata.name), found, document.place)
 
-    def _cluster(self, found: ManagedCluster, place: str) -> None:
-        self._once(("ManagedCluster", found.metadata.name), place)
-        self._clusters[found.metadata.name] = found
 
-    def _once(self, key: tuple[str, ...], place: str) -> None:
-        if key in self._seen:
-            kind, *names = key
-            _twice(f"{kind} {'/'.join(names)}", place)
-        self._seen.add(key)
+def _put(table: dict[K, V], key: K, item: V, place: str) -> None:
+    if key in table:
+        name = "/".join(key) if isinstance(key, tuple) else key
+        _twice(f"{type(item).__name__} {name}", place)
+    table[key] = item
 
 
 def unreadable(name: str, cluster: str, why: str) -> str:
