@@ -15,7 +15,7 @@ from dsf_runtime.access import Access
 from dsf_runtime.apianswers import ApiFailure
 from dsf_runtime.apiserver import JSON, ApiError
 from dsf_runtime.calls import display
-from dsf_runtime.clock import Clock, HubClock
+from dsf_runtime.clock import Clock
 
 ETCD_TOO_LARGE: Final = ("etcdserver: request is too large", "trying to send message larger than max")
 """Messages that the API server answers with status 500 when an object is larger than etcd or its client
@@ -46,23 +46,12 @@ class Reply:
             raise PublishError(msg, reason=Reason.INVALID_BODY) from error
 
 
-class ApiServer:
-    """Owns one connection pool. ``server_clock`` is the server's clock."""
+class ApiServer(apiserver.ApiServer):
+    """Owns one connection pool."""
 
     def __init__(self, *, load: Callable[[], Access], clock: Clock, timeout_seconds: float) -> None:
         agent = f"gitops-dsf-agent/{__version__}"
-        self._server = apiserver.ApiServer(
-            load=load, user_agent=agent, timeout_seconds=timeout_seconds, clock=clock
-        )
-
-    @property
-    def server_clock(self) -> HubClock:
-        return self._server.clock
-
-    @property
-    def reader(self) -> apiserver.ApiServer:
-        """The client underneath, for informers. Its failures are ApiErrors, see ``reason_of``."""
-        return self._server
+        super().__init__(load=load, user_agent=agent, timeout_seconds=timeout_seconds, clock=clock)
 
     async def call(
         self,
@@ -78,7 +67,7 @@ class ApiServer:
         status is 2xx.
         """
         try:
-            found = await self._server.request(
+            found = await self.request(
                 method, path, params=params, body=body, content_type=content_type, accept=accept
             )
         except ApiError as error:
@@ -87,9 +76,6 @@ class ApiServer:
             msg = f"{display(found.url)} did not answer with a JSON object"
             raise PublishError(msg, reason=Reason.INVALID_BODY)
         return Reply(url=found.url, body=found.body)
-
-    async def close(self) -> None:
-        await self._server.close()
 
 
 def reason_of(error: ApiError | ApiFailure) -> Reason:

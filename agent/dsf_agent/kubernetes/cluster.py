@@ -145,9 +145,9 @@ class Cluster:
 
     def _new(self, server: ApiServer) -> _Following:
         totals = Totals()
-        nodes = Informer(api=server.reader, path="/api/v1/nodes", project=objects.node)
+        nodes = Informer(api=server, path="/api/v1/nodes", project=objects.node)
         pods = Informer(
-            api=server.reader,
+            api=server,
             path="/api/v1/pods",
             project=objects.pod,
             key=objects.pod_key,

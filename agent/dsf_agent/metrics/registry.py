@@ -1,19 +1,29 @@
 """The agent's own metrics. When a scorer is removed, its series are removed too."""
 
+import asyncio
 import math
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Final
+from typing import Any, Final
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    disable_created_metrics,
+    exposition,
+)
+from prometheus_client.openmetrics import exposition as openmetrics
 from prometheus_client.process_collector import ProcessCollector
 
 from dsf_agent import __version__
 from dsf_agent.errors import Reason, Stage
 from dsf_agent.metrics.samples import RenderedSamples
 from dsf_runtime.clock import HubClock
+from dsf_runtime.pages import Page, PageRequest
 
 PREFIX: Final = "gitops_dsf_agent_"
 UPSTREAM: Final = "dynamic_scoring_"
@@ -190,3 +200,25 @@ class ScorerMetrics:
 
     def failed(self, stage: Stage, reason: Reason) -> None:
         self.all.failures.labels(self.name, stage, reason.value).inc()
+
+
+EOF: Final = b"# EOF\n"
+
+
+class MetricsPage:
+    """Handles requests for /metrics, in both text formats."""
+
+    def __init__(self, metrics: Metrics) -> None:
+        self._metrics = metrics
+
+    async def __call__(self, request: PageRequest) -> Page:
+        generate: Callable[..., Any] = exposition.generate_latest
+        content_type = exposition.CONTENT_TYPE_LATEST
+        end = b""
+        if "application/openmetrics-text" in request.headers.get("accept", ""):
+            generate, content_type = openmetrics.generate_latest, openmetrics.CONTENT_TYPE_LATEST
+            end = EOF
+        # In a thread, because it can take some milliseconds with hundreds of scorers.
+        own = (await asyncio.to_thread(generate, self._metrics.registry)).removesuffix(EOF)
+        parts = [own, *self._metrics.samples.plain(), end]
+        return Page(content_type=content_type, parts=parts, headers={"Vary": "Accept"})

@@ -141,7 +141,7 @@ def adapters(settings: Settings, *, clock: Clock) -> Adapters:
     store = _store(settings, hub=hub, clock=clock, own=own)
     metrics = Metrics(cluster=settings.cluster)
     if hub is not None:
-        metrics.watch_hub_offset(hub.server_clock)
+        metrics.watch_hub_offset(hub.clock)
     return Adapters(
         settings=settings,
         clock=clock,
@@ -170,7 +170,7 @@ def _store(settings: Settings, *, hub: ApiServer | None, clock: Clock, own: str)
         store_of = partial(_directory_store, settings.publish_dir, clock=clock, hub_scorer=not own)
     else:
         return None
-    return FleetStore(store_of=store_of, wall=clock.wall if hub is None else hub.server_clock.wall, own=own)
+    return FleetStore(store_of=store_of, wall=clock.wall if hub is None else hub.clock.wall, own=own)
 
 
 def _hub_store(hub: ApiServer, cluster: str, *, hub_scorer: bool) -> HubStore:

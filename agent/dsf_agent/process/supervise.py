@@ -12,7 +12,7 @@ from dsf_agent.configuration.snapshot import Snapshot
 from dsf_agent.configuration.suspension import Suspension
 from dsf_agent.configuration.watch import Observation, UnusableFile, Watcher, observer
 from dsf_agent.endpoints import transport
-from dsf_agent.metrics.page import MetricsPage
+from dsf_agent.metrics.registry import MetricsPage
 from dsf_agent.process import memory
 from dsf_agent.process.build import Adapters
 from dsf_agent.publish.prune import Pruner
@@ -198,7 +198,7 @@ class Agent:
                 ],
             },
             "scorers": scorers,
-            "hubClockOffsetSeconds": hub.server_clock.offset if hub is not None else None,
+            "hubClockOffsetSeconds": hub.clock.offset if hub is not None else None,
         }
         return snapshot is not None, detail
 

@@ -97,7 +97,7 @@ class HubStore:
         """Our objects when they were last listed."""
 
     def wall(self) -> float:
-        return self._server.server_clock.wall()
+        return self._server.clock.wall()
 
     async def write(
         self,

@@ -56,7 +56,7 @@ async def agent(config: Path, clock: Clock) -> AsyncIterator[Program]:
     try:
         yield Program(
             get=lambda: server.call("GET", PATH),
-            hub_time=server.server_clock.wall,
+            hub_time=server.clock.wall,
             write_time=lambda now: store.status({"a": 1}, valid_until=now + TTL),
         )
     finally:
