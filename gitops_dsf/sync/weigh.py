@@ -2,16 +2,18 @@
 refused. Pure.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
+from dsf_wire.text import printable
 from gitops_dsf.diagnostics import Diagnostic
 from gitops_dsf.hub.drift import Config, drift, filled, flat
+from gitops_dsf.hub.glob import matches
+from gitops_dsf.hub.urls import host_of
 from gitops_dsf.repository.load import Loaded
 from gitops_dsf.repository.model.declared import Declared, Item
 from gitops_dsf.repository.model.lock import ScorerLock
 from gitops_dsf.repository.model.scorer import DynamicScorer
 from gitops_dsf.sync.acceptance import Candidate, accept
-from gitops_dsf.sync.hosts import moved_hosts
 from gitops_dsf.sync.result import Change, LockResult, LockState, SyncPlan
 
 
@@ -37,7 +39,7 @@ def weigh(
         if isinstance(answer, str):
             reasons.append(answer)
         else:
-            reasons += moved_hosts(scorer=item.value, before=before, after=answer, allowed=allowed)
+            reasons += _moved_hosts(scorer=item.value, before=before, after=answer, allowed=allowed)
             changes[item.name] = _changes(item.value.spec.config_url, lock, before, answer)
         if reasons or isinstance(answer, str):
             outcomes.append(_outcome(item, LockState.REFUSED, file, reasons=tuple(reasons)))
@@ -113,3 +115,31 @@ def _words(found: Diagnostic, file: str) -> str:
     place = "" if found.position.file == file else f" ({found.position})"
     hint = f"; {found.hint}" if found.hint else ""
     return f"{found.code}: {found.message}{place}{hint}"
+
+
+def _moved_hosts(
+    *, scorer: DynamicScorer, before: Config, after: Config, allowed: Sequence[str]
+) -> Iterator[str]:
+    """Yields one reason per host that changed and is not allowed (docs/sync.md#what-is-accepted)."""
+    for section, written in (("scoring", scorer.spec.scoring.host), ("source", scorer.spec.source.host)):
+        old, new = _host(before, section), _host(after, section)
+        if section == "source" and scorer.spec.source.ref is not None:
+            continue  # the MetricSource names the host, and the page's has no effect
+        if (
+            not old
+            or not new
+            or old == new
+            or new == (host_of(written) or written)
+            or any(matches(new, pattern) for pattern in allowed)
+        ):
+            continue
+        there, here = printable(old, most=120), printable(new, most=120)
+        yield (
+            f"{section}.host moves from {there} to {here}; write {section}.host into the scorer, or"
+            f" add {here} to spec.allowedHosts in gitops-dsf.yaml, if that is meant"
+        )
+
+
+def _host(config: Config, section: str) -> str:
+    url = str(config.get(section, {}).get("host", ""))
+    return host_of(url) or url
