@@ -4,7 +4,7 @@ The rules follow the controller's source, traps included; docs/scheduler.md expl
 package imports only the hub model. It does no I/O.
 """
 
-from gitops_dsf.simulator.cel.unsupported import Unsupported
+from gitops_dsf.simulator.cel.function import Unsupported
 from gitops_dsf.simulator.defaults import with_defaults
 from gitops_dsf.simulator.drops import Drop
 from gitops_dsf.simulator.errors import SimulatorInputError

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from gitops_dsf.hub.objects import Placement
 from gitops_dsf.hub.placements import Predicate, predicate_of
 from gitops_dsf.hub.selectors import SelectorError
-from gitops_dsf.simulator.cel.unsupported import Unsupported
+from gitops_dsf.simulator.cel.function import Unsupported
 from gitops_dsf.simulator.state import HubState
 from gitops_dsf.simulator.status import SUCCESS, Code, Status
 

@@ -13,14 +13,13 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
 from gitops_dsf.hub.objects import Placement
-from gitops_dsf.simulator.binding import bind
-from gitops_dsf.simulator.cel.unsupported import Unsupported
+from gitops_dsf.simulator.cel.function import Unsupported
 from gitops_dsf.simulator.conditions import Condition
 from gitops_dsf.simulator.drops import Drop, DropReasons
 from gitops_dsf.simulator.groups import DecisionObject, Group
 from gitops_dsf.simulator.membership import NO_MEMBERSHIP, Membership
 from gitops_dsf.simulator.notes import notes_on
-from gitops_dsf.simulator.prioritizers import PrioritizerResult
+from gitops_dsf.simulator.prioritizers import PrioritizerResult, selector_error
 from gitops_dsf.simulator.ranking import Ranking
 from gitops_dsf.simulator.requeue import LooksAgain, looks_again
 from gitops_dsf.simulator.state import HubState
@@ -246,10 +245,24 @@ class Verdict:
 
     @cached_property
     def after(self) -> Mapping[str, tuple[str, ...]]:
-        """The PlacementDecisions of the Placement's namespace after the pass, with their clusters."""
+        """The PlacementDecisions of the Placement's namespace after the pass, with their clusters
+        (scheduling_controller.go: bind).
+
+        Decisions are written by name, even over a decision of another Placement. Then decisions with the
+        Placement's label that were not written are deleted. If the Placement's name is not a label value, the
+        pass ends before the deletion.
+        """
+        namespace, name = self.source.metadata.namespace or "", self.source.metadata.name
+        before = self.state.decisions_in.get(namespace, {})
         if self.outcome is not Outcome.SCHEDULED:
-            return self.state.decisions_in.get(self.source.metadata.namespace or "", {})
-        return bind(self.source, self.decisions, self.state)
+            return before
+        written = {decision.name: decision.clusters for decision in self.decisions}
+        deleted = {
+            item.metadata.name for item in self.state.decisions_of.get((namespace, name), ())
+        } - written.keys()
+        if selector_error(self.source) is not None:
+            deleted = set()
+        return {each: clusters for each, clusters in {**before, **written}.items() if each not in deleted}
 
     @cached_property
     def chosen(self) -> frozenset[str]:

@@ -19,6 +19,23 @@ class CelUnsupported(Exception):  # noqa: N818 - not an error of the expression:
     """The evaluator meets a value that it may treat differently from OCM."""
 
 
+@dataclass(frozen=True, slots=True)
+class Unsupported:
+    """The simulator has no answer. Conclude nothing from it."""
+
+    expression: str
+    reason: str
+    cluster: str | None = None
+    """The cluster where it came up; None if the whole expression is not supported."""
+
+    def __str__(self) -> str:
+        where = f" on cluster {self.cluster}" if self.cluster else ""
+        return (
+            f"CEL expression {self.expression!r}{where} uses what the simulator does not support:"
+            f" {self.reason}"
+        )
+
+
 class CelFailure(ValueError):  # noqa: N818 - CEL speaks of failures; it is no error of the simulator
     """The function fails on this value, as it does in OCM: the cluster is dropped."""
 

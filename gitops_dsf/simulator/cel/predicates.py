@@ -9,8 +9,7 @@ from gitops_dsf.hub.scores import Scores
 from gitops_dsf.simulator.cel.checker import CelSyntaxError
 from gitops_dsf.simulator.cel.cluster_view import View, cluster_view
 from gitops_dsf.simulator.cel.environment import Environment, Program
-from gitops_dsf.simulator.cel.function import CelUnsupported
-from gitops_dsf.simulator.cel.unsupported import Unsupported
+from gitops_dsf.simulator.cel.function import CelUnsupported, Unsupported
 
 Answer = bool | str | Unsupported
 """True; False; a text: why the expression failed on the cluster, which drops it; or unknown."""
