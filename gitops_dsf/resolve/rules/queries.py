@@ -20,7 +20,6 @@ _CODES = {
     "renamed": codes.UNKNOWN_FUNCTION,
     "result": codes.RESULT_TYPE,
 }
-_OPEN, _CLOSE = ("(", "[", "{"), (")", "]", "}")
 
 
 def queries_parse(context: Context) -> Iterator[Diagnostic]:
@@ -218,22 +217,4 @@ def _parsed(overlay: Overlay) -> list[tuple[Part, Checked]]:
     query = str(overlay.query.value)
     if overlay.kind_of_source != "Prometheus" or len(query) > MAX_QUERY or _dialect(overlay) == "Other":
         return []
-    return [(piece, check(piece.text)) for part in split(query) for piece in _pieces(part)]
-
-
-def _pieces(part: Part) -> Iterator[Part]:
-    """Splits the list. If a bracket is never closed, the expressions after it are still checked
-    one by one.
-    """
-    words = tokens(part.text, most=MAX_QUERY)
-    depth = sum((word.text in _OPEN) - (word.text in _CLOSE) for word in words if word.kind == "operator")
-    ends = (
-        [word.offset for word in words if word.kind == "operator" and word.text == ";"] if depth > 0 else []
-    )
-    start = 0
-    for end in (*ends, len(part.text)):
-        text = part.text[start:end]
-        blank = len(text) - len(text.lstrip())
-        if text.strip():
-            yield Part(text=text.strip(), offset=part.offset + start + blank)
-        start = end + 1
+    return [(part, check(part.text)) for part in split(query)]

@@ -5,18 +5,17 @@ from typing import Final, NamedTuple
 
 from dsf_wire import dimension
 from gitops_dsf.diagnostics import Diagnostic, codes
-from gitops_dsf.repository.load import Path
+from gitops_dsf.repository.load import Path, texts_in, value_at
 from gitops_dsf.repository.model.declared import Item
 from gitops_dsf.repository.model.score_test import (
-    ExpectedMoves,
     ExpectedScore,
     GivenScore,
-    OfPlacement,
     ScoreTest,
 )
 from gitops_dsf.repository.model.series_values import SeriesValuesError, expand
 from gitops_dsf.repository.model.suggestion import did_you_mean
 from gitops_dsf.resolve.context import Context
+from gitops_dsf.resolve.rules.raw_document import indexes
 from gitops_dsf.wording import names_text
 
 MOST_VALUES: Final = 200_000
@@ -116,35 +115,25 @@ class _Named(NamedTuple):
     name: str
 
 
+_KINDS: Final = {
+    "scorer": "DynamicScorer",
+    "cluster": "ManagedCluster",
+    "clusters": "ManagedCluster",
+    "application": "ScoredApplication",
+    "placement": "Placement",
+}
+"""What the items of the lists in `given` and `expect` name, by field."""
+
+
 def _named(item: Item[ScoreTest]) -> Iterator[_Named]:
-    given, expect = item.value.spec.given, item.value.spec.expect
-    for index, series in enumerate(given.series):
-        path: Path = ("spec", "given", "series", index)
-        yield _Named("DynamicScorer", (*path, "scorer"), series.scorer)
-        yield _Named("ManagedCluster", (*path, "cluster"), series.cluster)
-    for index, metric in enumerate(given.metrics):
-        if metric.cluster is not None:
-            path = ("spec", "given", "metrics", index, "cluster")
-            yield _Named("ManagedCluster", path, metric.cluster)
-    for path, score in _scores(item):
-        if score.scorer is not None:
-            yield _Named("DynamicScorer", (*path, "scorer"), score.scorer)
-        yield _Named("ManagedCluster", (*path, "cluster"), score.cluster)
-    of_placements: tuple[tuple[str, str, Sequence[OfPlacement]], ...] = (
-        ("given", "decisions", given.decisions),
-        ("expect", "decisions", expect.decisions),
-        ("expect", "moves", expect.moves),
-    )
-    for section, name, items in of_placements:
-        for index, decision in enumerate(items):
-            path = ("spec", section, name, index)
-            if decision.application is not None:
-                yield _Named("ScoredApplication", (*path, "application"), decision.application)
-            if decision.placement is not None:
-                yield _Named("Placement", (*path, "placement"), decision.placement)
-            clusters = () if isinstance(decision, ExpectedMoves) else decision.clusters
-            for number, cluster in enumerate(clusters):
-                yield _Named("ManagedCluster", (*path, "clusters", number), cluster)
+    data = item.document.data
+    for section in ("given", "expect"):
+        for name in value_at(data, ("spec", section)) or ():
+            for place in indexes(item.document, "spec", section, name):
+                for field, kind in _KINDS.items():
+                    where = (*place, field)
+                    for path, text in texts_in(value_at(data, where), where):
+                        yield _Named(kind, path, text)
 
 
 def _scores(item: Item[ScoreTest]) -> Iterator[tuple[Path, GivenScore | ExpectedScore]]:

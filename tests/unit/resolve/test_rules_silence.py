@@ -26,7 +26,7 @@ def settings(new: str) -> dict[str, str]:
 
 CASES: list[tuple[str, dict[str, str], str]] = [
     # queries
-    ("DSF109", query("sum(up«; up"), "unclosed left parenthesis"),
+    ("DSF109", query("sum(up«; up"), "unexpected character: ';'"),
     ("DSF109", query("sum(up); «up up"), "invalid promql query"),
     ("DSF109", query('up{a="b"«; c="d"}'), "unexpected character inside braces: ';'"),
     ("DSF109", scorers("  scoreRange", SOURCE.replace("'%s'", "«' ; '")), "there is no expression in it"),
