@@ -40,8 +40,7 @@ class Given:
 async def test_each_series_has_one_point_the_present(nodes: int) -> None:
     """However many batches they are written in."""
     given: Any = Given(nodes=nodes)
-    unused: Any = None
-    found = await KubernetesSource(scorer=ASKING, endpoint=unused, cluster=given).fetch(now=1700000000.25)
+    found = await KubernetesSource(scorer=ASKING, cluster=given).fetch(now=1700000000.25)
     data = json.loads(b"[%b]" % b",".join(map(bytes, found.parts)))
     assert [one["metric"]["node"] for one in data] == given.names
     assert [one["values"] for one in data] == [[[1700000000.25, f"{n}.5"]] for n in range(nodes)]
