@@ -19,7 +19,7 @@ from gitops_dsf.sync import LockResult
 from gitops_dsf.views.doctor import Finding as DoctorFinding
 from gitops_dsf.views.preview.build import ErrorFinding, Preview
 from gitops_dsf.views.scoretests.suite import TestOutput
-from gitops_dsf.views.status.model import ApplicationView, DecisionFlip
+from gitops_dsf.views.status.model import ApplicationView, Cell, DecisionFlip
 
 
 class Finding(ErrorFinding, frozen=True, kw_only=True):
@@ -73,15 +73,6 @@ class ScorerSummary(TypedDict):
     oldestSeconds: int | None
 
 
-class ClusterScore(TypedDict):
-    cluster: str
-    state: str
-    expected: bool
-    values: dict[str, int]
-    validUntil: str | None
-    ageSeconds: int | None
-
-
 class ScorerStatus(TypedDict):
     name: str
     scoreName: str
@@ -92,7 +83,7 @@ class ScorerStatus(TypedDict):
     intervalSeconds: int
     ttlSeconds: int
     summary: ScorerSummary | None
-    scores: list[ClusterScore]
+    scores: list[Cell]
 
 
 class PlacementStatus(TypedDict):

@@ -179,7 +179,7 @@ def _cell(cell: Cell | None) -> str:
         return str(cell.state)
     values = sorted(cell.values.values())
     value = str(values[0]) if len(values) == 1 else f"{values[0]}..{values[-1]} of {len(values)}"
-    age = "" if cell.age is None else f" ({age_text(cell.age)})"
+    age = "" if cell.age_seconds is None else f" ({age_text(cell.age_seconds)})"
     state = "" if cell.state is State.FRESH else f" {cell.state}"
     return f"{value}{age}{state}{'' if cell.expected else ' unexpected'}"
 

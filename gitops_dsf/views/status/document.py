@@ -6,7 +6,7 @@ import msgspec
 
 from gitops_dsf.hub.freshness import State
 from gitops_dsf.hub.timestamp import timestamp
-from gitops_dsf.views.status.model import Cell, Overview, PlacementView, ScorerView
+from gitops_dsf.views.status.model import Overview, PlacementView, ScorerView
 
 
 def document(view: Overview) -> dict[str, Any]:
@@ -53,18 +53,7 @@ def _scorer(view: ScorerView) -> dict[str, Any]:
         }
         if view.known
         else None,
-        "scores": [_cell(cell) for cell in view.each()],
-    }
-
-
-def _cell(cell: Cell) -> dict[str, Any]:
-    return {
-        "cluster": cell.cluster,
-        "state": str(cell.state),
-        "expected": cell.expected,
-        "values": dict(cell.values),
-        "validUntil": None if cell.valid_until is None else timestamp(cell.valid_until),
-        "ageSeconds": None if cell.age is None else round(cell.age),
+        "scores": list(view.each()),
     }
 
 

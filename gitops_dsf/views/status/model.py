@@ -15,21 +15,20 @@ from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.hub.unread import Unread
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Cell:
+class Cell(Struct, frozen=True, kw_only=True, rename="camel"):
     """One scorer on one cluster."""
 
     cluster: str
     state: State
-    values: Mapping[str, int]
-    """Published scores by dimension, also of an expired one."""
-    valid_until: datetime | None
-    age: float | None
-    """Seconds since it was published, computed from validUntil and the TTL; None if nothing is published or
-    it has no validUntil.
-    """
     expected: bool
     """Whether the scorer should run there: selected, not masked and not suspended."""
+    values: Mapping[str, int]
+    """Published scores by dimension, also of an expired one."""
+    valid_until: str | None
+    age_seconds: int | None
+    """Since it was published, computed from validUntil and the TTL; None if nothing is published or it has no
+    validUntil.
+    """
 
 
 @dataclass(frozen=True, kw_only=True)

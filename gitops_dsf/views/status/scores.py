@@ -12,6 +12,7 @@ from gitops_dsf.hub.freshness import LIVE, State, state_of, state_of_absent
 from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.hub.scores import Score
 from gitops_dsf.hub.targets import TargetClusters
+from gitops_dsf.hub.timestamp import timestamp
 from gitops_dsf.views.status.inputs import Inputs, Part
 from gitops_dsf.views.status.model import Cell, ScorerView
 
@@ -131,8 +132,8 @@ class _Column:
                     cluster=cluster,
                     state=state,
                     values=values,
-                    valid_until=score.valid_until,
-                    age=age,
+                    valid_until=None if score.valid_until is None else timestamp(score.valid_until),
+                    age_seconds=None if age is None else round(age),
                     expected=expected,
                 )
             else:
@@ -142,7 +143,7 @@ class _Column:
                     state=state,
                     values=NOTHING,
                     valid_until=None,
-                    age=None,
+                    age_seconds=None,
                     expected=expected,
                 )
 

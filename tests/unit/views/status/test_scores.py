@@ -40,7 +40,7 @@ def cell_of(*objects: Object, name: str = "c") -> Cell:
 def test_a_score_ages_from_fresh_to_expired_as_ocm_counts(age: int, state: State) -> None:
     """OCM: a score counts at validUntil itself, and no longer a moment after."""
     cell = cell_of(scorer("cpu"), score("c", "cpu", 50, age=age))
-    assert (cell.state, cell.age, cell.expected) == (state, float(age), True)
+    assert (cell.state, cell.age_seconds, cell.expected) == (state, age, True)
 
 
 @pytest.mark.parametrize(("default", "at"), [(None, None), (7, 1), (0, 0)])
@@ -61,7 +61,7 @@ def test_a_score_without_an_end_counts_for_ever_and_has_no_age() -> None:
     endless = score("c", "cpu", 50)
     del endless["status"]["validUntil"]
     cell = cell_of(scorer("cpu"), endless)
-    assert (cell.state, cell.age) == (State.ENDLESS, None)
+    assert (cell.state, cell.age_seconds) == (State.ENDLESS, None)
 
 
 def test_a_score_without_an_item_is_empty() -> None:
