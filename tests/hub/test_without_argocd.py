@@ -293,6 +293,7 @@ def test_the_reconciler_does_not_become_ready_without_the_kinds_of_argocd(scene:
             "gitops_dsf",
             "reconcile",
             f"--kubeconfig={scene.plane.hub.kubeconfig()}",
+            f"--config={scene.fleet.root / 'gitops-dsf.yaml'}",
             f"--metrics-address=127.0.0.1:{port}",
         ],
     )

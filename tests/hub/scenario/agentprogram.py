@@ -38,7 +38,7 @@ def start(pod: Pod, *arguments: str, environment: dict[str, str], waits: str = "
     """
     port = free_port()
     process = pod.start(
-        [sys.executable, hasty.__file__, waits] if waits else [sys.executable, "-m", "dsf_agent"],
+        [sys.executable, "-P", hasty.__file__, waits] if waits else [sys.executable, "-m", "dsf_agent"],
         f"--metrics-address=127.0.0.1:{port}",
         "--splay=0",
         "--log-format=text",
