@@ -14,8 +14,8 @@ from dsf_wire.constants import SCORE_MAX, SCORE_MIN
 from dsf_wire.publishrule import Published
 from dsf_wire.summary import ScoreRange, Summary
 from gitops_dsf.backtest.grid import Grid
-from gitops_dsf.backtest.history import Results, Values
 from gitops_dsf.backtest.publisher import Labels, Publisher
+from gitops_dsf.backtest.rawscores import Results, Values
 from gitops_dsf.backtest.track import ABSENT, NEVER
 
 FAR: Final = 1000

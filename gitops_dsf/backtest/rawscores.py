@@ -1,6 +1,7 @@
 """From series of a metric store to the results of a scorer, at the points of a grid."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -9,8 +10,23 @@ import numpy.typing as npt
 from dsf_wire.dimension import LABELS
 from dsf_wire.rawscores import CLUSTER_LABEL, label_of, selector
 from gitops_dsf.backtest.grid import Grid
-from gitops_dsf.backtest.history import Results, Values
 from gitops_dsf.backtest.publisher import Labels
+
+Values = npt.NDArray[np.float64]
+"""Raw scores at consecutive points of a grid; NaN where there is no result."""
+Results = Mapping[str, Mapping[Labels, Values]]
+"""By cluster, then by labels."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Page:
+    """Raw scores of one scorer at consecutive points of a grid."""
+
+    first: int
+    """Number of the first point."""
+    count: int
+    """How many points."""
+    results: Results
 
 
 class StoredSeries(Protocol):

@@ -21,7 +21,7 @@ from gitops_dsf.hub.flapping import WINDOW_SECONDS
 from gitops_dsf.wording import names_text
 
 if TYPE_CHECKING:
-    from gitops_dsf.backtest.history import Results
+    from gitops_dsf.backtest.rawscores import Results
     from gitops_dsf.cli.progress import Progress
     from gitops_dsf.metricstore.answer import Answer
     from gitops_dsf.metricstore.client import MetricStore
@@ -247,8 +247,7 @@ async def _feed_score(
     asked: "Asked",
     progress: "Progress",
 ) -> list[str]:
-    from gitops_dsf.backtest.history import Page
-    from gitops_dsf.backtest.rawscores import evaluated, exported, query_of, results
+    from gitops_dsf.backtest.rawscores import Page, evaluated, exported, query_of, results
 
     grid = builder.grid(asked.step)
     notes = []
@@ -297,8 +296,7 @@ def _feed_files(
     """Reads saved answers into the builder. Returns what is to be told of them. Raises GitopsDsfError if no
     sample is of use.
     """
-    from gitops_dsf.backtest.history import Page
-    from gitops_dsf.backtest.rawscores import exported, results, samples_of
+    from gitops_dsf.backtest.rawscores import Page, exported, results, samples_of
     from gitops_dsf.hub.timestamp import timestamp_of
 
     notes = [f"{args.history} warns: {text}" for answer in answers for text in answer.warnings]

@@ -15,11 +15,11 @@ from gitops_dsf.backtest.contest import Contest
 from gitops_dsf.backtest.decisions import DecisionLine
 from gitops_dsf.backtest.figures import figures
 from gitops_dsf.backtest.grid import Grid
-from gitops_dsf.backtest.history import Page, Values
 from gitops_dsf.backtest.lapses import Tracks
 from gitops_dsf.backtest.phases import moves_with_phases
 from gitops_dsf.backtest.publication import Publication, add_page
 from gitops_dsf.backtest.publisher import Labels
+from gitops_dsf.backtest.rawscores import Page, Values
 from gitops_dsf.backtest.result import Advice, AdvisedField, Figures, Trial
 from gitops_dsf.backtest.run import Backtest, run
 from gitops_dsf.backtest.vectorised import ScoreColumns
