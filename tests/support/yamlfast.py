@@ -11,11 +11,16 @@ def load(text: str | bytes) -> Any:
 
 
 def dump(*documents: Any) -> str:
-    """Writes documents; their keys keep their order."""
-    text: str = yaml.dump_all(documents, Dumper=yaml.CSafeDumper, sort_keys=False, explicit_start=True)
+    """Writes documents; their keys keep their order. An object that occurs twice is written out twice."""
+    text: str = yaml.dump_all(documents, Dumper=_WithoutAliases, sort_keys=False, explicit_start=True)
     return text
 
 
 def load_all(text: str | bytes) -> list[Any]:
     """Reads all documents."""
     return list(yaml.load_all(text, Loader=yaml.CSafeLoader))
+
+
+class _WithoutAliases(yaml.CSafeDumper):
+    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002 - PyYAML calls it so
+        return True

@@ -4,11 +4,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from tests.hub.controlplane.api import Object
 from tests.hub.controlplane.gitrepository import GitRepository
 from tests.hub.scenario.commandline import Ran, gitops_dsf
+from tests.support import yamlfast
 
 SCORER = "cpu-headroom"
 SCORE = "cpu_headroom"
@@ -18,8 +17,6 @@ PROMETHEUS = "prometheus.monitoring.svc:9090"
 SCORING = "headroom.scoring.svc:8000"
 FLEET_LABEL = "fleet.example.com/name"
 SYNC_WAVE = "argocd.argoproj.io/sync-wave"
-
-LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,7 +48,7 @@ class Fleet:
         """One file of YAML documents."""
         target = self.root / path
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(yaml.safe_dump_all(documents, sort_keys=False), encoding="utf-8")
+        target.write_text(yamlfast.dump(*documents), encoding="utf-8")
 
     def publish(self, message: str) -> str:
         """Commit everything and push; the commit's id."""
@@ -61,7 +58,7 @@ class Fleet:
         """(path, object) of one rendered directory in the order of sync waves, then path."""
         found = []
         for path in sorted((self.rendered / directory).glob("*.yaml")):
-            item = yaml.load(path.read_text(encoding="utf-8"), Loader=LOADER)  # noqa: S506 - the C variant of the safe loader
+            item = yamlfast.load(path.read_text(encoding="utf-8"))
             found.append((wave(item), f"{directory}/{path.name}", item))
         return [(path, item) for _, path, item in sorted(found, key=lambda entry: (entry[0], entry[1]))]
 
