@@ -7,7 +7,7 @@ lists, and nothing else.
 
 An agent may create objects in its cluster's namespace. Without a limit one cluster that is taken over fills
 the hub's etcd, and the memory of whatever reads all scores. A ResourceQuota would count the scores of other
-add-ons too, and depends on the controller manager (docs/decisions/0022-limits-of-agents.md). So the policy
+add-ons too, and depends on the controller manager (docs/contributing/decisions.md). So the policy
 names the objects instead: those of the fleet's scorers.
 """
 

@@ -24,7 +24,7 @@ def test_every_page_is_in_the_navigation_once() -> None:
 
 def test_pages_for_contributors_stand_apart() -> None:
     navigation = groups((DOCS / "README.md").read_text("utf-8"))
-    inside = {"contributing/README.md", "decisions/README.md", "architecture.md", "benchmarks.md"}
+    inside = {"contributing/README.md", "contributing/decisions.md", "architecture.md", "benchmarks.md"}
     assert set(navigation["For contributors"]) == inside
     assert list(navigation)[-1] == "For contributors"
 
