@@ -74,9 +74,9 @@ class BlockingApiServer:
         self.close()
 
     def close(self) -> None:
-        """Closes all connections."""
+        """Closes all connections, also that of a page that was asked for and is not wanted any more."""
         if not self._loop.is_closed():
-            self._started(self._server.close()).result()
+            self._started(self._end()).result()
             self._loop.call_soon_threadsafe(self._loop.stop)
             self._thread.join()
             self._loop.close()
@@ -115,6 +115,13 @@ class BlockingApiServer:
                 paging.too_large(path)
             else:
                 yield Page(content=content, paging=paging, request_next=request_next)
+
+    async def _end(self) -> None:
+        waiting = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in waiting:
+            task.cancel()
+        await asyncio.gather(*waiting, return_exceptions=True)
+        await self._server.close()
 
     def _started(self, call: Coroutine[Any, Any, T]) -> "Future[T]":
         return asyncio.run_coroutine_threadsafe(call, self._loop)
