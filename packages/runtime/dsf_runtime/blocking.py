@@ -117,11 +117,11 @@ class BlockingApiServer:
                 yield Page(content=content, paging=paging, request_next=request_next)
 
     async def _end(self) -> None:
+        await self._server.close()
         waiting = asyncio.all_tasks() - {asyncio.current_task()}
         for task in waiting:
             task.cancel()
         await asyncio.gather(*waiting, return_exceptions=True)
-        await self._server.close()
 
     def _started(self, call: Coroutine[Any, Any, T]) -> "Future[T]":
         return asyncio.run_coroutine_threadsafe(call, self._loop)
