@@ -20,8 +20,8 @@ MAX_KEPT: Final = 20_000
 """
 MAX_NAME: Final = 1024
 """Longest name of an item, in characters. Names of Kubernetes objects have 253 at most."""
-LONG_NAME: Final = "\0"
-"""In place of a longer name."""
+LONG_NAME: Final = "\0" * (MAX_NAME + 1)
+"""In place of a longer name. No name that is kept has its length."""
 MAX_KEPT_BYTES: Final = 1024
 """A label set with longer JSON is not kept."""
 

@@ -4,7 +4,7 @@ import json
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
 
@@ -81,6 +81,7 @@ def _text(given_results: list[Result], label_sets: LabelSets) -> bytes:
     return b"".join(text.pieces())
 
 
+@example([(("\0", *[""] * (WIDTH - 1)), 0.0)], None, None)
 @given(
     RESULTS,
     st.sampled_from([None, "Last", "Mean", "Min", "Max", "Sum"]),
