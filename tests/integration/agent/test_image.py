@@ -153,7 +153,6 @@ def test_it_runs_the_installed_program_as_a_user_without_rights() -> None:
 
 def test_the_standard_library_is_compiled_before_the_root_is_read_only() -> None:
     """The base image has no byte code, and later nothing can be written."""
-    (run,) = _texts(FINAL, "RUN")
-    assert "compileall" in run
+    (run,) = [text for text in _texts(FINAL, "RUN") if "compileall" in text]
     assert "--invalidation-mode unchecked-hash" in run
     assert any("PYTHONDONTWRITEBYTECODE=1" in text for text in _texts(FINAL, "ENV"))
