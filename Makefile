@@ -77,9 +77,9 @@ format: install ## rewrite the code in the project's format
 	$(VENV)/bin/ruff format .
 	$(VENV)/bin/ruff check --fix .
 
-schemas: install ## refresh what is generated from the models: schemas/ and docs/reference/
+schemas: install ## refresh what is generated from the models: schemas/ and docs/reference/fields/
 	$(PY) -m gitops_dsf schema --out schemas
-	$(PY) -m tools.reference docs/reference
+	$(PY) -m tools.reference docs/reference/fields
 
 version: install ## print the version, or write a new one everywhere (VERSION=X.Y.Z)
 	$(PY) -m tools.version $(VERSION)

@@ -24,7 +24,7 @@ from gitops_dsf.errors import GitopsDsfError
 DESCRIPTION = """\
 The whole loop on this machine: a fleet repository in git, real agents and scoring APIs, scores, decisions, a
 pull request with its preview, and load that moves an application. No Kubernetes and no network; about a
-minute. docs/demo.md explains it."""
+minute. docs/start/quickstart.md explains it."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -2,13 +2,12 @@
 
 import argparse
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Final
 
 from dsf_agent.configuration import settings
 from gitops_dsf.cli.main import EPILOG, VERBS, verb_parser
 
-_AGENT_PAGE: Final = Path("docs/agent.md")
+_AGENT_PAGE: Final = "operate/agent.md"
 _OF_EVERY_VERB: Final = frozenset({"help", "debug"})
 
 
@@ -30,7 +29,7 @@ def cli_page() -> str:
     lines += [
         "## gitops-dsf-agent",
         "",
-        f"The program on each cluster: [the agent](../{_AGENT_PAGE.name}). Brackets: variable and default.",
+        f"The program on each cluster: [the agent](../../{_AGENT_PAGE}). Brackets: variable and default.",
         "",
     ]
     lines += _verbs_below("gitops-dsf-agent", settings.parser(), heading="##")

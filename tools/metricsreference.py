@@ -1,7 +1,6 @@
 """The reference page of the metrics of the agent and of the reconciler, as the programs export them."""
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Final
 
 from prometheus_client import CollectorRegistry
@@ -12,7 +11,7 @@ from dsf_wire.dimension import LABELS
 from dsf_wire.rawscores import CLUSTER_LABEL, METRIC, SCORE_NAME_LABEL, label_of
 from gitops_dsf.reconciler.metrics import Metrics as ReconcilerMetrics
 
-_ALERTS_PAGE: Final = Path("docs/monitoring.md")
+_ALERTS_PAGE: Final = "operate/monitoring.md"
 
 
 def metrics_page() -> str:
@@ -28,7 +27,7 @@ def metrics_page() -> str:
     lines = [
         "# Metrics",
         "",
-        f"[Monitoring](../{_ALERTS_PAGE.name}) has alerts. Histograms have `_bucket`, `_count` and `_sum`.",
+        f"[Monitoring](../../{_ALERTS_PAGE}) has alerts. Histograms have `_bucket`, `_count` and `_sum`.",
         "",
         "## Of the agent",
         "",

@@ -1,4 +1,4 @@
-"""Generates the reference pages docs/reference/*.md: one per authored kind, with an example and every field,
+"""Generates the pages docs/reference/fields/*.md: one per authored kind, with an example and every field,
 one with the measures of source type Kubernetes, one of the command line, and one of the metrics.
 
 They are never edited by hand. `python -m tools.reference DIR` writes them.
@@ -39,7 +39,7 @@ _EXAMPLES: Final[Mapping[str, Path]] = {
 }
 """The file with an example, by kind: of the repository template, or of the example fleet."""
 
-_MEASURES_PAGE = Path("docs/kubernetes-source.md")
+_MEASURES_PAGE = "scores/sources.md"
 _MEASURES_LINK = "[Measures of source type Kubernetes](measures.md)"
 _GENERATED = "<!-- Generated from the models by `make schemas`; do not edit. -->\n"
 
@@ -65,7 +65,7 @@ def _measures() -> str:
         _GENERATED,
         "# Measures of source type Kubernetes",
         "",
-        f"[Kubernetes as a metric source](../{_MEASURES_PAGE.name}) says how they are counted. The last",
+        f"[Kubernetes as a metric source](../../{_MEASURES_PAGE}) says how they are counted. The last",
         "column has the nearest PromQL over kube-state-metrics.",
         "",
     ]

@@ -24,7 +24,7 @@ _OTHERS: Final = (
     "*/go.sum",
     "uv.lock",
     "CHANGELOG.md",
-    "docs/first-hour.md",  # recorded with the version of that day
+    "docs/start/install.md",  # recorded with the version of that day
     "*/pyproject.toml.tmpl",
     "tests/[!g]*",
     "tools/version.py",

@@ -21,7 +21,8 @@ Stage = Literal["fetch", "score", "publish"]
 class Reason(StrEnum):
     """Why a cycle or a write failed: the label ``reason`` of metrics, and the field of logs.
 
-    Reasons are stable, because alerts use them. docs/agent.md says what each means and what to do about it.
+    Reasons are stable, because alerts use them. docs/operate/agent.md says what each means and what to do
+    about it.
     """
 
     UNREACHABLE = "unreachable"

@@ -2,7 +2,8 @@
 
 The passage of a validUntil triggers no pass. OCM notices it in its next pass: after a write of a score that
 the Placement ranks by on a cluster of its sets, at a resync of its informers, or in a retry, because a pass
-that sees an expired score ends with a warning and is repeated with growing delay (docs/scheduler.md).
+that sees an expired score ends with a warning and is repeated with growing delay
+(docs/decisions/scheduler.md).
 """
 
 import bisect

@@ -1,4 +1,4 @@
-"""The entries of docs/diagnostics.md by code, which the wheel carries."""
+"""The entries of docs/reference/diagnostics.md by code, which the wheel carries."""
 
 import re
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from typing import Final
 
 from gitops_dsf.packagedata import packaged
 
-PAGE: Final = "docs/diagnostics.md"
+PAGE: Final = "docs/reference/diagnostics.md"
 _ENTRY: Final = re.compile(r"^### (DSF\d{3}) ([^\n]+)\n(.*?)(?=^##|\Z)", re.MULTILINE | re.DOTALL)
 _SESSION: Final = re.compile(r"^```console (bad|good)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _DIFF: Final = re.compile(r"^```diff\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
 RENDERED = "rendered"
 SHRINK_LIMIT = 0.2
-"""The share of ManifestWorks that one render may drop without --allow-shrink (docs/generator.md#guards)."""
+"""The share of ManifestWorks that one render may drop without --allow-shrink
+(docs/reference/generator.md#guards).
+"""
 
 DESCRIPTION = """\
 Checks a fleet repository and renders it: CRDs, scorers, the agent add-on, one ManifestWork per cluster,
@@ -125,7 +127,7 @@ def _stream(tree: "RenderedTree", part: str | None) -> int:
     paths = [path for name in requested for path in tree.part(name) if path.endswith(".yaml")]
     if not paths:
         # Argo CD accepts empty output and then deletes everything
-        # (docs/contributing/argocd-behaviour.md#plugin-output).
+        # (docs/contributing/behaviour.md#plugin-output).
         print(
             f"{part or 'the repository'} renders to no object; an empty answer would make Argo CD delete what"
             " is there",

@@ -1,4 +1,5 @@
-"""Every code of a diagnostic, with its severity and a short title. docs/diagnostics.md has an entry for each.
+"""Every code of a diagnostic, with its severity and a short title. docs/reference/diagnostics.md has an
+entry for each.
 
 A code never gets a second meaning: RETIRED lists the numbers of removed ones. DSF0xx: YAML and structure.
 DSF1xx: scorers. DSF2xx: clusters, selectors and masks. DSF3xx: applications and Placements. DSF4xx:

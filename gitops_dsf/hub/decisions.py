@@ -12,7 +12,7 @@ from gitops_dsf.hub.names import PLACEMENT_LABEL
 from gitops_dsf.hub.objects import ClusterDecision, PlacementDecision, PlacementDecisionStatus
 
 PAGE_CLUSTERS: Final = 100
-"""Most clusters in one PlacementDecision (docs/scheduler.md#more-than-a-hundred-clusters)."""
+"""Most clusters in one PlacementDecision (docs/decisions/scheduler.md#more-than-a-hundred-clusters)."""
 
 Key = tuple[str, str]
 """Namespace and name of a Placement."""

@@ -15,11 +15,11 @@ AVAILABLE_CONDITION: Final = "ManagedClusterConditionAvailable"
 """On a ManagedCluster: whether its agent renews its lease (OCM api, cluster/v1 types.go)."""
 REFRESH_ANNOTATION: Final = "argocd.argoproj.io/application-set-refresh"
 """On an ApplicationSet: makes its controller reconcile at once
-(docs/contributing/argocd-behaviour.md#refresh-annotation).
+(docs/contributing/behaviour.md#refresh-annotation).
 """
 APPLICATION_REFRESH_ANNOTATION: Final = "argocd.argoproj.io/refresh"
 """On an Application: Argo CD compares it at once and removes the annotation. Every value but `hard` asks for
-a normal refresh (docs/contributing/argocd-behaviour.md#refresh-annotation-of-an-application).
+a normal refresh (docs/contributing/behaviour.md#refresh-annotation-of-an-application).
 """
 PULL_ANNOTATION: Final = "apps.open-cluster-management.io/ocm-managed-cluster"
 """On an Application that OCM's pull integration delivers: its cluster. The destination in the spec is the
@@ -44,7 +44,7 @@ MASKS_KEY: Final = "masks"
 SYNC_WAVE: Final = "argocd.argoproj.io/sync-wave"
 OCM_PULL_SECRET: Final = "open-cluster-management-image-pull-credentials"  # noqa: S105 - a name
 """The Secret with credentials for registries that OCM copies within a managed cluster
-(docs/contributing/ocm-behaviour.md#secrets-of-an-add-on).
+(docs/contributing/behaviour.md#secrets-of-an-add-on).
 """
 OCM_PULL_SECRET_LABEL: Final = "addon.open-cluster-management.io/namespace"  # noqa: S105 - a label
 """On a namespace, with the value `true`: OCM copies its pull secret there."""

@@ -1,5 +1,5 @@
-"""The file format of snapshots, kind HubSnapshot (docs/preview.md). Each document holds any of the sections;
-a folder is the union of its documents.
+"""The file format of snapshots, kind HubSnapshot (docs/decisions/preview.md). Each document holds any of the
+sections; a folder is the union of its documents.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

@@ -17,7 +17,7 @@ from gitops_dsf.repository.model.scoring_config import SINGLETON_NAME
 Object = dict[str, Any]
 
 OCM_TAINTS: Final = (f"{OCM_GROUP}/unavailable", f"{OCM_GROUP}/unreachable")
-"""Taints that OCM adds and removes itself (docs/contributing/ocm-behaviour.md#taints-that-ocm-sets)."""
+"""Taints that OCM adds and removes itself (docs/contributing/behaviour.md#taints-that-ocm-sets)."""
 
 _TOOL_METADATA: Final = (
     "kubectl.kubernetes.io/",

@@ -210,8 +210,9 @@ def counted_as_zero(
     assessment: Assessment | None,
 ) -> frozenset[str]:
     """Clusters that a Placement counts as 0 by one prioritizer
-    (docs/scheduler.md#what-the-scores-do-not-say). `scores` and `not_counted` are those of its resource and
-    dimension, and `assessment` that of its scorer (None when no scorer of ours publishes the resource).
+    (docs/decisions/scheduler.md#what-the-scores-do-not-say). `scores` and `not_counted` are those of its
+    resource and dimension, and `assessment` that of its scorer (None when no scorer of ours publishes the
+    resource).
 
     A cluster that the Placement may choose, by labels and claims, is counted when its score is missing or
     does not count: ManagedClusterSets and CEL expressions are not evaluated. A decided cluster is counted

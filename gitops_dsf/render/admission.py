@@ -2,8 +2,8 @@
 
 A right to patch is a right to patch everything, one to create cannot be bound to a name, and one to delete
 does not ask in what state an object is (Kubernetes, "Using RBAC Authorization", resourceNames). With these
-policies a mistake of one of our programs, or a stolen token of its account, can change what docs/rights.md
-lists, and nothing else.
+policies a mistake of one of our programs, or a stolen token of its account, can change what
+docs/operate/security.md lists, and nothing else.
 
 An agent may create objects in its cluster's namespace. Without a limit one cluster that is taken over fills
 the hub's etcd, and the memory of whatever reads all scores. A ResourceQuota would count the scores of other

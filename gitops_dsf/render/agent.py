@@ -1,6 +1,6 @@
 """The add-on that installs the agent: template, definition, settings, and the hub rights it is given.
 
-Plain YAML of v1alpha1 with installStrategy Manual (docs/contributing/ocm-behaviour.md#install-strategy). This
+Plain YAML of v1alpha1 with installStrategy Manual (docs/contributing/behaviour.md#install-strategy). This
 is the only place that says how the agent runs on a managed cluster.
 """
 
@@ -136,7 +136,7 @@ def _template_spec(repository: FleetRepository, parts: AddOnParts) -> Object:
 
 def _namespace(pull_secrets: Sequence[str]) -> Object:
     """OCM copies its pull secret into namespaces with its label
-    (docs/contributing/ocm-behaviour.md#secrets-of-an-add-on).
+    (docs/contributing/behaviour.md#secrets-of-an-add-on).
     """
     found: Object = {"name": AGENT_NAMESPACE, "annotations": {ORPHAN: ""}}
     if OCM_PULL_SECRET in pull_secrets:

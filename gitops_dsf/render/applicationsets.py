@@ -17,7 +17,7 @@ _PULLED = {
     "argocd.argoproj.io/skip-reconcile": "true",
 }
 """OCM delivers the Application to the cluster's own Argo CD
-(docs/contributing/argocd-behaviour.md#pull-integration).
+(docs/contributing/behaviour.md#pull-integration).
 """
 
 

@@ -2,12 +2,12 @@
 Application apply it once.
 
 The Applications are an explicit list. A git generator deletes everything when it finds nothing
-(docs/contributing/argocd-behaviour.md#generators-that-find-nothing). Each directory is one Application,
-because Argo CD limits the size of one (docs/contributing/argocd-behaviour.md#limits-of-an-application).
+(docs/contributing/behaviour.md#generators-that-find-nothing). Each directory is one Application,
+because Argo CD limits the size of one (docs/contributing/behaviour.md#limits-of-an-application).
 
 The projects allow only what is rendered, so a file that somebody adds to a directory by hand is refused.
 There are two: works are in one namespace per cluster, and everything else is in a few known namespaces
-(docs/contributing/argocd-behaviour.md#what-a-project-allows).
+(docs/contributing/behaviour.md#what-a-project-allows).
 """
 
 import posixpath

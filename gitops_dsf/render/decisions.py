@@ -2,7 +2,7 @@
 generator, and the permission to list them.
 
 They are rendered next to the ApplicationSets, in an earlier wave. An ApplicationSet without the ConfigMap
-fails, and Argo CD retries only after 3 minutes (docs/contributing/argocd-behaviour.md#generator-errors).
+fails, and Argo CD retries only after 3 minutes (docs/contributing/behaviour.md#generator-errors).
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,7 +17,7 @@ DECISION_READER = "gitops-dsf-placement-decision-reader"
 
 def decision_readers(namespace: str, accounts: Sequence[str] = DECISION_READERS) -> Iterator[Object]:
     """The objects that allow accounts to list PlacementDecisions, also the Argo CD server for previews
-    (docs/contributing/argocd-behaviour.md#rights-to-list-decisions).
+    (docs/contributing/behaviour.md#rights-to-list-decisions).
     """
     yield from filled("decisions.yaml", name=DUCK_TYPE_CONFIGMAP, namespace=namespace)
     readers = [account_subject(name, namespace=namespace) for name in accounts]

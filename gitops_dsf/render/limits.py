@@ -15,7 +15,7 @@ from gitops_dsf.repository.model.declared import Declared
 from gitops_dsf.repository.model.repository import MAX_SHARDS
 
 WORK_LIMIT_BYTES = 512_000
-"""Limit of OCM's ManifestWork webhook (docs/contributing/ocm-behaviour.md#manifestwork-size)."""
+"""Limit of OCM's ManifestWork webhook (docs/contributing/behaviour.md#manifestwork-size)."""
 
 CONFIGMAP_LIMIT_BYTES = 1_048_576
 """The API server refuses a ConfigMap whose keys and values are larger together (ValidateConfigMap)."""
@@ -23,7 +23,7 @@ CONFIGMAP_LIMIT_BYTES = 1_048_576
 SHARD_LIMIT_CLUSTERS = 500
 SHARD_LIMIT_BYTES = 8_000_000
 """Argo CD rejects 10 MB in one Application; this leaves a reserve
-(docs/contributing/argocd-behaviour.md#limits-of-an-application).
+(docs/contributing/behaviour.md#limits-of-an-application).
 """
 
 

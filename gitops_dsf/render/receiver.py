@@ -5,7 +5,7 @@ scorer that needs more history does not restart the agent. Prometheus reads a ch
 
 The container is a sidecar, an init container with restartPolicy Always. OCM mounts the agent's hub
 credentials into every container of a Deployment, and into no init container
-(docs/contributing/ocm-behaviour.md#what-a-template-may-contain).
+(docs/contributing/behaviour.md#what-a-template-may-contain).
 """
 
 from typing import Final

@@ -96,7 +96,7 @@ class WorkRenderer:
 
 
 def payload_bytes(configuration: Configuration) -> int:
-    """The size of a work as OCM's webhook computes it (docs/contributing/ocm-behaviour.md#manifestwork-size).
+    """The size of a work as OCM's webhook computes it (docs/contributing/behaviour.md#manifestwork-size).
 
     Rounded up: the webhook adds at most four bytes per manifest.
     """

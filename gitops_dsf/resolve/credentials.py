@@ -21,7 +21,7 @@ RESERVED_SECRETS: Final = (
     "open-cluster-management-*",
 )
 """Globs of Secrets that OCM's add-on machinery creates in the agent's namespace: kubeconfigs and certificates
-for the hub, and image pull secrets (docs/contributing/ocm-behaviour.md#secrets-of-an-add-on). They must not
+for the hub, and image pull secrets (docs/contributing/behaviour.md#secrets-of-an-add-on). They must not
 be used as tokens for metric sources.
 """
 

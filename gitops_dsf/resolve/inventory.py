@@ -33,7 +33,7 @@ class ClusterInventory:
         return name in self.sets or name in BUILT_IN_SETS
 
     def members(self, names: Iterable[str]) -> frozenset[str]:
-        """Clusters of any of these sets (docs/contributing/ocm-behaviour.md#members-of-cluster-sets).
+        """Clusters of any of these sets (docs/contributing/behaviour.md#members-of-cluster-sets).
 
         Clusters without a set label are in the set `default`, as OCM's registration webhook labels them so.
         """

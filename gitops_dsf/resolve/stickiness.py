@@ -1,10 +1,10 @@
 """Converts stickiness in score points to weights that OCM's scheduler accepts.
 
 OCM's Steady prioritizer gives 100 points to the clusters of the current decision
-(docs/scheduler.md#the-pass-step-by-step). If every score weight is multiplied by `factor` and Steady has the
-weight `steady`, another cluster must lead by 100 * steady / (factor * sum of |weights|) points of the
-weighted mean of the scores. With one score, these are points of that score. All weights are integers of at
-most 10.
+(docs/decisions/scheduler.md#the-pass-step-by-step). If every score weight is multiplied by `factor` and
+Steady has the weight `steady`, another cluster must lead by 100 * steady / (factor * sum of |weights|)
+points of the weighted mean of the scores. With one score, these are points of that score. All weights are
+integers of at most 10.
 """
 
 from collections.abc import Sequence

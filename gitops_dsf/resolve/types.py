@@ -18,8 +18,8 @@ from gitops_dsf.repository.model.scoring_config import DynamicScoringConfig, Mas
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class EffectiveScorer:
-    """A scorer with lock and defaults applied (docs/sync.md#effective-values). Endpoints are URLs, durations
-    seconds.
+    """A scorer with lock and defaults applied (docs/scores/locks.md#effective-values). Endpoints are URLs,
+    durations seconds.
     """
 
     name: str

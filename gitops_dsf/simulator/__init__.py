@@ -1,7 +1,7 @@
 """Computes what OCM's placement controller would decide, from the objects of a hub.
 
-The rules follow the controller's source, traps included; docs/scheduler.md explains them. Of gitops_dsf, this
-package imports only the hub model. It does no I/O.
+The rules follow the controller's source, traps included; docs/decisions/scheduler.md explains them. Of
+gitops_dsf, this package imports only the hub model. It does no I/O.
 """
 
 from gitops_dsf.simulator.cel.function import Unsupported

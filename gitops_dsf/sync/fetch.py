@@ -1,7 +1,7 @@
 """GET of public pages of scoring APIs: bounded in time and size, on the origin that was asked for, every
 failure with its kind.
 
-No token is ever sent: /config and /healthz are public by contract (docs/sync.md#how-pages-are-asked).
+No token is ever sent: /config and /healthz are public by contract (docs/scores/locks.md#how-pages-are-asked).
 """
 
 import asyncio

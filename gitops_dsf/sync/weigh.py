@@ -120,7 +120,7 @@ def _words(found: Diagnostic, file: str) -> str:
 def _moved_hosts(
     *, scorer: DynamicScorer, before: Config, after: Config, allowed: Sequence[str]
 ) -> Iterator[str]:
-    """Yields one reason per host that changed and is not allowed (docs/sync.md#what-is-accepted)."""
+    """Yields one reason per host that changed and is not allowed (docs/scores/locks.md#what-is-accepted)."""
     for section, written in (("scoring", scorer.spec.scoring.host), ("source", scorer.spec.source.host)):
         old, new = _host(before, section), _host(after, section)
         if section == "source" and scorer.spec.source.ref is not None:

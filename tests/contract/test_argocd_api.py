@@ -35,7 +35,7 @@ def test_argocd_has_every_plain_function() -> None:
 
 
 def test_the_page_for_authors_names_every_plain_function() -> None:
-    text = (ROOT / "docs" / "generator.md").read_text("utf-8")
+    text = (ROOT / "docs/reference/generator.md").read_text("utf-8")
     section = text.partition("## Templates in an application")[2].partition("\n## ")[0]
     named = set(re.findall(r"`(\w+)`", section.partition("the functions")[2]))
     assert named == {*PLAIN, "index"}

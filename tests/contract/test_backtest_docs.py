@@ -1,4 +1,4 @@
-"""docs/backtest.md: its example runs as shown."""
+"""docs/decisions/backtest.md: its example runs as shown."""
 
 import re
 import shlex
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tests.support.commandline import gitops_dsf
 
-PAGE = (Path(__file__).parents[2] / "docs/backtest.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs/decisions/backtest.md").read_text(encoding="utf-8")
 SCRIPT = re.search(r"```python\n(.*?)```", PAGE, re.DOTALL)
 SHOWN = re.search(r"```console\n(.*?)```", PAGE, re.DOTALL)
 LINE = re.search(r"line (\d+) of `apps/guestbook.yaml` becomes", PAGE)

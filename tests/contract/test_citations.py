@@ -1,7 +1,7 @@
 """Comments cite only what is in this repository: every named page exists, and so does every anchor.
 
-Pages are cited from the root of the repository, as in `docs/scheduler.md#traps`. The links of the pages
-themselves are test_docs' business.
+Pages are cited from the root of the repository, as in `docs/decisions/scheduler.md#traps`. The links of the
+pages themselves are test_docs' business.
 """
 
 import ast
@@ -106,7 +106,7 @@ def test_no_message_cites_a_page_that_is_not_installed() -> None:
         for folder in distributions
         for file in (ROOT / folder).rglob("*.py")
         for line, message in messages(file.read_text("utf-8"))
-        if UNINSTALLED.search(message) and message != "docs/diagnostics.md"
+        if UNINSTALLED.search(message) and message != "docs/reference/diagnostics.md"
     ]
     wrong += [
         f"{file.relative_to(ROOT)}: {line.strip()}"
@@ -143,7 +143,7 @@ def test_documents_name_no_missing_page_in_their_prose() -> None:
     [
         "# as the design says (docs/design.md)",
         "# ocm.md tells",
-        "# Argo CD looks again (docs/contributing/argocd-behaviour.md#no-such-heading)",
+        "# Argo CD looks again (docs/contributing/behaviour.md#no-such-heading)",
         "# within the limits of design section 2",
         "# see chapter 3.1",
     ],
@@ -155,7 +155,7 @@ def test_what_is_not_here_is_found(line: str) -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        "# docs/scheduler.md#traps",
+        "# docs/decisions/scheduler.md#traps",
         "# RFC 9110 section 10.2.3",
         "# YAML 1.2.2, section 9.1.2",
         "# README.md of the repository",

@@ -26,11 +26,11 @@ LANGUAGES = {"yaml", "json", "python", "console", "sh", "bash", "text", "diff", 
 SHOWN = {"text", "diff", "promql"}
 RUN_BY = {
     "CONTRIBUTING.md": "contract/test_code_blocks.py",
-    "docs/backtest.md": "contract/test_backtest_docs.py",
-    "docs/python-api.md": "contract/test_python_api.py",
-    "docs/testing-scores.md": "contract/test_testing_scores_docs.py",
-    "docs/tutorial.md": "contract/test_tutorial.py",
-    "docs/writing-scorers.md": "unit/scorer/test_guide.py",
+    "docs/decisions/backtest.md": "contract/test_backtest_docs.py",
+    "docs/reference/outputs.md": "contract/test_python_api.py",
+    "docs/decisions/preview.md": "contract/test_testing_scores_docs.py",
+    "docs/start/quickstart.md": "contract/test_tutorial.py",
+    "docs/scores/scorers.md": "unit/scorer/test_guide.py",
 }
 """The test that runs the Python and the shell sessions of a page."""
 PARTS = {
@@ -40,7 +40,8 @@ PARTS = {
 }
 """The file of the base repository that a part of a file is merged into, by file or folder."""
 ELSEWHERE = ("# prometheus.yml of ", "# configuration of ", "# an Application of Argo CD, below spec")
-JSON_OF = {"docs/doctor.md": "doctor", "docs/status.md": "status"}
+JSON_OF = {"docs/operate/status.md": ("status", "doctor")}
+"""The verbs whose output the JSON blocks of a page show, in order."""
 
 
 @pytest.mark.parametrize("page", ALL, ids=name)
@@ -98,9 +99,8 @@ def test_a_part_with_a_wrong_field_is_found() -> None:
 
 @pytest.mark.parametrize("page", [page for page in ALL if blocks(page, "json")], ids=name)
 def test_json_is_the_output_of_a_verb(page: Path) -> None:
-    (text,) = blocks(page, "json")
-    checker = validator(JSON_OF[name(page)])
-    assert [error.message for error in checker.iter_errors(yamlfast.load(text))] == []
+    for text, verb in zip(blocks(page, "json"), JSON_OF[name(page)], strict=True):
+        assert [error.message for error in validator(verb).iter_errors(yamlfast.load(text))] == []
 
 
 def test_the_first_change_of_contributing_works() -> None:

@@ -1,4 +1,4 @@
-"""docs/deploying-scoring-apis.md: what it delivers is what `scorer new` writes, and its Placement and
+"""docs/scores/scoring-apis.md: what it delivers is what `scorer new` writes, and its Placement and
 ApplicationSet are fit for a fleet repository.
 """
 
@@ -13,7 +13,7 @@ from gitops_dsf.cli.main import main
 from tests.support import yamlfast
 from tests.support.initflags import NAMED
 
-PAGE = (Path(__file__).parents[2] / "docs/deploying-scoring-apis.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs/scores/scoring-apis.md").read_text(encoding="utf-8")
 NAME = "cpu-headroom"
 
 

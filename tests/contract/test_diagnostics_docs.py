@@ -1,4 +1,5 @@
-"""docs/diagnostics.md: every code has an entry; the base repository and the good examples have no findings.
+"""docs/reference/diagnostics.md: every code has an entry; the base repository and the good examples have no
+findings.
 
 test_places runs the bad examples.
 """

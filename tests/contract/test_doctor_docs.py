@@ -1,5 +1,5 @@
-"""docs/doctor.md: a row for every check and none besides, in their order; and the role that it recommends is
-no wider than reading.
+"""docs/operate/status.md: a row for every check and none besides, in their order; and the role that it
+recommends is no wider than reading.
 """
 
 import re
@@ -8,7 +8,7 @@ from pathlib import Path
 from gitops_dsf.views.doctor.registry import CHECKS
 from tests.support import yamlfast
 
-PAGE = (Path(__file__).parents[2] / "docs/doctor.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs/operate/status.md").read_text(encoding="utf-8")
 
 
 def test_every_check_has_a_row_and_every_row_a_check() -> None:

@@ -1,5 +1,5 @@
-"""docs/hazards.md: every hazard names a rule that exists and a test that exists, and every hazard test is in
-the table.
+"""docs/decisions/scheduler.md: every hazard names a rule that exists and a test that exists, and every
+hazard test is in the table.
 """
 
 import ast
@@ -12,7 +12,10 @@ ROOT = Path(__file__).parents[2]
 SUITE = ROOT / "tests" / "hub"
 ROWS = [
     [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
-    for line in (ROOT / "docs" / "hazards.md").read_text(encoding="utf-8").splitlines()
+    for line in (ROOT / "docs/decisions/scheduler.md")
+    .read_text(encoding="utf-8")
+    .partition("\n## Hazards\n")[2]
+    .splitlines()
     if line.startswith("| ") and not line.startswith("| hazard |")
 ]
 TEST = re.compile(r"`(test_\w+\.py)::(test_\w+)`")

@@ -47,7 +47,7 @@ def said(pattern: re.Pattern[str]) -> list[tuple[str, str, str]]:
 
 def test_tested_versions_are_the_pins_of_the_hub_suite() -> None:
     tested = said(TESTED)
-    assert {program for _, program, _ in tested} == set(PINS), "docs/hazards.md names both"
+    assert {program for _, program, _ in tested} == set(PINS), "docs/decisions/scheduler.md names both"
     assert [(page, program, version) for page, program, version in tested if version != pinned(program)] == []
 
 
@@ -65,8 +65,8 @@ def oldest(program: str) -> tuple[int, int, int]:
 
 
 def compatible() -> dict[str, tuple[str, str]]:
-    """The oldest and the tested version of each row of docs/compatibility.md."""
-    text = (ROOT / "docs" / "compatibility.md").read_text("utf-8")
+    """The oldest and the tested version of each row of docs/start/upgrade.md."""
+    text = (ROOT / "docs/start/upgrade.md").read_text("utf-8")
     rows = re.findall(r"^\| ([^|]+) \| ([^|]+) \| ([^|]+) \| [^|]+ \|$", text, re.MULTILINE)
     return {program: (minimum, tested) for program, minimum, tested in rows}
 

@@ -1,5 +1,5 @@
-"""Every code at its line and column, as `validate` prints it: the repository of docs/diagnostics.md with the
-entry's bad example.
+"""Every code at its line and column, as `validate` prints it: the repository of
+docs/reference/diagnostics.md with the entry's bad example.
 
 Where the documentation shows commands in place of YAML, a function here does what they do. A code that is
 missing in the table fails.

@@ -1,5 +1,5 @@
-"""The public Python API (docs/python-api.md): what it exports, with every signature, is the recorded text
-beside this file.
+"""The public Python API (docs/reference/outputs.md): what it exports, with every signature, is the recorded
+text beside this file.
 
 A difference is a decision: `make golden` records it, and the changelog tells users. What is promised of a
 class is all that is public in it, unless PARTLY names less.
@@ -21,7 +21,7 @@ import pytest
 from tests.contract.test_docs import blocks
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "python-api.md"
+PAGE = ROOT / "docs/reference/outputs.md"
 RECORD = Path(__file__).with_name("python_api.txt")
 MODULES = ("dsf_scorer", "dsf_scorer.testing", "gitops_dsf.simulator")
 PARTLY = {
@@ -147,7 +147,7 @@ def test_what_is_promised_of_a_class_is_there(name: str) -> None:
 @pytest.mark.parametrize("module", MODULES)
 def test_the_page_names_everything_that_is_exported(module: str) -> None:
     text = PAGE.read_text("utf-8")
-    part = text.partition(f"\n## `{module}`\n")[2].partition("\n## ")[0]
+    part = text.partition(f"\n### `{module}`\n")[2].partition("\n### ")[0]
     exported = set(importlib.import_module(module).__all__) - {"__version__"}
     assert {name for name in re.findall(r"`(\w+)`", part) if name in exported} == exported
 

@@ -1,4 +1,4 @@
-"""docs/reaching-scoring-apis.md: its queries parse and name metrics of the agent, its reasons exist, and its
+"""docs/scores/scoring-apis.md: its queries parse and name metrics of the agent, its reasons exist, and its
 YAML can be read.
 """
 
@@ -14,7 +14,7 @@ from dsf_agent.errors import Reason
 from dsf_agent.metrics.registry import Metrics
 from tests.support import yamlfast
 
-PAGE = (Path(__file__).parents[2] / "docs/reaching-scoring-apis.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs/scores/scoring-apis.md").read_text(encoding="utf-8")
 QUERIES = re.findall(r"^\| .+ \| `(\w+[ (].*\(.*)` \|$", PAGE, re.MULTILINE)
 BLOCKS = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
 

@@ -1,12 +1,12 @@
-"""docs/rights.md tells administrators what the reconciler may do: its table is the list from which the
-roles are rendered.
+"""docs/operate/security.md tells administrators what the reconciler may do: its table is the list from which
+the roles are rendered.
 """
 
 from pathlib import Path
 
 from gitops_dsf.render.reconciler.rights import DECISIONS, RIGHTS, Right
 
-DOCS = Path(__file__).parents[2] / "docs/rights.md"
+DOCS = Path(__file__).parents[2] / "docs/operate/security.md"
 HEAD = ["| where | what | verbs |", "|---|---|---|"]
 
 

@@ -1,4 +1,4 @@
-"""docs/testing-scores.md: its test passes on the fleet of `init`, and fails as the page shows."""
+"""docs/decisions/preview.md: its test passes on the fleet of `init`, and fails as the page shows."""
 
 import re
 from pathlib import Path
@@ -9,7 +9,7 @@ from gitops_dsf.cli.scaffold import scaffold
 from gitops_dsf.repository.model.series_values import expand
 from tests.support.commandline import gitops_dsf
 
-PAGE = (Path(__file__).parents[2] / "docs/testing-scores.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs/decisions/preview.md").read_text(encoding="utf-8")
 ALL = re.findall(r"```yaml\n(# (tests/\S+)\n.*?)```", PAGE, re.DOTALL)
 TESTS = [(text, file) for text, file in ALL if "metrics:" not in text]
 """Those that need no promtool. tests/hub/test_score_test_queries.py runs the other one."""

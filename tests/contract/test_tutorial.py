@@ -1,4 +1,4 @@
-"""docs/tutorial.md: its commands print what it shows, in one run from an empty folder."""
+"""docs/start/quickstart.md: its commands print what it shows, in one run from an empty folder."""
 
 import os
 import re
@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs/start/quickstart.md").read_text(encoding="utf-8")
 BLOCK = re.compile(r'^```(\w+)(?: title="(\S+)")?\n(.*?)^```$', re.MULTILINE | re.DOTALL)
 REST = "..."
 """A line of an expected output that stands for any lines."""

@@ -1,5 +1,5 @@
-"""docs/upstream.md: a manifest that is valid upstream is accepted, but for the table of what is refused, and
-each row is true.
+"""docs/reference/upstream.md: a manifest that is valid upstream is accepted, but for the table of what is
+refused, and each row is true.
 """
 
 import re
@@ -232,7 +232,7 @@ def test_another_language_is_named_where_its_operator_gives_it_away() -> None:
 
 
 def test_the_table_lists_what_is_refused_and_nothing_else() -> None:
-    text = (DOCS / "upstream.md").read_text(encoding="utf-8")
+    text = (DOCS / "reference/upstream.md").read_text(encoding="utf-8")
     section = text[text.index("## What is valid upstream and refused here") : text.index("## Migrating")]
     rows = re.findall(r"^\|.*\| (DSF\d{3}) \|$", section, re.MULTILINE)
     assert sorted(rows) == sorted({code for code, _ in REFUSED})
@@ -241,7 +241,8 @@ def test_the_table_lists_what_is_refused_and_nothing_else() -> None:
 def test_a_lock_wins_and_the_pages_say_so() -> None:
     """The code does: test_with_full_the_locks_non_empty_fields_win_one_by_one."""
     concepts, reference = (
-        (DOCS / page).read_text(encoding="utf-8") for page in ("concepts.md", "reference/dynamicscorer.md")
+        (DOCS / page).read_text(encoding="utf-8")
+        for page in ("start/concepts.md", "reference/fields/dynamicscorer.md")
     )
     assert "each field that it sets overrides the scorer's" in concepts
     assert "as recorded in locks/, overrides this file" in reference

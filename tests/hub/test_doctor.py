@@ -503,7 +503,7 @@ def test_a_reconciler_that_never_led_or_went_away(clinic: Clinic) -> None:
 
 
 def test_the_documented_role_is_enough_and_nothing_is_no_crash(clinic: Clinic) -> None:
-    page = (ROOT / "docs/doctor.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs/operate/status.md").read_text(encoding="utf-8")
     role = yaml.safe_load(re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)[0])
     viewer, stranger = Identity(user="test:viewer"), Identity(user="test:stranger")
     reference = {

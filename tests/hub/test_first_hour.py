@@ -1,8 +1,8 @@
 """The first hour, with nothing simulated but OCM's registration agent: from `make release` in an empty folder
 to an application that moves because of a score that was computed in a pod of our image.
 
-`GITOPS_DSF_TRANSCRIPT=docs/first-hour.md` writes the page of the documentation anew. A release that is built
-already is taken from the folder `GITOPS_DSF_RELEASE`.
+`GITOPS_DSF_TRANSCRIPT=docs/start/install.md` writes the page of the documentation anew. A release that is
+built already is taken from the folder `GITOPS_DSF_RELEASE`.
 """
 
 import os
@@ -94,7 +94,7 @@ spec:
   stickiness: 10
 """
 
-NODES = "docs/contributing/hub-suite.md"
+NODES = "docs/contributing/tests.md"
 HEAD = """\
 # The first hour
 

@@ -1,5 +1,5 @@
 """What OCM does when a rule of ours is ignored: the reason of each rule, seen on the real controllers.
-docs/hazards.md lists them.
+docs/decisions/scheduler.md lists them.
 """
 
 import json

@@ -1,5 +1,5 @@
 """What OCM's add-on manager does with an add-on unlike ours: the reason of each choice in what we render.
-docs/hazards.md lists them.
+docs/decisions/scheduler.md lists them.
 """
 
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What docs/opentelemetry.md says of the receiver: names, labels, late samples, and what a pod that may push
+"""What docs/scores/sources.md says of the receiver: names, labels, late samples, and what a pod that may push
 cannot do. OpenTelemetry's own SDK pushes into the real Prometheus.
 """
 

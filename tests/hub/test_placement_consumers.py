@@ -1,5 +1,5 @@
 """ScoredPlacements for other consumers: OCM decides for them in their namespaces, and every example of
-docs/placements.md is what the consumer's CRD takes.
+docs/decisions/consumers.md is what the consumer's CRD takes.
 """
 
 import re
@@ -26,7 +26,7 @@ pytestmark = [pytest.mark.family("kubernetes", "ocm", "consumers"), pytest.mark.
 
 FLEET = "consumers"
 CLUSTERS = ("cluster1", "cluster2")
-DOCS = Path(__file__).parents[2] / "docs/placements.md"
+DOCS = Path(__file__).parents[2] / "docs/decisions/consumers.md"
 OURS = "gitops-dsf.io/v1alpha1"
 NAMESPACES = ("kueue-system", "policies", "tuning")
 

@@ -1,4 +1,6 @@
-"""The recipe of docs/monitoring.md: the Prometheus of a cluster writes dynamic_score to that of the hub."""
+"""The recipe of docs/operate/monitoring.md: the Prometheus of a cluster writes dynamic_score to that of the
+hub.
+"""
 
 import re
 from collections.abc import Iterator
@@ -17,7 +19,7 @@ from tests.hub.controlplane.waiting import wait_for
 
 pytestmark = [pytest.mark.hub, pytest.mark.family("prometheus")]
 
-PAGE = Path(__file__).parents[2] / "docs/monitoring.md"
+PAGE = Path(__file__).parents[2] / "docs/operate/monitoring.md"
 QUERY = 'max by (cluster) (dynamic_score{ds_score_name="cpu_headroom"})'
 LABELS = {"ds_score_name": "cpu_headroom", "ds_node": "n1"}
 

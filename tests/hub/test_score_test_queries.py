@@ -90,7 +90,7 @@ def test_a_query_that_fails_says_why(program: Path) -> None:
 
 
 def test_the_test_of_the_page_passes(program: Path, tmp_path: Path) -> None:
-    page = (Path(__file__).parents[2] / "docs/testing-scores.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs/decisions/preview.md").read_text(encoding="utf-8")
     (text,) = re.findall(r"```yaml\n(# tests/idle-cpu.yaml\n.*?)```", page, re.DOTALL)
     scaffold(target=tmp_path / "fleet", name="fleet", extras=("examples",))
     (tmp_path / "fleet" / "tests" / "idle-cpu.yaml").write_text(text)

@@ -1,4 +1,4 @@
-"""The real API servers take what `scorer new` and docs/deploying-scoring-apis.md write, and OCM brings it to
+"""The real API servers take what `scorer new` and docs/scores/scoring-apis.md write, and OCM brings it to
 a cluster.
 """
 
@@ -17,7 +17,7 @@ from tests.support import yamlfast
 
 pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd"), pytest.mark.timeout(300)]
 
-PAGE = (Path(__file__).parents[2] / "docs/deploying-scoring-apis.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs/scores/scoring-apis.md").read_text(encoding="utf-8")
 CLUSTER = "cluster1"
 APPLY = "application/apply-patch+yaml"
 DEPLOYMENT, SERVICE, NAMESPACE = "apps/v1/Deployment", "v1/Service", "v1/Namespace"

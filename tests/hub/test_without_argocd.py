@@ -1,5 +1,5 @@
 """The rendered tree without Argo CD: by kubectl, and by Flux's kustomize-controller with the objects of
-docs/without-argocd.md.
+docs/decisions/consumers.md.
 
 source-controller does not run; the test offers the artifacts.
 """
@@ -32,7 +32,7 @@ pytestmark = [pytest.mark.family("kubernetes", "ocm", "flux"), pytest.mark.timeo
 
 FLEET = "flux"
 CLUSTERS = ("cluster1", "cluster2")
-DOCS = Path(__file__).parents[2] / "docs/without-argocd.md"
+DOCS = Path(__file__).parents[2] / "docs/decisions/consumers.md"
 OURS = "gitops-dsf.io/v1alpha1"
 SCORERS_CRD = "dynamicscorers.dynamic-scoring.open-cluster-management.io"
 CRD_KIND = f"apiextensions.k8s.io/v1/{CRD}"

@@ -159,7 +159,7 @@ items:
 
 
 def test_the_commands_of_the_install_page_work_on_a_hub_of_ones_own(wheels: Path, tmp_path: Path) -> None:
-    page = (ROOT / "docs" / "install.md").read_text("utf-8")
+    page = (ROOT / "docs/start/install.md").read_text("utf-8")
     section = page.partition("## 3. ")[2].partition("\n## ")[0]
     commands = re.findall(r"^    gitops-dsf (.+)$", section, re.MULTILINE)
     (tmp_path / "hub.yaml").write_text(HUB)

@@ -1,4 +1,5 @@
-"""Reads docs/diagnostics.md: its base repository, and the example of each code that is written over it.
+"""Reads docs/reference/diagnostics.md: its base repository, and the example of each code that is written
+over it.
 
 An example is a diff: its `-` lines are in the bad one only, its `+` lines in the good one only. Where no YAML
 can be shown, an example is two shell sessions.
@@ -8,7 +9,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-DOCS = Path(__file__).parents[2] / "docs" / "diagnostics.md"
+DOCS = Path(__file__).parents[2] / "docs/reference/diagnostics.md"
 ENTRY = re.compile(r"^### (DSF\d{3}) (.+)$", re.MULTILINE)
 BLOCK = re.compile(r"^```(\w+ ?\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FILE = re.compile(r"^# ([\w./-]+\.yaml)\n", re.MULTILINE)

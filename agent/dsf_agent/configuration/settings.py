@@ -1,4 +1,4 @@
-"""Flags and environment variables, read once into frozen Settings. docs/reference/cli.md lists them."""
+"""Flags and environment variables, read once into frozen Settings."""
 
 import argparse
 import re

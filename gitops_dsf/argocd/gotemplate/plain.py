@@ -94,7 +94,7 @@ PLAIN: Final[Mapping[str, Plain]] = {
     "toString": Plain(("any",), "text", _times(2)),
     "trunc": Plain(("number", "text"), "text", _shorter),
 }
-"""By name. docs/generator.md lists them for authors."""
+"""By name. docs/reference/generator.md lists them for authors."""
 
 
 def is_plain(name: str, given: Sequence[Value]) -> bool:

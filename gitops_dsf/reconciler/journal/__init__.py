@@ -1,4 +1,4 @@
-"""The journal: each change of a decision becomes a record on a branch (docs/journal.md).
+"""The journal: each change of a decision becomes a record on a branch (docs/operate/reconciler.md).
 
 facts        what the hub holds when a decision changed: Placement, clusters, sets, scores, commit
 explaining   a record with the simulator's explanations and the changed scores

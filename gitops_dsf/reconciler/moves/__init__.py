@@ -1,5 +1,5 @@
 """Make before break: deletes the old copy of a moved application when the new copy is healthy
-(docs/reconciler.md#make-before-break).
+(docs/operate/reconciler.md#make-before-break).
 
 rules         which copy may be deleted now, and what the others wait for (pure)
 completeness  whether the pages of a decision are complete (pure)

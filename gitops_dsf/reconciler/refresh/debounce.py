@@ -1,4 +1,4 @@
-"""Which ApplicationSets should be refreshed now (docs/contributing/argocd-behaviour.md#refresh-annotation).
+"""Which ApplicationSets should be refreshed now (docs/contributing/behaviour.md#refresh-annotation).
 Pure.
 
 Times are passed in, in seconds.

@@ -1,6 +1,6 @@
 """Score garbage collection: deletes expired scores that no agent will renew.
 
-See docs/reconciler.md#score-garbage-collection.
+See docs/operate/reconciler.md#score-garbage-collection.
 
 An expired score still satisfies a predicate on its existence (`onMissingScore: Exclude`), and OCM does not
 schedule again when a score expires. Deleting the score is an event that OCM reacts to.

@@ -1,4 +1,5 @@
-"""Suspension: agents do not call a scoring API that is down (docs/reconciler.md#suspension). Off by default.
+"""Suspension: agents do not call a scoring API that is down (docs/operate/reconciler.md#suspension). Off by
+default.
 
 quorum          on how many clusters the scores of a scorer are stale
 circuitbreaker  decides which scores are suspended

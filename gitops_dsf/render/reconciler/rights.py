@@ -1,5 +1,5 @@
 """What the reconciler may do on the hub: one list, from which its roles are rendered and which
-docs/rights.md repeats.
+docs/operate/security.md repeats.
 
 RBAC cannot limit what a patch changes, which object is created, or what state an object must be in to be
 deleted: admission.py does.

@@ -1,5 +1,5 @@
 """Checks what the generator of raw ApplicationSets would do
-(docs/contributing/argocd-behaviour.md#the-clusterdecisionresource-generator).
+(docs/contributing/behaviour.md#the-clusterdecisionresource-generator).
 """
 
 import re

@@ -18,7 +18,7 @@ from gitops_dsf.wording import names_text
 _KINDS_OF_SOURCE: Final = ("helm", "kustomize", "directory", "plugin")
 _REF: Final = re.compile(r"[a-zA-Z0-9_-]+")
 MAX_NAME = 63
-"""The name of a Placement becomes a label value (docs/scheduler.md#what-evicts-everything)."""
+"""The name of a Placement becomes a label value (docs/decisions/scheduler.md#what-evicts-everything)."""
 
 
 def replace_is_not_excluding(context: Context) -> Iterator[Diagnostic]:
@@ -175,7 +175,9 @@ def names_fit_labels(context: Context) -> Iterator[Diagnostic]:
 
 
 def scores_are_listed_once(context: Context) -> Iterator[Diagnostic]:
-    """OCM adds the weights of a score that is listed twice (docs/scheduler.md#what-the-scores-do-not-say)."""
+    """OCM adds the weights of a score that is listed twice
+    (docs/decisions/scheduler.md#what-the-scores-do-not-say).
+    """
     for item in context.declared.rankings:
         seen: dict[tuple[str, str | None], int] = {}
         for index, score in enumerate(item.value.spec.scores):
@@ -194,7 +196,7 @@ def scores_are_listed_once(context: Context) -> Iterator[Diagnostic]:
 
 def applications_live_with_argocd(context: Context) -> Iterator[Diagnostic]:
     """Argo CD looks up Placement and ApplicationSet only in its own namespace
-    (docs/contributing/argocd-behaviour.md#one-namespace).
+    (docs/contributing/behaviour.md#one-namespace).
     """
     for item in context.declared.applications:
         namespace = item.value.metadata.namespace

@@ -1,5 +1,5 @@
 """Checks raw Placements: their fields by the CRD, what OCM would do with them by the simulator, and the traps
-of the scheduler that neither reports (docs/scheduler.md#traps).
+of the scheduler that neither reports (docs/decisions/scheduler.md#traps).
 """
 
 import re

@@ -16,7 +16,7 @@ from gitops_dsf.resolve.types import EffectiveScorer
 
 def missing_scores_lose(context: Context) -> Iterator[Diagnostic]:
     """OCM counts a missing or expired score as 0, so 0 must not beat a real score
-    (docs/scheduler.md#what-the-scores-do-not-say).
+    (docs/decisions/scheduler.md#what-the-scores-do-not-say).
     """
     for item in context.declared.rankings:
         spec = item.value.spec

@@ -74,7 +74,7 @@ def placeholders_can_be_filled(context: Context) -> Iterator[Diagnostic]:
     """A label that no expression keeps is empty in every result, unless a scoring API sets it, which only
     its author knows.
 
-    `meta` is always set by the scoring API (docs/contributing/upstream-agent.md#scores), so it is reported
+    `meta` is always set by the scoring API (docs/contributing/behaviour.md#scores), so it is reported
     only if there is none.
     """
     for overlay in context.each_type:

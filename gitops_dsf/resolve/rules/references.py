@@ -38,7 +38,7 @@ def scorers_exist(context: Context) -> Iterator[Diagnostic]:
 
 def placements_exist(context: Context) -> Iterator[Diagnostic]:
     """An application can follow a ScoredPlacement of this repository in the Argo CD namespace: Argo CD reads
-    decisions there only (docs/contributing/argocd-behaviour.md#one-namespace).
+    decisions there only (docs/contributing/behaviour.md#one-namespace).
     """
     left_out = context.declared.may_exist
     for item in context.declared.applications:

@@ -31,7 +31,7 @@ def selectors_are_valid(context: Context) -> Iterator[Diagnostic]:
     """Checks operators, keys and values of every selector.
 
     Neither OCM's CRDs nor ours check these, and one invalid selector breaks the whole hub
-    (docs/contributing/ocm-behaviour.md#invalid-selectors).
+    (docs/contributing/behaviour.md#invalid-selectors).
     """
     for document, place in _all_selectors(context):
         yield from invalid(document, place, value_at(document.data, place))

@@ -16,7 +16,7 @@ from gitops_dsf.resolve.rules.raw_document import indexes
 from gitops_dsf.resolve.rules.selectors import IF_MEANT
 
 """Custom ClusterClaims that OCM's agent reports, in order of name
-(docs/contributing/ocm-behaviour.md#cluster-claims).
+(docs/contributing/behaviour.md#cluster-claims).
 """
 
 

@@ -1,5 +1,5 @@
 """Checks the templates of applications and ApplicationSets: what Argo CD could not run, what stays as it is,
-and what could take the memory of its controller (docs/contributing/argocd-behaviour.md#templates).
+and what could take the memory of its controller (docs/contributing/behaviour.md#templates).
 """
 
 from collections.abc import Iterator, Mapping

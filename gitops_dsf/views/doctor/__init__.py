@@ -1,7 +1,7 @@
 """Finds what is wrong on a hub, and the command that fixes it.
 
-Pure: facts in, findings out. Each check has a stable ID; `registry` lists them, and docs/doctor.md describes
-them. `hubreader` reads the hub, and `cli` shows the findings.
+Pure: facts in, findings out. Each check has a stable ID; `registry` lists them, and docs/operate/status.md
+describes them. `hubreader` reads the hub, and `cli` shows the findings.
 """
 
 from gitops_dsf.views.doctor.examine import examine, not_installed

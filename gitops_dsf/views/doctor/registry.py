@@ -1,5 +1,5 @@
-"""Every check: its stable ID, its question, and what must be readable to answer it. docs/doctor.md has a row
-for each.
+"""Every check: its stable ID, its question, and what must be readable to answer it. docs/operate/status.md
+has a row for each.
 """
 
 from collections.abc import Callable, Iterator

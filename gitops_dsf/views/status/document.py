@@ -1,4 +1,4 @@
-"""Converts a view to JSON data, spelled like Kubernetes objects. docs/status.md documents the shape."""
+"""Converts a view to JSON data, spelled like Kubernetes objects (docs/operate/status.md)."""
 
 from typing import Any
 

@@ -37,7 +37,7 @@ class Decorator(Generic[F]):
         path: str = DEFAULT_PATH,
         settings: Settings | None = None,
     ) -> Callable[[F], ScorerApp]:
-        """The decorator for one function; its arguments are what /config says (docs/writing-scorers.md)."""
+        """The decorator for one function; its arguments are what /config says (docs/scores/scorers.md)."""
 
         def decorate(function: F) -> ScorerApp:
             definition = Definition(

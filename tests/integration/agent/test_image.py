@@ -143,7 +143,7 @@ def test_it_runs_the_installed_program_as_a_user_without_rights() -> None:
     assert folder == "/opt/agent/bin"
     module, _, function = _toml("agent/pyproject.toml")["project"]["scripts"][name].partition(":")  # type: ignore[index]
     assert callable(getattr(importlib.import_module(module), function))
-    assert f"{program} check" in (ROOT / "docs" / "agent.md").read_text(encoding="utf-8")
+    assert f"{program} check" in (ROOT / "docs/operate/agent.md").read_text(encoding="utf-8")
     (verb,) = json.loads(_texts(FINAL, "CMD")[0])
     read = settings.read(
         settings.parser().parse_args([verb, "--cluster-name", "c", "--publish", "dir:x"]), {}

@@ -31,7 +31,7 @@ from tests.support.hubobjects import (
     scorer,
 )
 
-PAGE = Path(__file__).parents[3] / "docs/status.md"
+PAGE = Path(__file__).parents[3] / "docs/operate/status.md"
 
 
 def now() -> datetime:

@@ -1,5 +1,5 @@
-"""docs/agent.md lists the reasons of the program, the help of each flag has its variable and default, and the
-shipped alerts use metrics that exist.
+"""docs/operate/agent.md lists the reasons of the program, the help of each flag has its variable and
+default, and the shipped alerts use metrics that exist.
 """
 
 import argparse
@@ -13,8 +13,8 @@ from dsf_wire.rawscores import CLUSTER_LABEL, METRIC
 from tests.support import yamlfast
 
 ROOT = Path(__file__).parents[3]
-PAGE = (ROOT / "docs" / "agent.md").read_text(encoding="utf-8")
-METRICS = (ROOT / "docs" / "reference" / "metrics.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs/operate/agent.md").read_text(encoding="utf-8")
+METRICS = (ROOT / "docs" / "reference" / "fields" / "metrics.md").read_text(encoding="utf-8")
 
 
 def _table(title: str) -> list[list[str]]:

@@ -1,4 +1,4 @@
-"""`explain`, which prints the entries of docs/diagnostics.md without the page."""
+"""`explain`, which prints the entries of docs/reference/diagnostics.md without the page."""
 
 from contextlib import redirect_stdout
 

@@ -7,11 +7,15 @@ from pathlib import Path
 from gitops_dsf.hub.decisions import decision_of
 from gitops_dsf.hubreader.files import from_contents
 
-PAGE = Path(__file__).parents[3] / "docs/preview.md"
+PAGE = Path(__file__).parents[3] / "docs/decisions/preview.md"
 
 
 def test_the_documented_example_is_read() -> None:
-    [example] = re.findall(r"```yaml\n(.*?)```", PAGE.read_text("utf-8"), flags=re.DOTALL)
+    (example,) = [
+        block
+        for block in re.findall(r"```yaml\n(.*?)```", PAGE.read_text("utf-8"), flags=re.DOTALL)
+        if "HubSnapshot" in block
+    ]
     snapshot = from_contents([("example.yaml", example.encode())], origin="docs")
     assert snapshot.observed_at == datetime(2026, 6, 1, tzinfo=UTC)
     published = snapshot.published("cpu-headroom", "eu-west-1")

@@ -23,14 +23,14 @@ def exported(registry: CollectorRegistry) -> dict[str, set[str]]:
 
 def test_series_that_pages_name_are_exported_with_these_labels() -> None:
     there = exported(Metrics().registry)
-    text = "".join(page.read_text(encoding="utf-8") for page in DOCS.glob("*.md"))
+    text = "".join(page.read_text(encoding="utf-8") for page in DOCS.rglob("*.md"))
     found = [(name, set(filter(None, labels.split(",")))) for name, labels in NAMED.findall(text)]
     assert len(found) > 5
     assert [item for item in found if item[0] not in there or not item[1] <= there[item[0]]] == []
 
 
 def test_what_is_exported_is_in_the_reference() -> None:
-    text = (DOCS / "reference" / "metrics.md").read_text(encoding="utf-8")
+    text = (DOCS / "reference" / "fields" / "metrics.md").read_text(encoding="utf-8")
     rows = dict(re.findall(r"^\| `(\w+)` \| \w+ \| ([^|]*) \|", text, re.MULTILINE))
     families = {
         next(iter(names)): set(getattr(collector, "_labelnames", ()))

@@ -140,7 +140,7 @@ class TestAlerts:
 
     @pytest.mark.parametrize("name", ALERTS)
     def test_the_docs_say_what_to_do(self, name: str) -> None:
-        docs = (ROOT / "docs/monitoring.md").read_text(encoding="utf-8")
+        docs = (ROOT / "docs/operate/monitoring.md").read_text(encoding="utf-8")
         alert = ALERTS[name]
         assert re.search(rf"^\| `{name}` \| {alert['labels']['severity']} \| \S", docs, re.MULTILINE)
 

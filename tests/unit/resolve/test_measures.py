@@ -1,4 +1,4 @@
-"""Findings about sources of type Kubernetes, besides the examples of docs/diagnostics.md."""
+"""Findings about sources of type Kubernetes, besides the examples of docs/reference/diagnostics.md."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Effective values (docs/sync.md#effective-values), targets and applications."""
+"""Effective values (docs/scores/locks.md#effective-values), targets and applications."""
 
 from typing import Any
 

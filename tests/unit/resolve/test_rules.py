@@ -1,4 +1,4 @@
-"""Branches of the rules that docs/diagnostics.md has no room for: code, place and words of each."""
+"""Branches of the rules that docs/reference/diagnostics.md has no room for: code, place and words of each."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""docs/writing-scorers.md: its code works as printed, its tables are complete."""
+"""docs/scores/scorers.md: its code works as printed, its tables are complete."""
 
 import json
 import re
@@ -15,7 +15,7 @@ from dsf_scorer.testing import ask, series
 from tests.support.scorer.projecttests import run_project_tests
 from tests.support.scorer.serving import serving
 
-GUIDE = (Path(__file__).parents[3] / "docs" / "writing-scorers.md").read_text()
+GUIDE = (Path(__file__).parents[3] / "docs/scores/scorers.md").read_text()
 BLOCKS = dict(re.findall(r'^```python title="(\S+)"\n(.*?)^```$', GUIDE, re.MULTILINE | re.DOTALL))
 
 

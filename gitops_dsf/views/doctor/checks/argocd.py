@@ -15,7 +15,7 @@ from gitops_dsf.wording import names_text, plural
 
 MINIMUM: Final = Version("3.3.9")
 """Older controllers panic on a number in a PlacementDecision
-(docs/contributing/argocd-behaviour.md#numbers-in-decisions).
+(docs/contributing/behaviour.md#numbers-in-decisions).
 """
 MANIFEST: Final = "https://raw.githubusercontent.com/argoproj/argo-cd/stable/manifests/install.yaml"
 CONTROLLER: Final = "applicationset-controller"
@@ -25,7 +25,7 @@ TRACKING: Final = "application.resourceTrackingMethod"
 HEALTH: Final = "resource.customizations.health"
 REFUSED: Final = "not permitted in project"
 """What Argo CD says of an object that the AppProject does not allow
-(docs/contributing/argocd-behaviour.md#failed-syncs).
+(docs/contributing/behaviour.md#failed-syncs).
 """
 BROKEN: Final = ("Missing", "Degraded")
 """The health of an object that does not work."""

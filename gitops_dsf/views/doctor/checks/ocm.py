@@ -21,7 +21,7 @@ GROUPS: Final = {
 }
 """API groups and versions of rendered objects."""
 MINIMUM: Final = Version("1.2")
-"""docs/install.md."""
+"""docs/start/install.md."""
 NAMESPACE: Final = "open-cluster-management-hub"
 """The namespace where the cluster manager runs OCM (ocm manifests/cluster-manager)."""
 GATES: Final = {

@@ -2,7 +2,7 @@
 them.
 
 The data of a Secret is never read. Argo CD matches a cluster by `data.name`
-(docs/contributing/argocd-behaviour.md#cluster-secrets), so a Secret counts as a cluster's if its own name or
+(docs/contributing/behaviour.md#cluster-secrets), so a Secret counts as a cluster's if its own name or
 a label says so. An Application proves that Argo CD knows its cluster.
 """
 

@@ -1,5 +1,5 @@
 """Checks whether the upstream addon runs next to ours: both write the same ConfigMap
-(docs/contributing/ocm-behaviour.md#works-that-share-an-object).
+(docs/contributing/behaviour.md#works-that-share-an-object).
 """
 
 from collections.abc import Iterator
