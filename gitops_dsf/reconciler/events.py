@@ -13,14 +13,13 @@ from http import HTTPStatus
 from typing import Any, Final, Literal
 
 import msgspec
-from prometheus_client import CollectorRegistry
+from prometheus_client import Counter
 
 from dsf_runtime.apiserver import ApiError
 from dsf_runtime.clock import monotonic
 from gitops_dsf.hub.timestamp import timestamp_of
 from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.hub.kinds import Reference
-from gitops_dsf.reconciler.series import counter
 from gitops_dsf.wording import shortened
 
 LOG = logging.getLogger(__name__)
@@ -36,19 +35,6 @@ MAX_MESSAGE: Final = 1024
 Kind = Literal["Normal", "Warning"]
 
 
-class EventMetrics:
-    """Events by outcome."""
-
-    def __init__(self, registry: CollectorRegistry) -> None:
-        self.events = counter(
-            registry,
-            "events",
-            "Events: written, counted (the same within an hour), dropped (too many at once) or refused by the"
-            " hub.",
-            "outcome",
-        )
-
-
 class _CountedEvent(msgspec.Struct, frozen=True):
     count: int = 1
 
@@ -58,8 +44,9 @@ class Events:
     number of Events.
     """
 
-    def __init__(self, *, api: HubApi, metrics: EventMetrics, clock: Callable[[], float] = monotonic) -> None:
-        self._api, self._events, self._clock = api, metrics.events, clock
+    def __init__(self, *, api: HubApi, outcomes: Counter, clock: Callable[[], float] = monotonic) -> None:
+        """`outcomes` has the label outcome."""
+        self._api, self._outcomes, self._clock = api, outcomes, clock
         self._left, self._at = float(BURST), clock()
         """Events that may be written now, and when that was computed: a token bucket."""
 
@@ -70,7 +57,7 @@ class Events:
         now = self._clock()
         self._left, self._at = min(BURST, self._left + (now - self._at) * PER_SECOND), now
         if self._left < 1:
-            self._events.labels(outcome="dropped").inc()
+            self._outcomes.labels(outcome="dropped").inc()
             return
         self._left -= 1
         try:
@@ -80,7 +67,7 @@ class Events:
             outcome = "refused"
             why = str(error) or "the hub does not answer"
             LOG.warning("event on %s %s not written: %s", about.kind, about.name, why)
-        self._events.labels(outcome=outcome).inc()
+        self._outcomes.labels(outcome=outcome).inc()
 
     async def _write(self, about: Reference, kind: Kind, reason: str, message: str) -> str:
         path, now = f"/api/v1/namespaces/{about.namespace}/events", timestamp_of(self._api.now())

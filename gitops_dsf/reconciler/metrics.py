@@ -1,47 +1,181 @@
-"""All metrics of the process, in one registry. The series of a controller are defined beside it."""
+"""All metrics of the process, in one registry."""
 
-from prometheus_client import CollectorRegistry
+from collections.abc import Mapping
+from typing import Final, Generic, TypeVar
 
-from gitops_dsf.reconciler.events import EventMetrics
-from gitops_dsf.reconciler.freshness.report import FreshnessMetrics
-from gitops_dsf.reconciler.hub.decisions import DecisionMetrics
-from gitops_dsf.reconciler.journal.controller import JournalMetrics
-from gitops_dsf.reconciler.journal.flapping import FlappingMetrics
-from gitops_dsf.reconciler.moves.report import MoveMetrics
-from gitops_dsf.reconciler.proposals.controller import ProposalMetrics
-from gitops_dsf.reconciler.refresh.controller import RefreshMetrics
-from gitops_dsf.reconciler.scoregc.controller import ScoreGCMetrics
-from gitops_dsf.reconciler.scorers.metrics import ScorerMetrics
-from gitops_dsf.reconciler.series import counter, gauge
-from gitops_dsf.reconciler.statebranch.controller import StateMetrics
-from gitops_dsf.reconciler.suspension.controller import SuspensionMetrics
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+
+PREFIX: Final = "gitops_dsf_reconciler"
+Labels = TypeVar("Labels", bound=tuple[str, ...])
+
+
+class GaugeSet(Generic[Labels]):
+    """A gauge whose series are always those of the last call of `set`."""
+
+    def __init__(self, gauge: Gauge) -> None:
+        self._gauge = gauge
+        self._series: dict[Labels, float] = {}
+
+    def set(self, values: Mapping[Labels, float]) -> None:
+        """Shows these values by their labels, and removes every other series."""
+        for labels in self._series.keys() - values.keys():
+            self._gauge.remove(*labels)
+        for labels, value in values.items():
+            if self._series.get(labels) != value:
+                self._gauge.labels(*labels).set(value)
+        self._series = dict(values)
 
 
 class Metrics:
-    """All series of a process, also while it does not lead."""
+    """All series of a process, also while it does not lead. The label `scorer` is the name of the score when
+    there is no scorer of it.
+    """
 
     def __init__(self) -> None:
         self.registry = registry = CollectorRegistry()
-        self.leader = gauge(registry, "leader", "1 on the replica that leads.")
+
+        def gauge(name: str, words: str, *labels: str) -> Gauge:
+            return Gauge(f"{PREFIX}_{name}", words, labels, registry=registry)
+
+        def counter(name: str, words: str, *labels: str) -> Counter:
+            return Counter(f"{PREFIX}_{name}", words, labels, registry=registry)
+
+        self.leader = gauge("leader", "1 on the replica that leads.")
         self.failures = counter(
-            registry, "duty_failures", "Times that a controller ended and was started again.", "duty"
+            "duty_failures", "Times that a controller ended and was started again.", "duty"
         )
         self.watch_broken = gauge(
-            registry,
             "watch_broken",
             "1 while the hub refuses the list or the watch of a resource, or is silent: nothing is deleted"
             " that depends on it.",
             "resource",
         )
-        self.events = EventMetrics(registry)
-        self.scorers = ScorerMetrics(registry)
-        self.suspension = SuspensionMetrics(registry)
-        self.scoregc = ScoreGCMetrics(registry)
-        self.freshness = FreshnessMetrics(registry)
-        self.decisions = DecisionMetrics(registry)
-        self.refresh = RefreshMetrics(registry)
-        self.moves = MoveMetrics(registry)
-        self.state = StateMetrics(registry)
-        self.journal = JournalMetrics(registry)
-        self.flapping = FlappingMetrics(registry)
-        self.proposals = ProposalMetrics(registry)
+        self.events = counter(
+            "events",
+            "Events: written, counted (the same within an hour), dropped (too many at once) or refused by the"
+            " hub.",
+            "outcome",
+        )
+        self.clock_offset = gauge(
+            "clock_offset_seconds", "Seconds that the hub's clock is ahead of this process's."
+        )
+        self.probe_round_seconds = gauge("probe_round_seconds", "Duration of the last round of probes.")
+        self.healthy = GaugeSet[tuple[str]](
+            gauge("scorer_healthy", "1 Active, 0 Inactive, -1 never reached from the hub.", "scorer")
+        )
+        self.config = GaugeSet[tuple[str, str]](
+            gauge(
+                "scorer_config",
+                "1 for the state of /config against what was accepted.",
+                "scorer",
+                "reason",
+            )
+        )
+        self.patches = counter("status_patches", "Writes of DynamicScorer status.")
+        self.patch_failures = counter(
+            "status_patch_failures", "Writes of DynamicScorer status that the hub refused."
+        )
+        self.suspended = GaugeSet[tuple[str]](
+            gauge("suspended", "1 while agents do not call the scorer because it is down.", "scorer")
+        )
+        self.dead_scores = GaugeSet[tuple[str]](
+            gauge(
+                "dead_scores",
+                "Scores that expired long ago and whose agent or cluster is gone.",
+                "scorer",
+            )
+        )
+        self.dead_scores_removed = counter("dead_scores_removed", "Dead scores that were deleted.", "scorer")
+        self.scored_clusters = GaugeSet[tuple[str, str]](
+            gauge(
+                "scored_clusters",
+                "Clusters whose score is fresh, expiring (part of fresh), expired, endless (without"
+                " validUntil), or missing.",
+                "scorer",
+                "state",
+            )
+        )
+        self.not_fresh = GaugeSet[tuple[str, str, str]](
+            gauge(
+                "score_not_fresh",
+                "1 for a score that is expired, missing, expiring or endless; at most 1,000 of them.",
+                "scorer",
+                "cluster",
+                "state",
+            )
+        )
+        self.not_fresh_omitted = gauge("score_not_fresh_omitted", "Scores that score_not_fresh leaves out.")
+        self.counted_as_zero = GaugeSet[tuple[str, str]](
+            gauge(
+                "placement_missing_scores",
+                "Clusters that a Placement counts as 0 because a score is missing. Without a scorer, the"
+                " label scorer is the name of the score.",
+                "placement",
+                "scorer",
+            )
+        )
+        self.decision_changes = counter(
+            "decision_changes", "Times that the clusters of a Placement's decision changed.", "placement"
+        )
+        self.decision_clusters = GaugeSet[tuple[str]](
+            gauge("decision_clusters", "Clusters of a Placement's decision.", "placement")
+        )
+        self.refreshes = counter("refreshes", "Refreshes of ApplicationSets because of a changed decision.")
+        self.refresh_delay = Histogram(
+            f"{PREFIX}_refresh_delay_seconds",
+            "Seconds from the last change of a decision until the refresh of its ApplicationSet.",
+            buckets=(5, 6, 7, 8, 10, 15, 20, 30, 60),
+            registry=registry,
+        )
+        self.moves_waiting = GaugeSet[tuple[str, str]](
+            gauge(
+                "moves_waiting",
+                "Copies that stay on clusters outside the decision, by what they wait for.",
+                "applicationset",
+                "reason",
+            )
+        )
+        self.moves_waiting_seconds = GaugeSet[tuple[str]](
+            gauge(
+                "moves_waiting_seconds",
+                "Seconds that a copy has waited to be deleted, as far as this leader knows; absent while none"
+                " waits.",
+                "applicationset",
+            )
+        )
+        self.copies_removed = counter(
+            "copies_removed", "Copies deleted from clusters that left the decision.", "applicationset"
+        )
+        self.state_pushes = counter(
+            "state_pushes", "Snapshots by outcome: pushed, unchanged or failed.", "outcome"
+        )
+        self.state_age = gauge(
+            "state_age_seconds",
+            "Seconds since the snapshot on the branch was taken; NaN before that is known.",
+        )
+        self.state_age.set(float("nan"))
+        self.journal_records = counter("journal_records", "Changes of decisions that were recorded.")
+        self.journal_pushes = counter("journal_pushes", "Pushes by outcome: pushed or failed.", "outcome")
+        self.journal_pending = gauge("journal_pending", "Records that are not on the branch yet.")
+        self.journal_pending_seconds = gauge(
+            "journal_pending_seconds",
+            "Age of the oldest record that is not on the branch yet; 0 when there is none.",
+        )
+        self.flapping_returns = GaugeSet[tuple[str, str]](
+            gauge(
+                "flapping_returns",
+                "Moves back to a cluster that had just been left, within a day, of Placements that flap. The"
+                " label scorer is the name of the score with the largest swing, empty if it is not known.",
+                "placement",
+                "scorer",
+            )
+        )
+        self.proposals = counter(
+            "proposals",
+            "Proposals by outcome: pushed, unchanged, superseded, withdrawn, failed, waiting (the change is"
+            " too new, or the last push was not long ago), refused (by people), undecided (the log has the"
+            " reason), nothing (nothing differs).",
+            "kind",
+            "outcome",
+        )
+        self.proposal_open = gauge("proposal_open", "Proposals that wait for people.", "kind")

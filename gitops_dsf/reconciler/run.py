@@ -13,9 +13,7 @@ from dsf_runtime.access import Access
 from dsf_runtime.apiserver import ApiServer
 from dsf_runtime.threads import use_threads
 from gitops_dsf.reconciler.controller import Controller, keep_running
-from gitops_dsf.reconciler.events import Events
 from gitops_dsf.reconciler.hub.api import MANAGER, HubApi
-from gitops_dsf.reconciler.hub.decisions import DecisionTracker
 from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.reconciler.journal.controller import JournalController
 from gitops_dsf.reconciler.journal.flapping import FlappingReporter
@@ -25,10 +23,10 @@ from gitops_dsf.reconciler.moves.controller import MoveController
 from gitops_dsf.reconciler.pages import serve_pages
 from gitops_dsf.reconciler.proposals.controller import ProposalController
 from gitops_dsf.reconciler.refresh.controller import RefreshController
-from gitops_dsf.reconciler.scan import ScoreScanner
 from gitops_dsf.reconciler.scoregc.controller import ScoreGarbageCollector
 from gitops_dsf.reconciler.scorers.controller import ScorerController
 from gitops_dsf.reconciler.settings import Settings
+from gitops_dsf.reconciler.shared import Shared
 from gitops_dsf.reconciler.statebranch.controller import StateBranchController
 from gitops_dsf.reconciler.suspension.controller import SuspensionController
 from gitops_dsf.sync.fetch import Fetcher, FetchLimits
@@ -71,14 +69,14 @@ async def run(settings: Settings, *, load: Callable[[], Access]) -> None:
         async def lead() -> None:
             await leadership.acquire()
             metrics.leader.set(1)
-            view = HubView(
+            shared = Shared(
                 api=api,
+                metrics=metrics,
                 hub_namespace=settings.spec.hub_namespace,
                 argocd_namespace=settings.spec.argocd.namespace,
-                broken=metrics.watch_broken,
             )
-            views.append(view)
-            controllers = list(_controllers(api, view, fetcher, settings, metrics))
+            views.append(shared.view)
+            controllers = list(_controllers(shared, fetcher, settings))
             work = asyncio.create_task(keep_running(controllers, failures=metrics.failures))
             try:
                 await leadership.keep()
@@ -98,66 +96,34 @@ async def run(settings: Settings, *, load: Callable[[], Access]) -> None:
             leading.result()
 
 
-def _controllers(
-    api: HubApi, view: HubView, fetcher: Fetcher, settings: Settings, metrics: Metrics
-) -> Iterator[Controller]:
+def _controllers(shared: Shared, fetcher: Fetcher, settings: Settings) -> Iterator[Controller]:
     """Every controller that the settings ask for."""
     spec = settings.spec.reconciler
-    events = Events(api=api, metrics=metrics.events)
-    tracker = DecisionTracker(view=view, metrics=metrics.decisions)
-    scanner = ScoreScanner(view=view, now=api.now)
-    flapping = FlappingReporter(metrics=metrics.flapping, events=events, namespace=view.argocd_namespace)
+    flapping = FlappingReporter(shared)
     scorers = ScorerController(
-        api=api,
-        view=view,
-        scanner=scanner,
+        shared,
         fetcher=fetcher,
-        metrics=metrics.scorers,
-        freshness=metrics.freshness,
-        events=events,
         interval=spec.probe.interval_seconds,
         flapping=flapping if spec.journal.enabled else None,
     )
-    yield from (view, scorers)
+    yield from (shared.view, scorers)
     yield SuspensionController(
-        api=api,
-        view=view,
-        scanner=scanner,
-        metrics=metrics.suspension,
-        events=events,
+        shared,
         health=scorers.health,
         settings=spec.suspend,
         probe_interval=spec.probe.interval_seconds,
     )
-    yield ScoreGarbageCollector(api=api, view=view, scanner=scanner, metrics=metrics.scoregc, events=events)
-    yield RefreshController(api=api, view=view, metrics=metrics.refresh, tracker=tracker)
-    yield MoveController(api=api, view=view, metrics=metrics.moves, events=events, tracker=tracker)
+    yield ScoreGarbageCollector(shared)
+    yield RefreshController(shared)
+    yield MoveController(shared)
     git = settings.git
     if git is not None and spec.state.enabled:
         yield StateBranchController(
-            api=api,
-            view=view,
-            git=git,
-            settings=spec.state,
-            namespaces=settings.placement_namespaces,
-            metrics=metrics.state,
+            shared, git=git, settings=spec.state, namespaces=settings.placement_namespaces
         )
     if git is not None and spec.journal.enabled:
-        yield JournalController(
-            api=api,
-            view=view,
-            git=git,
-            settings=spec.journal,
-            metrics=metrics.journal,
-            tracker=tracker,
-            flapping=flapping,
-        )
+        yield JournalController(shared, git=git, settings=spec.journal, flapping=flapping)
     if git is not None and spec.proposals.kinds:
         yield ProposalController(
-            view=view,
-            events=events,
-            metrics=metrics.proposals,
-            git=git,
-            settings=spec.proposals,
-            page_seconds=spec.probe.timeout_seconds,
+            shared, git=git, settings=spec.proposals, page_seconds=spec.probe.timeout_seconds
         )

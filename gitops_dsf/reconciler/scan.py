@@ -74,7 +74,7 @@ class ScoreScanner:
         self._expected: dict[str, _Expected] = {}
         """By the scorer's UID."""
 
-    async def scan(self, *, anew: bool = False) -> Scan:
+    async def scan(self) -> Scan:
         """The last look, or a new one. Yields to other tasks in between."""
         async with self._lock:
             scorers = dict(self._view.scorers.items)
@@ -82,7 +82,6 @@ class ScoreScanner:
             last = self._last
             if (
                 last is None
-                or anew
                 or last[1] != identities
                 # Less than 0 when the hub's clock turned out to be another.
                 or not 0 <= self._now() - last[0] < self._seconds

@@ -1,17 +1,13 @@
 """Freshness as metrics, and as Events on Placements that begin or cease to count clusters as 0."""
 
-from collections.abc import Mapping
 from typing import Final
 
-from prometheus_client import CollectorRegistry
-
 from gitops_dsf.hub.placements import PlacementSummary
-from gitops_dsf.reconciler.events import Events, Kind
+from gitops_dsf.reconciler.events import Kind
 from gitops_dsf.reconciler.freshness.assessment import named
 from gitops_dsf.reconciler.hub.kinds import placement_reference
-from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.reconciler.scan import Scan
-from gitops_dsf.reconciler.series import GaugeSet, gauge
+from gitops_dsf.reconciler.shared import Shared
 
 MAX_SERIES: Final = 1000
 """Series of score_not_fresh at most: an outage of thousands of clusters must not become thousands of series
@@ -19,57 +15,11 @@ for each scorer.
 """
 
 
-class FreshnessMetrics:
-    """Every method takes all values at once, and removes the series that they leave out."""
-
-    def __init__(self, registry: CollectorRegistry) -> None:
-        self.clusters = GaugeSet[tuple[str, str]](
-            registry,
-            "scored_clusters",
-            "Clusters whose score is fresh, expiring (part of fresh), expired, endless (without"
-            " validUntil), or missing.",
-            "scorer",
-            "state",
-        )
-        self._not_fresh = GaugeSet[tuple[str, str, str]](
-            registry,
-            "score_not_fresh",
-            "1 for a score that is expired, missing, expiring or endless; at most 1,000 of them.",
-            "scorer",
-            "cluster",
-            "state",
-        )
-        self._omitted = gauge(registry, "score_not_fresh_omitted", "Scores that score_not_fresh leaves out.")
-        self.counted_as_zero = GaugeSet[tuple[str, str]](
-            registry,
-            "placement_missing_scores",
-            "Clusters that a Placement counts as 0 because a score is missing. Without a scorer, the"
-            " label scorer is the name of the score.",
-            "placement",
-            "scorer",
-        )
-
-    def set_not_fresh(self, clusters: Mapping[str, Mapping[str, frozenset[str]]]) -> None:
-        """Clusters by scorer and state, the worst state first. When they are too many, each scorer gets an
-        equal share of the series.
-        """
-        rows = {
-            scorer: [(scorer, cluster, state) for state, names in states.items() for cluster in sorted(names)]
-            for scorer, states in clusters.items()
-            if any(states.values())
-        }
-        total = sum(map(len, rows.values()))
-        share = MAX_SERIES if total <= MAX_SERIES else max(1, MAX_SERIES // len(rows))
-        chosen = [row for scorer in sorted(rows) for row in rows[scorer][:share]][:MAX_SERIES]
-        self._not_fresh.set(dict.fromkeys(chosen, 1))
-        self._omitted.set(total - len(chosen))
-
-
 class FreshnessReporter:
     """Sets the metrics, and writes the Events."""
 
-    def __init__(self, *, view: HubView, events: Events, metrics: FreshnessMetrics) -> None:
-        self._view, self._events, self._metrics = view, events, metrics
+    def __init__(self, shared: Shared) -> None:
+        self._view, self._events, self._metrics = shared.view, shared.events, shared.metrics
         self._warned: dict[tuple[str, str], PlacementSummary] = {}
         """By Placement and resource: warnings that still hold."""
 
@@ -84,11 +34,19 @@ class FreshnessReporter:
             }
             for name, item in scan.assessments.items()
         }
-        self._metrics.clusters.set(
+        self._metrics.scored_clusters.set(
             {(name, "fresh"): item.fresh for name, item in scan.assessments.items()}
             | {(name, state): len(names) for name, each in states.items() for state, names in each.items()}
         )
-        self._metrics.set_not_fresh(states)
+        # By cluster, so that one scorer does not take the place of all others.
+        rows = sorted(
+            (cluster, name, state)
+            for name, each in states.items()
+            for state, names in each.items()
+            for cluster in names
+        )
+        self._metrics.not_fresh.set({(name, cluster, state): 1 for cluster, name, state in rows[:MAX_SERIES]})
+        self._metrics.not_fresh_omitted.set(max(0, len(rows) - MAX_SERIES))
         counted = {
             (name, resource): clusters for resource, by in scan.zeros.items() for name, clusters in by.items()
         }

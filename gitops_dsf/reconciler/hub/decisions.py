@@ -5,12 +5,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from prometheus_client import CollectorRegistry
-
 from dsf_runtime.clock import monotonic
 from gitops_dsf.hub.decisions import DecisionPage, clusters_by_placement
 from gitops_dsf.reconciler.hub.view import HubView
-from gitops_dsf.reconciler.series import counter, gauge
+from gitops_dsf.reconciler.metrics import Metrics
 
 DEBOUNCE_SECONDS: Final = 5.0
 """A decision counts when it has not changed for this long: OCM writes its pages one after another."""
@@ -44,33 +42,16 @@ class DecisionSets(dict[str, DecisionSet]):
         return differ
 
 
-class DecisionMetrics:
-    """How often decisions change, and how large they are."""
-
-    def __init__(self, registry: CollectorRegistry) -> None:
-        self.changes = counter(
-            registry,
-            "decision_changes",
-            "Times that the clusters of a Placement's decision changed.",
-            "placement",
-        )
-        self.clusters = gauge(
-            registry, "decision_clusters", "Clusters of a Placement's decision.", "placement"
-        )
-
-
 class DecisionTracker:
     """Follows the decisions of all Placements for the controllers of `refresh` and `moves`.
 
     It notes a change at once, whatever a controller is doing, because debouncing counts from that time.
     """
 
-    def __init__(
-        self, *, view: HubView, metrics: DecisionMetrics, clock: Callable[[], float] = monotonic
-    ) -> None:
+    def __init__(self, *, view: HubView, metrics: Metrics, clock: Callable[[], float] = monotonic) -> None:
         self._pages = view.decisions
         self._metrics = metrics
-        self.clock = clock
+        self._clock = clock
         self.decisions = DecisionSets()
         self._listeners: list[Callable[[], None]] = []
         self._scheduled = False
@@ -84,13 +65,14 @@ class DecisionTracker:
         """Reads all pages as they are now."""
         self._scheduled = False
         known = set(self.decisions)
-        for name in self.decisions.observe(self._pages.items.values(), self.clock()):
-            self._metrics.clusters.labels(placement=name).set(len(self.decisions[name].clusters))
+        for name in self.decisions.observe(self._pages.items.values(), self._clock()):
             if name in known:
-                self._metrics.changes.labels(placement=name).inc()
+                self._metrics.decision_changes.labels(placement=name).inc()
         for name in known - self.decisions.keys():
-            self._metrics.clusters.remove(name)
-            self._metrics.changes.remove(name)
+            self._metrics.decision_changes.remove(name)
+        self._metrics.decision_clusters.set(
+            {(name,): len(item.clusters) for name, item in self.decisions.items()}
+        )
         for listener in self._listeners:
             listener()
 

@@ -43,9 +43,7 @@ class HubView:
 
     name = "watch"
 
-    def __init__(
-        self, *, api: HubApi, hub_namespace: str, argocd_namespace: str, broken: Gauge | None = None
-    ) -> None:
+    def __init__(self, *, api: HubApi, hub_namespace: str, argocd_namespace: str, broken: Gauge) -> None:
         """`broken` shows which informers are, by the label resource."""
         self.hub_namespace, self.argocd_namespace = hub_namespace, argocd_namespace
         self.scorers = Informer(api=api, path=SCORERS.within(hub_namespace).path, project=scorer)
@@ -65,9 +63,8 @@ class HubView:
             api=api, path=APPLICATIONS.within(argocd_namespace).path, project=application
         )
         self.masks = MaskPoll(api=api, namespace=hub_namespace)
-        if broken is not None:
-            for informer in self.informers:
-                broken.labels(resource=informer.resource).set_function(partial(_is_broken, informer))
+        for informer in self.informers:
+            broken.labels(resource=informer.resource).set_function(partial(_is_broken, informer))
 
     @property
     def informers(self) -> Sequence[Informer[Any]]:

@@ -11,7 +11,6 @@ from datetime import UTC, datetime
 from typing import Final
 
 import msgspec
-from prometheus_client import CollectorRegistry, Counter, Gauge
 
 from dsf_runtime.apiserver import ApiError
 from dsf_runtime.backoff import Backoff
@@ -20,16 +19,14 @@ from gitops_dsf.errors import RepositoryError
 from gitops_dsf.journal.record import Record
 from gitops_dsf.journal.timeline import by_placement, values_at
 from gitops_dsf.reconciler.git import Clone, GitError, work_folder
-from gitops_dsf.reconciler.hub.api import HubApi
-from gitops_dsf.reconciler.hub.decisions import FORGET_SECONDS, DecisionTracker
-from gitops_dsf.reconciler.hub.view import HubView
+from gitops_dsf.reconciler.hub.decisions import FORGET_SECONDS
 from gitops_dsf.reconciler.journal.branch import JournalBranch
 from gitops_dsf.reconciler.journal.explaining import Values, filled
 from gitops_dsf.reconciler.journal.facts import Facts, read_facts
 from gitops_dsf.reconciler.journal.flapping import FlappingReporter
 from gitops_dsf.reconciler.journal.observing import Move, observe
-from gitops_dsf.reconciler.series import PREFIX
 from gitops_dsf.reconciler.settings import GitSettings
+from gitops_dsf.reconciler.shared import Shared
 from gitops_dsf.repository.model import reconciler as model
 from gitops_dsf.simulator import SimulatorInputError
 
@@ -50,31 +47,6 @@ again, as of those that nobody saw.
 """
 
 
-class JournalMetrics:
-    """Records that were made, and those that are not on the branch yet."""
-
-    def __init__(self, registry: CollectorRegistry) -> None:
-        self.records = Counter(
-            f"{PREFIX}_journal_records", "Changes of decisions that were recorded.", registry=registry
-        )
-        self.pushes = Counter(
-            f"{PREFIX}_journal_pushes", "Pushes by outcome: pushed or failed.", ["outcome"], registry=registry
-        )
-        self.pending = Gauge(
-            f"{PREFIX}_journal_pending", "Records that are not on the branch yet.", registry=registry
-        )
-        self.pending_seconds = Gauge(
-            f"{PREFIX}_journal_pending_seconds",
-            "Age of the oldest record that is not on the branch yet; 0 when there is none.",
-            registry=registry,
-        )
-
-    def clear(self) -> None:
-        """Clears the gauges on losing leadership."""
-        self.pending.set(0)
-        self.pending_seconds.set(0)
-
-
 class JournalController:
     """Writes one branch."""
 
@@ -82,17 +54,15 @@ class JournalController:
 
     def __init__(
         self,
+        shared: Shared,
         *,
-        api: HubApi,
-        view: HubView,
         git: GitSettings,
         settings: model.JournalBranch,
-        metrics: JournalMetrics,
-        tracker: DecisionTracker,
         flapping: FlappingReporter,
     ) -> None:
-        self._api, self._view, self._git, self._settings, self._metrics = api, view, git, settings, metrics
-        self._tracker, self._clock, self._flapping = tracker, tracker.clock, flapping
+        self._api, self._view, self._metrics = shared.api, shared.view, shared.metrics
+        self._tracker, self._clock = shared.tracker, shared.clock
+        self._git, self._settings, self._flapping = git, settings, flapping
         self._wake, self._recorded = asyncio.Event(), asyncio.Event()
         self._started = 0.0
         self._pending: list[Record] = []
@@ -101,7 +71,7 @@ class JournalController:
         """Decisions that are too large to be named, by the id of their record."""
         self._values: dict[str, Values] = {}
         """Scores at the last record, by Placement."""
-        tracker.listen(self._wake.set)
+        shared.tracker.listen(self._wake.set)
 
     async def run(self) -> None:
         """Works until it is cancelled."""
@@ -115,18 +85,12 @@ class JournalController:
         # A hub without Argo CD has no ApplicationSets.
         await happens_within(self._view.sets.synced, seconds=SETS_SECONDS)
         self._started = self._clock()
-        try:
-            async with work_folder(self._git, "journal") as folder:
-                branch = JournalBranch(
-                    clone=Clone(settings=self._git, folder=folder), name=self._settings.branch
-                )
-                await self._take_over(branch)
-                async with asyncio.TaskGroup() as group:
-                    group.create_task(self._record_loop(branch))
-                    group.create_task(self._push_loop(branch))
-        finally:
-            self._metrics.clear()
-            self._flapping.clear()
+        async with work_folder(self._git, "journal") as folder:
+            branch = JournalBranch(clone=Clone(settings=self._git, folder=folder), name=self._settings.branch)
+            await self._take_over(branch)
+            async with asyncio.TaskGroup() as group:
+                group.create_task(self._record_loop(branch))
+                group.create_task(self._push_loop(branch))
 
     async def _take_over(self, branch: JournalBranch) -> None:
         """Learns what was recorded last. Only the branch says it."""
@@ -138,7 +102,7 @@ class JournalController:
                 failures += 1
                 wait = RETRIES.delay(failures)
                 LOG.warning("the journal waits for its branch; next try in %g s: %s", wait, error)
-                self._metrics.pushes.labels(outcome="failed").inc()
+                self._metrics.journal_pushes.labels(outcome="failed").inc()
                 await asyncio.sleep(wait)
                 self._started = self._clock()
             else:
@@ -218,7 +182,7 @@ class JournalController:
                 ", ".join(record.joined) or "-",
             )
         self._pending += records
-        self._metrics.records.inc(len(records))
+        self._metrics.journal_records.inc(len(records))
         self._flapping.learn(records)
         self._recorded.set()
 
@@ -261,7 +225,7 @@ class JournalController:
                         wait,
                         error,
                     )
-                self._metrics.pushes.labels(outcome=outcome).inc()
+                self._metrics.journal_pushes.labels(outcome=outcome).inc()
                 self._show()
             if wait is None:
                 await self._recorded.wait()
@@ -286,6 +250,6 @@ class JournalController:
             await self._learn_from(branch)
 
     def _show(self) -> None:
-        self._metrics.pending.set(len(self._pending))
+        self._metrics.journal_pending.set(len(self._pending))
         oldest = min((record.time.timestamp() for record in self._pending), default=None)
-        self._metrics.pending_seconds.set(0 if oldest is None else max(0.0, self._api.now() - oldest))
+        self._metrics.journal_pending_seconds.set(0 if oldest is None else max(0.0, self._api.now() - oldest))

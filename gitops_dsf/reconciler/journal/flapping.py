@@ -7,17 +7,14 @@ import contextlib
 from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
-from prometheus_client import CollectorRegistry
-
 from gitops_dsf.hub.flapping import WINDOW_SECONDS
 from gitops_dsf.hub.metadata import Condition
 from gitops_dsf.hub.placements import PlacementSummary
 from gitops_dsf.journal.flapping import SPAN_SECONDS, Flapping, flapping_of, flapping_text
 from gitops_dsf.journal.record import Record
 from gitops_dsf.journal.timeline import by_placement, recent
-from gitops_dsf.reconciler.events import Events
 from gitops_dsf.reconciler.hub.kinds import placement_reference
-from gitops_dsf.reconciler.series import GaugeSet
+from gitops_dsf.reconciler.shared import Shared
 
 MOST_KEPT: Final = 100
 """Records of one Placement that are kept in memory."""
@@ -27,31 +24,12 @@ SETTLED: Final = "Settled"
 """The condition of a scorer that tells whether applications move back and forth because of it."""
 
 
-class FlappingMetrics:
-    """Moves back and forth."""
-
-    def __init__(self, registry: CollectorRegistry) -> None:
-        self._returns = GaugeSet[tuple[str, str]](
-            registry,
-            "flapping_returns",
-            "Moves back to a cluster that had just been left, within a day, of Placements that flap. The"
-            " label scorer is the name of the score with the largest swing, empty if it is not known.",
-            "placement",
-            "scorer",
-        )
-
-    def set(self, found: Mapping[str, Flapping]) -> None:
-        """Sets all Placements that flap."""
-        self._returns.set(
-            {(key.partition("/")[2], each.cause or ""): each.returns for key, each in found.items()}
-        )
-
-
 class FlappingReporter:
     """Follows the records of the last day."""
 
-    def __init__(self, *, metrics: FlappingMetrics, events: Events, namespace: str) -> None:
-        self._metrics, self._events, self._namespace = metrics, events, namespace
+    def __init__(self, shared: Shared) -> None:
+        self._returns, self._events = shared.metrics.flapping_returns, shared.events
+        self._namespace = shared.view.argocd_namespace
         self._records: dict[str, list[Record]] = {}
         self._found: Mapping[str, Flapping] | None = None
 
@@ -74,7 +52,9 @@ class FlappingReporter:
         # In a thread, because it takes a while for thousands of Placements, and leadership must be renewed.
         found = await asyncio.to_thread(_flapping, dict(self._records), now)
         self._found = found
-        self._metrics.set(found)
+        self._returns.set(
+            {(key.partition("/")[2], each.cause or ""): each.returns for key, each in found.items()}
+        )
         for key in sorted(found.keys() ^ before.keys()):
             name = key.partition("/")[2]
             if name in placements:
@@ -102,10 +82,6 @@ class FlappingReporter:
         more = f"; and {len(caused) - MOST_NAMED} more Placements" if len(caused) > MOST_NAMED else ""
         message = f"{'. '.join(shown)}{more}"
         return Condition(type=SETTLED, status="False", reason="Flapping", message=message)
-
-    def clear(self) -> None:
-        """Clears the metric on losing leadership."""
-        self._metrics.set({})
 
 
 def _flapping(records: Mapping[str, list[Record]], now: float) -> dict[str, Flapping]:

@@ -15,15 +15,13 @@ from dsf_runtime.backoff import Backoff
 from dsf_runtime.clock import happens_within
 from gitops_dsf.hub.applications import Application
 from gitops_dsf.hub.applicationsets import ApplicationSet
-from gitops_dsf.reconciler.events import Events
-from gitops_dsf.reconciler.hub.api import HubApi
-from gitops_dsf.reconciler.hub.decisions import DEBOUNCE_SECONDS, DecisionTracker
-from gitops_dsf.reconciler.hub.view import HubView
+from gitops_dsf.reconciler.hub.decisions import DEBOUNCE_SECONDS
 from gitops_dsf.reconciler.moves.completeness import DECISION_EMPTY, PLACEMENT_GONE, BlockedReason
 from gitops_dsf.reconciler.moves.deletion import Candidate, CopyDeleter
 from gitops_dsf.reconciler.moves.reachability import Reachability, ReachabilityTracker
-from gitops_dsf.reconciler.moves.report import MoveMetrics, MoveReporter
+from gitops_dsf.reconciler.moves.report import MoveReporter
 from gitops_dsf.reconciler.moves.rules import Action, CopyVerdict, MoveState, evaluate, rank
+from gitops_dsf.reconciler.shared import Shared
 
 INTERVAL_SECONDS: Final = 10.0
 """Longest time between two passes: time-outs end, and metrics count seconds."""
@@ -52,21 +50,12 @@ class MoveController:
 
     name = "handover"
 
-    def __init__(
-        self,
-        *,
-        api: HubApi,
-        view: HubView,
-        metrics: MoveMetrics,
-        events: Events,
-        tracker: DecisionTracker,
-        pause: float = PAUSE_SECONDS,
-    ) -> None:
-        self._view, self._decisions, self._clock = view, tracker.decisions, tracker.clock
-        self._api = api
-        self._reach = ReachabilityTracker(clusters=view.clusters, clock=tracker.clock, hub_time=api.now)
-        self._deleter = CopyDeleter(api=api, argocd_namespace=view.argocd_namespace, reach=self._reach)
-        self._report = MoveReporter(events=events, metrics=metrics, namespace=view.argocd_namespace)
+    def __init__(self, shared: Shared, *, pause: float = PAUSE_SECONDS) -> None:
+        self._view = view = shared.view
+        self._decisions, self._clock = shared.tracker.decisions, shared.clock
+        self._reach = ReachabilityTracker(clusters=view.clusters, clock=shared.clock, hub_time=shared.api.now)
+        self._deleter = CopyDeleter(api=shared.api, argocd_namespace=view.argocd_namespace, reach=self._reach)
+        self._report = MoveReporter(shared)
         self._wake = asyncio.Event()
         self._not_before: dict[str, _NotBefore] = {}
         """By UID of the ApplicationSet. Losing it only means that the hub is asked more often."""
@@ -83,7 +72,7 @@ class MoveController:
         self._informers = (view.sets, view.applications, view.placements, view.clusters, view.decisions)
         for informer in self._informers[:-1]:
             informer.listen(lambda _key, _item: self._wake.set())
-        tracker.listen(self._wake.set)
+        shared.tracker.listen(self._wake.set)
 
     async def run(self) -> None:
         """Works until it is cancelled."""

@@ -8,12 +8,9 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
-from prometheus_client import CollectorRegistry
-
-from gitops_dsf.reconciler.events import Events
 from gitops_dsf.reconciler.hub.kinds import application_set_reference
 from gitops_dsf.reconciler.moves.rules import Action, CopyVerdict
-from gitops_dsf.reconciler.series import GaugeSet, counter
+from gitops_dsf.reconciler.shared import Shared
 
 LOG = logging.getLogger(__name__)
 NEWS_SECONDS: Final = 10.0
@@ -44,32 +41,6 @@ TROUBLE: Final = frozenset(
 """Reasons that become Warnings: somebody should look at them."""
 
 
-class MoveMetrics:
-    """What moves wait for, and the copies that were deleted."""
-
-    def __init__(self, registry: CollectorRegistry) -> None:
-        self.waiting = GaugeSet[tuple[str, str]](
-            registry,
-            "moves_waiting",
-            "Copies that stay on clusters outside the decision, by what they wait for.",
-            "applicationset",
-            "reason",
-        )
-        self.waiting_seconds = GaugeSet[tuple[str]](
-            registry,
-            "moves_waiting_seconds",
-            "Seconds that a copy has waited to be deleted, as far as this leader knows; absent while none"
-            " waits.",
-            "applicationset",
-        )
-        self.deleted = counter(
-            registry,
-            "copies_removed",
-            "Copies deleted from clusters that left the decision.",
-            "applicationset",
-        )
-
-
 @dataclass(kw_only=True)
 class _Wait:
     """What one ApplicationSet waits for."""
@@ -82,14 +53,13 @@ class _Wait:
     reasons: collections.Counter[str] = field(default_factory=collections.Counter)
 
 
-@dataclass(kw_only=True)
 class MoveReporter:
     """Remembers since when each ApplicationSet waits, as far as this process has seen."""
 
-    events: Events
-    metrics: MoveMetrics
-    namespace: str
-    _waits: dict[str, _Wait] = field(default_factory=dict)
+    def __init__(self, shared: Shared) -> None:
+        self._events, self._metrics = shared.events, shared.metrics
+        self._namespace = shared.view.argocd_namespace
+        self._waits: dict[str, _Wait] = {}
 
     async def show(self, name: str, uid: str, verdicts: Iterable[CopyVerdict], now: float) -> None:
         """Reports the verdicts on the copies of one ApplicationSet; none when no copy waits."""
@@ -102,11 +72,11 @@ class MoveReporter:
 
     async def deleted(self, name: str, uid: str, verdict: CopyVerdict) -> None:
         """Reports that a copy is being deleted."""
-        self.metrics.deleted.labels(applicationset=name).inc()
+        self._metrics.copies_removed.labels(applicationset=name).inc()
         copy = verdict.copy
         LOG.info("Application %s deleted from %s: %s", copy.name, copy.cluster, verdict.message)
-        await self.events.say(
-            application_set_reference(name, uid, self.namespace),
+        await self._events.say(
+            application_set_reference(name, uid, self._namespace),
             "Normal",
             "CopyRemoved",
             f"{copy.name} on {copy.cluster} is deleted: {verdict.message}",
@@ -115,10 +85,10 @@ class MoveReporter:
     def publish(self, names: Collection[str], now: float) -> None:
         """Sets the metrics, and forgets other ApplicationSets."""
         self._waits = {name: known for name, known in self._waits.items() if name in names}
-        self.metrics.waiting.set(
+        self._metrics.moves_waiting.set(
             {(name, reason): n for name, known in self._waits.items() for reason, n in known.reasons.items()}
         )
-        self.metrics.waiting_seconds.set(
+        self._metrics.moves_waiting_seconds.set(
             {(name,): now - known.since for name, known in self._waits.items() if known.since is not None}
         )
 
@@ -149,8 +119,8 @@ class MoveReporter:
         if not known.announced and now - known.news_since >= NEWS_SECONDS:
             known.announced = True
             trouble = first.reason in TROUBLE
-            await self.events.say(
-                application_set_reference(name, uid, self.namespace),
+            await self._events.say(
+                application_set_reference(name, uid, self._namespace),
                 "Warning" if trouble else "Normal",
                 "MoveWaits",
                 f"{news[1]} ({first.reason})",

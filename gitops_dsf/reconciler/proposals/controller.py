@@ -7,31 +7,27 @@ import hashlib
 import logging
 import random
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any, Final, NamedTuple
 
 import msgspec
-from prometheus_client import CollectorRegistry, Counter, Gauge
 
 from dsf_runtime.backoff import Backoff
-from dsf_runtime.clock import monotonic
 from dsf_wire.constants import SCORE_GROUP
 from gitops_dsf.hub.objects import ManagedCluster, ManagedClusterSpec, ManagedClusterStatus
-from gitops_dsf.reconciler.events import Events
 from gitops_dsf.reconciler.forge import ForgeError, GitHub, github_api, place_of
 from gitops_dsf.reconciler.git import Clone, GitError, work_folder
 from gitops_dsf.reconciler.git.credentials import Credentials
 from gitops_dsf.reconciler.git.program import ProgramError
 from gitops_dsf.reconciler.hub.kinds import scorer_reference
-from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.reconciler.proposals.change import Change, Kind, Task
 from gitops_dsf.reconciler.proposals.message import commit_message, request_body, title
 from gitops_dsf.reconciler.proposals.worker import ask
-from gitops_dsf.reconciler.series import PREFIX
 from gitops_dsf.reconciler.settings import GitSettings
+from gitops_dsf.reconciler.shared import Shared
 from gitops_dsf.repository.load import SETTINGS_FILE
 from gitops_dsf.repository.model.reconciler import Proposals
 
@@ -105,27 +101,6 @@ class _Memory:
     """That change."""
 
 
-class ProposalMetrics:
-    """Series by kind: locks or inventory."""
-
-    def __init__(self, registry: CollectorRegistry) -> None:
-        self.outcomes = Counter(
-            f"{PREFIX}_proposals",
-            "Proposals by outcome: pushed, unchanged, superseded, withdrawn, failed, waiting (the change is"
-            " too new, or the last push was not long ago), refused (by people), undecided (the log has the"
-            " reason), nothing (nothing differs).",
-            ["kind", "outcome"],
-            registry=registry,
-        )
-        self.open = Gauge(
-            f"{PREFIX}_proposal_open", "Proposals that wait for people.", ["kind"], registry=registry
-        )
-
-    def count(self, kind: Kind, outcome: ProposalOutcome) -> None:
-        """Adds one to an outcome."""
-        self.outcomes.labels(kind=str(kind), outcome=outcome).inc()
-
-
 class ProposalController:
     """Writes branches below its prefix, their pull requests, and Events on DynamicScorers."""
 
@@ -133,20 +108,17 @@ class ProposalController:
 
     def __init__(
         self,
+        shared: Shared,
         *,
-        view: HubView,
-        events: Events,
-        metrics: ProposalMetrics,
         git: GitSettings,
         settings: Proposals,
         page_seconds: float,
         pauses: Pauses | None = None,
-        clock: Callable[[], float] = monotonic,
     ) -> None:
         """`page_seconds` limits the time for a /config page."""
-        self._view, self._events, self._metrics, self._git = view, events, metrics, git
-        self._settings, self._page_seconds = settings, page_seconds
-        self._pauses, self._clock = pauses or Pauses(), clock
+        self._view, self._events, self._metrics = shared.view, shared.events, shared.metrics
+        self._git, self._settings, self._page_seconds = git, settings, page_seconds
+        self._pauses, self._clock = pauses or Pauses(), shared.clock
         # Two fleets in one repository need different names.
         slug = re.sub(r"[^A-Za-z0-9_/-]+", "-", git.path).strip("/-")
         self._stem = f"{BRANCHES}{slug}/" if slug else BRANCHES
@@ -189,7 +161,7 @@ class ProposalController:
         except GitError as error:
             LOG.warning("proposals: %s", error)
             for kind in self._kinds:
-                self._metrics.count(kind, ProposalOutcome.FAILED)
+                self._metrics.proposals.labels(kind=kind, outcome=ProposalOutcome.FAILED).inc()
             return [error]
         errors: list[Exception] = []
         for kind in self._kinds:
@@ -205,8 +177,8 @@ class ProposalController:
                 outcome = ProposalOutcome.FAILED
                 errors.append(error)
             if outcome is not None:
-                self._metrics.count(kind, outcome)
-            self._metrics.open.labels(kind=str(kind)).set(len(own))
+                self._metrics.proposals.labels(kind=kind, outcome=outcome).inc()
+            self._metrics.proposal_open.labels(kind=kind).set(len(own))
         return errors
 
     async def _update(self, clone: Clone) -> Mapping[str, str]:
@@ -343,7 +315,7 @@ class ProposalController:
         await clone.push(made.commit, branch=branch, expected=expected)
         own[branch] = made.commit
         LOG.info("proposal %s: pushed to %s", kind, branch)
-        self._metrics.count(kind, ProposalOutcome.PUSHED)
+        self._metrics.proposals.labels(kind=kind, outcome=ProposalOutcome.PUSHED).inc()
         # For people who look at the hub and not at git.
         for name in made.change.scorers:
             if (item := self._view.scorers.items.get(name)) is not None:
@@ -374,7 +346,7 @@ class ProposalController:
             await clone.push(None, branch=branch, expected=commit)
             del own[branch]
             LOG.info("branch %s is deleted: %s", branch, why)
-            self._metrics.count(kind, outcome)
+            self._metrics.proposals.labels(kind=kind, outcome=outcome).inc()
 
     async def _other_author(self, clone: Clone, branch: str, commit: str) -> str:
         """Who else has pushed to a branch that should be at this commit; empty for nobody."""

@@ -13,37 +13,17 @@ import logging
 from datetime import UTC, datetime
 from typing import Final
 
-from prometheus_client import CollectorRegistry, Histogram
-
 from dsf_runtime.apiserver import ApiError
 from dsf_runtime.clock import happens_within
 from gitops_dsf.hub.names import REFRESH_ANNOTATION
 from gitops_dsf.hub.resources import APPLICATION_SETS
-from gitops_dsf.reconciler.hub.api import HubApi
-from gitops_dsf.reconciler.hub.decisions import DecisionTracker
-from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.reconciler.refresh.debounce import Due, RefreshDebounce
-from gitops_dsf.reconciler.series import PREFIX, counter
+from gitops_dsf.reconciler.shared import Shared
 
 LOG = logging.getLogger(__name__)
 PER_SECOND: Final = 10.0
 """Refreshes of all ApplicationSets together. After a restart each one is refreshed once."""
 RETRY_SECONDS: Final = 2.0
-
-
-class RefreshMetrics:
-    """Number of refreshes, and their delay."""
-
-    def __init__(self, registry: CollectorRegistry) -> None:
-        self.refreshes = counter(
-            registry, "refreshes", "Refreshes of ApplicationSets because of a changed decision."
-        )
-        self.refresh_delay = Histogram(
-            f"{PREFIX}_refresh_delay_seconds",
-            "Seconds from the last change of a decision until the refresh of its ApplicationSet.",
-            buckets=(5, 6, 7, 8, 10, 15, 20, 30, 60),
-            registry=registry,
-        )
 
 
 class RefreshController:
@@ -53,16 +33,14 @@ class RefreshController:
 
     name = "refresh"
 
-    def __init__(
-        self, *, api: HubApi, view: HubView, metrics: RefreshMetrics, tracker: DecisionTracker
-    ) -> None:
-        self._api, self._view, self._clock = api, view, tracker.clock
-        self._metrics = metrics
+    def __init__(self, shared: Shared) -> None:
+        self._api, self._view, self._clock = shared.api, shared.view, shared.clock
+        self._metrics = shared.metrics
         self._wake = asyncio.Event()
-        self._debounce = RefreshDebounce(decisions=tracker.decisions)
-        self._path = APPLICATION_SETS.within(view.argocd_namespace).path
-        view.sets.listen(lambda _key, _item: self._wake.set())
-        tracker.listen(self._wake.set)
+        self._debounce = RefreshDebounce(decisions=shared.tracker.decisions)
+        self._path = APPLICATION_SETS.within(shared.view.argocd_namespace).path
+        shared.view.sets.listen(lambda _key, _item: self._wake.set())
+        shared.tracker.listen(self._wake.set)
 
     async def run(self) -> None:
         """Works until it is cancelled."""

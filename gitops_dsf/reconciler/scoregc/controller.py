@@ -7,26 +7,19 @@ hub deletes the version that was read, or nothing.
 import asyncio
 import logging
 from collections import Counter as Tally
-from collections.abc import Callable
 from datetime import datetime
 from typing import Final
 
 import msgspec
-from prometheus_client import CollectorRegistry
 
 from dsf_runtime.apiserver import ApiError
-from dsf_runtime.clock import monotonic
 from dsf_runtime.informer import UNREADABLE
 from dsf_wire.constants import ADDON_NAME, AGENT_MANAGER, MANAGED_BY_LABEL, RUNS_ON_HUB, RUNS_ON_LABEL
 from gitops_dsf.hub.metadata import Timestamp
 from gitops_dsf.hub.resources import ADDONS, CLUSTERS, SCORES
-from gitops_dsf.reconciler.events import Events
-from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.hub.kinds import addon, cluster, scorer_reference
-from gitops_dsf.reconciler.hub.view import HubView
-from gitops_dsf.reconciler.scan import ScoreScanner
 from gitops_dsf.reconciler.scoregc.candidates import Owner, deadline, why_not_renewed
-from gitops_dsf.reconciler.series import GaugeSet, counter
+from gitops_dsf.reconciler.shared import Shared
 
 LOG = logging.getLogger(__name__)
 INTERVAL_SECONDS: Final = 15.0
@@ -39,19 +32,6 @@ KEPT_SECONDS: Final = 3600.0
 """A score that stayed, such as one of another writer, is read again after this time."""
 NAMED: Final = 5
 """Clusters that an Event names at most."""
-
-
-class ScoreGCMetrics:
-    """Series by scorer; when the scorer is gone, by the name of its AddOnPlacementScores."""
-
-    def __init__(self, registry: CollectorRegistry) -> None:
-        self.dead = GaugeSet[tuple[str]](
-            registry,
-            "dead_scores",
-            "Scores that expired long ago and whose agent or cluster is gone.",
-            "scorer",
-        )
-        self.deleted = counter(registry, "dead_scores_removed", "Dead scores that were deleted.", "scorer")
 
 
 class _Metadata(msgspec.Struct, frozen=True, rename="camel"):
@@ -75,19 +55,10 @@ class ScoreGarbageCollector:
 
     name = "dead-scores"
 
-    def __init__(
-        self,
-        *,
-        api: HubApi,
-        view: HubView,
-        scanner: ScoreScanner,
-        metrics: ScoreGCMetrics,
-        events: Events,
-        interval: float = INTERVAL_SECONDS,
-        clock: Callable[[], float] = monotonic,
-    ) -> None:
-        self._api, self._view, self._events, self._interval, self._clock = api, view, events, interval, clock
-        self._scanner, self._metrics = scanner, metrics
+    def __init__(self, shared: Shared, *, interval: float = INTERVAL_SECONDS) -> None:
+        self._api, self._metrics, self._clock = shared.api, shared.metrics, shared.clock
+        self._scanner, self._events, self._interval = shared.scanner, shared.events, interval
+        self._view = view = shared.view
         self._informers = (view.scorers, view.scores, view.clusters, view.addons)
         self._dead_since: dict[tuple[str, str], float] = {}
         self._kept_until: dict[tuple[str, str], float] = {}
@@ -122,11 +93,13 @@ class ScoreGarbageCollector:
             if why:
                 gone[resource, name] = why
                 LOG.info("deleted the expired score %s of cluster %s: %s", resource, name, why)
-                self._metrics.deleted.labels(scorer=_label(resource, owner)).inc()
+                self._metrics.dead_scores_removed.labels(scorer=_label(resource, owner)).inc()
             else:
                 self._kept_until[resource, name] = now + KEPT_SECONDS
         left = since.keys() - self._kept_until.keys() - gone.keys()
-        self._metrics.dead.set(Tally((_label(resource, scan.owners.get(resource)),) for resource, _ in left))
+        self._metrics.dead_scores.set(
+            Tally((_label(resource, scan.owners.get(resource)),) for resource, _ in left)
+        )
         for resource, owner in scan.owners.items():
             words = [f"{name} ({why})" for (each, name), why in gone.items() if each == resource]
             if words:

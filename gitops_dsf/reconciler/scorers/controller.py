@@ -10,18 +10,15 @@ from dsf_runtime.apiserver import ApiError
 from dsf_runtime.clock import happens_within
 from gitops_dsf.hub.metadata import NOT_SAID, Condition
 from gitops_dsf.hub.scorers import DynamicScorer
-from gitops_dsf.reconciler.events import Events
 from gitops_dsf.reconciler.freshness.assessment import Assessment
-from gitops_dsf.reconciler.freshness.report import FreshnessMetrics, FreshnessReporter
-from gitops_dsf.reconciler.hub.api import HubApi
-from gitops_dsf.reconciler.hub.view import HubView
+from gitops_dsf.reconciler.freshness.report import FreshnessReporter
 from gitops_dsf.reconciler.journal.flapping import SETTLED, FlappingReporter
-from gitops_dsf.reconciler.scan import Scan, ScoreScanner
+from gitops_dsf.reconciler.scan import Scan
 from gitops_dsf.reconciler.scorers.health import Health
-from gitops_dsf.reconciler.scorers.metrics import ScorerMetrics
 from gitops_dsf.reconciler.scorers.prober import Prober
 from gitops_dsf.reconciler.scorers.status import desired_status
 from gitops_dsf.reconciler.scorers.writer import StatusWriter
+from gitops_dsf.reconciler.shared import Shared
 from gitops_dsf.sync.fetch import Fetcher
 
 LOG = logging.getLogger(__name__)
@@ -39,24 +36,14 @@ class ScorerController:
     name = "scorers"
 
     def __init__(
-        self,
-        *,
-        api: HubApi,
-        view: HubView,
-        scanner: ScoreScanner,
-        fetcher: Fetcher,
-        metrics: ScorerMetrics,
-        freshness: FreshnessMetrics,
-        events: Events,
-        interval: float,
-        flapping: FlappingReporter | None = None,
+        self, shared: Shared, *, fetcher: Fetcher, interval: float, flapping: FlappingReporter | None = None
     ) -> None:
         """`flapping` is None without a journal."""
-        self._api, self._view, self._interval, self._flapping = api, view, interval, flapping
-        self._scanner, self._metrics = scanner, metrics
-        self.prober = Prober(fetcher=fetcher, metrics=metrics)
-        self._reporter = FreshnessReporter(view=view, events=events, metrics=freshness)
-        self._writer = StatusWriter(api=api, events=events, metrics=metrics, namespace=view.hub_namespace)
+        self._api, self._scanner, self._metrics = shared.api, shared.scanner, shared.metrics
+        self._view = view = shared.view
+        self._interval, self._flapping = interval, flapping
+        self.prober = Prober(fetcher=fetcher, metrics=shared.metrics)
+        self._reporter, self._writer = FreshnessReporter(shared), StatusWriter(shared)
         self._sources = (view.scorers, view.scores, view.clusters, view.addons, view.masks)
         self._seen: dict[str, tuple[str, int]] = {}
         """UID and generation by scorer."""
@@ -114,13 +101,11 @@ class ScorerController:
                 LOG.warning("statuses that are not written yet wait for the next pass: %s", error)
             await happens_within(self._status_now, seconds=STATUS_SECONDS)
 
-    async def write(self, *, anew: bool = False) -> int:
-        """Writes statuses that differ. Returns how many. Raises ApiError. `anew`: after a new look at all
-        scores.
-        """
+    async def write(self) -> int:
+        """Writes statuses that differ. Returns how many. Raises ApiError."""
         now = self._api.now()
         self._metrics.clock_offset.set(self._api.clock.offset or 0.0)
-        scan = await self._scanner.scan(anew=anew)
+        scan = await self._scanner.scan()
         await self._reporter.report(scan)
         self._writer.keep_only(self._view.scorers.items)
         written = 0

@@ -11,13 +11,14 @@ from typing import Final
 from dsf_runtime.clock import monotonic
 from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.hub.urls import origin
+from gitops_dsf.reconciler.metrics import Metrics
 from gitops_dsf.reconciler.scorers.configsync import ConfigSync, compare
 from gitops_dsf.reconciler.scorers.health import FAILURES, UNREACHED, Health, HealthStatus
-from gitops_dsf.reconciler.scorers.metrics import ScorerMetrics
 from gitops_dsf.sync.fetch import Fault, Fetcher, Page
 
 LOG = logging.getLogger(__name__)
 _HEALTH_VALUE: Final = {HealthStatus.ACTIVE: 1, HealthStatus.INACTIVE: 0, HealthStatus.UNKNOWN: -1}
+_CONFIG_REASONS: Final = ("InSync", "Drifted", "Invalid", "Unreachable")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -56,18 +57,13 @@ async def probe(scorers: Iterable[DynamicScorer], *, fetcher: Fetcher) -> dict[s
 class Prober:
     """Remembers results between rounds. After a change of leader it starts from the status on the hub."""
 
-    def __init__(self, *, fetcher: Fetcher, metrics: ScorerMetrics) -> None:
+    def __init__(self, *, fetcher: Fetcher, metrics: Metrics) -> None:
         self._fetcher, self._metrics = fetcher, metrics
         self._health: dict[str, Health] = {}
         self._probed: dict[str, tuple[str, str]] = {}
         """UID and origin that the results are about."""
         self._config: dict[str, tuple[ConfigSync, int]] = {}
         """With the number of unreachable probes in a row."""
-
-    @property
-    def undecided(self) -> bool:
-        """Whether the health of a scorer depends on more probes."""
-        return any(item.contradictions for item in self._health.values())
 
     @property
     def health(self) -> Mapping[str, Health]:
@@ -94,23 +90,30 @@ class Prober:
             self._record(scorers[name], answer)
             await asyncio.sleep(0)  # checking a long query takes time
         if only is None:
-            self._metrics.round_seconds.set(monotonic() - began)
+            self._metrics.probe_round_seconds.set(monotonic() - began)
         for gone in self._health.keys() - scorers.keys():
             del self._health[gone], self._probed[gone]
             self._config.pop(gone, None)
-            self._metrics.forget(gone)
+        self._metrics.healthy.set(
+            {(name,): _HEALTH_VALUE[item.status] for name, item in self._health.items()}
+        )
+        self._metrics.config.set(
+            {
+                (name, reason): float(reason == found.reason)
+                for name, (found, _) in self._config.items()
+                for reason in _CONFIG_REASONS
+            }
+        )
 
     def _record(self, item: DynamicScorer, answer: Probe) -> None:
         name = item.metadata.name
         before = self._health_before(item)
         after = before.after(answer.health)
         self._health[name] = after
-        self._metrics.healthy.labels(scorer=name).set(_HEALTH_VALUE[after.status])
         if after.status is not before.status:
             LOG.info("scorer %s is %s: %s", name, after.status, after.message)
         if answer.config is None:
             self._config.pop(name, None)
-            self._metrics.set_config(name, None)
             return
         found = compare(item, answer.config)
         known, misses = self._config.get(name, (None, 0))
@@ -120,7 +123,6 @@ class Prober:
         elif known is None or known.reason != found.reason:
             LOG.info("scorer %s: /config is %s: %s", name, found.reason, found.message)
         self._config[name] = (found, misses)
-        self._metrics.set_config(name, found.reason)
 
     def _health_before(self, item: DynamicScorer) -> Health:
         """The health so far. A scorer that names another origin now starts as Unknown."""

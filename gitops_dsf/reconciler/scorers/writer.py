@@ -1,7 +1,7 @@
 """Writes DynamicScorer.status when it differs, and an Event for each changed condition."""
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -9,15 +9,12 @@ import msgspec
 
 from dsf_runtime.apiserver import ApiError
 from dsf_runtime.backoff import Backoff
-from dsf_runtime.clock import monotonic
 from gitops_dsf.hub.metadata import NOT_SAID
 from gitops_dsf.hub.resources import SCORERS
 from gitops_dsf.hub.scorers import DynamicScorer
-from gitops_dsf.reconciler.events import Events
-from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.hub.kinds import scorer_reference
-from gitops_dsf.reconciler.scorers.metrics import ScorerMetrics
 from gitops_dsf.reconciler.scorers.status import patch
+from gitops_dsf.reconciler.shared import Shared
 
 LOG = logging.getLogger(__name__)
 RETRIES: Final = Backoff(first=10.0, ceiling=300.0, jitter=0)
@@ -31,17 +28,10 @@ BUSY: Final = frozenset(
 class StatusWriter:
     """Remembers what it wrote until the watch shows it, so that nothing is written or announced twice."""
 
-    def __init__(
-        self,
-        *,
-        api: HubApi,
-        events: Events,
-        metrics: ScorerMetrics,
-        namespace: str,
-        clock: Callable[[], float] = monotonic,
-    ) -> None:
-        self._api, self._events, self._metrics, self._clock = api, events, metrics, clock
-        self._path = SCORERS.within(namespace).path
+    def __init__(self, shared: Shared) -> None:
+        self._api, self._events, self._clock = shared.api, shared.events, shared.clock
+        self._metrics = shared.metrics
+        self._path = SCORERS.within(shared.view.hub_namespace).path
         self._written: dict[str, tuple[DynamicScorer, dict[str, Any]]] = {}
         self._refused: dict[str, tuple[int, float]] = {}
         """How many times in a row the hub refused a status, and when it is written again."""

@@ -5,23 +5,18 @@ The branch has one commit without a parent, replaced each time, so that clones s
 
 import asyncio
 import logging
-import math
 import re
 import time
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from prometheus_client import CollectorRegistry, Counter, Gauge
-
 from dsf_runtime.apiserver import ApiError
 from dsf_runtime.backoff import Backoff
 from gitops_dsf.errors import RepositoryError
 from gitops_dsf.reconciler.git import Clone, GitError, work_folder
-from gitops_dsf.reconciler.hub.api import HubApi
-from gitops_dsf.reconciler.hub.view import HubView
-from gitops_dsf.reconciler.series import PREFIX
 from gitops_dsf.reconciler.settings import GitSettings
+from gitops_dsf.reconciler.shared import Shared
 from gitops_dsf.reconciler.statebranch.snapshot import MOMENT, README, collect
 from gitops_dsf.repository.model import reconciler as model
 
@@ -35,29 +30,6 @@ _OURS: Final = re.compile(r"README\.md|(snapshot|decisions|clusters)\.json|score
 RETRIES: Final = Backoff(first=10.0, ceiling=600.0, jitter=0)
 
 
-class StateMetrics:
-    """Pushes of snapshots, and the age of the latest."""
-
-    def __init__(self, registry: CollectorRegistry) -> None:
-        self.pushes = Counter(
-            f"{PREFIX}_state_pushes",
-            "Snapshots by outcome: pushed, unchanged or failed.",
-            ["outcome"],
-            registry=registry,
-        )
-        self._seen_at = math.nan
-        age = Gauge(
-            f"{PREFIX}_state_age_seconds",
-            "Seconds since the snapshot on the branch was taken; NaN before that is known.",
-            registry=registry,
-        )
-        age.set_function(lambda: time.time() - self._seen_at)
-
-    def seen(self, at: float) -> None:
-        """Sets when the snapshot on the branch was taken, in seconds since 1970; NaN when it is not known."""
-        self._seen_at = at
-
-
 class StateBranchController:
     """Writes one branch and nothing else."""
 
@@ -65,21 +37,21 @@ class StateBranchController:
 
     def __init__(
         self,
+        shared: Shared,
         *,
-        api: HubApi,
-        view: HubView,
         git: GitSettings,
         settings: model.StateBranch,
         namespaces: Sequence[str],
-        metrics: StateMetrics,
     ) -> None:
         """``namespaces`` are those outside of Argo CD's whose decisions are in the snapshot too."""
-        self._api, self._view, self._git, self._settings, self._metrics = api, view, git, settings, metrics
-        self._namespaces = namespaces
+        self._api, self._view, self._metrics = shared.api, shared.view, shared.metrics
+        self._git, self._settings, self._namespaces = git, settings, namespaces
+        self._seen_at = float("nan")
+        """When the snapshot on the branch was taken, in seconds since 1970."""
+        shared.metrics.state_age.set_function(lambda: time.time() - self._seen_at)
 
     async def run(self) -> None:
         """Works until it is cancelled."""
-        self._metrics.seen(float("nan"))
         await self._view.clusters.synced.wait()
         await self._view.decisions.synced.wait()
         await self._view.scorers.synced.wait()
@@ -99,7 +71,7 @@ class StateBranchController:
                         wait,
                         error,
                     )
-                self._metrics.pushes.labels(outcome=outcome).inc()
+                self._metrics.state_pushes.labels(outcome=outcome).inc()
                 await asyncio.sleep(wait)
 
     async def _pass(self, clone: Clone) -> str:
@@ -111,7 +83,7 @@ class StateBranchController:
             check_names(await clone.names(tip), branch=branch)
             seen_at = await clone.committed_at(tip)
             age = datetime.fromtimestamp(self._api.now(), tz=UTC) - seen_at
-            self._metrics.seen(seen_at.timestamp())
+            self._seen_at = seen_at.timestamp()
         files = await collect(api=self._api, view=self._view, namespaces=self._namespaces)
         now = datetime.fromtimestamp(int(self._api.now()), tz=UTC)
         await clone.write(files)
@@ -120,7 +92,7 @@ class StateBranchController:
         if age < OLDEST and changed.keys() <= {MOMENT, README}:
             return "unchanged"
         await clone.push(commit, branch=branch, expected=tip)
-        self._metrics.seen(now.timestamp())
+        self._seen_at = now.timestamp()
         LOG.info("snapshot of %d files pushed to branch %s", len(files), branch)
         return "pushed"
 

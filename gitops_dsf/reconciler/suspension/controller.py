@@ -5,24 +5,19 @@ When suspension is off, it empties the ConfigMap once, if a reconciler wrote it.
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Final
 
-from prometheus_client import CollectorRegistry
-
 from dsf_runtime.apiserver import ApiError
-from dsf_runtime.clock import monotonic
 from dsf_wire.constants import SUSPENDED_CONFIGMAP, SUSPENDED_KEY
 from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.hub.urls import origin
-from gitops_dsf.reconciler.events import Events, Kind
-from gitops_dsf.reconciler.hub.api import HubApi
+from gitops_dsf.reconciler.events import Kind
 from gitops_dsf.reconciler.hub.kinds import scorer_reference
-from gitops_dsf.reconciler.hub.view import HubView
-from gitops_dsf.reconciler.scan import Scan, ScoreScanner
+from gitops_dsf.reconciler.scan import Scan
 from gitops_dsf.reconciler.scorers.health import FAILURES, Health, HealthStatus
-from gitops_dsf.reconciler.series import GaugeSet
+from gitops_dsf.reconciler.shared import Shared
 from gitops_dsf.reconciler.suspension.circuitbreaker import (
     CircuitBreaker,
     Outcome,
@@ -44,15 +39,6 @@ WORDS: Final = {
 }
 
 
-class SuspensionMetrics:
-    """Series by scorer, only when suspension is on."""
-
-    def __init__(self, registry: CollectorRegistry) -> None:
-        self.suspended = GaugeSet[tuple[str]](
-            registry, "suspended", "1 while agents do not call the scorer because it is down.", "scorer"
-        )
-
-
 class SuspensionController:
     """Writes one key of one ConfigMap. `health` is the health by scorer as the hub's probes see it, and
     changes while this runs.
@@ -61,26 +47,16 @@ class SuspensionController:
     name = "suspension"
 
     def __init__(
-        self,
-        *,
-        api: HubApi,
-        view: HubView,
-        scanner: ScoreScanner,
-        metrics: SuspensionMetrics,
-        events: Events,
-        health: Mapping[str, Health],
-        settings: Suspension,
-        probe_interval: float,
-        clock: Callable[[], float] = monotonic,
+        self, shared: Shared, *, health: Mapping[str, Health], settings: Suspension, probe_interval: float
     ) -> None:
-        self._api, self._view, self._events, self._health, self._clock = api, view, events, health, clock
-        self._scanner, self._metrics = scanner, metrics
+        self._shared, self._health = shared, health
+        self._view = view = shared.view
         self._sources = (view.scorers, view.scores, view.clusters, view.addons, view.masks)
         self._enabled = settings.enabled
         self._interval = min(INTERVAL_SECONDS, probe_interval)
         # Twice the time that it takes to call a scorer Inactive, so that an API can restart.
         self._breaker = CircuitBreaker(quorum_percent=settings.quorum_percent, hold=FAILURES * probe_interval)
-        self._configmap = SuspendedConfigMap(api=api, namespace=view.hub_namespace)
+        self._configmap = SuspendedConfigMap(api=shared.api, namespace=view.hub_namespace)
         self._last_warning = ""
 
     async def run(self) -> None:
@@ -110,12 +86,12 @@ class SuspensionController:
                 SUSPENDED_CONFIGMAP,
             )
         scorers = dict(self._view.scorers.items)
-        scan = await self._scanner.scan()
+        scan = await self._shared.scanner.scan()
         states = [self._state(item, scan) for item in scorers.values()]
-        update = self._breaker.decide(states, before.names, self._clock())
+        update = self._breaker.decide(states, before.names, self._shared.clock())
         if update.names != before.names or not before.readable:
             await self._configmap.write(before, update.names)
-        self._metrics.suspended.set(
+        self._shared.metrics.suspended.set(
             {(name,): float(item.score_name in update.names) for name, item in scorers.items()}
         )
         await self._report(update, scorers)
@@ -126,7 +102,7 @@ class SuspensionController:
         health = None if known is None else known.status
         counts = ScoreCounts()
         # Scores are counted only when the count matters.
-        if health is HealthStatus.INACTIVE and self._api.clock.known and scores is not None:
+        if health is HealthStatus.INACTIVE and self._shared.api.clock.known and scores is not None:
             counts = count_scores(
                 scan.targets.expected(item),
                 addons=self._view.addons.items,
@@ -148,7 +124,7 @@ class SuspensionController:
             kind: Kind = "Normal" if change.outcome is Outcome.LIFTED else "Warning"
             for name in change.scorers:
                 message = f"{WORDS[change.outcome]}: {change.why}"
-                await self._events.say(scorer_reference(scorers[name]), kind, change.outcome, message)
+                await self._shared.events.say(scorer_reference(scorers[name]), kind, change.outcome, message)
 
     async def _empty(self) -> None:
         """Empties a ConfigMap that a reconciler wrote. One that people made stays as it is."""

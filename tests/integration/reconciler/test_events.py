@@ -2,16 +2,14 @@
 nuisance.
 """
 
-from prometheus_client import CollectorRegistry
-
 from gitops_dsf.reconciler.events import (
     BURST,
     PER_SECOND,
-    EventMetrics,
     Events,
     Reference,
 )
 from gitops_dsf.reconciler.hub.api import HubApi
+from gitops_dsf.reconciler.metrics import Metrics
 from tests.support.objecthub import Object, ObjectHub
 
 ABOUT = Reference(api_version="example.com/v1", kind="Thing", namespace="hub", name="thing", uid="7")
@@ -33,8 +31,9 @@ class Recorder:
 
     def __init__(self, api: HubApi) -> None:
         self.now = 0.0
-        self.registry = CollectorRegistry()
-        self.events = Events(api=api, metrics=EventMetrics(self.registry), clock=lambda: self.now)
+        metrics = Metrics()
+        self.counter = metrics.events
+        self.events = Events(api=api, outcomes=metrics.events, clock=lambda: self.now)
 
     async def say(self, message: str = "it happened", about: Reference = ABOUT) -> None:
         await self.events.say(about, "Warning", "Happened", message)
@@ -42,7 +41,7 @@ class Recorder:
     def outcomes(self) -> dict[str, float]:
         samples = [
             sample
-            for family in self.registry.collect()
+            for family in self.counter.collect()
             for sample in family.samples
             if sample.name.endswith("_total")
         ]

@@ -10,13 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from gitops_dsf.journal.lines import Read, read
-from gitops_dsf.reconciler.events import Events
-from gitops_dsf.reconciler.hub.decisions import DecisionTracker
 from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.reconciler.journal.controller import JournalController
 from gitops_dsf.reconciler.journal.flapping import FlappingReporter
 from gitops_dsf.reconciler.metrics import Metrics
 from gitops_dsf.reconciler.settings import GitSettings
+from gitops_dsf.reconciler.shared import Shared
 from gitops_dsf.repository.model.reconciler import JournalBranch
 from tests.hub.controlplane.gitrepository import GitRepository, git
 from tests.support import hubobjects
@@ -110,24 +109,20 @@ class JournalHub:
         self.replicas += 1
         async with self.hub.api(claim=claim) as api:
             metrics = Metrics()
-            view = HubView(api=api, hub_namespace=hubobjects.HUB, argocd_namespace=hubobjects.ARGOCD)
-            tracker = DecisionTracker(
-                view=view, metrics=metrics.decisions, clock=asyncio.get_running_loop().time
-            )
-            flapping = FlappingReporter(
-                metrics=metrics.flapping,
-                events=Events(api=api, metrics=metrics.events),
-                namespace=hubobjects.ARGOCD,
-            )
-            controller = JournalController(
+            shared = Shared(
                 api=api,
-                view=view,
+                metrics=metrics,
+                hub_namespace=hubobjects.HUB,
+                argocd_namespace=hubobjects.ARGOCD,
+                clock=asyncio.get_running_loop().time,
+            )
+            view, flapping = shared.view, FlappingReporter(shared)
+            controller = JournalController(
+                shared,
                 git=GitSettings(
                     url=self.repository.url, author=AUTHOR, work_dir=self.work / f"replica-{self.replicas}"
                 ),
                 settings=JournalBranch.model_construct(branch=BRANCH, interval_seconds=INTERVAL),
-                metrics=metrics.journal,
-                tracker=tracker,
                 flapping=flapping,
             )
             await view.refresh()

@@ -10,13 +10,12 @@ from typing import Self
 import pytest
 from prometheus_client import CollectorRegistry
 
-from gitops_dsf.reconciler.events import Events
-from gitops_dsf.reconciler.hub.decisions import DEBOUNCE_SECONDS, DecisionTracker
-from gitops_dsf.reconciler.hub.view import HubView
+from gitops_dsf.reconciler.hub.decisions import DEBOUNCE_SECONDS
 from gitops_dsf.reconciler.metrics import Metrics
 from gitops_dsf.reconciler.moves.controller import PER_MINUTE, RETRIES, MoveController
 from gitops_dsf.reconciler.moves.reachability import HOLD_SECONDS
 from gitops_dsf.reconciler.moves.report import NEWS_SECONDS
+from gitops_dsf.reconciler.shared import Shared
 from tests.integration.reconciler.moves.movehub import APPLICATIONS, CLUSTERS, NAMESPACE, PROGRESSING, MoveHub
 from tests.support import virtual_time
 from tests.support.objecthub import FixedClaim, ObjectHub
@@ -36,19 +35,15 @@ class Leader:
 
     async def __aenter__(self) -> Self:
         self.api = await self.hub.api(claim=self.claim).__aenter__()
-        self.view = HubView(
-            api=self.api, hub_namespace="hub", argocd_namespace=NAMESPACE, broken=self.metrics.watch_broken
-        )
-        tracker = DecisionTracker(view=self.view, metrics=self.metrics.decisions, clock=lambda: self.now)
-        events = Events(api=self.api, metrics=self.metrics.events)
-        self.controller = MoveController(
+        shared = Shared(
             api=self.api,
-            view=self.view,
-            metrics=self.metrics.moves,
-            events=events,
-            tracker=tracker,
-            pause=0.01,
+            metrics=self.metrics,
+            hub_namespace="hub",
+            argocd_namespace=NAMESPACE,
+            clock=lambda: self.now,
         )
+        self.view = shared.view
+        self.controller = MoveController(shared, pause=0.01)
         self.task = asyncio.create_task(self.controller.run())
         await self.after(0)
         return self

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from gitops_dsf.pipeline import check
-from gitops_dsf.reconciler.events import Events
 from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.reconciler.metrics import Metrics
 from gitops_dsf.reconciler.proposals.controller import Pauses, ProposalController
 from gitops_dsf.reconciler.settings import GitSettings
+from gitops_dsf.reconciler.shared import Shared
 from gitops_dsf.repository.model.reconciler import Proposals
 from tests.hub.controlplane.gitrepository import GitRepository, git
 from tests.hub.controlplane.gitserver import GitServer
@@ -157,13 +157,12 @@ class ProposalHub:
     async def working(self, *, clock: Callable[[], float] | None = None) -> AsyncIterator["Leader"]:
         async with self.hub.api() as api:
             metrics = Metrics()
-            view = HubView(api=api, hub_namespace=HUB, argocd_namespace="argocd")
-            await view.refresh()
             more = {"clock": clock} if clock is not None else {}
+            shared = Shared(api=api, metrics=metrics, hub_namespace=HUB, argocd_namespace="argocd", **more)
+            view = shared.view
+            await view.refresh()
             controller = ProposalController(
-                view=view,
-                events=Events(api=api, metrics=metrics.events),
-                metrics=metrics.proposals,
+                shared,
                 git=GitSettings(
                     url=self.url,
                     author=AUTHOR,
@@ -183,7 +182,6 @@ class ProposalHub:
                 ),
                 page_seconds=5,
                 pauses=self.pauses,
-                **more,
             )
             task = asyncio.create_task(controller.run())
             try:

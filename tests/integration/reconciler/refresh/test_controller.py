@@ -6,11 +6,12 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from gitops_dsf.reconciler.hub.decisions import DEBOUNCE_SECONDS, DecisionTracker
-from gitops_dsf.reconciler.hub.view import HubView
+from gitops_dsf.reconciler.hub.api import HubApi
+from gitops_dsf.reconciler.hub.decisions import DEBOUNCE_SECONDS
 from gitops_dsf.reconciler.metrics import Metrics
 from gitops_dsf.reconciler.refresh.controller import RefreshController
 from gitops_dsf.reconciler.refresh.debounce import REPEAT
+from gitops_dsf.reconciler.shared import Shared
 from tests.integration.reconciler.moves.movehub import NAMESPACE, SETS, MoveHub
 from tests.support.objecthub import ObjectHub
 from tests.support.waiting import until
@@ -22,8 +23,16 @@ ASKED = f"PATCH {SETS}/web"
 class Leader:
     """One leader's controller with a clock that stands still until a test moves it."""
 
-    def __init__(self, hub: ObjectHub, view: HubView, metrics: Metrics) -> None:
-        self.hub, self.view, self.metrics, self.now = hub, view, metrics, 1000.0
+    def __init__(self, hub: ObjectHub, api: HubApi) -> None:
+        self.hub, self.metrics, self.now = hub, Metrics(), 1000.0
+        self.shared = Shared(
+            api=api,
+            metrics=self.metrics,
+            hub_namespace="hub",
+            argocd_namespace=NAMESPACE,
+            clock=lambda: self.now,
+        )
+        self.view = self.shared.view
 
     async def after(self, seconds: float) -> None:
         """Time goes by, and the informers see what there is; that an ApplicationSet changed wakes the
@@ -47,13 +56,8 @@ class Leader:
 @asynccontextmanager
 async def leading() -> AsyncIterator[tuple[MoveHub, Leader]]:
     async with ObjectHub() as hub, hub.api() as api:
-        scene, metrics = MoveHub(hub), Metrics()
-        view = HubView(api=api, hub_namespace="hub", argocd_namespace=NAMESPACE)
-        leader = Leader(hub, view, metrics)
-        tracker = DecisionTracker(view=view, metrics=metrics.decisions, clock=lambda: leader.now)
-        task = asyncio.create_task(
-            RefreshController(api=api, view=view, metrics=metrics.refresh, tracker=tracker).run()
-        )
+        scene, leader = MoveHub(hub), Leader(hub, api)
+        task = asyncio.create_task(RefreshController(leader.shared).run())
         try:
             await leader.after(0)
             yield scene, leader

@@ -9,12 +9,11 @@ from datetime import UTC, datetime
 
 import pytest
 
-from gitops_dsf.reconciler.events import Events
-from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.reconciler.metrics import Metrics
 from gitops_dsf.reconciler.scan import ScoreScanner
 from gitops_dsf.reconciler.scoregc.candidates import DAY
 from gitops_dsf.reconciler.scoregc.controller import CONFIRM_SECONDS, KEPT_SECONDS, ScoreGarbageCollector
+from gitops_dsf.reconciler.shared import Shared
 from tests.support import virtual_time
 from tests.support.objecthub import FixedClaim, ObjectHub
 from tests.support.waiting import for_a_while, until
@@ -92,17 +91,16 @@ class DeadScoreHub:
     async def collecting(self) -> AsyncIterator[Callable[[], Awaitable[None]]]:
         """Runs the collector. The function it yields reads the lists anew, and lets several passes go by."""
         async with self.server.api(claim=self.claim) as api:
-            view = self.view = HubView(api=api, hub_namespace=NAMESPACE, argocd_namespace="argocd")
-            events = Events(api=api, metrics=self.metrics.events)
-            collector = ScoreGarbageCollector(
+            shared = Shared(
                 api=api,
-                view=view,
-                scanner=ScoreScanner(view=view, now=api.now, seconds=INTERVAL),
-                metrics=self.metrics.scoregc,
-                events=events,
-                interval=INTERVAL,
+                metrics=self.metrics,
+                hub_namespace=NAMESPACE,
+                argocd_namespace="argocd",
                 clock=lambda: self.now,
             )
+            view = self.view = shared.view
+            shared.scanner = ScoreScanner(view=view, now=api.now, seconds=INTERVAL)
+            collector = ScoreGarbageCollector(shared, interval=INTERVAL)
 
             async def again() -> None:
                 for source in (view.scorers, view.scores, view.clusters, view.addons):

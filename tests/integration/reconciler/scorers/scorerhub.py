@@ -6,12 +6,12 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from typing import Any
 
-from gitops_dsf.reconciler.events import Events
 from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.reconciler.metrics import Metrics
 from gitops_dsf.reconciler.scan import ScoreScanner
 from gitops_dsf.reconciler.scorers.controller import ScorerController
 from gitops_dsf.reconciler.scorers.health import FAILURES
+from gitops_dsf.reconciler.shared import Shared
 from gitops_dsf.sync.fetch import Fetcher, FetchLimits
 from tests.support.objecthub import ObjectHub
 from tests.support.virtual_time import wall
@@ -129,10 +129,11 @@ class Leader:
             await source.refresh()
         for last in range(FAILURES):
             await controller.prober.round(dict(view.scorers.items))
-            if not controller.prober.undecided or last == FAILURES - 1:
+            undecided = any(health.contradictions for health in controller.health.values())
+            if not undecided or last == FAILURES - 1:
                 break
             await asyncio.sleep(1)
-        return await controller.write(anew=True)
+        return await controller.write()
 
     def metric(self, name: str, **labels: str) -> float | None:
         return self.metrics.registry.get_sample_value(f"gitops_dsf_reconciler_{name}", labels)
@@ -143,15 +144,7 @@ async def leading(hub: ObjectHub, *, interval: float = 30.0) -> AsyncIterator[Le
     """A replica with its own connections. It does nothing until its controller is told to."""
     metrics = Metrics()
     async with hub.api() as api, Fetcher(limits=FetchLimits(seconds=20.0)) as fetcher:
-        view = HubView(api=api, hub_namespace=NAMESPACE, argocd_namespace=ARGOCD)
-        controller = ScorerController(
-            api=api,
-            view=view,
-            scanner=ScoreScanner(view=view, now=api.now),
-            fetcher=fetcher,
-            metrics=metrics.scorers,
-            freshness=metrics.freshness,
-            events=Events(api=api, metrics=metrics.events),
-            interval=interval,
-        )
-        yield Leader(controller, view, metrics)
+        shared = Shared(api=api, metrics=metrics, hub_namespace=NAMESPACE, argocd_namespace=ARGOCD)
+        # Every pass looks at the scores anew.
+        shared.scanner = ScoreScanner(view=shared.view, now=api.now, seconds=0)
+        yield Leader(ScorerController(shared, fetcher=fetcher, interval=interval), shared.view, metrics)

@@ -10,16 +10,16 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from prometheus_client import CollectorRegistry
 
 from dsf_runtime.access import Access
 from gitops_dsf.cli.main import main
 from gitops_dsf.hub.snapshot import Snapshot
 from gitops_dsf.hubreader.files import from_path
 from gitops_dsf.reconciler.hub.api import HubApi
-from gitops_dsf.reconciler.hub.view import HubView
+from gitops_dsf.reconciler.metrics import Metrics
 from gitops_dsf.reconciler.settings import GitSettings
-from gitops_dsf.reconciler.statebranch.controller import StateBranchController, StateMetrics
+from gitops_dsf.reconciler.shared import Shared
+from gitops_dsf.reconciler.statebranch.controller import StateBranchController
 from gitops_dsf.repository.model import reconciler as model
 from tests.hub.controlplane.gitrepository import GitRepository, git
 from tests.hub.controlplane.gitserver import GitServer
@@ -65,8 +65,8 @@ class StateBranchHub:
     ) -> None:
         self.hub, self.repository, self.work = hub, repository, work
         self.url, self.interval, self.namespaces = url or repository.url, interval, namespaces
-        self.registry = CollectorRegistry()
-        self.metrics = StateMetrics(self.registry)
+        self.metrics = Metrics()
+        self.registry = self.metrics.registry
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -74,15 +74,18 @@ class StateBranchHub:
             host=self.hub.url, trust=ssl.create_default_context(), authorization=f"Bearer {TOKEN}", proxy=None
         )
         async with HubApi(load=lambda: access) as api:
-            view = HubView(api=api, hub_namespace=hubobjects.HUB, argocd_namespace=hubobjects.ARGOCD)
-            await view.refresh()
-            controller = StateBranchController(
+            shared = Shared(
                 api=api,
-                view=view,
+                metrics=self.metrics,
+                hub_namespace=hubobjects.HUB,
+                argocd_namespace=hubobjects.ARGOCD,
+            )
+            await shared.view.refresh()
+            controller = StateBranchController(
+                shared,
                 git=GitSettings(url=self.url, author=AUTHOR, work_dir=self.work),
                 settings=model.StateBranch.model_construct(branch=BRANCH, interval_seconds=self.interval),
                 namespaces=self.namespaces,
-                metrics=self.metrics,
             )
             work = asyncio.create_task(controller.run())
             try:

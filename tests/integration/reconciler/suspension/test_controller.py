@@ -9,11 +9,10 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from typing import Any
 
-from gitops_dsf.reconciler.events import Events
 from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.reconciler.metrics import Metrics
-from gitops_dsf.reconciler.scan import ScoreScanner
 from gitops_dsf.reconciler.scorers.health import Health, HealthStatus
+from gitops_dsf.reconciler.shared import Shared
 from gitops_dsf.reconciler.suspension.circuitbreaker import TRIAL_EVERY, TRIAL_SECONDS
 from gitops_dsf.reconciler.suspension.controller import SuspensionController
 from gitops_dsf.repository.model.reconciler import Suspension
@@ -95,17 +94,19 @@ class SuspensionHub:
     @asynccontextmanager
     async def suspending(self, *, enabled: bool = True) -> AsyncIterator[HubView]:
         async with self.server.api() as api:
-            view = HubView(api=api, hub_namespace=NAMESPACE, argocd_namespace="argocd")
-            controller = SuspensionController(
+            shared = Shared(
                 api=api,
-                view=view,
-                scanner=ScoreScanner(view=view, now=api.now),
-                metrics=self.metrics.suspension,
-                events=Events(api=api, metrics=self.metrics.events),
+                metrics=self.metrics,
+                hub_namespace=NAMESPACE,
+                argocd_namespace="argocd",
+                clock=lambda: self.now,
+            )
+            view = shared.view
+            controller = SuspensionController(
+                shared,
                 health=self.health,
                 settings=Suspension(enabled=enabled, quorum_percent=50),
                 probe_interval=INTERVAL,
-                clock=lambda: self.now,
             )
             task = asyncio.create_task(controller.run())
             try:

@@ -4,11 +4,10 @@ import asyncio
 from datetime import UTC, datetime
 from itertools import pairwise
 
-from prometheus_client import CollectorRegistry
-
 from gitops_dsf.journal.record import Record, new_record
-from gitops_dsf.reconciler.events import EventMetrics, Events
-from gitops_dsf.reconciler.journal.flapping import FlappingMetrics, FlappingReporter
+from gitops_dsf.reconciler.journal.flapping import FlappingReporter
+from gitops_dsf.reconciler.metrics import Metrics
+from gitops_dsf.reconciler.shared import Shared
 from tests.support.objecthub import ObjectHub
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC).timestamp()
@@ -29,10 +28,12 @@ def records(decided: str) -> list[Record]:
 
 
 async def test_a_record_that_is_made_during_a_count_is_counted_next_time() -> None:
-    registry = CollectorRegistry()
+    metrics = Metrics()
+    registry = metrics.registry
     async with ObjectHub() as hub, hub.api() as api:
-        events = Events(api=api, metrics=EventMetrics(registry))
-        reporter = FlappingReporter(metrics=FlappingMetrics(registry), events=events, namespace="argocd")
+        reporter = FlappingReporter(
+            Shared(api=api, metrics=metrics, hub_namespace="hub", argocd_namespace="argocd")
+        )
         found = records("ababa")
         assert reporter.settled("cpu") is None, "nothing was counted yet"
         reporter.learn(found[:2])
