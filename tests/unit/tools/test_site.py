@@ -3,8 +3,6 @@
 `make site` builds it, and fails for broken links. CI runs it.
 """
 
-from pathlib import Path
-
 from tools.site import DOCS, groups, sources
 
 PAGES = {page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md")}
