@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from dsf_scorer import command
 from dsf_scorer.errors import ScorerError
+from dsf_scorer.errors import UsageError as ScorerUsageError
 from gitops_dsf.errors import GitopsDsfError, UsageError
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ def run(args: argparse.Namespace) -> int:
     """Runs the chosen action."""
     try:
         return command.run(args, judge_query=_judge_query)
-    except command.UsageError as error:
+    except ScorerUsageError as error:
         raise UsageError(str(error)) from error
     except ScorerError as error:
         raise GitopsDsfError(str(error)) from error

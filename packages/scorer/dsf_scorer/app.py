@@ -8,13 +8,13 @@ from typing import Final
 
 import msgspec
 
-from dsf_scorer import http
+from dsf_scorer import http, tokens
 from dsf_scorer.definition import Definition
 from dsf_scorer.errors import RefusedError
-from dsf_scorer.function import Function, Scored
+from dsf_scorer.function import Function
 from dsf_scorer.http import Receive, Response, Scope, Send
+from dsf_scorer.response import Scored
 from dsf_scorer.settings import Settings
-from dsf_scorer.tokens import Tokens
 
 _log = logging.getLogger(__name__)
 
@@ -39,7 +39,6 @@ class ScorerApp:
         self.definition = definition
         self.settings = settings
         self._function = function
-        self._tokens = Tokens(settings)
         self._metrics = Metrics(score_name=definition.name)
         self._clock = clock
         self._places = asyncio.Semaphore(settings.max_concurrent)
@@ -78,8 +77,7 @@ class ScorerApp:
 
     def _health(self) -> Response:
         try:
-            if self._tokens.required:
-                self._tokens.accepted()
+            tokens.accepted(self.settings)
         except RefusedError as refusal:
             return http.error(refusal.status, str(refusal), headers=refusal.headers)
         return Response(body=b'{"status":"ok"}')
@@ -114,19 +112,14 @@ class ScorerApp:
             )
 
     async def _score(self, scope: Scope, receive: Receive) -> Response:
-        self._tokens.check(http.header(scope, b"authorization"))
+        tokens.check(self.settings, http.header(scope, b"authorization"))
         http.check_media(scope)
         scored = await self._in_turn(scope, receive)
-        self._metrics.scored(
-            series=scored.series, results=scored.response.results, dropped=scored.response.not_finite
-        )
-        if scored.response.not_finite:
-            _log.warning(
-                "scorer %s: dropped %d scores that were not finite",
-                self.definition.name,
-                scored.response.not_finite,
-            )
-        return Response(body=scored.response.body)
+        self._metrics.scored(scored)
+        if scored.dropped:
+            text = "scorer %s: dropped %d scores that were not finite"
+            _log.warning(text, self.definition.name, scored.dropped)
+        return Response(body=scored.body)
 
     async def _in_turn(self, scope: Scope, receive: Receive) -> Scored:
         """Reads and scores a request when there is a place for it. Work that outlives its request keeps the
@@ -166,7 +159,7 @@ class ScorerApp:
         while True:
             message = await receive()
             if message["type"] == "lifespan.startup":
-                if not self._tokens.required:
+                if not (self.settings.token or self.settings.token_file):
                     _log.warning(
                         "scorer %s: no token is set, so every caller is served", self.definition.name
                     )

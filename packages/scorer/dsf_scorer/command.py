@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from dsf_scorer import __version__
-from dsf_scorer.errors import DefinitionError, ScorerError
+from dsf_scorer.errors import DefinitionError, ScorerError, UsageError
 
 if TYPE_CHECKING:
     from dsf_scorer.conformance import JudgeQuery
@@ -29,10 +29,6 @@ CHECK_EPILOG = """\
 Posts sample series, odd series (none, NaN, infinite, unknown labels) and mistakes, and judges the answers as
 an agent would. --data takes a scoring request ({"data": [...], "arguments": {...}}), a list of series, or an
 answer of Prometheus' query_range. Exit codes: 0 no errors, 1 errors (with --strict warnings, too)."""
-
-
-class UsageError(ScorerError):
-    """The arguments are invalid."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -117,13 +113,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _new(args: argparse.Namespace) -> int:
-    from dsf_scorer.scaffold import ScaffoldError, create
+    from dsf_scorer.scaffold import create
 
     directory = args.dir if args.dir is not None else Path(args.name)
     try:
         written = create(args.name, directory)
-    except ScaffoldError as error:
-        raise UsageError(str(error)) from error
     except OSError as error:
         msg = f"{directory}: {error.strerror}"
         raise ScorerError(msg) from error
@@ -185,11 +179,8 @@ def _check(args: argparse.Namespace, judge_query: "JudgeQuery | None") -> int:
     if args.timeout <= 0 or args.series < 0:
         msg = "--timeout must be above 0 and --series not below 0"
         raise UsageError(msg)
-    try:
-        target = conformance.Target.parse(args.url, scoring_url=args.scoring_url)
-        sample = conformance.read_sample(args.data) if args.data is not None else None
-    except (conformance.TargetError, conformance.DataError) as error:
-        raise UsageError(str(error)) from error
+    target = conformance.Target.parse(args.url, scoring_url=args.scoring_url)
+    sample = conformance.read_sample(args.data) if args.data is not None else None
     try:
         tls = ssl.create_default_context(cafile=args.ca_file) if args.ca_file else None
     except (OSError, ssl.SSLError) as error:
@@ -214,11 +205,8 @@ def _token(file: Path | None) -> str:
         return ""
     try:
         tokens = file.read_text(encoding="ascii").split()
-    except OSError as error:
-        msg = f"--token-file {file}: {error.strerror}"
-        raise UsageError(msg) from error
-    except UnicodeDecodeError as error:
-        msg = f"--token-file {file}: not a bearer token: it holds bytes that are not ASCII"
+    except (OSError, UnicodeDecodeError) as error:
+        msg = f"--token-file {file}: {getattr(error, 'strerror', 'it holds bytes that are not ASCII')}"
         raise UsageError(msg) from error
     if not tokens:
         msg = f"--token-file {file} is empty"

@@ -1,7 +1,8 @@
 """Exceptions of the scorer SDK.
 
 DefinitionError: a scorer cannot work as it is written. It is raised on import, never while serving.
-RefusedError: a request is answered with a 4xx or 503 and a reason. ScorerError is the base of both.
+RefusedError: a request is answered with a 4xx or 503 and a reason. UsageError: the command line is wrong.
+ScorerError is the base of all.
 """
 
 from collections.abc import Mapping
@@ -13,6 +14,10 @@ class ScorerError(Exception):
 
 class DefinitionError(ScorerError):
     """The scorer cannot work as it is written."""
+
+
+class UsageError(ScorerError):
+    """The arguments of a command are invalid."""
 
 
 class RefusedError(ScorerError):

@@ -5,6 +5,8 @@ from typing import Any, TypeVar
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 
+from dsf_scorer.response import Scored
+
 _Metric = TypeVar("_Metric", Counter, Gauge, Histogram)
 _BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 
@@ -44,10 +46,10 @@ class Metrics:
         self._requests.labels(score_name=self._name, code=str(code)).inc()
         self._seconds.observe(seconds)
 
-    def scored(self, *, series: int, results: int, dropped: int) -> None:
-        self._series.inc(series)
-        self._results.inc(results)
-        self._dropped.inc(dropped)
+    def scored(self, scored: Scored) -> None:
+        self._series.inc(scored.series)
+        self._results.inc(scored.results)
+        self._dropped.inc(scored.dropped)
 
     def text(self) -> bytes:
         """Formats the metrics as Prometheus text exposition."""

@@ -3,16 +3,13 @@ dropped and counted.
 """
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, Final
 
 import msgspec
 
 from dsf_wire.scoring import ScoringResult
-
-_ENCODER: Final = msgspec.json.Encoder()
 
 
 class BadResultError(TypeError):
@@ -22,31 +19,33 @@ class BadResultError(TypeError):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class EncodedScores:
-    """The response body, the number of results in it, and the number that were not finite."""
+class Scored:
+    """The response body, the number of series in the request, the number of results in the response, and the
+    number that were not finite.
+    """
 
     body: bytes
+    series: int
     results: int
-    not_finite: int
+    dropped: int
 
 
-def encode(results: Iterable[ScoringResult]) -> EncodedScores:
-    """Encodes results. Raises BadResultError when a result is not a Score of string labels and a number."""
-    kept: list[ScoringResult] = []
-    dropped = 0
-    for result in results:
-        if not isinstance(result, ScoringResult):
-            msg = f"expected Score(metric, score), got {type(result).__name__}"
-            raise BadResultError(msg)
-        value = _finite(result.score)
-        if value is None:
-            dropped += 1
-            continue
-        kept.append(ScoringResult(metric=_labels(result.metric), score=value))
-    return EncodedScores(body=_ENCODER.encode({"results": kept}), results=len(kept), not_finite=dropped)
+def encode(found: object, *, series: int) -> Scored:
+    """Encodes results. Raises BadResultError when they are not Scores of string labels and a number."""
+    if not isinstance(found, Iterable) or isinstance(found, str | bytes | dict):
+        msg = f"a batch scorer returns an iterable of Score(metric, score), got {type(found).__name__}"
+        raise BadResultError(msg)
+    results = [_checked(result) for result in found]
+    kept = [result for result in results if math.isfinite(result.score)]
+    body = msgspec.json.encode({"results": kept})
+    return Scored(body=body, series=series, results=len(kept), dropped=len(results) - len(kept))
 
 
-def _finite(score: object) -> float | None:
+def _checked(result: object) -> ScoringResult:
+    if not isinstance(result, ScoringResult):
+        msg = f"expected Score(metric, score), got {type(result).__name__}"
+        raise BadResultError(msg)
+    score: object = result.score
     # Real includes NumPy's scalars. It also includes bool, which is never meant as a score.
     if isinstance(score, bool) or not isinstance(score, Real):
         msg = f"a score must be a number, got {score!r:.60} ({type(score).__name__})"
@@ -54,13 +53,5 @@ def _finite(score: object) -> float | None:
     try:
         value = float(score)
     except OverflowError:
-        return None
-    return value if math.isfinite(value) else None
-
-
-def _labels(metric: Mapping[Any, Any]) -> dict[str, str]:
-    for key, value in metric.items():
-        if not isinstance(key, str) or not isinstance(value, str):
-            msg = f"labels map strings to strings, got {key!r:.60}: {value!r:.60}"
-            raise BadResultError(msg)
-    return dict(metric)
+        value = math.inf
+    return ScoringResult(metric=msgspec.convert(result.metric, dict[str, str]), score=value)

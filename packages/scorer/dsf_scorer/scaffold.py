@@ -11,7 +11,7 @@ from string import Template
 from typing import Final
 
 from dsf_scorer import __version__
-from dsf_scorer.errors import ScorerError
+from dsf_scorer.errors import UsageError
 
 _NAME: Final = re.compile(r"[a-z]([a-z0-9-]{0,61}[a-z0-9])?")
 """The name of a Service (RFC 1035)."""
@@ -19,12 +19,8 @@ _SUFFIX: Final = ".tmpl"
 """With this suffix, tools do not treat the templates as Python."""
 
 
-class ScaffoldError(ScorerError):
-    """The project cannot be created. Nothing was written."""
-
-
 def create(name: str, directory: Path) -> list[Path]:
-    """Writes a project for a scorer of that name, and returns its files. Raises ScaffoldError before anything
+    """Writes a project for a scorer of that name, and returns its files. Raises UsageError before anything
     is written.
 
     The name becomes that of the score, the DynamicScorer and the Service.
@@ -34,13 +30,13 @@ def create(name: str, directory: Path) -> list[Path]:
             f"{name!r} cannot be a scorer's name; write lower-case letters, digits and dashes, at most 63, a"
             " letter first, such as cpu-headroom"
         )
-        raise ScaffoldError(msg)
+        raise UsageError(msg)
     if directory.exists() and not directory.is_dir():
         msg = f"{directory} is a file; name a folder"
-        raise ScaffoldError(msg)
+        raise UsageError(msg)
     if directory.is_dir() and any(directory.iterdir()):
         msg = f"{directory} is not empty; name a new folder with --dir"
-        raise ScaffoldError(msg)
+        raise UsageError(msg)
     values = {"name": name, "version": __version__}
     return list(_write(resources.files("dsf_scorer").joinpath("template"), directory, values))
 

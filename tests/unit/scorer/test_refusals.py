@@ -57,7 +57,7 @@ def roomy(one: Series) -> float | None:
             413,
             "3 series in one request; this scoring API takes 2",
         ),
-        (b'{"data": [], "arguments": 5}', 422, "Expected an object - at `$.arguments`"),
+        (b'{"data": [], "arguments": 5}', 422, "Expected `object | null`, got `int` - at `$.arguments`"),
         (b'{"data": [], "arguments": {"a": 1}}', 422, "takes no arguments"),
         (b'{"data": [' + b" " * 200 + b"]}", 413, "larger than 200 bytes"),
     ],

@@ -6,8 +6,8 @@ Needs only the standard library and msgspec. The caller passes a function that c
 from urllib.parse import urlsplit
 
 from dsf_scorer.conformance import pages, scoring
-from dsf_scorer.conformance.data import DataError, Sample, generic_sample, read_sample
-from dsf_scorer.conformance.exchange import LOOPBACK, Client, Target, TargetError
+from dsf_scorer.conformance.data import Sample, nodes, read_sample
+from dsf_scorer.conformance.exchange import LOOPBACK, Client, Target
 from dsf_scorer.conformance.pages import JudgeQuery, QueryMistake
 from dsf_scorer.conformance.report import OK, WARNING, Finding, Report, Severity
 from dsf_scorer.definition import DEFAULT_PATH
@@ -15,7 +15,6 @@ from dsf_wire.scoring import ScorerConfig
 
 __all__ = [
     "Client",
-    "DataError",
     "Finding",
     "JudgeQuery",
     "QueryMistake",
@@ -23,7 +22,6 @@ __all__ = [
     "Sample",
     "Severity",
     "Target",
-    "TargetError",
     "check",
     "read_sample",
 ]
@@ -58,20 +56,19 @@ def check(
         findings.append(_transport(url))
     reads_metrics = config is None or pages.needs_metrics(config)
     endpoint = scoring.Endpoint(client=client, url=url, token=token)
-    sample = generic_sample(needs_metrics=reads_metrics) if sample is None else sample
+    sample = Sample(data=nodes(3) if reads_metrics else []) if sample is None else sample
     findings += scoring.check(endpoint, sample, large=large, reads_metrics=reads_metrics)
     return Report(url=target.config_url, findings=tuple(findings))
 
 
 def _scoring_url(target: Target, config: ScorerConfig | None) -> str:
     """On the origin of /config, whatever host that names."""
-    path = config.scoring.path if config is not None else ""
-    if config is not None and not path.startswith("/"):
-        try:
-            path = urlsplit(config.scoring.host).path.rstrip("/")
-        except ValueError:
-            path = ""
-    return target.origin + (path or DEFAULT_PATH)
+    if config is None:
+        return target.origin + DEFAULT_PATH
+    path = config.scoring.path
+    if not path.startswith("/"):
+        path = config.scoring.host.partition("://")[2].partition("/")[2].rstrip("/")
+    return f"{target.origin}/{path.lstrip('/')}" if path else target.origin + DEFAULT_PATH
 
 
 def _transport(url: str) -> Finding:

@@ -6,15 +6,10 @@ from typing import Any, Final
 
 import msgspec
 
-MAX_DATA_BYTES: Final = 64 * 1024 * 1024
+from dsf_scorer.errors import UsageError
+from dsf_scorer.testing import series
+
 POINTS: Final = 60
-STEP_SECONDS: Final = 60
-END: Final = 1_700_000_000
-"""Time of the newest sample of generic series. It is fixed, so that two runs send the same bytes."""
-
-
-class DataError(ValueError):
-    """The --data file cannot be used."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,32 +30,13 @@ class Sample:
         return msgspec.json.encode(request)
 
 
-def series(labels: dict[str, str], values: list[str]) -> dict[str, Any]:
-    start = END - STEP_SECONDS * (len(values) - 1)
-    return {
-        "metric": labels,
-        "values": [[start + STEP_SECONDS * index, value] for index, value in enumerate(values)],
-    }
-
-
-def generic_sample(*, needs_metrics: bool) -> Sample:
-    """Three nodes with a slow daily curve each; no series for a scorer of source type None."""
-    rows = []
-    for number in range(1, 4) if needs_metrics else ():
-        labels = {
-            "node": f"node-{number}",
-            "namespace": "default",
-            "pod": f"pod-{number}",
-            "instance": f"10.0.0.{number}:9100",
-        }
-        rows.append(series(labels, [f"{0.2 * number + 0.001 * point:.3f}" for point in range(POINTS)]))
-    return Sample(data=rows)
-
-
-def many(count: int) -> list[dict[str, Any]]:
-    """Returns this number of series with POINTS points each. 10,000 series have 17 MB."""
-    values = [f"0.{point:06d}" for point in range(POINTS)]
-    return [series({"node": f"node-{number}", "pod": f"pod-{number}"}, values) for number in range(count)]
+def nodes(count: int) -> list[dict[str, Any]]:
+    """A series with a slow curve for each of so many nodes. 10,000 series have 17 MB."""
+    values = [round(0.2 + 0.001 * point, 3) for point in range(POINTS)]
+    return [
+        series(values, node=f"node-{number}", namespace="default", pod=f"pod-{number}")
+        for number in range(count)
+    ]
 
 
 class _Answer(msgspec.Struct):
@@ -75,21 +51,19 @@ class _Request(msgspec.Struct):
 
 
 def read_sample(path: Path) -> Sample:
-    """Reads a scoring request, a list of series or an answer of Prometheus. Raises DataError."""
+    """Reads a scoring request, a list of series or an answer of Prometheus. Raises UsageError."""
     try:
-        if path.stat().st_size > MAX_DATA_BYTES:
-            raise DataError(f"{path}: larger than {MAX_DATA_BYTES} bytes")
         found = msgspec.json.decode(path.read_bytes(), type=list[dict[str, Any]] | _Request)
     except OSError as error:
-        raise DataError(f"{path}: {error.strerror}") from error
+        raise UsageError(f"{path}: {error.strerror}") from error
     except msgspec.ValidationError as error:
         msg = (
             f'{path}: expected {{"data": [...]}}, a list of series, or an answer of Prometheus\' query_range:'
             f" {error}"
         )
-        raise DataError(msg) from error
+        raise UsageError(msg) from error
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise DataError(f"{path}: not JSON: {error}") from error
+        raise UsageError(f"{path}: not JSON: {error}") from error
     if isinstance(found, list):
         return Sample(data=found, generic=False)
     data = found.data.result if isinstance(found.data, _Answer) else found.data

@@ -10,15 +10,10 @@ from typing import Final, Self
 from urllib.parse import SplitResult, urlsplit
 
 from dsf_scorer.conformance.report import ERROR, Finding
+from dsf_scorer.errors import UsageError
 
 LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
 MAX_ANSWER_BYTES: Final = 64 * 1024 * 1024
-SLOW_SECONDS: Final = 5.0
-_CHUNK: Final = 65_536
-
-
-class TargetError(ValueError):
-    """The URL cannot be that of a scoring API."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,33 +27,32 @@ class Target:
 
     @classmethod
     def parse(cls, url: str, *, scoring_url: str = "") -> Self:
-        """Parses the base URL of a scoring API or the URL of its /config page. Raises TargetError, which says
+        """Parses the base URL of a scoring API or the URL of its /config page. Raises UsageError, which says
         what to write.
         """
         parts = split_http(url)
         if scoring_url:
             split_http(scoring_url)
-        origin = origin_of(parts)
         path = parts.path.rstrip("/").removesuffix("/config") + "/config"
-        return cls(config_url=origin + path, origin=origin, scoring_url=scoring_url)
+        return cls(config_url=origin_of(parts) + path, origin=origin_of(parts), scoring_url=scoring_url)
 
 
 def split_http(url: str) -> SplitResult:
-    """Splits an absolute http(s) URL. Raises TargetError."""
+    """Splits an absolute http(s) URL. Raises UsageError."""
     try:
         parts = urlsplit(url)
-        port_is_fine = parts.port is None or parts.port > 0
+        port = parts.port
     except ValueError as error:
-        raise TargetError(f"{url!r} is not a URL: {error}") from None
-    if parts.scheme not in {"http", "https"} or not parts.hostname or not port_is_fine:
+        raise UsageError(f"{url!r} is not a URL: {error}") from None
+    if parts.scheme not in {"http", "https"} or not parts.hostname or port == 0:
         msg = f"{url!r} is not the URL of a web server; write it as http://host:port or https://host"
-        raise TargetError(msg)
+        raise UsageError(msg)
     if parts.username is not None or parts.password is not None:
         msg = f"the URL of {parts.hostname} holds a user or password; remove it and pass a token file instead"
-        raise TargetError(msg)
+        raise UsageError(msg)
     if parts.query or parts.fragment or any(ord(character) <= 32 for character in url):
         msg = f"{url!r} holds white space, a query or a fragment; write scheme, host, port and path only"
-        raise TargetError(msg)
+        raise UsageError(msg)
     return parts
 
 
@@ -78,7 +72,7 @@ class Reply:
 
     @property
     def media(self) -> str:
-        return self.headers.get("content-type", "").partition(";")[0].strip().lower()
+        return self.headers.get("content-type", "").partition(";")[0].strip().lower() or "absent"
 
     @property
     def excerpt(self) -> str:
@@ -108,23 +102,28 @@ class Client:
     """
 
     timeout_seconds: float = 30.0
-    """For a whole exchange; the same as the agent's."""
+    """For each read and write; the agent's is the same."""
     tls: ssl.SSLContext | None = None
 
     def send(self, method: str, url: str, *, headers: Mapping[str, str], body: bytes | None = None) -> Reply:
         """Sends one request. Never raises because of the server."""
         began = time.monotonic()
+        parts = split_http(url)
+        connection = (
+            http.client.HTTPSConnection(parts.netloc, timeout=self.timeout_seconds, context=self.tls)
+            if parts.scheme == "https"
+            else http.client.HTTPConnection(parts.netloc, timeout=self.timeout_seconds)
+        )
         try:
-            with closing(self._connection(url)) as connection:
+            with closing(connection):
                 try:
-                    sent = {"Connection": "close", **headers}
-                    connection.request(method, urlsplit(url).path or "/", body=body, headers=sent)
+                    connection.request(method, parts.path or "/", body, {"Connection": "close", **headers})
                 except (BrokenPipeError, ConnectionResetError):
                     # A server may answer 413 and close the connection before it has read the body. Its answer
                     # can be read.
                     if connection.sock is None:
                         raise
-                reply = self._answer(connection.getresponse(), began=began)
+                reply = _answer(connection.getresponse())
         except TimeoutError:
             reply = Reply(fault=f"no complete answer within {self.timeout_seconds:g} s")
         except ssl.SSLCertVerificationError as error:
@@ -133,24 +132,13 @@ class Client:
             reply = Reply(fault=f"no answer: {str(error) or type(error).__name__}")
         return replace(reply, seconds=time.monotonic() - began)
 
-    def _connection(self, url: str) -> http.client.HTTPConnection:
-        parts = split_http(url)
-        host, timeout = parts.hostname or "", self.timeout_seconds
-        if parts.scheme == "https":
-            return http.client.HTTPSConnection(host, parts.port, timeout=timeout, context=self.tls)
-        return http.client.HTTPConnection(host, parts.port, timeout=timeout)
 
-    def _answer(self, response: http.client.HTTPResponse, *, began: float) -> Reply:
-        content = bytearray()
-        # The socket's time limit applies to each read. A slow response must end, too.
-        while chunk := response.read1(_CHUNK):
-            content += chunk
-            if len(content) > MAX_ANSWER_BYTES:
-                return Reply(fault=f"the answer is larger than {MAX_ANSWER_BYTES} bytes")
-            if time.monotonic() - began > self.timeout_seconds:
-                raise TimeoutError
-        declared = response.getheader("content-length", "")
-        if declared.isdigit() and len(content) < int(declared):
-            return Reply(fault=f"the answer ended after {len(content)} of {declared} bytes")
-        headers = {name.lower(): value for name, value in response.getheaders()}
-        return Reply(status=response.status, headers=headers, body=bytes(content))
+def _answer(response: http.client.HTTPResponse) -> Reply:
+    content = response.read(MAX_ANSWER_BYTES + 1)
+    if len(content) > MAX_ANSWER_BYTES:
+        return Reply(fault=f"the answer is larger than {MAX_ANSWER_BYTES} bytes")
+    declared = response.getheader("content-length", "")
+    if declared.isdigit() and len(content) < int(declared):
+        return Reply(fault=f"the answer ended after {len(content)} of {declared} bytes")
+    headers = {name.lower(): value for name, value in response.getheaders()}
+    return Reply(status=response.status, headers=headers, body=content)

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 import msgspec
 
-from dsf_wire.text import printable
+from dsf_wire.text import printable_lines
 
 
 class Severity(StrEnum):
@@ -47,16 +47,16 @@ class Report:
 
     def text(self, *, verbose: bool) -> str:
         """Problems with their hints, and a summary line. With ``verbose``, also what is right."""
-        return "".join(f"{line}\n" for line in self._lines(verbose=verbose))
+        return printable_lines(self._lines(verbose=verbose))
 
     def _lines(self, *, verbose: bool) -> Iterator[str]:
         width = max((len(finding.check) for finding in self.findings), default=0)
         for finding in self.findings:
             if finding.severity is OK and not verbose:
                 continue
-            yield f"{finding.severity:<8} {finding.check:<{width}}  {printable(finding.message)}"
+            yield f"{finding.severity:<8} {finding.check:<{width}}  {finding.message}"
             if finding.hint:
-                yield f"{'':<8} {'':<{width}}  -> {printable(finding.hint)}"
+                yield f"{'':<8} {'':<{width}}  -> {finding.hint}"
         passed, warnings, errors = map(self.count, (OK, WARNING, ERROR))
         yield f"{self.url}: {passed} checks passed, {warnings} warnings, {errors} errors"
 

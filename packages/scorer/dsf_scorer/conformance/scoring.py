@@ -1,16 +1,17 @@
 """Checks the scoring endpoint: normal series, unusual series, invalid requests and missing tokens."""
 
 import math
-from collections import Counter
+import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
 import msgspec
 
-from dsf_scorer.conformance.data import Sample, many, series
-from dsf_scorer.conformance.exchange import SLOW_SECONDS, Client, Reply, trouble
+from dsf_scorer.conformance.data import Sample, nodes
+from dsf_scorer.conformance.exchange import Client, Reply, trouble
 from dsf_scorer.conformance.report import ERROR, NOTICE, OK, WARNING, Finding
+from dsf_scorer.testing import series
 from dsf_wire.constants import SCORE_MAX, SCORE_MIN
 from dsf_wire.dimension import LABELS
 from dsf_wire.scoring import ScoringResponse, ScoringResult
@@ -18,6 +19,8 @@ from dsf_wire.scoring import ScoringResponse, ScoringResult
 DENIED: Final = (401, 403)
 SHOWN: Final = 3
 """How many invalid results are described."""
+SLOW_SECONDS: Final = 5.0
+HUGE: Final = (sys.float_info.max, -sys.float_info.max, 5e-324)
 
 MISTAKES: Final = (
     ("truncated-json", b'{"data": ['),
@@ -34,16 +37,19 @@ MISTAKES: Final = (
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """A request, and what has to come back: scores or an empty list; a 4xx for a mistake or for GET; a 401
-    for strangers.
+    """A request, and what has to come back: scores or an empty list; a 4xx for a mistake; a 401 for
+    strangers.
     """
 
     name: str
     what: str
     body: bytes
-    expected: Literal["scores", "refusal", "no GET", "denial"] = "scores"
+    expected: Literal["scores", "refusal", "denial"] = "scores"
+    method: str = "POST"
     token: str | None = None
     """In place of the token of the endpoint."""
+    hint: str = ""
+    """What to do if the expected does not come."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,192 +60,169 @@ class Endpoint:
     url: str
     token: str = ""
 
-    def send(self, body: bytes, *, method: str = "POST", token: str | None = None) -> Reply:
+    def send(self, row: Row) -> Reply:
         headers = {"Content-Type": "application/json"}
-        if token := self.token if token is None else token:
+        if token := self.token if row.token is None else row.token:
             headers["Authorization"] = f"Bearer {token}"
-        return self.client.send(method, self.url, headers=headers, body=body)
+        return self.client.send(row.method, self.url, headers=headers, body=row.body)
 
 
 def check(endpoint: Endpoint, sample: Sample, *, large: int, reads_metrics: bool = True) -> Iterator[Finding]:
-    """Runs all checks of the endpoint. ``large`` is the number of series in the largest request; 0 skips it.
+    """Runs all checks of the endpoint; none but the first if the sample gets no scores. ``large`` is the
+    number of series in the largest request; 0 skips it.
 
     An API that reads no metrics may answer any body with its scores.
     """
-    reply = endpoint.send(sample.body())
-    if reply.status in DENIED:
-        hint = "the token is not accepted" if endpoint.token else "it asks for a token: pass --token-file"
-        yield Finding("scoring.sample", ERROR, f"answers {reply.status}{reply.excerpt}", hint)
+    row = Row(name="scoring.sample", what="sample series", body=sample.body())
+    reply = endpoint.send(row)
+    yield from _sample(reply, sample, token=endpoint.token)
+    if reply.status != 200:
         return
-    yield from _sample(reply, sample)
-    if reply.fault:
-        return
-    mistaken = []
+    mistaken = 0
     for row in _rows(sample, guarded=bool(endpoint.token), large=large):
-        method = "GET" if row.expected == "no GET" else "POST"
-        answer = endpoint.send(row.body, method=method, token=row.token)
-        found = _judged(row, answer, works=reply.status == 200)
-        if row.expected == "refusal" and found.severity is WARNING and not reads_metrics:
-            mistaken.append(found)
+        found = _judged(row, endpoint.send(row))
+        if (
+            (row.method, row.expected) == ("POST", "refusal")
+            and found.severity is WARNING
+            and not reads_metrics
+        ):
+            mistaken += 1
         else:
             yield found
     if mistaken:
-        message = f"answers {len(mistaken)} of {len(MISTAKES)} malformed bodies"
+        message = f"answers {mistaken} of {len(MISTAKES)} malformed bodies"
         yield Finding("scoring.any-body", NOTICE, f"{message}: with source.type None it needs no input")
 
 
 def _rows(sample: Sample, *, guarded: bool, large: int) -> Iterator[Row]:
+    odd = "agents count that as a failed run, and no series of the cluster is scored; leave out what cannot"
     for name, what, data in _odd(sample):
-        yield Row(name=f"scoring.{name}", what=what, body=sample.body(data))
+        yield Row(name=f"scoring.{name}", what=what, body=sample.body(data), hint=f"{odd} be scored")
     if sample.arguments is None:
         body = replace(sample, arguments={}).body()
         yield Row(name="scoring.arguments", what="empty arguments", body=body)
     for name, body in MISTAKES:
-        yield Row(name=f"scoring.{name}", what=name.replace("-", " "), body=body, expected="refusal")
-    yield Row(name="scoring.get", what="GET", body=b"", expected="no GET")
-    if guarded:
-        for name, what, token in (
-            ("no-token", "no token", ""),
-            ("wrong-token", "a wrong token", "not-the-token"),
-        ):
-            yield Row(name=f"scoring.{name}", what=what, body=sample.body(), expected="denial", token=token)
+        reason = "answer 400 or 422 with the reason"
+        what = name.replace("-", " ")
+        yield Row(name=f"scoring.{name}", what=what, body=body, expected="refusal", hint=reason)
+    post = "scores are asked for with POST; answer 405"
+    yield Row(name="scoring.get", what="GET", body=b"", expected="refusal", method="GET", hint=post)
+    for name, token in (("no-token", ""), ("wrong-token", "not-the-token")) if guarded else ():
+        hint = "a token is expected, so answer 401 to everybody else"
+        what, body = name.replace("-", " "), sample.body()
+        yield Row(name=f"scoring.{name}", what=what, body=body, expected="denial", token=token, hint=hint)
     if large and sample.data:
-        yield Row(name="scoring.large", what=f"{large} series of 60 points", body=sample.body(many(large)))
+        what, hint = f"{large} series", "raise the limit of the scoring API or of the proxy before it"
+        yield Row(name="scoring.large", what=what, body=sample.body(nodes(large)), hint=hint)
 
 
 def _odd(sample: Sample) -> list[tuple[str, str, list[dict[str, Any]]]]:
     """Unusual series that Prometheus can return."""
-    base = sample.data[0] if sample.data else series({"node": "node-1"}, ["1", "2"])
-    metric = base.get("metric")
-    labels = metric if isinstance(metric, dict) else {}
-    unknown = {**base, "metric": {**labels, "a_new_label": "größer; 中"}}
-    doubles = ["1.7976931348623157e+308", "-1.7976931348623157e+308", "5e-324"]
+    base = sample.data[0] if sample.data else series([1, 2], node="node-1")
+    labels = base.get("metric")
+    unknown = {**(labels if isinstance(labels, dict) else {}), "a_new_label": "größer; 中"}
+
+    def of(*values: float) -> list[dict[str, Any]]:
+        return [{**series(values), "metric": labels}]
+
     fractional = {"metric": labels, "values": [[1700000000.123, "1"], [1700000060.123, "2"]]}
     return [
         ("empty-data", "no series at all", []),
-        ("no-samples", "a series without samples", [series(labels, [])]),
-        ("unknown-labels", "labels that it does not know", [unknown]),
+        ("no-samples", "a series without samples", of()),
+        ("unknown-labels", "labels that it does not know", [{**base, "metric": unknown}]),
         ("no-labels", "a series without labels", [{**base, "metric": {}}]),
-        ("one-sample", "a single sample", [series(labels, ["1"])]),
-        ("equal-values", "a constant series", [series(labels, ["5"] * 60)]),
-        ("nan", "NaN samples", [series(labels, ["NaN", "1", "NaN"])]),
-        ("only-nan", "nothing but NaN", [series(labels, ["NaN", "NaN"])]),
-        ("infinite", "infinite samples", [series(labels, ["+Inf", "-Inf", "1"])]),
-        ("huge", "the largest and smallest doubles", [series(labels, doubles)]),
+        ("one-sample", "a single sample", of(1)),
+        ("equal-values", "a constant series", of(*[5] * 60)),
+        ("nan", "NaN samples", of(math.nan, 1, math.nan)),
+        ("only-nan", "nothing but NaN", of(math.nan, math.nan)),
+        ("infinite", "infinite samples", of(math.inf, -math.inf, 1)),
+        (
+            "huge",
+            "the largest and smallest doubles",
+            of(1.7976931348623157e308, -1.7976931348623157e308, 5e-324),
+        ),
         ("fractional-time", "fractional timestamps", [fractional]),
     ]
 
 
-def _judged(row: Row, reply: Reply, *, works: bool) -> Finding:
-    """What a row finds. An API that ``works`` gave scores for the sample."""
+def _judged(row: Row, reply: Reply) -> Finding:
+    """What a row finds, of an API that gave scores for the sample."""
     if (wrong := trouble(row.name, reply)) is not None:
-        hints = {
-            "refusal": "a client's mistake is a 4xx; a 5xx sends people to the wrong log",
-            "denial": "answer 401",
-        }
+        hint = "a client's mistake is a 4xx; a 5xx sends people to the wrong log"
         return replace(
-            wrong, message=f"{row.what}: {wrong.message}", hint=hints.get(row.expected, wrong.hint)
+            wrong,
+            message=f"{row.what}: {wrong.message}",
+            hint=hint if row.expected == "refusal" else wrong.hint,
         )
-    severity, message, hint = OK, f"{row.what}: answers {reply.status}", ""
-    match row.expected:
-        case "scores" if reply.status == 200:
-            answer = Answer.of(reply)
-            message = f"{row.what}: {answer.fault or f'{len(answer.scores)} scores'}"
-            severity = ERROR if answer.faults else OK
-        case "scores" if reply.status == 413:
-            severity, message = WARNING, message + reply.excerpt
-            hint = "raise the limit of the scoring API or of the proxy before it"
-        case "scores" if works:
-            severity, message = WARNING, message + reply.excerpt
-            hint = (
-                "agents count that as a failed run, and no series of the cluster is scored; leave out what"
-                " cannot be scored"
-            )
-        case "refusal" if works and reply.status < 300:
-            severity, message = WARNING, f"{message} as if all were well"
-            hint = "answer 400 or 422 with the reason"
-        case "no GET" if reply.status < 300:
-            severity, hint = WARNING, "scores are asked for with POST; answer 405"
-        case "denial" if reply.status not in DENIED:
-            severity, hint = ERROR, "a token is expected, so answer 401 to everybody else"
-    return Finding(row.name, severity, message, hint)
+    if row.expected == "scores" and reply.status == 200:
+        results, faults = _results(reply.body)
+        message = f"{row.what}: {_first(faults) or f'{len(results)} scores'}"
+        return Finding(row.name, ERROR if faults else OK, message)
+    right = {"scores": (), "refusal": range(400, 500), "denial": DENIED}[row.expected]
+    message = f"{row.what}: answers {reply.status}{reply.excerpt}"
+    if reply.status in right:
+        return Finding(row.name, OK, message)
+    return Finding(row.name, ERROR if row.expected == "denial" else WARNING, message, row.hint)
 
 
-def _sample(reply: Reply, sample: Sample) -> Iterator[Finding]:
+def _sample(reply: Reply, sample: Sample, *, token: str) -> Iterator[Finding]:
     if (wrong := trouble("scoring.sample", reply)) is not None:
         yield wrong
         return
     if reply.status != 200:
         hint = "give series and arguments that the scorer understands: --data FILE" if sample.generic else ""
-        message = f"answers {reply.status} to sample series{reply.excerpt}"
-        yield Finding("scoring.sample", ERROR, message, hint)
+        if reply.status in DENIED:
+            hint = "the token is not accepted" if token else "it asks for a token: pass --token-file"
+        yield Finding("scoring.sample", ERROR, f"answers {reply.status}{reply.excerpt}", hint)
         return
-    answer = Answer.of(reply)
-    if answer.faults:
-        yield Finding("scoring.sample", ERROR, answer.fault)
+    results, faults = _results(reply.body)
+    if faults:
+        yield Finding("scoring.sample", ERROR, _first(faults))
         return
-    took = f"in {reply.seconds * 1000:.0f} ms"
-    message = f"{len(answer.scores)} scores for {len(sample.data)} series {took}"
+    message = f"{len(results)} scores for {len(sample.data)} series in {reply.seconds * 1000:.0f} ms"
     yield Finding("scoring.sample", OK, message)
+    outside = sum(not SCORE_MIN <= result.score <= SCORE_MAX for result in results)
+    labels = {tuple(result.metric.get(label, "") for label in LABELS) for result in results}
     if reply.media != "application/json":
-        message = f"the content type is {reply.media or 'absent'}"
+        message = f"the content type is {reply.media}"
         yield Finding("scoring.content-type", WARNING, message, "send application/json")
-    if not answer.scores:
+    if not results:
         real = "give real series and arguments with --data FILE"
         hint = real if sample.generic else "the agent publishes nothing then"
         yield Finding("scoring.results", WARNING, "no score came back", hint)
-    if outside := sum(not SCORE_MIN <= score <= SCORE_MAX for score in answer.scores):
+    if outside:
         hint = "give the DynamicScorer a scoreRange; without one they are clamped"
         yield Finding("scoring.range", WARNING, f"{outside} scores are outside -100..100", hint)
-    if duplicates := sum(count - 1 for count in answer.labels.values()):
-        hint = (
-            "results are told apart by node, device, namespace, app, pod, container and meta only; choose a"
-            " scoreAggregation"
-        )
-        message = f"{duplicates} results share their labels with another one"
+    if len(labels) < len(results):
+        hint = f"results are told apart by {', '.join(LABELS)} only; choose a scoreAggregation"
+        message = f"{len(results) - len(labels)} results share their labels with another one"
         yield Finding("scoring.duplicates", WARNING, message, hint)
     if reply.seconds > SLOW_SECONDS:
         hint = "agents give up after 30 s, and every cluster calls"
         yield Finding("scoring.slow", WARNING, f"took {reply.seconds:.1f} s", hint)
 
 
-@dataclass(kw_only=True)
-class Answer:
-    """The valid scores of a response, and what is wrong with the others, read result by result as the agent
-    does.
+def _results(body: bytes) -> tuple[list[ScoringResult], list[str]]:
+    """The valid results of a response, and what is wrong with the others, read one by one as the agent
+    does. Never raises: what cannot be read becomes a fault.
     """
-
-    scores: list[float] = field(default_factory=list)
-    faults: list[str] = field(default_factory=list)
-    labels: Counter[tuple[str, ...]] = field(default_factory=Counter)
-    """How many results have these labels, as far as an agent reads them."""
-
-    @property
-    def fault(self) -> str:
-        more = f" and {len(self.faults) - SHOWN} more" if len(self.faults) > SHOWN else ""
-        return "; ".join(self.faults[:SHOWN]) + more
-
-    @classmethod
-    def of(cls, reply: Reply) -> "Answer":
-        """Reads a response. Never raises: what cannot be read becomes a fault."""
-        answer = cls()
+    results, faults = [], []
+    try:
+        raw = msgspec.json.decode(body, type=ScoringResponse).results
+    except msgspec.ValidationError as error:
+        return [], [f'{error}; expected {{"results": [{{"metric": {{...}}, "score": 1.5}}]}}']
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        strange = b"NaN" in body or b"Infinity" in body
+        hint = "; NaN and Infinity are not JSON: leave such results out" if strange else ""
+        return [], [f"not JSON: {error}{hint}"]
+    for index, item in enumerate(raw):
         try:
-            raw = msgspec.json.decode(reply.body, type=ScoringResponse).results
-        except msgspec.ValidationError as error:
-            return cls(faults=[f'{error}; expected {{"results": [{{"metric": {{...}}, "score": 1.5}}]}}'])
+            results.append(msgspec.json.decode(item, type=ScoringResult))
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            strange = b"NaN" in reply.body or b"Infinity" in reply.body
-            hint = "; NaN and Infinity are not JSON: leave such results out" if strange else ""
-            return cls(faults=[f"not JSON: {error}{hint}"])
-        for index, item in enumerate(raw):
-            try:
-                result = msgspec.json.decode(item, type=ScoringResult)
-            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-                answer.faults.append(f"results[{index}]: {error}")
-                continue
-            if not math.isfinite(result.score):
-                answer.faults.append(f"results[{index}]: the score is {result.score}")
-                continue
-            answer.scores.append(result.score)
-            answer.labels[tuple(result.metric.get(label, "") for label in LABELS)] += 1
-        return answer
+            faults.append(f"results[{index}]: {error}")
+    return results, faults
+
+
+def _first(faults: list[str]) -> str:
+    more = f" and {len(faults) - SHOWN} more" if len(faults) > SHOWN else ""
+    return "; ".join(faults[:SHOWN]) + more
