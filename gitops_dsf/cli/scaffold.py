@@ -16,8 +16,8 @@ from gitops_dsf.packagedata import packaged
 from gitops_dsf.repository.load.names import FOLDERS, SETTINGS_FILE
 from gitops_dsf.repository.model.base import DNS_LABEL
 from gitops_dsf.repository.model.repository import CLONABLE, placeholder_url
-from gitops_dsf.schema.bundle import FILE as SCHEMA
-from gitops_dsf.schema.bundle import bundle
+from gitops_dsf.schema.editor import FILE as SCHEMA
+from gitops_dsf.schema.editor import bundle
 
 TEMPLATE_NAME: Final = "example-fleet"
 TEMPLATE_URL: Final = placeholder_url(TEMPLATE_NAME)

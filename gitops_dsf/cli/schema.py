@@ -6,8 +6,7 @@ from pathlib import Path
 
 EPILOG = """\
 writes with --out:
-  json/         one JSON Schema per kind, and document.json, which chooses by apiVersion and kind
-  kubeconform/  the same kinds for kubeconform -schema-location 'DIR/kubeconform/{{.Group}}/{{.ResourceKind}}_{{.ResourceAPIVersion}}.json'
+  json/         one JSON Schema per kind, for kubeconform -schema-location 'DIR/json/{{.ResourceKind}}_{{.ResourceAPIVersion}}.json', and document.json for all
   crds/         CustomResourceDefinitions of DynamicScorer and DynamicScoringConfig, as `render` puts them into rendered/platform/
   output/       the JSON that each verb prints with -o json; keys are only ever added
   wire/         the summaries that agents read from the scoring ConfigMap
@@ -21,8 +20,8 @@ examples:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of schema."""
     parser.description = (
-        "Writes the schema of everything that people write, for editors; with --out those for kubeconform,"
-        " the hub and scripts, too."
+        "Writes the schema of everything that people write, for editors; with --out those for the hub and"
+        " scripts, too."
     )
     parser.epilog = EPILOG
     parser.add_argument(
@@ -35,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
     written.
     """
     from gitops_dsf.cli.schematree import schema_tree, write_tree
-    from gitops_dsf.schema.bundle import FILE, bundle
+    from gitops_dsf.schema.editor import FILE, bundle
 
     if arguments.out is None:
         changed = write_tree({FILE: bundle()}, Path())

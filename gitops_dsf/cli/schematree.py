@@ -10,8 +10,7 @@ from gitops_dsf.canonicalyaml import emit
 from gitops_dsf.cli.outputs import output_schemas
 from gitops_dsf.repository.write import write_file
 from gitops_dsf.schema.crd import crds
-from gitops_dsf.schema.editor import editor_schemas
-from gitops_dsf.schema.kubeconform import kubeconform_schemas
+from gitops_dsf.schema.editor import bundle, editor_schemas
 from gitops_dsf.schema.rules import Schema
 from gitops_dsf.schema.wire import summaries_schema
 
@@ -25,7 +24,7 @@ def schema_tree() -> Mapping[str, str]:
     Computed once per process.
     """
     tree = {f"json/{name}": _json(schema) for name, schema in editor_schemas().items()}
-    tree |= {f"kubeconform/{name}": _json(schema) for name, schema in kubeconform_schemas().items()}
+    tree["json/document.json"] = bundle()
     tree |= {f"crds/{crd['metadata']['name']}.yaml": _CRD_HEADER + emit(crd) for crd in crds()}
     tree |= {f"output/{verb}.json": _json(schema) for verb, schema in output_schemas().items()}
     tree["wire/summaries.json"] = _json(summaries_schema())

@@ -1,9 +1,11 @@
-"""JSON Schemas (draft 2020-12) of the authored kinds, for editors and for checks outside of `validate`.
+"""JSON Schemas (draft 2020-12) of the authored kinds, for editors and for checks outside of `validate`: one
+for each kind, and every kind in one file of one line, which `init` writes and `gitops-dsf schema` refreshes.
 
 They accept what the models accept, as far as JSON Schema can express it. Arithmetic and references to other
 documents are left to `validate`.
 """
 
+import json
 from collections.abc import Mapping
 from typing import Final
 
@@ -15,7 +17,10 @@ from gitops_dsf.schema.placement import placement_spec
 from gitops_dsf.schema.rules import RULES, Schema
 
 DRAFT: Final = "https://json-schema.org/draft/2020-12/schema"
-DOCUMENT: Final = "document.json"
+FILE: Final = ".schemas/gitops-dsf.json"
+"""Where the schema of all kinds is in a fleet repository. The editor settings and the first lines of files
+name it.
+"""
 
 
 def kind_file(api_version: str, kind: str) -> str:
@@ -28,11 +33,20 @@ def kind_schema(api_version: str, kind: str) -> Schema:
     return _schema(KINDS[api_version, kind])
 
 
-def document_schema() -> Schema:
-    """The schema of any document of a fleet repository: apiVersion and kind choose the schema file next to
-    it.
+def bundle() -> str:
+    """The schema of any document of a fleet repository as JSON: apiVersion and kind say what it is. The bytes
+    are the same on every machine.
     """
-    return {
+    definitions: dict[str, Schema] = {}
+    choices = []
+    for key in sorted(KINDS):
+        schema = kind_schema(*key)
+        del schema["$schema"]
+        definitions |= schema.pop("$defs")
+        choices.append(
+            {"if": {"required": ["kind"], "properties": {"kind": {"const": key[1]}}}, "then": schema}
+        )
+    whole = {
         "$schema": DRAFT,
         "title": "Document of a fleet repository",
         "description": "File names carry no meaning; apiVersion and kind say what a document is.",
@@ -42,20 +56,15 @@ def document_schema() -> Schema:
             "apiVersion": {"enum": sorted({api_version for api_version, _ in KINDS})},
             "kind": {"enum": sorted(kind for _, kind in KINDS)},
         },
-        "allOf": [
-            {
-                "if": {"required": ["kind"], "properties": {"kind": {"const": kind}}},
-                "then": {"$ref": kind_file(api_version, kind)},
-            }
-            for api_version, kind in sorted(KINDS)
-        ],
+        "allOf": choices,
+        "$defs": definitions,
     }
+    return json.dumps(whole, separators=(",", ":"), ensure_ascii=False) + "\n"
 
 
 def editor_schemas() -> Mapping[str, Schema]:
-    """Schemas by file name: one per kind, and the one that chooses among them."""
-    kinds = {kind_file(*key): kind_schema(*key) for key in KINDS}
-    return dict(sorted({**kinds, DOCUMENT: document_schema()}.items()))
+    """The schema of each kind by file name, which is as kubeconform looks for it."""
+    return {kind_file(*key): kind_schema(*key) for key in KINDS}
 
 
 def _schema(model: type[Authored]) -> Schema:

@@ -22,13 +22,17 @@ class Rule:
     json: Mapping[str, Any] = field(default_factory=dict)
 
 
+def _has(name: str, schema: Schema) -> Schema:
+    return {"required": [name], "properties": {name: schema}}
+
+
 def given(name: str) -> Schema:
     """JSON Schema for "this field is present and not null"."""
-    return {"required": [name], "properties": {name: {"not": {"type": "null"}}}}
+    return _has(name, {"not": {"type": "null"}})
 
 
 def _not_empty_list(name: str) -> Schema:
-    return {"required": [name], "properties": {name: {"type": "array", "minItems": 1}}}
+    return _has(name, {"type": "array", "minItems": 1})
 
 
 _ONE_PLACEMENT: Final = Rule(
@@ -43,6 +47,9 @@ _ITEM_OF_RESOURCE: Final = Rule(
     json={"if": given("resource"), "then": given("dimension")},
 )
 
+_TOKEN_OF_POD: Final = _has("serviceAccountToken", {"const": True})
+_SENDS_TOKEN: Final = {"anyOf": [given("tokenSecretRef"), _TOKEN_OF_POD], "type": "object"}
+
 RULES: Final[Mapping[str, tuple[Rule, ...]]] = {
     "Application": (
         Rule(
@@ -54,17 +61,7 @@ RULES: Final[Mapping[str, tuple[Rule, ...]]] = {
         Rule(
             message="tokenSecretRef and serviceAccountToken are two tokens for one request; keep one",
             cel="!(has(self.tokenSecretRef) && self.serviceAccountToken)",
-            json={
-                "not": {
-                    "allOf": [
-                        given("tokenSecretRef"),
-                        {
-                            "required": ["serviceAccountToken"],
-                            "properties": {"serviceAccountToken": {"const": True}},
-                        },
-                    ]
-                }
-            },
+            json={"not": {"allOf": [given("tokenSecretRef"), _TOKEN_OF_POD]}},
         ),
     ),
     "DynamicScorerSpec": (
@@ -78,12 +75,7 @@ RULES: Final[Mapping[str, tuple[Rule, ...]]] = {
                 " || (has(self.configURL) && has(self.configSyncMode))"
             ),
             json={
-                "if": {
-                    "required": ["scoring"],
-                    "properties": {
-                        "scoring": {"required": ["type"], "properties": {"type": {"const": "Query"}}}
-                    },
-                },
+                "if": _has("scoring", _has("type", {"const": "Query"})),
                 "else": {"allOf": [given("configURL"), given("configSyncMode")]},
             },
         ),
@@ -128,28 +120,7 @@ RULES: Final[Mapping[str, tuple[Rule, ...]]] = {
                 "!(has(self.basicAuth) && has(self.auth)"
                 " && (has(self.auth.tokenSecretRef) || self.auth.serviceAccountToken))"
             ),
-            json={
-                "not": {
-                    "allOf": [
-                        given("basicAuth"),
-                        {
-                            "required": ["auth"],
-                            "properties": {
-                                "auth": {
-                                    "anyOf": [
-                                        given("tokenSecretRef"),
-                                        {
-                                            "required": ["serviceAccountToken"],
-                                            "properties": {"serviceAccountToken": {"const": True}},
-                                        },
-                                    ],
-                                    "type": "object",
-                                }
-                            },
-                        },
-                    ]
-                }
-            },
+            json={"not": {"allOf": [given("basicAuth"), _has("auth", _SENDS_TOKEN)]}},
         ),
     ),
     "ScoreRange": (
@@ -165,21 +136,16 @@ RULES: Final[Mapping[str, tuple[Rule, ...]]] = {
     "ScoredApplicationSpec": (
         Rule(
             message="write scores, or in placement a ref to a ScoredPlacement, which has them; never both",
-            json={
-                "oneOf": [
-                    given("scores"),
-                    {"required": ["placement"], "properties": {"placement": given("ref")}},
-                ]
-            },
+            json={"oneOf": [given("scores"), _has("placement", given("ref"))]},
         ),
     ),
     "Toleration": (
         Rule(
             message="a toleration without key needs operator: Exists, and operator Exists takes no value",
             json={
-                "if": {"required": ["operator"], "properties": {"operator": {"const": "Exists"}}},
+                "if": _has("operator", {"const": "Exists"}),
                 "then": {"properties": {"value": {"enum": [None, ""]}}},
-                "else": {"required": ["key"], "properties": {"key": {"type": "string", "minLength": 1}}},
+                "else": _has("key", {"type": "string", "minLength": 1}),
             },
         ),
     ),

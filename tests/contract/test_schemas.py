@@ -12,8 +12,6 @@ import jsonschema
 import pytest
 from jsonschema.protocols import Validator
 from pydantic import ValidationError
-from referencing import Registry
-from referencing.jsonschema import DRAFT202012
 
 from dsf_wire.summary import (
     UPSTREAM_KEYS,
@@ -33,8 +31,7 @@ from gitops_dsf.cli.scaffold import scaffold
 from gitops_dsf.cli.schematree import schema_tree
 from gitops_dsf.pipeline import produce
 from gitops_dsf.repository.model.kinds import KINDS
-from gitops_dsf.schema.bundle import bundle
-from gitops_dsf.schema.editor import kind_file
+from gitops_dsf.schema.editor import bundle, kind_file
 from gitops_dsf.schema.rules import RULES
 from tests.support import yamlfast
 from tools.reference import reference_pages
@@ -93,24 +90,6 @@ def test_every_authored_kind_has_a_schema() -> None:
     }
 
 
-def document_validator() -> Validator:
-    """document.json with its neighbours, as an editor resolves them."""
-    folder = SCHEMAS / "json"
-    resources = [
-        (path.name, DRAFT202012.create_resource(json.loads(path.read_text("utf-8"))))
-        for path in folder.iterdir()
-    ]
-    registry: Registry[Any] = Registry().with_resources(resources)
-    return jsonschema.Draft202012Validator(
-        json.loads((folder / "document.json").read_text("utf-8")), registry=registry
-    )
-
-
-def kubeconform_validator(api_version: str, kind: str) -> Validator:
-    path = SCHEMAS / "kubeconform" / api_version.partition("/")[0] / kind_file(api_version, kind)
-    return jsonschema.Draft202012Validator(json.loads(path.read_text("utf-8")))
-
-
 @cache
 def bundled() -> Validator:
     """The one file that editors of a fleet repository read."""
@@ -136,10 +115,11 @@ def examples() -> list[Any]:
 
 @pytest.mark.parametrize("document", examples())
 def test_the_examples_satisfy_the_schemas(document: dict[str, Any]) -> None:
-    document_validator().validate(document)
     bundled().validate(document)
-    if (SCHEMAS / "kubeconform" / document["apiVersion"].partition("/")[0]).is_dir():
-        kubeconform_validator(document["apiVersion"], document["kind"]).validate(document)
+    kind = kind_file(document["apiVersion"], document["kind"])
+    jsonschema.Draft202012Validator(json.loads((SCHEMAS / "json" / kind).read_text("utf-8"))).validate(
+        document
+    )
 
 
 def test_the_examples_show_every_kind() -> None:
@@ -354,7 +334,6 @@ def model_accepts(document: dict[str, Any]) -> bool:
 @pytest.mark.parametrize(("document", "accepted"), CASES)
 def test_editor_and_model_agree(document: dict[str, Any], accepted: bool) -> None:
     assert model_accepts(document) is accepted
-    assert document_validator().is_valid(document) is accepted
     assert bundled().is_valid(document) is accepted
 
 
@@ -377,22 +356,7 @@ def test_every_rule_is_named_after_a_model_in_the_schemas() -> None:
     ids=["no-apiVersion", "foreign-kind", "wrong-version", "list"],
 )
 def test_a_document_of_no_known_kind_is_refused(document: Any) -> None:
-    assert not document_validator().is_valid(document)
     assert not bundled().is_valid(document)
-
-
-@pytest.mark.parametrize(
-    ("path", "value"),
-    [
-        ("spec.unknown", 1),
-        ("spec.source.unknown", 1),
-        ("spec.source.auth", {"tokenSecretRef": SECRET, "serviceAccountToken": True}),
-    ],
-)
-def test_kubeconform_refuses_what_the_hub_would_refuse(path: str, value: Any) -> None:
-    validator = kubeconform_validator(SCORER["apiVersion"], "DynamicScorer")  # type: ignore[arg-type]
-    assert validator.is_valid(SCORER)
-    assert not validator.is_valid(change(SCORER, path, value))
 
 
 @pytest.fixture(scope="module")
@@ -404,13 +368,6 @@ def rendered(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     assert tree is not None
     texts = [b"".join(tree.files[path]).decode() for path in sorted(tree.files) if path.endswith(".yaml")]
     return [yamlfast.load(text) for text in texts]
-
-
-def test_rendered_scorers_satisfy_the_shipped_schemas(rendered: list[dict[str, Any]]) -> None:
-    scorers = [item for item in rendered if item["kind"] == "DynamicScorer"]
-    assert len(scorers) == 3
-    for scorer in scorers:
-        kubeconform_validator(scorer["apiVersion"], "DynamicScorer").validate(scorer)
 
 
 def test_rendered_crds_are_the_shipped_ones(rendered: list[dict[str, Any]]) -> None:
@@ -484,4 +441,4 @@ def test_upstream_keys_are_always_written(key: str) -> None:
 def test_editors_ask_for_scores_or_a_reference(changes: dict[str, Any], valid: bool) -> None:
     """`validate` reports it by rules of its own, with other codes."""
     spec = {name: value for name, value in {**APPLICATION["spec"], **changes}.items() if value is not None}
-    assert document_validator().is_valid({**APPLICATION, "spec": spec}) == valid
+    assert bundled().is_valid({**APPLICATION, "spec": spec}) == valid

@@ -32,7 +32,7 @@ def distributions(out: Path, *, epoch: int) -> None:
 
 
 def schemas(root: Path, out: Path, *, epoch: int) -> None:
-    """CRDs, and JSON Schemas for editors and kubeconform."""
+    """CRDs and JSON Schemas."""
     name = f"gitops-dsf-schemas-{versions.current(root)}"
     files = archive.files_below(root / "schemas", name)
     files[f"{name}/LICENSE"] = (root / "LICENSE").read_bytes()
