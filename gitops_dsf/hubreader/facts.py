@@ -1,9 +1,7 @@
 """Reads the objects that the checks of `doctor` need. Only the metadata of Secrets is requested."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-
-import msgspec
 
 from dsf_wire.constants import ADDON_NAME
 from gitops_dsf.errors import HubError
@@ -22,7 +20,6 @@ from gitops_dsf.render.reconciler.names import NAME as RECONCILER
 from gitops_dsf.render.reconciler.names import POD_LABEL
 from gitops_dsf.render.works import WORK_NAME
 from gitops_dsf.views.doctor import Facts, Source
-from gitops_dsf.views.doctor.checks.argocd import BROKEN
 from gitops_dsf.views.doctor.checks.ocm import NAMESPACE as OCM_NAMESPACE
 from gitops_dsf.views.doctor.checks.upstream import DEPLOYMENT_LABELS
 from gitops_dsf.views.doctor.checks.upstream import WORK as UPSTREAM_WORK
@@ -83,7 +80,7 @@ def _parts(
     yield Source.OCM_DEPLOYMENTS, hub.read(of_ocm, whole)
     definitions = Resource(group=ADDON_GROUP, version="v1alpha1", plural="clustermanagementaddons")
     yield Source.ADDON_DEFINITIONS, hub.read(definitions, whole)
-    yield Source.ADDON_STATES, hub.read(ADDONS, _conditions, name=ADDON_NAME)
+    yield Source.ADDON_STATES, hub.read(ADDONS, whole, name=ADDON_NAME)
     works = Resource(group="work.open-cluster-management.io", plural="manifestworks")
     yield Source.OUR_WORKS, hub.read(works, whole, name=WORK_NAME, metadata_only=True)
     yield Source.UPSTREAM_WORKS, hub.read(works, whole, name=UPSTREAM_WORK, metadata_only=True)
@@ -97,7 +94,7 @@ def _parts(
     yield Source.ARGOCD_SETTINGS, _one(hub.find(maps, "argocd-cm"))
     yield Source.ARGOCD_PARAMETERS, _one(hub.find(maps, "argocd-cmd-params-cm"))
     applications = APPLICATIONS.within(argocd_namespace)
-    yield Source.DELIVERY, hub.read(applications, _troubled, labels=f"{PART_OF_LABEL}=gitops-dsf")
+    yield Source.DELIVERY, hub.read(applications, whole, labels=f"{PART_OF_LABEL}=gitops-dsf")
     secrets = Resource(plural="secrets", namespace=argocd_namespace)
     label = "argocd.argoproj.io/secret-type=cluster"
     yield Source.CLUSTER_SECRETS, hub.read(secrets, whole, labels=label, metadata_only=True)
@@ -114,38 +111,3 @@ def _one(item: Object | Unread | None) -> tuple[Object, ...] | Unread:
 def _present(items: tuple[Object, ...] | Unread) -> tuple[Object, ...] | Unread:
     """A kind that the hub does not serve has no objects."""
     return () if isinstance(items, Unread) and items.why is Why.NOT_INSTALLED else items
-
-
-def _conditions(raw: msgspec.Raw) -> Object:
-    """The name and conditions of an object."""
-    item = whole(raw)
-    metadata = item["metadata"]
-    conditions: Iterable[Object] = (item.get("status") or {}).get("conditions") or ()
-    return {
-        "metadata": {key: metadata[key] for key in ("name", "namespace")},
-        "status": {"conditions": list(conditions)},
-    }
-
-
-def _troubled(raw: msgspec.Raw) -> Object:
-    """An Application without the objects that are as they should be, which are most of it."""
-    item = whole(raw)
-    status = item.get("status") or {}
-    operation = status.get("operationState") or {}
-    synced = (operation.get("syncResult") or {}).get("resources") or ()
-    return {
-        "metadata": {"name": item["metadata"]["name"]},
-        "status": {
-            "health": status.get("health") or {},
-            "conditions": status.get("conditions") or [],
-            "resources": [
-                one
-                for one in status.get("resources") or ()
-                if one.get("status") != "Synced" or (one.get("health") or {}).get("status") in BROKEN
-            ],
-            "operationState": {
-                **{key: operation[key] for key in ("phase", "message", "retryCount") if key in operation},
-                "syncResult": {"resources": [one for one in synced if one.get("status") == "SyncFailed"]},
-            },
-        },
-    }

@@ -1,7 +1,7 @@
 """Reads a hub through the kubeconfig, and writes nothing to it."""
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from http import HTTPStatus
@@ -167,11 +167,9 @@ class Hub:
         labels: str = "",
         name: str = "",
         metadata_only: bool = False,
-        begin: Callable[[], None] = lambda: None,
     ) -> tuple[T, ...] | Unread:
-        """Returns every object, each reduced by `project` while its page is read. A list that changed too
-        much meanwhile (410 Gone) is read once more; `begin` is called before each list. Raises HubError when
-        the hub does not answer.
+        """Returns every object, each reduced by `project` while its page is read. Raises HubError when the
+        hub does not answer.
         """
         query = {
             **({"labelSelector": labels} if labels else {}),
@@ -179,16 +177,15 @@ class Hub:
         }
         accept = METADATA_ONLY if metadata_only else JSON
         try:
-            begin()
-            try:
-                return self._read(resource, project, query, accept)
-            except ApiError as error:
-                if error.status != HTTPStatus.GONE:
-                    raise
-            begin()
-            return self._read(resource, project, query, accept)
+            return tuple(map(project, self.items(resource.path, accept=accept, **query)))
         except ApiError as error:
             return self._unread(resource, error, verb="list")
+        except msgspec.ValidationError as error:
+            msg = (
+                f"context {self.context}: an object among {resource.describe()} is malformed:"
+                f" {problem_of(error)}"
+            )
+            raise HubError(msg) from error
 
     def count(self, resource: Resource) -> int | None:
         """The number of objects, without reading them; None if the hub does not report it."""
@@ -252,18 +249,6 @@ class Hub:
                 msg = str(error)
             else:
                 msg = f"context {self.context}: the hub does not answer: {error.__cause__ or error}"
-            raise HubError(msg) from error
-
-    def _read(
-        self, resource: Resource, project: Callable[[msgspec.Raw], T], query: Mapping[str, str], accept: str
-    ) -> tuple[T, ...]:
-        try:
-            return tuple(map(project, self.items(resource.path, accept=accept, **query)))
-        except msgspec.ValidationError as error:
-            msg = (
-                f"context {self.context}: an object among {resource.describe()} is malformed:"
-                f" {problem_of(error)}"
-            )
             raise HubError(msg) from error
 
     def _unread(self, resource: Resource, error: ApiError, *, verb: str, name: str = "") -> Unread:

@@ -180,16 +180,7 @@ class _Scores:
         if needed is not None and len(needed) <= BY_NAME and (total := hub.count(SCORES)) is not None:
             names, self.skipped = sorted(needed), total
         for name in names:
-
-            def discard(name: str = name) -> None:
-                if name:
-                    self.tables.pop(name, None)
-                    return
-                for found in (self.tables, self.unreadable, self.foreign, self.unowned, self.contested):
-                    found.clear()
-                self.skipped = 0
-
-            found = hub.read(SCORES, self._take, name=name, begin=discard)
+            found = hub.read(SCORES, self._take, name=name)
             if isinstance(found, Unread):
                 return found
             if name:

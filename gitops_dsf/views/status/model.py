@@ -60,8 +60,6 @@ class ScorerView:
     """Yields every cell in order of cluster. The cells are made anew, because a fleet has hundreds of
     thousands.
     """
-    only: str | None = None
-    """The one cluster that is shown."""
 
     @cached_property
     def cells(self) -> tuple[Cell, ...]:

@@ -149,17 +149,15 @@ def test_a_wide_fleet_is_summed_up_and_shown_when_asked(serve: Serve, run: Run) 
     assert "s008" not in one
 
 
-def test_lists_are_read_page_by_page_and_once_more_when_they_changed_meanwhile(
-    serve: Serve, run: Run
-) -> None:
-    hub = serve(page=2, expired=1)
+def test_lists_are_read_page_by_page(serve: Serve, run: Run) -> None:
+    hub = serve(page=2)
     ran = run(hub, "status", "-o", "json")
     assert json.loads(ran.stdout)["hub"]["clusters"] == 3
     assert any("continue=" in request for request in hub.requests)
 
 
-def test_a_list_that_never_holds_still_is_said(serve: Serve, run: Run) -> None:
-    ran = run(serve(page=2, expired=10_000), "status")
+def test_a_list_that_changed_too_much_meanwhile_is_said(serve: Serve, run: Run) -> None:
+    ran = run(serve(page=2, expired=1), "status")
     assert ran.returncode == 1
     assert "not known: list managedclusters.cluster.open-cluster-management.io: 410" in ran.stdout
 
