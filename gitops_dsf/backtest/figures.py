@@ -8,24 +8,18 @@ from gitops_dsf.backtest.contest import Contest
 from gitops_dsf.backtest.decisions import DecisionLine
 from gitops_dsf.backtest.grid import Grid
 from gitops_dsf.backtest.result import Figures, Flapping
+from gitops_dsf.backtest.run import Backtest
 from gitops_dsf.backtest.vectorised import ScoreColumns
 from gitops_dsf.hub.flapping import Return, cause_of, episodes, moves_back
 
 DAY: Final = 86_400.0
 
 
-def figures(
-    line: DecisionLine,
-    *,
-    contest: Contest,
-    columns: ScoreColumns,
-    grid: Grid,
-    window: float,
-    replayed: tuple[int, ...] = (),
-) -> Figures:
+def figures(found: Backtest, key: str, *, window: float, replayed: tuple[int, ...] = ()) -> Figures:
     """Computes the figures of a Placement. `replayed` are its moves with other moments of the agents; empty
     if that is not known.
     """
+    line, grid = found.lines[key], found.grid
     changes = tuple(line.changes(grid))
     flapping = tuple(
         Flapping(
@@ -33,7 +27,7 @@ def figures(
             end=item.end,
             clusters=item.clusters,
             returns=moves_back(item.returns),
-            cause=cause_of(item.returns, lambda each: _leads(each, contest, columns, grid)),
+            cause=cause_of(item.returns, lambda each: _leads(each, found.contests[key], found.columns)),
         )
         for item in episodes(changes, window=window)
     )
@@ -64,12 +58,12 @@ def time_on(line: DecisionLine, *, grid: Grid) -> Mapping[str, float]:
 
 
 def _leads(
-    each: Return, contest: Contest, columns: ScoreColumns, grid: Grid
+    each: Return, contest: Contest, columns: ScoreColumns
 ) -> tuple[dict[str, float], dict[str, float]]:
     """Points by which the cluster led the one that took its place, when it was left and when joined."""
     found: list[dict[str, float]] = [{}, {}]
     for leads, change in zip(found, (each.left, each.joined), strict=True):
-        number = round((change.at - grid.start) / grid.step)
+        number = round((change.at - columns.grid.start) / columns.grid.step)
         for term in contest.terms:
             values = [
                 0 if column is None else int(column[number])

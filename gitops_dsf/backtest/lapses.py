@@ -8,21 +8,18 @@ that sees an expired score ends with a warning and is repeated with growing dela
 
 import bisect
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from gitops_dsf.backtest.contest import Contest
 from gitops_dsf.backtest.grid import Grid
-from gitops_dsf.backtest.track import Track
+from gitops_dsf.backtest.track import Track, Tracks
 from gitops_dsf.simulator.requeue import RESYNC_SECONDS
 
 FIRST_RETRY: Final = 0.005
 """Delay of the first retry in seconds; it doubles."""
 LONGEST_RETRY: Final = 1000.0
-
-Tracks = Mapping[str, Mapping[str, Track]]
-"""By name of the AddOnPlacementScore, then by cluster."""
 
 
 @dataclass(frozen=True, kw_only=True)

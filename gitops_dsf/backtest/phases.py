@@ -6,13 +6,13 @@ scores swing alike then never differ, while on a hub one follows the other. So t
 a finer grid, with some phases: always the same ones, so that equal input gives equal output.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from dsf_wire.spread import stable_fraction
-from gitops_dsf.backtest.contest import Contest
 from gitops_dsf.backtest.grid import Grid
-from gitops_dsf.backtest.lapses import Tracks, lapses
+from gitops_dsf.backtest.lapses import lapses
+from gitops_dsf.backtest.run import Backtest
 from gitops_dsf.backtest.vectorised import ScoreColumns, decide
 
 REPLAYS: Final = 3
@@ -23,10 +23,8 @@ MOST_CELLS: Final = 100_000_000
 
 
 def moves_with_phases(
-    contests: Iterable[Contest],
+    found: Backtest,
     *,
-    tracks: Tracks,
-    grid: Grid,
     intervals: Mapping[str, float],
     at_once: frozenset[str],
     stop: Callable[[], bool] = lambda: False,
@@ -37,14 +35,15 @@ def moves_with_phases(
     `intervals` are those of the scorers in seconds, by name of the AddOnPlacementScore. Those in `at_once`
     score all clusters in one cycle.
     """
+    grid, tracks = found.grid, found.columns.tracks
     fine = Grid(start=grid.start, step=grid.step / PARTS, count=(grid.count - 1) * PARTS + 1)
     room, chosen = MOST_CELLS, []
-    for each in contests:
+    for each in map(found.contests.__getitem__, found.lines):
         cells = REPLAYS * fine.count * len(each.candidates)
         if not each.special and cells <= room:
             room -= cells
             chosen.append((each, lapses(each, tracks, grid=grid)))
-    found: dict[str, tuple[int, ...]] = {each.key: () for each, _ in chosen}
+    moves: dict[str, tuple[int, ...]] = {each.key: () for each, _ in chosen}
     for number in range(REPLAYS):
 
         def earlier(resource: str, cluster: str, number: int = number) -> float:
@@ -56,5 +55,5 @@ def moves_with_phases(
             if stop():
                 return {}
             line = decide(each, columns=columns, found=expired, steady=each.steady)
-            found[each.key] += (len(line.decided) - 1,)
-    return found
+            moves[each.key] += (len(line.decided) - 1,)
+    return moves

@@ -4,7 +4,7 @@ A point without a result is a failed cycle: the agent stops renewing, and the sc
 """
 
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Final
 
 import numpy as np
@@ -15,7 +15,7 @@ from dsf_wire.publishrule import Published
 from dsf_wire.summary import ScoreRange, Summary
 from gitops_dsf.backtest.grid import Grid
 from gitops_dsf.backtest.publisher import Labels, Publisher
-from gitops_dsf.backtest.rawscores import Results, Values
+from gitops_dsf.backtest.rawscores import Values
 from gitops_dsf.backtest.track import ABSENT, NEVER
 
 FAR: Final = 1000
@@ -27,19 +27,16 @@ Scores = npt.NDArray[np.int8]
 class Publication(Publisher):
     """Folds the results of one scorer on one cluster, page by page."""
 
-    def __init__(
-        self, *, scorer: Summary, cluster: str, grid: Grid, keep: Sequence[str] | None = None
-    ) -> None:
-        super().__init__(scorer=scorer, cluster=cluster, keep=keep)
+    def __init__(self, *, scorer: Summary, cluster: str, grid: Grid) -> None:
+        super().__init__(scorer=scorer, cluster=cluster)
         self._grid = grid
 
-    @property
-    def score_range(self) -> ScoreRange | None:
-        """The range that raw scores are mapped from."""
-        return self._scorer.score_range
-
     def add(self, first: int, results: Mapping[Labels, Values]) -> None:
-        """Takes the results at consecutive points of the grid, from `first` on, cycle by cycle."""
+        """Takes the results at consecutive points of the grid, from `first` on."""
+        if name := self._only_item(results):
+            (raw,) = results.values()
+            self._add_scores(first, name, map_all(raw, self._scorer.score_range))
+            return
         columns = [(labels, values.tolist()) for labels, values in results.items()]
         for number in range(max((len(values) for _, values in columns), default=0)):
             items = self.items((labels, values[number]) for labels, values in columns)
@@ -49,7 +46,7 @@ class Publication(Publisher):
         """Adds the writes that are due until the end of the grid."""
         self.write_due(self._grid.end)
 
-    def only_item(self, results: Mapping[Labels, Values]) -> str:
+    def _only_item(self, results: Mapping[Labels, Values]) -> str:
         """The item of the object if it has had no other one, and these results are of it; else empty."""
         if len(results) != 1:
             return ""
@@ -58,7 +55,7 @@ class Publication(Publisher):
         known = {*(published.values if published else ()), *(self._wanted or ())}
         return name if known <= {name} else ""
 
-    def add_scores(self, first: int, name: str, scores: Scores) -> None:
+    def _add_scores(self, first: int, name: str, scores: Scores) -> None:
         """Takes the scores of the only item at consecutive points of the grid, from `first` on. This is the
         agent's rule in one loop: millions of calls of it would take ten times as long.
         """
@@ -85,25 +82,12 @@ class Publication(Publisher):
                 column.append(score)
                 last, written, due = score, now, now + refresh
         if times:
-            self._writes.extend(times, name, column, self._keep)
+            self.track.extend(times, {name: column})
             self._published = Published(
                 values={name: last}, written=written, valid_until=written + self._rule.ttl
             )
         self._wanted = None if wanted == ABSENT else {name: wanted}
         self._due = due
-
-
-def add_page(publications: Mapping[str, Publication], first: int, results: Results) -> None:
-    """Takes the results at consecutive points of the grid, from `first` on, for one scorer on several
-    clusters.
-    """
-    for cluster, publication in publications.items():
-        name = publication.only_item(results[cluster])
-        if name:
-            (raw,) = results[cluster].values()
-            publication.add_scores(first, name, map_all(raw, publication.score_range))
-        else:
-            publication.add(first, results[cluster])
 
 
 def map_all(raw: Values, score_range: ScoreRange | None) -> Scores:

@@ -5,14 +5,14 @@ and refresh.
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 from dsf_wire import dimension, scorevalue
 from dsf_wire.publishrule import Published, Rule, decide
 from dsf_wire.scorevalue import Aggregation
 from dsf_wire.spread import stable_fraction
 from dsf_wire.summary import Summary
-from gitops_dsf.backtest.track import NEVER, Track, Writes
+from gitops_dsf.backtest.track import NEVER, Track
 
 Labels = tuple[str, ...]
 """Labels of a result, in the order of dsf_wire.dimension.LABELS."""
@@ -21,35 +21,23 @@ Labels = tuple[str, ...]
 class Publisher:
     """Folds the cycles of one scorer on one cluster, in order of time.
 
-    `keep` names the items whose values are kept; all of them if it is None. The deadband looks at all.
     `published` is what is on the hub before the first cycle.
     """
 
-    def __init__(
-        self,
-        *,
-        scorer: Summary,
-        cluster: str,
-        keep: Sequence[str] | None = None,
-        published: Published | None = None,
-    ) -> None:
+    def __init__(self, *, scorer: Summary, cluster: str, published: Published | None = None) -> None:
         self._scorer = scorer
         self._cluster = cluster
-        self._keep = keep
         self._rule = Rule.of(scorer, jitter=stable_fraction(cluster, scorer.score_name, "refresh"))
         self._aggregation = Aggregation(scorer.score_aggregation or Aggregation.LAST)
         self._names: dict[Labels, str] = {}
-        self._writes = Writes()
+        self.track = Track(ttl=self._rule.ttl)
+        """The writes up to now."""
         self._published = published
         if published is not None:
-            self._writes.add(published.written, published.values, keep)
+            self.track.add(published.written, published.values)
         self._wanted: Mapping[str, int] | None = None
         self._due = NEVER
         """When the wanted items are written, if no new results come before."""
-
-    def track(self) -> Track:
-        """The writes up to now."""
-        return Track(ttl=self._rule.ttl, at=self._writes.at, values=self._writes.values)
 
     def name(self, labels: Labels) -> str:
         """The item of a result."""
@@ -96,6 +84,6 @@ class Publisher:
 
     def _write(self, now: float) -> None:
         items = self._wanted or {}
-        self._writes.add(now, items, self._keep)
+        self.track.add(now, items)
         self._published = Published(values=items, written=now, valid_until=now + self._rule.ttl)
         self._due = decide(items, self._published, rule=self._rule).at

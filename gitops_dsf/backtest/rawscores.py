@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -18,26 +17,18 @@ Results = Mapping[str, Mapping[Labels, Values]]
 """By cluster, then by labels."""
 
 
+Reader = Callable[[Mapping[str, str]], tuple[str, Labels]]
+"""Reads cluster and labels of a series."""
+
+
 @dataclass(frozen=True, kw_only=True)
-class Page:
-    """Raw scores of one scorer at consecutive points of a grid."""
+class Series:
+    """A series of a metric store with its samples, in order of time."""
 
-    first: int
-    """Number of the first point."""
-    count: int
-    """How many points."""
-    results: Results
-
-
-class StoredSeries(Protocol):
-    """A series of a metric store."""
-
-    @property
-    def labels(self) -> Mapping[str, str]: ...
-    @property
-    def times(self) -> npt.NDArray[np.float64]: ...
-    @property
-    def values(self) -> npt.NDArray[np.float64]: ...
+    labels: Mapping[str, str]
+    times: npt.NDArray[np.float64]
+    """Unix seconds."""
+    values: npt.NDArray[np.float64]
 
 
 def query_of(score_name: str, *, cluster_label: str = CLUSTER_LABEL) -> str:
@@ -49,35 +40,24 @@ def query_of(score_name: str, *, cluster_label: str = CLUSTER_LABEL) -> str:
     return f"max by ({kept}) ({selector(score_name)})"
 
 
-def exported(cluster_label: str = CLUSTER_LABEL) -> Callable[[Mapping[str, str]], tuple[str, Labels]]:
-    """Reads cluster and labels of a series of dynamic_score."""
-
-    def read(labels: Mapping[str, str]) -> tuple[str, Labels]:
-        return labels.get(cluster_label, ""), tuple(labels.get(label_of(name), "") for name in LABELS)
-
-    return read
+def exported(cluster_label: str = CLUSTER_LABEL) -> Reader:
+    """Reads a series of dynamic_score."""
+    names = [label_of(name) for name in LABELS]
+    return lambda labels: (labels.get(cluster_label, ""), tuple(labels.get(name, "") for name in names))
 
 
-def evaluated(
-    label: str, clusters: Iterable[tuple[str, str]]
-) -> Callable[[Mapping[str, str]], tuple[str, Labels]]:
-    """Reads cluster and labels of a series of a query that was evaluated anew."""
-    names = dict(clusters)
+def evaluated(label: str, clusters: Iterable[tuple[str, str]]) -> Reader:
+    """Reads a series of a query that was evaluated anew. `clusters` are the values of the label, and the
+    clusters that they mean.
+    """
+    known = dict(clusters)
+    return lambda labels: (
+        known.get(labels.get(label, ""), ""),
+        tuple(labels.get(name, "") for name in LABELS),
+    )
 
-    def read(labels: Mapping[str, str]) -> tuple[str, Labels]:
-        return names.get(labels.get(label, ""), ""), tuple(labels.get(name, "") for name in LABELS)
 
-    return read
-
-
-def results(
-    series: Iterable[StoredSeries],
-    *,
-    read: Callable[[Mapping[str, str]], tuple[str, Labels]],
-    grid: Grid,
-    first: int,
-    count: int,
-) -> Results:
+def results(series: Iterable[Series], *, read: Reader, grid: Grid, first: int, count: int) -> Results:
     """The results at `count` points of the grid from `first` on, by cluster and labels; NaN where there is
     none. A sample between two points is that of the next one, as a store would answer; the last of several
     counts.

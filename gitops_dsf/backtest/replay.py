@@ -14,8 +14,8 @@ from typing import Final
 from gitops_dsf.backtest.contest import Contest
 from gitops_dsf.backtest.decisions import Decided, DecisionLine
 from gitops_dsf.backtest.grid import Grid
-from gitops_dsf.backtest.lapses import Lapse, Tracks, lapses, tracks_of
-from gitops_dsf.backtest.track import ABSENT, Track
+from gitops_dsf.backtest.lapses import Lapse, lapses, tracks_of
+from gitops_dsf.backtest.track import ABSENT, Track, Tracks
 from gitops_dsf.hub.decisions import decision_of
 from gitops_dsf.hub.scores import Score
 from gitops_dsf.simulator import HubState, Outcome, Verdict, simulate_placement
@@ -35,15 +35,12 @@ class Replay:
         state: HubState,
         tracks: Tracks,
         grid: Grid,
-        current: Mapping[str, Sequence[str]] | None = None,
         known: Sequence[DecisionLine] = (),
     ) -> None:
         """`known` are decisions of other Placements of the hub."""
         self._grid = grid
         self._players = [Player(contest, tracks, grid) for contest in contests]
         self._state = state
-        for key, clusters in (current or {}).items():
-            self._decide(key, clusters)
         self._known = sorted(
             ((each.number, line.key, each.clusters) for line in known for each in line.decided), reverse=True
         )

@@ -1,13 +1,14 @@
 """Runs a backtest: published scores to decisions of all Placements."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from gitops_dsf.backtest.contest import Contest, contest
 from gitops_dsf.backtest.decisions import DecisionLine
 from gitops_dsf.backtest.grid import Grid
-from gitops_dsf.backtest.lapses import Tracks, lapses
+from gitops_dsf.backtest.lapses import lapses
 from gitops_dsf.backtest.replay import Replay
+from gitops_dsf.backtest.track import Tracks
 from gitops_dsf.backtest.vectorised import ScoreColumns, decide
 from gitops_dsf.hub.objects import Placement
 from gitops_dsf.simulator import HubState
@@ -17,13 +18,17 @@ from gitops_dsf.simulator import HubState
 class Backtest:
     """What a fleet would have decided."""
 
-    grid: Grid
     contests: Mapping[str, Contest]
     """By namespace/name of the Placement, in order."""
     lines: Mapping[str, DecisionLine]
     """The same keys, without Placements that are not decided."""
     columns: ScoreColumns
     """The published scores."""
+
+    @property
+    def grid(self) -> Grid:
+        """The points at which it was decided."""
+        return self.columns.grid
 
 
 def run(
@@ -32,11 +37,10 @@ def run(
     state: HubState,
     tracks: Tracks,
     grid: Grid,
-    current: Mapping[str, Sequence[str]] | None = None,
     stop: Callable[[], bool] = lambda: False,
 ) -> Backtest:
-    """Decides all Placements at all points of the grid. `current` are the decisions before the first point.
-    Placements that are not decided yet when `stop` is true have no line.
+    """Decides all Placements at all points of the grid. Those that are not decided yet when `stop` is true
+    have no line.
 
     Placements whose passes need the whole simulator are decided step by step, together.
     """
@@ -52,19 +56,12 @@ def run(
             columns=columns,
             found=lapses(item, tracks, grid=grid),
             steady=item.steady,
-            current=(current or {}).get(item.key),
         )
         for item in at_once
         if not stop()
     }
     if stepwise and not stop():
-        replay = Replay(
-            stepwise, state=state, tracks=tracks, grid=grid, current=current, known=list(lines.values())
-        )
+        replay = Replay(stepwise, state=state, tracks=tracks, grid=grid, known=list(lines.values()))
         lines |= {item.key: item for item in replay.run(stop=stop)}
-    return Backtest(
-        grid=grid,
-        contests=contests,
-        lines={key: lines[key] for key in contests if key in lines},
-        columns=columns,
-    )
+    decided = {key: lines[key] for key in contests if key in lines}
+    return Backtest(contests=contests, lines=decided, columns=columns)

@@ -2,7 +2,7 @@
 
 import math
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
@@ -12,15 +12,18 @@ ABSENT: Final = -128
 """In place of a score where there is none."""
 NEVER: Final = math.inf
 
+Tracks = Mapping[str, Mapping[str, "Track"]]
+"""By name of the AddOnPlacementScore, then by cluster."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Track:
     """The writes of one AddOnPlacementScore, in order of time."""
 
     ttl: float
-    at: "array[float]"
+    at: "array[float]" = field(default_factory=lambda: array("d"))
     """Unix seconds of each write. The scores of a write count until `at + ttl`."""
-    values: Mapping[str, "array[int]"]
+    values: "dict[str, array[int]]" = field(default_factory=dict)
     """Aligned with `at`, by item name; ABSENT where a write has no such item."""
 
     def __len__(self) -> int:
@@ -29,7 +32,7 @@ class Track:
     @cached_property
     def expiries(self) -> tuple[tuple[float, float], ...]:
         """The validUntil of each write that expires before the next one, and the time of the next one;
-        infinity if there is none.
+        infinity if there is none. To be read when all writes are known.
         """
         found = [
             (written + self.ttl, following)
@@ -40,37 +43,16 @@ class Track:
             found.append((self.at[-1] + self.ttl, NEVER))
         return tuple(found)
 
+    def add(self, at: float, items: Mapping[str, int]) -> None:
+        """Adds a write."""
+        self.extend(array("d", [at]), {name: array("b", [value]) for name, value in items.items()})
 
-@dataclass(kw_only=True)
-class Writes:
-    """The writes up to now, and their items."""
-
-    at: "array[float]" = field(default_factory=lambda: array("d"))
-    values: dict[str, "array[int]"] = field(default_factory=dict)
-
-    def add(self, at: float, items: Mapping[str, int], wanted: Sequence[str] | None) -> None:
-        """A write; of its items, those are kept that are wanted, or all."""
-        for name in items if wanted is None else wanted:
-            self._column(name).append(items.get(name, ABSENT))
-        self.at.append(at)
-        self._fill()
-
-    def extend(
-        self, times: "array[float]", name: str, column: "array[int]", wanted: Sequence[str] | None
-    ) -> None:
-        """Consecutive writes with one item."""
-        for each in (name,) if wanted is None else wanted:
-            self._column(each).extend(column if each == name else ())
+    def extend(self, times: "array[float]", columns: "Mapping[str, array[int]]") -> None:
+        """Adds consecutive writes with the same items."""
+        for name in columns:
+            if name not in self.values:
+                self.values[name] = array("b", [ABSENT]) * len(self.at)
+        absent = array("b", [ABSENT]) * len(times)
+        for name, column in self.values.items():
+            column.extend(columns.get(name, absent))
         self.at.extend(times)
-        self._fill()
-
-    def _column(self, name: str) -> "array[int]":
-        found = self.values.get(name)
-        if found is None:
-            found = self.values[name] = array("b", [ABSENT]) * len(self.at)
-        return found
-
-    def _fill(self) -> None:
-        for column in self.values.values():
-            if len(column) < len(self.at):
-                column.extend([ABSENT] * (len(self.at) - len(column)))

@@ -5,7 +5,7 @@ of a point depends on the one before it only through Steady, so whole stretches 
 once. tests/property/test_backtest_vectorised.py compares it with the simulator, point by point.
 """
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import reduce
 from itertools import pairwise
@@ -17,8 +17,8 @@ import numpy.typing as npt
 from gitops_dsf.backtest.contest import Contest
 from gitops_dsf.backtest.decisions import Decided, DecisionLine
 from gitops_dsf.backtest.grid import Grid
-from gitops_dsf.backtest.lapses import Lapse, Tracks
-from gitops_dsf.backtest.track import ABSENT
+from gitops_dsf.backtest.lapses import Lapse
+from gitops_dsf.backtest.track import ABSENT, Tracks
 from gitops_dsf.simulator.prioritizers import MAX_SCORE
 
 Ints = npt.NDArray[np.int64]
@@ -43,16 +43,11 @@ class ScoreColumns:
         """`earlier` says by how many seconds the writes of a score on a cluster are earlier than the tracks
         have them.
         """
-        self._tracks = tracks
+        self.tracks = tracks
+        self.grid = grid
+        self.times = np.arange(grid.count, dtype=np.float64) * grid.step + grid.start
         self._earlier = earlier
-        self._grid = grid
-        self._times = np.arange(grid.count, dtype=np.float64) * grid.step + grid.start
         self._known: dict[tuple[str, str, str], npt.NDArray[np.int8]] = {}
-
-    @property
-    def times(self) -> npt.NDArray[np.float64]:
-        """The times of the points."""
-        return self._times
 
     def column(self, resource: str, dimension: str, cluster: str) -> npt.NDArray[np.int8] | None:
         """The score at each point; 0 where there is none. None if it is never published."""
@@ -71,13 +66,13 @@ class ScoreColumns:
         return None if found is None else found != ABSENT
 
     def _written(self, resource: str, dimension: str, cluster: str) -> npt.NDArray[np.int8] | None:
-        track = self._tracks.get(resource, {}).get(cluster)
+        track = self.tracks.get(resource, {}).get(cluster)
         values = track.values.get(dimension) if track is not None else None
         if track is None or values is None:
             return None
         # The first value stands for the time before the first write.
         written = np.concatenate((np.array([ABSENT], dtype=np.int8), np.frombuffer(values, dtype=np.int8)))
-        ends = np.full(len(written), len(self._times))
+        ends = np.full(len(written), len(self.times))
         ends[:-1] = self._first_points(
             np.frombuffer(track.at, dtype=np.float64) - self._earlier(resource, cluster)
         )
@@ -87,7 +82,7 @@ class ScoreColumns:
 
     def _first_points(self, at: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """The number of the first point at or after each moment; the number of points if there is none."""
-        start, step = self._grid.start, self._grid.step
+        start, step = self.grid.start, self.grid.step
         numbers = np.ceil((at - start) / step)
         # The division may round to the wrong side of a point.
         unclear = numbers * step + start != at
@@ -96,64 +91,47 @@ class ScoreColumns:
             near -= (near - 1) * step + start >= at
             near += near * step + start < at
             numbers[unclear] = near
-        return np.clip(numbers, 0, len(self._times), out=numbers)
+        return np.clip(numbers, 0, len(self.times), out=numbers)
 
 
-class SumBlocks:
-    """The weighted sums of the candidates of a Placement, without Steady, block by block."""
-
-    def __init__(
-        self,
-        contest: Contest,
-        columns: ScoreColumns,
-        found: Sequence[Lapse],
-        *,
-        first: int = 0,
-        last: int | None = None,
-    ) -> None:
-        """Covers the points from `first` on, before `last`."""
-        self._contest = contest
-        self._columns = columns
-        self._range = (first, len(columns.times) if last is None else last)
-        places = {name: place for place, name in enumerate(contest.names)}
-        self._lapses = [
-            (
-                *np.searchsorted(columns.times, (lapse.noticed, lapse.renewed), side="left").tolist(),
-                lapse,
-                place,
-            )
-            for lapse in found
-            if (place := places.get(lapse.cluster)) is not None
-        ]
-
-    def __iter__(self) -> Iterator[tuple[int, Ints]]:
-        """The number of the first point of a block, and its sums: a row for each point, a column for each
-        candidate.
-        """
-        width = len(self._contest.candidates)
-        step = max(1, CELLS // max(1, width))
-        start, end = self._range
-        for first in range(start, end, step):
-            yield first, self._block(first, min(first + step, end))
-
-    def _block(self, first: int, last: int) -> Ints:
-        contest, columns = self._contest, self._columns
-        block = np.empty((last - first, len(contest.candidates)), dtype=np.int64)
+def sum_blocks(
+    contest: Contest,
+    columns: ScoreColumns,
+    found: Sequence[Lapse],
+    *,
+    first: int = 0,
+    last: int | None = None,
+) -> Iterator[tuple[int, Ints]]:
+    """The weighted sums of the candidates of a Placement, without Steady, from point `first` on, before
+    `last`: the number of the first point of a block, and a row for each point with a column for each
+    candidate.
+    """
+    places = {name: place for place, name in enumerate(contest.names)}
+    spans = [
+        (*np.searchsorted(columns.times, (lapse.noticed, lapse.renewed), side="left").tolist(), lapse)
+        for lapse in found
+        if lapse.cluster in places
+    ]
+    step = max(1, CELLS // max(1, len(places)))
+    end = len(columns.times) if last is None else last
+    for start in range(first, end, step):
+        stop = min(start + step, end)
+        block = np.empty((stop - start, len(places)), dtype=np.int64)
         block[:] = np.asarray(contest.constant, dtype=np.int64)
         for term in contest.terms:
-            for place, name in enumerate(contest.names):
+            for name, place in places.items():
                 column = columns.column(term.resource, term.score, name)
                 if column is not None:
-                    block[:, place] += column[first:last] * np.int64(term.weight)
-        for begin, end, lapse, place in self._lapses:
-            if begin >= last or end <= first:
-                continue
+                    block[:, place] += column[start:stop] * np.int64(term.weight)
+        for noticed, renewed, lapse in spans:
+            low, high = max(noticed, start), min(renewed, stop)
             for term in contest.terms:
                 column = columns.column(term.resource, term.score, lapse.cluster)
-                if term.resource == lapse.resource and column is not None:
-                    low, high = max(begin, first), min(end, last)
-                    block[low - first : high - first, place] -= column[low:high] * np.int64(term.weight)
-        return block
+                if low < high and term.resource == lapse.resource and column is not None:
+                    block[low - start : high - start, places[lapse.cluster]] -= column[low:high] * np.int64(
+                        term.weight
+                    )
+        yield start, block
 
 
 class _Ranks:
@@ -191,90 +169,60 @@ def _first_few(keys: Ints, count: int) -> Ints:
     return found
 
 
-class Fold:
-    """Decides the points of one Placement in order.
+class _Fold:
+    """Decides the points of one Placement in order, and adds what it decides to `decided`, which may hold the
+    decisions of earlier points.
 
     The scores are multiplied by `multiplier`, and clusters of the decision get 100 x `steady`, which must not
     be negative.
     """
 
-    def __init__(
-        self, contest: Contest, *, multiplier: int, steady: int, current: Collection[str] | None = None
-    ) -> None:
-        self._contest = contest
-        self._width = len(contest.candidates)
+    def __init__(self, contest: Contest, *, multiplier: int, steady: int, decided: list[Decided]) -> None:
+        self._names = contest.names
+        self._width = len(contest.names)
+        self._count = self._width if contest.count is None else min(contest.count, self._width)
         self._multiplier = multiplier
         self._bonus = steady * MAX_SCORE * max(1, self._width)
-        self._chosen: Ints | None = None
-        self._current = frozenset(current) if current is not None else None
-        self._decided: list[Decided] = []
-        self._lost = 0
-        """Sum of the regret of all points, before it is divided by the weights."""
+        self._decided = decided
+        known = decided[-1].clusters if decided else ()
+        self._members = np.flatnonzero([name in known for name in contest.names])
+        """Places of the clusters of the decision."""
 
-    def add(self, first: int, sums: Ints) -> None:
-        """Takes the sums of consecutive points, from number `first` on."""
-        count = self._count
-        if count == 0 or self._width == 0:
-            self._decide(first, np.empty(0, dtype=np.int64))
-            return
-        if count == self._width:
-            self._decide(first, np.arange(self._width))
-            return
-        ranks = _Ranks(sums, self._multiplier, count)
-        if self._chosen is None:
-            self._decide(first, self._best(ranks.keys[0], self._known()))
-        chosen, rows = [self._members()], [0]
-        while (row := self._next_move(ranks, rows[-1], chosen[-1])) is not None:
+    def add(self, first: int, sums: Ints) -> int:
+        """Takes the sums of consecutive points, from number `first` on. Returns the sum of their regret,
+        before it is divided by the weights.
+        """
+        if self._count in (0, self._width):
+            self._keep(first, np.arange(self._count))
+            return 0
+        ranks = _Ranks(sums, self._multiplier, self._count)
+        chosen, rows = [self._best(ranks.keys[0])], [0]
+        self._keep(first, chosen[0])
+        while (row := self._next_move(ranks, rows[-1])) is not None:
             # A single one has lost to the leader.
-            chosen.append(ranks.leaders[row, :1] if count == 1 else self._best(ranks.keys[row], chosen[-1]))
+            chosen.append(ranks.leaders[row, :1] if self._count == 1 else self._best(ranks.keys[row]))
             rows.append(row)
             self._keep(first + row, chosen[-1])
         lengths = np.diff(rows, append=len(sums))
         points = np.take_along_axis(sums, np.repeat(np.stack(chosen), lengths, axis=0), axis=1)
-        self._lost += int(ranks.best.sum() - points.sum())
+        return int(ranks.best.sum() - points.sum())
 
-    @property
-    def decided(self) -> Sequence[Decided]:
-        """The decisions up to now."""
-        return self._decided
-
-    @property
-    def lost(self) -> float:
-        """The regret of all points together, in score points."""
-        return self._lost / self._contest.total_weight
-
-    @property
-    def _count(self) -> int:
-        wanted = self._contest.count
-        return self._width if wanted is None else min(wanted, self._width)
-
-    def _members(self) -> Ints:
-        return np.empty(0, dtype=np.int64) if self._chosen is None else self._chosen
-
-    def _known(self) -> Ints:
-        """Places of the decision that was there before the first point."""
-        known = self._current or frozenset()
-        return np.array(
-            [place for place, name in enumerate(self._contest.names) if name in known], dtype=np.int64
-        )
-
-    def _best(self, keys: Ints, members: Ints) -> Ints:
+    def _best(self, keys: Ints) -> Ints:
         ranked = keys.copy()
-        ranked[members] += self._bonus
-        count = self._count
-        return np.sort(np.argpartition(ranked, self._width - count)[self._width - count :])
+        ranked[self._members] += self._bonus
+        return np.sort(np.argpartition(ranked, self._width - self._count)[self._width - self._count :])
 
-    def _next_move(self, ranks: "_Ranks", row: int, members: Ints) -> int | None:
+    def _next_move(self, ranks: _Ranks, row: int) -> int | None:
         """The first row from `row` on in which another cluster ranks before a member."""
         is_outside = np.ones(self._width, dtype=np.bool_)
-        is_outside[members] = False
+        is_outside[self._members] = False
         stretch = FIRST_LOOK
         while row < len(ranks.keys):
             look = slice(row, row + stretch)
-            if len(members) < FEW:
-                inside = reduce(np.minimum, [ranks.keys[look, place] for place in members.tolist()])
+            if self._count < FEW:
+                inside = reduce(np.minimum, [ranks.keys[look, place] for place in self._members.tolist()])
             else:
-                inside = ranks.keys[look].take(members, axis=1).min(axis=1)
+                inside = ranks.keys[look].take(self._members, axis=1).min(axis=1)
             before = ranks.leading[look] > (inside + self._bonus)[:, np.newaxis]
             before &= is_outside.take(ranks.leaders[look])
             at = int(before.argmax())
@@ -284,16 +232,11 @@ class Fold:
             stretch *= 4
         return None
 
-    def _decide(self, number: int, chosen: Ints) -> None:
-        if self._chosen is None or not np.array_equal(chosen, self._chosen):
-            self._keep(number, chosen)
-
     def _keep(self, number: int, chosen: Ints) -> None:
-        names = self._contest.names
-        self._chosen = chosen
-        self._decided.append(
-            Decided(number=number, clusters=tuple([names[place] for place in chosen.tolist()]))
-        )
+        self._members = chosen
+        clusters = tuple([self._names[place] for place in chosen.tolist()])
+        if not self._decided or self._decided[-1].clusters != clusters:
+            self._decided.append(Decided(number=number, clusters=clusters))
 
 
 def decide(
@@ -303,29 +246,17 @@ def decide(
     found: Sequence[Lapse],
     multiplier: int = 1,
     steady: int,
-    current: Collection[str] | None = None,
 ) -> DecisionLine:
-    """All decisions of one Placement. `current` is the decision before the first point."""
+    """All decisions of one Placement."""
     decided: list[Decided] = []
-    lost = 0.0
+    lost = 0
     for first, last, candidates in stretches(contest, columns):
-        part = replace(
-            contest,
-            candidates=candidates,
-            constant=contest.constant_of(candidates),
-        )
-        fold = Fold(
-            part, multiplier=multiplier, steady=steady, current=decided[-1].clusters if decided else current
-        )
-        for number, sums in SumBlocks(part, columns, found, first=first, last=last):
-            fold.add(number, sums)
-        lost += fold.lost
-        decided += [
-            each
-            for each in fold.decided
-            if not decided or each is not fold.decided[0] or each.clusters != decided[-1].clusters
-        ]
-    return DecisionLine(key=contest.key, decided=tuple(decided), regret=lost / len(columns.times))
+        part = replace(contest, candidates=candidates, constant=contest.constant_of(candidates))
+        fold = _Fold(part, multiplier=multiplier, steady=steady, decided=decided)
+        for number, sums in sum_blocks(part, columns, found, first=first, last=last):
+            lost += fold.add(number, sums)
+    regret = lost / contest.total_weight / len(columns.times)
+    return DecisionLine(key=contest.key, decided=tuple(decided), regret=regret)
 
 
 def stretches(contest: Contest, columns: ScoreColumns) -> Iterator[tuple[int, int, tuple[int, ...]]]:

@@ -247,7 +247,7 @@ async def _feed_score(
     asked: "Asked",
     progress: "Progress",
 ) -> list[str]:
-    from gitops_dsf.backtest.rawscores import Page, evaluated, exported, query_of, results
+    from gitops_dsf.backtest.rawscores import evaluated, exported, query_of, results
 
     grid = builder.grid(asked.step)
     notes = []
@@ -262,7 +262,7 @@ async def _feed_score(
         found = results(page.answer.series, read=read, grid=grid, first=page.first, count=page.count)
         if not asked.query:
             notes += _without_label(args, asked, found)
-        builder.add(asked, Page(first=page.first, count=page.count, results=found))
+        builder.add(asked, page.first, page.count, found)
         notes += [f"the store warns: {text}" for text in page.answer.warnings]
     return notes
 
@@ -296,7 +296,7 @@ def _feed_files(
     """Reads saved answers into the builder. Returns what is to be told of them. Raises GitopsDsfError if no
     sample is of use.
     """
-    from gitops_dsf.backtest.rawscores import Page, exported, results, samples_of
+    from gitops_dsf.backtest.rawscores import exported, results, samples_of
     from gitops_dsf.hub.timestamp import timestamp_of
 
     notes = [f"{args.history} warns: {text}" for answer in answers for text in answer.warnings]
@@ -310,7 +310,7 @@ def _feed_files(
             if item.labels.get(SCORE_NAME_LABEL) == asked.score_name
         ]
         found = results(series, read=read, grid=grid, first=0, count=grid.count)
-        builder.add(asked, Page(first=0, count=grid.count, results=found))
+        builder.add(asked, 0, grid.count, found)
         notes += _without_label(args, asked, found)
         clusters = builder.clusters_of(asked)
         named = {read(item.labels)[0] for item in series}
@@ -363,9 +363,9 @@ def _headers(written: list[str]) -> dict[str, str]:
 
 def _formatted(results: "tuple[Result, ...]", notes: list[str], style: str) -> str:
     if style == "json":
-        from gitops_dsf.views.backtest.data import data
+        from gitops_dsf.views.backtest.build import document
 
-        return json_text(data(results, notes=notes))
+        return json_text(document(results, notes=notes))
     if style == "markdown":
         from gitops_dsf.views.backtest.markdown import markdown
 

@@ -12,10 +12,11 @@ if TYPE_CHECKING:
 
 def backtest_text(results: "Sequence[Result]", *, notes: Sequence[str] = ()) -> str:
     """A table of Placements, then advice, then what is not known."""
-    from gitops_dsf.views.backtest.sentences import LIMITS, comparisons, gaps, moved, regret, span, time_on
+    from gitops_dsf.views.backtest.build import LIMITS
+    from gitops_dsf.views.backtest.sentences import comparisons, gaps, moved, regret, span, time_on
 
     head = results[-1]
-    compared = [f"{results[0].title} compared with {head.title}"] if len(results) > 1 else []
+    compared = [f"{results[0].side.title} compared with {head.side.title}"] if len(results) > 1 else []
     text = printable_lines((span(head), *compared))
     rows = []
     for key, before, after in comparisons(results):
@@ -35,9 +36,9 @@ def backtest_text(results: "Sequence[Result]", *, notes: Sequence[str] = ()) -> 
         text += "\n" + table(["placement", "", "a day", "regret", "most of the time on"], rows, right={2})
     else:
         text += "\nno Placement ranks by scores whose past is known\n"
-    if head.advice:
-        text += "\nadvice\n" + "".join(_advice(head, key) for key in head.advice)
-    unknown = [f"{key}: {why}" for key, why in head.unknown.items()]
+    if head.side.advice:
+        text += "\nadvice\n" + "".join(_advice(head, key) for key in head.side.advice)
+    unknown = [f"{key}: {why}" for key, why in head.side.unknown.items()]
     open_questions = (*unknown, *notes, *gaps(head), *LIMITS)
     return text + "\nwhat is not known\n" + printable_lines(f"  {line}" for line in open_questions)
 
@@ -45,7 +46,7 @@ def backtest_text(results: "Sequence[Result]", *, notes: Sequence[str] = ()) -> 
 def _advice(result: "Result", key: str) -> str:
     from gitops_dsf.views.backtest.sentences import advised, places
 
-    item = result.advice[key]
+    item = result.side.advice[key]
     text = printable_lines(
         (f"  {key}: {advised(result, key)}", *(f"      {place}" for place in places(result, key)))
     )

@@ -1,7 +1,7 @@
 """Answers of `/api/v1/query_range`: https://prometheus.io/docs/prometheus/latest/querying/api/."""
 
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -9,6 +9,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from gitops_dsf.backtest.rawscores import Series
 from gitops_dsf.errors import GitopsDsfError
 
 MAX_WARNINGS: Final = 10
@@ -20,16 +21,6 @@ class StoreError(GitopsDsfError):
 
 class TooMuchError(StoreError):
     """The store gives no answer of this size: a smaller question may succeed."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Series:
-    """A series with its samples, in order of time."""
-
-    labels: Mapping[str, str]
-    times: npt.NDArray[np.float64]
-    """Unix seconds."""
-    values: npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -29,6 +29,7 @@ from dsf_agent.scoring.clusterlabels import ClusterLabelSets
 from dsf_agent.scoring.labels import LabelSets
 from dsf_agent.scoring.split import split
 from dsf_wire import measures, query
+from gitops_dsf.backtest.rawscores import Series as Samples
 from gitops_dsf.canonicalyaml import emit
 from gitops_dsf.cli.journal_text import explained_text, log_text
 from gitops_dsf.diagnostics import Severity
@@ -40,7 +41,6 @@ from gitops_dsf.journal.lines import appended, file_of
 from gitops_dsf.journal.lines import encode as encode_record
 from gitops_dsf.journal.lines import read as read_journal
 from gitops_dsf.journal.timeline import by_placement, changes, in_order, times, values_at
-from gitops_dsf.metricstore.answer import Series as Samples
 from gitops_dsf.metricstore.answer import StoreError
 from gitops_dsf.metricstore.files import read_path
 from gitops_dsf.repository.load import Loaded, load, load_text

@@ -18,7 +18,7 @@ from dsf_wire.summary import PublishRule, ScoreRange, Summary
 from gitops_dsf.backtest.contest import contest
 from gitops_dsf.backtest.grid import Grid
 from gitops_dsf.backtest.lapses import lapses
-from gitops_dsf.backtest.publication import Publication, add_page, map_all
+from gitops_dsf.backtest.publication import Publication, map_all
 from gitops_dsf.backtest.publisher import Labels, Publisher
 from gitops_dsf.backtest.replay import Replay
 from gitops_dsf.backtest.track import ABSENT, Track
@@ -84,15 +84,15 @@ def test_objects_with_one_item_are_written_as_any_other(
     grid = Grid(start=1_000_000, step=scorer.scoring_interval, count=len(walks[0]))
     paged = {name: Publication(scorer=scorer, cluster=name, grid=grid) for name in clusters}
     for first in range(0, grid.count, points):
-        page = {name: {NOWHERE: np.array(raw[first : first + points])} for name, raw in clusters.items()}
-        add_page(paged, first, page)
+        for name, raw in clusters.items():
+            paged[name].add(first, {NOWHERE: np.array(raw[first : first + points])})
     for name, raw in clusters.items():
         whole = Publisher(scorer=scorer, cluster=name)
         for number, score in enumerate(raw):
             whole.step(grid.at(number), whole.items([(NOWHERE, score)]))
         whole.write_due(grid.end)
         paged[name].finish()
-        found, expected = paged[name].track(), whole.track()
+        found, expected = paged[name].track, whole.track
         assert list(found.at) == pytest.approx(list(expected.at))
         assert {item: list(values) for item, values in found.values.items()} == {
             item: list(values) for item, values in expected.values.items()

@@ -11,19 +11,17 @@ import numpy as np
 from dsf_wire import query
 from dsf_wire.summary import SCORED_BY_API, PublishRule
 from gitops_dsf.backtest.advice import DEADBANDS, Stickiness, advise
-from gitops_dsf.backtest.contest import Contest
-from gitops_dsf.backtest.decisions import DecisionLine
 from gitops_dsf.backtest.figures import figures
 from gitops_dsf.backtest.grid import Grid
-from gitops_dsf.backtest.lapses import Tracks
 from gitops_dsf.backtest.phases import moves_with_phases
-from gitops_dsf.backtest.publication import Publication, add_page
+from gitops_dsf.backtest.publication import Publication
 from gitops_dsf.backtest.publisher import Labels
-from gitops_dsf.backtest.rawscores import Page, Values
-from gitops_dsf.backtest.result import Advice, AdvisedField, Figures, Trial
+from gitops_dsf.backtest.rawscores import Results, Values
+from gitops_dsf.backtest.result import Advice, AdvisedField, BacktestResult, BacktestSide, Span, Trial
 from gitops_dsf.backtest.run import Backtest, run
-from gitops_dsf.backtest.vectorised import ScoreColumns
+from gitops_dsf.backtest.track import Tracks
 from gitops_dsf.hub.flapping import WINDOW_SECONDS
+from gitops_dsf.hub.objects import Placement
 from gitops_dsf.hub.placements import ranked_by
 from gitops_dsf.hub.snapshot import Snapshot
 from gitops_dsf.hub.timestamp import timestamp_of
@@ -43,6 +41,14 @@ WAITED: Final = 0.1
 LATEST: Final = 0.9
 """A score that begins after this part of the span has too little of a past."""
 OUT_OF_TIME: Final = "the time limit was over before it was decided"
+LIMITS: Final = (
+    "agents score at moments of their own; (2 to 9) are the fewest and the most moves with four sets of them",
+    "an application that moves takes its load with it; the scores of the past do not know that",
+    "clusters, labels and taints are those of now, and clusters that did not exist have no scores",
+    "several results with equal labels were exported once, so an aggregation over them cannot be repeated",
+)
+"""What no backtest can know."""
+_NOTHING: Final[Labels] = ("",) * 7
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,52 +67,127 @@ class Asked:
 
 
 @dataclass(kw_only=True)
-class Side:
-    """One revision, while its history is read."""
+class _Side:
+    """One revision, while its history is read. Names of scores are those of the AddOnPlacementScores."""
 
     title: str
     fleet: FleetVersion
-    keys: tuple[str, ...]
-    """namespace/name of the Placements."""
-    unknown: dict[str, str]
+    placements: Mapping[str, Placement]
+    """By namespace/name."""
+    ranks: Mapping[str, tuple[str, ...]]
+    """The scores that each Placement ranks by."""
+    unknown: dict[str, str] = field(default_factory=dict)
     """Placements that cannot be decided, and why."""
-    publications: dict[int | None, dict[str, dict[str, Publication]]]
-    """By deadband that is tried (None: as written), by name of the AddOnPlacementScore, then by cluster."""
-    scorers: dict[str, EffectiveScorer]
-    """By name of the AddOnPlacementScore."""
+    scorers: dict[str, EffectiveScorer] = field(default_factory=dict)
+    """By score."""
     asked: dict[str, Asked] = field(default_factory=dict)
-    """By name of the AddOnPlacementScore."""
+    """By score."""
+    publications: dict[int | None, dict[str, dict[str, Publication]]] = field(default_factory=dict)
+    """By deadband that is tried (None: as written), by score, then by cluster."""
     missing: dict[str, dict[str, int]] = field(default_factory=dict)
-    """Points without a result, by name of the AddOnPlacementScore, then by cluster."""
+    """Points without a result, by score, then by cluster."""
+
+    def forget(self, reasons: Mapping[str, str]) -> None:
+        """Decides no Placement that ranks by one of these scores, and says why."""
+        for key, resources in self.ranks.items():
+            for resource in resources:
+                if resource in reasons:
+                    self.unknown.setdefault(key, reasons[resource])
+
+    def add(self, resource: str, first: int, count: int, results: Results) -> None:
+        """Takes the history of a score from a point on."""
+        nothing: dict[Labels, Values] = {_NOTHING: np.full(count, np.nan)}
+        missing = self.missing.setdefault(resource, {})
+        for cluster in self.publications[None][resource]:
+            found = results.get(cluster) or nothing
+            for publications in self.publications.values():
+                publications[resource][cluster].add(first, found)
+            points = min(int(np.count_nonzero(np.isnan(each))) for each in found.values())
+            missing[cluster] = missing.get(cluster, 0) + points
+
+    def tracks(self) -> dict[int | None, Tracks]:
+        """What was published until the end, by deadband. Decides no Placement that ranks by a score of which
+        the history has nothing on any cluster: the metric or its label is called otherwise, or the scorer did
+        not run.
+        """
+        for by_resource in self.publications.values():
+            for by_cluster in by_resource.values():
+                for publication in by_cluster.values():
+                    publication.finish()
+        found: dict[int | None, Tracks] = {
+            deadband: {
+                resource: {cluster: item.track for cluster, item in by_cluster.items()}
+                for resource, by_cluster in by_resource.items()
+            }
+            for deadband, by_resource in self.publications.items()
+        }
+        self.forget(
+            {
+                resource: f"the history has no result of {self.scorers[resource].score_name} in this time"
+                for resource, tracks in found[None].items()
+                if tracks and not any(map(len, tracks.values()))
+            }
+        )
+        return found
+
+    def begin(self, tracks: Tracks, grid: Grid) -> tuple[float, str]:
+        """When all scores are known by which it ranks, and the name of the one that is known last; empty if
+        they are known from the start. A cluster that has its first score long after the others did not exist
+        before. Placements that rank by a score that begins too late are not decided.
+        """
+        begins: dict[str, float] = {}
+        for resource, by_cluster in tracks.items():
+            firsts = [track.at[0] for track in by_cluster.values() if len(track)]
+            waited = min(firsts, default=grid.start) + WAITED * (grid.end - grid.start)
+            begins[resource] = max((at for at in firsts if at <= waited), default=grid.start)
+        latest = grid.start + LATEST * (grid.end - grid.start)
+        self.forget(
+            {
+                resource: (
+                    f"{self.scorers[resource].score_name} begins only at {timestamp_of(at)}; --from"
+                    f" {timestamp_of(at)} decides the time since then"
+                )
+                for resource, at in begins.items()
+                if at > latest
+            }
+        )
+        ranked = {
+            resource
+            for key, resources in self.ranks.items()
+            if key not in self.unknown
+            for resource in resources
+            if begins.get(resource, grid.start) > grid.start
+        }
+        last = max(sorted(ranked), key=begins.__getitem__, default=None)
+        return (grid.start, "") if last is None else (begins[last], self.scorers[last].score_name)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Result:
     """What one revision would have decided."""
 
-    title: str
-    fleet: FleetVersion
-    grid: Grid
+    side: BacktestSide
+    """What is told of it, by namespace/name of the Placement."""
+    backtest: Backtest
     waited_for: str
     """Name of the score whose beginning is the start of the grid; empty if that is the start of the span."""
-    contests: Mapping[str, Contest]
-    """By namespace/name of the Placement."""
-    lines: Mapping[str, DecisionLine]
-    """The same keys, without those that are unknown."""
-    figures: Mapping[str, Figures]
-    """The same keys as `lines`."""
-    unknown: Mapping[str, str]
-    """Placements that cannot be decided, and why."""
-    gaps: Mapping[str, Mapping[str, float]]
-    """The share of points without a result of each cluster that misses any, in order of name, by name of the
-    AddOnPlacementScore.
-    """
-    tracks: Tracks
-    columns: ScoreColumns
-    advice: Mapping[str, Advice]
-    """By namespace/name of the Placement, without those for which there was no time; empty if no advice was
-    asked for.
-    """
+
+    @property
+    def grid(self) -> Grid:
+        """The points at which it decided."""
+        return self.backtest.grid
+
+
+def document(results: Sequence[Result], *, notes: Sequence[str] = ()) -> BacktestResult:
+    """A backtest as JSON data."""
+    head, grid = results[-1], results[-1].grid
+    return BacktestResult(
+        span=Span(start=grid.start, end=grid.end, step=grid.step, waited_for=head.waited_for),
+        base=results[0].side if len(results) > 1 else None,
+        head=head.side,
+        notes=notes,
+        limits=LIMITS,
+    )
 
 
 class HistoryError(ValueError):
@@ -132,15 +213,10 @@ class BacktestBuilder:
         """`can_query` says that the history comes from a store that evaluates queries."""
         self._snapshot = snapshot
         self._can_query = can_query
-        self._tried: tuple[int | None, ...] = (None, *DEADBANDS) if advice else (None,)
         self._start, self._end = start, end
-        self._head = head
-        sides = [(base, titles[0]), (head, titles[1])]
-        self._sides = [
-            self._side(fleet, title, before=base if fleet is head else None, only=only)
-            for fleet, title in sides
-            if fleet is not None
-        ]
+        self._sides = [] if base is None else [self._side(base, titles[0], before=None, only=only)]
+        tried = DEADBANDS if advice else ()
+        self._sides.append(self._side(head, titles[1], before=base, only=only, tried=tried))
 
     def asked(self) -> Sequence[Asked]:
         """The scores whose history is needed, in order of name."""
@@ -159,24 +235,18 @@ class BacktestBuilder:
             raise HistoryError(msg)
         return Grid(start=first, step=step, count=count)
 
-    def add(self, asked: Asked, page: Page) -> None:
-        """Takes a page of the history of a score."""
-        for side in self._sides:
-            for resource, known in side.asked.items():
-                if known == asked:
-                    _add(side, resource, page)
+    def add(self, asked: Asked, first: int, count: int, results: Results) -> None:
+        """Takes the results of a score at `count` points of its grid, from `first` on."""
+        for side, resource in self._asking(asked):
+            side.add(resource, first, count, results)
 
     def leave_out(self, asked: Asked, reason: str) -> None:
         """Decides no Placement that ranks by a score, because its history was not read to the end."""
-        for side in self._sides:
-            resources = {resource for resource, known in side.asked.items() if known == asked}
-            for key, placement in typed_placements(side.fleet, side.keys).items():
-                if any(each.resource in resources for each in ranked_by(placement)):
-                    side.unknown.setdefault(key, reason)
-            for resource in resources:
-                for publications in side.publications.values():
-                    publications.pop(resource, None)
-                side.missing.pop(resource, None)
+        for side, resource in self._asking(asked):
+            side.forget({resource: reason})
+            for publications in side.publications.values():
+                publications.pop(resource, None)
+            side.missing.pop(resource, None)
 
     def results(
         self, *, window: float = WINDOW_SECONDS, stop: Callable[[], bool] = lambda: False
@@ -184,18 +254,18 @@ class BacktestBuilder:
         """Decides all Placements: those of the base first, if there is one. Only the last one gets advice.
         When `stop` becomes true, the rest is not decided.
         """
-        histories = [
-            {deadband: _tracks(found) for deadband, found in side.publications.items()}
-            for side in self._sides
-        ]
-        begin = Begin(at=self._start, score="")
+        histories = [side.tracks() for side in self._sides]
+        begin, waited_for = self._start, ""
         for side, found in zip(self._sides, histories, strict=True):
-            _forget_without_past(side, found[None])
-            begin = max(begin, _begin(side, found[None], self._whole(side)), key=lambda each: each.at)
-        return tuple(
-            self._result(side, found, begin, window=window, stop=stop)
-            for side, found in zip(self._sides, histories, strict=True)
-        )
+            at, score = side.begin(found[None], self._whole(side))
+            if at > begin:
+                begin, waited_for = at, score
+        results = []
+        for side, found in zip(self._sides, histories, strict=True):
+            backtest = self._run(side, found[None], begin, stop)
+            told = self._told(side, backtest, found, window=window, stop=stop)
+            results.append(Result(side=told, backtest=backtest, waited_for=waited_for))
+        return tuple(results)
 
     def expected_samples(self) -> int:
         """How many samples the history has at least, if no cluster misses any."""
@@ -204,40 +274,49 @@ class BacktestBuilder:
     def clusters_of(self, asked: Asked) -> frozenset[str]:
         """The clusters whose scores are of use."""
         return frozenset(
-            cluster
-            for side in self._sides
-            for resource, known in side.asked.items()
-            if known == asked
-            for cluster in side.publications[None][resource]
+            cluster for side, resource in self._asking(asked) for cluster in side.publications[None][resource]
         )
 
-    def _whole(self, side: Side) -> Grid:
+    def _asking(self, asked: Asked) -> Iterator[tuple[_Side, str]]:
+        """The sides that need the history of a score, each with the name of its AddOnPlacementScore."""
+        for side in self._sides:
+            for resource, known in side.asked.items():
+                if known == asked:
+                    yield side, resource
+
+    def _whole(self, side: _Side) -> Grid:
         """The points of the whole span at which a side decides."""
         return self.grid(min((item.interval for item in side.scorers.values()), default=60))
 
     def _side(
-        self, fleet: FleetVersion, title: str, *, before: FleetVersion | None, only: Collection[str] | None
-    ) -> Side:
-        keys = tuple(key for key in fleet.placements if only is None or key in only)
-        side = Side(title=title, fleet=fleet, keys=keys, unknown={}, publications={}, scorers={})
-        for key, placement in typed_placements(fleet, keys).items():
-            for each in ranked_by(placement):
-                item = fleet.by_resource.get(each.resource)
-                if item is None:
-                    side.unknown.setdefault(key, f"no scorer of this repository publishes {each.resource}")
-                    continue
-                causes = _causes(item, before)
-                anew = self._anew(item, fleet) if causes else None
-                if causes and anew is None:
-                    side.unknown.setdefault(key, f"{item.name}: {causes}")
-                    continue
-                side.scorers[each.resource] = item
-                side.asked[each.resource] = anew or Asked(score_name=item.score_name, step=item.interval)
-        dimensions = _dimensions(fleet, keys)
-        for deadband in self._tried if fleet is self._head else (None,):
+        self,
+        fleet: FleetVersion,
+        title: str,
+        *,
+        before: FleetVersion | None,
+        only: Collection[str] | None,
+        tried: Sequence[int] = (),
+    ) -> _Side:
+        placements = typed_placements(fleet, only)
+        ranks = {key: tuple(each.resource for each in ranked_by(item)) for key, item in placements.items()}
+        side = _Side(title=title, fleet=fleet, placements=placements, ranks=ranks)
+        reasons: dict[str, str] = {}
+        for resource in dict.fromkeys(each for resources in ranks.values() for each in resources):
+            item = fleet.by_resource.get(resource)
+            if item is None:
+                reasons[resource] = f"no scorer of this repository publishes {resource}"
+                continue
+            causes = _causes(item, before)
+            anew = self._anew(item, fleet) if causes else None
+            if causes and anew is None:
+                reasons[resource] = f"{item.name}: {causes}"
+                continue
+            side.scorers[resource] = item
+            side.asked[resource] = anew or Asked(score_name=item.score_name, step=item.interval)
+        side.forget(reasons)
+        for deadband in (None, *tried):
             side.publications[deadband] = {
-                resource: self._publications(fleet, item, deadband, dimensions[resource])
-                for resource, item in side.scorers.items()
+                resource: self._publications(fleet, item, deadband) for resource, item in side.scorers.items()
             }
         return side
 
@@ -265,134 +344,65 @@ class BacktestBuilder:
         )
 
     def _publications(
-        self, fleet: FleetVersion, item: EffectiveScorer, deadband: int | None, keep: Sequence[str]
+        self, fleet: FleetVersion, item: EffectiveScorer, deadband: int | None
     ) -> dict[str, Publication]:
         summary, grid = summarise(item), self.grid(item.interval)
         if deadband is not None:
             rule = PublishRule(deadband=deadband, min_interval_seconds=item.spec.publish.min_interval_seconds)
             summary = msgspec.structs.replace(summary, publish=rule)
         return {
-            cluster: Publication(scorer=summary, cluster=cluster, grid=grid, keep=keep)
+            cluster: Publication(scorer=summary, cluster=cluster, grid=grid)
             for cluster in sorted(fleet.runs_on[item.name])
         }
 
-    def _result(
+    def _run(self, side: _Side, tracks: Tracks, begin: float, stop: Callable[[], bool]) -> Backtest:
+        whole = self._whole(side)
+        number = min(max(0, math.ceil((begin - whole.start) / whole.step)), whole.count - 1)
+        grid = Grid(start=whole.at(number), step=whole.step, count=whole.count - number)
+        known = {key: item for key, item in side.placements.items() if key not in side.unknown}
+        state = hub_state(side.fleet, self._snapshot, scores={}, only=known)
+        return run(known.values(), state=state, tracks=tracks, grid=grid, stop=stop)
+
+    def _told(
         self,
-        side: Side,
+        side: _Side,
+        found: Backtest,
         histories: Mapping[int | None, Tracks],
-        begin: "Begin",
         *,
         window: float,
         stop: Callable[[], bool],
-    ) -> Result:
-        tracks, grid = histories[None], _from(begin.at, self._whole(side))
-        known = [key for key in side.keys if key not in side.unknown]
-        state = hub_state(side.fleet, self._snapshot, scores={}, only=known)
-        placements = typed_placements(side.fleet, known).values()
-        found = run(placements, state=state, tracks=tracks, grid=grid, stop=stop)
-        columns = found.columns
+    ) -> BacktestSide:
         replayed = moves_with_phases(
-            [found.contests[key] for key in found.lines],
-            tracks=tracks,
-            grid=grid,
+            found,
             intervals={name: item.interval for name, item in side.scorers.items()},
             at_once=frozenset(name for name, item in side.scorers.items() if item.on_hub),
             stop=stop,
         )
-        return Result(
+        undecided = {
+            key: item.undecided or OUT_OF_TIME
+            for key, item in found.contests.items()
+            if key not in found.lines
+        }
+        return BacktestSide(
             title=side.title,
-            fleet=side.fleet,
-            grid=grid,
-            waited_for=begin.score,
-            contests=found.contests,
-            lines=found.lines,
-            figures={
-                key: figures(
-                    line,
-                    contest=found.contests[key],
-                    columns=columns,
-                    grid=grid,
-                    window=window,
-                    replayed=replayed.get(key, ()),
-                )
-                for key, line in found.lines.items()
+            placements={
+                key: figures(found, key, window=window, replayed=replayed.get(key, ())) for key in found.lines
             },
-            unknown=side.unknown
-            | {
-                key: item.undecided or OUT_OF_TIME
-                for key, item in found.contests.items()
-                if key not in found.lines
-            },
-            gaps=dict(_gaps(side, self)),
-            tracks=tracks,
-            columns=columns,
+            unknown=side.unknown | undecided,
+            gaps=dict(self._gaps(side)),
             advice=dict(_advice(side, found, histories, window, stop)) if len(histories) > 1 else {},
         )
 
-
-def _tracks(publications: Mapping[str, Mapping[str, Publication]]) -> Tracks:
-    for by_cluster in publications.values():
-        for publication in by_cluster.values():
-            publication.finish()
-    return {
-        resource: {cluster: item.track() for cluster, item in by_cluster.items()}
-        for resource, by_cluster in publications.items()
-    }
-
-
-def _forget_without_past(side: Side, tracks: Tracks) -> None:
-    """Decides no Placement that ranks by a score of which the history has nothing on any cluster: the metric
-    or its label is called otherwise, or the scorer did not run.
-    """
-    without = {name for name, found in tracks.items() if found and not any(map(len, found.values()))}
-    for key, placement in typed_placements(side.fleet, side.keys).items():
-        for each in ranked_by(placement):
-            if each.resource in without:
-                score = side.scorers[each.resource].score_name
-                side.unknown.setdefault(key, f"the history has no result of {score} in this time")
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Begin:
-    """When all scores are known."""
-
-    at: float
-    score: str
-    """The name of the one that is known last."""
-
-
-def _begin(side: Side, tracks: Tracks, grid: Grid) -> Begin:
-    """When all scores are known by which a side ranks. A cluster that has its first score long after the
-    others did not exist before. Placements that rank by a score that begins too late are not decided.
-    """
-    begins: dict[str, float] = {}
-    for resource, by_cluster in tracks.items():
-        firsts = [track.at[0] for track in by_cluster.values() if len(track)]
-        waited = min(firsts, default=grid.start) + WAITED * (grid.end - grid.start)
-        begins[resource] = max((at for at in firsts if at <= waited), default=grid.start)
-    latest = grid.start + LATEST * (grid.end - grid.start)
-    ranked: set[str] = set()
-    for key, placement in typed_placements(side.fleet, side.keys).items():
-        resources = {each.resource for each in ranked_by(placement)} & begins.keys()
-        for resource in sorted(resources):
-            if begins[resource] > latest:
-                score = side.scorers[resource].score_name
-                moment = timestamp_of(begins[resource])
-                side.unknown.setdefault(
-                    key, f"{score} begins only at {moment}; --from {moment} decides the time since then"
-                )
-        if key not in side.unknown:
-            ranked |= resources
-    last = max(sorted(ranked), key=begins.__getitem__, default=None)
-    if last is None or begins[last] <= grid.start:
-        return Begin(at=grid.start, score="")
-    return Begin(at=begins[last], score=side.scorers[last].score_name)
-
-
-def _from(begin: float, grid: Grid) -> Grid:
-    """The points of a grid from a moment on."""
-    number = min(max(0, math.ceil((begin - grid.start) / grid.step)), grid.count - 1)
-    return Grid(start=grid.at(number), step=grid.step, count=grid.count - number)
+    def _gaps(self, side: _Side) -> Iterator[tuple[str, Mapping[str, float]]]:
+        for resource, missing in side.missing.items():
+            count = self.grid(side.scorers[resource].interval).count
+            shares = {
+                cluster: points / count
+                for cluster, points in sorted(missing.items())
+                if points >= SHOWN_GAP * count
+            }
+            if shares:
+                yield resource, shares
 
 
 def _causes(item: EffectiveScorer, before: FleetVersion | None) -> str:
@@ -408,42 +418,8 @@ def _causes(item: EffectiveScorer, before: FleetVersion | None) -> str:
     )
 
 
-def _dimensions(fleet: FleetVersion, keys: Collection[str]) -> Mapping[str, Sequence[str]]:
-    found: dict[str, set[str]] = {}
-    for placement in typed_placements(fleet, keys).values():
-        for each in ranked_by(placement):
-            found.setdefault(each.resource, set()).add(each.dimension)
-    return {resource: sorted(names) for resource, names in found.items()}
-
-
-def _add(side: Side, resource: str, page: Page) -> None:
-    nothing: dict[Labels, Values] = {_NOWHERE: np.full(page.count, np.nan)}
-    results = {cluster: page.results.get(cluster) or nothing for cluster in side.publications[None][resource]}
-    for publications in side.publications.values():
-        add_page(publications[resource], page.first, results)
-    missing = side.missing.setdefault(resource, {})
-    for cluster, found in results.items():
-        points = min(int(np.count_nonzero(np.isnan(each))) for each in found.values())
-        missing[cluster] = missing.get(cluster, 0) + points
-
-
-_NOWHERE: Final = ("",) * 7
-
-
-def _gaps(side: Side, builder: BacktestBuilder) -> Iterator[tuple[str, Mapping[str, float]]]:
-    for resource, missing in side.missing.items():
-        count = builder.grid(side.scorers[resource].interval).count
-        shares = {
-            cluster: points / count
-            for cluster, points in sorted(missing.items())
-            if points >= SHOWN_GAP * count
-        }
-        if shares:
-            yield resource, shares
-
-
 def _advice(
-    side: Side,
+    side: _Side,
     found: Backtest,
     histories: Mapping[int | None, Tracks],
     window: float,

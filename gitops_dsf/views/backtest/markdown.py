@@ -2,9 +2,8 @@
 
 from collections.abc import Sequence
 
-from gitops_dsf.views.backtest.build import Result
+from gitops_dsf.views.backtest.build import LIMITS, Result
 from gitops_dsf.views.backtest.sentences import (
-    LIMITS,
     advised,
     comparisons,
     differs,
@@ -32,7 +31,7 @@ def markdown(results: Sequence[Result], *, notes: Sequence[str] = ()) -> str:
     ]
     if len(results) > 1:
         changed = f"{plural(len(rows), 'Placement')} would have decided differently"
-        lines += [f"Compared with {code(results[0].title)}, {changed}.", ""]
+        lines += [f"Compared with {code(results[0].side.title)}, {changed}.", ""]
     if rows:
         lines += ["| Placement | moves | most of the time on | regret |", "|---|---|---|---|"]
     for key, before, after in rows[:MOST_ROWS]:
@@ -43,13 +42,13 @@ def markdown(results: Sequence[Result], *, notes: Sequence[str] = ()) -> str:
             lines.append(f"| {code(key)} | {moves} | {most} | {regret(head, key, before)} |")
     if len(rows) > MOST_ROWS:
         lines.append(f"\n{len(rows) - MOST_ROWS} more are in the JSON output.")
-    changing = [key for key, item in head.advice.items() if item.changes]
+    changing = [key for key, item in head.side.advice.items() if item.changes]
     if changing:
         lines += ["", "**Advice**", ""]
         for key in changing[:MOST_ROWS]:
             lines.append(f"- {code(key)}: {escaped(advised(head, key))}")
             lines += [f"  - {escaped(place)}" for place in places(head, key)]
-    open_questions = [f"{code(key)}: {escaped(why)}" for key, why in head.unknown.items()]
+    open_questions = [f"{code(key)}: {escaped(why)}" for key, why in head.side.unknown.items()]
     lines += ["", "<details><summary>What a backtest does not know</summary>", ""]
     lines += [f"- {text}" for text in open_questions[:MOST_ROWS]]
     lines += [f"- {escaped(text)}" for text in (*notes, *gaps(head), *LIMITS)]

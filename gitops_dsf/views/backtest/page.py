@@ -2,18 +2,20 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from html import escape
 from typing import Final
 
+import numpy as np
+
 from gitops_dsf import __version__
 from gitops_dsf.backtest.decisions import DecisionLine
+from gitops_dsf.backtest.lapses import lapses
 from gitops_dsf.backtest.result import Figures
-from gitops_dsf.views.backtest.build import Result
-from gitops_dsf.views.backtest.lines import Lines, lines_of
+from gitops_dsf.backtest.vectorised import sum_blocks
+from gitops_dsf.views.backtest.build import LIMITS, Result
 from gitops_dsf.views.backtest.sentences import (
-    LIMITS,
     advised,
     comparisons,
     differs,
@@ -34,6 +36,9 @@ OTHERS: Final = 5
 SHORT_SECONDS: Final = 600.0
 """In a shorter span, ticks are less than a minute apart."""
 MOST_CHARTS: Final = 30
+MOST_CLUSTERS: Final = 5
+MOST_POINTS: Final = 240
+"""Of each line; each is the mean of its stretch of time."""
 MOST_SPANS: Final = 400
 """Stretches of a decision that are drawn. A Placement with more is flapping in any case."""
 
@@ -45,9 +50,9 @@ def page(results: Sequence[Result], *, notes: Sequence[str] = ()) -> str:
     title = "What this would have decided" if len(results) > 1 else "What this fleet would have decided"
     shown = [(key, before, after) for key, before, after in rows if after is not None]
     shown.sort(key=lambda row: (-row[2].returns, -row[2].moves, row[0]))
-    lead = f"{escape(span(head))}." + (
-        f" {escape(results[0].title)} compared with {escape(head.title)}." if len(results) > 1 else ""
-    )
+    lead = f"{escape(span(head))}."
+    if len(results) > 1:
+        lead += f" {escape(results[0].side.title)} compared with {escape(head.side.title)}."
     body = [
         f'<header><p class="eyebrow">gitops-dsf {escape(__version__)} · backtest</p>',
         f'<h1>{escape(title)}</h1><p class="lead">{lead}</p>',
@@ -57,7 +62,7 @@ def page(results: Sequence[Result], *, notes: Sequence[str] = ()) -> str:
     ]
     if len(shown) > MOST_CHARTS:
         body.append(section(f"{len(shown) - MOST_CHARTS} more", "They are in the JSON output.", ""))
-    unknown = [f"{key}: {why}" for key, why in head.unknown.items()]
+    unknown = [f"{key}: {why}" for key, why in head.side.unknown.items()]
     body.append(
         section(
             "What is not known",
@@ -103,9 +108,9 @@ def _placement(results: Sequence[Result], key: str, before: Figures | None, afte
     note = f"{escape(moved(after, before))}. {most}. Regret in points: {escape(regret(head, key, before))}."
     sides = [(head, after, "after the change" if before is not None else "")]
     if before is not None and differs(before, after):
-        sides.append((results[0], before, f"as in {results[0].title}"))
+        sides.append((results[0], before, f"as in {results[0].side.title}"))
     charts = _charts(sides, key)
-    return section(key, note, charts + (_advice(head, key) if key in head.advice else ""))
+    return section(key, note, charts + (_advice(head, key) if key in head.side.advice else ""))
 
 
 def _charts(sides: Sequence[tuple[Result, Figures, str]], key: str) -> str:
@@ -116,7 +121,7 @@ def _charts(sides: Sequence[tuple[Result, Figures, str]], key: str) -> str:
     for _, figures, _ in sides:
         spent.update(figures.seconds_on)
     first = sorted(spent, key=lambda name: (-spent[name], name))
-    drawn = [lines_of(result, key, first) for result, _, _ in sides]
+    drawn = [_lines_of(result, key, first) for result, _, _ in sides]
     names = dict.fromkeys(name for lines in drawn for name in lines.clusters)
     colours = {name: f"c{min(place, OTHERS)}" for place, name in enumerate(names)}
     low, high = min(lines.low for lines in drawn), max(lines.high for lines in drawn)
@@ -126,13 +131,53 @@ def _charts(sides: Sequence[tuple[Result, Figures, str]], key: str) -> str:
     )
 
 
-def _chart(result: Result, key: str, lines: Lines, when: str, colours: Mapping[str, str]) -> str:
+@dataclass(frozen=True, kw_only=True)
+class _Lines:
+    """Points are seconds since the start of the grid, and the weighted mean of the scores."""
+
+    clusters: Sequence[str]
+    points: Mapping[str, Sequence[tuple[float, float]]]
+    low: float
+    high: float
+
+
+def _lines_of(result: Result, key: str, named: Sequence[str]) -> _Lines:
+    """The lines of one Placement: of the clusters that are named first, then of those with the highest
+    scores.
+    """
+    contest, columns, grid = result.backtest.contests[key], result.backtest.columns, result.grid
+    size = max(1, -(-grid.count // MOST_POINTS))
+    width = len(contest.candidates)
+    means = np.zeros((-(-grid.count // size), width))
+    points = np.zeros((len(means), 1))
+    for number, sums in sum_blocks(contest, columns, lapses(contest, columns.tracks, grid=grid)):
+        places = (np.arange(len(sums)) + number) // size
+        np.add.at(means, places, sums)
+        np.add.at(points, places, 1)
+    means = means / points / contest.total_weight
+    wanted = [name for name in named if name in contest.names]
+    best = [contest.names[place] for place in np.argsort(-means.mean(axis=0), kind="stable")] if width else []
+    clusters = list(dict.fromkeys([*wanted, *best]))[:MOST_CLUSTERS]
+    chosen = [contest.names.index(name) for name in clusters]
+    shown = means[:, chosen]
+    return _Lines(
+        clusters=clusters,
+        points={
+            name: [(place * size * grid.step, float(value)) for place, value in enumerate(means[:, column])]
+            for name, column in zip(clusters, chosen, strict=True)
+        },
+        low=float(min(0.0, shown.min())) if clusters else 0.0,
+        high=float(max(10.0, shown.max())) if clusters else 10.0,
+    )
+
+
+def _chart(result: Result, key: str, lines: _Lines, when: str, colours: Mapping[str, str]) -> str:
     start = result.grid.start
     heading = f"{key} {when}".strip()
     seconds = result.grid.end - start
     form = "%H:%M:%S" if seconds <= SHORT_SECONDS else "%d %b %H:%M"
     chart = Chart(
-        key=f"p{list(result.contests).index(key)}{when.partition(' ')[0]}",
+        key=f"p{list(result.backtest.contests).index(key)}{when.partition(' ')[0]}",
         heading=heading,
         title=f"Scores of the clusters of {heading}",
         description=(
@@ -142,7 +187,7 @@ def _chart(result: Result, key: str, lines: Lines, when: str, colours: Mapping[s
         low=lines.low,
         high=lines.high,
         end=seconds,
-        spans=list(_spans(result.lines[key], colours, result))[:MOST_SPANS],
+        spans=list(_spans(result.backtest.lines[key], colours, result))[:MOST_SPANS],
         label=lambda after: datetime.fromtimestamp(start + after, UTC).strftime(form),
     )
     legend = "".join(f'<li class="{colours[name]}"><i></i>{escape(name)}</li>' for name in lines.clusters)
@@ -163,7 +208,7 @@ def _spans(line: DecisionLine, colours: Mapping[str, str], result: Result) -> It
 
 
 def _advice(result: Result, key: str) -> str:
-    advice = result.advice[key]
+    advice = result.side.advice[key]
     rows = "".join(
         f"<tr><td>{escape(settings(each))}</td>"
         + "".join(

@@ -7,13 +7,6 @@ from gitops_dsf.backtest.result import Figures, Trial
 from gitops_dsf.views.backtest.build import Result
 from gitops_dsf.wording import names_text, plural
 
-LIMITS = (
-    "agents score at moments of their own; (2 to 9) are the fewest and the most moves with four sets of them",
-    "an application that moves takes its load with it; the scores of the past do not know that",
-    "clusters, labels and taints are those of now, and clusters that did not exist have no scores",
-    "several results with equal labels were exported once, so an aggregation over them cannot be repeated",
-)
-"""What no backtest can know."""
 MOST_NAMED = 3
 
 
@@ -39,8 +32,8 @@ def _range(item: Figures) -> str:
 
 def comparisons(results: Sequence[Result]) -> Iterator[tuple[str, Figures | None, Figures | None]]:
     """Key, figures before and figures after of every Placement that either side decided, in order of key."""
-    after = results[-1].figures
-    before: Mapping[str, Figures] = results[0].figures if len(results) > 1 else {}
+    after = results[-1].side.placements
+    before: Mapping[str, Figures] = results[0].side.placements if len(results) > 1 else {}
     for key in sorted({*before, *after}):
         yield key, before.get(key), after.get(key)
 
@@ -57,23 +50,22 @@ def differs(before: Figures | None, after: Figures | None) -> bool:
 def time_on(result: Result, key: str) -> str:
     """`eu-1 61 %, eu-2 39 %`: the share of the span for which each cluster was chosen."""
     whole = result.grid.count * result.grid.step
-    shares = [
-        f"{name} {100 * seconds / whole:.0f} %" for name, seconds in result.figures[key].seconds_on.items()
-    ]
+    spent = result.side.placements[key].seconds_on
+    shares = [f"{name} {100 * seconds / whole:.0f} %" for name, seconds in spent.items()]
     return names_text(shares, most=MOST_NAMED)
 
 
 def regret(result: Result, key: str, before: Figures | None = None) -> str:
     """`0.3 (was 1.1)`; `4.2 (was 0.0), the sum of 3 clusters`."""
     was = "" if before is None else f" (was {before.regret:.1f})"
-    most = max(len(item.clusters) for item in result.lines[key].decided)
+    most = max(len(item.clusters) for item in result.backtest.lines[key].decided)
     summed = f", the sum of {most} clusters" if most > 1 else ""
-    return f"{result.figures[key].regret:.1f}{was}{summed}"
+    return f"{result.side.placements[key].regret:.1f}{was}{summed}"
 
 
 def advised(result: Result, key: str) -> str:
     """`stickiness 20 instead of 5: 2 moves instead of 19, ...`; what is written if nothing is better."""
-    advice, moves = result.advice[key], result.figures[key].moves_range
+    advice, moves = result.side.advice[key], result.side.placements[key].moves_range
     if not advice.changes:
         more = ""
         if moves is not None and moves[1] > advice.written.moves:
@@ -88,7 +80,7 @@ def advised(result: Result, key: str) -> str:
 
 def places(result: Result, key: str) -> Iterator[str]:
     """`apps/portal.yaml:12: spec.stickiness: 25 instead of 20`; nothing if the advice is what is written."""
-    for each in result.advice[key].fields:
+    for each in result.side.advice[key].fields:
         text = f"{each.file}:{each.line}: {each.field}: {each.after} instead of {each.before}"
         yield text + (f"; it also concerns {listed(each.also)}" if each.also else "")
 
@@ -101,12 +93,12 @@ def settings(trial: Trial) -> str:
 
 def gaps(result: Result) -> Iterator[str]:
     """One line for each score with gaps in its history, and one for Placements that were not replayed."""
-    for resource, found in result.gaps.items():
+    for resource, found in result.side.gaps.items():
         names = sorted(found, key=lambda name: (-found[name], name))
         worst = names_text([f"{name} {100 * found[name]:.0f} %" for name in names], most=MOST_NAMED)
         where = plural(len(names), "cluster")
         yield f"{resource} has gaps on {where}: {worst} of the points are missing"
-    if count := sum(1 for each in result.figures.values() if each.moves_range is None):
+    if count := sum(1 for each in result.side.placements.values() if each.moves_range is None):
         yield (
             f"with other moments of the agents, {plural(count, 'Placement')} may move more or less often: too"
             " large to try here (--placement asks for one), or decided pass by pass"

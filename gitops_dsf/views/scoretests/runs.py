@@ -97,7 +97,7 @@ class ScorerRuns:
                 runs.append(Run(at=at, items=items, raw=raw))
         publisher.write_due(math.nextafter(self._end, math.inf))
         rule = Rule.of(summary, jitter=0.0)
-        return ScorerOnCluster(cluster=cluster, rule=rule, runs=runs, track=publisher.track())
+        return ScorerOnCluster(cluster=cluster, rule=rule, runs=runs, track=publisher.track)
 
     def _published(self, summary: Summary, inputs: _Inputs) -> Published | None:
         """The given scores. They were written so long ago that a change is written at once."""
