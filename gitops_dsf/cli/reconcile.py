@@ -119,7 +119,7 @@ def _settings(args: argparse.Namespace) -> "Settings":
 
 
 def _git(args: argparse.Namespace, spec: "FleetRepositorySpec") -> "GitSettings":
-    from gitops_dsf.reconciler.git.url import checked
+    from gitops_dsf.reconciler.git.credentials import checked
     from gitops_dsf.reconciler.settings import GitSettings
 
     author = spec.reconciler.proposals.author

@@ -12,7 +12,6 @@ import msgspec
 
 from dsf_runtime import answers, heads
 from dsf_runtime.calls import CallFault, as_call_faults, hide, retry_after
-from dsf_runtime.clock import http_date
 from dsf_wire.text import printable
 from gitops_dsf.errors import GitopsDsfError
 from gitops_dsf.reconciler.git.credentials import Credentials, GitError
@@ -26,10 +25,6 @@ ANSWER_BYTES: Final = 4 << 20
 """Size of an answer at most: 10 pull requests with the longest text that GitHub accepts have 2.6 MB."""
 MOST_QUOTED: Final = 300
 """Characters of an error answer that a message repeats at most."""
-WAIT_SECONDS: Final = 60.0
-"""Pause after too many requests, if the answer names none. GitHub asks for at least a minute."""
-LONGEST_WAIT_SECONDS: Final = 3600.0
-"""Limits are per hour, so a longer time in an answer is wrong."""
 
 CLOSED_BY_US: Final = "<!-- gitops-dsf: closed by the reconciler -->"
 """Marks a request that the reconciler closed itself. A request without it was closed by people, which means
@@ -171,7 +166,7 @@ class GitHub:
         if not response.is_success:
             # The Secret may hold another token by now. Clean before cutting: a part of a token would not be
             # recognised.
-            words = self._credentials.cleaned(hide(_error_text(answer), token))
+            words = self._credentials.cleaned(hide(answer.decode(errors="replace"), token))
             raise _refused(f"{what}: {response.status_code} {printable(words, most=MOST_QUOTED)}", response)
         return answer
 
@@ -198,7 +193,8 @@ class GitHub:
 
 def _refused(message: str, response: httpx.Response) -> ForgeError:
     status = response.status_code
-    if wait := wait_of(response, message):
+    wait = retry_after(response.headers, now=time.time()) if status in {403, 429} else None
+    if wait is not None:
         return ForgeError(message, wait=wait)
     if status in {401, 403}:
         hint = "; the token needs: Contents and Pull requests, read and write"
@@ -211,46 +207,9 @@ def _refused(message: str, response: httpx.Response) -> ForgeError:
     return ForgeError(f"{message.rstrip()}{hint}")
 
 
-def wait_of(response: httpx.Response, message: str) -> float:
-    """Seconds to wait; 0 when the answer does not report a rate limit (docs.github.com/rest, "Rate limits for
-    the REST API").
-    """
-    headers, date = response.headers, http_date(response.headers.get("date"))
-    # By the forge's clock, because the times in its answers are by that clock.
-    now = time.time() if date is None else date
-    spent = headers.get("x-ratelimit-remaining") == "0"
-    limited = response.status_code == 429 or "retry-after" in headers or spent
-    if response.status_code not in {403, 429} or not (limited or "rate limit" in message.lower()):
-        return 0.0
-    found = retry_after(headers, now=now)
-    reset = headers.get("x-ratelimit-reset", "")
-    if found is None:
-        found = float(reset) - now if spent and reset.isascii() and reset.isdigit() else WAIT_SECONDS
-    return min(max(found, 1.0), LONGEST_WAIT_SECONDS)
-
-
 def _decoded(answer: bytes, kind: Any) -> Any:  # noqa: ANN401 - what `kind` says
     try:
         return msgspec.json.decode(answer, type=kind)
     except (msgspec.DecodeError, RecursionError) as error:
         msg = f"the answer is not what GitHub documents: {error}"
         raise ForgeError(msg) from error
-
-
-class _Problem(msgspec.Struct, frozen=True):
-    message: str = ""
-    errors: list[Any] = []
-
-
-def _error_text(body: bytes) -> str:
-    """The messages of an error answer (schemas basic-error and validation-error)."""
-    try:
-        problem = msgspec.json.decode(body, type=_Problem)
-    except (msgspec.DecodeError, RecursionError):
-        return ""
-    details = (
-        str(each.get("message") or f"{each.get('field', '')} {each.get('code', '')}").strip()
-        for each in problem.errors
-        if isinstance(each, dict)
-    )
-    return "; ".join(word for word in (problem.message, *details) if word)

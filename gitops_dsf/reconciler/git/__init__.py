@@ -2,8 +2,7 @@
 
 clone        a clone: lists branches, checks one out, commits files, and pushes with a lease
 program      one run of a program, with limits
-credentials  how git gets the secrets of a mounted folder
-url          which URLs git accepts
+credentials  how git gets the secrets of a mounted folder, and which URLs it accepts
 
 Every controller has a clone of its own (`work_folder`), so that none waits for another.
 """

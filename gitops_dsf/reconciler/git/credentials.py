@@ -12,6 +12,7 @@ The files are read for each use, so a rotated Secret takes effect at once.
 """  # noqa: E501
 
 import base64
+import re
 import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -20,8 +21,7 @@ from typing import Final
 from urllib.parse import quote, urlsplit
 
 from dsf_runtime.calls import hide
-from gitops_dsf.errors import GitopsDsfError
-from gitops_dsf.reconciler.git.url import is_http, is_ssh
+from gitops_dsf.errors import GitopsDsfError, UsageError
 
 TOKEN_USER: Final = "x-access-token"  # noqa: S105 - a name, which GitHub and GitLab accept with any token
 _SECRET_FILES: Final = ("token", "password")
@@ -144,6 +144,27 @@ class Credentials:
         except (OSError, UnicodeDecodeError):
             return ""
         return lines[0] if lines else ""
+
+
+def is_http(url: str) -> bool:
+    """Whether git uses HTTP for it."""
+    return url.startswith(("https://", "http://"))
+
+
+def is_ssh(url: str) -> bool:
+    """Whether git uses ssh for it."""
+    return url.startswith("ssh://") or ("://" not in url and ":" in url)
+
+
+def checked(url: str) -> str:
+    """Returns the URL. Raises UsageError when it holds a password. The message does not repeat the URL."""
+    if re.match(r"https?://[^/]*@|ssh://[^/@]*:[^/@]*@", url):
+        msg = (
+            "git.url holds a user or a password; write the URL without them, and put them into the Secret"
+            " that reconciler.gitSecret names"
+        )
+        raise UsageError(msg)
+    return url
 
 
 def _origin(url: str) -> str:

@@ -1,6 +1,4 @@
-"""Runs programs with a limit for their time and for their output. A run that was cancelled ends with all its
-child processes.
-"""
+"""Runs programs with a limit for their time. A run that was cancelled ends with all its child processes."""
 
 import asyncio
 import contextlib
@@ -17,11 +15,8 @@ from gitops_dsf.reconciler.git.credentials import Credentials, GitError
 
 SECONDS: Final = 180.0
 """Time limit of a run."""
-MOST_BYTES: Final = 64 << 20
-"""Size limit of standard output, and of standard error: a list of 500,000 files."""
 MOST_QUOTED: Final = 400
 """Characters of git's messages in an error."""
-_STEP: Final = 64 << 10
 
 _PROXIES: Final = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
 _KEPT: Final = frozenset(
@@ -42,7 +37,7 @@ _ALWAYS: Final = (
 
 
 class ProgramError(GitopsDsfError):
-    """A program ran for too long, or wrote too much."""
+    """A program ran for too long, or failed."""
 
 
 async def run(
@@ -65,48 +60,17 @@ async def run(
     )
     try:
         async with asyncio.timeout(seconds):
-            out, err, _ = await asyncio.gather(
-                _read(process, process.stdout), _read(process, process.stderr), _feed(process, stdin)
-            )
-            code = await process.wait()
+            out, err = await process.communicate(stdin)
     except TimeoutError as error:
         msg = f"it took longer than {seconds:g} s"
         raise ProgramError(msg) from error
     finally:
         if process.returncode is None:
-            _kill(process)
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
             # A pipe stays open while it holds output that nobody has read.
-            await asyncio.gather(_read(process, process.stdout), _read(process, process.stderr))
-            await process.wait()
-    if max(len(out), len(err)) > MOST_BYTES:
-        msg = f"it was stopped because it wrote more than {MOST_BYTES} bytes"
-        raise ProgramError(msg)
-    return code, out, err
-
-
-async def _read(process: asyncio.subprocess.Process, stream: asyncio.StreamReader | None) -> bytes:
-    """Reads to the end. Kills a process that writes too much."""
-    found = bytearray()
-    while stream is not None and (piece := await stream.read(_STEP)):
-        if len(found) <= MOST_BYTES:
-            found += piece
-        else:
-            _kill(process)
-    return bytes(found)
-
-
-async def _feed(process: asyncio.subprocess.Process, content: bytes) -> None:
-    """Writes all of standard input, unless the program ends earlier."""
-    if process.stdin is not None:
-        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-            process.stdin.write(content)
-            await process.stdin.drain()
-        process.stdin.close()
-
-
-def _kill(process: asyncio.subprocess.Process) -> None:
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
+            await process.communicate()
+    return process.returncode or 0, out, err
 
 
 class GitProgram:

@@ -1,7 +1,6 @@
 """What the controller asks of the worker, and what the worker did, as JSON over pipes."""
 
 from enum import StrEnum
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -47,8 +46,3 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     """Scorers whose pages could not be read, or were not accepted."""
     known: list[str] = []
     """Clusters in git."""
-
-
-def is_behind_link(root: Path, file: str) -> bool:
-    """Whether writing a file would write another one: it or a folder of it is a symbolic link."""
-    return (root / file).resolve() != root.resolve() / file

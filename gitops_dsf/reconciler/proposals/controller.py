@@ -5,19 +5,16 @@ and pull requests.
 import asyncio
 import hashlib
 import logging
-import random
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from enum import StrEnum
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 
 from dsf_runtime.backoff import Backoff
 from dsf_wire.constants import SCORE_GROUP
-from gitops_dsf.hub.objects import ManagedCluster, ManagedClusterSpec, ManagedClusterStatus
 from gitops_dsf.reconciler.forge import ForgeError, GitHub, github_api, place_of
 from gitops_dsf.reconciler.git import Clone, GitError, work_folder
 from gitops_dsf.reconciler.git.credentials import Credentials
@@ -38,20 +35,6 @@ BRANCHES: Final = "gitops-dsf/"
 """Begins the name of every branch."""
 DIGITS: Final = 16
 """Hexadecimal digits of the digest in a branch's name."""
-
-
-class ProposalOutcome(StrEnum):
-    """The result of one pass for one kind."""
-
-    PUSHED = "pushed"
-    UNCHANGED = "unchanged"
-    SUPERSEDED = "superseded"
-    WITHDRAWN = "withdrawn"
-    FAILED = "failed"
-    WAITING = "waiting"
-    REFUSED = "refused"
-    UNDECIDED = "undecided"
-    NOTHING = "nothing"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -152,7 +135,7 @@ class ProposalController:
                 if errors:
                     asked = [each.wait for each in errors if isinstance(each, ForgeError)]
                     wait = max(backoff.delay(failures), *asked, 0.0)
-                await asyncio.sleep(wait * random.uniform(1.0, 1.1))  # noqa: S311 - spreads requests, keeps no secret
+                await asyncio.sleep(wait)
 
     async def _pass(self, clone: Clone) -> list[Exception]:
         """One look at every kind. Returns what failed."""
@@ -161,7 +144,7 @@ class ProposalController:
         except GitError as error:
             LOG.warning("proposals: %s", error)
             for kind in self._kinds:
-                self._metrics.proposals.labels(kind=kind, outcome=ProposalOutcome.FAILED).inc()
+                self._metrics.proposals.labels(kind=kind, outcome="failed").inc()
             return [error]
         errors: list[Exception] = []
         for kind in self._kinds:
@@ -174,10 +157,9 @@ class ProposalController:
                 outcome = await self._propose(clone, kind, own)
             except (GitError, ForgeError, ProgramError) as error:
                 LOG.warning("proposal %s: %s", kind, error)
-                outcome = ProposalOutcome.FAILED
+                outcome = "failed"
                 errors.append(error)
-            if outcome is not None:
-                self._metrics.proposals.labels(kind=kind, outcome=outcome).inc()
+            self._metrics.proposals.labels(kind=kind, outcome=outcome).inc()
             self._metrics.proposal_open.labels(kind=kind).set(len(own))
         return errors
 
@@ -201,7 +183,7 @@ class ProposalController:
                 raise GitError(msg)
         return heads
 
-    async def _propose(self, clone: Clone, kind: Kind, own: dict[str, str]) -> ProposalOutcome | None:
+    async def _propose(self, clone: Clone, kind: Kind, own: dict[str, str]) -> str:
         """`own` are the branches of the kind; it is updated. Raises GitError, ForgeError and ProgramError."""
         memory, now = self._memory[kind], self._clock()
         made = await self._change(clone, kind, offered=bool(own))
@@ -209,35 +191,33 @@ class ProposalController:
         self._log(kind, change.why or change.note)
         if change.why:
             memory.digest = None
-            return ProposalOutcome.UNDECIDED
+            return "undecided"
         if digest != memory.digest:
             memory.digest, memory.since = digest, now
         if now - memory.since < self._pauses.apart:
-            return ProposalOutcome.WAITING if digest else None
+            return "waiting"
         if not digest:
             memory.offered, memory.scorers = "", []
-            why = "Withdrawn: there is nothing left to change."
-            found = None if own else ProposalOutcome.NOTHING
-            await self._drop(clone, kind, own, ProposalOutcome.WITHDRAWN, why)
-            return found
+            await self._drop(clone, kind, own, "withdrawn", "Withdrawn: there is nothing left to change.")
+            return "nothing"
         branch = f"{self._stem}{kind}-{digest}"
         request = await self._forge.latest(branch) if self._forge is not None else None
         is_open = branch in own and (self._forge is None or (request is not None and request.is_open))
         refused = request.refused if request is not None else branch == memory.offered and branch not in own
         if refused:
             why = "Withdrawn: the content has changed to one that was refused before."
-            await self._drop(clone, kind, own, ProposalOutcome.WITHDRAWN, why, keep=branch)
-            return ProposalOutcome.REFUSED
-        outcome: ProposalOutcome | None = ProposalOutcome.UNCHANGED
+            await self._drop(clone, kind, own, "withdrawn", why, keep=branch)
+            return "refused"
+        outcome = "unchanged"
         # Without a request the leader before ended between push and request. After a merge the branch starts
         # again on the newest head.
         if branch not in own or (not is_open and request is not None):
             if now < memory.pushed_at + self._pause(memory, now):
-                return ProposalOutcome.WAITING
+                return "waiting"
             memory.pushes = 1 if self._is_quiet(memory, now) else memory.pushes + 1
             memory.pushed_at = now
             await self._push(clone, kind, made, branch, own)
-            outcome = None
+            outcome = "pushed"
         if self._forge is not None and not is_open:
             opened = await self._forge.open(
                 branch=branch, title=title(change), body=request_body(kind, change)
@@ -245,7 +225,7 @@ class ProposalController:
             LOG.info("proposal %s: %s", kind, opened.html_url)
         memory.offered, memory.scorers = branch, change.scorers
         why = f"Superseded by branch `{branch}`."
-        await self._drop(clone, kind, own, ProposalOutcome.SUPERSEDED, why, keep=branch)
+        await self._drop(clone, kind, own, "superseded", why, keep=branch)
         return outcome
 
     async def _change(self, clone: Clone, kind: Kind, *, offered: bool) -> _Made:
@@ -263,7 +243,9 @@ class ProposalController:
             stamp = ""
         else:
             clusters = [
-                _object(item) for name, item in sorted(self._view.clusters.items.items()) if not item.deleting
+                {"apiVersion": f"{SCORE_GROUP}/v1", "kind": "ManagedCluster", **msgspec.to_builtins(item)}
+                for _, item in sorted(self._view.clusters.items.items())
+                if not item.deleting
             ]
             task = msgspec.structs.replace(task, clusters=clusters, gone=self._gone())
             stamp = hashlib.sha256(msgspec.json.encode(task)).hexdigest()
@@ -315,7 +297,6 @@ class ProposalController:
         await clone.push(made.commit, branch=branch, expected=expected)
         own[branch] = made.commit
         LOG.info("proposal %s: pushed to %s", kind, branch)
-        self._metrics.proposals.labels(kind=kind, outcome=ProposalOutcome.PUSHED).inc()
         # For people who look at the hub and not at git.
         for name in made.change.scorers:
             if (item := self._view.scorers.items.get(name)) is not None:
@@ -327,7 +308,7 @@ class ProposalController:
         clone: Clone,
         kind: Kind,
         own: dict[str, str],
-        outcome: ProposalOutcome,
+        outcome: str,
         why: str,
         *,
         keep: str = "",
@@ -359,24 +340,3 @@ class ProposalController:
         if reason and reason != self._memory[kind].reason:
             LOG.warning("proposal %s: %s", kind, reason)
         self._memory[kind].reason = reason
-
-
-def _object(item: ManagedCluster) -> dict[str, Any]:
-    """The fields of a ManagedCluster that `gitops-dsf import` uses."""
-    spec, status = item.spec or ManagedClusterSpec(), item.status or ManagedClusterStatus()
-    return {
-        "apiVersion": f"{SCORE_GROUP}/v1",
-        "kind": "ManagedCluster",
-        "metadata": {"name": item.metadata.name, "labels": item.labels},
-        "spec": {
-            "hubAcceptsClient": spec.hub_accepts_client,
-            "taints": [msgspec.to_builtins(taint) for taint in item.taints],
-        },
-        "status": {
-            "clusterClaims": [
-                {"name": claim.name, "value": claim.value} for claim in status.cluster_claims or ()
-            ],
-            "allocatable": status.allocatable or {},
-            "capacity": status.capacity or {},
-        },
-    }

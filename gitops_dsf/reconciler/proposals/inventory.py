@@ -10,7 +10,7 @@ from gitops_dsf.diagnostics import Diagnostic, Severity
 from gitops_dsf.errors import RepositoryError
 from gitops_dsf.importer import Import, Selection, take
 from gitops_dsf.pipeline import check_loaded
-from gitops_dsf.reconciler.proposals.change import Change, is_behind_link
+from gitops_dsf.reconciler.proposals.change import Change
 from gitops_dsf.repository.load import Document, Loaded, load
 from gitops_dsf.repository.write import remove_files, write_files
 from gitops_dsf.repository.yamledit import YamlFile
@@ -27,7 +27,9 @@ def inventory(root: Path, clusters: Sequence[Mapping[str, Any]], gone: Sequence[
     known = sorted(documents)
     # A cluster that asks to join does not count before somebody accepts it.
     counted = [
-        item for item in clusters if item["metadata"]["name"] in documents or item["spec"]["hubAcceptsClient"]
+        item
+        for item in clusters
+        if item["metadata"]["name"] in documents or item.get("spec", {}).get("hubAcceptsClient")
     ]
     found = take(root, counted, selection=Selection()) if counted else None
     leaving = [documents[name] for name in gone if name in documents]
@@ -49,8 +51,6 @@ def inventory(root: Path, clusters: Sequence[Mapping[str, Any]], gone: Sequence[
     if mistakes or not files:
         why = f"the repository would be invalid: {'; '.join(mistakes[:3])}" if mistakes else note
         return Change(why=why, known=known)
-    if linked := [file for file in files if is_behind_link(root, file)]:
-        return Change(why=f"{linked[0]} is behind a symbolic link; it is not overwritten", known=known)
     write_files(root, {file: text for file, text in files.items() if text is not None})
     remove_files(root, [file for file, text in files.items() if text is None])
     return Change(

@@ -5,14 +5,13 @@ from pathlib import Path
 from typing import Any
 
 from dsf_wire.text import printable
-from gitops_dsf.reconciler.proposals.change import Change, is_behind_link
+from gitops_dsf.reconciler.proposals.change import Change
 from gitops_dsf.repository.load import load
 from gitops_dsf.repository.model.validate import declare
 from gitops_dsf.repository.write import write_files
 from gitops_dsf.sync import LockState
 from gitops_dsf.sync.fetch import Fetcher, FetchLimits
 from gitops_dsf.sync.plan import plan_sync
-from gitops_dsf.sync.weigh import lock_file
 
 
 async def locks(root: Path, scorers: Sequence[str], *, seconds: float) -> Change:
@@ -20,17 +19,14 @@ async def locks(root: Path, scorers: Sequence[str], *, seconds: float) -> Change
     declared = declare(load(root))
     full = {item.name for item in declared.scorers if item.value.spec.reads_config}
     full |= {name for kind, name in declared.left_out if kind == "DynamicScorer"}
-    files = {name: lock_file(name, {item.name: item for item in declared.locks}) for name in full}
-    linked = [name for name in scorers if name in full and is_behind_link(root, files[name])]
-    asked = [name for name in scorers if name in full and name not in linked]
-    reasons = [f"{name}: {files[name]} is behind a symbolic link; it is not overwritten" for name in linked]
+    asked = sorted(full.intersection(scorers))
     if not asked:
-        return Change(why="; ".join(reasons))
+        return Change()
     async with Fetcher(limits=FetchLimits(seconds=seconds)) as fetcher:
         plan = await plan_sync(root, fetcher=fetcher, only=asked)
     changed = [item for item in plan.outcomes if item.verdict in {LockState.NEW, LockState.CHANGED}]
     refused = [item for item in plan.outcomes if item.verdict is LockState.REFUSED]
-    why = "; ".join([*reasons, *(f"{item.scorer}: {'; '.join(item.reasons)}" for item in refused)])
+    why = "; ".join(f"{item.scorer}: {'; '.join(item.reasons)}" for item in refused)
     if not changed:
         return Change(why=why, refused=[item.scorer for item in refused])
     details = []

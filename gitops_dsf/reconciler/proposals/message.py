@@ -8,20 +8,13 @@ from gitops_dsf.reconciler.proposals.change import Change, Kind
 MOST: Final = 200
 """Changes that a text lists at most. The commit shows all of them."""
 
-_SKIP_CI: Final = re.compile(r"\[([^\[\]]*\b(?:ci|skip|actions)\b[^\[\]]*)\]", re.IGNORECASE)
-"""For example [skip ci], [ci skip], [no ci] or [skip actions], which make GitHub, GitLab and others skip the
-checks of a commit.
-"""
-_REFERENCES: Final = (
-    re.compile(r"(#)(?=\w)"),
-    re.compile(r"\b(GH-)(?=[0-9])", re.IGNORECASE),
-    re.compile(r"(/(?:issues|pull|work_items|merge_requests)/)(?=[0-9])"),
-    re.compile(r"(?<![\w!])([!&])(?=[0-9])"),
-    re.compile(r"(?<![\w@])(@)(?=\w)"),
+_COMMANDS: Final = re.compile(
+    r"#(?=\w)|\bGH-(?=[0-9])|/(?:issues|pull|work_items|merge_requests)/(?=[0-9])|(?<![\w!])[!&](?=[0-9])"
+    r"|(?<![\w@])@(?=\w)|\[(?=[^\[\]]*\b(?:ci|skip|actions)\b)",
+    re.IGNORECASE,
 )
-"""What forges turn into links: `#12`, `GH-12`, `.../issues/12`, `!12`, `&12`, `@name`, and `#close` of smart
-commits. `fixes #12` in a merged commit closes the issue, and `@name` notifies the person. A space after the
-match prevents both.
+"""What commands CI and forges: `fixes #12` in a merged commit closes the issue, `@name` notifies the person,
+and `[skip ci]` skips the checks. A space after the match prevents that.
 """
 
 _REASONS: Final = {
@@ -63,10 +56,7 @@ def request_body(kind: Kind, change: Change) -> str:
 
 def _without_commands(text: str) -> str:
     """The text without commands to CI and forges: it may come from a /config page or a cluster claim."""
-    text = _SKIP_CI.sub(lambda found: f"({found[1]})", text)
-    for pattern in _REFERENCES:
-        text = pattern.sub(r"\1 ", text)
-    return text
+    return _COMMANDS.sub(r"\g<0> ", text)
 
 
 def _listed(change: Change) -> list[str]:

@@ -68,7 +68,7 @@ async def test_a_request_is_opened_found_and_closed(github: PullRequestServer) -
 
 async def test_what_github_will_not_open_is_told(github: PullRequestServer) -> None:
     forge = github.client()
-    with pytest.raises(ForgeError, match="422 Validation Failed; head invalid"):
+    with pytest.raises(ForgeError, match=r"422 .*Validation Failed"):
         await forge.open(branch="none", title="A", body="B")
 
 
@@ -120,7 +120,7 @@ async def test_limits_faults_and_wrong_tokens_are_told_apart(github: PullRequest
     github.server.faults = []
     (github.secret / "token").write_text("ghp_old", encoding="utf-8")
     with pytest.raises(
-        ForgeError, match="401 Bad credentials; the token needs: Contents and Pull requests"
+        ForgeError, match=r"401 .*Bad credentials.*; the token needs: Contents and Pull requests"
     ) as caught:
         await forge.latest("a")
     (github.secret / "token").write_text(TOKEN, encoding="utf-8")
@@ -249,6 +249,6 @@ async def test_a_token_that_was_rotated_meanwhile_is_not_repeated(github: PullRe
 
     github.server.faults = [rotate]
     forge = github.client()
-    with pytest.raises(ForgeError, match="401 Bad credentials") as caught:
+    with pytest.raises(ForgeError, match=r"401 .*Bad credentials") as caught:
         await forge.latest("a")
     assert TOKEN not in str(caught.value)

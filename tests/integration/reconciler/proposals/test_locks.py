@@ -168,23 +168,6 @@ async def test_the_locks_of_all_scorers_are_offered_together(scene: ProposalHub,
         assert scene.proposals == before, "it stays while one of its pages cannot be read"
 
 
-async def test_a_lock_behind_a_link_is_not_written_and_stops_no_other(
-    scene: ProposalHub, caplog: pytest.LogCaptureFixture, tmp_path: Path
-) -> None:
-    outside = tmp_path / "outside.yaml"
-    outside.write_text("ours\n", encoding="utf-8")
-    scene.repository.commit({"locks/cpu.yaml": None})
-    (scene.repository.clone / "locks/cpu.yaml").symlink_to(outside)
-    scene.repository.publish()
-    for name in ("cpu", "mem"):
-        scene.departs(name)
-    async with scene.hub, scene.working() as working:
-        await working.until(lambda: scene.proposals, "the other one is offered")
-        assert scene.changed(scene.one) == ["locks/mem.yaml"]
-    assert "locks/cpu.yaml is behind a symbolic link" in caplog.text
-    assert outside.read_text(encoding="utf-8") == "ours\n"
-
-
 async def test_another_fleet_of_the_repository_is_not_touched(scene: ProposalHub, tmp_path: Path) -> None:
     files = {
         path: scene.repository.read(path) for path in git("ls-files", folder=scene.repository.clone).split()

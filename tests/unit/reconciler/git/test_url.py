@@ -3,7 +3,7 @@
 import pytest
 
 from gitops_dsf.errors import UsageError
-from gitops_dsf.reconciler.git.url import checked, is_http, is_ssh
+from gitops_dsf.reconciler.git.credentials import checked, is_http, is_ssh
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from gitops_dsf.reconciler.proposals.message import commit_message, request_body
         ("closes !12 and &3", "closes ! 12 and & 3"),
         ("@alice, (@team/ops) @@bob", "@ alice, (@ team/ops) @@bob"),
         ("PROJ-1 #close", "PROJ-1 # close"),
-        ("[skip ci]", "(skip ci)"),
+        ("[skip ci]", "[ skip ci]"),
         ("tom@example.com", "tom@example.com"),
         ("https://u.example.com/a?b=1&c=2#d", "https://u.example.com/a?b=1&c=2# d"),
         ("up{a!=1}", "up{a!=1}"),
