@@ -1,17 +1,9 @@
-"""Failures that a worker expects and recovers from, and their reasons.
-
-AgentError
-  + FetchError     the metric source
-  + ScoreError     the scoring API
-  + PublishError   the hub or the publish directory
-  + CallError      one HTTP call, before its stage is known
-
-SettingsError is separate: the process cannot start with these flags.
+"""The failure that a worker expects and recovers from, with its reasons. SettingsError is separate: the
+process cannot start with these flags.
 """
 
-from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final, Literal, TypeVar
+from typing import Final, Literal
 
 from dsf_runtime.calls import FailureKind
 
@@ -117,52 +109,26 @@ class SettingsError(ValueError):
 
 
 class AgentError(Exception):
-    """A failure with its reason. ``retry_after`` is the number of seconds that the peer asked us to wait, or
-    None.
+    """A failure with its reason and, in a cycle, its stage. ``retry_after`` is the number of seconds that the
+    peer asked us to wait, or None.
     """
 
-    def __init__(self, message: str, *, reason: Reason, retry_after: float | None = None) -> None:
+    def __init__(
+        self, message: str, *, reason: Reason, retry_after: float | None = None, stage: Stage = "score"
+    ) -> None:
         super().__init__(message)
         self.reason = reason
         self.retry_after = retry_after
+        self.stage = stage
 
-
-E = TypeVar("E", bound=AgentError)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Failure:
-    """What is kept of an AgentError. The error itself would keep its traceback, and so all that the functions
-    in it had in memory, such as answers.
-    """
-
-    text: str
-    reason: Reason
-    retry_after: float | None = None
-
-    def __str__(self) -> str:
-        return self.text
-
-    @classmethod
-    def of(cls, error: AgentError) -> "Failure":
-        return cls(text=str(error), reason=error.reason, retry_after=error.retry_after)
-
-    def error(self, kind: type[E]) -> E:
-        """A new error."""
-        return kind(self.text, reason=self.reason, retry_after=self.retry_after)
-
-
-class CallError(AgentError):
-    """An HTTP call gave no usable answer."""
-
-
-class FetchError(AgentError):
-    """The metric source gave no series."""
-
-
-class ScoreError(AgentError):
-    """The scoring API gave no scores."""
-
-
-class PublishError(AgentError):
-    """A call of an API server, or of the publish directory, failed."""
+    def anew(self, message: str = "", *, stage: Stage | None = None) -> "AgentError":
+        """The same failure without its traceback, which would keep all that the functions in it had in
+        memory, such as answers. The message and the stage may be others. Raise none that a variable of the
+        same function holds: its traceback would hold the function, and so itself.
+        """
+        return AgentError(
+            message or str(self),
+            reason=self.reason,
+            retry_after=self.retry_after,
+            stage=stage or self.stage,
+        )

@@ -17,7 +17,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 import numpy as np
 
-from dsf_agent.errors import FetchError, ScoreError
+from dsf_agent.errors import AgentError
 from dsf_agent.fetch import promjson
 from dsf_agent.fetch.series import Series
 from dsf_agent.kubernetes import objects
@@ -150,7 +150,7 @@ def scores(content: bytes) -> None:
     of_clusters.use(_CLUSTERS)
     try:
         found = _driven(results.read(body, where="the API", label_sets=label_sets))
-    except ScoreError:
+    except AgentError:
         return
     assert _driven(results.read(body, where="the API", label_sets=of_clusters)).total == found.total
     assert body == content
@@ -167,12 +167,12 @@ def series(content: bytes) -> None:
     body = bytearray(content)
     try:
         whole: Series | None = _driven(promjson.read(body, where="the source"))
-    except FetchError:
+    except AgentError:
         whole = None
     try:
         # The caller looks at the encoding first.
         pieces = _driven(promjson.in_pieces(body, where="the source", piece=1)) if _is_utf8(content) else None
-    except FetchError:
+    except AgentError:
         pieces = None
     assert body == content
     if whole is None:
@@ -187,7 +187,7 @@ def series(content: bytes) -> None:
     _as_scores(whole)
     try:
         parts = _driven(split(whole, label="cluster", clusters=_CLUSTERS))
-    except FetchError:
+    except AgentError:
         return
     rows = json.loads(joined)
     for name, of_cluster in parts.items():
@@ -216,15 +216,15 @@ def kubernetes(content: bytes) -> None:
     totals, pods = Totals(), dict[str, objects.Pod]()
     usage: Mapping[str, objects.NodeUsage] = {}
     for line in content.split(b"\n"):
-        with suppress(msgspec.MsgspecError, ValueError):
+        with suppress(msgspec.MsgspecError, ValueError, RecursionError):
             name, node = objects.node(msgspec.Raw(line))
             totals.node_changed(name, totals.nodes.get(name), node)
-        with suppress(msgspec.MsgspecError, ValueError):
+        with suppress(msgspec.MsgspecError, ValueError, RecursionError):
             key, pod = objects.pod(msgspec.Raw(line))
             totals.pod_changed(key, pods.get(key), pod)
             pods[key] = pod
-        with suppress(msgspec.MsgspecError, ValueError):
-            usage = objects.usage(line)
+        with suppress(msgspec.MsgspecError, ValueError, RecursionError):
+            usage = objects.usage(msgspec.json.decode(line, type=objects.NodeMetricsList))
     for measure in measures.MEASURES.values():
         for sample in samples(measures.Selection(measure=measure), totals=totals, usage=usage):
             assert math.isfinite(sample.value), (measure.name, sample)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from dsf_agent.endpoints.apiserver import ApiServer
-from dsf_agent.errors import PublishError, Reason
+from dsf_agent.errors import AgentError, Reason
 from dsf_agent.publish.hub import MAX_OBJECT_BYTES, HubStore
 from dsf_agent.publish.hubobject import status_body, stored_bytes
 from dsf_runtime.clock import SystemClock
@@ -74,7 +74,7 @@ def test_the_largest_object_that_it_sends_is_stored(
             unlimited = HubStore(server=server, cluster=NAMESPACE, limit=10**9)
             for part in (5, 2):
                 too_many = _items(most + most // part, length=length)
-                with pytest.raises(PublishError) as caught:
+                with pytest.raises(AgentError) as caught:
                     await unlimited.write(
                         f"more-{length}", scorer="sizes", values=too_many, valid_until=time.time() + 900
                     )

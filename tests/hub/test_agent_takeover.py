@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 import pytest
 
 from dsf_agent.endpoints.apiserver import ApiServer
-from dsf_agent.errors import PublishError, Reason
+from dsf_agent.errors import AgentError, Reason
 from dsf_agent.publish.hub import SILENT_SECONDS, HubStore
 from dsf_runtime.clock import SystemClock
 from dsf_runtime.kubeconfig import Kubeconfig
@@ -299,7 +299,7 @@ async def publish(store: HubStore, name: str, values: Values) -> None:
 
 
 async def refusal(store: HubStore, name: str, values: Values) -> Reason:
-    with pytest.raises(PublishError) as caught:
+    with pytest.raises(AgentError) as caught:
         await publish(store, name, values)
     return caught.value.reason
 

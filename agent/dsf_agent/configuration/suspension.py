@@ -7,13 +7,13 @@ If it cannot be read, no scorer is suspended, so that an unreachable hub does no
 import logging
 import random
 from collections.abc import Awaitable, Callable
-from typing import Final
+from typing import Any, Final
 from urllib.parse import quote
 
 import msgspec
 
 from dsf_agent.endpoints.apiserver import ApiServer
-from dsf_agent.errors import PublishError, Reason
+from dsf_agent.errors import AgentError, Reason
 from dsf_agent.metrics.registry import Metrics
 from dsf_runtime.clock import Clock
 from dsf_wire.constants import SUSPENDED_CONFIGMAP, SUSPENDED_KEY
@@ -65,7 +65,7 @@ class Suspension:
         fault = ""
         try:
             names = await self._read()
-        except PublishError as error:
+        except AgentError as error:
             names = frozenset()
             fault = error.reason.value
             self._metrics.suspension_failures.labels(fault).inc()
@@ -82,8 +82,8 @@ class Suspension:
 
     async def _read(self) -> frozenset[str]:
         try:
-            found = (await self._server.call("GET", self._path)).object
-        except PublishError as error:
+            found = await self._server.call("GET", self._path, shape=dict[str, Any])
+        except AgentError as error:
             if error.reason is Reason.NOT_FOUND:
                 return frozenset()
             raise
@@ -94,4 +94,4 @@ class Suspension:
                 f"key {SUSPENDED_KEY!r} of ConfigMap {SUSPENDED_CONFIGMAP!r} is not a JSON array of score"
                 f" names: {error}"
             )
-            raise PublishError(msg, reason=Reason.INVALID_BODY) from error
+            raise AgentError(msg, reason=Reason.INVALID_BODY) from error

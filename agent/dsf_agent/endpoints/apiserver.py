@@ -1,18 +1,16 @@
-"""The agent's client of an API server: JSON objects in and out, and a PublishError with a reason for every
+"""The agent's client of an API server: JSON objects in and out, and an AgentError with a reason for every
 failure.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 import msgspec
 
 from dsf_agent import __version__
-from dsf_agent.errors import PublishError, Reason, kind_reason, status_reason
+from dsf_agent.errors import AgentError, Reason, kind_reason, status_reason
 from dsf_runtime import apiserver
 from dsf_runtime.access import Access
-from dsf_runtime.apianswers import ApiFailure
 from dsf_runtime.apiserver import JSON, ApiError
 from dsf_runtime.calls import display
 from dsf_runtime.clock import Clock
@@ -23,27 +21,6 @@ allows.
 """
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Reply:
-    """The body of a successful answer. ``url`` is for messages."""
-
-    url: str
-    body: bytes
-
-    @property
-    def object(self) -> dict[str, Any]:
-        """The whole object. Raises PublishError if the body is not a JSON object."""
-        return self.read(dict[str, Any])
-
-    def read(self, shape: type[T]) -> T:
-        """The fields of ``shape``; other fields are skipped. Raises PublishError if the body does not fit."""
-        try:
-            return msgspec.json.decode(self.body or b"{}", type=shape)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            msg = f"{display(self.url)} did not answer with the expected JSON object: {error}"
-            raise PublishError(msg, reason=Reason.INVALID_BODY) from error
 
 
 class ApiServer(apiserver.ApiServer):
@@ -58,27 +35,29 @@ class ApiServer(apiserver.ApiServer):
         method: str,
         path: str,
         *,
+        shape: type[T] = dict[str, Any],  # type: ignore[assignment]
         params: Mapping[str, str] | None = None,
         body: object = None,
         content_type: str = JSON,
         accept: str = JSON,
-    ) -> Reply:
-        """Sends one request. A body that is not bytes is encoded as JSON. Raises PublishError unless the
-        status is 2xx.
+    ) -> T:
+        """Sends one request. A body that is not bytes is encoded as JSON. Returns the fields of ``shape`` of
+        the answer; other fields are skipped. Raises AgentError unless the status is 2xx and the shape fits.
         """
         try:
             found = await self.request(
                 method, path, params=params, body=body, content_type=content_type, accept=accept
             )
         except ApiError as error:
-            raise PublishError(str(error), reason=reason_of(error), retry_after=error.retry_after) from error
-        if found.body and not found.body.lstrip().startswith(b"{"):
-            msg = f"{display(found.url)} did not answer with a JSON object"
-            raise PublishError(msg, reason=Reason.INVALID_BODY)
-        return Reply(url=found.url, body=found.body)
+            raise AgentError(str(error), reason=reason_of(error), retry_after=error.retry_after) from error
+        try:
+            return msgspec.json.decode(found.body or b"{}", type=shape)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            msg = f"{display(found.url)} did not answer with the expected JSON object: {error}"
+            raise AgentError(msg, reason=Reason.INVALID_BODY) from error
 
 
-def reason_of(error: ApiError | ApiFailure) -> Reason:
+def reason_of(error: ApiError) -> Reason:
     """The reason for a failed request to an API server."""
     if error.kind is not None:
         return kind_reason(error.kind)

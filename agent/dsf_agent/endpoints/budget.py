@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Final, TypeVar
 
-from dsf_agent.errors import CallError, Reason
+from dsf_agent.errors import AgentError, Reason
 
 T = TypeVar("T")
 
@@ -125,7 +125,7 @@ class Reservation:
 
     def add(self, size: int) -> None:
         """Counts bytes that are about to be kept. Raises BudgetFullError if they do not fit beside the
-        others, and CallError if they would not fit alone.
+        others, and AgentError if they would not fit alone.
         """
         self._size += size
         counted = _counted(self._size)
@@ -137,7 +137,7 @@ class Reservation:
                 f"the answers of one cycle have more than {self._budget.limit} bytes together"
                 " (--max-bytes-in-flight)"
             )
-            raise CallError(msg, reason=Reason.TOO_LARGE)
+            raise AgentError(msg, reason=Reason.TOO_LARGE)
         if others + counted > self._budget.limit:
             raise BudgetFullError(GROWTH * self._size)
         self._count(counted)
@@ -149,7 +149,7 @@ class Reservation:
 
     def keep(self, size: int) -> None:
         """Counts the texts that are kept of this cycle. All scorers together may keep half of the budget,
-        besides those that keep little. Raises CallError.
+        besides those that keep little. Raises AgentError.
         """
         kept, most = self._budget.kept, self._budget.limit // 2
         kept.pop(self, None)
@@ -158,7 +158,7 @@ class Reservation:
                 f"the labels of the results of all scorers have more than {most} bytes together (half of"
                 " --max-bytes-in-flight)"
             )
-            raise CallError(msg, reason=Reason.TOO_LARGE)
+            raise AgentError(msg, reason=Reason.TOO_LARGE)
         if _counted(size):
             kept[self] = size
 

@@ -21,7 +21,7 @@ from urllib.parse import quote
 import httpx
 
 from dsf_agent.endpoints.apiserver import ApiServer
-from dsf_agent.errors import CallError, PublishError, Reason
+from dsf_agent.errors import AgentError, Reason
 from dsf_runtime.clock import Clock
 from dsf_wire.headers import value_fault
 from dsf_wire.summary import BasicAuth, ClientCertificate, ConfigMapRef, Header, Summary
@@ -91,7 +91,7 @@ def scoring_auth(scorer: Summary) -> Auth:
 
 
 Read = Callable[[str, str], Awaitable[dict[str, Any]]]
-"""Reads an object by its kind (Secret or ConfigMap) and name. Raises PublishError."""
+"""Reads an object by its kind (Secret or ConfigMap) and name. Raises AgentError."""
 
 
 def reader(server: ApiServer | None, *, namespace: str) -> Read:
@@ -105,9 +105,9 @@ def reader(server: ApiServer | None, *, namespace: str) -> Read:
                 f"{kind} {name!r} is needed, but there is no access to the managed cluster's API; give"
                 " --spoke-kubeconfig"
             )
-            raise PublishError(msg, reason=Reason.NOT_FOUND)
+            raise AgentError(msg, reason=Reason.NOT_FOUND)
         path = f"/api/v1/namespaces/{quote(namespace, safe='')}/{kind.lower()}s/{quote(name, safe='')}"
-        return (await server.call("GET", path)).object
+        return await server.call("GET", path)
 
     return read
 
@@ -168,7 +168,7 @@ class Credentials:
     async def sent(self, auth: Auth, *, refused: Sent | None = None) -> Sent:
         """What is added to each request. ``refused`` got 401: its secrets are not taken from the cache.
 
-        Raises CallError with TOKEN_UNAVAILABLE.
+        Raises AgentError with TOKEN_UNAVAILABLE.
         """
         after = refused.number if refused is not None else -1
         headers: dict[str, str] = {}
@@ -184,7 +184,7 @@ class Credentials:
                 msg = (
                     f"{_where(auth.basic.name, auth.basic.username_key)} holds a colon, which a user name of"
                 )
-                raise CallError(f"{msg} basic authentication cannot have", reason=Reason.TOKEN_UNAVAILABLE)
+                raise AgentError(f"{msg} basic authentication cannot have", reason=Reason.TOKEN_UNAVAILABLE)
             encoded = base64.b64encode(f"{user}:{password}".encode()).decode()
             headers["Authorization"] = f"Basic {encoded}"
             secrets += [password, encoded]
@@ -210,7 +210,7 @@ class Credentials:
                     return await asyncio.to_thread(self._own_token)
             except TimeoutError as error:
                 msg = f"the pod's own token {self._token_file} could not be read within {FILE_SECONDS:g} s"
-                raise CallError(msg, reason=Reason.TOKEN_UNAVAILABLE) from error
+                raise AgentError(msg, reason=Reason.TOKEN_UNAVAILABLE) from error
         return None
 
     async def _values(self, name: str, keys: Values, kind: _Kind, *, after: int) -> Values:
@@ -221,12 +221,12 @@ class Credentials:
         for key, value in zip(keys, values, strict=True):
             if not value:
                 msg = f"{_where(name, key)} holds no {kind.value}"
-                raise CallError(msg, reason=Reason.TOKEN_UNAVAILABLE)
+                raise AgentError(msg, reason=Reason.TOKEN_UNAVAILABLE)
         return values
 
     async def trust(self, auth: Auth, *, fresh: bool = False) -> ssl.SSLContext | None:
         """A TLS context with the private CA and the client certificate; None for the system's CAs without a
-        certificate. Raises CallError with CA_UNAVAILABLE or TOKEN_UNAVAILABLE.
+        certificate. Raises AgentError with CA_UNAVAILABLE or TOKEN_UNAVAILABLE.
         """
         if auth.ca is None and auth.certificate is None:
             return None
@@ -254,7 +254,7 @@ class Credentials:
         text = data.get(ref.key)
         if not isinstance(text, str) or not text.strip():
             msg = f"{where} is empty or missing"
-            raise CallError(msg, reason=Reason.CA_UNAVAILABLE)
+            raise AgentError(msg, reason=Reason.CA_UNAVAILABLE)
         return text
 
     async def _data(
@@ -263,7 +263,7 @@ class Credentials:
         """The data of an object that was read after this number of reads, empty if it has none.
 
         While the API server does not answer, the old data is used, so that its restart does not stop scorers.
-        Raises CallError.
+        Raises AgentError.
         """
         key = kind, name
         async with self._locks.setdefault(key, asyncio.Lock()):
@@ -273,10 +273,10 @@ class Credentials:
             number, self._reads = self._reads, self._reads + 1
             try:
                 data = (await self._read(kind, name)).get("data")
-            except PublishError as error:
+            except AgentError as error:
                 if kept is None or kept.number < after or error.reason in _GONE:
                     msg = f"{where} cannot be read: {error}"
-                    raise CallError(msg, reason=reason) from error
+                    raise AgentError(msg, reason=reason) from error
                 if not kept.stale:
                     log.warning(
                         "%s cannot be read: %s; the old value is used",
@@ -298,10 +298,10 @@ class Credentials:
             token = self._token_file.read_text("ascii").strip()
         except (OSError, ValueError) as error:
             msg = f"the pod's own token {self._token_file} cannot be read: {type(error).__name__}"
-            raise CallError(msg, reason=Reason.TOKEN_UNAVAILABLE) from error
+            raise AgentError(msg, reason=Reason.TOKEN_UNAVAILABLE) from error
         if not token or not token.isprintable():
             msg = f"the pod's own token {self._token_file} is empty"
-            raise CallError(msg, reason=Reason.TOKEN_UNAVAILABLE)
+            raise AgentError(msg, reason=Reason.TOKEN_UNAVAILABLE)
         return token
 
 
@@ -317,7 +317,7 @@ def _context(ref: ConfigMapRef | None, text: str) -> ssl.SSLContext:
         return ssl.create_default_context(cadata=text)
     except (ssl.SSLError, ValueError) as error:
         msg = f"key {ref.key!r} of ConfigMap {ref.name!r} holds no PEM certificate"
-        raise CallError(msg, reason=Reason.CA_UNAVAILABLE) from error
+        raise AgentError(msg, reason=Reason.CA_UNAVAILABLE) from error
 
 
 def _present(context: ssl.SSLContext, certificate: ClientCertificate, pair: Values) -> None:
@@ -334,7 +334,7 @@ def _present(context: ssl.SSLContext, certificate: ClientCertificate, pair: Valu
     except (ssl.SSLError, ValueError) as error:
         where = _where(certificate.name, certificate.certificate_key, certificate.private_key_key)
         msg = f"{where} are not a PEM certificate and its private key without a password"
-        raise CallError(msg, reason=Reason.TOKEN_UNAVAILABLE) from error
+        raise AgentError(msg, reason=Reason.TOKEN_UNAVAILABLE) from error
     except OSError as error:
         msg = f"the temporary directory cannot be written: {error.strerror}"
-        raise CallError(msg, reason=Reason.TOKEN_UNAVAILABLE) from error
+        raise AgentError(msg, reason=Reason.TOKEN_UNAVAILABLE) from error

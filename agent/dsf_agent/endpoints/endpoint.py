@@ -2,16 +2,13 @@
 
 import ssl
 from dataclasses import replace
-from typing import TypeVar
 from urllib.parse import urlsplit
 
 from dsf_agent.endpoints.budget import Reservation
 from dsf_agent.endpoints.credentials import Auth, Credentials, Sent
 from dsf_agent.endpoints.transport import Answer, Call, Transport
-from dsf_agent.errors import CallError, FetchError, Reason, ScoreError, status_reason
+from dsf_agent.errors import AgentError, Reason, status_reason
 from dsf_runtime.calls import display, excerpt, hide, retry_after
-
-E = TypeVar("E", FetchError, ScoreError)
 
 
 class Endpoint:
@@ -34,10 +31,10 @@ class Endpoint:
         """Whether the last call got no answer."""
 
     async def call(self, call: Call) -> Answer:
-        """Sends a call. An HTTP error status is an Answer, other failures raise CallError."""
+        """Sends a call. An HTTP error status is an Answer, other failures raise AgentError."""
         try:
             answer = await self._call(replace(call, unresponsive=self._unresponsive))
-        except CallError:
+        except AgentError:
             self._unresponsive = True
             raise
         self._unresponsive = False
@@ -50,7 +47,7 @@ class Endpoint:
         call = replace(call, trust=trust, on_bytes=self._reservation.add)
         try:
             answer = await self._transport.call(_with(call, sent))
-        except CallError as error:
+        except AgentError as error:
             if not self._may_be_outdated(error):
                 raise
             renewed = await self._credentials.trust(self._auth, fresh=True)
@@ -65,7 +62,7 @@ class Endpoint:
                 answer = await self._transport.call(_with(call, fresh))
         return answer
 
-    def _may_be_outdated(self, error: CallError) -> bool:
+    def _may_be_outdated(self, error: AgentError) -> bool:
         """Whether a new CA or client certificate could help. A server that refuses the certificate may close
         the connection before its alert is read.
         """
@@ -85,7 +82,7 @@ class Endpoint:
         return hide(text, *self._secrets)
 
 
-def refusal(kind: type[E], answer: Answer, *, url: str, now: float) -> E:
+def refusal(answer: Answer, *, url: str, now: float) -> AgentError:
     """The failure for an error status of the peer at this URL."""
     text = f"{display(url)} answered {answer.status}"
     if 300 <= answer.status < 400:
@@ -94,7 +91,7 @@ def refusal(kind: type[E], answer: Answer, *, url: str, now: float) -> E:
     elif words := excerpt(answer.body):
         text += f": {words}"
     wait = retry_after(answer.headers, now=now)
-    return kind(text, reason=status_reason(answer.status), retry_after=wait)
+    return AgentError(text, reason=status_reason(answer.status), retry_after=wait)
 
 
 def url_fault(field: str, url: str) -> str | None:

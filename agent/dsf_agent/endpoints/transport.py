@@ -16,7 +16,7 @@ import httpx
 
 from dsf_agent import __version__
 from dsf_agent.endpoints.originlimit import OriginLimit
-from dsf_agent.errors import CallError, kind_reason
+from dsf_agent.errors import AgentError, kind_reason
 from dsf_runtime import answers, heads
 from dsf_runtime.answers import TooLargeError
 from dsf_runtime.calls import CallFault, Retirement, as_call_faults
@@ -104,7 +104,7 @@ class Transport:
 
     async def call(self, call: Call) -> Answer:
         """Sends one call and reads the answer. An HTTP error status is an Answer, other failures raise
-        CallError.
+        AgentError.
         """
         async with self._origin_limit.slot(_origin(call.url), unresponsive=call.unresponsive):
             try:
@@ -112,7 +112,7 @@ class Transport:
                     async with asyncio.timeout(self._limits.total_seconds):
                         return await self._exchange(call)
             except CallFault as fault:
-                raise CallError(str(fault), reason=kind_reason(fault.kind)) from fault
+                raise AgentError(str(fault), reason=kind_reason(fault.kind)) from fault
 
     async def _exchange(self, call: Call) -> Answer:
         async with self._open(call) as response:

@@ -31,7 +31,7 @@ class KubernetesSource:
         self._selections = measures.select(scorer.source_query)
 
     async def fetch(self, *, now: float) -> Series:
-        """The series at ``now``. Raises FetchError."""
+        """The series at ``now``. Raises AgentError."""
         parts: list[bytes] = []
         found = await self._cluster.read(self._selections)
         for start in range(0, len(found), BATCH_SERIES):

@@ -10,7 +10,7 @@ from urllib.parse import urlencode, urlsplit, urlunsplit
 from dsf_agent.endpoints.budget import BudgetFullError
 from dsf_agent.endpoints.endpoint import Endpoint, refusal, url_fault
 from dsf_agent.endpoints.transport import Answer, Body, Call
-from dsf_agent.errors import CallError, Failure, FetchError
+from dsf_agent.errors import AgentError
 from dsf_agent.fetch import promjson
 from dsf_agent.fetch.series import Series
 from dsf_runtime.calls import display
@@ -103,10 +103,11 @@ class PrometheusSource:
         try:
             return await self._one(index, now=now)
         except BudgetFullError as error:
-            failure: Failure | int = error.wanted
-        except (CallError, FetchError) as error:
-            failure = Failure.of(error)
-        raise BudgetFullError(failure) if isinstance(failure, int) else failure.error(FetchError)
+            failure: AgentError | int = error.wanted
+        except AgentError as error:
+            failure = error.anew()
+        # Not the one that this frame holds, because the traceback of an error holds the frame.
+        raise BudgetFullError(failure) if isinstance(failure, int) else failure.anew()
 
     async def _one(self, index: int, *, now: float) -> Series:
         answer = await self._endpoint.call(self._call(index, now=now))
@@ -140,8 +141,8 @@ class PrometheusSource:
             body=body,
         )
 
-    def _refused(self, answer: Answer, *, index: int, now: float) -> FetchError:
-        error = refusal(FetchError, answer, url=self._scorer.source_endpoint, now=now)
+    def _refused(self, answer: Answer, *, index: int, now: float) -> AgentError:
+        error = refusal(answer, url=self._scorer.source_endpoint, now=now)
         found = (
             promjson.error_of(answer.body) if answer.status in {400, 422} or answer.status >= 500 else None
         )
@@ -149,7 +150,7 @@ class PrometheusSource:
             return error
         reason, text = found
         msg = f"{self._where(index)} refused: {text}"
-        return FetchError(msg, reason=reason, retry_after=error.retry_after)
+        return AgentError(msg, reason=reason, retry_after=error.retry_after)
 
     def _where(self, index: int) -> str:
         number = f" {index + 1} of {len(self._queries)}" if len(self._queries) > 1 else ""

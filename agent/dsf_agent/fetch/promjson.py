@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
-from dsf_agent.errors import FetchError, Reason
+from dsf_agent.errors import AgentError, Reason
 from dsf_agent.fetch.series import Series
 from dsf_runtime.calls import excerpt
 
@@ -84,7 +84,7 @@ def error_of(body: bytes | bytearray) -> tuple[Reason, str] | None:
 
 
 async def read(body: bytearray, *, where: str) -> Series:
-    """The series of a successful answer. ``where`` names the query in messages. Raises FetchError.
+    """The series of a successful answer. ``where`` names the query in messages. Raises AgentError.
 
     The series are slices of the body, so it must not change while they are in use.
     """
@@ -96,7 +96,7 @@ async def read(body: bytearray, *, where: str) -> Series:
             return series
         if body.count(b"{") > MAX_OBJECTS:
             msg = f"{where} answered with more than {MAX_OBJECTS // 2} series that cannot be read in pieces"
-            raise FetchError(msg, reason=Reason.TOO_LARGE)
+            raise AgentError(msg, reason=Reason.TOO_LARGE)
     try:
         document = _DOCUMENT.decode(body)
         data = _good(document, where=where)
@@ -122,7 +122,7 @@ async def _whole(data: _Data, *, document: _Document, size: int, where: str) -> 
             parts = (b'{"metric":{},"values":[' + bytes(raw) + b"]}",)
         case other:
             msg = f"{where} gave a result of type {other!r}; matrix, vector and scalar can be scored"
-            raise FetchError(msg, reason=Reason.INVALID_BODY)
+            raise AgentError(msg, reason=Reason.INVALID_BODY)
     return Series(parts=parts, count=count, size=size, warnings=_warnings(document))
 
 
@@ -203,10 +203,10 @@ def _good(document: _Document, *, where: str) -> _Data:
     if found is not None:
         reason, text = found
         msg = f"{where} failed: {text}"
-        raise FetchError(msg, reason=reason)
+        raise AgentError(msg, reason=reason)
     if document.status != "success" or document.data is None:
         msg = f"{where} did not answer as the Prometheus API does: status is {document.status!r}"
-        raise FetchError(msg, reason=Reason.INVALID_BODY)
+        raise AgentError(msg, reason=Reason.INVALID_BODY)
     return document.data
 
 
@@ -237,12 +237,12 @@ async def _check_utf8(body: bytearray, *, where: str) -> None:
         decoder.decode(b"", final=True)
     except UnicodeDecodeError as error:
         msg = f"{where} did not answer in UTF-8: {error.reason}"
-        raise FetchError(msg, reason=Reason.INVALID_BODY) from error
+        raise AgentError(msg, reason=Reason.INVALID_BODY) from error
 
 
-def _invalid(where: str, error: Exception, body: bytearray) -> FetchError:
+def _invalid(where: str, error: Exception, body: bytearray) -> AgentError:
     words = excerpt(body[:200])
     msg = (
         f"{where} did not answer as the Prometheus API does: {excerpt(str(error))}; it begins with {words!r}"
     )
-    return FetchError(msg, reason=Reason.INVALID_BODY)
+    return AgentError(msg, reason=Reason.INVALID_BODY)

@@ -7,7 +7,7 @@ from dsf_agent.endpoints.budget import Reservation
 from dsf_agent.endpoints.credentials import Credentials, source_auth
 from dsf_agent.endpoints.endpoint import Endpoint
 from dsf_agent.endpoints.transport import Transport
-from dsf_agent.errors import CallError, FetchError
+from dsf_agent.errors import AgentError
 from dsf_agent.fetch.kubernetes import KubernetesSource
 from dsf_agent.fetch.kubernetes import fault as kubernetes_fault
 from dsf_agent.fetch.prometheus import PrometheusSource
@@ -69,15 +69,11 @@ class Fetch:
             self._source = KubernetesSource(scorer=scorer, cluster=cluster)
 
     async def __call__(self, *, now: float) -> Series:
-        """The series at ``now`` (Unix seconds). Raises FetchError."""
+        """The series at ``now`` (Unix seconds). Raises AgentError."""
         if self._source is None:
             return Series()
         try:
             series = await self._source.fetch(now=now)
-        except (CallError, FetchError) as error:
-            raise FetchError(
-                self._name + self._endpoint.hide(str(error)),
-                reason=error.reason,
-                retry_after=error.retry_after,
-            ) from error
+        except AgentError as error:
+            raise error.anew(self._name + self._endpoint.hide(str(error)), stage="fetch") from error
         return replace(series, warnings=tuple(map(self._endpoint.hide, series.warnings)))

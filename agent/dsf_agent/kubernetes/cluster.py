@@ -9,13 +9,13 @@ from typing import Final
 import msgspec
 
 from dsf_agent.endpoints.apiserver import ApiServer, reason_of
-from dsf_agent.errors import FetchError, PublishError, Reason
+from dsf_agent.errors import AgentError, Reason
 from dsf_agent.kubernetes import objects
 from dsf_agent.kubernetes.changes import Changes
 from dsf_agent.kubernetes.objects import Node, NodeUsage, Pod
 from dsf_agent.kubernetes.totals import Totals
 from dsf_agent.kubernetes.values import samples
-from dsf_runtime.apianswers import ApiFailure
+from dsf_runtime.apianswers import ApiError
 from dsf_runtime.clock import Clock
 from dsf_runtime.informer import Informer
 from dsf_wire.measures import METRICS_API, SOURCE_TYPE, Selection
@@ -84,7 +84,7 @@ class Cluster:
         await self.follow(())
 
     async def read(self, selections: Sequence[Selection]) -> list[Labelled]:
-        """The present samples of these expressions, in order. Raises FetchError."""
+        """The present samples of these expressions, in order. Raises AgentError."""
         following = await self._ready()
         usage: Mapping[str, NodeUsage] = {}
         if any(selection.measure.needs_usage for selection in selections):
@@ -101,45 +101,43 @@ class Cluster:
         return found
 
     async def _ready(self) -> _Following:
-        """The informers with complete lists. Raises FetchError."""
+        """The informers with complete lists. Raises AgentError."""
         if self._server is None:
             msg = (
                 "the agent knows no API server of its own cluster: it does not run in a pod, and"
                 " --spoke-kubeconfig is not set"
             )
-            raise FetchError(msg, reason=Reason.BAD_CREDENTIALS)
+            raise AgentError(msg, reason=Reason.BAD_CREDENTIALS)
         following = self._following
         if following is None:
             msg = "nodes and pods are not followed at the moment"
-            raise FetchError(msg, reason=Reason.INTERNAL)
+            raise AgentError(msg, reason=Reason.INTERNAL)
         try:
             async with asyncio.timeout(self._wait_seconds):
                 for informer in (following.nodes, following.pods):
                     await informer.attempted.wait()
         except TimeoutError as error:
             msg = f"the lists of nodes and pods were not complete after {self._wait_seconds:g} s"
-            raise FetchError(msg, reason=Reason.TIMEOUT) from error
+            raise AgentError(msg, reason=Reason.TIMEOUT) from error
         _check(following.nodes)
         _check(following.pods)
         return following
 
     async def _used(self) -> Mapping[str, NodeUsage]:
-        """The usage by node, at most USAGE_SECONDS old. Raises FetchError."""
+        """The usage by node, at most USAGE_SECONDS old. Raises AgentError."""
         assert self._server is not None  # noqa: S101 - see _ready
         async with self._usage_lock:
             now = self._clock.monotonic()
             if self._usage_at is not None and now - self._usage_at < USAGE_SECONDS:
                 return self._usage
             try:
-                body = (await self._server.call("GET", USAGE_PATH)).body
-                self._usage = objects.usage(body)
-            except PublishError as error:
-                raise FetchError(
-                    _usage_text(error), reason=error.reason, retry_after=error.retry_after
-                ) from error
-            except (msgspec.MsgspecError, ValueError) as error:
+                found = await self._server.call("GET", USAGE_PATH, shape=objects.NodeMetricsList)
+                self._usage = objects.usage(found)
+            except AgentError as error:
+                raise error.anew(_usage_text(error)) from error
+            except ValueError as error:
                 msg = f"{USAGE_PATH} did not answer with a NodeMetricsList: {error}"
-                raise FetchError(msg, reason=Reason.INVALID_BODY) from error
+                raise AgentError(msg, reason=Reason.INVALID_BODY) from error
             self._usage_at = now
             return self._usage
 
@@ -192,18 +190,18 @@ class Cluster:
 
 
 def _check(informer: Informer[Node] | Informer[Pod]) -> None:
-    """Raises FetchError if the objects are not known, or may be outdated."""
+    """Raises AgentError if the objects are not known, or may be outdated."""
     failure = informer.failure
     if informer.synced.is_set() and not informer.broken:
         return
     if failure is None:
-        raise FetchError(informer.broken, reason=Reason.TIMEOUT)
-    raise FetchError(
+        raise AgentError(informer.broken, reason=Reason.TIMEOUT)
+    raise AgentError(
         _text(failure, informer.resource), reason=reason_of(failure), retry_after=failure.retry_after
     )
 
 
-def _text(failure: ApiFailure, resource: str) -> str:
+def _text(failure: ApiError, resource: str) -> str:
     if reason_of(failure) is not Reason.FORBIDDEN:
         return str(failure)
     return (
@@ -211,7 +209,7 @@ def _text(failure: ApiFailure, resource: str) -> str:
     )
 
 
-def _usage_text(error: PublishError) -> str:
+def _usage_text(error: AgentError) -> str:
     if error.reason is Reason.NOT_FOUND:
         return (
             f"{error}; this cluster does not serve {METRICS_API}: install metrics-server, or use measures"

@@ -3,14 +3,13 @@
 import sys
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from typing import Final, TypeVar
+from typing import Final
 
 import msgspec
 
 from dsf_agent.kubernetes import requests
 from dsf_agent.kubernetes.quantity import nanos
 
-T = TypeVar("T")
 Amounts = tuple[tuple[str, int], ...]
 """Resource names and billionths, sorted by name. Equal ones are one object in memory."""
 
@@ -77,7 +76,7 @@ _POD: Final = msgspec.json.Decoder(_Pod)
 
 def node(raw: msgspec.Raw) -> tuple[str, Node]:
     """Name and node. Raises ValueError or a msgspec error for an object that is no node."""
-    found = _decoded(_NODE, raw)
+    found = _NODE.decode(raw)
     ready = any(one.type == "Ready" and one.status == "True" for one in found.status.conditions or ())
     tainted = any(
         taint.key in CONTROL_PLANE and taint.effect in {"NoSchedule", "NoExecute"}
@@ -96,7 +95,7 @@ def pod(raw: msgspec.Raw) -> tuple[str, Pod]:
     """Key (see ``pod_key``) and pod. A completed pod requests nothing and is on no node. Raises ValueError or
     a msgspec error for an object that is no pod.
     """
-    found = _decoded(_POD, raw)
+    found = _POD.decode(raw)
     key = pod_key(found.metadata.namespace, found.metadata.name)
     if found.status.phase in COMPLETED:
         return key, _DONE
@@ -146,27 +145,17 @@ class _Usage(msgspec.Struct):
     usage: dict[str, str] = {}
 
 
-class _UsageList(msgspec.Struct):
+class NodeMetricsList(msgspec.Struct):
+    """An answer of metrics.k8s.io."""
+
     items: list[_Usage] | None = None
 
 
-_USAGE: Final = msgspec.json.Decoder(_UsageList)
-
-
-def usage(body: bytes) -> dict[str, NodeUsage]:
-    """The usage by node of a NodeMetricsList. Raises ValueError or a msgspec error."""
-    found = _decoded(_USAGE, body)
+def usage(found: NodeMetricsList) -> dict[str, NodeUsage]:
+    """The usage by node. Raises ValueError."""
     return {
         item.metadata.name: NodeUsage(
             cpu=nanos(item.usage.get("cpu", "0")), memory=nanos(item.usage.get("memory", "0"))
         )
         for item in found.items or ()
     }
-
-
-def _decoded(decoder: msgspec.json.Decoder[T], raw: bytes | msgspec.Raw) -> T:
-    try:
-        return decoder.decode(raw)
-    except RecursionError as error:
-        msg = "the object is nested too deeply"
-        raise ValueError(msg) from error

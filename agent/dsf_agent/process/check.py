@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from dsf_agent.configuration.snapshot import Snapshot, publishes
 from dsf_agent.configuration.watch import UnusableFile, observer
-from dsf_agent.errors import AgentError, FetchError, Reason
+from dsf_agent.errors import AgentError, Reason
 from dsf_agent.process.build import Adapters
 from dsf_wire import scorename
 from dsf_wire.summary import Summary
@@ -85,9 +85,10 @@ async def _row(adapters: Adapters, scorer: Summary) -> Row:
     try:
         result = await adapters.cycle(scorer, publication=None).run()
     except AgentError as error:
-        stage = "fetch" if isinstance(error, FetchError) else "score"
         return Row(
-            cells=(own, *"------", f"{stage}: {error.reason.value}"), notes=(f"{own}: {error}",), good=False
+            cells=(own, *"------", f"{error.stage}: {error.reason.value}"),
+            notes=(f"{own}: {error}",),
+            good=False,
         )
     except Exception as error:
         log.exception(

@@ -16,7 +16,7 @@ from typing import Any, Final
 import msgspec
 import yaml
 
-from dsf_agent.errors import PublishError, Reason
+from dsf_agent.errors import AgentError, Reason
 from dsf_agent.publish import store
 from dsf_agent.publish.hubobject import HubObject
 from dsf_agent.publish.store import Stored
@@ -147,8 +147,8 @@ def _quoted(text: str) -> str:
     return str(yaml.dump(text, Dumper=yaml.SafeDumper, default_style='"', width=math.inf)).rstrip("\n")
 
 
-def _failed(path: Path, error: OSError) -> PublishError:
-    return PublishError(f"{path}: {error.strerror or type(error).__name__}", reason=Reason.WRITE_FAILED)
+def _failed(path: Path, error: OSError) -> AgentError:
+    return AgentError(f"{path}: {error.strerror or type(error).__name__}", reason=Reason.WRITE_FAILED)
 
 
 _LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Final
 
 from dsf_agent.configuration.snapshot import key_of
-from dsf_agent.errors import Failure, PublishError, Reason
+from dsf_agent.errors import AgentError, Reason
 from dsf_agent.publish.store import ScoreStore, Stored
 
 log = logging.getLogger(__name__)
@@ -54,13 +54,13 @@ class FleetStore:
 
     async def list_owned(self) -> list[Stored]:
         """The objects of all clusters, without their values. A cluster whose namespace may not be read is
-        left out. Raises PublishError if the hub fails.
+        left out. Raises AgentError if the hub fails.
         """
         if self._own:
             return await self.of(self._own).list_owned(values=False)
         slots = asyncio.Semaphore(LISTS)
         found: list[Stored] = []
-        failures: list[Failure] = []
+        failures: list[AgentError] = []
 
         async def read(cluster: str) -> None:
             async with slots:
@@ -68,10 +68,10 @@ class FleetStore:
                     return
                 try:
                     listed = await self.of(cluster).list_owned(values=False)
-                except PublishError as error:
+                except AgentError as error:
                     if error.reason not in _NOT_ALLOWED:
                         # Raised below: a task group would raise it inside of an ExceptionGroup.
-                        failures.append(Failure.of(error))
+                        failures.append(error.anew())
                     log.debug("the scores of %s cannot be listed: %s", cluster, error)
                     return
             found.extend(
@@ -82,7 +82,7 @@ class FleetStore:
             for cluster in self._names:
                 tasks.create_task(read(cluster))
         if failures:
-            raise failures[0].error(PublishError)
+            raise failures[0].anew()
         return found
 
     async def delete(self, stored: Stored) -> None:

@@ -13,7 +13,7 @@ from typing import Final
 from urllib.parse import quote
 
 from dsf_agent.endpoints.apiserver import ApiServer
-from dsf_agent.errors import PublishError, Reason
+from dsf_agent.errors import AgentError, Reason
 from dsf_agent.publish import store
 from dsf_agent.publish.hubobject import HubObject, ObjectList, Table, sole_owner, status_body, stored_bytes
 from dsf_agent.publish.store import Stored
@@ -118,7 +118,7 @@ class HubStore:
                 f"{len(values)} items make an object of {size} bytes, the limit is {self._limit}; use a"
                 " coarser scoreDimensionFormat"
             )
-            raise PublishError(msg, reason=Reason.TOO_LARGE)
+            raise AgentError(msg, reason=Reason.TOO_LARGE)
         if name not in self._exclusive and not await self._is_new(name, labels=labels):
             await self._take_over(name, scorer=scorer)
         if name in self._to_claim:
@@ -127,7 +127,7 @@ class HubStore:
             written = await self._apply(name, body, labels=labels)
             # Items of another program stay if their names differ from ours.
             complete = written.exclusive and len(written.status.scores) == len(values)
-        except PublishError as error:
+        except AgentError as error:
             # INVALID_OBJECT: without our item, a value that another program owns would remain.
             if error.reason not in {Reason.CONFLICT, Reason.INVALID_OBJECT} or not await self._take_over(
                 name, scorer=scorer
@@ -145,13 +145,12 @@ class HubStore:
 
     async def names(self) -> frozenset[str]:
         params = {**self._owned, "includeObject": "None", "resourceVersion": "0"}
-        table = (await self._server.call("GET", self._base, params=params, accept=TABLE)).read(Table)
+        table = await self._server.call("GET", self._base, shape=Table, params=params, accept=TABLE)
         return frozenset(str(row.cells[0]) for row in table.rows if row.cells)
 
     async def list_owned(self, *, values: bool = True) -> list[Stored]:
         del values
-        reply = await self._server.call("GET", self._base, params=self._owned)
-        found = reply.read(ObjectList).items
+        found = (await self._server.call("GET", self._base, shape=ObjectList, params=self._owned)).items
         # What is not listed was deleted, or another program has taken it over.
         self._owned_names = {item.metadata.name for item in found}
         self._exclusive &= self._owned_names
@@ -167,20 +166,19 @@ class HubStore:
         }
         try:
             await self._server.call("DELETE", self._path(stored.name), body=body)
-        except PublishError as error:
+        except AgentError as error:
             if error.reason is not Reason.NOT_FOUND:
                 raise
         self._exclusive.discard(stored.name)
 
     async def _get(self, name: str) -> HubObject | None:
         try:
-            reply = await self._server.call("GET", self._path(name))
-        except PublishError as error:
+            found = await self._server.call("GET", self._path(name), shape=HubObject)
+        except AgentError as error:
             if error.reason is not Reason.NOT_FOUND:
                 raise
             self._exclusive.add(name)
             return None
-        found = reply.read(HubObject)
         self._note(name, exclusive=found.exclusive)
         if found.stored().owned_by(hub_scorer=not self._hub_scorer):
             self._to_claim.add(name)
@@ -210,7 +208,7 @@ class HubStore:
         body = store.manifest(name=name, namespace=self._cluster, labels=labels)
         try:
             await self._server.call("POST", self._base, params={"fieldManager": AGENT_MANAGER}, body=body)
-        except PublishError as error:
+        except AgentError as error:
             if error.reason is not Reason.CONFLICT:
                 raise
             return False
@@ -280,13 +278,13 @@ class HubStore:
             f" agent takes over {self._silent:.0f} s after its last write, or as soon as you delete the"
             " object"
         )
-        raise PublishError(msg, reason=Reason.CONFLICT)
+        raise AgentError(msg, reason=Reason.CONFLICT)
 
     async def _apply(self, name: str, body: bytes, *, labels: Mapping[str, str]) -> HubObject:
         """Applies the status. Creates the object if it does not exist."""
         try:
             return await self._apply_status(name, body)
-        except PublishError as error:
+        except AgentError as error:
             if error.reason is not Reason.NOT_FOUND:
                 raise
         await self._create(name, labels=labels)
@@ -294,10 +292,14 @@ class HubStore:
 
     async def _apply_status(self, name: str, body: bytes) -> HubObject:
         params = {"fieldManager": AGENT_MANAGER, "force": "false"}
-        reply = await self._server.call(
-            "PATCH", f"{self._path(name)}/status", params=params, body=body, content_type=APPLY
+        return await self._server.call(
+            "PATCH",
+            f"{self._path(name)}/status",
+            shape=HubObject,
+            params=params,
+            body=body,
+            content_type=APPLY,
         )
-        return reply.read(HubObject)
 
     async def _label(self, name: str, *, labels: Mapping[str, str]) -> None:
         """Sets our labels on an object that another program created, or whose scorer was renamed. Without
@@ -327,7 +329,7 @@ class HubStore:
 
 
 def _check(values: Mapping[str, int]) -> None:
-    """Raises PublishError for scores that the hub's admission policy would refuse
+    """Raises AgentError for scores that the hub's admission policy would refuse
     (gitops_dsf/render/agentscores.py).
     """
     longest = max(map(len, values), default=0)
@@ -337,4 +339,4 @@ def _check(values: Mapping[str, int]) -> None:
         words = f"there are {len(values)} items, the limit is {MAX_SCORE_ITEMS}"
     else:
         return
-    raise PublishError(f"{words}; use a coarser scoreDimensionFormat", reason=Reason.TOO_LARGE)
+    raise AgentError(f"{words}; use a coarser scoreDimensionFormat", reason=Reason.TOO_LARGE)

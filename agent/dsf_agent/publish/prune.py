@@ -15,7 +15,7 @@ import random
 from typing import Final, Protocol
 
 from dsf_agent.configuration.snapshot import Snapshot
-from dsf_agent.errors import PublishError, Reason
+from dsf_agent.errors import AgentError, Reason
 from dsf_agent.metrics.registry import Metrics
 from dsf_agent.publish.store import Stored
 from dsf_runtime.backoff import Backoff
@@ -35,7 +35,7 @@ RECHECK_SECONDS: Final = (1.0, 3600.0)
 
 
 class OwnedScores(Protocol):
-    """The objects of this agent, or of the hub scorer. All methods raise PublishError."""
+    """The objects of this agent, or of the hub scorer. All methods raise AgentError."""
 
     def wall(self) -> float:
         """The store's time."""
@@ -92,7 +92,7 @@ class Pruner:
             try:
                 delay = await self._prune()
                 failures = 0
-            except PublishError as error:
+            except AgentError as error:
                 failures += 1
                 log.warning(
                     "could not delete the scores of removed scorers: %s",
@@ -133,7 +133,7 @@ class Pruner:
                 return None
             try:
                 await self._store.delete(stored)
-            except PublishError as error:
+            except AgentError as error:
                 if error.reason is not Reason.FORBIDDEN:
                     raise
                 # The scorer moved between spokes and hub, and its new writer has not taken over yet.

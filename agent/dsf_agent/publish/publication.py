@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from dsf_agent.errors import Failure, PublishError, Reason
+from dsf_agent.errors import AgentError, Reason
 from dsf_agent.metrics.registry import ScorerMetrics
 from dsf_agent.publish.fleetstore import FleetStore
 from dsf_agent.publish.store import Stored
@@ -169,14 +169,14 @@ class Publisher:
             try:
                 await self._step(entry)
                 self._failures = 0
-            except PublishError as error:
+            except AgentError as error:
                 self._failed(entry, error)
             except Exception as error:
                 log.exception(
                     "publishing failed because of a bug in the agent",
                     extra={"scorer": entry.publication.scorer, "reason": Reason.INTERNAL.value},
                 )
-                self._failed(entry, PublishError(str(error), reason=Reason.INTERNAL))
+                self._failed(entry, AgentError(str(error), reason=Reason.INTERNAL))
             finally:
                 entry.busy = False
                 self._writing.discard(key)
@@ -287,7 +287,7 @@ class Publisher:
                 began = self._store.wall()
                 try:
                     names = await self._store.of(cluster).names()
-                except PublishError as error:
+                except AgentError as error:
                     log.debug("the scores of %s cannot be listed: %s", cluster, error)
                     continue
                 for name, entry in self._by_cluster.get(cluster, {}).items():
@@ -302,7 +302,7 @@ class Publisher:
                         entry.published = None
                         self.plan(entry, 0.0)
 
-    def _failed(self, entry: _Entry, error: PublishError) -> None:
+    def _failed(self, entry: _Entry, error: AgentError) -> None:
         publication = entry.publication
         entry.failures += 1
         # The object may differ from what was read or written before.
@@ -339,17 +339,17 @@ class Publication:
         self._score_name = scorer.score_name
         self._rule = rule
         self._entries: dict[str, _Entry] = {}
-        self._faults: dict[str, Failure] = {}
+        self._faults: dict[str, AgentError] = {}
         self._outcomes: Counter[str] = Counter()
 
     @property
-    def fault(self) -> Failure | None:
+    def fault(self) -> AgentError | None:
         """Why the last write of a cluster failed; None if all succeeded."""
         if not self._faults:
             return None
         cluster, first = next(iter(self._faults.items()))
         others = f" and {len(self._faults) - 1} more" if len(self._faults) > 1 else ""
-        return replace(first, text=f"cluster {cluster}{others}: {first.text}")
+        return first.anew(f"cluster {cluster}{others}: {first}")
 
     def offer(self, cluster: str, values: Mapping[str, int]) -> None:
         """Takes the scores of one cluster."""
@@ -404,7 +404,7 @@ class Publication:
         finally:
             self.keep_only(frozenset())
 
-    def failed(self, cluster: str, error: PublishError) -> None:
+    def failed(self, cluster: str, error: AgentError) -> None:
         """Notes that a write failed."""
         if cluster not in self._faults or self._faults[cluster].reason is not error.reason:
             log.warning(
@@ -413,7 +413,7 @@ class Publication:
                 error,
                 extra={"scorer": self.scorer, "reason": error.reason.value},
             )
-        self._faults[cluster] = Failure.of(error)
+        self._faults[cluster] = error.anew()
         self.count("failed")
         self.metrics.failed("publish", error.reason)
 

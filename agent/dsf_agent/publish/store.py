@@ -40,7 +40,7 @@ class Stored:
 
 
 class ScoreStore(Protocol):
-    """All methods raise PublishError. Times are Unix seconds of the store's clock."""
+    """All methods raise AgentError. Times are Unix seconds of the store's clock."""
 
     def wall(self) -> float:
         """The store's time. OCM compares validUntil with it."""
@@ -54,7 +54,7 @@ class ScoreStore(Protocol):
         values: Mapping[str, int],
         valid_until: float,
     ) -> None:
-        """Makes the object contain exactly these items. Raises PublishError with CONFLICT while
+        """Makes the object contain exactly these items. Raises AgentError with CONFLICT while
         another program writes it.
         """
         ...

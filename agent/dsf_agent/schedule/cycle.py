@@ -15,7 +15,7 @@ from typing import Final
 from dsf_agent.configuration.fleet import Fleet, Targets
 from dsf_agent.configuration.snapshot import publishes
 from dsf_agent.endpoints.budget import Reservation
-from dsf_agent.errors import CallError, Failure, Reason, ScoreError
+from dsf_agent.errors import AgentError, Reason
 from dsf_agent.fetch.series import Series
 from dsf_agent.fetch.stage import Fetch
 from dsf_agent.metrics.registry import ScorerMetrics
@@ -135,7 +135,7 @@ class Cycle:
         self._missing: frozenset[str] = frozenset()
 
     async def run(self) -> CycleResult:
-        """Runs one cycle. If it raises FetchError or ScoreError, nothing was published or exported.
+        """Runs one cycle. If it raises AgentError, nothing was published or exported.
 
         A cycle without any item is a failure (NO_RESULTS), and no empty object is published. OCM would count
         an object without the item as a score of 0, which is better than every negative score. The published
@@ -158,7 +158,7 @@ class Cycle:
         self._reservation.set_size(series.size + found.size)
         try:
             self._reservation.keep(found.text)
-        except CallError:
+        except AgentError:
             for _, score in self._stages:
                 score.forget()
             raise
@@ -211,7 +211,7 @@ class Cycle:
         by_cluster = await self._split(series, targets)
         found.with_series.update(by_cluster)
         most = self._scorer.clusters_per_request or DEFAULT_CLUSTERS_PER_REQUEST
-        failures: list[Failure] = []
+        failures: list[AgentError] = []
         slots = asyncio.Semaphore(REQUESTS)
 
         async def one(index: int, clusters: list[str], part: Series) -> None:
@@ -219,15 +219,15 @@ class Cycle:
                 try:
                     only = clusters[0] if len(clusters) == 1 else ""
                     await self._score_one(part, targets, found, index=index, only=only)
-                except ScoreError as error:
-                    failures.append(Failure.of(error))
+                except AgentError as error:
+                    failures.append(error.anew())
                     found.unscored.update(clusters)
 
         async with asyncio.TaskGroup() as tasks:
             for index, (clusters, part) in enumerate(groups(by_cluster, most=most)):
                 tasks.create_task(one(index, clusters, part))
         if failures and not found.by_cluster:
-            raise failures[0].error(ScoreError)
+            raise failures[0].anew()
         for failure in failures:
             self._metrics.failed("score", failure.reason)
         if failures:
@@ -235,7 +235,7 @@ class Cycle:
                 "%d clusters are not scored, because %d scoring requests failed: %s",
                 len(found.unscored),
                 len(failures),
-                failures[0].text,
+                failures[0],
                 extra={"scorer": self._scorer.name, "reason": failures[0].reason.value, "stage": "score"},
             )
 
@@ -277,7 +277,7 @@ class Cycle:
                 made[cluster] = default_items(self._scorer, cluster=cluster) or {}
         return made
 
-    def _nothing(self, found: _Found, *, series: int) -> ScoreError:
+    def _nothing(self, found: _Found, *, series: int) -> AgentError:
         if not series and (self._scorer.scored_by_query or self._label):
             msg = "the query gave no series"
         elif self._label:
@@ -293,7 +293,7 @@ class Cycle:
             msg += f": {counts_text(found.dropped)}; see scoreDimensionFormat"
         if found.first_fault:
             msg += f"; the first dropped result: {found.first_fault}"
-        return ScoreError(msg, reason=Reason.NO_RESULTS)
+        return AgentError(msg, reason=Reason.NO_RESULTS)
 
     async def _publish(self, items: dict[str, dict[str, int]], targets: Targets) -> None:
         publication = self._publication

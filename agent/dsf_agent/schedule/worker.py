@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
 
-from dsf_agent.errors import AgentError, FetchError, Reason, Stage
+from dsf_agent.errors import AgentError, Reason
 from dsf_agent.kubernetes.changes import Trigger
 from dsf_agent.metrics.registry import ScorerMetrics
 from dsf_agent.publish.publication import Publication
@@ -99,7 +99,7 @@ class Worker:
         fault = self._publication.fault if self._publication is not None else None
         if fault is None:
             return self._state
-        return replace(self._state, publish_reason=fault.reason, publish_message=fault.text)
+        return replace(self._state, publish_reason=fault.reason, publish_message=str(fault))
 
     def drain(self) -> None:
         """Lets a running cycle and write finish and starts no new ones."""
@@ -167,15 +167,13 @@ class Worker:
         try:
             result = await self._cycle()
         except AgentError as error:
-            return self._failed("fetch" if isinstance(error, FetchError) else "score", error)
+            return self._failed(error)
         except Exception as error:
             log.exception(
                 "a cycle failed because of a bug in the agent",
                 extra={"scorer": self._scorer.name, "reason": Reason.INTERNAL.value},
             )
-            return self._failed(
-                "score", AgentError(f"{type(error).__name__}: {error}", reason=Reason.INTERNAL)
-            )
+            return self._failed(AgentError(f"{type(error).__name__}: {error}", reason=Reason.INTERNAL))
         self._succeeded(result)
         return None
 
@@ -199,8 +197,8 @@ class Worker:
         for warning in result.warnings:
             log.warning("the source warns: %s", warning, extra=extra)
 
-    def _failed(self, stage: Stage, error: AgentError) -> float:
-        self._metrics.cycle_failed(stage, error.reason)
+    def _failed(self, error: AgentError) -> float:
+        self._metrics.cycle_failed(error.stage, error.reason)
         if self._publication is not None:
             self._publication.withdraw()
         failures = self._state.failures + 1
@@ -212,8 +210,10 @@ class Worker:
             # The peers are healthy and need no long back-off. Once the source has data, scores follow within
             # one interval.
             delay = min(delay, self._grid.interval)
-        extra = {"scorer": self._scorer.name, "reason": error.reason.value, "stage": stage}
+        extra = {"scorer": self._scorer.name, "reason": error.reason.value, "stage": error.stage}
         log.warning(
-            "%s failed (%d in a row), next attempt in %.0f s: %s", stage, failures, delay, error, extra=extra
+            "%s failed (%d in a row), next attempt in %.0f s: %s",
+            *(error.stage, failures, delay, error),
+            extra=extra,
         )
         return delay

@@ -14,7 +14,7 @@ from typing import Final
 import msgspec
 
 from dsf_agent.endpoints.transport import Body
-from dsf_agent.errors import Reason, ScoreError
+from dsf_agent.errors import AgentError, Reason
 from dsf_agent.fetch.series import Series
 from dsf_agent.scoring.labels import LabelSets
 from dsf_agent.scoring.results import DROP_INVALID, RESULT_BYTES, Results
@@ -67,7 +67,7 @@ class QueryScore:
         self._label_sets = label_sets
 
     async def __call__(self, series: Series) -> Results:
-        """The results for these series; there may be none. Raises ScoreError."""
+        """The results for these series; there may be none. Raises AgentError."""
         found = Results(most=self._label_sets.most_results)
         with self._label_sets.answer():
             for part in series.parts:
@@ -104,7 +104,7 @@ class QueryScore:
             raw = _RAW.decode(piece)
         except (ValueError, RecursionError) as error:
             msg = f"the series of the source cannot be read: {excerpt(str(error))}"
-            raise ScoreError(msg, reason=Reason.INVALID_BODY) from error
+            raise AgentError(msg, reason=Reason.INVALID_BODY) from error
         for index, one in enumerate(raw, start=first):
             try:
                 row = _ONE.decode(one)

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
-from dsf_agent.errors import Reason, ScoreError
+from dsf_agent.errors import AgentError, Reason
 from dsf_agent.scoring.labels import LabelSet, LabelSets, Row
 from dsf_runtime.calls import excerpt
 from dsf_wire.scoring import ScoringResponse
@@ -78,16 +78,16 @@ class Results:
             self.drop(DROP_NOT_FINITE, f"{where}: score is {score}")
 
     def extend(self, label_sets: list[LabelSet], scores: list[float]) -> None:
-        """Adds results with finite scores. Raises ScoreError if there are too many."""
+        """Adds results with finite scores. Raises AgentError if there are too many."""
         self.text += text_bytes(label_sets)
         if self.text > MOST_TEXT:
             msg = f"the labels of the results have more than {MOST_TEXT} bytes together"
-            raise ScoreError(msg, reason=Reason.TOO_LARGE)
+            raise AgentError(msg, reason=Reason.TOO_LARGE)
         self.label_sets += label_sets
         self.scores += scores
         if len(self.scores) > self.most:
             msg = f"there are more than {self.most} results; use a query or a scorer that gives fewer"
-            raise ScoreError(msg, reason=Reason.TOO_LARGE)
+            raise AgentError(msg, reason=Reason.TOO_LARGE)
 
     def drop(self, reason: str, fault: str) -> None:
         self.dropped[reason] += 1
@@ -110,14 +110,14 @@ _ROWS: Final = msgspec.json.Decoder(_Rows)
 
 
 async def read(body: bytearray, *, where: str, label_sets: LabelSets) -> Results:
-    """Decodes an answer. Raises ScoreError with INVALID_BODY if it is not an object with a list
+    """Decodes an answer. Raises AgentError with INVALID_BODY if it is not an object with a list
     ``results``, and with TOO_LARGE if there are too many or their labels have too much text.
     """
     most = label_sets.most_results
     for mark, times in MOST_MARKS:
         if body.count(mark) > most * times:
             msg = f"{where} answered with more than {most} results, or with far more labels than are used"
-            raise ScoreError(msg, reason=Reason.TOO_LARGE)
+            raise AgentError(msg, reason=Reason.TOO_LARGE)
     with label_sets.answer():
         found = await _read(body, where=where, label_sets=label_sets)
     found.size = max(len(body), RESULT_BYTES * len(found.scores) + found.text)
@@ -156,7 +156,7 @@ def _elements(body: bytearray, *, where: str) -> Sequence[Any]:
             return msgspec.convert(json.loads(body), _Plain).results
     except (ValueError, RecursionError) as error:
         msg = f'{where} did not answer with {{"results": [...]}}: {excerpt(str(error))}'
-        raise ScoreError(msg, reason=Reason.INVALID_BODY) from error
+        raise AgentError(msg, reason=Reason.INVALID_BODY) from error
 
 
 class _Plain(msgspec.Struct):

@@ -6,7 +6,7 @@ from functools import cache
 
 import msgspec
 
-from dsf_agent.errors import FetchError, Reason
+from dsf_agent.errors import AgentError, Reason
 from dsf_agent.fetch.series import Series
 from dsf_agent.scoring.query import pieces
 from dsf_runtime.calls import excerpt
@@ -16,7 +16,7 @@ _RAW = msgspec.json.Decoder(list[msgspec.Raw])
 
 async def split(series: Series, *, label: str, clusters: Mapping[str, str]) -> dict[str, list[bytes]]:
     """The series of each cluster as JSON, in their order. ``clusters`` are the clusters by the value of the
-    label; series of others are left out. Raises FetchError.
+    label; series of others are left out. Raises AgentError.
     """
     found: dict[str, list[bytes]] = {}
     decoder = _decoder(label)
@@ -27,7 +27,7 @@ async def split(series: Series, *, label: str, clusters: Mapping[str, str]) -> d
                 raw = _RAW.decode(piece)
             except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
                 msg = f"the series of the source cannot be read: {excerpt(str(error))}"
-                raise FetchError(msg, reason=Reason.INVALID_BODY) from error
+                raise AgentError(msg, reason=Reason.INVALID_BODY, stage="fetch") from error
             for value, one in zip(values, raw, strict=True):
                 cluster = clusters.get(value)
                 if cluster is not None:

@@ -11,7 +11,7 @@ from dsf_agent.endpoints.budget import Reservation
 from dsf_agent.endpoints.credentials import Credentials, scoring_auth
 from dsf_agent.endpoints.endpoint import Endpoint, refusal
 from dsf_agent.endpoints.transport import Body, Call, Transport
-from dsf_agent.errors import CallError, ScoreError
+from dsf_agent.errors import AgentError
 from dsf_agent.fetch.series import Series
 from dsf_agent.scoring import results
 from dsf_agent.scoring.labels import LabelSets
@@ -25,7 +25,7 @@ class Scoring(Protocol):
     """The second stage of a cycle, for one scorer."""
 
     async def __call__(self, series: Series) -> Results:
-        """The results for these series; there may be none. Raises ScoreError."""
+        """The results for these series; there may be none. Raises AgentError."""
         ...
 
     def forget(self) -> None:
@@ -57,13 +57,11 @@ class Score:
             self._tail = b'],"arguments":' + msgspec.json.encode(scorer.scoring_arguments) + b"}"
 
     async def __call__(self, series: Series) -> Results:
-        """The results for these series; there may be none. Raises ScoreError."""
+        """The results for these series; there may be none. Raises AgentError."""
         try:
             return await self._called(series)
-        except (CallError, ScoreError) as error:
-            raise ScoreError(
-                self._endpoint.hide(str(error)), reason=error.reason, retry_after=error.retry_after
-            ) from error
+        except AgentError as error:
+            raise error.anew(self._endpoint.hide(str(error))) from error
 
     async def _called(self, series: Series) -> Results:
         answer = await self._endpoint.call(
@@ -77,7 +75,7 @@ class Score:
         )
         if not answer.ok:
             url = self._scorer.scoring_endpoint
-            raise refusal(ScoreError, answer, url=url, now=self._clock.wall())
+            raise refusal(answer, url=url, now=self._clock.wall())
         where = display(self._scorer.scoring_endpoint)
         return await results.read(answer.body, where=where, label_sets=self._label_sets)
 

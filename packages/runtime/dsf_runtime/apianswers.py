@@ -1,7 +1,6 @@
 """What API servers answer, for any HTTP client: errors, pages of lists, and events of watches."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 import msgspec
@@ -35,22 +34,9 @@ class ApiError(Exception):
         self.retry_after = wait
         """Seconds that the server asked us to wait."""
 
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ApiFailure:
-    """What is kept of an ApiError. The error itself would keep its traceback, and with it the answer."""
-
-    text: str
-    status: int
-    kind: FailureKind | None
-    retry_after: float | None
-
-    def __str__(self) -> str:
-        return self.text
-
-    @classmethod
-    def of(cls, error: ApiError) -> "ApiFailure":
-        return cls(text=str(error), status=error.status, kind=error.kind, retry_after=error.retry_after)
+    def anew(self) -> "ApiError":
+        """The same error without its traceback, which would keep the answer in memory."""
+        return ApiError(str(self), status=self.status, kind=self.kind, wait=self.retry_after)
 
 
 BUSY_RETRIES: Final = 10

@@ -14,7 +14,6 @@ from typing import Final, Generic, TypeVar
 
 import msgspec
 
-from dsf_runtime.apianswers import ApiFailure
 from dsf_runtime.apiserver import SILENCE, ApiError, ApiServer
 from dsf_runtime.backoff import Backoff
 from dsf_runtime.clock import monotonic
@@ -122,7 +121,7 @@ class Informer(Generic[T]):
         self.synced = asyncio.Event()
         self.attempted = asyncio.Event()
         """Set when the first attempt to read the list ended, whether it failed or not."""
-        self.failure: ApiFailure | None = None
+        self.failure: ApiError | None = None
         """Why the last list or watch failed; None after a watch was opened."""
         self.relists = 0
         """Number of lists read so far."""
@@ -198,7 +197,7 @@ class Informer(Generic[T]):
                 fine = self._heard or (bool(self._version) and monotonic() - began >= SHORT_SECONDS)
             except ApiError as error:
                 LOG.warning("watch of %s broke: %s", self._path, error)
-                self.failure = ApiFailure.of(error)
+                self.failure = error.anew()
                 self.attempted.set()
                 if error.status and error.status != HTTPStatus.GONE:
                     self._refused = str(error)

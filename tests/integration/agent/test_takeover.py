@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from dsf_agent.endpoints.apiserver import ApiServer
-from dsf_agent.errors import PublishError, Reason
+from dsf_agent.errors import AgentError, Reason
 from dsf_agent.publish.hub import SILENT_SECONDS, HubStore
 from dsf_runtime.kubeconfig import Kubeconfig
 from tests.support import virtual_time
@@ -31,7 +31,7 @@ class AgentOnHub:
         {one.name: one for one in await self.store.list_owned()}.get(SCORE)
         try:
             await self.store.write(SCORE, scorer="cpu", values=values, valid_until=self.hub.now() + 900)
-        except PublishError as error:
+        except AgentError as error:
             return f"{error.reason.value}: {error}"
         return ""
 
@@ -127,7 +127,7 @@ def test_an_object_that_upstream_created_again_between_two_writes_is_a_conflict(
         assert await agent.publish({"cluster": 7}) == ""
         del agent.hub.scores["c1", SCORE]
         agent.hub.upstream_writes(SCORE, OLD)
-        with pytest.raises(PublishError) as caught:
+        with pytest.raises(AgentError) as caught:
             await agent.store.write(
                 SCORE, scorer="cpu", values={"cluster": 8}, valid_until=agent.hub.now() + 900
             )

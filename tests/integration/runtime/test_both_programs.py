@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from dsf_agent.endpoints.apiserver import ApiServer
-from dsf_agent.errors import PublishError
+from dsf_agent.errors import AgentError
 from dsf_agent.publish import store
 from dsf_runtime.apiserver import ApiError
 from dsf_runtime.blocking import BlockingApiServer
@@ -167,7 +167,7 @@ async def test_the_certificate_may_be_for_the_kubeconfigs_tls_server_name(
                 await it.get()
                 assert len(server.seen) == 1
             else:
-                with pytest.raises((ApiError, PublishError), match="the certificate is not trusted"):
+                with pytest.raises((ApiError, AgentError), match="the certificate is not trusted"):
                     await it.get()
 
 
@@ -178,7 +178,7 @@ async def test_a_token_that_the_api_server_quotes_is_hidden(program: Start, tmp_
     async with HttpFake(lambda _seen: refusal) as server:
         config = kubeconfig(tmp_path / "config", server=server.url, token=token)
         async with program(config, SystemClock()) as it:
-            with pytest.raises((ApiError, PublishError), match=r"403 who is \(token\)\?"):
+            with pytest.raises((ApiError, AgentError), match=r"403 who is \(token\)\?"):
                 await it.get()
 
 
@@ -192,7 +192,7 @@ async def test_a_refused_token_is_read_again(program: Start, tmp_path: Path) -> 
         text = config.read_text()
         kubeconfig(config, server=server.url, token="old")
         async with program(config, SystemClock()) as it:
-            with pytest.raises((ApiError, PublishError), match="401"):
+            with pytest.raises((ApiError, AgentError), match="401"):
                 await it.get()
             config.write_text(text)
             await it.get()
@@ -218,7 +218,7 @@ async def test_a_server_that_does_not_answer_is_reported(program: Start, tmp_pat
         url = server.url
     async with program(kubeconfig(tmp_path / "config", server=url), SystemClock()) as it:
         with pytest.raises(
-            (ApiError, PublishError), match=r"does not answer: .*cannot be reached \(Connection refused\)"
+            (ApiError, AgentError), match=r"does not answer: .*cannot be reached \(Connection refused\)"
         ):
             await it.get()
 

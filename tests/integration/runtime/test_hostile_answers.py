@@ -13,7 +13,7 @@ import pytest
 
 from dsf_agent.endpoints.budget import Budget, BudgetFullError
 from dsf_agent.endpoints.transport import Call, CallLimits, Transport, use_large_reads
-from dsf_agent.errors import CallError
+from dsf_agent.errors import AgentError
 from gitops_dsf.sync.fetch import Fault, Fetcher, FetchLimits
 from tests.support.hostile import KINDS, HostileServer
 
@@ -105,7 +105,7 @@ async def test_the_agent_ends_hostile_answers(kind: str, parser: Parser) -> None
     transport = Transport(limits=CallLimits(total_seconds=5, answer_bytes=LIMIT))
 
     async def get(url: str) -> str:
-        with pytest.raises(CallError) as caught:
+        with pytest.raises(AgentError) as caught:
             await transport.call(Call(method="GET", url=url))
         return caught.value.reason.value
 
@@ -158,7 +158,7 @@ async def test_bytes_of_hostile_peers_count_as_they_arrive() -> None:
                     await transport.call(Call(method="GET", url=url, on_bytes=on_bytes))
             except BudgetFullError as error:
                 expected = error.wanted
-            except CallError as error:
+            except AgentError as error:
                 return error.reason.value
 
     reasons = await _ask(get, "endless body")

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dsf_agent.endpoints.budget import FREE_BYTES, Budget, BudgetFullError
-from dsf_agent.errors import CallError, Reason
+from dsf_agent.errors import AgentError, Reason
 
 MB = FREE_BYTES
 LIMIT = 10 * MB
@@ -145,7 +145,7 @@ async def test_bytes_count_as_they_arrive_and_never_exceed_the_limit() -> None:
                         await asyncio.sleep(0)
             except BudgetFullError as error:
                 expected = error.wanted
-            except CallError as error:
+            except AgentError as error:
                 ends.append(error.reason.value)
                 return
 
@@ -176,7 +176,7 @@ def test_scorers_share_a_bound_for_the_texts_that_they_keep() -> None:
     budget = Budget(limit=8 * FREE_BYTES)
     first, second, small = budget.reservation(), budget.reservation(), budget.reservation()
     first.keep(3 * FREE_BYTES)
-    with pytest.raises(CallError, match="all scorers have more than 4194304 bytes together") as caught:
+    with pytest.raises(AgentError, match="all scorers have more than 4194304 bytes together") as caught:
         second.keep(2 * FREE_BYTES)
     assert caught.value.reason is Reason.TOO_LARGE
     small.keep(FREE_BYTES)

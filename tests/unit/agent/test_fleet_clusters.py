@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pytest
 
 from dsf_agent.configuration.fleet import Fleet, Targets
-from dsf_agent.errors import FetchError, PublishError, Reason
+from dsf_agent.errors import AgentError, Reason
 from dsf_agent.fetch.series import Series
 from dsf_agent.publish.fleetstore import LISTS, FleetStore
 from dsf_agent.publish.store import Stored
@@ -130,7 +130,7 @@ async def test_series_are_split_by_cluster_in_their_order() -> None:
 
 @pytest.mark.parametrize("text", [b'{"metric":{}', b'{"metric":{"cluster":3}}', b'{"value":"\xff"}', b"3"])
 async def test_series_that_cannot_be_split_fail_the_cycle(text: bytes) -> None:
-    with pytest.raises(FetchError, match="the series of the source cannot be read") as caught:
+    with pytest.raises(AgentError, match="the series of the source cannot be read") as caught:
         await split(Series(parts=(text,), count=1), label="cluster", clusters=CLUSTERS)
     assert caught.value.reason is Reason.INVALID_BODY
 
@@ -184,7 +184,7 @@ class Store:
         await asyncio.sleep(0)
         self._lists.running -= 1
         if self._fault is not None:
-            raise PublishError("no", reason=self._fault)
+            raise AgentError("no", reason=self._fault)
         return [Stored(name=name, values={"a": 1}, valid_until=5.0, labels={"x": "y"}) for name in ("p", "q")]
 
     async def delete(self, stored: Stored) -> None:
@@ -235,7 +235,7 @@ async def test_a_hub_that_fails_is_not_asked_for_every_cluster() -> None:
         wall=lambda: 0.0,
     )
     fleet.set(f"c{number}" for number in range(3 * LISTS))
-    with pytest.raises(PublishError) as caught:
+    with pytest.raises(AgentError) as caught:
         await fleet.list_owned()
     assert caught.value.reason is Reason.SERVER_ERROR
     assert lists.total < 3 * LISTS

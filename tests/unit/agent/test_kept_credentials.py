@@ -23,7 +23,7 @@ from dsf_agent.endpoints.credentials import (
 )
 from dsf_agent.endpoints.endpoint import Endpoint
 from dsf_agent.endpoints.transport import Answer, Call, CallLimits, Transport
-from dsf_agent.errors import CallError, PublishError, Reason
+from dsf_agent.errors import AgentError, Reason
 from dsf_wire.summary import (
     BasicAuth,
     ClientCertificate,
@@ -77,7 +77,7 @@ class FakeSecretReader:
         await asyncio.sleep(0)
         if self.fault is not None:
             msg = "no"
-            raise PublishError(msg, reason=self.fault)
+            raise AgentError(msg, reason=self.fault)
 
     async def read(self, kind: str, name: str) -> dict[str, Any]:
         await self._asked()
@@ -137,7 +137,7 @@ async def test_a_removed_token_is_not_used_any_more(fault: Reason) -> None:
     await token_of(kept, TOKEN)
     reader.fault = fault
     clock.now += KEEP_SECONDS + 1
-    with pytest.raises(CallError, match="key 'k' of Secret 's' cannot be read") as caught:
+    with pytest.raises(AgentError, match="key 'k' of Secret 's' cannot be read") as caught:
         await token_of(kept, TOKEN)
     assert caught.value.reason is Reason.TOKEN_UNAVAILABLE
 
@@ -147,12 +147,12 @@ async def test_a_refused_token_is_not_sent_again() -> None:
     reader, clock = FakeSecretReader(token="one"), ManualClock()
     kept = _credentials(reader, clock)
     reader.fault = Reason.TIMEOUT
-    with pytest.raises(CallError):
+    with pytest.raises(AgentError):
         await token_of(kept, TOKEN)
     reader.fault = None
     await token_of(kept, TOKEN)
     reader.fault = Reason.TIMEOUT
-    with pytest.raises(CallError):
+    with pytest.raises(AgentError):
         await token_of(kept, TOKEN, refused="one")
 
 
@@ -199,17 +199,17 @@ async def test_an_unchanged_ca_keeps_its_context() -> None:
 async def test_a_ca_that_was_never_read_is_a_failure_of_its_scorers() -> None:
     reader = FakeSecretReader()
     reader.fault = Reason.UNREACHABLE
-    with pytest.raises(CallError, match=r"key 'ca.crt' of ConfigMap 'cas' cannot be read: no") as caught:
+    with pytest.raises(AgentError, match=r"key 'ca.crt' of ConfigMap 'cas' cannot be read: no") as caught:
         await _credentials(reader, ManualClock()).trust(CA)
     assert caught.value.reason is Reason.CA_UNAVAILABLE
 
 
 async def test_without_access_to_the_api_a_secret_or_ca_names_the_flag() -> None:
     kept = Credentials(read=reader(None, namespace="n"), clock=ManualClock(), token_file=Path("nowhere"))
-    with pytest.raises(CallError, match=r"Secret 's' is needed, .* --spoke-kubeconfig") as caught:
+    with pytest.raises(AgentError, match=r"Secret 's' is needed, .* --spoke-kubeconfig") as caught:
         await token_of(kept, TOKEN)
     assert caught.value.reason is Reason.TOKEN_UNAVAILABLE
-    with pytest.raises(CallError, match=r"ConfigMap 'cas' is needed, .* --spoke-kubeconfig") as caught:
+    with pytest.raises(AgentError, match=r"ConfigMap 'cas' is needed, .* --spoke-kubeconfig") as caught:
         await kept.trust(CA)
     assert caught.value.reason is Reason.CA_UNAVAILABLE
 
@@ -217,7 +217,7 @@ async def test_without_access_to_the_api_a_secret_or_ca_names_the_flag() -> None
 @pytest.mark.parametrize("text", ["", " \n", "no certificate", None, 7])
 async def test_a_ca_without_a_certificate_is_not_replaced_by_the_systems_cas(text: object) -> None:
     """The ssl module trusts the CAs of the system if it gets an empty text."""
-    with pytest.raises(CallError, match=r"key 'ca.crt' of ConfigMap 'cas'") as caught:
+    with pytest.raises(AgentError, match=r"key 'ca.crt' of ConfigMap 'cas'") as caught:
         await _credentials(FakeSecretReader(ca=text), ManualClock()).trust(CA)
     assert caught.value.reason is Reason.CA_UNAVAILABLE
 
@@ -231,7 +231,7 @@ async def test_a_secret_without_the_key_or_with_other_characters_holds_no_token(
             del name
             return found
 
-    with pytest.raises(CallError, match="key 'k' of Secret 's' holds no token") as caught:
+    with pytest.raises(AgentError, match="key 'k' of Secret 's' holds no token") as caught:
         await token_of(_credentials(OneSecret(), ManualClock()), TOKEN)
     assert caught.value.reason is Reason.TOKEN_UNAVAILABLE
 
@@ -243,7 +243,7 @@ async def test_a_token_file_that_cannot_be_read_in_time_fails_the_call(
         await asyncio.Event().wait()
 
     monkeypatch.setattr(asyncio, "to_thread", hangs)
-    with pytest.raises(CallError, match="could not be read within 5 s") as caught:
+    with pytest.raises(AgentError, match="could not be read within 5 s") as caught:
         await token_of(_credentials(FakeSecretReader(), ManualClock()), Auth(service_account_token=True))
     assert caught.value.reason is Reason.TOKEN_UNAVAILABLE
     assert asyncio.get_running_loop().time() == pytest.approx(5, abs=0.1)
@@ -268,7 +268,7 @@ async def test_a_token_with_characters_not_allowed_in_a_header_is_refused(tmp_pa
     file.write_text(token)
     credentials = Credentials(read=reader.read, clock=ManualClock(), token_file=file)
     for auth in (TOKEN, Auth(service_account_token=True)):
-        with pytest.raises(CallError) as caught:
+        with pytest.raises(AgentError) as caught:
             await token_of(credentials, auth)
         assert caught.value.reason is Reason.TOKEN_UNAVAILABLE
 
@@ -316,7 +316,7 @@ class SecretsByName:
         assert kind == "Secret"
         if self.fault is not None:
             msg = "no"
-            raise PublishError(msg, reason=self.fault)
+            raise AgentError(msg, reason=self.fault)
         values = self.secrets[name]
         return {"data": {key: base64.b64encode(value.encode()).decode() for key, value in values.items()}}
 
@@ -353,7 +353,7 @@ async def test_user_name_and_password_are_read_together() -> None:
 async def test_a_login_that_cannot_be_sent_is_named_without_its_value(
     login: dict[str, str], words: str
 ) -> None:
-    with pytest.raises(CallError, match=words) as caught:
+    with pytest.raises(AgentError, match=words) as caught:
         await of_source(SecretsByName(login=login)).sent(LOGIN)
     assert caught.value.reason is Reason.TOKEN_UNAVAILABLE
     assert "s3cret" not in str(caught.value)
@@ -362,7 +362,7 @@ async def test_a_login_that_cannot_be_sent_is_named_without_its_value(
 async def test_a_header_from_a_secret_is_one_line_of_ascii() -> None:
     header = Header(name="X-Key", secret_ref=SecretRef(name="s", key="k"))
     for value in ("s3cret\r\nHost: x", "s3crät", "", " s3cret"):
-        with pytest.raises(CallError, match="key 'k' of Secret 's' holds no value of a header") as caught:
+        with pytest.raises(AgentError, match="key 'k' of Secret 's' holds no value of a header") as caught:
             await of_source(SecretsByName(s={"k": value})).sent(Auth(headers=(header,)))
         assert "s3cr" not in str(caught.value)
     sent = await of_source(SecretsByName(s={"k": "s3cret\n"})).sent(Auth(headers=(header,)))
@@ -410,7 +410,7 @@ async def test_a_temporary_directory_that_cannot_be_written_is_named(
 ) -> None:
     crt, key = Authority().pair(tmp_path, name="agent")
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "nowhere"))
-    with pytest.raises(CallError, match="the temporary directory cannot be written: No such file") as caught:
+    with pytest.raises(AgentError, match="the temporary directory cannot be written: No such file") as caught:
         await of_source(SecretsByName(pair={"c": crt.read_text(), "k": key.read_text()})).trust(PAIR)
     assert caught.value.reason is Reason.TOKEN_UNAVAILABLE
 
@@ -456,7 +456,7 @@ async def test_a_pair_that_cannot_be_used_is_named_without_its_content(tmp_path:
         "missing": {"c": crt.read_text()},
     }
     words = "holds no PEM text" if case == "missing" else "are not a PEM certificate and its private key"
-    with pytest.raises(CallError, match=words) as caught:
+    with pytest.raises(AgentError, match=words) as caught:
         await of_source(SecretsByName(pair=pairs[case])).trust(PAIR)
     assert caught.value.reason is Reason.TOKEN_UNAVAILABLE
     assert "'pair'" in str(caught.value)

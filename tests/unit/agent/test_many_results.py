@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from dsf_agent.errors import Reason, ScoreError
+from dsf_agent.errors import AgentError, Reason
 from dsf_agent.scoring import results
 from dsf_agent.scoring.labels import LabelSets
 from dsf_agent.scoring.results import MAX_RESULTS, Results
@@ -32,7 +32,7 @@ async def _read(body: bytearray, *, most: int = MAX_RESULTS) -> Results:
 async def test_more_results_than_an_agent_reads_are_refused() -> None:
     rows = [_row(node) for node in range(11)]
     assert len((await _read(_body(rows[:10]), most=10)).scores) == 10
-    with pytest.raises(ScoreError, match="more than 10 results") as caught:
+    with pytest.raises(AgentError, match="more than 10 results") as caught:
         await _read(_body(rows), most=10)
     assert caught.value.reason is Reason.TOO_LARGE
 
@@ -41,7 +41,7 @@ async def test_more_results_than_an_agent_reads_are_refused() -> None:
 async def test_an_answer_of_millions_of_values_is_refused_before_it_is_decoded(element: bytes) -> None:
     """In memory each would need far more than in the answer."""
     body = bytearray(b'{"results":[' + b",".join([element] * 2_000_000) + b"]}")
-    with pytest.raises(ScoreError) as caught:
+    with pytest.raises(AgentError) as caught:
         await _read(body)
     assert caught.value.reason is Reason.TOO_LARGE
 
@@ -78,6 +78,6 @@ async def test_a_large_answer_in_any_formatting_is_read(name: str) -> None:
     ],
 )
 async def test_other_texts_are_refused(body: bytes) -> None:
-    with pytest.raises(ScoreError) as caught:
+    with pytest.raises(AgentError) as caught:
         await _read(bytearray(body))
     assert caught.value.reason is Reason.INVALID_BODY

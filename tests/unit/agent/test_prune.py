@@ -11,7 +11,7 @@ from contextlib import contextmanager
 import pytest
 
 from dsf_agent.configuration.snapshot import Snapshot, parse
-from dsf_agent.errors import PublishError, Reason
+from dsf_agent.errors import AgentError, Reason
 from dsf_agent.metrics.registry import Metrics
 from dsf_agent.publish.prune import (
     EMPTY_FACTOR,
@@ -58,7 +58,7 @@ class Store:
 
     async def delete(self, stored: Stored) -> None:
         if stored.name in self.refusals:
-            raise PublishError("no", reason=self.refusals[stored.name])
+            raise AgentError("no", reason=self.refusals[stored.name])
         del self.objects[stored.name]
         self.deletions[stored.name] = self.elapsed
 
@@ -225,7 +225,7 @@ async def test_the_pause_between_two_lists_has_limits(valid_for: float, pause: f
     assert RECHECK_SECONDS == (1, 3600)
 
 
-@pytest.mark.parametrize("fault", [PublishError("away", reason=Reason.UNREACHABLE), ValueError("a bug")])
+@pytest.mark.parametrize("fault", [AgentError("away", reason=Reason.UNREACHABLE), ValueError("a bug")])
 async def test_failures_are_logged_and_retried_with_growing_pauses(
     fault: Exception, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -237,14 +237,14 @@ async def test_failures_are_logged_and_retried_with_growing_pauses(
     pauses = [after - before for before, after in zip(store.looks, store.looks[1:], strict=False)]
     assert pauses == pytest.approx([5, 10, 20, 40, 80, 160, 300, 300], abs=0.1)
     assert set(store.deletions) == {"gone-score"}
-    reason = Reason.UNREACHABLE if isinstance(fault, PublishError) else Reason.INTERNAL
+    reason = Reason.UNREACHABLE if isinstance(fault, AgentError) else Reason.INTERNAL
     assert [record.__dict__["reason"] for record in caplog.records] == [reason.value] * 8
 
 
 async def test_pauses_start_small_again_after_a_success_or_a_new_file() -> None:
     """A failure counts only until the next success, and a new file has its own delay."""
     store = Store("old-score", valid_for=100)
-    away = PublishError("away", reason=Reason.UNREACHABLE)
+    away = AgentError("away", reason=Reason.UNREACHABLE)
     with pruning(store) as pruner:
         store.faults = iter([away, away])
         pruner.set(EMPTY)

@@ -10,7 +10,7 @@ from itertools import pairwise
 
 import pytest
 
-from dsf_agent.errors import PublishError, Reason
+from dsf_agent.errors import AgentError, Reason
 from dsf_agent.metrics.registry import Metrics
 from dsf_agent.publish.fleetstore import FleetStore
 from dsf_agent.publish.publication import AUDIT_SECONDS, Publication, Publisher
@@ -35,7 +35,7 @@ class Hub:
         self.ahead = 0.0
         """Seconds that the clock is ahead."""
         self.lists = 0
-        self.list_faults: list[PublishError] = []
+        self.list_faults: list[AgentError] = []
         """Why the next lists fail."""
         self.hidden: set[str] = set()
         """Clusters whose lists have nothing."""
@@ -43,7 +43,7 @@ class Hub:
         """Every write that was asked for, and its cluster."""
         self.faults: dict[str, Exception] = {}
         """By cluster: why writes fail."""
-        self.lost: dict[str, PublishError] = {}
+        self.lost: dict[str, AgentError] = {}
         """By cluster: why the answer to the next write does not arrive. The write takes effect."""
 
     @property
@@ -224,7 +224,7 @@ async def test_what_is_withheld_or_withdrawn_is_not_renewed() -> None:
 
 async def test_a_cluster_that_fails_delays_no_other_and_is_tried_again() -> None:
     hub = Hub()
-    hub.faults["c1"] = PublishError("no rights", reason=Reason.FORBIDDEN)
+    hub.faults["c1"] = AgentError("no rights", reason=Reason.FORBIDDEN)
     async with publishing(hub) as running:
         cpu = running.publication("cpu")
         offer(cpu, ["c1", "c2"])
@@ -240,7 +240,7 @@ async def test_a_cluster_that_fails_delays_no_other_and_is_tried_again() -> None
 
 async def test_while_the_hub_is_away_requests_become_rare() -> None:
     hub = Hub()
-    hub.faults = {cluster: PublishError("down", reason=Reason.UNREACHABLE) for cluster in CLUSTERS}
+    hub.faults = {cluster: AgentError("down", reason=Reason.UNREACHABLE) for cluster in CLUSTERS}
     async with publishing(hub) as running:
         cpu = running.publication("cpu")
         offer(cpu, CLUSTERS)
@@ -313,7 +313,7 @@ async def test_the_scores_of_a_cluster_are_read_by_one_list() -> None:
 async def test_a_write_without_an_answer_that_took_effect_is_not_repeated() -> None:
     """And a change after it is written as soon as after every other write."""
     hub = Hub()
-    hub.lost["c1"] = PublishError("no answer", reason=Reason.TIMEOUT)
+    hub.lost["c1"] = AgentError("no answer", reason=Reason.TIMEOUT)
     async with publishing(hub) as running:
         cpu = running.publication("cpu")
         offer(cpu, ["c1"])
@@ -329,7 +329,7 @@ async def test_a_write_without_an_answer_that_took_effect_is_not_repeated() -> N
 
 async def test_a_cluster_that_keeps_failing_is_tried_ever_more_rarely_and_alone() -> None:
     hub = Hub()
-    hub.faults["c1"] = PublishError("no rights", reason=Reason.FORBIDDEN)
+    hub.faults["c1"] = AgentError("no rights", reason=Reason.FORBIDDEN)
     async with publishing(hub) as running:
         cpu = running.publication("cpu")
         offer(cpu, ["c1", "c2"])
@@ -354,7 +354,7 @@ async def test_failures_at_the_same_time_are_one_failure_of_the_hub() -> None:
     after a pause.
     """
     hub = Hub()
-    hub.faults = {cluster: PublishError("down", reason=Reason.UNREACHABLE) for cluster in CLUSTERS}
+    hub.faults = {cluster: AgentError("down", reason=Reason.UNREACHABLE) for cluster in CLUSTERS}
     async with publishing(hub) as running:
         offer(running.publication("cpu"), CLUSTERS)
         await asyncio.sleep(25)
@@ -390,7 +390,7 @@ async def test_failures_of_a_cluster_are_logged_once_for_each_reason(
         cpu = running.publication("cpu")
         offer(cpu, ["c3"])
         for reason in (Reason.FORBIDDEN, Reason.INVALID_BODY):
-            hub.faults["c1"] = PublishError(reason.value, reason=reason)
+            hub.faults["c1"] = AgentError(reason.value, reason=reason)
             offer(cpu, ["c1"])
             await asyncio.sleep(200)
         hub.faults["c2"] = hub.faults["c1"]
@@ -448,7 +448,7 @@ async def test_a_pause_that_the_hub_asks_for_is_kept_up_to_a_quarter_of_the_ttl(
     asked: float, waited: float
 ) -> None:
     hub = Hub()
-    hub.faults["c1"] = PublishError("later", reason=Reason.THROTTLED, retry_after=asked)
+    hub.faults["c1"] = AgentError("later", reason=Reason.THROTTLED, retry_after=asked)
     async with publishing(hub) as running:
         offer(running.publication("cpu"), ["c1"])
         await asyncio.sleep(300)
@@ -487,7 +487,7 @@ async def test_a_bug_in_a_write_is_a_failure_of_its_cluster(caplog: pytest.LogCa
 
 async def test_a_cluster_that_failed_and_was_withheld_is_written_when_it_has_scores_again() -> None:
     hub = Hub()
-    hub.faults["c1"] = PublishError("no rights", reason=Reason.FORBIDDEN)
+    hub.faults["c1"] = AgentError("no rights", reason=Reason.FORBIDDEN)
     async with publishing(hub) as running:
         cpu = running.publication("cpu")
         offer(cpu, ["c1"])
@@ -518,7 +518,7 @@ async def test_a_score_that_is_withheld_while_its_cluster_is_read_is_not_written
 
 async def test_after_an_outage_of_the_hub_the_audit_goes_on() -> None:
     hub = Hub()
-    hub.faults["c1"] = PublishError("down", reason=Reason.UNREACHABLE)
+    hub.faults["c1"] = AgentError("down", reason=Reason.UNREACHABLE)
     async with publishing(hub) as running:
         offer(running.publication("cpu", ttl=LONG), ["c1"])
         await asyncio.sleep(60)
@@ -552,7 +552,7 @@ async def test_a_list_of_the_audit_that_fails_ends_nothing() -> None:
     async with publishing(hub) as running:
         offer(running.publication("cpu", ttl=LONG), ["c1", "c2"])
         await asyncio.sleep(20)
-        hub.list_faults = [PublishError("down", reason=Reason.TIMEOUT)]
+        hub.list_faults = [AgentError("down", reason=Reason.TIMEOUT)]
         await asyncio.sleep(AUDIT_SECONDS)
         assert (hub.list_faults, len(hub.writes)) == ([], 2)
         hub.objects.clear()
@@ -624,7 +624,7 @@ async def test_an_expiry_that_is_too_late_delays_no_write(way: str) -> None:
 
 async def test_offers_do_not_hurry_a_cluster_that_fails() -> None:
     hub = Hub()
-    hub.faults["c1"] = PublishError("no rights", reason=Reason.FORBIDDEN)
+    hub.faults["c1"] = AgentError("no rights", reason=Reason.FORBIDDEN)
     async with publishing(hub) as running:
         cpu = running.publication("cpu")
         for value in range(60):
@@ -660,7 +660,7 @@ _AWAY = {
 @pytest.mark.parametrize("reason", [*sorted(_AWAY), Reason.FORBIDDEN, Reason.INVALID_BODY, Reason.INTERNAL])
 async def test_failures_that_every_cluster_would_have_pause_all_of_them(reason: Reason) -> None:
     hub = Hub()
-    hub.faults["c1"] = PublishError("no", reason=reason)
+    hub.faults["c1"] = AgentError("no", reason=reason)
     async with publishing(hub) as running:
         cpu = running.publication("cpu")
         offer(cpu, ["c1"])
@@ -684,7 +684,7 @@ async def test_the_end_of_a_worker_waits_for_writes_that_are_due() -> None:
         offer(cpu, ["c1"], {"a": 90})
         await cpu.wait_until_handled()
         assert len(hub.writes) == 1
-        hub.faults["c2"] = PublishError("no rights", reason=Reason.FORBIDDEN)
+        hub.faults["c2"] = AgentError("no rights", reason=Reason.FORBIDDEN)
         offer(cpu, ["c2"])
         await cpu.wait_until_handled()
         assert cpu.fault is not None

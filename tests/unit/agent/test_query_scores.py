@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dsf_agent.errors import FetchError, Reason, ScoreError
+from dsf_agent.errors import AgentError, Reason
 from dsf_agent.fetch import promjson
 from dsf_agent.fetch.series import Series
 from dsf_agent.scoring import query, results
@@ -79,7 +79,7 @@ async def test_a_scalar_is_one_score_without_labels() -> None:
 
 
 async def test_a_string_is_no_score() -> None:
-    with pytest.raises(FetchError, match="result of type 'string'") as caught:
+    with pytest.raises(AgentError, match="result of type 'string'") as caught:
         await _fetched([1_700_000_000, "up"], kind="string")
     assert caught.value.reason is Reason.INVALID_BODY
 
@@ -140,7 +140,7 @@ async def test_equal_items_of_several_expressions_are_aggregated(how: str | None
 
 
 async def test_series_that_cannot_be_read_fail_the_cycle() -> None:
-    with pytest.raises(ScoreError, match="cannot be read") as caught:
+    with pytest.raises(AgentError, match="cannot be read") as caught:
         await _score(Series(parts=(b'{"metric":{}',), count=1))
     assert caught.value.reason is Reason.INVALID_BODY
 
@@ -149,7 +149,7 @@ async def test_too_many_series_are_refused(monkeypatch: pytest.MonkeyPatch) -> N
     most = 5000
     monkeypatch.setattr(LabelSets, "most_results", most)
     rows = [{"metric": {"node": f"n{node:06d}"}, "value": [1, "1"]} for node in range(most + 1)]
-    with pytest.raises(ScoreError, match="more than 5000 results") as caught:
+    with pytest.raises(AgentError, match="more than 5000 results") as caught:
         await _score(await _fetched(rows, kind="vector"))
     assert caught.value.reason is Reason.TOO_LARGE
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dsf_agent.errors import FetchError, Reason
+from dsf_agent.errors import AgentError, Reason
 from dsf_agent.fetch import promjson
 from dsf_agent.fetch.series import Series
 from tests.support.laws import examples
@@ -94,7 +94,7 @@ DAMAGE = {
 @pytest.mark.parametrize("name", DAMAGE)
 def test_damage_anywhere_in_a_large_matrix_is_found(name: str) -> None:
     """Invalid JSON is never forwarded."""
-    with pytest.raises(FetchError) as caught:
+    with pytest.raises(AgentError) as caught:
         _read(DAMAGE[name](_answer(_large())))
     assert caught.value.reason is Reason.INVALID_BODY
 
@@ -168,6 +168,6 @@ async def test_a_vector_of_any_number_of_samples_does_not_fill_the_memory() -> N
     """It is decoded as a whole, and each sample needs many times its bytes in the answer."""
     samples = b",".join([b'{"metric":{},"value":[1,"1"]}'] * (promjson.MAX_OBJECTS // 2 + 1))
     body = b'{"status":"success","data":{"resultType":"vector","result":[%b]}}' % samples
-    with pytest.raises(FetchError, match="more than 200000 series") as caught:
+    with pytest.raises(AgentError, match="more than 200000 series") as caught:
         await promjson.read(bytearray(body), where="source")
     assert caught.value.reason is Reason.TOO_LARGE

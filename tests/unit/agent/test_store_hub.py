@@ -2,18 +2,20 @@
 
 import tracemalloc
 from collections.abc import Mapping
+from typing import Any, TypeVar
 
 import msgspec
 import pytest
 
-from dsf_agent.endpoints.apiserver import ApiServer, Reply
-from dsf_agent.errors import PublishError, Reason
+from dsf_agent.endpoints.apiserver import ApiServer
+from dsf_agent.errors import AgentError, Reason
 from dsf_agent.publish.hub import HubStore
 from dsf_runtime.access import Access
 from dsf_runtime.apiserver import APPLY, JSON
 from dsf_wire.constants import MAX_ITEM_NAME, MAX_SCORE_ITEMS
 from tests.support.virtual_time import LoopClock
 
+T = TypeVar("T")
 ITEMS: Mapping[str, int] = {f"app-{number}": number % 90 for number in range(10_000)}
 
 
@@ -48,14 +50,15 @@ class Answered(ApiServer):
         method: str,
         path: str,
         *,
+        shape: type[T] = dict[str, Any],  # type: ignore[assignment]
         params: Mapping[str, str] | None = None,
         body: object = None,
         content_type: str = JSON,
         accept: str = JSON,
-    ) -> Reply:
-        del method, params, body, accept
+    ) -> T:
+        del method, path, params, body, accept
         self.applies += content_type == APPLY
-        return Reply(url=path, body=self.body)
+        return msgspec.json.decode(self.body, type=shape)
 
 
 async def test_the_answer_to_a_write_of_many_items_is_not_decoded_to_dictionaries() -> None:
@@ -91,7 +94,7 @@ async def test_scores_that_the_hubs_policy_refuses_are_not_sent(
 ) -> None:
     server = Answered()
     store = HubStore(server=server, cluster="c1", limit=10**9)
-    with pytest.raises(PublishError, match=words) as caught:
+    with pytest.raises(AgentError, match=words) as caught:
         await store.write("cpu", scorer="cpu", values=values, valid_until=1_800_000_000.0)
     assert caught.value.reason is Reason.TOO_LARGE
     assert server.applies == 0

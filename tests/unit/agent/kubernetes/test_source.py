@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dsf_agent.errors import FetchError, Reason
+from dsf_agent.errors import AgentError, Reason
 from dsf_agent.fetch.kubernetes import BATCH_SERIES, KubernetesSource
 from dsf_agent.kubernetes import cluster, objects
 from dsf_agent.kubernetes.cluster import Labelled
@@ -55,7 +55,7 @@ def test_objects_of_which_nothing_is_heard_may_be_outdated() -> None:
     informer.synced.set()
     cluster._check(informer)
     now = 1000.0
-    with pytest.raises(FetchError, match="nodes: nothing was heard") as raised:
+    with pytest.raises(AgentError, match="nodes: nothing was heard") as raised:
         cluster._check(informer)
     assert raised.value.reason is Reason.TIMEOUT
 
@@ -64,6 +64,6 @@ async def test_a_read_while_nothing_is_followed_fails() -> None:
     """As for half a minute after a bug."""
     server: Any = object()
     idle = cluster.Cluster(server=server, clock=LoopClock(), wait_seconds=1)
-    with pytest.raises(FetchError, match="nodes and pods are not followed at the moment") as raised:
+    with pytest.raises(AgentError, match="nodes and pods are not followed at the moment") as raised:
         await idle.read([])
     assert raised.value.reason is Reason.INTERNAL
