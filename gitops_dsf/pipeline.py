@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from gitops_dsf.diagnostics import Diagnostic, has_errors, in_order
 from gitops_dsf.plan import Plan, build
 from gitops_dsf.render.limits import check_limits
-from gitops_dsf.repository.load import Loaded, ReadLimits, load
+from gitops_dsf.repository.load import Loaded, load
 from gitops_dsf.repository.model.declared import Declared
 from gitops_dsf.repository.model.validate import declare
 from gitops_dsf.resolve import resolve
@@ -32,12 +32,12 @@ class Checked:
         return None if self.plan is None else self.plan.resolved
 
 
-def check(root: Path, *, limits: ReadLimits | None = None) -> Checked:
+def check(root: Path) -> Checked:
     """Loads a repository and runs every check, including those of output sizes.
 
     Raises RepositoryError when the repository cannot be read.
     """
-    return check_loaded(load(root, limits=limits or ReadLimits()))
+    return check_loaded(load(root))
 
 
 def check_loaded(loaded: Loaded) -> Checked:
@@ -65,9 +65,9 @@ class Rendered(Checked):
     """None when any finding is an error."""
 
 
-def produce(root: Path, *, limits: ReadLimits | None = None) -> Rendered:
+def produce(root: Path) -> Rendered:
     """Renders a repository in memory. Raises RepositoryError when it cannot be read."""
-    checked = check(root, limits=limits)
+    checked = check(root)
     tree = None
     if checked.plan is not None:
         # Most verbs render nothing, so they need not import what renders.

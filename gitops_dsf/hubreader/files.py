@@ -12,11 +12,12 @@ import msgspec
 from gitops_dsf.diagnostics import Severity
 from gitops_dsf.hub.collect import Document, collect
 from gitops_dsf.hub.snapshot import Snapshot, SnapshotError
-from gitops_dsf.repository.load import ReadLimits, load_text
-from gitops_dsf.repository.load.limits import MEBIBYTE
+from gitops_dsf.repository.load import load_text
+from gitops_dsf.repository.load.compose import MAX_DEPTH
+from gitops_dsf.repository.load.discover import MEBIBYTE
 
 SUFFIXES = (".yaml", ".yml", ".json")
-LIMITS = ReadLimits(file_bytes=256 * MEBIBYTE, total_bytes=512 * MEBIBYTE)
+MAX_FILE_BYTES = 256 * MEBIBYTE
 """A hub's scores in one file are larger than any file that people write."""
 
 _SHOWN = 5
@@ -42,7 +43,7 @@ def documents(content: bytes, *, file: str) -> Iterator[Document]:
     if is_json:
         yield from _json(content, place=file)
         return
-    loaded = load_text(text, file=file, limits=LIMITS)
+    loaded = load_text(text, file=file)
     broken = [item for item in loaded.diagnostics if item.severity is Severity.ERROR]
     if broken:
         lines = [f"{item.position}: {item.message}" for item in broken[:_SHOWN]]
@@ -55,8 +56,8 @@ def documents(content: bytes, *, file: str) -> Iterator[Document]:
 
 def _json(text: bytes | msgspec.Raw, *, place: str, item_of: str = "", level: int = 0) -> Iterator[Document]:
     """`item_of` is the kind of the items: in a typed list, the API server omits it from each item."""
-    if level > LIMITS.depth:
-        msg = f"{place[:200]}: lists inside lists, more than {LIMITS.depth} levels"
+    if level > MAX_DEPTH:
+        msg = f"{place[:200]}: lists inside lists, more than {MAX_DEPTH} levels"
         raise SnapshotError(msg)
     try:
         head = msgspec.json.decode(text, type=_Head)
@@ -121,10 +122,8 @@ def _unreadable(error: OSError) -> None:
 
 def _content(path: Path) -> bytes:
     try:
-        if path.stat().st_size > LIMITS.file_bytes:
-            msg = (
-                f"{path} is larger than {LIMITS.file_bytes} bytes; split it into several files of one folder"
-            )
+        if path.stat().st_size > MAX_FILE_BYTES:
+            msg = f"{path} is larger than {MAX_FILE_BYTES} bytes; split it into several files of one folder"
             raise SnapshotError(msg)
         return path.read_bytes()
     except FileNotFoundError as error:

@@ -3,7 +3,6 @@ accesses the disk.
 """
 
 from gitops_dsf.repository.load.document import AmbiguousValue, Document, Path, texts_in, value_at
-from gitops_dsf.repository.load.limits import ReadLimits
 from gitops_dsf.repository.load.names import SETTINGS_FILE
 from gitops_dsf.repository.load.repository import Loaded, load, load_text
 
@@ -13,7 +12,6 @@ __all__ = [
     "Document",
     "Loaded",
     "Path",
-    "ReadLimits",
     "load",
     "load_text",
     "texts_in",

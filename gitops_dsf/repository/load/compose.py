@@ -1,11 +1,23 @@
-"""Composes node trees with libyaml, without the slow parts of PyYAML. Types are resolved by load.scalar."""
+"""Composes node trees with libyaml, without the slow parts of PyYAML, and finds what must not reach it. Types
+are resolved by load.scalar.
+"""
 
+import re
 from collections.abc import Iterator
-from typing import Any
+from functools import lru_cache
+from typing import Any, Final
 
 from yaml._yaml import CParser
-from yaml.events import AliasEvent
+from yaml.events import AliasEvent, CollectionEndEvent, CollectionStartEvent
 from yaml.nodes import Node
+
+from gitops_dsf.diagnostics.codes import ALIASES, DEPTH, Code
+
+MAX_DEPTH: Final = 64
+"""Levels of nested mappings and lists. The C composer recurses, and crashes on tens of thousands."""
+
+_ALIAS = re.compile(r"(?:^|[\s\[{,])\*[^\s*]")
+"""What every alias matches, and some other text."""
 
 
 class _Composer(CParser):
@@ -27,7 +39,7 @@ class _Composer(CParser):
 
 
 def compose(text: str) -> Iterator[Node]:
-    """Composes every document of a text. The C code recurses, so the text must have passed load.depth.
+    """Composes every document of a text, in which `forbidden` found nothing.
 
     Raises yaml.MarkedYAMLError or yaml.reader.ReaderError at the first mistake.
     """
@@ -39,16 +51,43 @@ def compose(text: str) -> Iterator[Node]:
         parser.dispose()
 
 
-def events(text: str) -> Iterator[Any]:
-    """Yields every event of a text. Nothing here recurses, so any nesting is safe."""
+def forbidden(text: str) -> tuple[Code, Any, str, str] | None:
+    """The first alias or too deep collection of a text: its code, mark, message and hint. Nothing here
+    recurses, so any nesting is safe. Raises what `compose` raises.
+    """
+    if not _could_be_deep(text) and not ("*" in text and _ALIAS.search(text)):
+        return None
     parser: Any = _Composer(text)
+    level = 0
     try:
         while parser.check_event():
-            yield parser.get_event()
+            event = parser.get_event()
+            if isinstance(event, AliasEvent):
+                return (
+                    ALIASES,
+                    event.start_mark,
+                    f"the alias *{event.anchor} is not read",
+                    "write the value out",
+                )
+            level += isinstance(event, CollectionStartEvent) - isinstance(event, CollectionEndEvent)
+            if level > MAX_DEPTH:
+                message = f"more than {MAX_DEPTH} levels of mappings and lists inside each other"
+                return DEPTH, event.start_mark, message, "flatten the document"
     finally:
         parser.dispose()
+    return None
 
 
-def first_alias(text: str) -> AliasEvent | None:
-    """The first alias of a text. Raises what `compose` raises."""
-    return next((event for event in events(text) if isinstance(event, AliasEvent)), None)
+def _could_be_deep(text: str) -> bool:
+    """Whether the text could be nested too deeply. It is cheap, and False is always right.
+
+    Each level of nesting needs an opening bracket or at least one column at the start of a line: spaces, or
+    the indicators of a compact collection such as `- - -`.
+    """
+    brackets = text.count("[") + text.count("{")
+    return brackets >= MAX_DEPTH or _indented(MAX_DEPTH - brackets).search(f"\n{text}") is not None
+
+
+@lru_cache(maxsize=256)
+def _indented(columns: int) -> re.Pattern[str]:
+    return re.compile(rf"[\n\r\x85\u2028\u2029]\ufeff?[ \t\-?:]{{{columns}}}")  # what ends a line in libyaml

@@ -1,12 +1,12 @@
 """Converts node trees to plain data. Checks duplicate keys, ambiguous scalars and tags."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from yaml.nodes import MappingNode, Node, ScalarNode
 
 from gitops_dsf.diagnostics import Diagnostic, Position, codes
-from gitops_dsf.repository.load.document import AmbiguousValue, Path
+from gitops_dsf.repository.load.document import AmbiguousValue
 from gitops_dsf.repository.load.scalar import Ambiguous, resolve_plain
 from gitops_dsf.wording import shortened
 
@@ -18,23 +18,9 @@ class Constructor:
 
     def __init__(self, *, place: Callable[[int, int], Position]) -> None:
         self.diagnostics: list[Diagnostic] = []
+        self.ambiguous: list[AmbiguousValue] = []
         self._place = place
-        self._ambiguous_nodes: dict[int, Ambiguous] = {}
-
-    def ambiguous(self, root: Node) -> tuple[AmbiguousValue, ...]:
-        """The ambiguous values of the converted document, with their positions."""
-        if not self._ambiguous_nodes:
-            return ()
-        return tuple(
-            AmbiguousValue(
-                path=path,
-                position=self._at(node),
-                text=node.value,
-                instead=self._ambiguous_nodes[id(node)].instead,
-            )
-            for path, node in _scalars(root)
-            if id(node) in self._ambiguous_nodes
-        )
+        self._path: list[str | int] = []
 
     def construct(self, node: Node) -> Any:  # noqa: ANN401 - whatever YAML holds
         """Returns the plain data of a node."""
@@ -44,7 +30,13 @@ class Constructor:
             self._unsupported_tag(node)
         if isinstance(node, MappingNode):
             return self._mapping(node)
-        return [self.construct(item) for item in node.value]
+        return [self._inside(index, item) for index, item in enumerate(node.value)]
+
+    def _inside(self, part: str | int, node: Node) -> Any:  # noqa: ANN401 - whatever YAML holds
+        self._path.append(part)
+        value = self.construct(node)
+        self._path.pop()
+        return value
 
     def _scalar(self, node: ScalarNode) -> Any:  # noqa: ANN401 - whatever YAML holds
         text: str = node.value
@@ -71,7 +63,7 @@ class Constructor:
                 self._duplicate(name, key, first)
             else:
                 first[name] = key
-                result[name] = self.construct(value)
+                result[name] = self._inside(name, value)
         return result
 
     def _key(self, node: Node) -> str | None:
@@ -100,7 +92,10 @@ class Constructor:
         return text
 
     def _report_ambiguous(self, node: ScalarNode, found: Ambiguous) -> None:
-        self._ambiguous_nodes[id(node)] = found
+        position = self._at(node)
+        self.ambiguous.append(
+            AmbiguousValue(path=tuple(self._path), position=position, text=node.value, instead=found.instead)
+        )
         hint = f'quote it: "{node.value}"'
         if found.instead:
             hint += f", or write {found.instead}"
@@ -127,18 +122,3 @@ class Constructor:
 
     def _report(self, node: Node, code: codes.Code, message: str, hint: str = "") -> None:
         self.diagnostics.append(code.at(self._at(node), message, hint))
-
-
-def _scalars(root: Node) -> Iterator[tuple[Path, ScalarNode]]:
-    """Every scalar value with its path."""
-    pending: list[tuple[Path, Node]] = [((), root)]
-    while pending:
-        path, node = pending.pop()
-        if isinstance(node, ScalarNode):
-            yield path, node
-        elif isinstance(node, MappingNode):
-            pending += [
-                ((*path, key.value), value) for key, value in node.value if isinstance(key, ScalarNode)
-            ]
-        else:
-            pending += [((*path, index), item) for index, item in enumerate(node.value)]

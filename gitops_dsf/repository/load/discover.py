@@ -1,87 +1,57 @@
 """Finds the files of a repository: gitops-dsf.yaml, and every YAML file in the source folders."""
 
 import os
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
 from gitops_dsf.diagnostics import Diagnostic, Position, codes
 from gitops_dsf.errors import RepositoryError
 from gitops_dsf.repository.load.forgotten import forgotten
-from gitops_dsf.repository.load.limits import ReadLimits
 from gitops_dsf.repository.load.names import FOLDERS, SETTINGS_FILE, SUFFIXES
 from gitops_dsf.repository.safefolder import NotRegularError, SafeFolder, TooLargeError
 
 _MEANT: Final = (*SUFFIXES, ".json", ".yaml.txt", ".yml.txt")
 """Lower-case file name endings that people may expect to be read."""
 
-
-@dataclass(frozen=True, kw_only=True)
-class SourceFile:
-    """The text of one file, without a byte order mark."""
-
-    file: str
-    text: str
+MEBIBYTE: Final = 1024 * 1024
+MAX_FILE_BYTES: Final = 8 * MEBIBYTE
+"""Of one file. 2,000 clusters with claims in one file have about 2 MiB."""
+MAX_TOTAL_BYTES: Final = 128 * MEBIBYTE
+"""Of all files together."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Discovered:
-    """The files of a repository in order of name."""
-
-    files: list[SourceFile]
-    diagnostics: list[Diagnostic]
-
-
-def discover(root: Path, *, limits: ReadLimits) -> Discovered:
-    """Reads the files of a repository. Raises RepositoryError when the folder itself cannot be read."""
+def discover(root: Path) -> tuple[dict[str, str], list[Diagnostic]]:
+    """The texts of the files of a repository in order of name, without byte order marks, and findings about
+    other files. Raises RepositoryError when the folder itself cannot be read.
+    """
     if not root.is_dir():
         msg = f"{root} is not a folder"
         raise RepositoryError(msg)
     diagnostics = list(forgotten(root))
-    names = sorted(_names(root, diagnostics))
-    folder = SafeFolder(root)
-    contents = (
-        (_shown(name), _read(folder, root, name, limits=limits, diagnostics=diagnostics)) for name in names
-    )
-    return _discovered(contents, limits=limits, diagnostics=diagnostics)
-
-
-def _discovered(
-    contents: Iterable[tuple[str, bytes | None]], *, limits: ReadLimits, diagnostics: list[Diagnostic]
-) -> Discovered:
-    """Decodes files. Skips those without content, which have a finding."""
-    files: list[SourceFile] = []
-    total = 0
-    for name, content in contents:
-        if content is None:
-            continue
-        total += len(content)
-        if total > limits.total_bytes:
-            diagnostics.append(_too_much(name, limits))
-            break
-        text = _decode(content, name=name, diagnostics=diagnostics)
-        if text is not None:
-            files.append(SourceFile(file=name, text=text))
-    return Discovered(files=files, diagnostics=diagnostics)
+    files: dict[str, str] = {}
+    folder, total = SafeFolder(root), 0
+    for name in sorted(_names(root, diagnostics)):
+        file = _shown(name)
+        found: bytes | str | Diagnostic = _read(folder, root, name)
+        if isinstance(found, bytes):
+            total += len(found)
+            if total > MAX_TOTAL_BYTES:
+                message = f"the repository's YAML files are larger than {MAX_TOTAL_BYTES} bytes together; the"
+                hint = "split the fleet into several repositories"
+                diagnostics.append(codes.SIZE.at(Position(file=file), f"{message} rest is not read", hint))
+                break
+            found = _decode(found, file=file)
+        if isinstance(found, Diagnostic):
+            diagnostics.append(found)
+        else:
+            files[file] = found
+    return files, diagnostics
 
 
 def _shown(name: str) -> str:
     """A file name as text, also if it is not UTF-8."""
     return os.fsencode(name).decode("utf-8", "replace")
-
-
-def _too_large(file: str, size: int, limits: ReadLimits) -> Diagnostic:
-    message = f"{size} bytes; a file may have at most {limits.file_bytes}"
-    return codes.SIZE.at(Position(file=file), message, "split it into several files")
-
-
-def _too_much(file: str, limits: ReadLimits) -> Diagnostic:
-    message = (
-        f"the repository's YAML files are larger than {limits.total_bytes} bytes together; the rest is not"
-        " read"
-    )
-    return codes.SIZE.at(Position(file=file), message, "split the fleet into several repositories")
 
 
 def _names(root: Path, diagnostics: list[Diagnostic]) -> Iterator[str]:
@@ -121,67 +91,38 @@ def _below(root: Path, folder: str, diagnostics: list[Diagnostic]) -> Iterator[s
                 diagnostics.append(codes.UNREAD_FOLDER.at(position, f"the file {shown} is not read", hint))
 
 
-def _read(
-    folder: SafeFolder,
-    root: Path,
-    name: str,
-    *,
-    limits: ReadLimits,
-    diagnostics: list[Diagnostic],
-) -> bytes | None:
-    shown = _shown(name)
+def _read(folder: SafeFolder, root: Path, name: str) -> bytes | Diagnostic:
+    position, path = Position(file=_shown(name)), root / name
     try:
-        try:
-            return folder.read(name, limit=limits.file_bytes)
-        except NotRegularError:
-            path, base = root / name, root.resolve()
-            if not path.is_symlink():
-                raise
-            mistake = _link_mistake(path, shown, base=base)
-            if mistake is not None:
-                diagnostics.append(mistake)
-                return None
-            return folder.read(
-                path.resolve(strict=True).relative_to(base).as_posix(), limit=limits.file_bytes
-            )
+        if path.is_symlink():
+            if not path.exists():
+                message, hint = "the symbolic link leads nowhere", "remove it, or commit the file itself"
+                return codes.SYMLINK.at(position, message, hint)
+            target, base = path.resolve(), root.resolve()
+            if not target.is_relative_to(base):
+                message = "the symbolic link leads out of the repository"
+                return codes.SYMLINK.at(position, message, "commit the file itself")
+            if target.is_dir():
+                message = "folders behind symbolic links are not read"
+                return codes.SYMLINK.at(position, message, "commit the folder itself")
+            name = target.relative_to(base).as_posix()
+        return folder.read(name, limit=MAX_FILE_BYTES)
     except NotRegularError:
-        diagnostics.append(
-            codes.NOT_AN_OBJECT.at(Position(file=shown), "not a regular file", "remove it, or rename it")
-        )
+        return codes.NOT_AN_OBJECT.at(position, "not a regular file", "remove it, or rename it")
     except TooLargeError as error:
-        diagnostics.append(_too_large(shown, error.size, limits))
+        message = f"{error.size} bytes; a file may have at most {MAX_FILE_BYTES}"
+        return codes.SIZE.at(position, message, "split it into several files")
     except OSError as error:
-        msg = f"{shown} cannot be read: {error.strerror}"
+        msg = f"{position.file} cannot be read: {error.strerror}"
         raise RepositoryError(msg) from error
-    return None
 
 
-def _link_mistake(path: Path, name: str, *, base: Path) -> Diagnostic | None:
-    try:
-        target = path.resolve(strict=True)
-    except (OSError, RuntimeError):
-        return codes.SYMLINK.at(
-            Position(file=name), "the symbolic link leads nowhere", "remove it, or commit the file itself"
-        )
-    if not target.is_relative_to(base):
-        return codes.SYMLINK.at(
-            Position(file=name), "the symbolic link leads out of the repository", "commit the file itself"
-        )
-    if target.is_dir():
-        return codes.SYMLINK.at(
-            Position(file=name), "folders behind symbolic links are not read", "commit the folder itself"
-        )
-    return None
-
-
-def _decode(content: bytes, *, name: str, diagnostics: list[Diagnostic]) -> str | None:
+def _decode(content: bytes, *, file: str) -> str | Diagnostic:
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         before = content[: error.start]
-        line = before.count(b"\n")
         column = len(before[before.rfind(b"\n") + 1 :].decode("utf-8", "replace"))
-        position = Position(file=name, line=line + 1, column=column + 1)
+        position = Position(file=file, line=before.count(b"\n") + 1, column=column + 1)
         message = f"the byte 0x{content[error.start]:02x} is not UTF-8"
-        diagnostics.append(codes.ENCODING.at(position, message, "save the file as UTF-8"))
-        return None
+        return codes.ENCODING.at(position, message, "save the file as UTF-8")

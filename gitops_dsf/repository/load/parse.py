@@ -6,18 +6,15 @@ YAML forbids `---` at the start of a line inside of any value, so the split is a
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import Final
 
 from yaml import MarkedYAMLError, YAMLError
 from yaml.nodes import MappingNode, Node, ScalarNode
 
 from gitops_dsf.diagnostics import Diagnostic, Position, codes
-from gitops_dsf.repository.load.compose import compose, first_alias
+from gitops_dsf.repository.load.compose import compose, forbidden
 from gitops_dsf.repository.load.construct import Constructor
-from gitops_dsf.repository.load.depth import could_exceed, too_deep_at
 from gitops_dsf.repository.load.document import Document
-from gitops_dsf.repository.load.limits import ReadLimits
 from gitops_dsf.repository.load.source_text import line_and_column
 from gitops_dsf.repository.load.syntax_error import explain
 
@@ -25,46 +22,36 @@ _MARKER = re.compile(r"^---(?=[ \t\r\n]|\Z)", re.MULTILINE)
 _ODD_BREAK = re.compile("[\x85\u2028\u2029]")
 _CONFLICT = re.compile(r"^(?:<{7}|>{7}) .*$", re.MULTILINE)
 """The first or last line of a conflict that git could not merge. No YAML of ours has one."""
-_ALIAS = re.compile(r"(?:^|[\s\[{,])\*[^\s*]")
-"""What every alias matches, and some other text."""
-_DIRECTIVE = re.compile(r"^%[A-Z].*$", re.MULTILINE)
+_DIRECTIVE = re.compile(r"(?:[ \t]*(?:#.*)?\r?\n)*(%[A-Z].*)")
+"""A directive before any content. A `%` further down is content, or a mistake that libyaml reports."""
+MOST_BROKEN: Final = 20
+"""Malformed documents that are reported per file, so that a binary file does not hide other findings."""
+
+Parsed = tuple[list[Document], list[Diagnostic]]
+"""The documents of a text that could be parsed, and all findings about it."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Parsed:
-    """The documents of one file that could be parsed, and all findings about it."""
-
-    documents: list[Document]
-    diagnostics: list[Diagnostic]
-
-
-def parse(*, file: str, text: str, limits: ReadLimits) -> Parsed:
+def parse(*, file: str, text: str) -> Parsed:
     """Parses every document of a text. Skips empty documents, such as comments only."""
     conflict = _CONFLICT.search(text)
     if conflict is not None:
         position = Position(file=file, line=text.count("\n", 0, conflict.start()) + 1)
         hint = "keep what is right, and remove the lines with <<<<<<<, ======= and >>>>>>>"
-        return Parsed(
-            documents=[],
-            diagnostics=[codes.SYNTAX.at(position, "a merge conflict that is not resolved", hint)],
-        )
+        return [], [codes.SYNTAX.at(position, "a merge conflict that is not resolved", hint)]
     documents: list[Document] = []
     diagnostics: list[Diagnostic] = []
     broken = 0
     for first_line, part in _parts(text):
-        found, mistakes = _part(file=file, text=part, first_line=first_line, limits=limits)
+        found, mistakes = _part(file=file, text=part, first_line=first_line)
         documents += found
         diagnostics += mistakes
         broken += any(item.code in {codes.SYNTAX.id, codes.TAB.id} for item in mistakes)
-        if broken >= limits.syntax_errors_per_file:
+        if broken >= MOST_BROKEN:
             position = Position(file=file, line=first_line + 1)
-            diagnostics.append(
-                codes.SYNTAX.at(
-                    position, f"more than {broken} broken documents; the rest of the file is not read"
-                )
-            )
+            message = f"more than {broken} broken documents; the rest of the file is not read"
+            diagnostics.append(codes.SYNTAX.at(position, message))
             break
-    return Parsed(documents=documents, diagnostics=diagnostics)
+    return documents, diagnostics
 
 
 def _parts(text: str) -> Iterator[tuple[int, str]]:
@@ -79,36 +66,25 @@ def _parts(text: str) -> Iterator[tuple[int, str]]:
         line += part.count("\n")
 
 
-def _part(
-    *, file: str, text: str, first_line: int, limits: ReadLimits
-) -> tuple[list[Document], list[Diagnostic]]:
+def _part(*, file: str, text: str, first_line: int) -> Parsed:
     def place(line: int, column: int) -> Position:
         return Position(file=file, line=first_line + line + 1, column=column + 1)
 
-    if "%" in text and (directive := _leading_directive(text)) is not None:
-        line = text.count("\n", 0, directive.start())
-        message = f"the directive {directive[0].strip()} is not read"
+    if "%" in text and (directive := _DIRECTIVE.match(text)) is not None:
+        line = text.count("\n", 0, directive.start(1))
+        message = f"the directive {directive[1].strip()} is not read"
         return [], [codes.UNSUPPORTED_YAML.at(place(line, 0), message, "remove the line")]
     odd = None if text.isascii() else _ODD_BREAK.search(text)
     if odd is not None:
         message = f"U+{ord(odd[0]):04X} ends the line for some readers of YAML, and is a letter for others"
-        return [], [
-            codes.SYNTAX.at(
-                place(*line_and_column(text, odd.start())),
-                message,
-                "remove it, or write it as an escape in double quotes",
-            )
-        ]
+        hint = "remove it, or write it as an escape in double quotes"
+        return [], [codes.SYNTAX.at(place(*line_and_column(text, odd.start())), message, hint)]
     documents: list[Document] = []
     diagnostics: list[Diagnostic] = []
     try:
-        if could_exceed(text, limits.depth) and (deep := too_deep_at(text, limits.depth)) is not None:
-            message = f"more than {limits.depth} levels of mappings and lists inside each other"
-            return [], [codes.DEPTH.at(place(*deep), message, "flatten the document")]
-        if "*" in text and _ALIAS.search(text) and (alias := first_alias(text)) is not None:
-            mark: Any = alias.start_mark
-            message = f"the alias *{alias.anchor} is not read"
-            return [], [codes.ALIASES.at(place(mark.line, mark.column), message, "write the value out")]
+        if (refused := forbidden(text)) is not None:
+            code, mark, message, hint = refused
+            return [], [code.at(place(mark.line, mark.column), message, hint)]
         for index, root in enumerate(compose(text)):
             constructor = Constructor(place=place)
             data = constructor.construct(root)
@@ -133,27 +109,12 @@ def _part(
                     data=data,
                     start=(start.line, start.column),
                     name_at=(name_at.line, name_at.column),
-                    ambiguous=constructor.ambiguous(root),
+                    ambiguous=tuple(constructor.ambiguous),
                 )
             )
     except YAMLError as error:
         diagnostics.append(_syntax(error, text=text, file=file, first_line=first_line))
     return documents, diagnostics
-
-
-def _leading_directive(text: str) -> re.Match[str] | None:
-    """Whether there is a directive before any content. A `%` further down is content, or a mistake that
-    libyaml reports.
-    """
-    match = _DIRECTIVE.search(text)
-    if match is None:
-        return None
-    before = text[: match.start()]
-    return (
-        match
-        if all(not line.strip() or line.lstrip().startswith("#") for line in before.splitlines())
-        else None
-    )
 
 
 def _is_empty(root: Node) -> bool:

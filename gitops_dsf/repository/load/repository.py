@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gitops_dsf.diagnostics import Diagnostic, Position, codes
-from gitops_dsf.repository.load.discover import Discovered, discover
+from gitops_dsf.repository.load.discover import discover
 from gitops_dsf.repository.load.document import Document
-from gitops_dsf.repository.load.limits import DEFAULT_LIMITS, ReadLimits
 from gitops_dsf.repository.load.names import SETTINGS_FILE
 from gitops_dsf.repository.load.parse import parse
 
@@ -32,11 +31,10 @@ class Loaded:
         return Loaded(documents=tuple(documents), diagnostics=tuple(diagnostics))
 
 
-def load(root: Path, *, limits: ReadLimits = DEFAULT_LIMITS) -> Loaded:
+def load(root: Path) -> Loaded:
     """Reads a fleet repository. Raises RepositoryError when the folder or a file cannot be read."""
-    discovered = discover(root, limits=limits)
-    documents, diagnostics = _parsed(discovered, limits)
-    if not discovered.files and not diagnostics:
+    files, diagnostics = discover(root)
+    if not files and not diagnostics:
         message = (
             "no gitops-dsf.yaml, and no YAML file in scorers/, config/, clusters/, apps/, locks/ or tests/"
         )
@@ -44,20 +42,15 @@ def load(root: Path, *, limits: ReadLimits = DEFAULT_LIMITS) -> Loaded:
         if (root.resolve().parent / SETTINGS_FILE).is_file():
             hint = "the fleet repository is the folder above: name that one"
         diagnostics.append(codes.EMPTY.at(Position(file=SETTINGS_FILE), message, hint))
+    documents: list[Document] = []
+    for file, text in files.items():
+        found, mistakes = parse(file=file, text=text)
+        documents += found
+        diagnostics += mistakes
     return Loaded(documents=tuple(documents), diagnostics=tuple(diagnostics))
 
 
-def _parsed(discovered: Discovered, limits: ReadLimits) -> tuple[list[Document], list[Diagnostic]]:
-    documents: list[Document] = []
-    diagnostics = list(discovered.diagnostics)
-    for source in discovered.files:
-        parsed = parse(file=source.file, text=source.text, limits=limits)
-        documents += parsed.documents
-        diagnostics += parsed.diagnostics
-    return documents, diagnostics
-
-
-def load_text(text: str, *, file: str, limits: ReadLimits = DEFAULT_LIMITS) -> Loaded:
+def load_text(text: str, *, file: str) -> Loaded:
     """Reads one text as if it were a file of a repository."""
-    parsed = parse(file=file, text=text.removeprefix("\ufeff"), limits=limits)
-    return Loaded(documents=tuple(parsed.documents), diagnostics=tuple(parsed.diagnostics))
+    documents, diagnostics = parse(file=file, text=text.removeprefix("\ufeff"))
+    return Loaded(documents=tuple(documents), diagnostics=tuple(diagnostics))

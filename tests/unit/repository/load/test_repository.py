@@ -1,12 +1,14 @@
 """Files of a repository: which are read, and what is said about the others."""
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
 
 from gitops_dsf.errors import RepositoryError
-from gitops_dsf.repository.load import ReadLimits, load, load_text
+from gitops_dsf.repository.load import load, load_text
+from gitops_dsf.repository.load.parse import MOST_BROKEN
 
 CLUSTER = "apiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedCluster\nmetadata:\n  name: {}\n"
 
@@ -18,8 +20,8 @@ def write(root: Path, name: str, content: str | bytes = CLUSTER.format("a")) -> 
     return path
 
 
-def found(root: Path, limits: ReadLimits | None = None) -> list[tuple[str, str]]:
-    return [(item.code, str(item.position)) for item in load(root, limits=limits or ReadLimits()).diagnostics]
+def found(root: Path) -> list[tuple[str, str]]:
+    return [(item.code, str(item.position)) for item in load(root).diagnostics]
 
 
 def test_only_the_five_folders_and_the_settings_are_read(tmp_path: Path) -> None:
@@ -80,14 +82,13 @@ def test_what_is_no_file_is_not_opened(tmp_path: Path) -> None:
     assert found(tmp_path) == [("DSF011", "clusters/pipe.yaml:1:1")]
 
 
-def test_sizes_are_limited(tmp_path: Path) -> None:
+def test_sizes_are_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path, "clusters/a.yaml", "#" * 50)
     write(tmp_path, "clusters/b.yaml", "#" * 50)
-    assert found(tmp_path, ReadLimits(file_bytes=49)) == [
-        ("DSF008", "clusters/a.yaml:1:1"),
-        ("DSF008", "clusters/b.yaml:1:1"),
-    ]
-    assert found(tmp_path, ReadLimits(total_bytes=99)) == [("DSF008", "clusters/b.yaml:1:1")]
+    monkeypatch.setattr(sys.modules["gitops_dsf.repository.load.discover"], "MAX_TOTAL_BYTES", 99)
+    assert found(tmp_path) == [("DSF008", "clusters/b.yaml:1:1")]
+    monkeypatch.setattr(sys.modules["gitops_dsf.repository.load.discover"], "MAX_FILE_BYTES", 49)
+    assert found(tmp_path) == [("DSF008", "clusters/a.yaml:1:1"), ("DSF008", "clusters/b.yaml:1:1")]
 
 
 def test_an_empty_repository_is_a_finding(tmp_path: Path) -> None:
@@ -206,7 +207,7 @@ def test_a_fleet_repository_inside_of_another_is_its_own(tmp_path: Path) -> None
 
 def test_noise_does_not_bury_other_findings() -> None:
     loaded = load_text("a: [\n---\n" * 500, file="f.yaml")
-    assert len(loaded.diagnostics) == ReadLimits().syntax_errors_per_file + 1
+    assert len(loaded.diagnostics) == MOST_BROKEN + 1
     assert "not read" in loaded.diagnostics[-1].message
 
 
