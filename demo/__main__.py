@@ -13,8 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from demo.errors import DemoError
-from demo.folder import Folder
+from demo.folder import emptied
 from demo.narrator import Narrator
 from demo.signals import Stop, StoppedError
 from demo.stage import EXAMPLES, FAST, FULL, Stage
@@ -66,11 +65,11 @@ def _run(args: argparse.Namespace, stop: Stop) -> int:
             f"the demo runs the sample scorers of a checkout, and {EXAMPLES} is not there: git clone the"
             " project and run `make demo` in it"
         )
-        raise DemoError(msg)
+        raise GitopsDsfError(msg)
     started = time.monotonic()
     narrator = Narrator(sys.stdout, steps=STEPS)
     with ExitStack() as stack:
-        folder = stack.enter_context(Folder(args.out))
+        folder = stack.enter_context(emptied(args.out))
         pace = FAST if args.fast else FULL
         stage = Stage(folder=folder, pace=pace, stop=stop, loads=loads(), stack=stack)
         narrator.plain(
@@ -78,9 +77,9 @@ def _run(args: argparse.Namespace, stop: Stop) -> int:
             "scored.",
         )
         Story(stage, narrator).run()
-        folder.numbers.write_bytes(msgspec.json.encode(stage.history))
-        tries = (f"    {line}" for line in commands(folder.root))
-        narrator.plain("", f"  {shown(folder.root)}/ stays. To try:", *tries)
+        (folder / "history.json").write_bytes(msgspec.json.encode(stage.history))
+        tries = (f"    {line}" for line in commands(folder))
+        narrator.plain("", f"  {shown(folder)}/ stays. To try:", *tries)
         count = stage.programs.stop()
         narrator.plain("", f"  {count} programs ended after {time.monotonic() - started:.0f} s.")
     return 0

@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from demo.errors import DemoError
 from demo.history import Command
 from demo.signals import Stop
+from gitops_dsf.errors import GitopsDsfError
 
 CONTENT: Final = Path(__file__).with_name("repository")
 BRANCH: Final = "main"
@@ -25,7 +25,7 @@ COMMAND_SECONDS: Final = 60
 class FleetRepository:
     """A clone. It ignores the user's git configuration: no hooks, no signing, no other default branch.
 
-    Every method raises DemoError when a command fails, and StoppedError after a signal.
+    Every method raises GitopsDsfError when a command fails, and StoppedError after a signal.
     """
 
     def __init__(self, root: Path, *, stop: Stop) -> None:
@@ -53,12 +53,12 @@ class FleetRepository:
         shutil.copytree(SCORING_APIS, self.root / "scorers", dirs_exist_ok=True)
 
     def edit(self, path: str, before: str, after: str) -> None:
-        """Replaces text that appears exactly once in a file. Raises DemoError otherwise."""
+        """Replaces text that appears exactly once in a file. Raises GitopsDsfError otherwise."""
         file = self.root / path
         text = file.read_text("utf-8")
         if text.count(before) != 1:
             msg = f"{file} does not hold {before!r} once"
-            raise DemoError(msg)
+            raise GitopsDsfError(msg)
         file.write_text(text.replace(before, after), "utf-8")
 
     def show(self, path: str) -> Command:
@@ -66,13 +66,13 @@ class FleetRepository:
         return Command(text=f"cat {path}", output=(self.root / path).read_text("utf-8"))
 
     def product(self, *arguments: str, expect: int = 0) -> Command:
-        """Runs `gitops-dsf` in the repository. Raises DemoError when it ends with another code."""
+        """Runs `gitops-dsf` in the repository. Raises GitopsDsfError when it ends with another code."""
         return self._run(
             [*PRODUCT, *arguments], shown=shlex.join(["gitops-dsf", *arguments]), at=self.root, expect=expect
         )
 
     def git(self, *arguments: str) -> Command:
-        """Runs `git` in the repository. Raises DemoError when it fails."""
+        """Runs `git` in the repository. Raises GitopsDsfError when it fails."""
         return self._run(
             ["git", *_GIT_SETTINGS, *arguments], shown=shlex.join(["git", *arguments]), at=self.root
         )
@@ -105,32 +105,20 @@ class FleetRepository:
                 timeout=COMMAND_SECONDS,
                 check=False,
             )
-        except FileNotFoundError as error:
-            msg = f"{command[0]} is not installed: the demo needs it in the PATH"
-            raise DemoError(msg) from error
-        except subprocess.TimeoutExpired as error:
-            msg = f"{shown} did not end within {COMMAND_SECONDS} s"
-            raise DemoError(msg) from error
+        except (FileNotFoundError, subprocess.TimeoutExpired) as error:
+            msg = f"{shown}: {error}"
+            raise GitopsDsfError(msg) from error
         # A terminal also sends Ctrl-C to this command. Then its exit code says nothing about the repository.
         self._stop.check()
         if ran.returncode != expect:
             msg = f"`{shown}` in {at} ended with {ran.returncode}, not {expect}:\n{ran.stdout.rstrip()}"
-            raise DemoError(msg)
+            raise GitopsDsfError(msg)
         return Command(text=shown, output=ran.stdout)
 
 
 PRODUCT: Final = (sys.executable, "-P", "-m", "gitops_dsf")
 """The `gitops-dsf` command of this installation."""
 _GIT_SETTINGS: Final = (
-    *("-c", "user.name=Platform Team", "-c", "user.email=platform@example.com"),
-    *(
-        "-c",
-        "commit.gpgSign=false",
-        "-c",
-        f"core.hooksPath={os.devnull}",
-        "-c",
-        "gc.auto=0",
-        "-c",
-        "advice.detachedHead=false",
-    ),
+    *("-c", "user.name=Platform Team", "-c", "user.email=platform@example.com", "-c", "commit.gpgSign=false"),
+    *("-c", f"core.hooksPath={os.devnull}", "-c", "gc.auto=0"),
 )

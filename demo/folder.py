@@ -1,80 +1,42 @@
-"""demo-out: the folder that a demo creates and keeps. Only one demo can use it at a time."""
+"""demo-out: the folder that a demo creates and keeps. docs/start/quickstart.md says what is in it."""
 
 import fcntl
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
-from typing import Final, Self, TextIO
+from typing import Final
 
-from demo.errors import DemoError
+from gitops_dsf.errors import GitopsDsfError
 
 MARKER: Final = ".gitops-dsf-demo"
 
 
-class Folder:
-    """Holds a lock during its `with` block. Paths are absolute."""
-
-    def __init__(self, root: Path) -> None:
-        self.root = root.resolve()
-        self._lock: TextIO | None = None
-        self.fleet = self.root / "fleet"
-        """The git repository."""
-        self.scores = self.root / "scores"
-        """A folder per cluster, which its agent publishes to."""
-        self.hub = self.root / "hub"
-        """The snapshot of scores and decisions."""
-        self.volumes = self.root / "volumes"
-        """A folder per cluster, mounted into its agent."""
-        self.logs = self.root / "logs"
-        """A file per program."""
-        self.numbers = self.root / "history.json"
-        """Scores, decisions, events and moves over time."""
-        self.raw_scores = self.root / "scores.json"
-        """The raw scores over time, as a metric store answers them."""
-        self.backtest = self.root / "backtest.html"
-        """The HTML page of the backtest."""
-        self.processes = self.root / "processes"
-        """The running programs, as lines of pid and name."""
-
-    def __enter__(self) -> Self:
-        """Raises DemoError if the folder holds anything else, or another demo runs in it."""
-        marker = self.root / MARKER
+@contextmanager
+def emptied(folder: Path) -> Iterator[Path]:
+    """Yields the absolute path, and holds a lock. Raises GitopsDsfError if the folder holds anything else, or
+    another demo runs in it.
+    """
+    root = folder.resolve()
+    marker = root / MARKER
+    if root.exists() and not marker.is_file() and (not root.is_dir() or any(root.iterdir())):
+        msg = f"{root} is there and no demo made it: remove it, or name another folder with --out"
+        raise GitopsDsfError(msg)
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+        lock = marker.open("a", encoding="utf-8")
+    except OSError as error:
+        msg = f"{error.filename or root} cannot be used: {error.strerror or error}"
+        raise GitopsDsfError(msg) from error
+    with lock:
         try:
-            if (
-                self.root.exists()
-                and not marker.is_file()
-                and (not self.root.is_dir() or any(self.root.iterdir()))
-            ):
-                msg = (
-                    f"{self.root} is there and no demo made it: remove it, or name another folder with --out"
-                )
-                raise DemoError(msg)
-            self.root.mkdir(parents=True, exist_ok=True)
-            self._lock = marker.open("a", encoding="utf-8")
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            for item in self.root.iterdir():
-                if item.name == MARKER:
-                    continue
-                if item.is_dir() and not item.is_symlink():
-                    shutil.rmtree(item)
-                else:
-                    item.unlink()
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            self._release()
-            msg = f"a demo is running in {self.root}: end it with Ctrl-C, or name another folder with --out"
-            raise DemoError(msg) from error
-        except OSError as error:
-            self._release()
-            msg = f"{error.filename or self.root} cannot be used: {error.strerror or error}"
-            raise DemoError(msg) from error
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._release()
-
-    def _release(self) -> None:
-        if self._lock is not None:
-            self._lock.close()
-            self._lock = None
+            msg = f"a demo is running in {root}: end it with Ctrl-C, or name another folder with --out"
+            raise GitopsDsfError(msg) from error
+        for item in root.iterdir():
+            if item.is_dir() and not item.is_symlink():
+                shutil.rmtree(item)
+            elif item.name != MARKER:
+                item.unlink()
+        yield root

@@ -10,11 +10,12 @@ import shutil
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
-from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import Final
 
-from demo.errors import DemoError
+import httpx
+
+from gitops_dsf.errors import GitopsDsfError
 from gitops_dsf.hub.decisions import decision_of
 from gitops_dsf.hub.objects import PlacementDecision
 from gitops_dsf.hub.scores import Score
@@ -30,57 +31,49 @@ _RAW: Final = re.compile(r'^dynamic_score\{[^}]*ds_score_name="([^"]*)"[^}]*\} (
 
 
 class Hub:
-    """A hub. ``agents`` has the agents' `host:port` by cluster, added when they start."""
+    """A hub. ``agents`` has the agents' `host:port` by cluster, added when they start. Nothing is asked of it
+    before the first ``apply``.
+    """
+
+    _fleet: FleetVersion
 
     def __init__(self, *, scores: Path, state: Path) -> None:
         self._scores = scores
         self._state = state
-        self._fleet: FleetVersion | None = None
         self._decisions: dict[str, tuple[PlacementDecision, ...]] = {}
+        self._client = httpx.Client(trust_env=False, timeout=2)
         self.agents: dict[str, str] = {}
 
     def apply(self, repository: Path) -> None:
-        """Applies the rendered repository, as Argo CD would. Raises DemoError when it does not render."""
+        """Applies the rendered repository, as Argo CD would. Raises GitopsDsfError if it has errors."""
         fleet = version_of(check(repository))
         if fleet is None:
             msg = f"{repository} has errors; gitops-dsf validate says which"
-            raise DemoError(msg)
+            raise GitopsDsfError(msg)
         self._fleet = fleet
-
-    def placement(self) -> str:
-        """`namespace/name` of the first Placement. Raises DemoError if there is none."""
-        if self._fleet is None or not self._fleet.placements:
-            msg = "the fleet repository renders no Placement: apps/ needs a ScoredApplication"
-            raise DemoError(msg)
-        return next(iter(self._fleet.placements))
 
     def pending(self) -> list[str]:
         """`score on cluster` for every score that agents have not published yet, or have published without a
         value.
         """
         found = self._published()
-        if self._fleet is None:
-            return []
         runs = self._fleet.runs_on
         return [
             f"{resource} on {cluster}"
             for resource, scorer in self._fleet.by_resource.items()
             for cluster in sorted(runs[scorer.name])
-            if not _has_values(found, resource, cluster)
+            if not (found and (score := found.published(resource, cluster)) and score.values)
         ]
 
     def decide(self) -> Verdict:
         """Runs one pass of the placement controller with the current scores. Its decisions are the input of
         the next pass.
         """
-        if self._fleet is None:
-            msg = "nothing was applied to the hub yet"
-            raise DemoError(msg)
         now = datetime.now(UTC)
         published = self._published() or Snapshot(origin=str(self._scores))
         decisions = tuple(item for key in sorted(self._decisions) for item in self._decisions[key])
         state = hub_state(self._fleet, published, decisions=decisions)
-        verdict = simulate(state, self.placement(), now)
+        verdict = simulate(state, next(iter(self._fleet.placements)), now)
         name = verdict.placement.partition("/")[2]
         self._decisions[verdict.placement] = tuple(
             decision_of(namespace=item.namespace, name=item.name, placement=name, clusters=item.clusters)
@@ -105,13 +98,10 @@ class Hub:
         }
         decisions = tuple(item for key in sorted(self._decisions) for item in self._decisions[key])
         snapshot = replace(published, scores=scores, decisions=decisions, observed_at=datetime.now(UTC))
-        fresh = self._state.with_name(f".{self._state.name}.new")
-        shutil.rmtree(fresh, ignore_errors=True)
-        for path, content in files(snapshot, hub="demo").items():
-            (fresh / path).parent.mkdir(parents=True, exist_ok=True)
-            (fresh / path).write_bytes(content)
         shutil.rmtree(self._state, ignore_errors=True)
-        fresh.rename(self._state)
+        for path, content in files(snapshot, hub="demo").items():
+            (self._state / path).parent.mkdir(parents=True, exist_ok=True)
+            (self._state / path).write_bytes(content)
         return raw
 
     def _published(self) -> Snapshot | None:
@@ -126,25 +116,15 @@ class Hub:
         """Adds raw scores. A scorer whose format is one fixed name has one dimension, with the raw score of
         its score name.
         """
-        scorer = self._fleet.by_resource.get(resource) if self._fleet else None
+        scorer = self._fleet.by_resource.get(resource)
         if scorer is None or scorer.score_name not in raw or len(found.values) != 1:
             return found
         return Score(found.valid_until, found.names, found.values, (raw[scorer.score_name],))
 
-    @staticmethod
-    def _raw(authority: str) -> dict[str, float]:
+    def _raw(self, authority: str) -> dict[str, float]:
         """Raw scores by score name from an agent's metrics; empty if it does not answer."""
-        connection = HTTPConnection(authority, timeout=2)
         try:
-            connection.request("GET", "/metrics")
-            text = connection.getresponse().read().decode("utf-8", "replace")
-        except (OSError, HTTPException):
+            text = self._client.get(f"http://{authority}/metrics").text
+        except httpx.HTTPError:
             return {}
-        finally:
-            connection.close()
         return {name: float(value) for name, value in _RAW.findall(text)}
-
-
-def _has_values(found: Snapshot | None, resource: str, cluster: str) -> bool:
-    published = found.published(resource, cluster) if found else None
-    return published is not None and bool(published.values)

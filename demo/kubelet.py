@@ -10,7 +10,6 @@ from typing import Final
 
 import yaml
 
-from demo.errors import DemoError
 from dsf_wire.constants import CONFIGMAP_NAME
 
 _NUMBERS: Final = itertools.count(1)
@@ -18,13 +17,11 @@ _LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def configmap_of(manifestwork: Path) -> dict[str, str]:
-    """The data of the ConfigMap in a ManifestWork. Raises DemoError if there is none."""
+    """The data of the ConfigMap in a ManifestWork."""
     work = yaml.load(manifestwork.read_text("utf-8"), Loader=_LOADER)  # noqa: S506 - a safe loader, in C where there is one
-    for manifest in work["spec"]["workload"]["manifests"]:
-        if manifest["kind"] == "ConfigMap" and manifest["metadata"]["name"] == CONFIGMAP_NAME:
-            return dict(manifest["data"])
-    msg = f"{manifestwork} carries no ConfigMap {CONFIGMAP_NAME}"
-    raise DemoError(msg)
+    manifests = work["spec"]["workload"]["manifests"]
+    (found,) = (one["data"] for one in manifests if one["metadata"]["name"] == CONFIGMAP_NAME)
+    return dict(found)
 
 
 class Volume:

@@ -1,7 +1,7 @@
 """The load of the clusters, which the demo changes."""
 
-import hashlib
 import math
+import zlib
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -49,10 +49,6 @@ class ClusterLoad:
 
     def at(self, when: float) -> float:
         """The percentage with a little noise, 0 to 100."""
-        phase = _phase(self.cluster)
+        phase = zlib.crc32(self.cluster.encode()) % 7
         noise = NOISE_PERCENT * (math.sin(when / 1.9 + phase) + math.sin(when / 0.7 + 2 * phase)) / 2
         return min(max(self.mean(when) + noise, 0.0), 100.0)
-
-
-def _phase(cluster: str) -> float:
-    return hashlib.sha256(cluster.encode()).digest()[0] / 256 * 2 * math.pi

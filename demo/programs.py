@@ -5,18 +5,17 @@ import re
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Self
+from typing import TypeVar
 
-from demo.errors import DemoError
 from demo.signals import Stop
+from gitops_dsf.errors import GitopsDsfError
 
 START_SECONDS = 30.0
 STOP_SECONDS = 6.0
 TAIL_LINES = 12
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,18 +25,6 @@ class Program:
     name: str
     process: subprocess.Popen[bytes]
     log: Path
-
-    def said(self, pattern: str) -> str | None:
-        """The first group of the first match in the log."""
-        with suppress(OSError):
-            if found := re.search(pattern, self.log.read_text("utf-8", "replace")):
-                return found.group(1)
-        return None
-
-    def tail(self) -> str:
-        """The last lines of the log, for a message."""
-        lines = self.log.read_text("utf-8", "replace").splitlines()[-TAIL_LINES:]
-        return "".join(f"\n    {line}" for line in lines)
 
 
 class Programs:
@@ -54,36 +41,22 @@ class Programs:
         self._stop = stop
         self._running: list[Program] = []
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.stop()
-
     def start(
         self, name: str, command: Sequence[str | Path], *, environment: Mapping[str, str] | None = None
     ) -> Program:
-        """Starts a program with PATH and the given environment only. Raises DemoError if it cannot be
-        started.
-        """
+        """Starts a program with PATH and the given environment only."""
         self._logs.mkdir(parents=True, exist_ok=True)
         log = self._logs / f"{name}.log"
         base = {key: os.environ[key] for key in ("PATH", "HOME", "LANG", "TMPDIR") if key in os.environ}
-        try:
-            with log.open("wb") as out:
-                process = subprocess.Popen(
-                    [str(word) for word in command],
-                    stdin=subprocess.DEVNULL,
-                    stdout=out,
-                    stderr=subprocess.STDOUT,
-                    env={**base, "PYTHONUNBUFFERED": "1", **(environment or {})},
-                    start_new_session=True,
-                )
-        except OSError as error:
-            msg = f"{name} cannot be started: {command[0]}: {error.strerror or error}"
-            raise DemoError(msg) from error
+        with log.open("wb") as out:
+            process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=subprocess.STDOUT,
+                env={**base, "PYTHONUNBUFFERED": "1", **(environment or {})},
+                start_new_session=True,
+            )
         program = Program(name=name, process=process, log=log)
         self._running.append(program)
         self._register.write_text(
@@ -92,32 +65,36 @@ class Programs:
         return program
 
     def port(self, program: Program, pattern: str) -> int:
-        """Waits until the log shows the port that the program listens on."""
-        self.wait(lambda: program.said(pattern), what=f"{program.name} listens", program=program)
-        return int(program.said(pattern) or 0)
+        """Waits until the log shows the port that the program listens on, the first group of the pattern."""
+        found = self.until(
+            lambda: re.findall(pattern, program.log.read_text("utf-8", "replace")),
+            what=f"{program.name} listens",
+        )
+        return int(found[0])
 
-    def wait(self, condition: Callable[[], object], *, what: str, program: Program) -> None:
-        """Waits until the condition holds. Raises DemoError when the program ends or START_SECONDS pass, and
-        StoppedError on a signal.
+    def until(self, condition: Callable[[], T], *, what: str) -> T:
+        """Waits for a condition, and returns its answer. Raises GitopsDsfError with ``what`` when a program
+        ends or START_SECONDS pass, and StoppedError on a signal.
         """
         end = time.monotonic() + START_SECONDS
-        while not condition():
+        while not (found := condition()):
             self.check()
             if time.monotonic() > end:
-                msg = f"not within {START_SECONDS:.0f} s: {what}. The end of {program.log}:{program.tail()}"
-                raise DemoError(msg)
+                msg = f"not within {START_SECONDS:.0f} s: {what}; the logs in {self._logs} may say why"
+                raise GitopsDsfError(msg)
             self._stop.sleep(0.05)
+        return found
 
     def check(self) -> None:
-        """Raises DemoError if any program has ended."""
+        """Raises GitopsDsfError if any program has ended."""
         for program in self._running:
             code = program.process.poll()
             if code is not None:
+                last = "\n    ".join(program.log.read_text("utf-8", "replace").splitlines()[-TAIL_LINES:])
                 msg = (
-                    f"{program.name} ended by itself with code {code}. The end of"
-                    f" {program.log}:{program.tail()}"
+                    f"{program.name} ended by itself with code {code}. The end of {program.log}:\n    {last}"
                 )
-                raise DemoError(msg)
+                raise GitopsDsfError(msg)
 
     def stop(self) -> int:
         """Stops all, the last started first: SIGTERM to each, SIGKILL to those that still run after

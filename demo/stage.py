@@ -1,33 +1,26 @@
-"""Everything that runs during a demo: metric sources, scoring APIs, agents, and the hub that reads their
-scores.
+"""Everything that runs during a demo: scoring APIs, agents with the networks of their clusters, and the hub
+that reads their scores.
 """
 
 import sys
 import time
-from collections import ChainMap
-from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from demo.clusterdns import cluster_dns
-from demo.errors import DemoError
 from demo.fleet import PRODUCT, FleetRepository
-from demo.folder import Folder
 from demo.history import Event, History, Move, Observation
 from demo.hub import Hub
 from demo.kubelet import Volume, configmap_of
 from demo.load import ClusterLoad
-from demo.loopback import HOST
-from demo.metricsource import metric_source
+from demo.network import HOST, network
 from demo.programs import Programs
 from demo.recording import Recording
 from demo.signals import Stop
 from gitops_dsf.resolve.stickiness import STEADY_POINTS
 from gitops_dsf.simulator import Verdict
 
-PROMETHEUS: Final = "prometheus-operated.monitoring.svc:9090"
 QUERY_SCORER: Final = "cpu-free"
 """Score name of the scorer without a scoring API, with which the demo begins."""
 SCORERS: Final = {
@@ -65,7 +58,7 @@ class Stage:
     def __init__(
         self,
         *,
-        folder: Folder,
+        folder: Path,
         pace: Pace,
         stop: Stop,
         loads: dict[str, ClusterLoad],
@@ -76,36 +69,21 @@ class Stage:
         self.stop = stop
         self.history = History()
         self.loads = loads
-        self.fleet = FleetRepository(folder.fleet, stop=stop)
+        self.fleet = FleetRepository(folder / "fleet", stop=stop)
         self.recording = Recording()
-        self.hub = Hub(scores=folder.scores, state=folder.hub)
-        self.programs = stack.enter_context(Programs(logs=folder.logs, register=folder.processes, stop=stop))
+        self.hub = Hub(scores=folder / "scores", state=folder / "hub")
+        self.programs = Programs(logs=folder / "logs", register=folder / "processes", stop=stop)
+        stack.callback(self.programs.stop)
         self._stack = stack
-        self._volumes = {cluster: Volume(folder.volumes / cluster) for cluster in loads}
+        self._volumes = {cluster: Volume(folder / "volumes" / cluster) for cluster in loads}
         self._services: dict[str, str] = {}
-        self._sources: dict[str, str] = {}
-
-    def start_sources(self) -> None:
-        """Starts a metric source per cluster."""
-        for cluster, load in self.loads.items():
-            self._sources[cluster] = self._stack.enter_context(metric_source(load)).authority
 
     def start_scorers(self) -> dict[str, str]:
         """Starts each sample scorer as a process. Returns their `host:port` by score name."""
         started = {
             name: self.programs.start(
                 f"scorer-{name}",
-                [
-                    *PRODUCT,
-                    "scorer",
-                    "run",
-                    f"{folder}:app",
-                    "--app-dir",
-                    EXAMPLES / folder,
-                    "--port",
-                    "0",
-                    "--access-log",
-                ],
+                [*PRODUCT, "scorer", "run", f"{folder}:app", "--app-dir", EXAMPLES / folder, "--port", "0"],
             )
             for name, (folder, _) in SCORERS.items()
         }
@@ -119,19 +97,17 @@ class Stage:
     def start_agents(self) -> dict[str, str]:
         """Starts an agent per cluster. Returns the `host:port` of their metrics by cluster."""
         started = {}
-        for cluster in self.loads:
-            dns = self._stack.enter_context(
-                # Scoring APIs that start later are found, too.
-                cluster_dns(cluster, ChainMap({PROMETHEUS: self._sources[cluster]}, self._services))
-            )
+        for cluster, load in self.loads.items():
+            # Scoring APIs that start later are found, too.
+            proxy = self._stack.enter_context(network(load, self._services))
             flags = [
                 f"--cluster-name={cluster}",
                 f"--config-dir={self._volumes[cluster].directory}",
-                f"--publish=dir:{self.folder.scores / cluster}",
+                f"--publish=dir:{self.folder / 'scores' / cluster}",
                 f"--metrics-address={HOST}:0",
                 "--splay=0",
             ]
-            environment = {"HTTP_PROXY": f"http://{dns.authority}"}
+            environment = {"HTTP_PROXY": f"http://{proxy}"}
             started[cluster] = self.programs.start(
                 f"agent-{cluster}",
                 [sys.executable, "-P", "-m", "dsf_agent", "run", *flags],
@@ -159,8 +135,8 @@ class Stage:
         self.history.events.append(Event(time=time.time(), text=text))
 
     def observe(self) -> tuple[Observation, Move | None]:
-        """Records the current scores and the decision that OCM would make. Raises DemoError if a program has
-        ended.
+        """Records the current scores and the decision that OCM would make. Raises GitopsDsfError if a program
+        has ended.
         """
         self.programs.check()
         verdict = self.hub.decide()
@@ -171,16 +147,6 @@ class Stage:
             verdict, now=now, load={name: load.at(now) for name, load in self.loads.items()}
         )
         return observation, self.history.add(observation)
-
-    def until(self, condition: Callable[[], object], *, what: str, seconds: float = 30.0) -> None:
-        """Waits for a condition. Raises DemoError with ``what``."""
-        end = time.monotonic() + seconds
-        while not condition():
-            self.programs.check()
-            if time.monotonic() > end:
-                msg = f"not within {seconds:.0f} s: {what}; the logs in {self.folder.logs} may say why"
-                raise DemoError(msg)
-            self.stop.sleep(self.pace.tick)
 
 
 def observation_of(verdict: Verdict, *, now: float, load: dict[str, float]) -> Observation:

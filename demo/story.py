@@ -11,7 +11,9 @@ from typing import Final
 from demo.history import Move
 from demo.load import ClusterLoad
 from demo.narrator import Narrator
-from demo.stage import EXAMPLES, PROMETHEUS, QUERY_SCORER, SCORERS, Stage
+from demo.network import PROMETHEUS
+from demo.stage import EXAMPLES, QUERY_SCORER, SCORERS, Stage
+from gitops_dsf.errors import GitopsDsfError
 
 STEPS: Final = 10
 APPLICATION: Final = "guestbook"
@@ -45,7 +47,7 @@ class Story:
         self._tell = narrator
 
     def run(self) -> None:
-        """Runs all steps. Raises DemoError and StoppedError."""
+        """Runs all steps. Raises GitopsDsfError and StoppedError."""
         self._repository()
         self._content()
         self._programs()
@@ -86,7 +88,6 @@ class Story:
             "A small source of each cluster speaks the query API of a Prometheus, and answers from synthetic"
             " load curves."
         )
-        self._stage.start_sources()
         for cluster, authority in self._stage.start_agents().items():
             self._tell.seen(
                 f"agent of {cluster:<13} http://{authority}   gitops-dsf-agent run --cluster-name {cluster}"
@@ -106,7 +107,7 @@ class Story:
             " 60 to 90 s for a change). The agents see it, ask their Prometheus every second, and publish the"
             " values as AddOnPlacementScores, here as files."
         )
-        self._stage.until(lambda: not self._stage.hub.pending(), what="every agent has published its score")
+        self._stage.programs.until(lambda: not self._stage.hub.pending(), what="every agent has published")
         self._stage.observe()
         self._tell.command(self._fleet.product("simulate", "--scores", "../hub"))
         self._tell.say(
@@ -132,7 +133,7 @@ class Story:
         self._fleet.add_scoring_apis()
         self._commit("Score by a forecast and by prices")
         self._stage.deliver()
-        self._stage.until(lambda: not self._stage.hub.pending(), what="every agent has published all scores")
+        self._stage.programs.until(lambda: not self._stage.hub.pending(), what="every agent has published")
         ranked = "".join(f"    - scorer: {name}\n" for name in SCORERS)
         self._fleet.edit(APPLICATION_FILE, f"    - scorer: {QUERY_SCORER}\n", ranked)
         self._fleet.edit(APPLICATION_FILE, "stickiness: 20 ", "stickiness: 15 ")
@@ -190,7 +191,6 @@ class Story:
             " that one scorer."
         )
         self._await_move("the change of the scorer")
-        self._tell.say(self._followed())
         self._watch(self._stage.pace.watch)
 
     def _peak(self) -> None:
@@ -202,7 +202,6 @@ class Story:
         )
         self._turn(where, to=PEAK_PERCENT, seconds=self._stage.pace.rise)
         self._await_move(f"the load of {where}")
-        self._tell.say(self._followed())
         self._look_on()
         self._tell.command(
             self._fleet.product("explain", f"argocd/{APPLICATION}", where, "--scores", "../hub")
@@ -232,10 +231,8 @@ class Story:
 
     def _backtest(self) -> None:
         span = self._stage.recording.span
-        if span is None:
-            return
         self._tell.step("A backtest of what just happened")
-        self._stage.folder.raw_scores.write_text(json.dumps(self._stage.recording.answer()), "utf-8")
+        (self._stage.folder / "scores.json").write_text(json.dumps(self._stage.recording.answer()), "utf-8")
         self._tell.say(
             "Agents export raw scores as the metric dynamic_score. A Prometheus keeps it for weeks; the demo"
             " kept it in scores.json. `backtest` decides that time again with what git says now, and with"
@@ -244,11 +241,10 @@ class Story:
         start, end = (datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ") for at in span)
         words = ("backtest", "--history", "../scores.json", "--from", start, "--to", end, "--base", "main~1")
         self._tell.command(self._fleet.product(*words))
-        page = self._fleet.product(*words, "-o", "html")
-        self._stage.folder.backtest.write_text(page.output, "utf-8")
+        page = self._stage.folder / "backtest.html"
+        page.write_text(self._fleet.product(*words, "-o", "html").output, "utf-8")
         self._tell.say(
-            f"`-o html` writes a page. Open {self._stage.folder.backtest.as_uri()} in a browser: scores and"
-            " decisions over time."
+            f"`-o html` writes a page. Open {page.as_uri()} in a browser: scores and decisions over time."
         )
 
     def _turn(self, cluster: str, *, to: float, seconds: float) -> None:
@@ -258,13 +254,12 @@ class Story:
         self._stage.happened(f"CPU use of {cluster} goes from {before:.0f} to {to:.0f} %")
 
     def _await_move(self, why: str) -> None:
-        """Watches until the decision has changed."""
-        self._watch(
-            MOVE_SECONDS, until_moves=len(self._stage.history.moves) + 1, what=f"the decision follows {why}"
-        )
+        """Watches until the decision has changed, and says what follows."""
+        self._watch(MOVE_SECONDS, awaited=f"the decision follows {why}")
+        self._tell.say(self._followed())
 
-    def _watch(self, seconds: float, *, until_moves: int | None = None, what: str = "") -> None:
-        """Observes for some seconds, or until this number of moves."""
+    def _watch(self, seconds: float, *, awaited: str = "") -> None:
+        """Observes for some seconds, or until the move that is awaited."""
         end = time.monotonic() + seconds
         shown = 0.0
         while time.monotonic() < end:
@@ -273,12 +268,14 @@ class Story:
                 shown = time.monotonic()
                 self._tell.seen(self._line())
             if move is not None:
-                self._tell.say(f"{self._arrow(move)} ({move.reason})")
-            if until_moves is not None and len(self._stage.history.moves) >= until_moves:
+                places = f"{', '.join(move.origin)} -> {', '.join(move.target)}"
+                self._tell.say(f"The decision moves: {places} ({move.reason})")
+            if move is not None and awaited:
                 return
             self._stage.stop.sleep(self._stage.pace.tick)
-        if until_moves is not None:
-            self._stage.until(lambda: False, what=what, seconds=0.0)
+        if awaited:
+            msg = f"not within {seconds:.0f} s: {awaited}; the logs in demo-out/logs may say why"
+            raise GitopsDsfError(msg)
 
     def _look_on(self) -> Move | None:
         return self._stage.observe()[1]
@@ -294,9 +291,6 @@ class Story:
 
     def _where(self) -> str:
         return ", ".join(self._stage.history.observations[-1].chosen)
-
-    def _arrow(self, move: Move) -> str:
-        return f"The decision moves: {', '.join(move.origin)} -> {', '.join(move.target)}"
 
     def _followed(self) -> str:
         move = self._stage.history.moves[-1]

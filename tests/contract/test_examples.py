@@ -13,13 +13,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from demo.loopback import Handler, Loopback
 from dsf_scorer.conformance import Client
 from dsf_wire.scoring import ScorerConfig
 from gitops_dsf.cli.main import main
 from gitops_dsf.repository.model.scorer import DynamicScorer
 from tests.support import yamlfast
 from tests.support.initflags import NAMED
+from tests.support.loopback import Handler, Loopback
 from tests.support.scorer.projecttests import run_project_tests
 from tests.support.scorer.serving import serving
 

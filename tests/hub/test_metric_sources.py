@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 import httpx
 import pytest
 
-from demo.loopback import Handler, Loopback
 from dsf_wire.constants import ADDON_NAME, AGENT_NAMESPACE
 from tests.hub.controlplane.api import ApiError, Client, Object
 from tests.hub.controlplane.binaries import obtain
@@ -24,6 +23,7 @@ from tests.hub.scenario.fleet import PROMETHEUS, Fleet, cluster_set, settings
 from tests.hub.scenario.fleet import cluster as cluster_document
 from tests.hub.scenario.installation import SCORE, Installation, installed
 from tests.hub.scenario.spokeagent import SpokeAgent, spoke_agent
+from tests.support.loopback import Handler, Loopback
 from tests.support.rendering import metric_source
 
 pytestmark = [pytest.mark.family("kubernetes", "ocm", "prometheus"), pytest.mark.timeout(300)]

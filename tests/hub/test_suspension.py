@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from demo.loopback import Handler, Loopback
 from dsf_wire.constants import ADDON_NAME, AGENT_MANAGER, AGENT_NAMESPACE, SUSPENDED_CONFIGMAP, SUSPENDED_KEY
 from tests.hub.controlplane.api import Client, Object
 from tests.hub.controlplane.gitserver import GitServer
@@ -22,6 +21,7 @@ from tests.hub.scenario.installation import SCORE as SCORE_KIND
 from tests.hub.scenario.reconciling import DYNAMIC_SCORER, FAST, HUB_NAMESPACE, events, reconciling
 from tests.hub.scenario.scoredplane import ScoredPlane
 from tests.hub.scenario.spokeagent import DEPLOYMENT, SpokeAgent, spoke_agent
+from tests.support.loopback import Handler, Loopback
 
 pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd"), pytest.mark.timeout(400)]
 

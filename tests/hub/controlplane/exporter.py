@@ -5,8 +5,8 @@ at will.
 import threading
 from collections.abc import Mapping
 
-from demo.loopback import Handler, Loopback
 from tests.hub.controlplane.series import SeriesKey, sample_line
+from tests.support.loopback import Handler, Loopback
 
 
 class LoadExporter(Loopback):

@@ -4,7 +4,8 @@ from types import TracebackType
 from typing import Self
 from urllib.parse import urlsplit
 
-from demo.clusterdns import cluster_dns
+from demo.load import ClusterLoad
+from demo.network import network
 
 
 class ClusterDns:
@@ -12,12 +13,11 @@ class ClusterDns:
 
     def __init__(self, services: dict[str, str]) -> None:
         """``services`` maps ``host:port`` as the cluster writes it to the URL of a program on loopback."""
-        self._server = cluster_dns(
-            "the spoke", {name: urlsplit(url).netloc for name, url in services.items()}
-        )
+        load = ClusterLoad(cluster="the spoke", percent=0, instance_type="", cores=0)
+        self._server = network(load, {name: urlsplit(url).netloc for name, url in services.items()})
 
     def __enter__(self) -> Self:
-        self._server.__enter__()
+        self._authority = self._server.__enter__()
         return self
 
     def __exit__(
@@ -28,4 +28,4 @@ class ClusterDns:
     @property
     def environment(self) -> dict[str, str]:
         """What a process needs in its environment; its API servers on loopback are reached directly."""
-        return {"HTTP_PROXY": f"http://{self._server.authority}", "NO_PROXY": "127.0.0.1,localhost"}
+        return {"HTTP_PROXY": f"http://{self._authority}", "NO_PROXY": "127.0.0.1,localhost"}

@@ -4,7 +4,7 @@ import json
 from http import HTTPStatus
 from typing import Any
 
-from demo.loopback import Handler, Loopback
+from tests.support.loopback import Handler, Loopback
 
 
 class HeadroomApi(Loopback):

@@ -12,14 +12,12 @@ from urllib.parse import urlencode
 
 import pytest
 
-from demo.clusterdns import cluster_dns
-from demo.errors import DemoError
-from demo.folder import Folder
+from demo.folder import emptied
 from demo.history import Event, History, Observation
 from demo.kubelet import Volume
 from demo.load import ClusterLoad
-from demo.loopback import Loopback
-from demo.metricsource import QUERIES, metric_source
+from demo.network import PROMETHEUS, QUERIES, network
+from gitops_dsf.errors import GitopsDsfError
 from gitops_dsf.views.page.chart import ticks
 from tests.support import yamlfast
 
@@ -35,14 +33,15 @@ def load() -> ClusterLoad:
 
 
 @pytest.fixture
-def source(load: ClusterLoad) -> Iterator[Loopback]:
-    with metric_source(load) as server:
+def source(load: ClusterLoad) -> Iterator[str]:
+    with network(load, {}) as server:
         yield server
 
 
-def ask(server: Loopback, path: str, *, method: str = "GET", **parameters: object) -> tuple[int, Any]:
-    connection = HTTPConnection(server.authority, timeout=30)
+def ask(server: str, path: str, *, method: str = "GET", **parameters: object) -> tuple[int, Any]:
+    connection = HTTPConnection(server, timeout=30)
     form = urlencode(parameters)
+    path = f"http://{PROMETHEUS}{path}"
     if method == "GET":
         connection.request("GET", f"{path}?{form}")
     else:
@@ -55,16 +54,14 @@ def ask(server: Loopback, path: str, *, method: str = "GET", **parameters: objec
     return answer.status, json.loads(text) if text.startswith("{") else text
 
 
-def test_a_client_that_goes_away_leaves_no_traceback(
-    source: Loopback, capfd: pytest.CaptureFixture[str]
-) -> None:
-    host, _, port = source.authority.partition(":")
+def test_a_client_that_goes_away_leaves_no_traceback(source: str, capfd: pytest.CaptureFixture[str]) -> None:
+    host, _, port = source.partition(":")
     for _ in range(5):
         with socket.create_connection((host, int(port))) as client:
             client.setsockopt(
                 socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0)
             )  # a reset instead of a goodbye
-            client.sendall(b"GET /api/v1/query_range?query=x HTTP/1.1\r\nHost: x\r\n\r\n" * 50)
+            client.sendall(b"GET http://other.svc/ HTTP/1.1\r\nHost: x\r\n\r\n" * 50)
     status, _ = ask(source, "/api/v1/query", query=CPU)
     assert status == 200
     time.sleep(0.3)
@@ -72,7 +69,7 @@ def test_a_client_that_goes_away_leaves_no_traceback(
 
 
 @pytest.mark.parametrize("method", ["GET", "POST"])
-def test_a_range_query_has_one_sample_for_each_step(source: Loopback, method: str) -> None:
+def test_a_range_query_has_one_sample_for_each_step(source: str, method: str) -> None:
     end = int(time.time())
     status, content = ask(
         source, "/api/v1/query_range", method=method, query=CPU, start=end - 30, end=end, step=5
@@ -84,7 +81,7 @@ def test_a_range_query_has_one_sample_for_each_step(source: Loopback, method: st
     assert all(39 <= float(value) <= 41 for _, value in series["values"])
 
 
-def test_a_turn_changes_the_future_and_not_the_past(load: ClusterLoad, source: Loopback) -> None:
+def test_a_turn_changes_the_future_and_not_the_past(load: ClusterLoad, source: str) -> None:
     now = time.time()
     before = load.at(now - 10)
     load.turn(90, seconds=10, now=now)
@@ -95,7 +92,7 @@ def test_a_turn_changes_the_future_and_not_the_past(load: ClusterLoad, source: L
     assert 19 <= load.at(now + 6) <= 21
 
 
-def test_a_value_has_the_labels_of_its_query(source: Loopback) -> None:
+def test_a_value_has_the_labels_of_its_query(source: str) -> None:
     _, content = ask(source, "/api/v1/query", query=CORES)
     assert [(row["metric"], row["value"][1]) for row in content["data"]["result"]] == [
         ({"label_node_kubernetes_io_instance_type": "m7i.large"}, "48.0")
@@ -110,17 +107,19 @@ def test_it_knows_the_queries_of_the_demo() -> None:
 
 
 @pytest.mark.parametrize("query", ["rate(instance:node_cpu_utilisation:rate5m[5m])", "sum(", ""])
-def test_what_it_does_not_know_is_refused_as_prometheus_refuses(source: Loopback, query: str) -> None:
+def test_what_it_does_not_know_is_refused_as_prometheus_refuses(source: str, query: str) -> None:
     status, content = ask(source, "/api/v1/query", query=query)
     assert (status, content["status"], content["errorType"]) == (400, "error", "bad_data")
     assert "does not know" in content["error"]
 
 
-def test_one_name_leads_each_cluster_to_its_own_service(source: Loopback) -> None:
-    with cluster_dns("eu", {"prometheus.svc:9090": source.authority}) as dns:
-        connection = HTTPConnection(dns.authority, timeout=30)
-        connection.request("GET", f"http://prometheus.svc:9090/api/v1/query?{urlencode({'query': CORES})}")
+def test_one_name_leads_each_cluster_to_its_own_service(load: ClusterLoad, source: str) -> None:
+    with network(load, {PROMETHEUS.replace("prometheus", "api"): source}) as dns:
+        connection = HTTPConnection(dns, timeout=30)
+        connection.request("GET", f"http://{PROMETHEUS}/api/v1/query?{urlencode({'query': CORES})}")
         assert json.loads(connection.getresponse().read())["status"] == "success"
+        connection.request("GET", f"http://{PROMETHEUS.replace('prometheus', 'api')}/")
+        assert connection.getresponse().read().startswith(b"eu has no service")
         connection.request("GET", "http://elsewhere.svc:9090/")
         answer = connection.getresponse()
         assert (answer.status, answer.read()) == (502, b"eu has no service elsewhere.svc:9090")
@@ -142,13 +141,13 @@ def test_a_volume_changes_by_one_swap(tmp_path: Path) -> None:
 
 
 def test_a_folder_belongs_to_one_demo_at_a_time(tmp_path: Path) -> None:
-    with Folder(tmp_path / "out") as folder:
-        (folder.root / "left").mkdir()
-        with pytest.raises(DemoError, match="a demo is running"), Folder(tmp_path / "out"):
+    with emptied(tmp_path / "out") as folder:
+        (folder / "left").mkdir()
+        with pytest.raises(GitopsDsfError, match="a demo is running"), emptied(tmp_path / "out"):
             pass
-        assert (folder.root / "left").exists()
-    with Folder(tmp_path / "out") as folder:
-        assert not (folder.root / "left").exists()
+        assert (folder / "left").exists()
+    with emptied(tmp_path / "out") as folder:
+        assert not (folder / "left").exists()
 
 
 def look(at: float, *, chosen: str, **points: float) -> Observation:

@@ -13,7 +13,7 @@ HOST = "127.0.0.1"
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
 
-    def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ANN401 - the base class's signature
+    def handle_error(self, request: Any, client_address: Any) -> None:
         """Ignores clients that disconnected, such as an agent that got a new configuration
         during a request.
         """
