@@ -10,7 +10,7 @@ import hashlib
 import logging
 from collections.abc import Callable
 from http import HTTPStatus
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import msgspec
 from prometheus_client import Counter
@@ -32,8 +32,6 @@ REQUEST_SECONDS: Final = 5.0
 MAX_MESSAGE: Final = 1024
 """Characters of a message that the API server accepts."""
 
-Kind = Literal["Normal", "Warning"]
-
 
 class _CountedEvent(msgspec.Struct, frozen=True):
     count: int = 1
@@ -50,7 +48,7 @@ class Events:
         self._left, self._at = float(BURST), clock()
         """Events that may be written now, and when that was computed: a token bucket."""
 
-    async def say(self, about: Reference, kind: Kind, reason: str, message: str) -> None:
+    async def say(self, about: Reference, reason: str, message: str, *, warning: bool = False) -> None:
         """Writes one Event. `reason` is one CamelCase word, `message` a sentence for people."""
         message = shortened(message, most=MAX_MESSAGE)
         LOG.info("event on %s %s: %s: %s", about.kind, about.name, reason, message)
@@ -62,14 +60,14 @@ class Events:
         self._left -= 1
         try:
             async with asyncio.timeout(REQUEST_SECONDS):
-                outcome = await self._write(about, kind, reason, message)
+                outcome = await self._write(about, "Warning" if warning else "Normal", reason, message)
         except (ApiError, TimeoutError, msgspec.DecodeError) as error:
             outcome = "refused"
             why = str(error) or "the hub does not answer"
             LOG.warning("event on %s %s not written: %s", about.kind, about.name, why)
         self._outcomes.labels(outcome=outcome).inc()
 
-    async def _write(self, about: Reference, kind: Kind, reason: str, message: str) -> str:
+    async def _write(self, about: Reference, kind: str, reason: str, message: str) -> str:
         path, now = f"/api/v1/namespaces/{about.namespace}/events", timestamp_of(self._api.now())
         name = _name(about, kind, reason, message)
         item: dict[str, Any] = {
@@ -105,7 +103,7 @@ class Events:
         return "written"
 
 
-def _name(about: Reference, kind: Kind, reason: str, message: str) -> str:
+def _name(about: Reference, kind: str, reason: str, message: str) -> str:
     """The object's name and 16 digits: at most 253 characters, which the API server accepts."""
     content = f"{about.kind}\n{about.uid}\n{kind}\n{reason}\n{message}"
     return f"{about.name[:236].rstrip('-.')}.{hashlib.sha256(content.encode()).hexdigest()[:16]}"

@@ -3,7 +3,6 @@
 from typing import Final
 
 from gitops_dsf.hub.placements import PlacementSummary
-from gitops_dsf.reconciler.events import Kind
 from gitops_dsf.reconciler.freshness.assessment import named
 from gitops_dsf.reconciler.hub.kinds import placement_reference
 from gitops_dsf.reconciler.scan import Scan
@@ -72,6 +71,5 @@ class FreshnessReporter:
                     await self._say(name, item, "ScoresComplete", message)
 
     async def _say(self, name: str, item: PlacementSummary, reason: str, message: str) -> None:
-        kind: Kind = "Warning" if reason == "ScoresMissing" else "Normal"
         about = placement_reference(name, item, self._view.argocd_namespace)
-        await self._events.say(about, kind, reason, message)
+        await self._events.say(about, reason, message, warning=reason == "ScoresMissing")

@@ -77,7 +77,6 @@ class MoveReporter:
         LOG.info("Application %s deleted from %s: %s", copy.name, copy.cluster, verdict.message)
         await self._events.say(
             application_set_reference(name, uid, self._namespace),
-            "Normal",
             "CopyRemoved",
             f"{copy.name} on {copy.cluster} is deleted: {verdict.message}",
         )
@@ -118,10 +117,9 @@ class MoveReporter:
             known.news, known.announced = news, False
         if not known.announced and now - known.news_since >= NEWS_SECONDS:
             known.announced = True
-            trouble = first.reason in TROUBLE
             await self._events.say(
                 application_set_reference(name, uid, self._namespace),
-                "Warning" if trouble else "Normal",
                 "MoveWaits",
                 f"{news[1]} ({first.reason})",
+                warning=first.reason in TROUBLE,
             )

@@ -105,7 +105,7 @@ class ScoreGarbageCollector:
             if words:
                 names = ", ".join(words[:NAMED]) + (", ..." if len(words) > NAMED else "")
                 message = f"deleted expired scores that no agent renews: {names}"
-                await self._events.say(scorer_reference(owner.item), "Normal", "DeadScoresRemoved", message)
+                await self._events.say(scorer_reference(owner.item), "DeadScoresRemoved", message)
 
     async def _delete(self, resource: str, name: str, owner: Owner | None) -> str:
         """Deletes a score. Returns why; empty when it stays: it was renewed, an agent may renew it, it is

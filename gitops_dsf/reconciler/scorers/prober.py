@@ -5,7 +5,6 @@ accepted settings.
 import asyncio
 import logging
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from dsf_runtime.clock import monotonic
@@ -21,37 +20,31 @@ _HEALTH_VALUE: Final = {HealthStatus.ACTIVE: 1, HealthStatus.INACTIVE: 0, Health
 _CONFIG_REASONS: Final = ("InSync", "Drifted", "Invalid", "Unreachable")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Probe:
-    """What a scoring API answered. `config` is None when /config was not asked for."""
-
-    health: Page | Fault
-    config: Page | Fault | None
-
-
-async def probe(scorers: Iterable[DynamicScorer], *, fetcher: Fetcher) -> dict[str, Probe]:
+async def probe(scorers: Iterable[DynamicScorer], *, fetcher: Fetcher) -> dict[str, Page | Fault]:
     """Asks /healthz and, with configSyncMode Full, /config of all scorers at once, each page once.
 
-    Returns the answers by scorer name. /config is asked only after /healthz was reached, so an API that hangs
-    costs one time limit and one place. A round takes one time limit, plus the time to ask all others; two
-    when /healthz is slow and /config hangs.
+    Returns the answers by URL. /config is asked only after /healthz was reached, so an API that hangs costs
+    one time limit and one place. A round takes one time limit, plus the time to ask all others; two when
+    /healthz is slow and /config hangs.
     """
-    wanted = {
-        item.metadata.name: (_healthz(item), item.spec.config_url if item.spec.mode == "Full" else None)
-        for item in scorers
-    }
+    pages: dict[str, set[str]] = {}
+    for item in scorers:
+        config = {item.spec.config_url} if item.spec.mode == "Full" else set[str]()
+        pages.setdefault(_healthz(item), set()).update(config)
+    answers: dict[str, Page | Fault] = {}
+
+    async def ask(url: str, configs: list[str]) -> None:
+        answers[url] = health = await fetcher.get(url)
+        if isinstance(health, Fault) and health.kind in UNREACHED:
+            answers.update(dict.fromkeys(configs, health))
+        else:
+            found = await asyncio.gather(*(fetcher.get(config) for config in configs))
+            answers.update(zip(configs, found, strict=True))
+
     async with asyncio.TaskGroup() as group:
-        health = {
-            url: group.create_task(fetcher.get(url)) for url in sorted({url for url, _ in wanted.values()})
-        }
-        config = {
-            url: group.create_task(_config(url, health[first], fetcher))
-            for first, url in sorted({(first, url) for first, url in wanted.values() if url is not None})
-        }
-    return {
-        name: Probe(health=health[first].result(), config=None if url is None else config[url].result())
-        for name, (first, url) in wanted.items()
-    }
+        for url, configs in sorted(pages.items()):
+            group.create_task(ask(url, sorted(configs)))
+    return answers
 
 
 class Prober:
@@ -86,8 +79,9 @@ class Prober:
         began = monotonic()
         scorers = {name: item for name, item in scorers.items() if not item.scored_by_query}
         chosen = [item for name, item in scorers.items() if only is None or name in only]
-        for name, answer in (await probe(chosen, fetcher=self._fetcher)).items():
-            self._record(scorers[name], answer)
+        answers = await probe(chosen, fetcher=self._fetcher)
+        for item in chosen:
+            self._record(item, answers)
             await asyncio.sleep(0)  # checking a long query takes time
         if only is None:
             self._metrics.probe_round_seconds.set(monotonic() - began)
@@ -105,19 +99,20 @@ class Prober:
             }
         )
 
-    def _record(self, item: DynamicScorer, answer: Probe) -> None:
+    def _record(self, item: DynamicScorer, answers: Mapping[str, Page | Fault]) -> None:
         name = item.metadata.name
         before = self._health_before(item)
-        after = before.after(answer.health)
+        after = before.after(answers[_healthz(item)])
         self._health[name] = after
         if after.status is not before.status:
             LOG.info("scorer %s is %s: %s", name, after.status, after.message)
-        if answer.config is None:
+        if item.spec.mode != "Full":
             self._config.pop(name, None)
             return
-        found = compare(item, answer.config)
+        answer = answers[item.spec.config_url]
+        found = compare(item, answer)
         known, misses = self._config.get(name, (None, 0))
-        misses = misses + 1 if isinstance(answer.config, Fault) else 0
+        misses = misses + 1 if isinstance(answer, Fault) else 0
         if known is not None and 0 < misses < FAILURES:
             found = known
         elif known is None or known.reason != found.reason:
@@ -138,13 +133,6 @@ class Prober:
 
 def _healthz(item: DynamicScorer) -> str:
     return f"{origin(item.spec.config_url)}/healthz"
-
-
-async def _config(url: str, health: "asyncio.Task[Page | Fault]", fetcher: Fetcher) -> Page | Fault:
-    answer = await health
-    if isinstance(answer, Fault) and answer.kind in UNREACHED:
-        return answer
-    return await fetcher.get(url)
 
 
 def _health_from_status(item: DynamicScorer) -> Health:

@@ -84,6 +84,4 @@ class StatusWriter:
             # A condition that is new and good needs no Event.
             if bad if known is NOT_SAID else (known.status, known.reason) != (item["status"], item["reason"]):
                 message = f"{item['type']} is {item['status']}: {item['message']}"
-                await self._events.say(
-                    scorer_reference(before), "Warning" if bad else "Normal", item["reason"], message
-                )
+                await self._events.say(scorer_reference(before), item["reason"], message, warning=bad)

@@ -1,4 +1,5 @@
-"""A circuit breaker for scoring APIs: it decides which scores are suspended. Pure.
+"""A circuit breaker for scoring APIs: it decides which scores are suspended, by the probes of the hub and a
+quorum of clusters without a fresh score. Pure.
 
 Times are passed in, in seconds of a monotonic clock.
 
@@ -7,18 +8,64 @@ therefore lifted by the hub's own probes, or for a trial once an hour: the hub m
 not reach the API.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import Final
 
+from gitops_dsf.hub.addons import ManagedClusterAddOn
+from gitops_dsf.reconciler.freshness.assessment import Assessment
 from gitops_dsf.reconciler.scorers.health import HealthStatus
-from gitops_dsf.reconciler.suspension.quorum import ScoreCounts
 
 TRIAL_EVERY: Final = 3600.0
 """A suspension ends for a trial after this time, although the hub does not reach the API."""
 TRIAL_SECONDS: Final = 600.0
 """The shortest trial: agents read the ConfigMap every 30 s and then call the API at once."""
+MIN_STALE: Final = 2
+"""Stale clusters that a quorum needs at least: one alone may have a problem of its own. A scorer that runs on
+one cluster needs one.
+"""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ScoreCounts:
+    """Counts of clusters.
+
+    Only a cluster whose agent is available and has published before is counted as fresh or stale: the others
+    tell nothing about the API.
+    """
+
+    expected: int = 0
+    """Clusters on which the scorer should run."""
+    fresh: int = 0
+    stale: int = 0
+
+    @property
+    def counted(self) -> int:
+        """Clusters that are fresh or stale."""
+        return self.fresh + self.stale
+
+    def is_quorum(self, percent: int) -> bool:
+        """Whether at least so many percent of the counted clusters are stale."""
+        least = 1 if self.expected == 1 else MIN_STALE
+        return self.stale >= least and self.stale * 100 >= percent * self.counted
+
+
+def count_scores(
+    expected: frozenset[str],
+    *,
+    addons: Mapping[str, ManagedClusterAddOn],
+    published: AbstractSet[str],
+    scores: Assessment,
+) -> ScoreCounts:
+    """Counts the expected clusters by their score of one scorer; `published` are those that have one.
+
+    A cluster whose agent OCM does not call available publishes nothing, so it is not counted. Neither is a
+    score without validUntil: nobody can tell when it was written.
+    """
+    able = {name for name in expected & published if name in addons and addons[name].available == "True"}
+    stale = able & scores.expired
+    return ScoreCounts(expected=len(expected), fresh=len(able - stale - scores.endless), stale=len(stale))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -28,42 +75,13 @@ class ScorerState:
     scorer: str
     score: str
     """Its score name. Agents compare it with the suspended names."""
-    api: str
-    """Origin of its scoring API. Several scorers may share it. Empty if it has none."""
+    has_api: bool
+    """Whether it has a scoring API."""
     suspended_in_git: bool
     """Whether spec.suspend is true: then agents do not run it, and remove its scores."""
     health: HealthStatus | None
     """By the hub's probes; None until this leader has probed it often enough."""
     counts: ScoreCounts
-
-
-class Outcome(StrEnum):
-    """What becomes of a score; the reason of an Event."""
-
-    SUSPENDED = "Suspended"
-    LIFTED = "Resumed"
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Change:
-    """A score that is suspended or lifted, its scorers, and why."""
-
-    outcome: Outcome
-    score: str
-    scorers: tuple[str, ...]
-    why: str
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SuspensionUpdate:
-    """The desired names of suspended scores, and the changes that lead there."""
-
-    names: frozenset[str]
-    changes: tuple[Change, ...] = ()
-
-    def of(self, outcome: Outcome) -> tuple[Change, ...]:
-        """The changes of one kind."""
-        return tuple(change for change in self.changes if change.outcome is outcome)
 
 
 @dataclass(kw_only=True)
@@ -80,25 +98,20 @@ class CircuitBreaker:
     _suspended: dict[str, float] = field(default_factory=dict)
     _trial_until: dict[str, float] = field(default_factory=dict)
 
-    def decide(self, scorers: Sequence[ScorerState], current: frozenset[str], now: float) -> SuspensionUpdate:
-        """`scorers` are all DynamicScorers; `current` are the suspended names now, whoever wrote them."""
+    def decide(self, scorers: Sequence[ScorerState], current: frozenset[str], now: float) -> dict[str, str]:
+        """The scores to suspend or to lift, and why. `scorers` are all DynamicScorers; `current` are the
+        suspended names now, whoever wrote them.
+        """
         self._remember(scorers, current, now)
         by_score: dict[str, list[ScorerState]] = {}
         for state in sorted(scorers, key=lambda each: each.scorer):
             by_score.setdefault(state.score, []).append(state)
-        changes: list[Change] = []
+        found = {}
         for score in sorted(current | {score for score in by_score if score}):
-            group = by_score.get(score, [])
-            if score in current:
-                outcome, why = Outcome.LIFTED, self._why_lifted(score, group, now)
-            else:
-                outcome, why = Outcome.SUSPENDED, self._why_suspended(score, group, now)
-            if why:
-                names = tuple(state.scorer for state in group)
-                changes.append(Change(outcome=outcome, score=score, scorers=names, why=why))
-        gone = {change.score for change in changes if change.outcome is Outcome.LIFTED}
-        new = {change.score for change in changes if change.outcome is Outcome.SUSPENDED}
-        return SuspensionUpdate(names=(current - gone) | new, changes=tuple(changes))
+            why_changed = self._why_lifted if score in current else self._why_suspended
+            if why := why_changed(score, by_score.get(score, []), now):
+                found[score] = why
+        return found
 
     def _remember(self, scorers: Sequence[ScorerState], current: frozenset[str], now: float) -> None:
         down = {state.scorer for state in scorers if state.health is HealthStatus.INACTIVE}
@@ -110,7 +123,7 @@ class CircuitBreaker:
         """Empty when it stays suspended."""
         if not group:
             return "no scorer has this score name"
-        if not any(state.api for state in group):
+        if not any(state.has_api for state in group):
             return "it has no scoring API"
         if any(state.suspended_in_git for state in group):
             return "git suspends it: spec.suspend is true"

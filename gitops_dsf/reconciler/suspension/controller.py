@@ -6,37 +6,27 @@ When suspension is off, it empties the ConfigMap once, if a reconciler wrote it.
 import asyncio
 import logging
 from collections.abc import Mapping
-from http import HTTPStatus
 from typing import Final
 
 from dsf_runtime.apiserver import ApiError
 from dsf_wire.constants import SUSPENDED_CONFIGMAP, SUSPENDED_KEY
 from gitops_dsf.hub.scorers import DynamicScorer
-from gitops_dsf.hub.urls import origin
-from gitops_dsf.reconciler.events import Kind
 from gitops_dsf.reconciler.hub.kinds import scorer_reference
 from gitops_dsf.reconciler.scan import Scan
 from gitops_dsf.reconciler.scorers.health import FAILURES, Health, HealthStatus
 from gitops_dsf.reconciler.shared import Shared
 from gitops_dsf.reconciler.suspension.circuitbreaker import (
     CircuitBreaker,
-    Outcome,
+    ScoreCounts,
     ScorerState,
-    SuspensionUpdate,
+    count_scores,
 )
 from gitops_dsf.reconciler.suspension.configmap import SuspendedConfigMap
-from gitops_dsf.reconciler.suspension.quorum import ScoreCounts, count_scores
 from gitops_dsf.repository.model.reconciler import Suspension
 
 LOG = logging.getLogger(__name__)
 INTERVAL_SECONDS: Final = 5.0
 """Between two passes, which read one ConfigMap each. Shorter when the interval of the probes is."""
-RETRY_SECONDS: Final = 60.0
-"""Between two attempts to empty the ConfigMap when suspension is off."""
-WORDS: Final = {
-    Outcome.SUSPENDED: "agents no longer call it",
-    Outcome.LIFTED: "agents may call it again",
-}
 
 
 class SuspensionController:
@@ -61,17 +51,20 @@ class SuspensionController:
 
     async def run(self) -> None:
         """Works until it is cancelled."""
-        if not self._enabled:
-            await self._empty()
-            await asyncio.Event().wait()
-        for source in self._sources:
-            await source.synced.wait()
+        if self._enabled:
+            for source in self._sources:
+                await source.synced.wait()
         while True:
             try:
+                if not self._enabled:
+                    await self._empty()
+                    await asyncio.Event().wait()
                 await self._reconcile()
                 self._last_warning = ""
             except ApiError as error:
-                self._warn(f"suspended scores stay as they are: {error}")
+                if str(error) != self._last_warning:
+                    LOG.warning("suspended scores stay as they are: %s", error)
+                self._last_warning = str(error)
             await asyncio.sleep(self._interval)
 
     async def _reconcile(self) -> None:
@@ -88,13 +81,22 @@ class SuspensionController:
         scorers = dict(self._view.scorers.items)
         scan = await self._shared.scanner.scan()
         states = [self._state(item, scan) for item in scorers.values()]
-        update = self._breaker.decide(states, before.names, self._shared.clock())
-        if update.names != before.names or not before.readable:
-            await self._configmap.write(before, update.names)
+        changes = self._breaker.decide(states, before.names, self._shared.clock())
+        names = before.names.symmetric_difference(changes)
+        if changes or not before.readable:
+            await self._configmap.write(before, names)
         self._shared.metrics.suspended.set(
-            {(name,): float(item.score_name in update.names) for name, item in scorers.items()}
+            {(name,): float(item.score_name in names) for name, item in scorers.items()}
         )
-        await self._report(update, scorers)
+        for score, why in changes.items():
+            message = f"{'agents no longer call it' if score in names else 'agents may call it again'}: {why}"
+            LOG.info("score %s: %s", score, message)
+            reason = "Suspended" if score in names else "Resumed"
+            for item in scorers.values():
+                if item.score_name == score:
+                    await self._shared.events.say(
+                        scorer_reference(item), reason, message, warning=score in names
+                    )
 
     def _state(self, item: DynamicScorer, scan: Scan) -> ScorerState:
         scores = scan.assessments.get(item.name)
@@ -112,38 +114,15 @@ class SuspensionController:
         return ScorerState(
             scorer=item.name,
             score=item.score_name,
-            api="" if item.scored_by_query else origin(item.spec.config_url),
+            has_api=not item.scored_by_query,
             suspended_in_git=item.spec.suspend,
             health=health,
             counts=counts,
         )
 
-    async def _report(self, update: SuspensionUpdate, scorers: Mapping[str, DynamicScorer]) -> None:
-        for change in update.changes:
-            LOG.info("score %s: %s: %s", change.score, change.outcome, change.why)
-            kind: Kind = "Normal" if change.outcome is Outcome.LIFTED else "Warning"
-            for name in change.scorers:
-                message = f"{WORDS[change.outcome]}: {change.why}"
-                await self._shared.events.say(scorer_reference(scorers[name]), kind, change.outcome, message)
-
     async def _empty(self) -> None:
         """Empties a ConfigMap that a reconciler wrote. One that people made stays as it is."""
-        while True:
-            try:
-                before = await self._configmap.read()
-                if before.ours and before.names:
-                    await self._configmap.write(before, ())
-                    LOG.info("suspension is off; no longer suspended: %s", ", ".join(sorted(before.names)))
-                return
-            except ApiError as error:
-                self._warn(
-                    "suspension is off, but the scores that a reconciler may have suspended before cannot be"
-                    f" lifted yet: {error}"
-                )
-                await asyncio.sleep(1 if error.status == HTTPStatus.CONFLICT else RETRY_SECONDS)
-
-    def _warn(self, words: str) -> None:
-        """Logs the same warning once."""
-        if words != self._last_warning:
-            LOG.warning("%s", words)
-        self._last_warning = words
+        before = await self._configmap.read()
+        if before.ours and before.names:
+            await self._configmap.write(before, ())
+            LOG.info("suspension is off; no longer suspended: %s", ", ".join(sorted(before.names)))

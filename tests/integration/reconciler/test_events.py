@@ -36,7 +36,7 @@ class Recorder:
         self.events = Events(api=api, outcomes=metrics.events, clock=lambda: self.now)
 
     async def say(self, message: str = "it happened", about: Reference = ABOUT) -> None:
-        await self.events.say(about, "Warning", "Happened", message)
+        await self.events.say(about, "Happened", message, warning=True)
 
     def outcomes(self) -> dict[str, float]:
         samples = [

@@ -3,7 +3,7 @@
 import pytest
 
 from gitops_dsf.reconciler.freshness.assessment import Assessment
-from gitops_dsf.reconciler.suspension.quorum import ScoreCounts, count_scores
+from gitops_dsf.reconciler.suspension.circuitbreaker import ScoreCounts, count_scores
 from tests.support.typed import agent
 
 ALIVE = agent(available="True")
