@@ -18,8 +18,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from gitops_dsf.reconciler.scorers.health import FAILURES, Health, HealthStatus
-from gitops_dsf.reconciler.scorers.prober import Probe, probe
-from gitops_dsf.sync.fetch import Fetcher, FetchLimits
+from gitops_dsf.reconciler.scorers.prober import probe
+from gitops_dsf.sync.fetch import Fault, Fetcher, FetchLimits, Page
 from tests.integration.reconciler.scorers.test_hanging_apis import made
 from tests.support.pageserver import Answer, PageServer, says
 
@@ -111,10 +111,10 @@ def api(context: ssl.SSLContext | None = None) -> Iterator[PageServer]:
         yield server
 
 
-def probed(url: str, *, trust: ssl.SSLContext | None = None, seconds: float = 20.0) -> Probe:
-    async def go() -> Probe:
+def probed(url: str, *, trust: ssl.SSLContext | None = None, seconds: float = 20.0) -> Page | Fault:
+    async def go() -> Page | Fault:
         async with Fetcher(limits=FetchLimits(seconds=seconds), trust=trust) as fetcher:
-            return (await probe([made(url)], fetcher=fetcher))[url]
+            return (await probe([made(url)], fetcher=fetcher))[f"{url}/healthz"]
 
     return asyncio.run(go())
 
@@ -123,7 +123,7 @@ def verdicts(url: str, *, trust: ssl.SSLContext | None = None, seconds: float = 
     """Reason and message of Healthy when it was Active before, which takes several failures, and never
     reached.
     """
-    answer = probed(url, trust=trust, seconds=seconds).health
+    answer = probed(url, trust=trust, seconds=seconds)
     down = Health(status=HealthStatus.ACTIVE)
     for _ in range(FAILURES):
         down = down.after(answer)
@@ -135,7 +135,7 @@ def verdicts(url: str, *, trust: ssl.SSLContext | None = None, seconds: float = 
 
 def test_a_trusted_certificate_is_no_fault(authority: Authority) -> None:
     with api(authority.server("good")) as server:
-        assert Health().after(probed(server.url, trust=authority.trust).health).status is HealthStatus.ACTIVE
+        assert Health().after(probed(server.url, trust=authority.trust)).status is HealthStatus.ACTIVE
 
 
 def test_an_expired_certificate(authority: Authority) -> None:
@@ -193,6 +193,6 @@ def test_a_bad_status_is_an_answer_and_config_is_still_asked() -> None:
     with api() as server:
         server.pages["/healthz"] = Answer(status=503)
         answer = probed(server.url)
-        assert Health().after(answer.health).status is HealthStatus.INACTIVE
-        assert Health().after(answer.health).reason == "Status"
+        assert Health().after(answer).status is HealthStatus.INACTIVE
+        assert Health().after(answer).reason == "Status"
         assert server.asked["/config"] == 1
