@@ -25,7 +25,7 @@ from gitops_dsf.repository.model.validate import declare
 from gitops_dsf.views.preview.hub import hub_state, typed_placements
 from gitops_dsf.views.preview.version import FleetVersion, version_of
 from gitops_dsf.views.scoretests.fleets import TestFleets
-from gitops_dsf.views.scoretests.judge import Outcomes, judge
+from gitops_dsf.views.scoretests.judge import judge
 from gitops_dsf.views.scoretests.story import START
 from tests.support.laws import examples
 
@@ -107,5 +107,4 @@ def test_a_test_written_from_a_backtest_passes(walk: tuple[list[float], ...]) ->
     declared = declare(loaded)
     (test,) = declared.score_tests
     own, findings = fleets.fleet_of(test)
-    outcomes = Outcomes(test=test, fleet=own, findings=findings, documents=loaded.documents)
-    assert list(judge(outcomes)) == []
+    assert list(judge(test, fleet=own, findings=findings, documents=loaded.documents)) == []

@@ -27,7 +27,7 @@ from gitops_dsf.views.backtest.sentences import (
     span,
     time_on,
 )
-from gitops_dsf.views.page.chart import NARROW, WIDE, Chart, Line, Span, draw
+from gitops_dsf.views.page.chart import Chart, Line, Span, draw
 from gitops_dsf.views.page.document import document, facts, section
 from gitops_dsf.wording import plural
 
@@ -192,7 +192,7 @@ def _chart(result: Result, key: str, lines: _Lines, when: str, colours: Mapping[
     )
     legend = "".join(f'<li class="{colours[name]}"><i></i>{escape(name)}</li>' for name in lines.clusters)
     caption = f"<h3>{escape(heading)}</h3>" if when else ""
-    return f'{caption}<ul class="legend">{legend}</ul>{draw(chart, WIDE)}{draw(chart, NARROW)}'
+    return f'{caption}<ul class="legend">{legend}</ul><div class="scroll">{draw(chart)}</div>'
 
 
 def _spans(line: DecisionLine, colours: Mapping[str, str], result: Result) -> Iterator[Span]:

@@ -9,6 +9,15 @@ LABEL_GAP: Final = 15
 TOP: Final = 26
 AXIS: Final = 22
 LEFT: Final = 34
+RIGHT: Final = 118
+"""Space for the names at the ends of the lines."""
+WIDTH: Final = 960
+HEIGHT: Final = 330
+MOMENTS: Final = 12
+"""Most times on the axis."""
+SPAN_HEIGHT: Final = 30
+STEPS: Final = (1, 2, 5, 10, 15, 20, 30, 60, 120, 300, 600, 1800, 3600, 7200, 21600, 43200, 86400)
+"""Seconds between two times on the axis."""
 LETTER: Final = 6.8
 """Estimated width of a letter in the chart's units, rather too large."""
 
@@ -52,49 +61,29 @@ class Chart:
     """Text of a time, given its seconds since the start."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Size:
-    """A drawing of a chart for some width of screen."""
-
-    name: str
-    width: int
-    height: int
-    right: int
-    """Space for names at the ends of the lines. Without space, the legend names them."""
-    moments: int
-
-
-WIDE: Final = Size(name="wide", width=960, height=330, right=118, moments=12)
-NARROW: Final = Size(name="narrow", width=360, height=280, right=12, moments=6)
-SPAN_HEIGHT: Final = 30
-STEPS: Final = (1, 2, 5, 10, 15, 20, 30, 60, 120, 300, 600, 1800, 3600, 7200, 21600, 43200, 86400)
-"""Seconds between two times on the axis."""
-
-
-def draw(chart: Chart, size: Size) -> str:
+def draw(chart: Chart) -> str:
     """The SVG element."""
-    return "".join(_Drawing(chart, size).parts())
+    return "".join(_Drawing(chart).parts())
 
 
 class _Drawing:
-    def __init__(self, chart: Chart, size: Size) -> None:
-        self.chart, self.size = chart, size
-        self.bottom = size.height - AXIS - (SPAN_HEIGHT if chart.spans else 0)
+    def __init__(self, chart: Chart) -> None:
+        self.chart = chart
+        self.bottom = HEIGHT - AXIS - (SPAN_HEIGHT if chart.spans else 0)
         self.end = max(chart.end, 1.0)
 
     def x(self, seconds: float) -> float:
         part = min(max(seconds / self.end, 0.0), 1.0)
-        return LEFT + part * (self.size.width - LEFT - self.size.right)
+        return LEFT + part * (WIDTH - LEFT - RIGHT)
 
     def y(self, value: float) -> float:
         part = (value - self.chart.low) / (self.chart.high - self.chart.low)
         return self.bottom - min(max(part, 0.0), 1.0) * (self.bottom - TOP)
 
     def parts(self) -> Iterator[str]:
-        chart, size = self.chart, self.size
-        key = f"{chart.key}-{size.name}"
+        chart, key = self.chart, self.chart.key
         yield (
-            f'<svg class="chart {size.name}" viewBox="0 0 {size.width} {size.height}" role="img"'
+            f'<svg class="chart" viewBox="0 0 {WIDTH} {HEIGHT}" role="img"'
             f' aria-labelledby="{key}-t {key}-d"><title id="{key}-t">{escape(chart.title)}</title><desc'
             f' id="{key}-d">{escape(chart.description)}</desc>'
         )
@@ -114,9 +103,9 @@ class _Drawing:
                 f'<text class="axis" x="{left - 7:.1f}" y="{height + 4:.1f}"'
                 f' text-anchor="end">{value:g}</text>'
             )
-        for moment in ticks(self.end, most=self.size.moments):
+        for moment in ticks(self.end, most=MOMENTS):
             yield (
-                f'<text class="axis" x="{self.x(moment):.1f}" y="{self.size.height - 5}"'
+                f'<text class="axis" x="{self.x(moment):.1f}" y="{HEIGHT - 5}"'
                 f' text-anchor="middle">{escape(self.chart.label(moment))}</text>'
             )
 
@@ -132,8 +121,6 @@ class _Drawing:
                 f'<circle class="end {line.colour}" cx="{self.x(line.points[-1][0]):.1f}" cy="{height:.1f}"'
                 ' r="3.5"/>'
             )
-        if self.size.right < 60:
-            return
         # Names must not overlap: from the top down, each is at least a gap below the previous one.
         heights = _apart(
             [height for height, _ in sorted(ends, key=lambda item: item[0])], low=TOP, high=self.bottom

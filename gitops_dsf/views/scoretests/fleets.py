@@ -2,11 +2,11 @@
 
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 from gitops_dsf.diagnostics import Diagnostic
 from gitops_dsf.pipeline import Checked, check_declared
-from gitops_dsf.repository.model.cluster import ManagedCluster
+from gitops_dsf.repository.model.cluster import ClusterMetadata, ManagedCluster
 from gitops_dsf.repository.model.declared import Declared, Item
 from gitops_dsf.repository.model.repository import FleetRepository
 from gitops_dsf.repository.model.score_test import GivenCluster, ScoreTest
@@ -61,19 +61,10 @@ def _lenient(item: Item[FleetRepository] | None) -> Item[FleetRepository] | None
 
 
 def _without(item: Item[DynamicScoringConfig], *, gone: AbstractSet[str]) -> Item[DynamicScoringConfig]:
-    """A mask for a cluster that the test leaves out is no mistake. It becomes a pattern for this name alone,
-    because patterns need not match anything.
-    """
+    """The configuration without masks for clusters that the test leaves out, which are no mistakes."""
     spec = item.value.spec
-    masks = [
-        mask.model_copy(update={"cluster_name": f"{mask.cluster_name[:-1]}[{mask.cluster_name[-1]}]"})
-        if mask.cluster_name in gone and mask.cluster_name
-        else mask
-        for mask in spec.masks
-    ]
-    return Item(
-        item.value.model_copy(update={"spec": spec.model_copy(update={"masks": masks})}), item.document
-    )
+    kept = spec.model_copy(update={"masks": [each for each in spec.masks if each.cluster_name not in gone]})
+    return Item(item.value.model_copy(update={"spec": kept}), item.document)
 
 
 def _cluster(
@@ -81,31 +72,18 @@ def _cluster(
 ) -> Item[ManagedCluster]:
     if known is not None and given.labels is None and given.claims is None and given.taints is None:
         return known
-    base = known.value if known is not None else None
-    data: dict[str, Any] = {
-        "apiVersion": _API,
-        "kind": "ManagedCluster",
-        "metadata": {
-            "name": given.name,
-            "labels": given.labels if given.labels is not None else base.metadata.labels if base else {},
-        },
-        "spec": {
-            "hubAcceptsClient": base.spec.hub_accepts_client if base else True,
-            "taints": [each.model_dump() for each in given.taints]
-            if given.taints is not None
-            else base.spec.taints
-            if base
-            else [],
-        },
-        "status": {
-            "clusterClaims": [{"name": name, "value": value} for name, value in given.claims.items()]
-            if given.claims is not None
-            else [each.model_dump() for each in base.status.cluster_claims]
-            if base
-            else [],
-            "allocatable": base.status.allocatable if base else {},
-            "capacity": base.status.capacity if base else {},
-        },
-    }
+    written = known.value if known is not None else _unknown(given.name)
+    data = written.model_dump(mode="json", by_alias=True)
+    if given.labels is not None:
+        data["metadata"]["labels"] = given.labels
+    if given.taints is not None:
+        data["spec"]["taints"] = [each.model_dump() for each in given.taints]
+    if given.claims is not None:
+        claims = [{"name": name, "value": value} for name, value in given.claims.items()]
+        data["status"]["clusterClaims"] = claims
     document = test.document.part(("spec", "given", "clusters", index), data=data)
     return Item(ManagedCluster.model_validate(data), document)
+
+
+def _unknown(name: str) -> ManagedCluster:
+    return ManagedCluster(api_version=_API, kind="ManagedCluster", metadata=ClusterMetadata(name=name))

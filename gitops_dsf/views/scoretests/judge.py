@@ -1,7 +1,6 @@
 """Compares what came of a test with what it expected."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from msgspec import Struct
@@ -64,32 +63,28 @@ def _failure(
     )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Outcomes:
-    """What a test needs to be judged."""
+def judge(
+    test: Item[ScoreTest],
+    *,
+    fleet: FleetVersion | None,
+    findings: Sequence[Diagnostic],
+    documents: Sequence[Document],
+    evaluate: Evaluate = no_promtool,
+) -> Iterator[Failure]:
+    """The failures of a test, in the order of its expectations.
 
-    test: Item[ScoreTest]
-    fleet: FleetVersion | None
-    """None if the repository with the clusters of the test has errors."""
-    findings: Sequence[Diagnostic]
-    documents: Sequence[Document]
-    """All documents of the repository."""
-    evaluate: Evaluate = no_promtool
-    """Evaluates queries over given metrics."""
-
-
-def judge(outcomes: Outcomes) -> Iterator[Failure]:
-    """The failures of a test, in the order of its expectations."""
-    test = outcomes.test
+    `fleet` is the repository with the clusters of the test, None if that has errors; `findings` are those of
+    it. `documents` are all documents of the repository. `evaluate` evaluates queries over given metrics.
+    """
     expect = test.value.spec.expect
     for index, finding in enumerate(expect.findings):
-        yield from _finding(outcomes, finding, test.at("spec", "expect", "findings", index))
+        yield from _finding(findings, documents, finding, test.at("spec", "expect", "findings", index))
     if not (expect.scores or expect.decisions or expect.moves):
         return
-    if outcomes.fleet is None:
+    if fleet is None:
         errors = tuple(
             f"{item.position}: {item.severity} {item.code}: {item.message}"
-            for item in outcomes.findings
+            for item in findings
             if item.severity == "error"
         )
         yield _failure(
@@ -101,7 +96,7 @@ def judge(outcomes: Outcomes) -> Iterator[Failure]:
         )
         return
     try:
-        story = Story(test.value.spec, fleet=outcomes.fleet, evaluate=outcomes.evaluate)
+        story = Story(test.value.spec, fleet=fleet, evaluate=evaluate)
     except QueryError as error:
         yield _failure(
             test.at("spec", "given", "metrics"),
@@ -183,12 +178,17 @@ def _moves(story: Story, test: Item[ScoreTest], expected: ExpectedMoves, index: 
     )
 
 
-def _finding(outcomes: Outcomes, expected: ExpectedFinding, position: Position) -> Iterator[Failure]:
-    same_code = [item for item in outcomes.findings if item.code == expected.code]
-    if any(_belongs(item, expected, outcomes.documents) for item in same_code):
+def _finding(
+    findings: Sequence[Diagnostic],
+    documents: Sequence[Document],
+    expected: ExpectedFinding,
+    position: Position,
+) -> Iterator[Failure]:
+    same_code = [item for item in findings if item.code == expected.code]
+    if any(_belongs(item, expected, documents) for item in same_code):
         return
     of = " ".join(each for each in (expected.kind, expected.name) if each)
-    others = same_code or list(outcomes.findings)
+    others = same_code or list(findings)
     yield _failure(
         position,
         f"finding {expected.code}{f' of {of}' if of else ''}",

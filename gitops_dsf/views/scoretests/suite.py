@@ -12,7 +12,7 @@ from gitops_dsf.repository.load import Document
 from gitops_dsf.repository.model.declared import Declared, Item
 from gitops_dsf.repository.model.score_test import ScoreTest
 from gitops_dsf.views.scoretests.fleets import TestFleets
-from gitops_dsf.views.scoretests.judge import Failure, Outcomes, judge
+from gitops_dsf.views.scoretests.judge import Failure, judge
 from gitops_dsf.views.scoretests.queries import Evaluate, no_promtool
 
 
@@ -69,10 +69,8 @@ def run_tests(
     fleets = TestFleets(declared, own=checked)
     for test in tests:
         fleet, findings = fleets.fleet_of(test)
-        outcomes = Outcomes(test=test, fleet=fleet, findings=findings, documents=documents, evaluate=evaluate)
-        failures = tuple(
-            structs.replace(each, file=(prefix / each.file).as_posix()) for each in judge(outcomes)
-        )
+        judged = judge(test, fleet=fleet, findings=findings, documents=documents, evaluate=evaluate)
+        failures = tuple(structs.replace(each, file=(prefix / each.file).as_posix()) for each in judged)
         found.append(
             TestResult(
                 name=test.name,
