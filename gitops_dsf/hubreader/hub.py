@@ -51,11 +51,6 @@ QUIET_SECONDS: Final = 3.0
 """How long the API server may be silent before people are told that the command waits."""
 
 
-def silence(context: str) -> str:
-    """What is told while the API server does not answer."""
-    return f"the API server of context {context} is silent: waiting for up to {TIMEOUT_SECONDS:.0f} s"
-
-
 def tell(line: str) -> None:
     """Writes a line for people beside the output."""
     print(line, file=sys.stderr, flush=True)
@@ -125,19 +120,18 @@ class Hub:
 
     def get(self, path: str, *, accept: str = JSON, **params: str) -> bytes:
         """Sends one GET request. Raises ApiError and HubError."""
-        with self._asking(), self._patience():
+        with self._asking():
             return self._server.get(path, accept=accept, **params)
 
     def pages(self, path: str, *, accept: str = JSON, **selector: str) -> Iterator[Page]:
         """Yields a list, page by page. Raises ApiError and HubError."""
-        with self._asking():
-            found = self._server.pages(path, accept=accept, **selector)
-            while True:
-                with self._patience():
-                    page = next(found, None)
-                if page is None:
-                    return
-                yield page
+        found = self._server.pages(path, accept=accept, **selector)
+        while True:
+            with self._asking():
+                page = next(found, None)
+            if page is None:
+                return
+            yield page
 
     def items(self, path: str, *, accept: str = JSON, **selector: str) -> Iterator[msgspec.Raw]:
         """Yields every object of a resource, not decoded, page by page. Raises ApiError and HubError."""
@@ -220,24 +214,20 @@ class Hub:
             for item in content.get("groups") or ()
         }
 
-    @contextmanager
-    def _patience(self) -> Iterator[None]:
-        """Says once that the hub is silent, if it does not answer soon."""
-        waiting = Timer(self._quiet_seconds, self._tell_silence)
-        waiting.daemon = True
-        waiting.start()
-        try:
-            yield
-        finally:
-            waiting.cancel()
-
     def _tell_silence(self) -> None:
         if not self._told:
             self._told = True
-            self._say(silence(self.context))
+            self._say(
+                f"the API server of context {self.context} is silent: waiting for up to"
+                f" {TIMEOUT_SECONDS:.0f} s"
+            )
 
     @contextmanager
     def _asking(self) -> Iterator[None]:
+        """Says once that the hub is silent, if it does not answer soon. Raises ApiError and HubError."""
+        waiting = Timer(self._quiet_seconds, self._tell_silence)
+        waiting.daemon = True
+        waiting.start()
         try:
             yield
         except ApiError as error:
@@ -250,6 +240,8 @@ class Hub:
             else:
                 msg = f"context {self.context}: the hub does not answer: {error.__cause__ or error}"
             raise HubError(msg) from error
+        finally:
+            waiting.cancel()
 
     def _unread(self, resource: Resource, error: ApiError, *, verb: str, name: str = "") -> Unread:
         why = _WHY.get(error.status, Why.FAILED)

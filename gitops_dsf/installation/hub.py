@@ -194,7 +194,7 @@ class WritableHub(Hub):
         content_type: str = JSON,
     ) -> bytes:
         """The answer of the hub. Raises HubError."""
-        with self._refusals(), self._asking(), self._patience():
+        with self._refusals(), self._asking():
             return self._server.request(
                 method, path, params=params or {}, body=body, content_type=content_type
             )

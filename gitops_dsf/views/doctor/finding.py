@@ -2,11 +2,10 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 MOST: Final = 10
 """Most findings of one check. A last one counts the others."""
@@ -32,40 +31,6 @@ class State(StrEnum):
 WORST_FIRST: Final = (State.ERROR, State.WARNING, State.UNKNOWN, State.OK)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Result:
-    """One result of a check. It becomes a Finding with the ID of the check."""
-
-    state: State
-    message: str
-    fix: str = ""
-    """A command that fixes it, or what to edit in git; empty if there is nothing to do."""
-    subject: str = ""
-    """The cluster that it is about. Equal results about several clusters are reported once, with their
-    number.
-    """
-
-
-def ok(message: str) -> Result:
-    """Nothing is wrong."""
-    return Result(state=State.OK, message=message)
-
-
-def warning(message: str, fix: str, *, subject: str = "") -> Result:
-    """Something should be changed."""
-    return Result(state=State.WARNING, message=message, fix=fix, subject=subject)
-
-
-def error(message: str, fix: str, *, subject: str = "") -> Result:
-    """Something does not work."""
-    return Result(state=State.ERROR, message=message, fix=fix, subject=subject)
-
-
-def unknown(message: str, fix: str = "") -> Result:
-    """It cannot be checked from here."""
-    return Result(state=State.UNKNOWN, message=message, fix=fix)
-
-
 class Finding(Struct, frozen=True, kw_only=True):
     """One line of the report."""
 
@@ -74,21 +39,50 @@ class Finding(Struct, frozen=True, kw_only=True):
     state: State
     message: str
     fix: str | None
+    """A command that fixes it, or what to edit in git; None if there is nothing to do."""
     count: int = 1
     """How many equal results there are."""
     subjects: tuple[str, ...] = ()
     """The clusters that it is about, if they were checked one by one."""
 
 
-def findings_of(check: str, results: Iterable[Result]) -> Iterator[Finding]:
+def _result(state: State, message: str, fix: str = "", subject: str = "") -> Finding:
+    """One result of a check, which does not know its ID. `subject` is the cluster that it is about. Equal
+    results about several clusters are reported once, with their number.
+    """
+    subjects = (subject,) if subject else ()
+    return Finding(check="", state=state, message=message, fix=fix or None, subjects=subjects)
+
+
+def ok(message: str) -> Finding:
+    """Nothing is wrong."""
+    return _result(State.OK, message)
+
+
+def warning(message: str, fix: str, *, subject: str = "") -> Finding:
+    """Something should be changed."""
+    return _result(State.WARNING, message, fix, subject)
+
+
+def error(message: str, fix: str, *, subject: str = "") -> Finding:
+    """Something does not work."""
+    return _result(State.ERROR, message, fix, subject)
+
+
+def unknown(message: str, fix: str = "") -> Finding:
+    """It cannot be checked from here."""
+    return _result(State.UNKNOWN, message, fix)
+
+
+def findings_of(check: str, results: Iterable[Finding]) -> Iterator[Finding]:
     """Merges results of a check that differ only in the cluster. The merged finding takes the place of the
     first. That all is well counts only if there is no other result.
     """
-    groups: dict[object, list[Result]] = {}
+    groups: dict[object, list[Finding]] = {}
     found = list(results)
     for result in [one for one in found if one.state is not State.OK] or found:
         groups.setdefault(_meaning(result), []).append(result)
-    told, rest = 0, list[Result]()
+    told, rest = 0, list[Finding]()
     for group in groups.values():
         first, subjects = group[0], _subjects(group)
         told += bool(subjects)
@@ -97,14 +91,7 @@ def findings_of(check: str, results: Iterable[Result]) -> Iterator[Finding]:
             rest += group
             continue
         message = _told(first, subjects)
-        yield Finding(
-            check=check,
-            state=first.state,
-            message=message,
-            fix=first.fix or None,
-            count=len(group),
-            subjects=subjects,
-        )
+        yield structs.replace(first, check=check, message=message, count=len(group), subjects=subjects)
     if rest:
         state = min((result.state for result in rest), key=WORST_FIRST.index)
         message, subjects = f"{len(rest)} more such findings", _subjects(rest)
@@ -113,14 +100,15 @@ def findings_of(check: str, results: Iterable[Result]) -> Iterator[Finding]:
         )
 
 
-def _subjects(results: Iterable[Result]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(result.subject for result in results if result.subject))
+def _subjects(results: Iterable[Finding]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for result in results for name in result.subjects))
 
 
-def _meaning(result: Result) -> object:
-    if not result.subject:
+def _meaning(result: Finding) -> object:
+    if not result.subjects:
         return id(result)
-    return result.state, _without(result.subject, result.message), _without(result.subject, result.fix)
+    (subject,) = result.subjects
+    return result.state, _without(subject, result.message), _without(subject, result.fix or "")
 
 
 def _without(name: str, text: str) -> str:
@@ -128,7 +116,7 @@ def _without(name: str, text: str) -> str:
     return _WORD.sub(lambda word: _SUBJECT if word[0] == name else word[0], text)
 
 
-def _told(first: Result, subjects: tuple[str, ...]) -> str:
+def _told(first: Finding, subjects: tuple[str, ...]) -> str:
     others = subjects[1:]
     if not others:
         return first.message

@@ -17,7 +17,7 @@ from gitops_dsf.views.doctor.checks import (
     upstream,
 )
 from gitops_dsf.views.doctor.facts import Facts, Need, Source
-from gitops_dsf.views.doctor.finding import Result
+from gitops_dsf.views.doctor.finding import Finding
 from gitops_dsf.views.status import Part
 
 
@@ -26,7 +26,7 @@ class Check:
     """One check."""
 
     id: str
-    run: Callable[[Facts], Iterator[Result]]
+    run: Callable[[Facts], Iterator[Finding]]
     needs: tuple[Need, ...] = ()
     ours: bool = False
     """Whether only we install what it checks. Then it is skipped if the upstream addon delivers

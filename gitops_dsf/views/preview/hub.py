@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from gitops_dsf.errors import GitopsDsfError
 from gitops_dsf.hub import objects as hub
@@ -104,35 +105,25 @@ def _clusters(fleet: FleetVersion, snapshot: Snapshot | None) -> Iterator[hub.Ma
         yield _with_set(known[name])
 
 
-_NOTHING = hub.ManagedCluster(Metadata("unknown"), hub.ManagedClusterSpec(), hub.ManagedClusterStatus())
-
-
 def _cluster(item: ManagedCluster, facts: hub.ManagedCluster | None) -> hub.ManagedCluster:
     """A cluster from the inventory, overridden field by field by the hub."""
-    known = facts or _NOTHING
-    spec, status = known.spec or hub.ManagedClusterSpec(), known.status or hub.ManagedClusterStatus()
-    name = item.metadata.name
-    if spec.taints is None:
-        spec = msgspec.structs.replace(
-            spec, taints=_typed(item.spec.taints, tuple[hub.Taint, ...], name) if item.spec.taints else ()
+    data = item.model_dump(mode="json", by_alias=True)
+    written = _typed(data, hub.ManagedCluster, item.metadata.name)
+    if facts is None:
+        return _with_set(written)
+    return _with_set(
+        hub.ManagedCluster(
+            *(_over(getattr(written, part), getattr(facts, part)) for part in ("metadata", "spec", "status"))
         )
-    if spec.hub_accepts_client is None:
-        spec = msgspec.structs.replace(spec, hub_accepts_client=item.spec.hub_accepts_client)
-    claims = status.cluster_claims
-    if claims is None:
-        claims = tuple(hub.ClusterClaim(claim.name, claim.value) for claim in item.status.cluster_claims)
-    allocatable = dict(item.status.allocatable) if status.allocatable is None else status.allocatable
-    capacity = dict(item.status.capacity) if status.capacity is None else status.capacity
-    status = msgspec.structs.replace(
-        status, cluster_claims=claims, allocatable=allocatable, capacity=capacity
     )
-    labels = item.metadata.labels if known.metadata.labels is None else known.metadata.labels
-    metadata = (
-        Metadata(name, labels=labels)
-        if facts is None
-        else msgspec.structs.replace(known.metadata, labels=labels)
-    )
-    return _with_set(hub.ManagedCluster(metadata, spec, status))
+
+
+def _over(written: Struct, known: Struct | None) -> Any:  # noqa: ANN401 - of the type of both
+    """What the hub knows; where it knows nothing, what is written."""
+    if known is None:
+        return written
+    absent = (name for name in known.__struct_fields__ if getattr(known, name) is None)
+    return msgspec.structs.replace(known, **{name: getattr(written, name) for name in absent})
 
 
 def _with_set(cluster: hub.ManagedCluster) -> hub.ManagedCluster:

@@ -5,11 +5,11 @@ from typing import Any
 
 from dsf_wire.constants import ADDON_NAME, AGENT_NAMESPACE
 from gitops_dsf.views.doctor.facts import Facts, Object, Source, condition, namespace_of
-from gitops_dsf.views.doctor.finding import Result, error, ok, warning
+from gitops_dsf.views.doctor.finding import Finding, error, ok, warning
 from gitops_dsf.wording import plural
 
 
-def agents(facts: Facts) -> Iterator[Result]:
+def agents(facts: Facts) -> Iterator[Finding]:
     """Are the agents that OCM installs Available?"""
     states = sorted(facts.of(Source.ADDON_STATES), key=namespace_of)
     for item in states:

@@ -9,7 +9,7 @@ from packaging.version import Version
 
 from dsf_wire.constants import DSF_GROUP
 from gitops_dsf.views.doctor.facts import Facts, Object, Source, name_of
-from gitops_dsf.views.doctor.finding import Result, error, ok, unknown, warning
+from gitops_dsf.views.doctor.finding import Finding, error, ok, unknown, warning
 from gitops_dsf.views.doctor.version import images_of, version_of
 from gitops_dsf.wording import names_text, plural
 
@@ -38,7 +38,7 @@ KINDS: Final = (
 """Kinds in argocd/install/argocd-cm-health.yaml whose wrong health blocks or hides something."""
 
 
-def version(facts: Facts) -> Iterator[Result]:
+def version(facts: Facts) -> Iterator[Finding]:
     """Does the ApplicationSet controller run a version that can read decisions with scores in them?"""
     if "argoproj.io" not in facts.groups:
         fix = f"{facts.command('create', 'namespace', facts.argocd_namespace)} && {_install(facts)}"
@@ -88,7 +88,7 @@ def _install(facts: Facts) -> str:
     )
 
 
-def policy(facts: Facts) -> Iterator[Result]:
+def policy(facts: Facts) -> Iterator[Finding]:
     """Does Argo CD obey an ApplicationSet that says it never deletes?"""
     found = facts.one(Source.ARGOCD_PARAMETERS)
     data = (found or {}).get("data") or {}
@@ -125,7 +125,7 @@ def _set_parameter(facts: Facts, patch: str) -> str:
     return f"{change} && {restart}"
 
 
-def settings(facts: Facts) -> Iterator[Result]:
+def settings(facts: Facts) -> Iterator[Finding]:
     """Does Argo CD know how OCM's kinds are judged, and does it tell its own objects by annotation?"""
     found = facts.one(Source.ARGOCD_SETTINGS)
     data = (found or {}).get("data") or {}
@@ -156,7 +156,7 @@ def settings(facts: Facts) -> Iterator[Result]:
     yield ok("argocd-cm has the health checks, and tracks by annotation")
 
 
-def delivery(facts: Facts) -> Iterator[Result]:
+def delivery(facts: Facts) -> Iterator[Finding]:
     """Does Argo CD apply the rendered tree, and what does it say of each object?"""
     if DSF_GROUP not in facts.groups:
         yield error(f"the hub does not serve {DSF_GROUP}: our CRDs are not there", facts.install)

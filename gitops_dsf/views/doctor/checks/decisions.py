@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from dsf_wire.constants import GENERATOR_MANAGER, MANAGED_BY_LABEL
 from gitops_dsf.hub.names import REFRESH_ANNOTATION
 from gitops_dsf.views.doctor.facts import Facts
-from gitops_dsf.views.doctor.finding import Result, error, ok, warning
+from gitops_dsf.views.doctor.finding import Finding, error, ok, warning
 from gitops_dsf.wording import plural
 
 
-def placements(facts: Facts) -> Iterator[Result]:
+def placements(facts: Facts) -> Iterator[Finding]:
     """Does OCM understand the rendered Placements?"""
     ours = [
         item for item in facts.inputs.placements if item.metadata.label(MANAGED_BY_LABEL) == GENERATOR_MANAGER
@@ -35,7 +35,7 @@ def placements(facts: Facts) -> Iterator[Result]:
     yield ok(f"OCM understands {plural(len(ours), 'rendered Placement')}")
 
 
-def application_sets(facts: Facts) -> Iterator[Result]:
+def application_sets(facts: Facts) -> Iterator[Finding]:
     """Do the rendered ApplicationSets generate Applications?"""
     ours = [item for item in facts.inputs.application_sets if item.rendered]
     failing = [(item.name, item.error) for item in ours if item.error]

@@ -10,7 +10,7 @@ from packaging.version import Version
 
 from gitops_dsf.hub.names import AVAILABLE_CONDITION
 from gitops_dsf.views.doctor.facts import Facts, Source, name_of
-from gitops_dsf.views.doctor.finding import Result, error, ok, unknown, warning
+from gitops_dsf.views.doctor.finding import Finding, error, ok, unknown, warning
 from gitops_dsf.views.doctor.version import version_of
 from gitops_dsf.wording import names_text, plural
 
@@ -36,7 +36,7 @@ ClusterManager, and what breaks without them.
 """
 
 
-def installed(facts: Facts) -> Iterator[Result]:
+def installed(facts: Facts) -> Iterator[Finding]:
     """Are OCM's kinds served, in the versions that we render?"""
     missing = [
         f"{group}/{version}"
@@ -50,7 +50,7 @@ def installed(facts: Facts) -> Iterator[Result]:
         yield ok("the hub serves every OCM kind that is rendered")
 
 
-def version(facts: Facts) -> Iterator[Result]:
+def version(facts: Facts) -> Iterator[Finding]:
     """Do OCM's own Deployments run at least the version that we need?"""
     found = {
         name_of(item): version
@@ -69,7 +69,7 @@ def version(facts: Facts) -> Iterator[Result]:
         yield ok(f"OCM {min(found.values())}")
 
 
-def features(facts: Facts) -> Iterator[Result]:
+def features(facts: Facts) -> Iterator[Finding]:
     """Is a feature gate switched off that is on by default, and that we rely on?"""
     off: dict[str, str] = {}
     for manager in facts.of(Source.CLUSTER_MANAGERS):
@@ -122,7 +122,7 @@ def _switched_off(deployment: Mapping[str, Any]) -> Iterator[str]:
                 yield gate
 
 
-def clusters(facts: Facts) -> Iterator[Result]:
+def clusters(facts: Facts) -> Iterator[Finding]:
     """Did the clusters that have an agent join, and do they answer?"""
     for name in sorted(facts.inputs.addons):
         cluster = facts.inputs.snapshot.clusters.get(name)

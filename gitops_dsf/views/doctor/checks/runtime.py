@@ -7,14 +7,14 @@ from gitops_dsf.hub.leadership import read_leadership
 from gitops_dsf.hub.pods import obstacles
 from gitops_dsf.render.reconciler.names import POD_LABEL
 from gitops_dsf.views.doctor.facts import Facts, Source, name_of
-from gitops_dsf.views.doctor.finding import Result, error, ok, unknown, warning
+from gitops_dsf.views.doctor.finding import Finding, error, ok, unknown, warning
 
 CLOCK_WARNING: Final = 30.0
 CLOCK_ERROR: Final = 300.0
 """Seconds. A short TTL is 900 s, so this error costs a third of it, and certificates start to be rejected."""
 
 
-def reconciler(facts: Facts) -> Iterator[Result]:
+def reconciler(facts: Facts) -> Iterator[Finding]:
     """Does a reconciler lead?"""
     apply = facts.command(
         "apply", "--server-side", "--field-manager=argocd-controller", "-f", "rendered/reconciler"
@@ -52,7 +52,7 @@ def reconciler(facts: Facts) -> Iterator[Result]:
         )
 
 
-def clock(facts: Facts) -> Iterator[Result]:
+def clock(facts: Facts) -> Iterator[Finding]:
     """Do the hub's clock and this machine's agree? Agents reckon validUntil from the hub's; your logs and
     commands use yours.
     """

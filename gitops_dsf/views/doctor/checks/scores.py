@@ -7,12 +7,12 @@ from dsf_wire.constants import AGENT_NAMESPACE, SCORE_PLURAL
 from gitops_dsf.hub.freshness import DEAD, State
 from gitops_dsf.hub.names import HUB_SCORER
 from gitops_dsf.views.doctor.facts import Facts
-from gitops_dsf.views.doctor.finding import Result, error, ok, unknown, warning
+from gitops_dsf.views.doctor.finding import Finding, error, ok, unknown, warning
 from gitops_dsf.views.status import Part
 from gitops_dsf.wording import names_text, plural
 
 
-def scorers(facts: Facts) -> Iterator[Result]:
+def scorers(facts: Facts) -> Iterator[Finding]:
     """Do scoring APIs answer, do their /config pages say what was accepted, and do queries give series?"""
     views = facts.overview.scorers
     if not views:
@@ -56,11 +56,11 @@ def scorers(facts: Facts) -> Iterator[Result]:
     yield ok(f"{found}, nothing wrong")
 
 
-def freshness(facts: Facts) -> Iterator[Result]:
+def freshness(facts: Facts) -> Iterator[Finding]:
     """Are scores there and valid wherever a scorer should run?"""
     stale: dict[str, list[str]] = {}
     missing: dict[str, list[str]] = {}
-    on_hub: list[Result] = []
+    on_hub: list[Finding] = []
     expected: Counter[str] = Counter()
     there, waiting = list[str](), list[str]()
     no_masks = facts.missing(Part.MASKS)
@@ -102,7 +102,7 @@ def _scores_on(clusters: Sequence[str]) -> str:
     return f"{plural(len(clusters), 'score')} on {plural(len(set(clusters)), 'cluster')}"
 
 
-def _on_hub(facts: Facts, scorer: str, found: Mapping[str, Sequence[str]]) -> Iterator[Result]:
+def _on_hub(facts: Facts, scorer: str, found: Mapping[str, Sequence[str]]) -> Iterator[Finding]:
     """A scorer on the hub: one process and one query for all clusters."""
     for what, clusters in found.items():
         if clusters:
@@ -113,7 +113,7 @@ def _on_hub(facts: Facts, scorer: str, found: Mapping[str, Sequence[str]]) -> It
             )
 
 
-def _by_cluster(found: dict[str, list[str]], expected: Counter[str], what: str) -> Iterator[Result]:
+def _by_cluster(found: dict[str, list[str]], expected: Counter[str], what: str) -> Iterator[Finding]:
     for cluster, names in sorted(found.items()):
         every = len(names) == expected[cluster]
         shown = (
@@ -129,7 +129,7 @@ def _by_cluster(found: dict[str, list[str]], expected: Counter[str], what: str) 
         yield warning(f"{shown}, and counts as 0{hint}", fix, subject=cluster)
 
 
-def ownership(facts: Facts) -> Iterator[Result]:
+def ownership(facts: Facts) -> Iterator[Finding]:
     """Is there a score that nobody keeps up, or that somebody else writes?"""
     if not facts.inputs.scorers and facts.inputs.unowned:
         # The scorers are probably in another --hub-namespace. Do not suggest deleting their scores.
@@ -148,7 +148,7 @@ def ownership(facts: Facts) -> Iterator[Result]:
     yield ok("every score of ours has a scorer and an agent, and no other writer")
 
 
-def _unowned(facts: Facts) -> Iterator[Result]:
+def _unowned(facts: Facts) -> Iterator[Finding]:
     """Scores whose scorer or agent no longer exists."""
     orphans = set(facts.inputs.unowned)
     resources = {view.scorer.resource: view for view in facts.overview.scorers}
@@ -172,7 +172,7 @@ def _unowned(facts: Facts) -> Iterator[Result]:
         )
 
 
-def _unexpected(facts: Facts) -> Iterator[Result]:
+def _unexpected(facts: Facts) -> Iterator[Finding]:
     others = _written_by_others(facts)
     for view in facts.overview.scorers:
         clusters = [
@@ -193,7 +193,7 @@ def _unexpected(facts: Facts) -> Iterator[Result]:
             )
 
 
-def _foreign(facts: Facts) -> Iterator[Result]:
+def _foreign(facts: Facts) -> Iterator[Finding]:
     """Scores that another program writes. Our agent reports the conflict and waits until the other program
     stops.
     """
@@ -206,7 +206,7 @@ def _foreign(facts: Facts) -> Iterator[Result]:
         )
 
 
-def _contested(facts: Facts) -> Iterator[Result]:
+def _contested(facts: Facts) -> Iterator[Finding]:
     for cluster, name, manager in facts.inputs.contested:
         fix = f"{_show(facts, cluster, name)}  # then stop {manager} on {cluster}"
         what = f"AddOnPlacementScore {cluster}/{name} is written by our agent and by {manager}"

@@ -11,12 +11,12 @@ from collections.abc import Iterator
 from dsf_wire.constants import AGENT_NAMESPACE
 from gitops_dsf.hub.freshness import DEAD, State
 from gitops_dsf.views.doctor.facts import Facts, Object, Source, name_of
-from gitops_dsf.views.doctor.finding import Result, error, ok, unknown, warning
+from gitops_dsf.views.doctor.finding import Finding, error, ok, unknown, warning
 from gitops_dsf.views.status import Part
 from gitops_dsf.wording import names_text, plural
 
 
-def clusters(facts: Facts) -> Iterator[Result]:
+def clusters(facts: Facts) -> Iterator[Finding]:
     """Does Argo CD know every cluster that an application is, or could be, decided for?"""
     decided, eligible = _pushed(facts)
     secrets = facts.of(Source.CLUSTER_SECRETS)
@@ -90,7 +90,7 @@ def _add(cluster: str) -> str:
     )
 
 
-def tokens(facts: Facts) -> Iterator[Result]:
+def tokens(facts: Facts) -> Iterator[Finding]:
     """Is a score missing whose scorer needs a token Secret, which only the cluster itself can show?"""
     needing = [view for view in facts.overview.scorers if view.scorer.secrets and not view.suspended]
     # Without the masks, a missing score cannot be told from a masked one.

@@ -7,7 +7,7 @@ from typing import Final
 
 from dsf_wire.constants import ADDON_NAME
 from gitops_dsf.views.doctor.facts import Facts, Source, name_of, namespace_of
-from gitops_dsf.views.doctor.finding import Result, error, ok, warning
+from gitops_dsf.views.doctor.finding import Finding, error, ok, warning
 from gitops_dsf.wording import names_text
 
 ADDON: Final = "dynamic-scoring-framework"
@@ -21,7 +21,7 @@ DEPLOYMENT_LABELS: Final = (
 """The labels of its two Deployments: one writes works and status, the other installs its agents."""
 
 
-def controller(facts: Facts) -> Iterator[Result]:
+def controller(facts: Facts) -> Iterator[Finding]:
     """Does the upstream addon run beside ours?"""
     ours = _ours(facts)
     running = [
