@@ -1,5 +1,5 @@
 """Generates the pages docs/reference/fields/*.md: one per authored kind, with an example and every field,
-one with the measures of source type Kubernetes, one of the command line, and one of the metrics.
+one of the command line, and one of the metrics.
 
 They are never edited by hand. `python -m tools.reference DIR` writes them.
 """
@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from dsf_wire.measures import MEASURES
 from gitops_dsf.cli.scaffold import repo_template
 from gitops_dsf.cli.schematree import write_tree
 from gitops_dsf.repository.model.kinds import KINDS
@@ -39,8 +38,6 @@ _EXAMPLES: Final[Mapping[str, Path]] = {
 }
 """The file with an example, by kind: of the repository template, or of the example fleet."""
 
-_MEASURES_PAGE = "scores/sources.md"
-_MEASURES_LINK = "[Measures of source type Kubernetes](measures.md)"
 _GENERATED = "<!-- Generated from the models by `make schemas`; do not edit. -->\n"
 
 
@@ -55,31 +52,9 @@ class _Row:
 def reference_pages() -> Mapping[str, str]:
     """Returns the Markdown of each file by name, including the index."""
     pages = {f"{kind.lower()}.md": _page(api_version, kind) for api_version, kind in KINDS}
-    pages |= {"measures.md": _measures(), "README.md": _index()}
+    pages["README.md"] = _index()
     pages |= {"cli.md": f"{_GENERATED}\n{cli_page()}", "metrics.md": f"{_GENERATED}\n{metrics_page()}"}
     return dict(sorted(pages.items()))
-
-
-def _measures() -> str:
-    lines = [
-        _GENERATED,
-        "# Measures of source type Kubernetes",
-        "",
-        f"[Kubernetes as a metric source](../../{_MEASURES_PAGE}) says how they are counted. The last",
-        "column has the nearest PromQL over kube-state-metrics.",
-        "",
-    ]
-    for title, per_node in (
-        ("Of the cluster", False),
-        ("Of each node, with the label `node`", True),
-    ):
-        lines += [f"## {title}", "", "| measure | meaning | unit | kube-state-metrics |", "|---|---|---|---|"]
-        for measure in MEASURES.values():
-            if measure.per_node == per_node:
-                same = f"`{measure.state_metrics}`" if measure.state_metrics else ""
-                lines.append(f"| `{measure.name}` | {measure.meaning} | {measure.unit} | {same} |")
-        lines.append("")
-    return "\n".join(lines)
 
 
 def _index() -> str:
@@ -96,7 +71,7 @@ def _index() -> str:
             "|---|---|---|",
             *rows,
             "",
-            _MEASURES_LINK,
+            "[Measures of source type Kubernetes](../../scores/measures.md)",
             "",
             "[Command line](cli.md): every verb with its arguments, and the flags of the agent",
             "",

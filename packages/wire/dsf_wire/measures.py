@@ -9,7 +9,6 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from types import MappingProxyType
 from typing import Final, Literal
 
 from dsf_wire.query import split
@@ -38,17 +37,14 @@ METRICS_API: Final = "metrics.k8s.io"
 
 @dataclass(frozen=True, kw_only=True)
 class Measure:
-    """One measure, and what it counts. ``resource`` is None for counts of nodes and pods.
+    """One measure. ``resource`` is None for counts of nodes and pods. docs/scores/measures.md says what each
+    means.
 
     ``per_node`` means one series for each node, with the label ``node``.
     """
 
     name: str
     figure: Figure
-    meaning: str
-    unit: str
-    state_metrics: str
-    """The nearest PromQL over metrics of kube-state-metrics; empty if there is none."""
     resource: Resource | None = None
     per_node: bool = False
 
@@ -78,119 +74,32 @@ class MeasureError(ValueError):
         """The unknown name, if that is the mistake."""
 
 
-_UNITS: Final[Mapping[Resource, tuple[str, str]]] = MappingProxyType(
-    {
-        "cpu": ("_cores", "cores"),
-        "memory": ("_bytes", "bytes"),
-        "pods": ("", "pods"),
-        "extended": ("", "units of the resource"),
-    }
-)
-"""The suffix of a measure's name, and the unit in words."""
-_WHAT: Final[Mapping[Resource, str]] = MappingProxyType(
-    {"cpu": "CPU", "memory": "memory", "pods": "pods", "extended": "each extended resource"}
-)
-_SUMS: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "allocatable": 'kube_node_status_allocatable{{resource="{}"}}',
-        "requested": 'kube_pod_container_resource_requests{{resource="{}"}}',
-    }
+_SUFFIXES: Final[Mapping[Resource, str]] = {"cpu": "_cores", "memory": "_bytes", "pods": "", "extended": ""}
+_OF_RESOURCES: Final[tuple[Figure, ...]] = ("allocatable", "requested", "available", "available_ratio")
+_OF_USAGE: Final[tuple[Figure, ...]] = ("used", "used_ratio")
+_OF_NODES: Final[tuple[Figure, ...]] = (
+    "nodes",
+    "nodes_usable",
+    "nodes_ready",
+    "nodes_ready_ratio",
+    "pods_pending",
+    "pods_unschedulable",
 )
 
 
-def _resources() -> Iterator[Measure]:
+def _measures() -> Iterator[Measure]:
     for per_node, prefix in ((False, ""), (True, "node_")):
-        for resource in _UNITS:
-            for figure, meaning in _figures(resource, per_node=per_node):
-                suffix, unit = _UNITS[resource]
-                ratio = figure.endswith("_ratio")
-                yield Measure(
-                    name=f"{prefix}{resource}_{figure}{'' if ratio else suffix}",
-                    figure=figure,
-                    meaning=meaning,
-                    unit="ratio" if ratio else unit,
-                    state_metrics=_state_metrics(resource, figure, per_node=per_node),
-                    resource=resource,
-                    per_node=per_node,
-                )
+        for resource, suffix in _SUFFIXES.items():
+            used = _OF_USAGE if resource in {"cpu", "memory"} else ()
+            for figure in (*_OF_RESOURCES, *used):
+                name = f"{prefix}{resource}_{figure}{'' if figure.endswith('_ratio') else suffix}"
+                yield Measure(name=name, figure=figure, resource=resource, per_node=per_node)
+    for figure in _OF_NODES:
+        yield Measure(name=figure, figure=figure)
+    yield Measure(name="node_ready", figure="nodes_ready", per_node=True)
 
 
-def _figures(resource: Resource, *, per_node: bool) -> Iterator[tuple[Figure, str]]:
-    what = _WHAT[resource]
-    nodes, each = ("the node", "") if per_node else ("usable nodes", ", summed over usable nodes")
-    offer = "offers" if per_node else "offer"
-    yield "allocatable", f"{what} that {nodes} {offer} (allocatable)"
-    if resource == "pods":
-        yield "requested", f"pods on {nodes} that are not completed"
-    else:
-        yield "requested", f"{what} that pods on {nodes} request"
-    yield "available", f"{what}: allocatable less requested, at least 0{each}"
-    yield "available_ratio", f"{what}: available as a share of allocatable"
-    if resource in {"cpu", "memory"}:
-        yield "used", f"{what} in use on {nodes}, from {METRICS_API}"
-        yield "used_ratio", f"{what}: used as a share of allocatable, from {METRICS_API}"
-
-
-def _state_metrics(resource: Resource, figure: Figure, *, per_node: bool) -> str:
-    if figure not in _SUMS or resource == "extended" or (resource == "pods" and figure == "requested"):
-        return ""
-    of = _SUMS[figure].format(resource)
-    return f"sum by (node) ({of})" if per_node else f"sum({of})"
-
-
-def _counts() -> Iterator[Measure]:
-    ready = 'kube_node_status_condition{condition="Ready",status="true"}'
-    yield Measure(
-        name="nodes", figure="nodes", meaning="nodes", unit="nodes", state_metrics="count(kube_node_info)"
-    )
-    yield Measure(
-        name="nodes_usable",
-        figure="nodes_usable",
-        meaning="usable nodes",
-        unit="nodes",
-        state_metrics="",
-    )
-    yield Measure(
-        name="nodes_ready",
-        figure="nodes_ready",
-        meaning="nodes whose condition Ready is True",
-        unit="nodes",
-        state_metrics=f"sum({ready})",
-    )
-    yield Measure(
-        name="nodes_ready_ratio",
-        figure="nodes_ready_ratio",
-        meaning="ready nodes as a share of all nodes",
-        unit="ratio",
-        state_metrics=f"avg({ready})",
-    )
-    yield Measure(
-        name="pods_pending",
-        figure="pods_pending",
-        meaning="pods of phase Pending",
-        unit="pods",
-        state_metrics='sum(kube_pod_status_phase{phase="Pending"})',
-    )
-    yield Measure(
-        name="pods_unschedulable",
-        figure="pods_unschedulable",
-        meaning="pods for which the scheduler found no node",
-        unit="pods",
-        state_metrics="sum(kube_pod_status_unschedulable)",
-    )
-    yield Measure(
-        name="node_ready",
-        figure="nodes_ready",
-        meaning="1 for a node whose condition Ready is True, else 0",
-        unit="0 or 1",
-        state_metrics=ready,
-        per_node=True,
-    )
-
-
-MEASURES: Final[Mapping[str, Measure]] = MappingProxyType(
-    {measure.name: measure for measure in (*_resources(), *_counts())}
-)
+MEASURES: Final[Mapping[str, Measure]] = {measure.name: measure for measure in _measures()}
 """All measures by name."""
 
 _EXPRESSION = re.compile(

@@ -1,5 +1,8 @@
 """The measures of source type Kubernetes, and how queries name them."""
 
+import re
+from pathlib import Path
+
 import promql_parser
 import pytest
 
@@ -74,22 +77,15 @@ def test_other_expressions_are_refused(query: str, offset: int, message: str, un
     assert (caught.value.offset, str(caught.value), caught.value.unknown) == (offset, message, unknown)
 
 
-def test_queries_and_their_equivalents_are_promql() -> None:
+def test_queries_are_promql_and_the_page_says_what_each_measure_means() -> None:
     """One scorer can run on clusters with Prometheus, too, so every query is valid PromQL."""
     for measure in MEASURES.values():
         promql_parser.parse(measure.name)
-        if measure.state_metrics:
-            promql_parser.parse(measure.state_metrics)
     promql_parser.parse('extended_available{resource="nvidia.com/gpu"}')
-
-
-def test_names_follow_the_conventions_of_prometheus() -> None:
-    """A name ends with its base unit, and names of measures for each node begin with ``node_``."""
-    for measure in MEASURES.values():
-        assert measure.per_node == measure.name.startswith("node_")
-        assert measure.name.endswith("_ratio") == (measure.unit == "ratio")
-        assert measure.name.endswith("_cores") == (measure.unit == "cores")
-        assert measure.name.endswith("_bytes") == (measure.unit == "bytes")
+    page = (Path(__file__).parents[3] / "docs/scores/measures.md").read_text(encoding="utf-8")
+    assert re.findall(r"^\| `([a-z_]+)`", page, re.MULTILINE) == sorted(
+        MEASURES, key=lambda name: MEASURES[name].per_node
+    )
 
 
 def test_measures_of_usage_need_metrics_server() -> None:
