@@ -1,8 +1,7 @@
 """The reconciler: it observes on the hub what git cannot know, acts on it, and proposes changes to git.
 
-`run` waits for leadership (`lease`) and starts the controllers (`controller.Controller`). Every controller
-has a package of its own. It shares with the others the informers (`hub.view.HubView`), the API client and
-Events:
+`run` waits for leadership (`lease`) and starts the controllers (`controller.Controller`). What they share is
+in `shared`:
 
     hub/          informers, what is kept of each kind, and writes that need leadership
     events        Kubernetes Events
@@ -10,7 +9,8 @@ Events:
     scorers/      the status of every DynamicScorer: health, /config, freshness
     suspension/   agents do not call a scoring API that is down
     scoregc/      deletes expired scores that no agent will renew
-    moves/        asks Argo CD to look at changed decisions, and deletes old copies of moved applications
+    refresh       asks Argo CD to look at changed decisions
+    moves/        deletes old copies of moved applications
     statebranch/  a snapshot of the hub on a branch, for previews
     git/          the git program and its credentials
     forge         pull requests

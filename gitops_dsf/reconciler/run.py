@@ -22,7 +22,7 @@ from gitops_dsf.reconciler.metrics import Metrics
 from gitops_dsf.reconciler.moves.controller import MoveController
 from gitops_dsf.reconciler.pages import serve_pages
 from gitops_dsf.reconciler.proposals.controller import ProposalController
-from gitops_dsf.reconciler.refresh.controller import RefreshController
+from gitops_dsf.reconciler.refresh import RefreshController
 from gitops_dsf.reconciler.scoregc.controller import ScoreGarbageCollector
 from gitops_dsf.reconciler.scorers.controller import ScorerController
 from gitops_dsf.reconciler.settings import Settings

@@ -577,7 +577,7 @@ def test_a_look_that_failed_is_asked_for_again(scene: MovePlane) -> None:
         scene.become(SINGLE, "cluster1", "cluster2")
         wait_for(lambda: annotation(scene) is None, what="Argo CD looked", seen=lambda: annotation(scene))
         assert first != "true"
-        assert reconciler.messages("has not taken up")
+        assert reconciler.messages("refreshed again")
 
 
 def removals(reconciler: Reconciler) -> float:

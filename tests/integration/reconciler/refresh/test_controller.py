@@ -9,8 +9,7 @@ from contextlib import asynccontextmanager
 from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.hub.decisions import DEBOUNCE_SECONDS
 from gitops_dsf.reconciler.metrics import Metrics
-from gitops_dsf.reconciler.refresh.controller import RefreshController
-from gitops_dsf.reconciler.refresh.debounce import REPEAT
+from gitops_dsf.reconciler.refresh import AGAIN_SECONDS, RefreshController
 from gitops_dsf.reconciler.shared import Shared
 from tests.integration.reconciler.moves.movehub import NAMESPACE, SETS, MoveHub
 from tests.support.objecthub import ObjectHub
@@ -112,7 +111,7 @@ async def test_an_annotation_that_stays_is_written_with_another_value() -> None:
         item = scene.hub.get(SETS, "web", namespace=NAMESPACE)
         assert item is not None
         item["metadata"]["annotations"][ANNOTATION] = "earlier"
-        await leader.after(REPEAT.first - 1)
+        await leader.after(AGAIN_SECONDS - 1)
         await asyncio.sleep(0.3)
         assert leader.asked() == 1
         await leader.after(1)

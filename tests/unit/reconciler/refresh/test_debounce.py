@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from gitops_dsf.hub.applicationsets import ApplicationSet
 from gitops_dsf.hub.decisions import DecisionPage
 from gitops_dsf.reconciler.hub.decisions import DEBOUNCE_SECONDS, DecisionSets
-from gitops_dsf.reconciler.refresh.debounce import BETWEEN_SECONDS, REPEAT, RefreshDebounce
+from gitops_dsf.reconciler.refresh import AGAIN_SECONDS, BETWEEN_SECONDS, RefreshDebounce
 
 
 def page(*clusters: str, placement: str = "web") -> DecisionPage:
@@ -89,23 +89,17 @@ def test_one_application_set_is_refreshed_at_most_every_ten_seconds() -> None:
     assert names(debounce, {"web": follower()}, 15) == ["web"]
 
 
-def test_an_annotation_that_is_still_there_is_written_anew_ever_more_rarely() -> None:
+def test_an_annotation_that_is_still_there_is_written_anew() -> None:
     debounce = RefreshDebounce(decisions=DecisionSets())
     debounce.decisions.observe([page("a")], 0)
     assert names(debounce, {"web": follower()}, 5) == ["web"]
-    first, longest = REPEAT.first, REPEAT.ceiling
-    moment, gaps = 5.0, []
-    for _ in range(6):
-        found, wait = debounce.due({"web": follower(asked=True)}, moment)
-        assert not found
-        assert wait is not None
-        gaps.append(wait)
-        moment += wait
-        found, _ = debounce.due({"web": follower(asked=True)}, moment)
-        assert [due.times > 1 for due in found] == [True]
-        debounce.refreshed(found[0], moment)
-    assert gaps == [first, first * 2, first * 4, first * 8, longest, longest]
-    assert debounce.due({"web": follower()}, moment + 1000) == ([], None), "Argo CD looked"
+    asked = {"web": follower(asked=True)}
+    for before in (5, 5 + AGAIN_SECONDS):
+        assert debounce.due(asked, before) == ([], AGAIN_SECONDS)
+        (due,), _ = debounce.due(asked, before + AGAIN_SECONDS)
+        assert due.again
+        debounce.refreshed(due, before + AGAIN_SECONDS)
+    assert debounce.due({"web": follower()}, 1000) == ([], None), "Argo CD looked"
 
 
 def test_another_decision_does_not_wait_for_an_annotation_that_stays() -> None:
@@ -115,7 +109,7 @@ def test_another_decision_does_not_wait_for_an_annotation_that_stays() -> None:
     debounce.decisions.observe([page("b")], 6)
     assert names(debounce, {"web": follower(asked=True)}, 14.9) == []
     found, _ = debounce.due({"web": follower(asked=True)}, 15)
-    assert [due.times for due in found] == [1]
+    assert [due.again for due in found] == [False]
 
 
 def test_followers_of_several_placements_wait_for_all_and_strangers_for_none() -> None:

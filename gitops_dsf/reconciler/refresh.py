@@ -1,0 +1,145 @@
+"""Asks Argo CD to look at a decision when it changed, and not at its next poll.
+
+It also asks for an ApplicationSet that is newer than the first page of its decision: Argo CD found no
+decision, and would look again after three minutes.
+
+Argo CD looks after every change of an annotation, and removes this one only after it succeeded
+(docs/contributing/behaviour.md#refresh-annotation). Setting the same value again is no change, so each
+value is new.
+"""
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Final
+
+from dsf_runtime.apiserver import ApiError
+from dsf_runtime.clock import happens_within
+from gitops_dsf.hub.applicationsets import ApplicationSet
+from gitops_dsf.hub.names import REFRESH_ANNOTATION
+from gitops_dsf.hub.resources import APPLICATION_SETS
+from gitops_dsf.reconciler.hub.decisions import DEBOUNCE_SECONDS, DecisionSets
+from gitops_dsf.reconciler.shared import Shared
+
+LOG = logging.getLogger(__name__)
+PER_SECOND: Final = 10.0
+"""Refreshes of all ApplicationSets together. After a restart each one is refreshed once."""
+RETRY_SECONDS: Final = 2.0
+BETWEEN_SECONDS: Final = 10.0
+"""Shortest time between two refreshes of one ApplicationSet."""
+AGAIN_SECONDS: Final = 30.0
+"""An annotation that Argo CD did not remove for so long is written again: it failed to look, and would look
+again after three minutes.
+"""
+
+Decisions = frozenset[tuple[str, frozenset[str]]]
+"""Placements with their clusters, without empty decisions."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Due:
+    """An ApplicationSet to refresh, the decisions that Argo CD should look at, and since when they hold."""
+
+    name: str
+    uid: str
+    wanted: Decisions
+    since: float
+    again: bool
+    """Whether it was refreshed for these decisions before, and Argo CD failed to look."""
+
+
+@dataclass(kw_only=True)
+class RefreshDebounce:
+    """Remembers for which decisions each ApplicationSet was refreshed, and when. Pure: times are passed in.
+
+    A decision counts when it has not changed for a while. An empty decision never counts, so nothing is
+    deleted because something is missing; when it has clusters again, it counts as changed.
+    """
+
+    decisions: DecisionSets
+    _told: dict[str, tuple[Decisions, float]] = field(default_factory=dict)
+
+    def due(self, sets: Mapping[str, ApplicationSet], now: float) -> tuple[list[Due], float | None]:
+        """ApplicationSets to refresh now, and the seconds until the next one is due (None: when something
+        changes).
+        """
+        found: list[Due] = []
+        waits: list[float] = []
+        kept: dict[str, tuple[Decisions, float]] = {}
+        for name, item in sorted(sets.items()):
+            known = {each: self.decisions[each] for each in item.placements if each in self.decisions}
+            wanted = frozenset((each, of.clusters) for each, of in known.items() if of.clusters)
+            since = max((decision.since for decision in known.values()), default=0.0)
+            ready, told = since + DEBOUNCE_SECONDS, Decisions()
+            if item.uid in self._told:
+                told, at = self._told[item.uid]
+                # A decision that became empty is forgotten.
+                told = frozenset(pair for pair in told if pair[0] in dict(wanted))
+                kept[item.uid] = (told, at)
+                ready = max(ready, at + (BETWEEN_SECONDS if wanted - told else AGAIN_SECONDS))
+            again = bool(wanted) and item.asked and wanted == told
+            if wanted - told or again:
+                if now >= ready:
+                    found.append(Due(name=name, uid=item.uid, wanted=wanted, since=since, again=again))
+                else:
+                    waits.append(ready - now)
+        self._told = kept
+        return found, min(waits, default=None)
+
+    def refreshed(self, due: Due, now: float) -> None:
+        """Remembers a refresh."""
+        self._told[due.uid] = (due.wanted, now)
+
+
+class RefreshController:
+    """Watches decisions and ApplicationSets in the Argo CD namespace. Writes one annotation and
+    nothing else.
+    """
+
+    name = "refresh"
+
+    def __init__(self, shared: Shared) -> None:
+        self._api, self._view, self._clock = shared.api, shared.view, shared.clock
+        self._metrics = shared.metrics
+        self._wake = asyncio.Event()
+        self._debounce = RefreshDebounce(decisions=shared.tracker.decisions)
+        self._path = APPLICATION_SETS.within(shared.view.argocd_namespace).path
+        shared.view.sets.listen(lambda _key, _item: self._wake.set())
+        shared.tracker.listen(self._wake.set)
+
+    async def run(self) -> None:
+        """Works until it is cancelled."""
+        await self._view.sets.synced.wait()
+        await self._view.decisions.synced.wait()
+        while True:
+            self._wake.clear()
+            found, wait = self._debounce.due(self._view.sets.items, self._clock())
+            for due in found:
+                await self._refresh(due)
+                await asyncio.sleep(1 / PER_SECOND)
+            # What could not be refreshed is still due.
+            await happens_within(self._wake, seconds=RETRY_SECONDS if found else wait)
+
+    async def _refresh(self, due: Due) -> None:
+        # The UID makes the hub refuse an ApplicationSet that was deleted and created again.
+        value = datetime.fromtimestamp(self._api.now(), tz=UTC).isoformat(timespec="microseconds")
+        change = {"metadata": {"uid": due.uid, "annotations": {REFRESH_ANNOTATION: value}}}
+        try:
+            await self._api.merge(f"{self._path}/{due.name}", change)
+        except ApiError as error:
+            LOG.warning("ApplicationSet %s not refreshed: %s", due.name, error)
+            return
+        now = self._clock()
+        self._debounce.refreshed(due, now)
+        self._metrics.refreshes.inc()
+        if not due.again:
+            self._metrics.refresh_delay.observe(now - due.since)
+        LOG.info(
+            "ApplicationSet %s refreshed%s %.1f s after the decision for %s",
+            due.name,
+            " again, because Argo CD has not looked," if due.again else "",
+            now - due.since,
+            ", ".join(sorted({cluster for _, decision in due.wanted for cluster in decision})[:10]),
+        )
