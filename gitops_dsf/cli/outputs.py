@@ -19,7 +19,7 @@ from gitops_dsf.sync import LockResult
 from gitops_dsf.views.doctor import Finding as DoctorFinding
 from gitops_dsf.views.preview.build import ErrorFinding, Preview
 from gitops_dsf.views.scoretests.suite import TestOutput
-from gitops_dsf.views.status.model import ApplicationView, Cell, DecisionFlip
+from gitops_dsf.views.status.model import ApplicationView, Cell, PlacementView
 
 
 class Finding(ErrorFinding, frozen=True, kw_only=True):
@@ -86,24 +86,12 @@ class ScorerStatus(TypedDict):
     scores: list[Cell]
 
 
-class PlacementStatus(TypedDict):
-    placement: str
-    numberOfClusters: int | None
-    eligible: int | None
-    decided: list[str] | None
-    next: list[str] | None
-    settled: bool
-    note: str | None
-    countedAsZero: list[str]
-    flips: list[DecisionFlip]
-
-
 class StatusOutput(TypedDict):
     """The output of `status`."""
 
     hub: StatusHub
     scorers: list[ScorerStatus]
-    placements: list[PlacementStatus]
+    placements: list[PlacementView]
     applications: list[ApplicationView]
 
 

@@ -211,7 +211,7 @@ def _placements(views: Sequence[PlacementView], *, everything: bool) -> Iterator
 def _decision(item: PlacementView) -> str:
     if item.decided is None:
         return "decision not known"
-    eligible = "" if item.eligible is None else f" of {count(len(item.eligible), 'eligible cluster')}"
+    eligible = "" if item.eligible is None else f" of {count(item.eligible, 'eligible cluster')}"
     number = item.number_of_clusters
     desired = f", {number} wanted" if number is not None and number != len(item.decided) else ""
     return f"{_names(item.decided)}{eligible}{desired}"

@@ -55,13 +55,15 @@ def build(inputs: Inputs, only: Filter | None = None) -> Overview:
             view for view in applications if any(copy.cluster == asked.cluster for copy in view.copies)
         )
     state = state_of(chosen.placements, inputs)
+    views = list(placement_views(chosen.placements, inputs, state, cluster=asked.cluster))
     return Overview(
         origin=inputs.snapshot.origin,
         now=inputs.now,
         clusters=tuple(sorted(inputs.snapshot.clusters)),
         score_count=inputs.snapshot.score_count,
         scorers=scorer_views(chosen.scorers, inputs, cluster=asked.cluster),
-        placements=placement_views(chosen.placements, inputs, state, cluster=asked.cluster),
+        placements=tuple(view for view, _ in views),
+        eligible={view.placement: clusters for view, clusters in views},
         applications=applications,
         unread=tuple(inputs.unread[part] for part in Part if part in inputs.unread),
     )

@@ -6,7 +6,7 @@ import msgspec
 
 from gitops_dsf.hub.freshness import State
 from gitops_dsf.hub.timestamp import timestamp
-from gitops_dsf.views.status.model import Overview, PlacementView, ScorerView
+from gitops_dsf.views.status.model import Overview, ScorerView
 
 
 def document(view: Overview) -> dict[str, Any]:
@@ -22,7 +22,7 @@ def document(view: Overview) -> dict[str, Any]:
             ],
         },
         "scorers": [msgspec.Raw(msgspec.json.encode(_scorer(item))) for item in view.scorers],
-        "placements": [_placement(item) for item in view.placements],
+        "placements": view.placements,
         "applications": view.applications,
     }
 
@@ -54,18 +54,4 @@ def _scorer(view: ScorerView) -> dict[str, Any]:
         if view.known
         else None,
         "scores": list(view.each()),
-    }
-
-
-def _placement(view: PlacementView) -> dict[str, Any]:
-    return {
-        "placement": view.placement,
-        "numberOfClusters": view.number_of_clusters,
-        "eligible": None if view.eligible is None else len(view.eligible),
-        "decided": None if view.decided is None else list(view.decided),
-        "next": None if view.next is None else list(view.next),
-        "settled": view.settled,
-        "note": view.note or None,
-        "countedAsZero": list(view.counted_as_zero),
-        "flips": view.flips,
     }

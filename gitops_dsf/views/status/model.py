@@ -117,38 +117,26 @@ class DecisionFlip(Struct, frozen=True):
     """None if no score that can be published does it."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class PlacementView:
+class PlacementView(Struct, frozen=True, kw_only=True, rename="camel"):
     """One Placement."""
 
     placement: str
     """namespace/name."""
     number_of_clusters: int | None
-    """numberOfClusters."""
-    eligible: tuple[str, ...] | None
-    """Clusters that pass its filters; None if they are not known."""
+    eligible: int | None
+    """How many clusters pass its filters; None if they are not known."""
     decided: tuple[str, ...] | None
     """Clusters of its PlacementDecisions; None if they could not be read."""
     next: tuple[str, ...] | None
     """What OCM would decide now; None if it is not known."""
-    note: str
+    settled: bool
+    """Whether OCM would not change its decision."""
+    note: str | None
     """Why nothing is selected, or why the next decision is not known."""
     counted_as_zero: tuple[str, ...]
     """Eligible clusters with a score that is missing or expired, so that it counts as 0."""
-    each_flip: Callable[[], Iterable[DecisionFlip]] = field(default=tuple, repr=False, compare=False)
-    """Finds which cluster would leave first, and which would come in first. It is the most expensive question
-    about a Placement.
-    """
-
-    @cached_property
-    def flips(self) -> tuple[DecisionFlip, ...]:
-        """Which cluster would leave first, and which would come in first."""
-        return tuple(self.each_flip())
-
-    @property
-    def settled(self) -> bool:
-        """Whether OCM would not change its decision."""
-        return self.decided is None or self.next is None or self.decided == self.next
+    flips: tuple[DecisionFlip, ...]
+    """Which cluster would leave first, and which would come in first."""
 
 
 class Standing(StrEnum):
@@ -204,5 +192,7 @@ class Overview:
     """The number of AddOnPlacementScores on the hub, from any writer."""
     scorers: tuple[ScorerView, ...]
     placements: tuple[PlacementView, ...]
+    eligible: Mapping[str, tuple[str, ...]]
+    """The clusters that pass the filters of each of these Placements, if they are known."""
     applications: tuple[ApplicationView, ...]
     unread: tuple[Unread, ...]

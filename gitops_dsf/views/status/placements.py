@@ -41,78 +41,67 @@ def state_of(placements: Iterable[Placement], inputs: Inputs) -> HubState | str:
 
 def placement_views(
     placements: Iterable[Placement], inputs: Inputs, state: HubState | str, *, cluster: str | None
-) -> tuple[PlacementView, ...]:
-    """Returns one view per Placement, in the given order. `state` is that of `state_of`. With a cluster: what
-    would bring it in or out, and only Placements where it is eligible.
+) -> Iterator[tuple[PlacementView, tuple[str, ...]]]:
+    """Yields the view of each Placement, in the given order, and the clusters that pass its filters. `state`
+    is that of `state_of`. With a cluster: what would bring it in or out, and only Placements where it is
+    eligible.
     """
-    chosen = list(placements)
     clusters = decided(inputs.snapshot.decisions) if inputs.knows(Part.DECISIONS) else None
-    if isinstance(state, str):
-        return tuple(_unknown(item, clusters, state) for item in chosen)
-    simulations = _Simulations(state, clusters, inputs, cluster)
-    views = (simulations.view(item) for item in chosen)
-    return tuple(view for view in views if view is not None)
+    simulations = None if isinstance(state, str) else _Simulations(state, inputs)
+    for item in placements:
+        current = None if clusters is None else tuple(sorted(clusters.get(_place(item), ())))
+        if simulations is not None:
+            view, eligible = simulations.view(item, current, cluster)
+            if cluster is None or cluster in eligible or cluster in (current or ()):
+                yield view, eligible
+            continue
+        view = PlacementView(
+            placement=item.key,
+            number_of_clusters=item.spec.number_of_clusters,
+            eligible=None,
+            decided=current,
+            next=None,
+            settled=True,
+            note=f"what OCM would decide is not known: {state}",
+            counted_as_zero=(),
+            flips=(),
+        )
+        yield view, ()
 
 
-def _decision(
-    item: Placement, clusters: Mapping[tuple[str, str], frozenset[str]] | None
-) -> tuple[str, ...] | None:
-    if clusters is None:
-        return None
-    return tuple(sorted(clusters.get((item.metadata.namespace or "", item.metadata.name), ())))
-
-
-def _unknown(
-    item: Placement, clusters: Mapping[tuple[str, str], frozenset[str]] | None, why: str
-) -> PlacementView:
-    return PlacementView(
-        placement=item.key,
-        number_of_clusters=item.spec.number_of_clusters,
-        eligible=None,
-        decided=_decision(item, clusters),
-        next=None,
-        note=f"what OCM would decide is not known: {why}",
-        counted_as_zero=(),
-    )
+def _place(item: Placement) -> tuple[str, str]:
+    return item.metadata.namespace or "", item.metadata.name
 
 
 class _Simulations:
     """Simulates one Placement after the other, and caches what they have in common."""
 
-    def __init__(
-        self,
-        state: HubState,
-        clusters: Mapping[tuple[str, str], frozenset[str]] | None,
-        inputs: Inputs,
-        cluster: str | None,
-    ) -> None:
-        self._state, self._decided, self._now, self._cluster = state, clusters, inputs.now, cluster
+    def __init__(self, state: HubState, inputs: Inputs) -> None:
+        self._state, self._now = state, inputs.now
         self._spans = {item.resource: item.span for item in inputs.scorers}
         self._zeroes: dict[tuple[str, str], frozenset[str]] = {}
 
-    def view(self, item: Placement) -> PlacementView | None:
+    def view(
+        self, item: Placement, current: tuple[str, ...] | None, cluster: str | None
+    ) -> tuple[PlacementView, tuple[str, ...]]:
+        """The view, and the clusters that pass the filters."""
         verdict = simulate(self._state, item.key, self._now)
         ranking = verdict.ranking if verdict.outcome is Outcome.SCHEDULED else None
         names = self._state.names
-        eligible = None if ranking is None else tuple(names[position] for position in ranking.clusters)
-        current = _decision(item, self._decided)
-        cluster = self._cluster
-        if cluster is not None and cluster not in (eligible or ()) and cluster not in (current or ()):
-            return None
-        return PlacementView(
+        eligible = () if ranking is None else tuple(names[position] for position in ranking.clusters)
+        chosen = None if ranking is None else tuple(sorted(verdict.chosen))
+        view = PlacementView(
             placement=item.key,
             number_of_clusters=item.spec.number_of_clusters,
-            eligible=eligible,
+            eligible=None if ranking is None else len(eligible),
             decided=current,
-            next=tuple(sorted(verdict.chosen)) if ranking is not None else None,
-            note=_note(verdict, scheduled=ranking is not None),
-            counted_as_zero=self._counted_as_zero(verdict, eligible) if eligible is not None else (),
-            each_flip=lambda: (
-                _flips(simulate(self._state, item.key, self._now), cluster, self._spans)
-                if ranking is not None
-                else ()
-            ),
+            next=chosen,
+            settled=current is None or chosen is None or current == chosen,
+            note=_note(verdict, scheduled=ranking is not None) or None,
+            counted_as_zero=self._counted_as_zero(verdict, eligible),
+            flips=tuple(_flips(verdict, cluster, self._spans)) if ranking is not None else (),
         )
+        return view, eligible
 
     def _counted_as_zero(self, verdict: Verdict, eligible: tuple[str, ...]) -> tuple[str, ...]:
         """Eligible clusters with an add-on score that is missing or expired. Simulator and OCM

@@ -264,13 +264,16 @@ def shape(value: Any) -> Any:
 
 
 def test_every_state_and_standing_is_documented() -> None:
-    from gitops_dsf.views.status.model import Standing, State
+    from gitops_dsf.hub.freshness import State
+    from gitops_dsf.views.doctor.finding import State as Severity
+    from gitops_dsf.views.status.model import Standing
 
     text = PAGE.read_text(encoding="utf-8")
     rows = re.findall(r"^\| ([a-z]+) \|", text, re.MULTILINE)
-    assert [row for row in rows if row not in {"state", "standing"}] == [
+    assert [row for row in rows if row not in {"state", "standing", "check"}] == [
         *map(str, State),
         *map(str, Standing),
+        *map(str, Severity),
     ]
 
 

@@ -67,7 +67,7 @@ def _pushed(facts: Facts) -> tuple[set[str], set[str]]:
     }
     views = [view for view in facts.overview.placements if view.placement in pushed]
     decided = {name for view in views for name in view.decided or ()}
-    return decided, decided.union(*(view.eligible or () for view in views))
+    return decided, decided.union(*(facts.overview.eligible[view.placement] for view in views))
 
 
 def _names(secret: Object, cluster: str) -> bool:
