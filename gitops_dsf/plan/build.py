@@ -19,7 +19,8 @@ from gitops_dsf.repository.model.repository import Agent, Egress
 from gitops_dsf.resolve.credentials import credentials
 from gitops_dsf.resolve.inventory import identity_of
 from gitops_dsf.resolve.rollouts import entries_of
-from gitops_dsf.resolve.types import EffectiveScorer, Resolved
+from gitops_dsf.resolve.scorer import EffectiveScorer
+from gitops_dsf.resolve.types import Resolved
 
 
 def build(resolved: Resolved) -> Plan:
@@ -78,7 +79,7 @@ def _works(resolved: Resolved) -> tuple[ClusterWork, ...]:
 
 
 def _receiver(scorers: list[EffectiveScorer], agent: Agent) -> Receiver | None:
-    histories = [scorer.history_seconds for scorer in scorers if scorer.source_is_pushed]
+    histories = [scorer.history_seconds for scorer in scorers if scorer.is_pushed]
     if not histories or agent.open_telemetry is None:
         return None
     return Receiver(settings=agent.open_telemetry, history_seconds=max(histories))
@@ -149,12 +150,15 @@ def _secrets(scorers: Iterable[EffectiveScorer]) -> tuple[str, ...]:
     names = {
         item.secret
         for scorer in scorers
-        for item in (*credentials(scorer.source_auth, scorer.variant), *credentials(scorer.spec.scoring.auth))
+        for item in (
+            *credentials(scorer.spec.source.auth, scorer.variant),
+            *credentials(scorer.spec.scoring.auth),
+        )
     }
     return tuple(sorted(names - {""}))
 
 
 def _config_maps(scorers: Iterable[EffectiveScorer]) -> tuple[str, ...]:
-    auths = (auth for scorer in scorers for auth in (scorer.source_auth, scorer.spec.scoring.auth))
+    auths = (auth for scorer in scorers for auth in (scorer.spec.source.auth, scorer.spec.scoring.auth))
     refs = (auth.ca_config_map_ref for auth in auths if auth is not None)
     return tuple(sorted({ref.name for ref in refs if ref is not None}))

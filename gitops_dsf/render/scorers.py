@@ -1,49 +1,36 @@
 """DynamicScorer and DynamicScoringConfig for the hub: effective values with every default written out."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Final
 
 import msgspec
 
-from dsf_wire.constants import RUNS_ON_HUB
 from dsf_wire.text import printable_json
 from gitops_dsf.hub.names import MASKS_CONFIGMAP, MASKS_KEY
 from gitops_dsf.hub.scorers import PUSHED
 from gitops_dsf.render.objects import Object, Wave, metadata
 from gitops_dsf.repository.model.base import DSF_API
-from gitops_dsf.repository.model.metric_source import MetricSourceVariant
 from gitops_dsf.repository.model.repository import FleetRepository
 from gitops_dsf.repository.model.scorer import Auth
 from gitops_dsf.repository.model.scoring_config import SINGLETON_NAME, DynamicScoringConfig, Mask
-from gitops_dsf.resolve.types import EffectiveScorer
+from gitops_dsf.resolve.scorer import EffectiveScorer
+
+_SPEC: Final = (
+    "description configURL configSyncMode location source scoring scoreDestination scoreDimensionFormat"
+)
+"""Upstream's fields of a spec, and of its sections. Ours follow."""
+_SECTION: Final = "ref type host path params variants auth"
 
 
 def scorer(item: EffectiveScorer, repository: FleetRepository) -> Object:
     """The custom resource. With delivery.mode UpstreamController it has only upstream's fields, which its
     controller reads.
     """
-    declared = item.declared
-    by_query = item.spec.scored_by_query
-    api = {"configURL": declared.spec.config_url, "configSyncMode": declared.spec.config_sync_mode}
-    spec: Object = {
-        "description": declared.spec.description,
-        **({} if by_query else api),
-        "location": item.spec.location,
-        "source": _source(item),
-        "scoring": _without_none(
-            {
-                "type": item.scoring_type if by_query else None,
-                "host": None if by_query else item.scoring_host,
-                "path": None if by_query else item.scoring_path,
-                "params": {"name": item.score_name, "interval": item.interval},
-                "auth": _auth(item.spec.scoring.auth),
-            }
-        ),
-        "scoreDestination": item.spec.score_destination,
-        "scoreDimensionFormat": item.dimension_format,
-    }
-    if repository.spec.delivers_works:
-        _extend(spec, item)
+    meta = item.declared.value.metadata
+    ours = repository.spec.delivers_works
+    spec = _spec(item)
+    for name in ("source", "scoring"):
+        spec[name] = _upstream_first(spec[name], _SECTION, ours=ours)
     return {
         "apiVersion": DSF_API,
         "kind": "DynamicScorer",
@@ -51,53 +38,76 @@ def scorer(item: EffectiveScorer, repository: FleetRepository) -> Object:
             name=item.name,
             namespace=repository.spec.hub_namespace,
             wave=Wave.SCORERS,
-            labels=declared.metadata.labels,
-            annotations=declared.metadata.annotations,
+            labels=meta.labels,
+            annotations=meta.annotations,
         ),
-        "spec": spec,
+        "spec": _upstream_first(spec, _SPEC, ours=ours),
     }
 
 
-def _source(item: EffectiveScorer) -> Object:
-    params = {"query": item.query, "range": item.range, "step": item.step}
-    if item.metric_source is None:
-        place = _place(item)
-        auth = place.pop("auth", None)
-        return _without_none({**place, "params": params, "auth": auth})
-    variants = [
-        _without_none(
-            {
-                "clusterSelector": written.cluster_selector.model_dump(mode="json")
-                if written.cluster_selector is not None
-                else None,
-                **_place(found),
-                **_extras(written),
+def _upstream_first(section: Object, names: str, *, ours: bool) -> Object:
+    found = {name: section[name] for name in names.split() if name in section}
+    return found | section if ours else found
+
+
+def _spec(item: EffectiveScorer) -> Object:
+    """The spec with its defaults. What is None, such as what has no meaning for the scorer, is left out."""
+    spec, by_query = item.spec, item.scored_by_query
+    changes: Object = {
+        "score_dimension_format": item.dimension_format,
+        "score_ttl_seconds": item.ttl_seconds,
+        "source": spec.source.model_copy(update=_place(item) | _of_source(item)),
+        "scoring": spec.scoring.model_copy(
+            update={
+                "type": item.scoring_type if by_query else None,
+                "host": None if by_query else item.scoring_origin,
+                "path": None if by_query else item.scoring_path,
+                "auth": _auth(spec.scoring.auth),
+                "clusters_per_request": spec.scoring.clusters_per_request if item.on_hub else None,
             }
-        )
-        for written, found in zip(item.metric_source.spec.variants, item.variants, strict=True)
-    ]
-    return {"ref": item.metric_source.metadata.name, "params": params, "variants": variants}
+        ),
+    }
+    if by_query:
+        changes |= {"config_url": None, "config_sync_mode": None}
+    if not item.on_hub:
+        changes["runs_on"] = None
+    found: Object = spec.model_copy(update=changes).model_dump(mode="json", exclude_none=True)
+    if item.metric_source is not None:
+        found["source"]["variants"] = [
+            each.variant.model_copy(
+                update={**_place(each), "headers": each.variant.headers or None}
+            ).model_dump(mode="json", exclude_none=True)
+            for each in item.variants
+            if each.variant is not None
+        ]
+    return found
+
+
+def _of_source(item: EffectiveScorer) -> Object:
+    dialect = item.spec.source.dialect
+    return {"dialect": None if dialect == "PromQL" else dialect}
 
 
 def _place(item: EffectiveScorer) -> Object:
-    if item.source_is_pushed:
-        # The receiver is where the agent is, and has no credentials.
-        return {"type": PUSHED}
-    return _without_none(
-        {
-            "type": item.source_type,
-            "host": item.source_host,
-            "path": item.source_path,
-            "auth": _auth(item.source_auth),
-        }
-    )
+    """Where the source is. The receiver is where the agent is, and has no credentials."""
+    if item.metric_source is not None:
+        return dict.fromkeys(("type", "host", "path"))
+    if item.is_pushed:
+        return {"type": PUSHED, **dict.fromkeys(("host", "path", "auth"))}
+    host = item.source_origin if item.source_type == "Prometheus" else item.spec.source.host
+    return {
+        "type": item.source_type,
+        "host": host,
+        "path": item.source_path,
+        "auth": _auth(item.spec.source.auth),
+    }
 
 
-def _extras(variant: MetricSourceVariant) -> Object:
-    dumped: Object = variant.model_dump(
-        mode="json", include={"basic_auth", "client_certificate", "headers"}, exclude_none=True
-    )
-    return {key: value for key, value in dumped.items() if value}
+def _auth(auth: Auth | None) -> Auth | None:
+    """Without what is not used."""
+    if auth is None or auth == Auth():
+        return None
+    return auth if auth.service_account_token else auth.model_copy(update={"service_account_token": None})
 
 
 def open_scorer(item: EffectiveScorer, repository: FleetRepository) -> Object:
@@ -105,22 +115,22 @@ def open_scorer(item: EffectiveScorer, repository: FleetRepository) -> Object:
     not written are left out.
 
     `params` is complete or absent: upstream's CRD requires all its fields, and its controller treats empty
-    ones as not written.
+    ones as not written. Without a query, the type of the source stays open, too: the controller takes it from
+    /config, and skips a scorer that has none.
     """
     found = scorer(item, repository)
-    spec = {
-        key: _written(value) if key in {"source", "scoring"} else value
-        for key, value in found["spec"].items()
-    }
-    return {**found, "spec": {key: value for key, value in spec.items() if value != {}}}
-
-
-def _written(section: Object) -> Object:
-    return {
-        key: value
-        for key, value in section.items()
-        if value != "" and (key != "params" or any(value.values()))
-    }
+    spec = found["spec"]
+    if not (item.spec.source.type or item.query):
+        del spec["source"]["type"]
+    for name in ("source", "scoring"):
+        spec[name] = {
+            key: value
+            for key, value in spec[name].items()
+            if value != "" and (key != "params" or any(value.values()))
+        }
+        if not spec[name]:
+            del spec[name]
+    return found
 
 
 def scoring_config(config: DynamicScoringConfig, repository: FleetRepository) -> Object:
@@ -147,41 +157,3 @@ def masks(written: Sequence[Mask], repository: FleetRepository) -> Object:
         ),
         "data": {MASKS_KEY: printable_json(text)},
     }
-
-
-def _extend(spec: Object, item: EffectiveScorer) -> None:
-    written = item.spec
-    if written.source.dialect != "PromQL":
-        spec["source"]["dialect"] = written.source.dialect
-    if item.on_hub:
-        spec["runsOn"] = RUNS_ON_HUB
-        spec["scoring"]["clustersPerRequest"] = written.scoring.clusters_per_request
-        if written.source.cluster_label is not None:
-            spec["source"]["clusterLabel"] = written.source.cluster_label.model_dump(
-                mode="json", exclude_none=True
-            )
-    if written.scoring.arguments is not None:
-        spec["scoring"]["arguments"] = dict(written.scoring.arguments)
-    spec["suspend"] = written.suspend
-    if written.cluster_selector is not None:
-        spec["clusterSelector"] = written.cluster_selector.model_dump(mode="json")
-    if written.score_range is not None:
-        spec["scoreRange"] = written.score_range.model_dump(mode="json")
-    spec["scoreAggregation"] = written.score_aggregation
-    spec["scoreTTLSeconds"] = item.ttl_seconds
-    spec["publish"] = written.publish.model_dump(mode="json")
-    if written.default_score is not None:
-        spec["defaultScore"] = written.default_score
-
-
-def _auth(auth: Auth | None) -> Object | None:
-    if auth is None:
-        return None
-    dumped: Object = auth.model_dump(mode="json", exclude_none=True)
-    if not auth.service_account_token:
-        dumped.pop("serviceAccountToken", None)
-    return dumped or None
-
-
-def _without_none(value: dict[str, Any]) -> Object:
-    return {key: item for key, item in value.items() if item is not None}

@@ -7,14 +7,11 @@ from gitops_dsf.diagnostics import Severity
 from gitops_dsf.repository.model.application import ScoredApplication
 from gitops_dsf.repository.model.declared import CarriedItem, Declared, Item, RankingItem
 from gitops_dsf.repository.model.scored_placement import ScoredPlacement
-from gitops_dsf.repository.model.scorer import DynamicScorer
 from gitops_dsf.repository.model.scoring_config import Mask
-from gitops_dsf.resolve.effective import awaits_lock, effective
 from gitops_dsf.resolve.inventory import NO_CLUSTERS, ClusterInventory
 from gitops_dsf.resolve.metric_sources import ResolvedSource, resolve_source
-from gitops_dsf.resolve.overlay import Overlay, overlay, overlay_with
+from gitops_dsf.resolve.scorer import EffectiveScorer, effective
 from gitops_dsf.resolve.targets import target_clusters
-from gitops_dsf.resolve.types import EffectiveScorer
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, slots=True)
@@ -23,15 +20,15 @@ class Context:
 
     declared: Declared
     inventory: ClusterInventory
-    overlays: Mapping[str, Overlay]
+    scorers: Mapping[str, EffectiveScorer]
     """Every well-formed scorer by name. With source.ref, no variant is applied."""
-    variants: Mapping[str, tuple[Overlay, ...]]
+    variants: Mapping[str, tuple[EffectiveScorer, ...]]
     """Every well-formed scorer by name, with each variant of its MetricSource that its target clusters use.
     All variants, if no target cluster uses any. Without source.ref, the scorer alone.
     """
     sources: Mapping[str, ResolvedSource]
     """Every well-formed MetricSource by name."""
-    scorers: Mapping[str, EffectiveScorer]
+    complete: Mapping[str, EffectiveScorer]
     """Complete scorers by name."""
     masks: tuple[Mask, ...]
     target_clusters: Mapping[str, frozenset[str]]
@@ -55,9 +52,9 @@ class Context:
         ref = item.value.spec.placement.ref
         return item if ref is None else self.shared_placements.get(ref)
 
-    def source_of(self, scorer: Item[DynamicScorer]) -> ResolvedSource | None:
+    def source_of(self, scorer: EffectiveScorer) -> ResolvedSource | None:
         """The well-formed MetricSource that a scorer names."""
-        return _source_of(scorer, self.sources)
+        return self.sources.get(scorer.spec.source.ref or "")
 
     @property
     def is_upstream(self) -> bool:
@@ -73,29 +70,29 @@ class Context:
         return Severity.WARNING if allowed else Severity.ERROR
 
     @property
-    def each_variant(self) -> Iterator[Overlay]:
+    def each_variant(self) -> Iterator[EffectiveScorer]:
         """Every well-formed scorer, with each variant of its MetricSource. Rules about type, path and host of
         the source read these.
         """
-        return (overlay for found in self.variants.values() for overlay in found)
+        return (scorer for found in self.variants.values() for scorer in found)
 
     @property
-    def each_type(self) -> Iterator[Overlay]:
+    def each_type(self) -> Iterator[EffectiveScorer]:
         """Every well-formed scorer, with each type of source that it asks. Rules about queries read these, so
         that a query is parsed once for many variants.
         """
         for found in self.variants.values():
-            yield from {overlay.source_type.value: overlay for overlay in found}.values()
+            yield from {scorer.spec.source.type: scorer for scorer in found}.values()
 
-    def waits_for_lock(self, scorer: Item[DynamicScorer]) -> bool:
+    def waits_for_lock(self, scorer: EffectiveScorer) -> bool:
         """Whether required fields come from the scorer's /config, and no lock has them yet."""
-        return any(map(awaits_lock, self.variants[scorer.name]))
+        return any(found.awaits_lock for found in self.variants[scorer.name])
 
-    def config_is_unseen(self, overlay: Overlay) -> bool:
+    def config_is_unseen(self, scorer: EffectiveScorer) -> bool:
         """Whether the upstream controller may read a /config that is unknown here. It may set any field that
         the spec leaves open.
         """
-        return self.is_upstream and overlay.scorer.value.spec.reads_config and overlay.lock is None
+        return self.is_upstream and scorer.spec.reads_config and scorer.lock is None
 
 
 def _argocd_namespace(declared: Declared) -> str:
@@ -106,33 +103,31 @@ def _argocd_namespace(declared: Declared) -> str:
 def context_of(declared: Declared) -> Context:
     """Applies locks and computes the target clusters of each scorer."""
     locks = {item.name: item for item in declared.locks}
-    overlays = {item.name: overlay(item, locks.get(item.name)) for item in declared.scorers}
     inventory = ClusterInventory(
         clusters={item.name: item.value for item in declared.clusters},
         sets={item.name: item.value for item in declared.cluster_sets},
     )
     sources = {item.name: resolve_source(item, inventory) for item in declared.metric_sources}
+    scorers = {
+        item.name: effective(item, locks.get(item.name), sources.get(item.value.spec.source.ref or ""))
+        for item in declared.scorers
+    }
     configs = declared.scoring_configs
     masks = tuple(configs[0].value.spec.masks) if configs else ()
-    targets = target_clusters(overlays.values(), masks, inventory)
-    variants = {
-        name: _variants(found, _source_of(found.scorer, sources), targets.get(name, NO_CLUSTERS))
-        for name, found in overlays.items()
-    }
-    scorers = {
-        name: effective(found, _source_of(found.scorer, sources))
-        for name, found in overlays.items()
-        if not any(each.missing() for each in variants[name])
+    targets = target_clusters(scorers.values(), masks, inventory)
+    variants = {name: _variants(found, targets.get(name, NO_CLUSTERS)) for name, found in scorers.items()}
+    complete = {
+        name: found for name, found in scorers.items() if not any(each.missing for each in variants[name])
     }
     return Context(
         declared=declared,
         inventory=inventory,
-        overlays=overlays,
+        scorers=scorers,
         variants=variants,
         sources=sources,
-        scorers=scorers,
+        complete=complete,
         masks=masks,
-        target_clusters={name: targets[name] for name in scorers},
+        target_clusters={name: targets[name] for name in complete},
         shared_placements={
             item.name: item
             for item in declared.scored_placements
@@ -141,14 +136,7 @@ def context_of(declared: Declared) -> Context:
     )
 
 
-def _source_of(scorer: Item[DynamicScorer], sources: Mapping[str, ResolvedSource]) -> ResolvedSource | None:
-    ref = scorer.value.spec.source.ref
-    return None if ref is None else sources.get(ref)
-
-
-def _variants(
-    scorer: Overlay, source: ResolvedSource | None, clusters: frozenset[str]
-) -> tuple[Overlay, ...]:
-    if source is None:
-        return (scorer,)
-    return tuple(overlay_with(scorer, each) for each in source.used_on(clusters) or source.variants)
+def _variants(scorer: EffectiveScorer, clusters: frozenset[str]) -> tuple[EffectiveScorer, ...]:
+    """The scorer with the variants that its clusters use; with all if they use none."""
+    used = [each for each in scorer.variants if each.chosen and not each.chosen.clusters.isdisjoint(clusters)]
+    return tuple(used) or scorer.variants or (scorer,)

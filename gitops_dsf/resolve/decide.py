@@ -3,7 +3,6 @@
 from gitops_dsf.diagnostics import Diagnostic, has_errors, in_order
 from gitops_dsf.repository.model.declared import Declared
 from gitops_dsf.resolve.context import Context, context_of
-from gitops_dsf.resolve.effective import awaits_lock, left_open, pending
 from gitops_dsf.resolve.rankings import resolve_ranking
 from gitops_dsf.resolve.rules.registry import findings
 from gitops_dsf.resolve.targets import clusters_with_agents, targets
@@ -29,14 +28,14 @@ def _decide(context: Context) -> Resolved:
     declared = context.declared
     repository = declared.repository
     placements = [
-        resolve_ranking(item, context.overlays, namespace=context.namespace_of(item))
+        resolve_ranking(item, context.scorers, namespace=context.namespace_of(item))
         for item in declared.rankings
     ]
     if repository is None or None in placements:
         msg = "a repository without errors must resolve; a rule is missing"
         raise AssertionError(msg)
-    scorers = tuple(context.scorers[name] for name in sorted(context.scorers))
-    waiting = [found for _, found in sorted(context.variants.items()) if any(map(awaits_lock, found))]
+    scorers = tuple(context.complete[name] for name in sorted(context.complete))
+    waiting = [found for _, found in sorted(context.scorers.items()) if context.waits_for_lock(found)]
     raw = [
         RawDocument(
             kind=item.document.kind,
@@ -50,15 +49,17 @@ def _decide(context: Context) -> Resolved:
     return Resolved(
         repository=repository.value,
         scorers=scorers,
-        pending=() if context.is_upstream else tuple(map(pending, waiting)),
-        open_scorers=tuple(left_open(found[0]) for found in waiting) if context.is_upstream else (),
+        open_scorers=tuple(waiting) if context.is_upstream else (),
         clusters=tuple(item.value for item in declared.clusters),
         cluster_sets=tuple(item.value for item in declared.cluster_sets),
         scoring_config=declared.scoring_configs[0].value if declared.scoring_configs else None,
         masks=context.masks,
         targets=targets(scorers, context.target_clusters, context.inventory),
-        source_variants={name: source.by_cluster() for name, source in context.sources.items()},
-        agents=clusters_with_agents(context.overlays.values(), context.inventory),
+        source_variants={
+            name: {cluster: variant.index for variant in source.variants for cluster in variant.clusters}
+            for name, source in context.sources.items()
+        },
+        agents=clusters_with_agents(context.scorers.values(), context.inventory),
         placements=tuple(
             sorted((found for found in placements if found is not None), key=_namespace_and_name)
         ),

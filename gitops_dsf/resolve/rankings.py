@@ -2,17 +2,15 @@
 
 from collections.abc import Mapping
 
-from dsf_wire.dimension import fixed_name
-from dsf_wire.scorename import sanitise
 from gitops_dsf.repository.model.declared import RankingItem
 from gitops_dsf.repository.model.scored_placement import ScoredPlacementSpec
-from gitops_dsf.resolve.overlay import Overlay
+from gitops_dsf.resolve.scorer import EffectiveScorer
 from gitops_dsf.resolve.stickiness import choose
 from gitops_dsf.resolve.types import ResolvedPlacement, ResolvedScore
 
 
 def resolve_ranking(
-    item: RankingItem, overlays: Mapping[str, Overlay], *, namespace: str
+    item: RankingItem, scorers: Mapping[str, EffectiveScorer], *, namespace: str
 ) -> ResolvedPlacement | None:
     """Resolves a ranking to the Placement that it renders. Returns None when a reference or the stickiness is
     invalid, which a rule reports.
@@ -20,16 +18,16 @@ def resolve_ranking(
     spec = item.value.spec
     scores: list[ResolvedScore] = []
     for score in spec.scores:
-        overlay = overlays.get(score.scorer)
-        if overlay is None or not overlay.score_name.value:
+        scorer = scorers.get(score.scorer)
+        if scorer is None or not scorer.score_name:
             return None
-        dimension = score.dimension or default_dimension(overlay)
+        dimension = score.dimension or scorer.only_item
         if dimension is None:
             return None
         scores.append(
             ResolvedScore(
                 scorer=score.scorer,
-                resource_name=sanitise(str(overlay.score_name.value)),
+                resource_name=scorer.resource_name,
                 dimension=dimension,
                 weight=score.weight,
             )
@@ -47,11 +45,4 @@ def resolve_ranking(
         scores=tuple(scores),
         score_factor=weights.factor,
         steady_weight=weights.steady,
-    )
-
-
-def default_dimension(overlay: Overlay) -> str | None:
-    """The only item name that the scorer's format can yield; None if it depends on labels or the cluster."""
-    return fixed_name(
-        overlay.scorer.value.spec.score_dimension_format, score_name=str(overlay.score_name.value)
     )

@@ -7,8 +7,7 @@ from gitops_dsf.hub.glob import is_glob, matches
 from gitops_dsf.hub.masks import masked_clusters as named_by_mask
 from gitops_dsf.repository.model.scoring_config import Mask
 from gitops_dsf.resolve.inventory import ClusterInventory
-from gitops_dsf.resolve.overlay import Overlay
-from gitops_dsf.resolve.types import EffectiveScorer
+from gitops_dsf.resolve.scorer import EffectiveScorer
 
 
 def masked_clusters(mask: Mask, inventory: ClusterInventory) -> frozenset[str]:
@@ -18,14 +17,14 @@ def masked_clusters(mask: Mask, inventory: ClusterInventory) -> frozenset[str]:
 
 
 def target_clusters(
-    scorers: Iterable[Overlay], masks: Sequence[Mask], inventory: ClusterInventory
+    scorers: Iterable[EffectiveScorer], masks: Sequence[Mask], inventory: ClusterInventory
 ) -> dict[str, frozenset[str]]:
     """Target clusters of each scorer with a score name: the clusters that its selector matches and no mask
     excludes. Suspension is ignored.
     """
     off: dict[str, set[str]] = defaultdict(set)
-    named = {found.scorer.name: found for found in scorers if found.score_name.value}
-    scores = {name: str(found.score_name.value) for name, found in named.items()}
+    named = {found.name: found for found in scorers if found.score_name}
+    scores = {name: found.score_name for name, found in named.items()}
     names = set(scores.values())
     for mask in masks:
         clusters = masked_clusters(mask, inventory)
@@ -34,9 +33,7 @@ def target_clusters(
                 off[score] |= clusters
     found = {}
     for name, scorer in named.items():
-        found[name] = inventory.selected(scorer.scorer.value.spec.cluster_selector) - off.get(
-            scores[name], set()
-        )
+        found[name] = inventory.selected(scorer.spec.cluster_selector) - off.get(scores[name], set())
     return found
 
 
@@ -54,12 +51,12 @@ def targets(
     return {cluster: tuple(names) for cluster, names in running.items()}
 
 
-def clusters_with_agents(scorers: Iterable[Overlay], inventory: ClusterInventory) -> frozenset[str]:
+def clusters_with_agents(scorers: Iterable[EffectiveScorer], inventory: ClusterInventory) -> frozenset[str]:
     """Every cluster has an agent, except those that only scorers on the hub select. Masks and suspension,
     which people change often, do not install or remove agents.
     """
     on_hub, on_spokes = set[str](), set[str]()
     for scorer in scorers:
-        chosen = on_hub if scorer.scorer.value.spec.on_hub else on_spokes
-        chosen |= inventory.selected(scorer.scorer.value.spec.cluster_selector)
+        chosen = on_hub if scorer.on_hub else on_spokes
+        chosen |= inventory.selected(scorer.spec.cluster_selector)
     return frozenset(inventory.clusters) - (on_hub - on_spokes)

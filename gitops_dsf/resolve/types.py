@@ -9,89 +9,10 @@ from gitops_dsf.repository.model.application import ScoredApplication
 from gitops_dsf.repository.model.base import Metadata
 from gitops_dsf.repository.model.cluster import ManagedCluster, ManagedClusterSet
 from gitops_dsf.repository.model.declared import RankingItem
-from gitops_dsf.repository.model.metric_source import MetricSource, MetricSourceVariant
 from gitops_dsf.repository.model.ranking import Ranking
 from gitops_dsf.repository.model.repository import FleetRepository
-from gitops_dsf.repository.model.scorer import Auth, DynamicScorer, DynamicScorerSpec
 from gitops_dsf.repository.model.scoring_config import DynamicScoringConfig, Mask
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class EffectiveScorer:
-    """A scorer with lock and defaults applied (docs/scores/locks.md#effective-values). Endpoints are URLs,
-    durations seconds.
-    """
-
-    name: str
-    score_name: str
-    resource_name: str
-    """Sanitised score name, which is the name of the AddOnPlacementScore."""
-    declared: DynamicScorer
-    position: Position
-    source_type: str
-    """What the agent asks: Prometheus or None."""
-    source_is_pushed: bool
-    """Whether collectors push the metrics to the receiver in the agent's pod."""
-    history_seconds: int
-    """How far back the receiver's metrics must go: the range, and what the query adds to it. 0 for other
-    sources.
-    """
-    source_host: str
-    source_path: str
-    source_endpoint: str
-    query: str
-    range: int
-    step: int
-    source_auth: Auth | None
-    scoring_type: str
-    """API, or Query for a scorer without a scoring API, whose scoring host, path and endpoint are empty."""
-    scoring_host: str
-    scoring_path: str
-    scoring_endpoint: str
-    interval: int
-    dimension_format: str
-    ttl_seconds: int
-    variant: MetricSourceVariant | None = None
-    """The variant of its MetricSource that is applied."""
-    metric_source: MetricSource | None = None
-    """What source.ref names."""
-    variants: tuple["EffectiveScorer", ...] = ()
-    """The scorer with each variant of its MetricSource. Type, host, path, endpoint and auth of its own source
-    are empty then.
-    """
-
-    @property
-    def spec(self) -> DynamicScorerSpec:
-        """What people wrote."""
-        return self.declared.spec
-
-    @property
-    def with_only_variant(self) -> "EffectiveScorer":
-        """The scorer with the source that is the same for all clusters, as scorers on the hub have it."""
-        return self.variants[0] if self.variants else self
-
-    @property
-    def published(self) -> tuple[int, int]:
-        """The lowest and highest score that it can publish."""
-        if self.spec.score_range is None:
-            return -100, 100
-        ends = (self.spec.score_range.output_min, self.spec.score_range.output_max)
-        return min(ends), max(ends)
-
-    @property
-    def on_hub(self) -> bool:
-        """Whether the hub scorer runs it, and no agent."""
-        return self.spec.on_hub
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class PendingScorer:
-    """A Full scorer that has no lock yet and is incomplete without one. It is not rendered."""
-
-    name: str
-    missing: tuple[str, ...]
-    """Paths of fields that only /config can set, such as source.params.query."""
-    position: Position
+from gitops_dsf.resolve.scorer import EffectiveScorer
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -164,10 +85,9 @@ class Resolved:
 
     repository: FleetRepository
     scorers: tuple[EffectiveScorer, ...]
-    pending: tuple[PendingScorer, ...]
     open_scorers: tuple[EffectiveScorer, ...]
     """Full scorers that are incomplete here and complete on the hub, where the upstream controller reads
-    their /config. Only with delivery.mode UpstreamController. Fields that only /config sets are empty.
+    their /config. Only with delivery.mode UpstreamController.
     """
     clusters: tuple[ManagedCluster, ...]
     cluster_sets: tuple[ManagedClusterSet, ...]

@@ -11,7 +11,8 @@ from gitops_dsf.diagnostics import Diagnostic, Severity
 from gitops_dsf.repository.load import Loaded, load_text
 from gitops_dsf.repository.model.validate import declare
 from gitops_dsf.resolve import resolve
-from gitops_dsf.resolve.types import EffectiveScorer, Resolved
+from gitops_dsf.resolve.scorer import EffectiveScorer
+from gitops_dsf.resolve.types import Resolved
 
 DOCS = Path(__file__).parents[2] / "docs"
 SETTINGS = """\
@@ -89,7 +90,7 @@ def test_the_whole_manifest_is_accepted() -> None:
 
 def test_an_omitted_source_host_is_the_origin_of_config_url() -> None:
     found, codes = accepted(changed("    host: http://prom:9090\n", ""))
-    assert (found.source_host, found.source_endpoint) == (
+    assert (found.source_origin, found.source_endpoint) == (
         "http://api.svc:8000",
         "http://api.svc:8000/api/v1/query_range",
     )

@@ -11,7 +11,6 @@ from gitops_dsf.repository.load import Document, Path, value_at
 from gitops_dsf.repository.model.mistake import dotted
 from gitops_dsf.repository.model.suggestion import did_you_mean
 from gitops_dsf.resolve.context import Context
-from gitops_dsf.resolve.rankings import default_dimension
 from gitops_dsf.resolve.rules.raw_document import indexes, misfits
 from gitops_dsf.wording import names_text
 
@@ -181,9 +180,8 @@ def scores_are_listed_once(context: Context) -> Iterator[Diagnostic]:
     for item in context.declared.rankings:
         seen: dict[tuple[str, str | None], int] = {}
         for index, score in enumerate(item.value.spec.scores):
-            overlay = context.overlays.get(score.scorer)
-            dimension = score.dimension or (default_dimension(overlay) if overlay is not None else None)
-            key = (score.scorer, dimension)
+            scorer = context.scorers.get(score.scorer)
+            key = (score.scorer, score.dimension or (scorer.only_item if scorer is not None else None))
             if key in seen:
                 message = f"{score.scorer} is listed twice for the same dimension; the weights add up"
                 yield codes.DUPLICATE_COORDINATE.at(

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 from gitops_dsf.diagnostics import Diagnostic, Position, codes
 from gitops_dsf.repository.load import SETTINGS_FILE
-from gitops_dsf.repository.model.mistake import dotted
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.rules.durations import HOST_HINT
 
@@ -21,22 +20,22 @@ def settings_are_there(context: Context) -> Iterator[Diagnostic]:
 
 def scorers_are_complete(context: Context) -> Iterator[Diagnostic]:
     """A scorer must be complete, unless its /config is still unknown."""
-    for overlay in context.each_variant:
-        if context.waits_for_lock(overlay.scorer):
+    for scorer in context.each_variant:
+        if context.waits_for_lock(scorer):
             continue
-        for setting in overlay.missing():
-            name = dotted(setting.path)
-            if setting.path[-1] in {"interval", "step"} and setting.document.has(setting.path):
+        for field in scorer.missing:
+            last = field.rpartition(".")[2]
+            if last in {"interval", "step"} and scorer.has(field):
                 continue  # written as 0, which another rule reports
-            if setting.path[-1] == "host" and not overlay.scored_by_query:
+            if last == "host" and not scorer.scored_by_query:
                 continue  # it would be the host of configURL, which is not a URL; another rule reports that
             because = (
                 "and its lock does not say it either"
-                if overlay.lock is not None
+                if scorer.lock is not None
                 else "and without it the scorer cannot run"
             )
             yield codes.INCOMPLETE_SCORER.at(
-                setting.position, f"{name} is missing, {because}", _HINTS[str(setting.path[-1])]
+                scorer.at(field), f"spec.{field} is missing, {because}", _HINTS[last]
             )
 
 
@@ -46,23 +45,19 @@ def locks_are_there(context: Context) -> Iterator[Diagnostic]:
     """
     if context.is_upstream:
         return
-    for overlay in context.overlays.values():
-        if not overlay.scorer.value.spec.reads_config or overlay.lock is not None:
+    for scorer in context.scorers.values():
+        if not scorer.spec.reads_config or scorer.lock is not None:
             continue
-        lacking = dict.fromkeys(
-            dotted(setting.path)
-            for each in context.variants[overlay.scorer.name]
-            for setting in each.missing()
-        )
-        missing = ", ".join(lacking)
+        lacking = (f"spec.{field}" for each in context.variants[scorer.name] for field in each.missing)
+        missing = ", ".join(dict.fromkeys(lacking))
         effect = (
             f"it is left out until one says {missing}"
             if missing
             else "what its /config says is not known; the spec alone counts"
         )
-        message = f"{overlay.scorer.name} has configSyncMode Full and no lock: {effect}"
-        hint = f"run gitops-dsf sync --scorer {overlay.scorer.name}, or write configSyncMode: None"
-        yield codes.NO_LOCK.at(overlay.scorer.at("spec", "configSyncMode"), message, hint)
+        message = f"{scorer.name} has configSyncMode Full and no lock: {effect}"
+        hint = f"run gitops-dsf sync --scorer {scorer.name}, or write configSyncMode: None"
+        yield codes.NO_LOCK.at(scorer.declared.at("spec", "configSyncMode"), message, hint)
 
 
 _HINTS = {

@@ -52,30 +52,30 @@ class _Peer:
 
 def _peers(context: Context) -> Iterator[_Peer]:
     """Every base URL: those of scorers, and those of the variants of each MetricSource."""
-    for overlay in context.overlays.values():
-        spec, document = overlay.scorer.value.spec, overlay.scorer.document
+    for scorer in context.scorers.values():
+        spec, document = scorer.spec, scorer.declared.document
         if spec.source.ref is None:
             yield _Peer(
-                owner=overlay.scorer.name,
+                owner=scorer.name,
                 title="source",
                 section="source",
-                url=overlay.source_origin if overlay.kind_of_source == "Prometheus" else "",
+                url=scorer.source_origin if scorer.source_type == "Prometheus" else "",
                 credentials=tuple(credentials(spec.source.auth)),
                 document=document,
                 path=("spec", "source"),
                 on_hub=spec.on_hub,
             )
         yield _Peer(
-            owner=overlay.scorer.name,
+            owner=scorer.name,
             title="scoring",
             section="scoring",
-            url=overlay.scoring_origin,
+            url=scorer.scoring_origin,
             credentials=tuple(credentials(spec.scoring.auth)),
             document=document,
             path=("spec", "scoring"),
             on_hub=spec.on_hub,
         )
-    specs = [overlay.scorer.value.spec for overlay in context.overlays.values()]
+    specs = [scorer.spec for scorer in context.scorers.values()]
     on_hub = {spec.source.ref for spec in specs if spec.on_hub}
     for source in context.sources.values():
         for variant in source.variants:
@@ -189,15 +189,14 @@ def secrets_have_one_host(context: Context) -> Iterator[Diagnostic]:
 
 def hosts_are_no_metadata_services(context: Context) -> Iterator[Diagnostic]:
     """A cloud's metadata service gives credentials of the node to every process there."""
-    for overlay in context.overlays.values():
-        scorer = overlay.scorer
-        places = [(str(setting.value), setting) for setting in (overlay.source_host, overlay.scoring_host)]
-        for url, setting in places:
-            if url and is_metadata(host_of(url)):
-                yield codes.METADATA_HOST.at(setting.position, *_metadata(host_of(url)))
-        url = scorer.value.spec.config_url
-        if is_metadata(host_of(url)):
-            yield codes.METADATA_HOST.at(scorer.at("spec", "configURL"), *_metadata(host_of(url)))
+    for scorer in context.scorers.values():
+        spec = scorer.spec
+        for field, url in (("source.host", spec.source.host), ("scoring.host", spec.scoring.host)):
+            if is_metadata(host_of(url)):
+                yield codes.METADATA_HOST.at(scorer.at(field), *_metadata(host_of(url)))
+        if is_metadata(host_of(spec.config_url)):
+            position = scorer.declared.at("spec", "configURL")
+            yield codes.METADATA_HOST.at(position, *_metadata(host_of(spec.config_url)))
     for source in context.sources.values():
         for variant in source.variants:
             host = host_of(variant.value.host)

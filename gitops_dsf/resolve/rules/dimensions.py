@@ -5,23 +5,22 @@ from collections.abc import Iterator
 from dsf_wire.dimension import PLACEHOLDERS, can_yield, placeholders
 from gitops_dsf.diagnostics import Diagnostic, codes
 from gitops_dsf.resolve.context import Context
-from gitops_dsf.resolve.rankings import default_dimension
 
 
 def dimensions_can_match(context: Context) -> Iterator[Diagnostic]:
     """The requested item must be one that the scorer's format yields on every cluster."""
     for item in context.declared.rankings:
         for index, score in enumerate(item.value.spec.scores):
-            overlay = context.overlays.get(score.scorer)
-            if overlay is None or not overlay.score_name.value:
+            scorer = context.scorers.get(score.scorer)
+            if scorer is None or not scorer.score_name:
                 continue
-            template = overlay.scorer.value.spec.score_dimension_format
+            template = scorer.spec.score_dimension_format
             if any(item.name not in PLACEHOLDERS for item in placeholders(template)):
                 continue  # the format is invalid
-            name = str(overlay.score_name.value)
+            name = scorer.score_name
             where = ("spec", "scores", index)
             if score.dimension is None:
-                if default_dimension(overlay) is None:
+                if scorer.only_item is None:
                     message = (
                         f"{score.scorer} names its items {template}: which of them ranks the clusters is not"
                         " fixed"
@@ -32,7 +31,7 @@ def dimensions_can_match(context: Context) -> Iterator[Diagnostic]:
                     )
                     yield codes.DIMENSION.at(item.at(*where, "scorer"), message, hint)
             elif not can_yield(template, score.dimension, score_name=name):
-                fixed = default_dimension(overlay)
+                fixed = scorer.only_item
                 message = f"{score.scorer} names its items {template}, which never gives {score.dimension}"
                 hint = (
                     f"write {fixed}, or leave dimension out"

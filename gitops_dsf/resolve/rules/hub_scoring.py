@@ -9,6 +9,7 @@ from gitops_dsf.repository.model.declared import Item
 from gitops_dsf.repository.model.scorer import ClusterLabel, DynamicScorer
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.inventory import identity_of
+from gitops_dsf.resolve.scorer import EffectiveScorer
 from gitops_dsf.wording import names_text
 
 NAMED = 3
@@ -18,13 +19,9 @@ _LABEL: Path = ("spec", "source", "clusterLabel")
 
 def hub_scorers_know_their_clusters(context: Context) -> Iterator[Diagnostic]:
     """A central store has the series of all clusters, so a label must tell them apart."""
-    for overlay in context.overlays.values():
-        item = overlay.scorer
-        if (
-            item.value.spec.on_hub
-            and overlay.kind_of_source == "Prometheus"
-            and not item.document.has(_LABEL)
-        ):
+    for scorer in context.scorers.values():
+        item = scorer.declared
+        if item.value.spec.on_hub and scorer.source_type == "Prometheus" and not item.document.has(_LABEL):
             message = "a scorer that runs on the hub must say which label of a series names its cluster"
             hint = "write source.clusterLabel: {name: cluster}, with the label that your store has"
             yield codes.NO_CLUSTER_LABEL.at(item.document.at(_LABEL), message, hint)
@@ -32,16 +29,16 @@ def hub_scorers_know_their_clusters(context: Context) -> Iterator[Diagnostic]:
 
 def settings_fit_where_it_runs(context: Context) -> Iterator[Diagnostic]:
     """The hub scorer asks a central store. An agent has the series of one cluster only."""
-    for overlay in context.overlays.values():
-        item = overlay.scorer
+    for scorer in context.scorers.values():
+        item = scorer.declared
         if item.value.spec.on_hub:
-            yield from _asks_a_central_store(context, item)
+            yield from _asks_a_central_store(context, scorer)
 
 
-def _asks_a_central_store(context: Context, item: Item[DynamicScorer]) -> Iterator[Diagnostic]:
-    ref = item.value.spec.source.ref
-    source = context.source_of(item)
-    if source is not None and not source.is_one_for_all:
+def _asks_a_central_store(context: Context, scorer: EffectiveScorer) -> Iterator[Diagnostic]:
+    item, ref = scorer.declared, scorer.spec.source.ref
+    source = context.source_of(scorer)
+    if source is not None and [each.value.cluster_selector for each in source.variants] != [None]:
         message = (
             f"MetricSource {source.name} depends on the cluster, and the hub scorer asks one store for all"
             " clusters"
@@ -50,9 +47,9 @@ def _asks_a_central_store(context: Context, item: Item[DynamicScorer]) -> Iterat
         yield codes.WRONG_PLACE.at(item.document.key_at(("spec", "source", "ref")), message, hint)
         return
     asked = context.variants[item.name][0]
-    kind = PUSHED if asked.is_pushed else asked.kind_of_source
-    if kind != "Prometheus" and not context.waits_for_lock(item):
-        position = asked.source_type.position
+    kind = PUSHED if asked.is_pushed else asked.source_type
+    if kind != "Prometheus" and not context.waits_for_lock(scorer):
+        position = asked.at("source.type")
         if ref is not None:
             position = item.document.key_at(("spec", "source", "ref"))
         message = f"source.type {kind} gives no series of a central store, and this scorer runs on the hub"
@@ -65,7 +62,7 @@ def clusters_have_identities(context: Context) -> Iterator[Diagnostic]:
     cluster may have the same value.
     """
     for name, clusters in sorted(context.target_clusters.items()):
-        item = context.overlays[name].scorer
+        item = context.scorers[name].declared
         label = item.value.spec.source.cluster_label
         if not item.value.spec.on_hub or label is None or item.value.spec.suspend:
             continue

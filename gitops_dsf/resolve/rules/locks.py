@@ -1,30 +1,31 @@
 """Checks locks against specs: which value is used, and where metrics and tokens are sent."""
 
 from collections.abc import Iterator
+from operator import attrgetter
+from typing import Final
 from urllib.parse import urlsplit
 
 from gitops_dsf.diagnostics import Diagnostic, codes
 from gitops_dsf.hub.glob import matches
 from gitops_dsf.hub.urls import host_of
-from gitops_dsf.repository.load import Path, value_at
 from gitops_dsf.repository.model.mistake import dotted
-from gitops_dsf.repository.model.scorer import Auth
+from gitops_dsf.repository.model.scorer import Auth, Scoring, Source
 from gitops_dsf.repository.model.suggestion import did_you_mean
 from gitops_dsf.resolve.context import Context
-from gitops_dsf.resolve.overlay import Overlay, Setting
+from gitops_dsf.resolve.scorer import EffectiveScorer
 
 
 def locks_have_a_use(context: Context) -> Iterator[Diagnostic]:
     """A lock must belong to a Full scorer of the same name, with the same configURL."""
     for item in context.declared.locks:
-        overlay = context.overlays.get(item.name)
-        if overlay is None:
-            hint = did_you_mean(item.name, context.overlays) or "remove the file"
+        scorer = context.scorers.get(item.name)
+        if scorer is None:
+            hint = did_you_mean(item.name, context.scorers) or "remove the file"
             yield codes.STALE_LOCK.at(
                 item.position, f"there is no DynamicScorer {item.name} for this lock", hint
             )
             continue
-        spec = overlay.scorer.value.spec
+        spec = scorer.spec
         if spec.scored_by_query:
             message = f"{item.name} has scoring.type Query and no scoring API: this lock is not read"
             yield codes.STALE_LOCK.at(item.position, message, "remove the file")
@@ -45,21 +46,18 @@ def locks_have_a_use(context: Context) -> Iterator[Diagnostic]:
 
 def locks_do_not_overrule(context: Context) -> Iterator[Diagnostic]:
     """With Full, the lock overrides the spec. The author of a different value in the spec should know."""
-    for overlay in context.overlays.values():
-        for setting in _settings(overlay):
-            path = _in_spec(setting)
-            document = overlay.scorer.document
-            if not setting.locked or not document.has(path):
+    for scorer in context.scorers.values():
+        for field in _FIELDS:
+            written, said = (attrgetter(field)(spec) for spec in (scorer.declared.value.spec, scorer.spec))
+            if not scorer.is_locked(field) or not written or written == said:
                 continue
-            written = value_at(document.data, path)
-            if written in {None, "", 0} or written == setting.value:
-                continue
+            path = ("spec", *field.split("."))
             message = (
-                f"{dotted(path)} is {written} here, but the lock says {setting.value} ({setting.position}),"
-                " and that counts"
+                f"{dotted(path)} is {written} here, but the lock says {said} ({scorer.at(field)}), and that"
+                " counts"
             )
             yield codes.LOCK_OVERRULES.at(
-                overlay.scorer.at(*path), message, "remove the field, or write configSyncMode: None"
+                scorer.declared.at(*path), message, "remove the field, or write configSyncMode: None"
             )
 
 
@@ -67,18 +65,13 @@ def locks_get_no_tokens(context: Context) -> Iterator[Diagnostic]:
     """A host that only a lock names must not receive a token. Otherwise a scoring API could collect the
     tokens of all clusters.
     """
-    for overlay in context.overlays.values():
-        spec = overlay.scorer.value.spec
-        for setting, auth, written in (
-            (overlay.source_host, spec.source.auth, spec.source.host),
-            (overlay.scoring_host, spec.scoring.auth, spec.scoring.host),
-        ):
-            if not setting.locked or not _sends_token(auth) or _same_host(written, str(setting.value)):
+    for scorer in context.scorers.values():
+        for section, written, said in _locked_hosts(scorer):
+            if not _sends_token(written.auth) or _same_host(written.host, said):
                 continue
-            section = str(_in_spec(setting)[1])
-            message = f"{section}.auth would send a token to {setting.value}, a host that only the lock names"
-            hint = f"write {section}.host: {setting.value} into the scorer if that is where the token may go"
-            yield codes.LOCK_WITH_TOKEN.at(overlay.scorer.at("spec", section, "auth"), message, hint)
+            message = f"{section}.auth would send a token to {said}, a host that only the lock names"
+            hint = f"write {section}.host: {said} into the scorer if that is where the token may go"
+            yield codes.LOCK_WITH_TOKEN.at(scorer.declared.at("spec", section, "auth"), message, hint)
 
 
 def locks_keep_to_known_hosts(context: Context) -> Iterator[Diagnostic]:
@@ -87,51 +80,43 @@ def locks_keep_to_known_hosts(context: Context) -> Iterator[Diagnostic]:
     """
     repository = context.declared.repository
     allowed = repository.value.spec.allowed_hosts if repository is not None else []
-    for overlay in context.overlays.values():
-        spec = overlay.scorer.value.spec
-        for setting, written in (
-            (overlay.source_host, spec.source.host),
-            (overlay.scoring_host, spec.scoring.host),
-        ):
-            section = str(_in_spec(setting)[1])
+    for scorer in context.scorers.values():
+        for section, written, said in _locked_hosts(scorer):
             # Without a scoring host, the origin of configURL is used. Without a source host, there is nothing
             # to compare.
-            before = written or (spec.config_url if section == "scoring" else "")
-            host, known = (host_of(url) or url for url in (str(setting.value), before))
-            if (
-                not setting.locked
-                or not before
-                or host == known
-                or any(matches(host, pattern) for pattern in allowed)
-            ):
+            before = written.host or (scorer.spec.config_url if section == "scoring" else "")
+            host, known = (host_of(url) or url for url in (said, before))
+            if not before or host == known or any(matches(host, pattern) for pattern in allowed):
                 continue
             what = "metrics" if section == "scoring" else "queries"
-            message = f"the lock of {overlay.scorer.name} sends {what} to {host} instead of {known}"
+            message = f"the lock of {scorer.name} sends {what} to {host} instead of {known}"
             hint = (
-                f"write {section}.host: {setting.value} into the scorer, or add {host} to spec.allowedHosts"
+                f"write {section}.host: {said} into the scorer, or add {host} to spec.allowedHosts"
                 " in gitops-dsf.yaml"
             )
-            yield codes.LOCK_MOVES_HOST.at(setting.position, message, hint)
+            yield codes.LOCK_MOVES_HOST.at(scorer.at(f"{section}.host"), message, hint)
 
 
-def _settings(overlay: Overlay) -> tuple[Setting, ...]:
-    """Fields that a lock may override. Hosts have their own rules."""
-    return (
-        overlay.source_type,
-        overlay.source_path,
-        overlay.query,
-        overlay.range,
-        overlay.step,
-        overlay.scoring_path,
-        overlay.score_name,
-        overlay.interval,
-    )
+_FIELDS: Final = (
+    "source.type",
+    "source.path",
+    "source.params.query",
+    "source.params.range",
+    "source.params.step",
+    "scoring.path",
+    "scoring.params.name",
+    "scoring.params.interval",
+)
+"""Fields that a lock may override. Hosts have their own rules."""
 
 
-def _in_spec(setting: Setting) -> Path:
-    """The path of a field in the scorer. Locks have the same fields below spec.config."""
-    path = setting.path
-    return ("spec", *path[2:]) if path[1] == "config" else path
+def _locked_hosts(scorer: EffectiveScorer) -> Iterator[tuple[str, Source | Scoring, str]]:
+    """For each host that the lock says: its section, what people wrote there, and the host."""
+    written = scorer.declared.value.spec
+    if scorer.is_locked("source.host"):
+        yield "source", written.source, scorer.spec.source.host
+    if scorer.is_locked("scoring.host"):
+        yield "scoring", written.scoring, scorer.spec.scoring.host
 
 
 def _sends_token(auth: Auth | None) -> bool:

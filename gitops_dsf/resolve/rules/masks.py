@@ -77,23 +77,18 @@ def _cluster(
 def _score(
     context: Context, item: Item[DynamicScoringConfig], index: int, mask: Mask
 ) -> Iterator[Diagnostic]:
-    names = {
-        str(overlay.score_name.value) for overlay in context.overlays.values() if overlay.score_name.value
-    }
+    names = {scorer.score_name for scorer in context.scorers.values() if scorer.score_name}
     if any(matches(name, mask.score_name) for name in names):
         return
-    if any(
-        context.waits_for_lock(overlay.scorer) and not overlay.score_name.value
-        for overlay in context.overlays.values()
-    ):
+    if any(context.waits_for_lock(scorer) and not scorer.score_name for scorer in context.scorers.values()):
         return  # the mask may be for a scorer whose score name is not known yet
     position = item.at("spec", "masks", index, "scoreName")
     known = f"scores here: {names_text(sorted(names), most=8) or 'none'}"
     if is_glob(mask.score_name):
         yield codes.MATCHES_NOTHING.at(position, f"{mask.score_name} matches no score", known)
         return
-    overlay = context.overlays.get(mask.score_name)
+    scorer = context.scorers.get(mask.score_name)
     hint = did_you_mean(mask.score_name, names) or known
-    if overlay is not None and overlay.score_name.value:
-        hint = f"{mask.score_name} is the scorer; its score is {overlay.score_name.value}"
+    if scorer is not None and scorer.score_name:
+        hint = f"{mask.score_name} is the scorer; its score is {scorer.score_name}"
     yield codes.UNKNOWN_SCORE.at(position, f"there is no score {mask.score_name}", hint)

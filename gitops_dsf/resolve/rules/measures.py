@@ -7,7 +7,7 @@ from dsf_wire.query import split
 from gitops_dsf.diagnostics import Diagnostic, codes
 from gitops_dsf.repository.model.suggestion import did_you_mean
 from gitops_dsf.resolve.context import Context
-from gitops_dsf.resolve.overlay import Overlay
+from gitops_dsf.resolve.scorer import EffectiveScorer
 
 MAX_EXPRESSIONS = 100
 _EXAMPLE = "write the name of a measure, such as cpu_available_ratio; `gitops-dsf explain DSF145` lists them"
@@ -19,20 +19,22 @@ _NOT_PROMQL = (
 
 def measures_exist(context: Context) -> Iterator[Diagnostic]:
     """Each expression of a query must be a measure."""
-    for overlay in _of_kubernetes(context):
-        query = str(overlay.query.value)
+    for scorer in _of_kubernetes(context):
+        query = scorer.query
         parts = split(query)
         if query and not parts:
-            yield codes.MEASURE.at(overlay.query.position, "there is no measure in the query", _EXAMPLE)
+            yield codes.MEASURE.at(
+                scorer.at("source.params.query"), "there is no measure in the query", _EXAMPLE
+            )
         if len(parts) > MAX_EXPRESSIONS:
             message = f"more than {MAX_EXPRESSIONS} measures in one query"
-            yield codes.MEASURE.at(overlay.query.position, message, "use several scorers")
+            yield codes.MEASURE.at(scorer.at("source.params.query"), message, "use several scorers")
             continue
         for part in parts:
             try:
                 selection(part.text)
             except MeasureError as error:
-                where = overlay.query.inside(part.offset + error.offset)
+                where = scorer.in_query(part.offset + error.offset)
                 yield codes.MEASURE.at(where, f"source type Kubernetes: {error}", _hint(error, part.text))
 
 
@@ -46,14 +48,14 @@ def only_present_values_are_asked(context: Context) -> Iterator[Diagnostic]:
     """Source type Kubernetes keeps no history. Where it is one variant of several, the range is for the
     others.
     """
-    for overlay in _of_kubernetes(context):
-        if overlay.range.value and overlay.variant is None and not overlay.scored_by_query:
+    for scorer in _of_kubernetes(context):
+        if scorer.range and scorer.variant is None and not scorer.scored_by_query:
             yield codes.NO_HISTORY.at(
-                overlay.range.position,
-                f"range is {overlay.range.value}: source type Kubernetes has present values only",
+                scorer.at("source.params.range"),
+                f"range is {scorer.range}: source type Kubernetes has present values only",
                 "remove range and step, or ask a Prometheus, which keeps the past",
             )
 
 
-def _of_kubernetes(context: Context) -> Iterator[Overlay]:
-    return (overlay for overlay in context.each_type if overlay.kind_of_source == SOURCE_TYPE)
+def _of_kubernetes(context: Context) -> Iterator[EffectiveScorer]:
+    return (scorer for scorer in context.each_type if scorer.source_type == SOURCE_TYPE)

@@ -33,9 +33,9 @@ def sources_exist(context: Context) -> Iterator[Diagnostic]:
 def sources_cover_their_clusters(context: Context) -> Iterator[Diagnostic]:
     """Every target cluster of a scorer needs a variant of its MetricSource."""
     for name, clusters in context.target_clusters.items():
-        scorer = context.overlays[name].scorer
+        scorer = context.scorers[name]
         source = context.source_of(scorer)
-        if source is None or scorer.value.spec.suspend:
+        if source is None or scorer.spec.suspend:
             continue
         lacking = sorted(clusters & source.lacking)
         if lacking:
@@ -48,14 +48,14 @@ def sources_cover_their_clusters(context: Context) -> Iterator[Diagnostic]:
                 f"add a variant to {source.item.document.file}; one without clusterSelector serves all other"
                 " clusters"
             )
-            yield codes.SOURCE_LACKING.at(scorer.at("spec", "source", "ref"), message, hint)
+            yield codes.SOURCE_LACKING.at(scorer.declared.at("spec", "source", "ref"), message, hint)
 
 
 def sources_are_used(context: Context) -> Iterator[Diagnostic]:
     """A MetricSource that no scorer names is left over. A name that does not exist may be a misspelt one, and
     is reported alone.
     """
-    used = {overlay.scorer.value.spec.source.ref for overlay in context.overlays.values()} - {None}
+    used = {scorer.spec.source.ref for scorer in context.scorers.values()} - {None}
     if not used <= context.sources.keys():
         return
     for source in context.sources.values():

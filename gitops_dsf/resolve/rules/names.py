@@ -2,11 +2,10 @@
 
 from collections.abc import Iterator
 
-from dsf_wire.scorename import sanitise
 from gitops_dsf.diagnostics import Diagnostic, Position, codes
 from gitops_dsf.repository.model.declared import CarriedItem, RankingItem
 from gitops_dsf.resolve.context import Context
-from gitops_dsf.resolve.overlay import Setting
+from gitops_dsf.resolve.scorer import EffectiveScorer
 
 
 def rendered_objects_differ(context: Context) -> Iterator[Diagnostic]:
@@ -37,29 +36,27 @@ def score_names_are_unique(context: Context) -> Iterator[Diagnostic]:
     """Two scorers with the same score name overwrite each other's scores, and so do two names that become the
     same object name.
     """
-    by_name: dict[str, Setting] = {}
-    by_resource: dict[str, Setting] = {}
-    for _, overlay in sorted(context.overlays.items()):
-        setting = overlay.score_name
-        name = str(setting.value)
+    field = "scoring.params.name"
+    by_name: dict[str, EffectiveScorer] = {}
+    by_resource: dict[str, EffectiveScorer] = {}
+    for _, scorer in sorted(context.scorers.items()):
+        name, resource = scorer.score_name, scorer.resource_name
         if not name:
             continue
-        resource = sanitise(name)
         if name in by_name:
-            message = (
-                f"the score name {name} is used at {by_name[name].position}, too: the two scores overwrite"
-                " each other"
-            )
+            first = by_name[name].at(field)
+            message = f"the score name {name} is used at {first}, too: the two scores overwrite each other"
             yield codes.DUPLICATE_SCORE.at(
-                setting.position, message, "give each scorer a score name of its own"
+                scorer.at(field), message, "give each scorer a score name of its own"
             )
         elif resource in by_resource:
             other = by_resource[resource]
             message = (
-                f"{name} and {other.value} ({other.position}) both become the AddOnPlacementScore {resource}"
+                f"{name} and {other.score_name} ({other.at(field)}) both become the AddOnPlacementScore"
+                f" {resource}"
             )
             yield codes.SANITISED_CLASH.at(
-                setting.position, message, "choose names that differ in more than case and punctuation"
+                scorer.at(field), message, "choose names that differ in more than case and punctuation"
             )
-        by_name.setdefault(name, setting)
-        by_resource.setdefault(resource, setting)
+        by_name.setdefault(name, scorer)
+        by_resource.setdefault(resource, scorer)

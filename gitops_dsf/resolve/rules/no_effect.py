@@ -9,7 +9,7 @@ from gitops_dsf.hub.scorers import PUSHED
 from gitops_dsf.repository.load import Document, Path, value_at
 from gitops_dsf.repository.model.mistake import dotted
 from gitops_dsf.resolve.context import Context
-from gitops_dsf.resolve.overlay import Overlay
+from gitops_dsf.resolve.scorer import EffectiveScorer
 
 Place = tuple[Document, Path, str]
 """A document, the object in it that has the fields, and the name of what decides in their place."""
@@ -27,10 +27,10 @@ class Row(NamedTuple):
     hint: str
 
 
-def _scorers(chosen: Callable[[Overlay], bool]) -> Callable[[Context], Iterator[Place]]:
+def _scorers(chosen: Callable[[EffectiveScorer], bool]) -> Callable[[Context], Iterator[Place]]:
     def places(context: Context) -> Iterator[Place]:
-        for overlay in filter(chosen, context.overlays.values()):
-            yield overlay.scorer.document, ("spec",), overlay.scorer.value.spec.source.ref or ""
+        for scorer in filter(chosen, context.scorers.values()):
+            yield scorer.declared.document, ("spec",), scorer.spec.source.ref or ""
 
     return places
 
@@ -39,9 +39,9 @@ def _sources(kind: str) -> Callable[[Context], Iterator[Place]]:
     """Where a source of this type is written: in scorers, and in variants of MetricSources."""
 
     def places(context: Context) -> Iterator[Place]:
-        for overlay in context.overlays.values():
-            if (PUSHED if overlay.is_pushed else overlay.kind_of_source) == kind:
-                yield overlay.scorer.document, ("spec", "source"), ""
+        for scorer in context.scorers.values():
+            if (PUSHED if scorer.is_pushed else scorer.source_type) == kind:
+                yield scorer.declared.document, ("spec", "source"), ""
         for source in context.sources.values():
             for variant in source.variants:
                 if variant.value.type == kind:
@@ -61,7 +61,7 @@ def _followers(context: Context) -> Iterator[Place]:
             yield item.document, ("spec",), item.value.spec.placement.ref
 
 
-_BY_QUERY: Final = _scorers(lambda overlay: overlay.scored_by_query)
+_BY_QUERY: Final = _scorers(lambda scorer: scorer.scored_by_query)
 _NO_API: Final = "remove it, or remove scoring.type if a scoring API gives the scores"
 _KUBERNETES: Final = "{field} has no effect with source type Kubernetes: "
 ROWS: Final = (
@@ -84,7 +84,7 @@ ROWS: Final = (
     ),
     Row(
         codes.FIELD_OF_AN_API,
-        _scorers(lambda found: found.scored_by_query and found.scorer.value.spec.config_sync_mode == "Full"),
+        _scorers(lambda found: found.scored_by_query and found.spec.config_sync_mode == "Full"),
         "configSyncMode",
         "configSyncMode is Full, and with scoring.type Query there is no /config",
         _NO_API,
@@ -98,7 +98,7 @@ ROWS: Final = (
     ),
     Row(
         codes.SOURCE_BESIDE_REF,
-        _scorers(lambda overlay: overlay.scorer.value.spec.source.ref is not None),
+        _scorers(lambda scorer: scorer.spec.source.ref is not None),
         "source.type source.host source.path source.auth",
         "{path} has no effect beside source.ref: MetricSource {of} says it",
         "remove {field}, or remove ref",
@@ -133,7 +133,7 @@ ROWS: Final = (
     ),
     Row(
         codes.WRONG_PLACE,
-        _scorers(lambda overlay: not overlay.scorer.value.spec.on_hub),
+        _scorers(lambda scorer: not scorer.spec.on_hub),
         "source.clusterLabel scoring.clustersPerRequest",
         "{field} has no effect on a scorer that runs on the spokes",
         "write runsOn: Hub, or remove {field}",

@@ -59,9 +59,9 @@ def placements_work(context: Context) -> Iterator[Diagnostic]:
 
 def placements_rank_by_known_scores(context: Context) -> Iterator[Diagnostic]:
     """A score that no cluster publishes counts as 0 everywhere."""
-    if context.overlays.keys() != context.scorers.keys():
+    if context.scorers.keys() != context.complete.keys():
         return  # an incomplete scorer has its own finding, and may be the one that is meant
-    scorers = {scorer.resource_name: scorer for scorer in context.scorers.values()}
+    scorers = {scorer.resource_name: scorer for scorer in context.complete.values()}
     for item in context.declared.placements:
         for place, resource in resources_ranked_by(item.document):
             score = value_at(item.document.data, (*place[:-1], "scoreName"))

@@ -11,7 +11,7 @@ from gitops_dsf.repository.model.delivery import RawPlacement
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.rules.candidates import choosable, eligible
 from gitops_dsf.resolve.rules.raw_document import resources_ranked_by
-from gitops_dsf.resolve.types import EffectiveScorer
+from gitops_dsf.resolve.scorer import EffectiveScorer
 
 
 def missing_scores_lose(context: Context) -> Iterator[Diagnostic]:
@@ -23,7 +23,7 @@ def missing_scores_lose(context: Context) -> Iterator[Diagnostic]:
         if spec.on_missing_score == "Exclude":
             continue
         for index, score in enumerate(spec.scores):
-            scorer = context.scorers.get(score.scorer)
+            scorer = context.complete.get(score.scorer)
             message = "" if scorer is None else how_zero_wins(scorer, score.weight)
             if message:
                 hint = (
@@ -51,7 +51,7 @@ def scores_are_published(context: Context) -> Iterator[Diagnostic]:
     for item in context.declared.rankings:
         clusters = eligible(context, item)
         for index, score in enumerate(item.value.spec.scores):
-            scorer = context.scorers.get(score.scorer)
+            scorer = context.complete.get(score.scorer)
             if scorer is not None:
                 yield from _unpublished(
                     context,
@@ -66,7 +66,7 @@ def scores_are_published(context: Context) -> Iterator[Diagnostic]:
 
 def placements_rank_by_what_is_published(context: Context) -> Iterator[Diagnostic]:
     """The same for raw Placements. Skips Placements whose clusters are not known."""
-    scorers = {scorer.resource_name: scorer for scorer in context.scorers.values()}
+    scorers = {scorer.resource_name: scorer for scorer in context.complete.values()}
     for item in context.declared.placements:
         clusters = choosable(context, item)
         for place, name in resources_ranked_by(item.document):

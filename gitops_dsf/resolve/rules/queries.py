@@ -4,15 +4,15 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 
-from dsf_wire.dimension import DEFAULT_FORMAT, LABELS, PLACEHOLDERS, label_placeholders, placeholders
+from dsf_wire.dimension import LABELS, PLACEHOLDERS, label_placeholders, placeholders
 from dsf_wire.measures import SOURCE_TYPE, MeasureError, select
 from dsf_wire.query import Part, split
 from gitops_dsf.diagnostics import Diagnostic, Severity, codes
 from gitops_dsf.repository.model.suggestion import did_you_mean
 from gitops_dsf.resolve.context import Context
-from gitops_dsf.resolve.overlay import Overlay
 from gitops_dsf.resolve.promql import MAX_QUERY, Checked, can_have, check, mixing_clauses, others
 from gitops_dsf.resolve.promql.tokens import tokens
+from gitops_dsf.resolve.scorer import EffectiveScorer
 
 _CODES = {
     "syntax": codes.PROMQL,
@@ -24,39 +24,41 @@ _CODES = {
 
 def queries_parse(context: Context) -> Iterator[Diagnostic]:
     """Every PromQL expression must parse and return an instant vector or a scalar."""
-    for overlay in context.each_type:
-        for part, checked in _parsed(overlay) if _dialect(overlay) == "PromQL" else []:
+    for scorer in context.each_type:
+        for part, checked in _parsed(scorer) if _dialect(scorer) == "PromQL" else []:
             for mistake in checked.mistakes:
-                where = overlay.query.inside(part.offset + mistake.offset)
-                dotted = _dotted_name(part.text, mistake.offset) if overlay.is_pushed else ""
+                where = scorer.in_query(part.offset + mistake.offset)
+                dotted = _dotted_name(part.text, mistake.offset) if scorer.is_pushed else ""
                 hint = dotted or _other_language(part.text) or mistake.hint
                 severity = Severity.WARNING if mistake.kind == "renamed" else None
                 yield _CODES[mistake.kind].at(where, f"PromQL: {mistake.message}", hint, severity=severity)
-        query = str(overlay.query.value)
-        if overlay.kind_of_source == "Prometheus" and query and not split(query[:MAX_QUERY]):
+        query = scorer.query
+        if scorer.source_type == "Prometheus" and query and not split(query[:MAX_QUERY]):
             yield codes.PROMQL.at(
-                overlay.query.position, "PromQL: there is no expression in it", "write a PromQL expression"
+                scorer.at("source.params.query"),
+                "PromQL: there is no expression in it",
+                "write a PromQL expression",
             )
         if len(query) > MAX_QUERY:
             message = f"PromQL: more than {MAX_QUERY} characters"
-            yield codes.PROMQL.at(overlay.query.position, message, "use recording rules")
+            yield codes.PROMQL.at(scorer.at("source.params.query"), message, "use recording rules")
 
 
 def placeholders_are_known(context: Context) -> Iterator[Diagnostic]:
     """An unknown placeholder would stay in every item name."""
-    for overlay in context.overlays.values():
-        scorer = overlay.scorer
-        template = scorer.value.spec.score_dimension_format
+    for scorer in context.scorers.values():
+        declared = scorer.declared
+        template = scorer.spec.score_dimension_format
         for item in placeholders(template):
             if item.name not in PLACEHOLDERS:
-                where = scorer.inside(("spec", "scoreDimensionFormat"), item.offset)
+                where = declared.inside(("spec", "scoreDimensionFormat"), item.offset)
                 known = ", ".join(f"${{{name}}}" for name in PLACEHOLDERS)
                 hint = did_you_mean(item.name, PLACEHOLDERS) or f"known: {known}"
                 yield codes.UNKNOWN_PLACEHOLDER.at(
                     where, f"the placeholder ${{{item.name}}} is not known", hint
                 )
         for found in _UNFINISHED.finditer(template):
-            where = scorer.inside(("spec", "scoreDimensionFormat"), found.start())
+            where = declared.inside(("spec", "scoreDimensionFormat"), found.start())
             yield codes.UNKNOWN_PLACEHOLDER.at(
                 where, f"{found[0]} is not a placeholder, so it stays in every name", _braces(found[1])
             )
@@ -77,20 +79,19 @@ def placeholders_can_be_filled(context: Context) -> Iterator[Diagnostic]:
     `meta` is always set by the scoring API (docs/contributing/behaviour.md#scores), so it is reported
     only if there is none.
     """
-    for overlay in context.each_type:
-        scorer = overlay.scorer
-        keeps = _labels_of(overlay)
+    for scorer in context.each_type:
+        keeps = _labels_of(scorer)
         if keeps is None:
             continue
-        for item in placeholders(scorer.value.spec.score_dimension_format):
+        for item in placeholders(scorer.spec.score_dimension_format):
             if (
                 item.name not in LABELS
-                or (item.name == "meta" and not overlay.scored_by_query)
+                or (item.name == "meta" and not scorer.scored_by_query)
                 or keeps(item.name)
             ):
                 continue
-            where = scorer.inside(("spec", "scoreDimensionFormat"), item.offset)
-            if overlay.scored_by_query:
+            where = scorer.declared.inside(("spec", "scoreDimensionFormat"), item.offset)
+            if scorer.scored_by_query:
                 message = f"no query keeps the label {item.name}: ${{{item.name}}} is always empty"
                 hint = f"keep it in the query, as in sum by ({item.name}) (...), or remove the placeholder"
                 yield codes.EMPTY_PLACEHOLDER.at(where, message, hint)
@@ -106,15 +107,15 @@ def placeholders_can_be_filled(context: Context) -> Iterator[Diagnostic]:
             yield codes.UNFILLED_PLACEHOLDER.at(where, message, hint)
 
 
-def _labels_of(overlay: Overlay) -> Callable[[str], bool] | None:
+def _labels_of(scorer: EffectiveScorer) -> Callable[[str], bool] | None:
     """Whether the series of a query can have a label; None if that is not known."""
-    if overlay.kind_of_source == SOURCE_TYPE:
+    if scorer.source_type == SOURCE_TYPE:
         try:
-            per_node = any(found.measure.per_node for found in select(str(overlay.query.value)))
+            per_node = any(found.measure.per_node for found in select(scorer.query))
         except MeasureError:
             return None
         return lambda label: per_node and label == "node"
-    parsed = [checked for _, checked in _parsed(overlay)]
+    parsed = [checked for _, checked in _parsed(scorer)]
     if not parsed or any(checked.tree is None for checked in parsed):
         return None
     return lambda label: any(can_have(checked.tree, label) for checked in parsed)
@@ -124,36 +125,35 @@ def series_have_items_of_their_own(context: Context) -> Iterator[Diagnostic]:
     """Of several series with the same item name, scoreAggregation Last takes the last one of the answer. No
     metric source promises an order.
     """
-    for overlay in context.each_type:
-        scorer = overlay.scorer
-        if not overlay.scored_by_query or scorer.document.has(("spec", "scoreAggregation")):
+    for scorer in context.each_type:
+        spec, template = scorer.spec, scorer.dimension_format
+        if not scorer.scored_by_query or scorer.declared.document.has(("spec", "scoreAggregation")):
             continue
-        if scorer.value.spec.score_destination == "None":
+        if spec.score_destination == "None":
             continue
-        template = scorer.value.spec.score_dimension_format or DEFAULT_FORMAT
         names = [item.name for item in label_placeholders(template)]
-        label = scorer.value.spec.source.cluster_label
-        apart = [label.name] if label is not None and scorer.value.spec.on_hub else []
+        label = spec.source.cluster_label
+        apart = [label.name] if label is not None and spec.on_hub else []
         apart += names
-        for index, (offset, several) in enumerate(_differing(overlay, apart)):
+        for index, (offset, several) in enumerate(_differing(scorer, apart)):
             if several is False and (index == 0 or names):
                 continue
             message = f"several series can have the item {template}, and the last one of the answer counts"
             hint = "write scoreAggregation: Mean, Min, Max or Sum"
-            if overlay.kind_of_source != SOURCE_TYPE:
+            if scorer.source_type != SOURCE_TYPE:
                 wanted = f" by ({', '.join(apart)}) " if apart else ""
                 hint = f"aggregate them, as in avg{wanted}(...), or {hint}"
             severity = Severity.NOTICE if several is None else None
-            yield codes.SERIES_SHARE_ITEM.at(overlay.query.inside(offset), message, hint, severity=severity)
+            yield codes.SERIES_SHARE_ITEM.at(scorer.in_query(offset), message, hint, severity=severity)
 
 
-def _differing(overlay: Overlay, names: Sequence[str]) -> Iterator[tuple[int, bool | None]]:
+def _differing(scorer: EffectiveScorer, names: Sequence[str]) -> Iterator[tuple[int, bool | None]]:
     """The offset of each expression, and whether its series differ in labels beside these. None if that
     depends on the labels of a metric.
     """
-    query = str(overlay.query.value)
-    if overlay.kind_of_source != SOURCE_TYPE:
-        trees = ((part.offset, checked.tree) for part, checked in _parsed(overlay))
+    query = scorer.query
+    if scorer.source_type != SOURCE_TYPE:
+        trees = ((part.offset, checked.tree) for part, checked in _parsed(scorer))
         yield from ((offset, others(tree, names)) for offset, tree in trees if tree is not None)
         return
     with suppress(MeasureError):
@@ -164,16 +164,16 @@ def _differing(overlay: Overlay, names: Sequence[str]) -> Iterator[tuple[int, bo
 
 def hub_queries_keep_clusters_apart(context: Context) -> Iterator[Diagnostic]:
     """A query over all clusters gives each cluster a score of its own only if it never mixes their series."""
-    for overlay in context.overlays.values():
-        spec = overlay.scorer.value.spec
+    for scorer in context.scorers.values():
+        spec = scorer.spec
         label = spec.source.cluster_label
         if not spec.on_hub or label is None:
             continue
-        for part, checked in _parsed(overlay):
+        for part, checked in _parsed(scorer):
             if checked.tree is None:
                 continue
             for clause in mixing_clauses(part.text, checked.tree, label.name, most=MAX_QUERY):
-                where = overlay.query.inside(part.offset + clause.offset)
+                where = scorer.in_query(part.offset + clause.offset)
                 yield codes.MIXED_CLUSTERS.at(where, f"PromQL: {clause.message}", clause.hint)
 
 
@@ -209,12 +209,12 @@ def _dotted_name(text: str, offset: int) -> str:
 _DOTTED = re.compile(r"[a-zA-Z_]\w*(\.\w+)+")
 
 
-def _dialect(overlay: Overlay) -> str:
-    return overlay.scorer.value.spec.source.dialect
+def _dialect(scorer: EffectiveScorer) -> str:
+    return scorer.spec.source.dialect
 
 
-def _parsed(overlay: Overlay) -> list[tuple[Part, Checked]]:
-    query = str(overlay.query.value)
-    if overlay.kind_of_source != "Prometheus" or len(query) > MAX_QUERY or _dialect(overlay) == "Other":
+def _parsed(scorer: EffectiveScorer) -> list[tuple[Part, Checked]]:
+    query = scorer.query
+    if scorer.source_type != "Prometheus" or len(query) > MAX_QUERY or _dialect(scorer) == "Other":
         return []
     return [(part, check(part.text)) for part in split(query)]

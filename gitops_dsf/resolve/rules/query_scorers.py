@@ -9,10 +9,10 @@ from gitops_dsf.resolve.context import Context
 
 def query_scorers_have_a_source(context: Context) -> Iterator[Diagnostic]:
     """Without a source there is no series, and so no score."""
-    for overlay in context.each_variant:
-        if overlay.scored_by_query and overlay.kind_of_source == "None":
+    for scorer in context.each_variant:
+        if scorer.scored_by_query and scorer.source_type == "None":
             yield codes.QUERY_WITHOUT_SOURCE.at(
-                overlay.source_type.position,
+                scorer.at("source.type"),
                 "source.type is None, and with scoring.type Query every score is the value of a series",
                 "write source.type: Prometheus or Kubernetes, or scoring.type: API if there is a scoring API",
             )
@@ -20,11 +20,11 @@ def query_scorers_have_a_source(context: Context) -> Iterator[Diagnostic]:
 
 def default_scores_can_be_published(context: Context) -> Iterator[Diagnostic]:
     """The default score needs a source that can be without series, and an item name without labels."""
-    for overlay in context.each_variant:
-        scorer, spec = overlay.scorer, overlay.scorer.value.spec
+    for scorer in context.each_variant:
+        spec = scorer.spec
         if spec.default_score is None or context.waits_for_lock(scorer):
             continue
-        where = scorer.document.key_at(("spec", "defaultScore"))
+        where = scorer.declared.document.key_at(("spec", "defaultScore"))
         labels = label_placeholders(spec.score_dimension_format)
         if labels:
             message = (
@@ -33,7 +33,7 @@ def default_scores_can_be_published(context: Context) -> Iterator[Diagnostic]:
             )
             hint = "write a scoreDimensionFormat without labels, such as ${scoreName}, or remove defaultScore"
             yield codes.DEFAULT_SCORE.at(where, message, hint)
-        if overlay.kind_of_source == "None":
+        if scorer.source_type == "None":
             message = "defaultScore is published when the source has no series, and this scorer has no source"
             yield codes.DEFAULT_SCORE.at(where, message, "write source.params.query, or remove defaultScore")
         if spec.score_destination == "None":

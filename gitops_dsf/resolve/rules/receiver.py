@@ -12,9 +12,9 @@ def receivers_are_set_up(context: Context) -> Iterator[Diagnostic]:
     if repository is None or context.is_upstream or repository.value.spec.agent.open_telemetry is not None:
         return
     places = {
-        overlay.source_type.position
-        for overlay in context.each_variant
-        if overlay.is_pushed and not overlay.scorer.value.spec.on_hub
+        scorer.at("source.type")
+        for scorer in context.each_variant
+        if scorer.is_pushed and not scorer.spec.on_hub
     }
     for position in sorted(places):
         message = "no receiver for OpenTelemetry metrics runs beside the agent"
@@ -27,10 +27,10 @@ def receivers_are_set_up(context: Context) -> Iterator[Diagnostic]:
 
 def receivers_need_no_more(context: Context) -> Iterator[Diagnostic]:
     """The agent asks the receiver over loopback, without credentials, and the receiver is a Prometheus."""
-    for scorer in {item.scorer.name: item.scorer for item in context.each_variant if item.is_pushed}.values():
-        dialect = scorer.value.spec.source.dialect
-        if dialect != "PromQL":
+    for scorer in context.each_variant:
+        dialect = scorer.spec.source.dialect
+        if scorer.is_pushed and dialect != "PromQL":
             message = f"source.dialect is {dialect}, and the receiver is a Prometheus: it reads PromQL only"
             yield codes.RECEIVER_FIELD.at(
-                scorer.at("spec", "source", "dialect"), message, "write PromQL, and remove dialect"
+                scorer.declared.at("spec", "source", "dialect"), message, "write PromQL, and remove dialect"
             )

@@ -13,23 +13,23 @@ def scorers_exist(context: Context) -> Iterator[Diagnostic]:
     left_out = context.declared.may_exist
     for item in context.declared.rankings:
         for index, score in enumerate(item.value.spec.scores):
-            if score.scorer in context.scorers or left_out("DynamicScorer", score.scorer):
+            if score.scorer in context.complete or left_out("DynamicScorer", score.scorer):
                 continue
             position = item.at("spec", "scores", index, "scorer")
-            overlay = context.overlays.get(score.scorer)
-            if overlay is None:
+            scorer = context.scorers.get(score.scorer)
+            if scorer is None:
                 yield codes.UNKNOWN_SCORER.at(
                     position, f"there is no DynamicScorer {score.scorer}", _hint(score.scorer, context)
                 )
-            elif context.config_is_unseen(overlay):
-                if not overlay.score_name.value:
+            elif context.config_is_unseen(scorer):
+                if not scorer.score_name:
                     message = f"the name of {score.scorer}'s score is known to its /config alone"
                     hint = (
                         "write scoring.params.name into the scorer, or run gitops-dsf sync --scorer"
                         f" {score.scorer}"
                     )
                     yield codes.UNKNOWN_SCORER.at(position, message, hint)
-            elif context.waits_for_lock(overlay.scorer):
+            elif context.waits_for_lock(scorer):
                 message = f"{score.scorer} waits for its lock: nothing will publish this score"
                 yield codes.UNKNOWN_SCORER.at(
                     position, message, f"run gitops-dsf sync --scorer {score.scorer}"
@@ -84,11 +84,11 @@ def _placement_hint(name: str, context: Context) -> str:
 
 def _hint(name: str, context: Context) -> str:
     by_score_name = next(
-        (scorer.name for scorer in context.scorers.values() if scorer.score_name == name), None
+        (scorer.name for scorer in context.complete.values() if scorer.score_name == name), None
     )
     if by_score_name is not None:
         return f"{name} is the score name of {by_score_name}; write scorer: {by_score_name}"
     return (
-        did_you_mean(name, context.overlays)
-        or f"defined here: {names_text(sorted(context.overlays), most=8) or 'none'}"
+        did_you_mean(name, context.scorers)
+        or f"defined here: {names_text(sorted(context.scorers), most=8) or 'none'}"
     )

@@ -64,7 +64,7 @@ def tests_name_what_exists(context: Context) -> Iterator[Diagnostic]:
 
 def scores_name_their_items(context: Context) -> Iterator[Diagnostic]:
     """A score is an item of an AddOnPlacementScore. It need not be named if the scorer has only one."""
-    published = {scorer.resource_name: scorer.name for scorer in context.scorers.values()}
+    published = {scorer.resource_name: scorer.name for scorer in context.complete.values()}
     for item in context.declared.score_tests:
         for path, score in _scores(item):
             if score.resource in published:
@@ -73,7 +73,7 @@ def scores_name_their_items(context: Context) -> Iterator[Diagnostic]:
                 hint = f"write scorer: {name} in place of resource"
                 yield codes.BAD_VALUE.at(item.at(*path, "resource"), message, hint)
                 continue
-            scorer = context.scorers.get(score.scorer or "")
+            scorer = context.complete.get(score.scorer or "")
             if scorer is None:
                 continue
             template, name = scorer.dimension_format, scorer.score_name
@@ -153,10 +153,10 @@ def _twice(item: Item[ScoreTest], path: Path, keys: Iterable[Hashable]) -> Itera
 
 
 def _scorer(context: Context, item: Item[ScoreTest], named: _Named) -> Iterator[Diagnostic]:
-    overlay = context.overlays.get(named.name)
-    if overlay is None:
-        yield from _exists(item, named, context.overlays)
-    elif named.name not in context.scorers and context.waits_for_lock(overlay.scorer):
+    scorer = context.scorers.get(named.name)
+    if scorer is None:
+        yield from _exists(item, named, context.scorers)
+    elif named.name not in context.complete and context.waits_for_lock(scorer):
         message = f"{named.name} waits for its lock: how it runs is not known yet"
         hint = f"run gitops-dsf sync --scorer {named.name}"
         yield codes.UNKNOWN_IN_TEST.at(item.at(*named.path), message, hint)

@@ -41,11 +41,11 @@ def scorer_selectors_find_clusters(context: Context) -> Iterator[Diagnostic]:
     """A scorer whose selector matches no cluster runs nowhere."""
     if not context.inventory.clusters:
         return
-    for overlay in context.overlays.values():
-        selector = overlay.scorer.value.spec.cluster_selector
+    for scorer in context.scorers.values():
+        selector = scorer.spec.cluster_selector
         if selector is not None and not context.inventory.selected(selector):
-            position = overlay.scorer.document.key_at(("spec", "clusterSelector"))
-            message = f"no cluster of the inventory has these labels: {overlay.scorer.name} runs nowhere"
+            position = scorer.declared.document.key_at(("spec", "clusterSelector"))
+            message = f"no cluster of the inventory has these labels: {scorer.name} runs nowhere"
             hint = _closest(context, selector) or "correct the labels, or label the clusters"
             yield codes.MATCHES_NOTHING.at(
                 position, message, hint + IF_MEANT[context.unmatched], severity=context.unmatched

@@ -37,7 +37,7 @@ def the_inventory_has_clusters(context: Context) -> Iterator[Diagnostic]:
 def scorers_run_somewhere(context: Context) -> Iterator[Diagnostic]:
     """If masks exclude a scorer from every cluster, either the scorer is unused or a mask is too wide."""
     for name, clusters in context.target_clusters.items():
-        scorer = context.scorers[name]
+        scorer = context.complete[name]
         if (
             not clusters
             and not scorer.spec.suspend

@@ -16,7 +16,7 @@ from gitops_dsf.hub.glob import is_glob
 from gitops_dsf.hub.urls import QUERY_PATH, origin
 from gitops_dsf.repository.load import Path
 from gitops_dsf.resolve.context import Context
-from gitops_dsf.resolve.overlay import Overlay
+from gitops_dsf.resolve.scorer import EffectiveScorer
 
 _HINT: Final = "remove it, or write delivery.mode: ManifestWork in gitops-dsf.yaml"
 
@@ -56,27 +56,27 @@ def upstream_can_run_it(context: Context) -> Iterator[Diagnostic]:
     """
     if not context.is_upstream:
         return
-    for overlay in context.overlays.values():
-        if overlay.scored_by_query:
+    for scorer in context.scorers.values():
+        if scorer.scored_by_query:
             continue  # it cannot run at all, which another rule reports
-        if overlay.is_pushed:
+        if scorer.is_pushed:
             message = "upstream's add-on runs no receiver for OpenTelemetry metrics"
             hint = "write type: Prometheus and a host, or delivery.mode: ManifestWork in gitops-dsf.yaml"
-            yield codes.UPSTREAM_CANNOT_RUN.at(overlay.source_type.position, message, hint)
-        elif overlay.kind_of_source == "Prometheus":
-            yield from _separators(overlay)
-            yield from _window(overlay, unseen=context.config_is_unseen(overlay))
-        elif overlay.kind_of_source == SOURCE_TYPE:
+            yield codes.UPSTREAM_CANNOT_RUN.at(scorer.at("source.type"), message, hint)
+        elif scorer.source_type == "Prometheus":
+            yield from _separators(scorer)
+            yield from _window(scorer, unseen=context.config_is_unseen(scorer))
+        elif scorer.source_type == SOURCE_TYPE:
             yield codes.UPSTREAM_CANNOT_RUN.at(
-                overlay.source_type.position,
+                scorer.at("source.type"),
                 "upstream's agent does not know source type Kubernetes: it sends the scoring API no series",
                 "write delivery.mode: ManifestWork in gitops-dsf.yaml, or ask a Prometheus",
             )
-        yield from _scoring_host(overlay)
+        yield from _scoring_host(scorer)
 
 
-def _separators(overlay: Overlay) -> Iterator[Diagnostic]:
-    query = str(overlay.query.value)
+def _separators(scorer: EffectiveScorer) -> Iterator[Diagnostic]:
+    query = scorer.query
     parts = split(query)
     start = 0
     for piece in query.split(";"):
@@ -89,39 +89,37 @@ def _separators(overlay: Overlay) -> Iterator[Diagnostic]:
                 "in a string write \\x3b, which PromQL reads as `;` (\\\\x3b in YAML's double quotes);"
                 " elsewhere leave it out"
             )
-            yield codes.UPSTREAM_CANNOT_RUN.at(overlay.query.inside(end), message, hint)
+            yield codes.UPSTREAM_CANNOT_RUN.at(scorer.in_query(end), message, hint)
         if query.strip() and not piece.strip():
             at = min(end, len(query) - 1) if start < len(query) else len(query) - 1
             message = (
                 "upstream's agent sends an empty expression here, and Prometheus refuses the whole cycle"
             )
-            yield codes.UPSTREAM_CANNOT_RUN.at(overlay.query.inside(at), message, "remove the `;`")
+            yield codes.UPSTREAM_CANNOT_RUN.at(scorer.in_query(at), message, "remove the `;`")
         start = end + 1
 
 
-def _window(overlay: Overlay, *, unseen: bool) -> Iterator[Diagnostic]:
-    if overlay.is_instant:
-        setting = overlay.source_path if overlay.source_path.value else overlay.source_host
+def _window(scorer: EffectiveScorer, *, unseen: bool) -> Iterator[Diagnostic]:
+    if scorer.is_instant:
+        field = "source.path" if scorer.spec.source.path else "source.host"
         message = "upstream's agent reads range queries only: from this path it gets series without values"
         yield codes.UPSTREAM_CANNOT_RUN.at(
-            setting.position, message, f"write path: {QUERY_PATH}, with a range and a step"
+            scorer.at(field), message, f"write path: {QUERY_PATH}, with a range and a step"
         )
-    elif overlay.range.value == 0 and overlay.query.value and not unseen:
-        written = "0" if overlay.range.document.has(overlay.range.path) else "missing"
+    elif scorer.range == 0 and scorer.query and not unseen:
+        written = "0" if scorer.has("source.params.range") else "missing"
         message = f"range is {written}: upstream's controller silently skips the scorer"
         yield codes.UPSTREAM_CANNOT_RUN.at(
-            overlay.range.position, message, "write the seconds of history, such as range: 60"
+            scorer.at("source.params.range"), message, "write the seconds of history, such as range: 60"
         )
 
 
-def _scoring_host(overlay: Overlay) -> Iterator[Diagnostic]:
-    host = overlay.scoring_host
-    if (
-        host.locked
-        and overlay.lock is not None
-        and origin(str(host.value)) != origin(overlay.lock.value.spec.config.source.host)
-    ):
-        sent = overlay.lock.value.spec.config.source.host or "no host at all"
+def _scoring_host(scorer: EffectiveScorer) -> Iterator[Diagnostic]:
+    if scorer.lock is None or not scorer.is_locked("scoring.host"):
+        return
+    host = scorer.lock.value.spec.config.source.host
+    if origin(scorer.spec.scoring.host) != origin(host):
+        sent = host or "no host at all"
         message = (
             "where /config names a scoring host, upstream's controller sends scoring requests to its source"
             f" host: {sent}"
@@ -130,4 +128,4 @@ def _scoring_host(overlay: Overlay) -> Iterator[Diagnostic]:
             "let /config leave scoring.host out; scoring.host of the scorer, or the origin of configURL,"
             " counts then"
         )
-        yield codes.UPSTREAM_CANNOT_RUN.at(host.position, message, hint)
+        yield codes.UPSTREAM_CANNOT_RUN.at(scorer.at("scoring.host"), message, hint)

@@ -15,7 +15,6 @@ from gitops_dsf.repository.model.suggestion import did_you_mean
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.rules.secrets import names_a_secret
 
-_EXAMPLES = {"source.path": QUERY_PATH, "scoring.path": SCORING_PATH}
 _BLANK = frozenset(" \t\r\n")
 _HOST = re.compile(r"[^\W_]([\w-]*[^\W_])?(\.[^\W_]([\w-]*[^\W_])?)*\.?|[0-9a-f.]*:[0-9a-f:.]*(%\w+)?")
 """A host name, also in other alphabets, or an IP address. It rejects `<NODE_IP>` or `${HOST}`, which were not
@@ -27,21 +26,20 @@ def urls_can_be_called(context: Context) -> Iterator[Diagnostic]:
     """ConfigURL and hosts must be http or https URLs with a host name, without credentials, query or
     fragment.
     """
-    for overlay in context.overlays.values():
-        scorer = overlay.scorer
-        spec = scorer.value.spec
-        if scorer.document.has(("spec", "configURL")) and not spec.scored_by_query:
+    for scorer in context.scorers.values():
+        declared, spec = scorer.declared, scorer.spec
+        if declared.document.has(("spec", "configURL")) and not spec.scored_by_query:
             yield from _endpoint(
-                spec.config_url, partial(scorer.at, "spec", "configURL"), "configURL", query_allowed=True
+                spec.config_url, partial(declared.at, "spec", "configURL"), "configURL", query_allowed=True
             )
-        for setting, name in ((overlay.source_host, "source.host"), (overlay.scoring_host, "scoring.host")):
-            if setting.value:
-                yield from _endpoint(
-                    str(setting.value), partial(setting.document.at, setting.path), name, query_allowed=False
-                )
-        for setting, name in ((overlay.source_path, "source.path"), (overlay.scoring_path, "scoring.path")):
-            at = partial(setting.document.at, setting.path)
-            yield from _path(str(setting.value), at, name, _EXAMPLES[name])
+        for section, part, example in (
+            ("source", spec.source, QUERY_PATH),
+            ("scoring", spec.scoring, SCORING_PATH),
+        ):
+            host, path = f"{section}.host", f"{section}.path"
+            if part.host:
+                yield from _endpoint(part.host, partial(scorer.at, host), host, query_allowed=False)
+            yield from _path(part.path, partial(scorer.at, path), path, example)
     for source in context.sources.values():
         for variant in source.variants:
             host, path = variant.value.host, variant.value.path
@@ -116,31 +114,31 @@ def metrics_stay_inside(context: Context) -> Iterator[Diagnostic]:
     repository = context.declared.repository
     spec = repository.value.spec if repository is not None else None
     named = [] if spec is None else [*spec.allowed_hosts, *spec.allowed_token_hosts]
-    for overlay in context.overlays.values():
-        host = host_of(overlay.scoring_origin)
-        if overlay.kind_of_source == "None" or not host or is_in_cluster(host) or is_local(host):
+    for scorer in context.scorers.values():
+        host = host_of(scorer.scoring_origin)
+        if scorer.source_type == "None" or not host or is_in_cluster(host) or is_local(host):
             continue
         if any(matches(host, pattern) for pattern in named):
             continue
         message = f"everything that the query finds is sent to {host}, outside of the clusters"
         hint = f"if that is meant, add {host} to spec.allowedHosts in gitops-dsf.yaml"
-        yield codes.METRICS_OUTSIDE.at(overlay.scoring_host.position, message, hint)
+        yield codes.METRICS_OUTSIDE.at(scorer.at("scoring.host"), message, hint)
 
 
 def hosts_are_not_local(context: Context) -> Iterator[Diagnostic]:
     """A scorer runs in a pod of the cluster, where localhost is that pod. A source whose metrics are pushed
     has no host of its own.
     """
-    for overlay in context.each_variant:
-        hosts = [(overlay.scoring_host, "scoring API")]
-        if not overlay.is_pushed:
-            hosts.append((overlay.source_host, "metric source"))
-        for setting, what in hosts:
-            parts = _split(str(setting.value or ""))
+    for scorer in context.each_variant:
+        hosts = [("scoring.host", scorer.spec.scoring.host, "scoring API")]
+        if not scorer.is_pushed:
+            hosts.append(("source.host", scorer.spec.source.host, "metric source"))
+        for field, host, what in hosts:
+            parts = _split(host)
             if parts is not None and parts.hostname and is_local(parts.hostname):
                 message = f"{parts.hostname} is the pod that runs the scorer, and no {what} is in it"
                 hint = "write the name of a Service, such as http://prometheus.monitoring.svc:9090"
-                yield codes.LOCAL_HOST.at(setting.position, message, hint)
+                yield codes.LOCAL_HOST.at(scorer.at(field), message, hint)
 
 
 def _endpoint(

@@ -26,8 +26,9 @@ from gitops_dsf.hub.placements import ranked_by
 from gitops_dsf.hub.snapshot import Snapshot
 from gitops_dsf.hub.timestamp import timestamp_of
 from gitops_dsf.plan.summaries import cluster_label, summarise
+from gitops_dsf.resolve.scorer import EffectiveScorer
 from gitops_dsf.resolve.stickiness import expressible
-from gitops_dsf.resolve.types import EffectiveScorer, ResolvedPlacement
+from gitops_dsf.resolve.types import ResolvedPlacement
 from gitops_dsf.views.preview.hub import hub_state, typed_placements
 from gitops_dsf.views.preview.scorers import raw_causes
 from gitops_dsf.views.preview.version import FleetVersion

@@ -8,7 +8,7 @@ from dsf_wire.scorevalue import map_score
 from gitops_dsf.hub.scores import Score, Scores
 from gitops_dsf.hub.snapshot import Snapshot
 from gitops_dsf.plan.summaries import summarise
-from gitops_dsf.resolve.types import EffectiveScorer
+from gitops_dsf.resolve.scorer import EffectiveScorer
 from gitops_dsf.views.preview.scorers import Effect, asks_elsewhere, effect_of
 from gitops_dsf.views.preview.version import FleetVersion
 

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from gitops_dsf.render.scorers import scorer as rendered
 from gitops_dsf.resolve.credentials import Sent, credentials, sent
-from gitops_dsf.resolve.types import EffectiveScorer
+from gitops_dsf.resolve.scorer import EffectiveScorer
 from gitops_dsf.views.preview.fields import FieldChange, field_changes
 from gitops_dsf.views.preview.version import FleetVersion
 
@@ -225,7 +225,7 @@ def credentials_of(item: EffectiveScorer | None) -> tuple[Sent, ...]:
 
 
 def _sent_to_source(item: EffectiveScorer) -> Iterator[Sent]:
-    return sent("source", item.source_endpoint, credentials(item.source_auth, item.variant))
+    return sent("source", item.source_endpoint, credentials(item.spec.source.auth, item.variant))
 
 
 def _spec(item: EffectiveScorer | None, fleet: FleetVersion | None) -> dict[str, Any]:

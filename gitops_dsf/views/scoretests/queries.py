@@ -13,7 +13,7 @@ from dsf_wire.dimension import LABELS
 from dsf_wire.summary import SCORED_BY_QUERY
 from gitops_dsf.backtest.publisher import Labels
 from gitops_dsf.repository.model.score_test import GivenMetric, ScoreTestSpec, seconds
-from gitops_dsf.resolve.types import EffectiveScorer
+from gitops_dsf.resolve.scorer import EffectiveScorer
 from gitops_dsf.views.preview.version import FleetVersion
 from gitops_dsf.views.scoretests.subjects import scorers_of
 from gitops_dsf.wording import names_text, shortened

@@ -15,7 +15,7 @@ from gitops_dsf.backtest.track import Track
 from gitops_dsf.plan.summaries import summarise
 from gitops_dsf.repository.model.score_test import Given, ResultLabels
 from gitops_dsf.repository.model.series_values import expand
-from gitops_dsf.resolve.types import EffectiveScorer
+from gitops_dsf.resolve.scorer import EffectiveScorer
 from gitops_dsf.views.preview.version import FleetVersion
 from gitops_dsf.views.scoretests.queries import Answers
 

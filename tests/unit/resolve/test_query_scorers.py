@@ -6,7 +6,7 @@ from gitops_dsf.diagnostics import Diagnostic, Severity
 from gitops_dsf.repository.load import Loaded, load_text
 from gitops_dsf.repository.model.validate import declare
 from gitops_dsf.resolve.context import context_of
-from gitops_dsf.resolve.types import EffectiveScorer
+from gitops_dsf.resolve.scorer import EffectiveScorer
 from tests.unit.resolve.test_rules import BASE, findings
 
 SCORER = """\
@@ -41,12 +41,7 @@ def test_one_file_is_a_scorer() -> None:
     assert findings(scorers=SCORER) == []
     found = effective()
     assert found.source_endpoint == "http://prom.svc:9090/api/v1/query"
-    assert (found.scoring_type, found.scoring_endpoint, found.scoring_host, found.scoring_path) == (
-        "Query",
-        "",
-        "",
-        "",
-    )
+    assert (found.scoring_type, found.scoring_endpoint, found.scoring_origin) == ("Query", "", "")
     assert (found.source_type, found.range, found.step) == ("Prometheus", 0, 0)
 
 

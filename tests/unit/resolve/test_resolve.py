@@ -4,10 +4,12 @@ from typing import Any
 
 import pytest
 
+from gitops_dsf.render.scorers import open_scorer
 from gitops_dsf.repository.load import Document, Loaded, load_text
 from gitops_dsf.repository.model.validate import declare
 from gitops_dsf.resolve import resolve
-from gitops_dsf.resolve.types import EffectiveScorer, Resolved
+from gitops_dsf.resolve.scorer import EffectiveScorer
+from gitops_dsf.resolve.types import Resolved
 
 SETTINGS = """\
 apiVersion: gitops-dsf.io/v1alpha1
@@ -88,7 +90,7 @@ def test_defaults_of_a_scorer_without_a_source() -> None:
         "Internal",
         "AddOnPlacementScore",
     )
-    assert (found.scoring_host, found.scoring_path) == ("http://api.svc:8000", "/scoring")
+    assert (found.scoring_origin, found.scoring_path) == ("http://api.svc:8000", "/scoring")
     assert found.scoring_endpoint == "http://api.svc:8000/scoring"
     assert (found.ttl_seconds, found.spec.score_aggregation, found.dimension_format, found.resource_name) == (
         900,
@@ -152,10 +154,7 @@ def test_the_scoring_host_never_comes_from_the_source() -> None:
 
 def test_a_full_scorer_without_a_lock_waits_when_it_is_incomplete() -> None:
     found = resolved(scorers=scorer("cpu", "  location: External", mode="Full"))
-    assert found.scorers == ()
-    assert [(item.name, item.missing) for item in found.pending] == [
-        ("cpu", ("spec.scoring.params.name", "spec.scoring.params.interval"))
-    ]
+    assert (found.scorers, found.open_scorers) == ((), ())
     assert found.targets == {"c1": ()}
 
 
@@ -169,20 +168,11 @@ def test_upstreams_controller_needs_no_lock() -> None:
     found = resolved(
         settings=UPSTREAM, scorers=scorer("cpu", "  source: {host: 'http://prom:9090'}", mode="Full")
     )
-    assert (found.scorers, found.pending) == ((), ())
+    assert found.scorers == ()
     [item] = found.open_scorers
-    assert (item.source_type, item.source_host, item.source_path, item.query) == (
-        "",
-        "http://prom:9090",
-        "",
-        "",
-    )
-    assert (item.score_name, item.interval, item.spec.location, item.spec.score_destination) == (
-        "",
-        0,
-        "Internal",
-        "AddOnPlacementScore",
-    )
+    spec = open_scorer(item, found.repository)["spec"]
+    assert spec["source"] == {"host": "http://prom:9090"}
+    assert (spec["location"], spec["scoreDestination"]) == ("Internal", "AddOnPlacementScore")
     assert codes(settings=UPSTREAM, scorers=scorer("cpu", "  location: Internal", mode="Full")) == []
 
 
@@ -205,7 +195,6 @@ def test_an_application_of_upstream_mode_needs_the_name_of_the_score_alone() -> 
 def test_a_complete_full_scorer_without_a_lock_runs() -> None:
     found = resolved(scorers=scorer("cpu", NAMED, mode="Full"))
     assert [item.name for item in found.scorers] == ["cpu"]
-    assert found.pending == ()
 
 
 FLEET = "---\n".join(

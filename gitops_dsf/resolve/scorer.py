@@ -1,0 +1,327 @@
+"""A scorer as it runs: one spec, into which the lock and a variant of the MetricSource are merged.
+
+With configSyncMode Full, a non-empty field of the lock overrides the spec. With None, only the spec counts.
+With source.ref, type, host, path and auth of the source come from a variant of the MetricSource alone. Fields
+are named by their path below spec, such as `source.params.query`.
+"""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from operator import attrgetter
+from typing import TypeVar
+
+from dsf_wire.constants import default_ttl_seconds
+from dsf_wire.dimension import DEFAULT_FORMAT, fixed_name
+from dsf_wire.query import split
+from dsf_wire.scorename import sanitise
+from gitops_dsf.diagnostics import Position
+from gitops_dsf.hub.scorers import PUSHED
+from gitops_dsf.hub.urls import (
+    INSTANT_PATH,
+    QUERY_PATH,
+    RECEIVER_ORIGIN,
+    SCORING_PATH,
+    has_path,
+    instant,
+    join,
+    origin,
+    path_of,
+    rooted,
+)
+from gitops_dsf.repository.load import Document, Path
+from gitops_dsf.repository.model.base import Authored
+from gitops_dsf.repository.model.declared import Item
+from gitops_dsf.repository.model.lock import ScorerLock
+from gitops_dsf.repository.model.metric_source import MetricSource, MetricSourceVariant
+from gitops_dsf.repository.model.scorer import Auth, DynamicScorer, DynamicScorerSpec
+from gitops_dsf.resolve.metric_sources import ResolvedSource, Variant
+from gitops_dsf.resolve.promql import check, history_seconds
+
+AuthoredT = TypeVar("AuthoredT", bound=Authored)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class EffectiveScorer:
+    """A scorer with its lock applied (docs/scores/locks.md#effective-values). It may be incomplete.
+    Endpoints are URLs, durations seconds.
+    """
+
+    declared: Item[DynamicScorer]
+    """What people wrote."""
+    spec: DynamicScorerSpec
+    """What counts. Defaults that depend on other fields are not filled in."""
+    lock: Item[ScorerLock] | None
+    """The lock that is applied; None if the scorer reads no /config."""
+    chosen: Variant | None = None
+    """The variant of its MetricSource that is applied; None without source.ref, and where none is chosen."""
+    metric_source: MetricSource | None = None
+    """What source.ref names, while no variant is chosen."""
+    variants: tuple["EffectiveScorer", ...] = ()
+    """The scorer with each variant of its MetricSource. It has no source of its own then."""
+
+    @property
+    def name(self) -> str:
+        """metadata.name."""
+        return self.declared.name
+
+    @property
+    def position(self) -> Position:
+        """Where its name is written."""
+        return self.declared.position
+
+    @property
+    def variant(self) -> MetricSourceVariant | None:
+        """The content of the chosen variant."""
+        return None if self.chosen is None else self.chosen.value
+
+    @property
+    def with_only_variant(self) -> "EffectiveScorer":
+        """The scorer with the source that is the same for all clusters, as scorers on the hub have it."""
+        return self.variants[0] if self.variants else self
+
+    def place(self, field: str) -> tuple[Document, Path]:
+        """The document and path that a field comes from."""
+        path: Path = tuple(field.split("."))
+        if self.spec.source.ref is not None and field in {"source.type", "source.host", "source.path"}:
+            if self.chosen is None:
+                return self.declared.document, ("spec", "source", "ref")
+            return self.chosen.source.document, (*self.chosen.path, path[-1])
+        if self.lock is not None and attrgetter(field)(self.lock.value.spec.config):
+            return self.lock.document, ("spec", "config", *path)
+        return self.declared.document, ("spec", *path)
+
+    def is_locked(self, field: str) -> bool:
+        """Whether the value of a field comes from the lock."""
+        return self.lock is not None and self.place(field)[0] is self.lock.document
+
+    def at(self, field: str) -> Position:
+        """The position of a field; if it is missing, where it should be."""
+        document, path = self.place(field)
+        return document.at(path)
+
+    def in_query(self, offset: int) -> Position:
+        """The position of a character of the query."""
+        document, path = self.place("source.params.query")
+        return document.inside(path, offset)
+
+    def has(self, field: str) -> bool:
+        """Whether a field is written where its value comes from."""
+        document, path = self.place(field)
+        return document.has(path)
+
+    @property
+    def query(self) -> str:
+        """PromQL, or measures; several are joined by `;`."""
+        return self.spec.source.params.query
+
+    @property
+    def range(self) -> int:
+        """Seconds of history."""
+        return self.spec.source.params.range
+
+    @property
+    def step(self) -> int:
+        """Seconds between two points."""
+        return self.spec.source.params.step
+
+    @property
+    def interval(self) -> int:
+        """Seconds between two runs."""
+        return self.spec.scoring.params.interval
+
+    @property
+    def score_name(self) -> str:
+        """The name of the score."""
+        return self.spec.scoring.params.name
+
+    @cached_property
+    def resource_name(self) -> str:
+        """Sanitised score name, which is the name of the AddOnPlacementScore."""
+        return sanitise(self.score_name)
+
+    @property
+    def dimension_format(self) -> str:
+        """How items are named."""
+        return self.spec.score_dimension_format or DEFAULT_FORMAT
+
+    @property
+    def only_item(self) -> str | None:
+        """The only item name that the format can yield; None if it depends on labels or the cluster."""
+        return fixed_name(self.dimension_format, score_name=self.score_name)
+
+    @property
+    def ttl_seconds(self) -> int:
+        """How long a score stays valid."""
+        return self.spec.score_ttl_seconds or default_ttl_seconds(self.interval)
+
+    @property
+    def published(self) -> tuple[int, int]:
+        """The lowest and highest score that it can publish."""
+        if self.spec.score_range is None:
+            return -100, 100
+        ends = (self.spec.score_range.output_min, self.spec.score_range.output_max)
+        return min(ends), max(ends)
+
+    @property
+    def on_hub(self) -> bool:
+        """Whether the hub scorer runs it, and no agent."""
+        return self.spec.on_hub
+
+    @property
+    def scored_by_query(self) -> bool:
+        """Whether the query is the scorer: there is no scoring API, and no range."""
+        return self.spec.scored_by_query
+
+    @property
+    def scoring_type(self) -> str:
+        """API, or Query for a scorer without a scoring API, whose scoring endpoint is empty."""
+        return self.spec.scoring.type or "API"
+
+    @cached_property
+    def scoring_origin(self) -> str:
+        """Base URL of the scoring API: the written host, else the origin of configURL. Empty without a
+        scoring API.
+        """
+        if self.scored_by_query:
+            return ""
+        return self.spec.scoring.host or origin(self.spec.config_url)
+
+    @property
+    def scoring_path(self) -> str:
+        """The path with a leading slash; the default if the host URL has no path."""
+        return rooted(self.spec.scoring.path) or ("" if has_path(self.scoring_origin) else SCORING_PATH)
+
+    @cached_property
+    def scoring_endpoint(self) -> str:
+        """URL that scoring requests are posted to; empty if no host is known."""
+        return join(self.scoring_origin, self.scoring_path) if self.scoring_origin else ""
+
+    @property
+    def is_pushed(self) -> bool:
+        """Whether collectors push the metrics to the receiver in the agent's pod."""
+        return self.spec.source.type == PUSHED
+
+    @cached_property
+    def source_type(self) -> str:
+        """What the agent asks, Prometheus, Kubernetes or None: as written, else by whether there is a query,
+        or must be one. The receiver for OpenTelemetry is a Prometheus.
+        """
+        if self.is_pushed:
+            return "Prometheus"
+        asked = self.query or self.scored_by_query or self.spec.source.ref is not None
+        return self.spec.source.type or ("Prometheus" if asked else "None")
+
+    @cached_property
+    def source_origin(self) -> str:
+        """Base URL of the metric source: the written host, else the origin of configURL, as upstream does.
+
+        Empty for a Full scorer without a lock, because its /config, which is still unknown, usually names the
+        host.
+        """
+        if self.is_pushed:
+            return RECEIVER_ORIGIN
+        host = self.spec.source.host
+        unseen = self.spec.reads_config and self.lock is None
+        if host or unseen or self.scored_by_query or self.spec.source.ref is not None:
+            return host
+        return origin(self.spec.config_url)
+
+    @cached_property
+    def source_path(self) -> str:
+        """The path with a leading slash; the default if the host URL has no path. For a scorer by query the
+        path of the instant query. As written if the source is no Prometheus.
+        """
+        if self.source_type != "Prometheus":
+            return self.spec.source.path
+        written = rooted(self.spec.source.path)
+        if self.scored_by_query:
+            return instant(written) or ("" if has_path(self.source_origin) else INSTANT_PATH)
+        return written or ("" if has_path(self.source_origin) else QUERY_PATH)
+
+    @cached_property
+    def source_endpoint(self) -> str:
+        """URL of the metric source's query API; empty for sources without one."""
+        if self.source_type != "Prometheus" or not self.source_origin:
+            return ""
+        url = join(self.source_origin, self.source_path)
+        return instant(url) if self.scored_by_query else url
+
+    @property
+    def is_instant(self) -> bool:
+        """Whether the query is an instant query. A path that ends in /query takes neither range nor step, and
+        a scorer by query has none.
+        """
+        return self.scored_by_query or path_of(self.source_endpoint).rstrip("/").endswith("/query")
+
+    @property
+    def needs_variant(self) -> bool:
+        """Whether the source depends on the cluster, and no variant is chosen yet."""
+        return self.spec.source.ref is not None and self.chosen is None
+
+    @property
+    def needs_step(self) -> bool:
+        """Whether the source is asked for the points of a range. A variant decides that, if one is needed."""
+        return self.source_type == "Prometheus" and not self.is_instant and not self.needs_variant
+
+    @cached_property
+    def history_seconds(self) -> int:
+        """How far back the receiver's metrics must go: the range, and what the query adds to it."""
+        trees = (check(part.text).tree for part in split(self.query))
+        return self.range + max((history_seconds(tree) for tree in trees if tree is not None), default=0)
+
+    @cached_property
+    def missing(self) -> tuple[str, ...]:
+        """Required fields that are missing."""
+        required = ["scoring.params.name", "scoring.params.interval"]
+        if not self.scoring_origin and not self.scored_by_query:
+            required.append("scoring.host")
+        if self.source_type == "Prometheus" and not self.source_origin and not self.needs_variant:
+            required.append("source.host")
+        if self.source_type != "None":
+            required += ["source.params.query", *(["source.params.step"] if self.needs_step else [])]
+        return tuple(field for field in required if not attrgetter(field)(self.spec))
+
+    @property
+    def awaits_lock(self) -> bool:
+        """Whether a first lock could still complete the scorer."""
+        return self.spec.reads_config and self.lock is None and bool(self.missing)
+
+
+def effective(
+    declared: Item[DynamicScorer], lock: Item[ScorerLock] | None, source: ResolvedSource | None
+) -> EffectiveScorer:
+    """Applies the lock to a scorer, and each variant of the MetricSource that it names."""
+    spec = declared.value.spec
+    lock = lock if spec.reads_config else None
+    if lock is not None:
+        config = lock.value.spec.config
+        parts = {
+            "source": _merged(spec.source, config.source),
+            "scoring": _merged(spec.scoring, config.scoring),
+        }
+        spec = spec.model_copy(update=parts)
+    scorer = EffectiveScorer(declared=declared, spec=spec, lock=lock)
+    if spec.source.ref is None:
+        return scorer
+    bare = replace(scorer, spec=_with_source(spec, type=None, host="", path=""))
+    if source is None:
+        return bare
+    variants = []
+    for each in source.variants:
+        said = each.value
+        there = _with_source(spec, type=said.type, host=said.host, path=said.path, auth=said.auth)
+        variants.append(replace(bare, chosen=each, spec=there))
+    return replace(bare, metric_source=source.item.value, variants=tuple(variants))
+
+
+def _with_source(spec: DynamicScorerSpec, **update: Auth | str | None) -> DynamicScorerSpec:
+    return spec.model_copy(update={"source": spec.source.model_copy(update=update)})
+
+
+def _merged(written: AuthoredT, said: Authored) -> AuthoredT:
+    """The fields that are written, with those that a lock says."""
+    update = {}
+    for name in type(said).model_fields:
+        value, own = getattr(said, name), getattr(written, name)
+        update[name] = _merged(own, value) if isinstance(value, Authored) else value or own
+    return written.model_copy(update=update)
