@@ -19,7 +19,7 @@ import numpy as np
 
 from dsf_agent.errors import AgentError
 from dsf_agent.fetch import promjson
-from dsf_agent.fetch.series import Series
+from dsf_agent.fetch.promjson import Series
 from dsf_agent.kubernetes import objects
 from dsf_agent.kubernetes.totals import Totals
 from dsf_agent.kubernetes.values import samples

@@ -8,7 +8,6 @@ count towards a time-out.
 
 import asyncio
 import weakref
-from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Final, TypeVar
@@ -39,48 +38,32 @@ class Budget:
         self.used = 0
         self.kept: weakref.WeakKeyDictionary[Reservation, int] = weakref.WeakKeyDictionary()
         """Bytes of the texts that scorers keep until their next cycle, without those that keep few."""
-        self._queue: deque[asyncio.Event] = deque()
+        self._turn = asyncio.Lock()
+        """Of those that wait for a known number of bytes, the first one holds it."""
+        self._released = asyncio.Event()
 
     def reservation(self) -> "Reservation":
         """An empty reservation for one scorer."""
         return Reservation(self)
 
-    @asynccontextmanager
-    async def room(self, expected: int | None) -> "AsyncIterator[Reservation]":
-        """A new reservation with room for about this many bytes; see Reservation.room."""
-        reservation = self.reservation()
-        async with reservation.room(expected):
-            yield reservation
-
     async def wait(self, expected: int | None) -> None:
         """Waits until there is room for about this many bytes."""
         if expected is None:
-            await self._wait_until(lambda: self.used < self.limit, newcomer=True)
+            await self._wait_until(lambda: self.used < self.limit)
         elif expected > FREE_BYTES:
-            await self._wait_until(lambda: self.used == 0 or self.used + expected <= self.limit)
+            async with self._turn:
+                await self._wait_until(lambda: self.used == 0 or self.used + expected <= self.limit)
 
-    async def _wait_until(self, fits: Callable[[], bool], *, newcomer: bool = False) -> None:
-        if fits() and (newcomer or not self._queue):
-            return
-        wake = asyncio.Event()
-        self._queue.append(wake)
-        try:
-            while not (fits() and (newcomer or self._queue[0] is wake)):
-                wake.clear()
-                await wake.wait()
-        finally:
-            self._queue.remove(wake)
-            self._wake_all()
+    async def _wait_until(self, fits: Callable[[], bool]) -> None:
+        while not fits():
+            self._released.clear()
+            await self._released.wait()
 
     def charge(self, change: int) -> None:
         """Adds bytes to the used ones. A negative change releases bytes."""
         self.used += change
         if change < 0:
-            self._wake_all()
-
-    def _wake_all(self) -> None:
-        for wake in self._queue:
-            wake.set()
+            self._released.set()
 
 
 class Reservation:

@@ -3,7 +3,7 @@
 import asyncio
 from typing import Final
 
-from dsf_agent.fetch.series import Series
+from dsf_agent.fetch.promjson import Series
 from dsf_agent.kubernetes.cluster import Cluster
 from dsf_wire import measures
 from dsf_wire.summary import Summary

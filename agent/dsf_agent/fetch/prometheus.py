@@ -12,7 +12,7 @@ from dsf_agent.endpoints.endpoint import Endpoint, refusal, url_fault
 from dsf_agent.endpoints.transport import Answer, Body, Call
 from dsf_agent.errors import AgentError
 from dsf_agent.fetch import promjson
-from dsf_agent.fetch.series import Series
+from dsf_agent.fetch.promjson import Series
 from dsf_runtime.calls import display
 from dsf_wire import query
 from dsf_wire.summary import Summary

@@ -8,13 +8,29 @@ queries).
 import asyncio
 import codecs
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
 
+from dsf_agent.endpoints.transport import Body
 from dsf_agent.errors import AgentError, Reason
-from dsf_agent.fetch.series import Series
 from dsf_runtime.calls import excerpt
+
+
+@dataclass(frozen=True, kw_only=True)
+class Series:
+    """Series as JSON text, not decoded. ``parts``, joined by commas, are the elements of the request's
+    ``data`` array.
+
+    ``size`` is the number of received bytes. ``warnings`` are texts of the source.
+    """
+
+    parts: tuple[Body, ...] = ()
+    count: int = 0
+    size: int = 0
+    warnings: tuple[str, ...] = ()
+
 
 PIECE: Final = 1 << 20
 """Bytes that are checked before other tasks may run: about 1 ms."""

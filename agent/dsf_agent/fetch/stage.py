@@ -12,7 +12,7 @@ from dsf_agent.fetch.kubernetes import KubernetesSource
 from dsf_agent.fetch.kubernetes import fault as kubernetes_fault
 from dsf_agent.fetch.prometheus import PrometheusSource
 from dsf_agent.fetch.prometheus import fault as prometheus_fault
-from dsf_agent.fetch.series import Series
+from dsf_agent.fetch.promjson import Series
 from dsf_agent.kubernetes.cluster import Cluster
 from dsf_wire.measures import SOURCE_TYPE
 from dsf_wire.summary import Summary

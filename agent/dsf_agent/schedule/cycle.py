@@ -16,7 +16,7 @@ from dsf_agent.configuration.fleet import Fleet, Targets
 from dsf_agent.configuration.snapshot import publishes
 from dsf_agent.endpoints.budget import Reservation
 from dsf_agent.errors import AgentError, Reason
-from dsf_agent.fetch.series import Series
+from dsf_agent.fetch.promjson import Series
 from dsf_agent.fetch.stage import Fetch
 from dsf_agent.metrics.registry import ScorerMetrics
 from dsf_agent.metrics.samples import SampleText

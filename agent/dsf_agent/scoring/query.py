@@ -15,7 +15,7 @@ import msgspec
 
 from dsf_agent.endpoints.transport import Body
 from dsf_agent.errors import AgentError, Reason
-from dsf_agent.fetch.series import Series
+from dsf_agent.fetch.promjson import Series
 from dsf_agent.scoring.labels import LabelSets
 from dsf_agent.scoring.results import DROP_INVALID, RESULT_BYTES, Results
 from dsf_runtime.calls import excerpt

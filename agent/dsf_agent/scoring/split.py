@@ -7,7 +7,7 @@ from functools import cache
 import msgspec
 
 from dsf_agent.errors import AgentError, Reason
-from dsf_agent.fetch.series import Series
+from dsf_agent.fetch.promjson import Series
 from dsf_agent.scoring.query import pieces
 from dsf_runtime.calls import excerpt
 

@@ -12,7 +12,7 @@ from dsf_agent.endpoints.credentials import Credentials, scoring_auth
 from dsf_agent.endpoints.endpoint import Endpoint, refusal
 from dsf_agent.endpoints.transport import Body, Call, Transport
 from dsf_agent.errors import AgentError
-from dsf_agent.fetch.series import Series
+from dsf_agent.fetch.promjson import Series
 from dsf_agent.scoring import results
 from dsf_agent.scoring.labels import LabelSets
 from dsf_agent.scoring.results import Results

@@ -18,7 +18,7 @@ import pytest
 from dsf_agent.configuration import settings
 from dsf_agent.configuration.snapshot import parse, parse_fleet
 from dsf_agent.errors import AgentError, Reason
-from dsf_agent.fetch.series import Series
+from dsf_agent.fetch.promjson import Series
 from dsf_agent.metrics.registry import Metrics
 from dsf_agent.process import build
 from dsf_agent.publish.fleetstore import FleetStore

@@ -23,7 +23,8 @@ class Holder:
         self.task = asyncio.create_task(self._run(budget, expected, actual))
 
     async def _run(self, budget: Budget, expected: int | None, actual: int | None) -> None:
-        async with budget.room(expected) as reservation:
+        reservation = budget.reservation()
+        async with reservation.room(expected):
             if actual is not None:
                 reservation.set_size(actual)
             self.inside = True
@@ -159,8 +160,9 @@ async def test_bytes_count_as_they_arrive_and_never_exceed_the_limit() -> None:
 async def test_expected_bytes_are_reserved() -> None:
     """An answer as large as the last one fits, whatever other answers arrive meanwhile."""
     budget = Budget(limit=LIMIT)
-    async with budget.room(6 * MB) as reservation:
-        async with budget.room(None) as other:
+    reservation, other = budget.reservation(), budget.reservation()
+    async with reservation.room(6 * MB):
+        async with other.room(None):
             other.add(4 * MB)
             with pytest.raises(BudgetFullError):
                 other.add(1)

@@ -8,7 +8,7 @@ import pytest
 
 from dsf_agent.configuration.fleet import Fleet, Targets
 from dsf_agent.errors import AgentError, Reason
-from dsf_agent.fetch.series import Series
+from dsf_agent.fetch.promjson import Series
 from dsf_agent.publish.fleetstore import LISTS, FleetStore
 from dsf_agent.publish.store import Stored
 from dsf_agent.scoring import query

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from dsf_agent.errors import AgentError, Reason
 from dsf_agent.fetch import promjson
-from dsf_agent.fetch.series import Series
+from dsf_agent.fetch.promjson import Series
 from dsf_agent.scoring import query, results
 from dsf_agent.scoring.items import ItemBuilder, Items
 from dsf_agent.scoring.labels import LabelSets

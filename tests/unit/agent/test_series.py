@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dsf_agent.errors import AgentError, Reason
 from dsf_agent.fetch import promjson
-from dsf_agent.fetch.series import Series
+from dsf_agent.fetch.promjson import Series
 from tests.support.laws import examples
 
 
