@@ -4,7 +4,7 @@ Pure.
 
 import hashlib
 import itertools
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from dsf_agent.endpoints.endpoint import url_fault
@@ -72,23 +72,10 @@ def key_of(cluster: str, name: str) -> str:
     return f"{cluster}/{name}"
 
 
-def parse_fleet(content: bytes, clusters: bytes) -> Snapshot:
-    """Parses the files of the hub scorer. Raises SummariesError or ClustersError if one is invalid as
-    a whole.
+def parse(content: bytes, clusters: bytes | None = None) -> Snapshot:
+    """Parses the file, and for the hub scorer the file of its clusters. An invalid entry becomes a problem.
+    Raises SummariesError or ClustersError if a whole file is invalid.
     """
-    found = _parse(content, on_hub=True)
-    digest = hashlib.sha256(f"{found.digest} {hashlib.sha256(clusters).hexdigest()}".encode())
-    return replace(found, digest=digest.hexdigest(), clusters=decode_clusters(clusters))
-
-
-def parse(content: bytes) -> Snapshot:
-    """Parses the file. An invalid entry becomes a problem. Raises SummariesError if the whole file is
-    invalid.
-    """
-    return _parse(content, on_hub=False)
-
-
-def _parse(content: bytes, *, on_hub: bool) -> Snapshot:
     if not content.strip():
         msg = "the file is empty; an agent without scorers has the JSON array []"
         raise SummariesError(msg)
@@ -99,7 +86,7 @@ def _parse(content: bytes, *, on_hub: bool) -> Snapshot:
     bad = {problem.index for problem in problems}
     readable = (index for index in itertools.count() if index not in bad)
     for index, scorer in zip(readable, decoded.summaries, strict=False):
-        reason = _place_fault(scorer, on_hub=on_hub) or _fault(scorer)
+        reason = _place_fault(scorer, on_hub=clusters is not None) or _fault(scorer)
         name = scorename.sanitise(scorer.score_name)
         if reason is None and name in owners:
             # In the upstream agent such scorers overwrite each other. Here the first one runs.
@@ -114,7 +101,10 @@ def _parse(content: bytes, *, on_hub: bool) -> Snapshot:
         scorers.append(scorer)
     problems.sort(key=lambda problem: problem.index)
     return Snapshot(
-        digest=hashlib.sha256(content).hexdigest(), scorers=tuple(scorers), problems=tuple(problems)
+        digest=hashlib.sha256(content if clusters is None else content + b"\0" + clusters).hexdigest(),
+        scorers=tuple(scorers),
+        problems=tuple(problems),
+        clusters=None if clusters is None else decode_clusters(clusters),
     )
 
 

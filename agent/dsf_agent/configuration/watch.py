@@ -9,7 +9,6 @@ import os
 import stat
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -33,34 +32,20 @@ class UnusableFile:
 Observation = Snapshot | UnusableFile
 
 
-def observe(path: Path) -> Observation:
-    """Reads and parses the file. Blocking."""
-    content = _content(path)
-    if isinstance(content, UnusableFile):
-        return content
+def observe(files: tuple[Path, ...]) -> Observation:
+    """Reads and parses the file, and the file of clusters of the hub scorer. Blocking."""
+    contents: list[bytes] = []
+    for path in files:
+        content = _content(path)
+        if isinstance(content, UnusableFile):
+            return content
+        contents.append(content)
     try:
-        return snapshot.parse(content)
-    except SummariesError as error:
-        return _unusable(path, content, error)
-
-
-def observe_fleet(path: Path, clusters: Path) -> Observation:
-    """Reads and parses the files of the hub scorer. Blocking."""
-    content, listed = _content(path), _content(clusters)
-    if isinstance(content, UnusableFile):
-        return content
-    if isinstance(listed, UnusableFile):
-        return listed
-    try:
-        return snapshot.parse_fleet(content, listed)
-    except SummariesError as error:
-        return _unusable(path, content, error)
-    except ClustersError as error:
-        return _unusable(clusters, listed, error)
-
-
-def _unusable(path: Path, content: bytes, error: ValueError) -> UnusableFile:
-    return UnusableFile(reason="empty" if not content.strip() else "not_json", text=f"{path}: {error}")
+        return snapshot.parse(*contents)
+    except (SummariesError, ClustersError) as error:
+        wrong = 1 if isinstance(error, ClustersError) else 0
+        reason = "not_json" if contents[wrong].strip() else "empty"
+        return UnusableFile(reason=reason, text=f"{files[wrong]}: {error}")
 
 
 def _content(path: Path) -> bytes | UnusableFile:
@@ -82,11 +67,6 @@ def _content(path: Path) -> bytes | UnusableFile:
     return content
 
 
-def observer(files: tuple[Path, ...]) -> Callable[[], Observation]:
-    """A function that reads the configuration: of an agent, or with a file of clusters of the hub scorer."""
-    return partial(observe, *files) if len(files) == 1 else partial(observe_fleet, *files)
-
-
 class Watcher:
     """Calls ``emit`` when the configuration changed. It looks at names, times and sizes, and reads the files
     only when one of them differs.
@@ -96,12 +76,10 @@ class Watcher:
         self,
         *,
         files: tuple[Path, ...],
-        read: Callable[[], Observation],
         poll_seconds: float,
         emit: Callable[[Observation], Awaitable[None]],
     ) -> None:
         self._files = files
-        self._read = read
         self._poll = poll_seconds
         self._emit = emit
         self._seen: list[tuple[int, ...]] | None = None
@@ -119,7 +97,7 @@ class Watcher:
         if seen == self._seen:
             return
         self._seen = seen
-        found = await asyncio.to_thread(self._read)
+        found = await asyncio.to_thread(observe, self._files)
         if _same(found, self._last):
             return
         self._last = found

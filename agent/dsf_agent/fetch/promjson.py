@@ -6,7 +6,6 @@ queries).
 """
 
 import asyncio
-import codecs
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Any, Final
@@ -104,8 +103,6 @@ async def read(body: bytearray, *, where: str) -> Series:
 
     The series are slices of the body, so it must not change while they are in use.
     """
-    if not body.isascii():
-        await _check_utf8(body, where=where)
     if len(body) > PIECE:
         series = await in_pieces(body, where=where)
         if series is not None:
@@ -114,7 +111,7 @@ async def read(body: bytearray, *, where: str) -> Series:
             msg = f"{where} answered with more than {MAX_OBJECTS // 2} series that cannot be read in pieces"
             raise AgentError(msg, reason=Reason.TOO_LARGE)
     try:
-        document = _DOCUMENT.decode(body)
+        document = _DOCUMENT.decode(_utf8(body))
         data = _good(document, where=where)
         return await _whole(data, document=document, size=len(body), where=where)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -177,18 +174,15 @@ async def in_pieces(body: bytearray, *, where: str, piece: int = PIECE) -> Serie
         return None
     start = first = at + len(_RESULT)
     count = 0
-    while (seam := body.find(_SEAM, start + piece)) >= 0:
-        rows = _piece(body, start - 1, seam + 2)
-        if rows is None:
-            return None
-        count += rows
-        start = seam + 2
-        await asyncio.sleep(0)
-    if start == first:
-        return None
     try:
+        while (seam := body.find(_SEAM, start + piece)) >= 0:
+            count += len(_ROWS.decode(b"[" + _utf8(body[start : seam + 1]) + b"]"))
+            start = seam + 2
+            await asyncio.sleep(0)
+        if start == first:
+            return None
         # The last piece has the rest of the document: status, type, warnings, and that nothing follows it.
-        document = _DOCUMENT.decode(bytes(body[:first]) + memoryview(body)[start:])
+        document = _DOCUMENT.decode(_utf8(body[:first] + memoryview(body)[start:]))
         data = _good(document, where=where)
         count += len(_ROWS.decode(data.result))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -197,21 +191,6 @@ async def in_pieces(body: bytearray, *, where: str, piece: int = PIECE) -> Serie
         return None
     part = memoryview(body)[first : start + len(memoryview(data.result)) - 2]
     return Series(parts=(part,), count=count, size=len(body), warnings=_warnings(document))
-
-
-def _piece(body: bytearray, opening: int, closing: int) -> int | None:
-    """The number of series between two separators. Brackets temporarily replace the separators in the
-    buffer.
-    """
-    kept = body[opening], body[closing - 1]
-    body[opening], body[closing - 1] = b"[]"
-    try:
-        with memoryview(body) as view, view[opening:closing] as piece:
-            return len(_ROWS.decode(piece))
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return None
-    finally:
-        body[opening], body[closing - 1] = kept
 
 
 def _good(document: _Document, *, where: str) -> _Data:
@@ -240,20 +219,11 @@ def _warnings(document: _Document) -> tuple[str, ...]:
     return tuple(excerpt(text) for text in found[:MAX_WARNINGS])
 
 
-async def _check_utf8(body: bytearray, *, where: str) -> None:
-    decoder = codecs.getincrementaldecoder("utf-8")()
-    try:
-        for start in range(0, len(body), PIECE):
-            piece = body[start : start + PIECE]
-            # ASCII, the usual case, need not be decoded unless a character continues at the start of the
-            # piece.
-            if not piece.isascii() or decoder.getstate()[0]:
-                decoder.decode(piece)
-            await asyncio.sleep(0)
-        decoder.decode(b"", final=True)
-    except UnicodeDecodeError as error:
-        msg = f"{where} did not answer in UTF-8: {error.reason}"
-        raise AgentError(msg, reason=Reason.INVALID_BODY) from error
+def _utf8(text: bytearray) -> bytearray:
+    """The text. Raises UnicodeDecodeError, because msgspec does not check what it does not decode."""
+    if not text.isascii():
+        text.decode()
+    return text
 
 
 def _invalid(where: str, error: Exception, body: bytearray) -> AgentError:

@@ -167,7 +167,7 @@ def _store(settings: Settings, *, hub: ApiServer | None, clock: Clock, own: str)
     if hub is not None:
         store_of = partial(_hub_store, hub, hub_scorer=not own)
     elif settings.publish_dir is not None:
-        store_of = partial(_directory_store, settings.publish_dir, clock=clock, hub_scorer=not own)
+        store_of = partial(_directory_store, settings.publish_dir, hub_scorer=not own)
     else:
         return None
     return FleetStore(store_of=store_of, wall=clock.wall if hub is None else hub.clock.wall, own=own)
@@ -177,9 +177,9 @@ def _hub_store(hub: ApiServer, cluster: str, *, hub_scorer: bool) -> HubStore:
     return HubStore(server=hub, cluster=cluster, hub_scorer=hub_scorer)
 
 
-def _directory_store(folder: Path, cluster: str, *, clock: Clock, hub_scorer: bool) -> DirectoryStore:
+def _directory_store(folder: Path, cluster: str, *, hub_scorer: bool) -> DirectoryStore:
     directory = folder / cluster if hub_scorer else folder
-    return DirectoryStore(directory=directory, cluster=cluster, clock=clock, hub_scorer=hub_scorer)
+    return DirectoryStore(directory=directory, cluster=cluster, hub_scorer=hub_scorer)
 
 
 def _hub_access(settings: Settings) -> Callable[[], Access] | None:

@@ -9,7 +9,7 @@ import sys
 from dataclasses import dataclass
 
 from dsf_agent.configuration.snapshot import Snapshot, publishes
-from dsf_agent.configuration.watch import UnusableFile, observer
+from dsf_agent.configuration.watch import UnusableFile, observe
 from dsf_agent.errors import AgentError, Reason
 from dsf_agent.process.build import Adapters
 from dsf_wire import scorename
@@ -37,7 +37,7 @@ async def run(adapters: Adapters, *, only: list[str]) -> int:
     """Prints the table. Returns the exit code."""
     try:
         path = adapters.settings.files[0]
-        found = await asyncio.to_thread(observer(adapters.settings.files))
+        found = await asyncio.to_thread(observe, adapters.settings.files)
         if isinstance(found, UnusableFile):
             print(f"gitops-dsf-agent: {found.text}", file=sys.stderr)
             return 1

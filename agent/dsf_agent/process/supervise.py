@@ -10,7 +10,7 @@ import msgspec
 
 from dsf_agent.configuration.snapshot import Snapshot
 from dsf_agent.configuration.suspension import Suspension
-from dsf_agent.configuration.watch import Observation, UnusableFile, Watcher, observer
+from dsf_agent.configuration.watch import Observation, UnusableFile, Watcher
 from dsf_agent.endpoints import transport
 from dsf_agent.metrics.registry import MetricsPage
 from dsf_agent.process import memory
@@ -43,7 +43,6 @@ class Agent:
         )
         self._watcher = Watcher(
             files=settings.files,
-            read=observer(settings.files),
             poll_seconds=settings.waits.poll,
             emit=self._observed,
         )

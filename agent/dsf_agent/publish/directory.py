@@ -20,7 +20,6 @@ from dsf_agent.errors import AgentError, Reason
 from dsf_agent.publish import store
 from dsf_agent.publish.hubobject import HubObject
 from dsf_agent.publish.store import Stored
-from dsf_runtime.clock import Clock
 
 MAX_STEM: Final = 240
 """Longest file name without extension. File systems allow 255 bytes, and a temporary name needs some of them.
@@ -28,20 +27,16 @@ MAX_STEM: Final = 240
 
 
 class DirectoryStore:
-    """Files in one directory. The clock is this machine's."""
+    """Files in one directory."""
 
-    def __init__(self, *, directory: Path, cluster: str, clock: Clock, hub_scorer: bool = False) -> None:
+    def __init__(self, *, directory: Path, cluster: str, hub_scorer: bool = False) -> None:
         self._hub_scorer = hub_scorer
         self._directory = directory
         self._cluster = cluster
-        self._clock = clock
         self._locks: dict[str, threading.Lock] = {}
         """By object name. A write whose task was cancelled continues in its thread, and must not finish after
         the next write.
         """
-
-    def wall(self) -> float:
-        return self._clock.wall()
 
     async def write(
         self,
@@ -58,10 +53,10 @@ class DirectoryStore:
         )
 
     async def names(self) -> frozenset[str]:
-        return frozenset(stored.name for stored in await self.list_owned(values=False))
+        return frozenset(stored.name for stored in await self.list_owned())
 
-    async def list_owned(self, *, values: bool = True) -> list[Stored]:
-        return await asyncio.to_thread(self._list_owned, whole=values)
+    async def list_owned(self) -> list[Stored]:
+        return await asyncio.to_thread(self._list_owned)
 
     async def delete(self, stored: Stored) -> None:
         await asyncio.to_thread(self._locked, stored.name, lambda: self._delete(stored))
@@ -78,17 +73,15 @@ class DirectoryStore:
         )
         return self._directory / f"{stem}.yaml"
 
-    def _read(self, path: Path, *, before: bytes = b"") -> Stored | None:
-        """The object in a file. With ``before``, only the part of the file before that text is parsed."""
+    def _read(self, path: Path) -> Stored | None:
+        """The object in a file."""
         try:
-            content = path.read_bytes()
-            plain = yaml.load(content.partition(before)[0] if before else content, Loader=_LOADER)  # noqa: S506 - a safe loader, in C if available
-            return msgspec.convert(plain, HubObject).stored()
+            return msgspec.yaml.decode(path.read_bytes(), type=HubObject).stored()
         except FileNotFoundError:
             return None
         except OSError as error:
             raise _failed(path, error) from error
-        except (yaml.YAMLError, ValueError, RecursionError, msgspec.ValidationError):
+        except (ValueError, RecursionError):
             # Not a valid file (ValueError: an impossible date). The next write replaces it.
             return None
 
@@ -109,7 +102,7 @@ class DirectoryStore:
                 Path(temporary).unlink(missing_ok=True)
             raise _failed(path, error) from error
 
-    def _list_owned(self, *, whole: bool) -> list[Stored]:
+    def _list_owned(self) -> list[Stored]:
         try:
             paths = (
                 sorted(path for path in self._directory.iterdir() if path.suffix == ".yaml")
@@ -118,8 +111,7 @@ class DirectoryStore:
             )
         except OSError as error:
             raise _failed(self._directory, error) from error
-        # Labels and validUntil come before the items, of which there may be tens of thousands.
-        found = (self._read(path, before=b"" if whole else b"\n  scores:") for path in paths)
+        found = map(self._read, paths)
         return [one for one in found if one is not None and one.owned_by(hub_scorer=self._hub_scorer)]
 
     def _delete(self, stored: Stored) -> None:
@@ -151,5 +143,4 @@ def _failed(path: Path, error: OSError) -> AgentError:
     return AgentError(f"{path}: {error.strerror or type(error).__name__}", reason=Reason.WRITE_FAILED)
 
 
-_LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _DUMPER: Final = getattr(yaml, "CSafeDumper", yaml.SafeDumper)

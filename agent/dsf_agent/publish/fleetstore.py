@@ -57,7 +57,7 @@ class FleetStore:
         left out. Raises AgentError if the hub fails.
         """
         if self._own:
-            return await self.of(self._own).list_owned(values=False)
+            return await self.of(self._own).list_owned()
         slots = asyncio.Semaphore(LISTS)
         found: list[Stored] = []
         failures: list[AgentError] = []
@@ -67,7 +67,7 @@ class FleetStore:
                 if failures:
                     return
                 try:
-                    listed = await self.of(cluster).list_owned(values=False)
+                    listed = await self.of(cluster).list_owned()
                 except AgentError as error:
                     if error.reason not in _NOT_ALLOWED:
                         # Raised below: a task group would raise it inside of an ExceptionGroup.

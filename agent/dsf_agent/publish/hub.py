@@ -93,11 +93,6 @@ class HubStore:
         """Objects that another program wrote, by name."""
         self._to_claim: set[str] = set()
         """Objects with the label of the hub scorer, for an agent; those without it, for the hub scorer."""
-        self._owned_names: set[str] | None = None
-        """Our objects when they were last listed."""
-
-    def wall(self) -> float:
-        return self._server.clock.wall()
 
     async def write(
         self,
@@ -119,10 +114,14 @@ class HubStore:
                 " coarser scoreDimensionFormat"
             )
             raise AgentError(msg, reason=Reason.TOO_LARGE)
-        if name not in self._exclusive and not await self._is_new(name, labels=labels):
+        if name not in self._exclusive and not await self._create(name, labels=labels):
             await self._take_over(name, scorer=scorer)
         if name in self._to_claim:
-            await self._claim(name, scorer=scorer, labels=labels)
+            # From now on the hub's admission policies refuse the other one.
+            await self._label(name, labels=labels)
+            self._to_claim.discard(name)
+            before = "its agent" if self._hub_scorer else "the hub scorer"
+            log.info("took over %s from %s", name, before, extra={"scorer": scorer, "object": name})
         try:
             written = await self._apply(name, body, labels=labels)
             # Items of another program stay if their names differ from ours.
@@ -139,8 +138,7 @@ class HubStore:
                 await self._take_over(name, scorer=scorer, leftovers=True)
         if not complete:
             written = await self._apply(name, body, labels=labels)
-        found = written.metadata.labels
-        if not labels.items() <= found.items():
+        if not labels.items() <= written.metadata.labels.items():
             await self._label(name, labels=labels)
 
     async def names(self) -> frozenset[str]:
@@ -148,12 +146,10 @@ class HubStore:
         table = await self._server.call("GET", self._base, shape=Table, params=params, accept=TABLE)
         return frozenset(str(row.cells[0]) for row in table.rows if row.cells)
 
-    async def list_owned(self, *, values: bool = True) -> list[Stored]:
-        del values
+    async def list_owned(self) -> list[Stored]:
         found = (await self._server.call("GET", self._base, shape=ObjectList, params=self._owned)).items
         # What is not listed was deleted, or another program has taken it over.
-        self._owned_names = {item.metadata.name for item in found}
-        self._exclusive &= self._owned_names
+        self._exclusive &= {item.metadata.name for item in found}
         for item in found:
             self._note(item.metadata.name, exclusive=item.exclusive)
         return [item.stored() for item in found]
@@ -191,18 +187,6 @@ class HubStore:
         else:
             self._exclusive.discard(name)
 
-    async def _is_new(self, name: str, *, labels: Mapping[str, str]) -> bool:
-        """Creates an object that was not in the last list. Returns whether it did not exist. This saves
-        reading what is not there, when the hub scorer writes thousands of objects for the first time.
-        """
-        if self._owned_names is None or name in self._owned_names:
-            return False
-        if not await self._create(name, labels=labels):
-            return False
-        self._owned_names.add(name)
-        self._exclusive.add(name)
-        return True
-
     async def _create(self, name: str, *, labels: Mapping[str, str]) -> bool:
         """Returns False if the object exists: another program created it in the meantime."""
         body = store.manifest(name=name, namespace=self._cluster, labels=labels)
@@ -212,6 +196,7 @@ class HubStore:
             if error.reason is not Reason.CONFLICT:
                 raise
             return False
+        self._exclusive.add(name)
         return True
 
     async def _take_over(self, name: str, *, scorer: str, leftovers: bool = False) -> bool:
@@ -238,7 +223,7 @@ class HubStore:
             {
                 "op": "add",
                 "path": "/metadata/managedFields",
-                "value": [*kept, sole_owner(found.status, now=self.wall())],
+                "value": [*kept, sole_owner(found.status, now=self._server.now())],
             },
         ]
         await self._server.call(
@@ -258,7 +243,7 @@ class HubStore:
         An upstream agent writes its items in a different order each time, so the version changes while it
         runs.
         """
-        now = self.wall()
+        now = self._server.now()
         seen = self._seen_versions.get(name)
         if seen is None or seen.version != version:
             seen = self._seen_versions[name] = _SeenVersion(
@@ -302,16 +287,9 @@ class HubStore:
         )
 
     async def _label(self, name: str, *, labels: Mapping[str, str]) -> None:
-        """Sets our labels on an object that another program created, or whose scorer was renamed. Without
-        them the object would not be deleted with its scorer.
-        """
-        body = store.manifest(name=name, namespace=self._cluster, labels=labels)
-        params = {"fieldManager": AGENT_MANAGER, "force": "true"}
-        await self._server.call("PATCH", self._path(name), params=params, body=body, content_type=APPLY)
-
-    async def _claim(self, name: str, *, scorer: str, labels: Mapping[str, str]) -> None:
-        """Changes the label that says who writes the object, before the first write of a scorer that moved
-        from the spokes to the hub, or back. From then on the hub's admission policies refuse the other one.
+        """Sets our labels on an object that another program created, whose scorer was renamed, or whose
+        scorer moved from the spokes to the hub, or back. Without them the object would not be deleted with
+        its scorer.
         """
         await self._server.call(
             "PATCH",
@@ -320,9 +298,6 @@ class HubStore:
             body={"metadata": {"labels": {RUNS_ON_LABEL: None, **labels}}},
             content_type=MERGE,
         )
-        self._to_claim.discard(name)
-        before = "its agent" if self._hub_scorer else "the hub scorer"
-        log.info("took over %s from %s", name, before, extra={"scorer": scorer, "object": name})
 
     def _path(self, name: str) -> str:
         return f"{self._base}/{quote(name, safe='')}"

@@ -12,11 +12,12 @@ when no Placement counts them any more.
 import asyncio
 import logging
 import random
-from typing import Final, Protocol
+from typing import Final
 
 from dsf_agent.configuration.snapshot import Snapshot
 from dsf_agent.errors import AgentError, Reason
 from dsf_agent.metrics.registry import Metrics
+from dsf_agent.publish.fleetstore import FleetStore
 from dsf_agent.publish.store import Stored
 from dsf_runtime.backoff import Backoff
 from dsf_runtime.clock import happens_within
@@ -34,27 +35,11 @@ RECHECK_SECONDS: Final = (1.0, 3600.0)
 """Shortest and longest pause before objects that have not expired are checked again."""
 
 
-class OwnedScores(Protocol):
-    """The objects of this agent, or of the hub scorer. All methods raise AgentError."""
-
-    def wall(self) -> float:
-        """The store's time."""
-        ...
-
-    async def list_owned(self) -> list[Stored]:
-        """All objects that are labelled as this process writes them."""
-        ...
-
-    async def delete(self, stored: Stored) -> None:
-        """Deletes the object unless it changed since it was read."""
-        ...
-
-
 class Pruner:
     """Deletes objects by the last state of the file."""
 
     def __init__(
-        self, *, store: OwnedScores, metrics: Metrics, delay_seconds: float, rng: random.Random
+        self, *, store: FleetStore, metrics: Metrics, delay_seconds: float, rng: random.Random
     ) -> None:
         self._store = store
         self._metrics = metrics

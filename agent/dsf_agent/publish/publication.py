@@ -11,7 +11,6 @@ import heapq
 import itertools
 import logging
 import random
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
@@ -68,7 +67,7 @@ _HUB_IS_AWAY: Final = frozenset(
 class _Entry:
     """One score of one cluster."""
 
-    __slots__ = ("busy", "cluster", "due", "failures", "known", "publication", "published", "rule", "wanted")
+    __slots__ = ("cluster", "due", "failures", "known", "publication", "published", "rule", "wanted")
 
     def __init__(self, publication: "Publication", cluster: str, *, rule: Rule) -> None:
         self.publication = publication
@@ -79,8 +78,6 @@ class _Entry:
         self.known = False
         """Whether ``published`` says what the hub has."""
         self.due: float | None = None
-        self.busy = False
-        """Whether a writer works on it."""
         self.failures = 0
 
 
@@ -105,8 +102,8 @@ class Publisher:
         self._numbers = itertools.count()
         self._news = asyncio.Event()
         self._by_cluster: dict[str, dict[str, _Entry]] = {}
-        self._writing: set[tuple[str, str]] = set()
-        """Clusters and names. A write whose scorer was edited must not end after the next write."""
+        self._writing: dict[tuple[str, str], _Entry] = {}
+        """By cluster and name. A write whose scorer was edited must not end after the next write."""
         self._reading: dict[str, asyncio.Lock] = {}
         self._failures = 0
         self._resume = 0.0
@@ -152,7 +149,10 @@ class Publisher:
         if entry.wanted is None:
             return False
         due = entry.due is not None and entry.due <= self._store.wall()
-        return entry.busy or (due and not entry.failures)
+        return self._is_written(entry) or (due and not entry.failures)
+
+    def _is_written(self, entry: _Entry) -> bool:
+        return self._writing.get((entry.cluster, entry.publication.name)) is entry
 
     async def _write_what_is_due(self) -> None:
         while True:
@@ -164,8 +164,7 @@ class Publisher:
             if key in self._writing:
                 self.plan(entry, self._store.wall() + LOOK_SECONDS)
                 continue
-            entry.busy = True
-            self._writing.add(key)
+            self._writing[key] = entry
             try:
                 await self._step(entry)
                 self._failures = 0
@@ -178,8 +177,7 @@ class Publisher:
                 )
                 self._failed(entry, AgentError(str(error), reason=Reason.INTERNAL))
             finally:
-                entry.busy = False
-                self._writing.discard(key)
+                del self._writing[key]
             if entry.due is None:
                 self.offered(entry)
 
@@ -243,7 +241,7 @@ class Publisher:
 
     def offered(self, entry: _Entry) -> str:
         """Plans the write of what an entry wants now. Returns what the rule says about it."""
-        if entry.wanted is None or entry.busy or (entry.failures and entry.due is not None):
+        if entry.wanted is None or self._is_written(entry) or (entry.failures and entry.due is not None):
             return "deferred"
         if not entry.known:
             self.plan(entry, 0.0)
@@ -292,7 +290,11 @@ class Publisher:
                     continue
                 for name, entry in self._by_cluster.get(cluster, {}).items():
                     written = entry.published.written if entry.published is not None else began
-                    if name not in names and not entry.busy and written + AUDIT_LAG_SECONDS < began:
+                    if (
+                        name not in names
+                        and not self._is_written(entry)
+                        and written + AUDIT_LAG_SECONDS < began
+                    ):
                         log.warning(
                             "%s of %s was deleted by another program",
                             name,
@@ -317,9 +319,7 @@ class Publisher:
 
 
 class Publication:
-    """The scores of one scorer on all its clusters. Everything but ``run`` and ``wait_until_handled`` returns
-    at once.
-    """
+    """The scores of one scorer on all its clusters."""
 
     def __init__(
         self,
@@ -340,7 +340,6 @@ class Publication:
         self._rule = rule
         self._entries: dict[str, _Entry] = {}
         self._faults: dict[str, AgentError] = {}
-        self._outcomes: Counter[str] = Counter()
 
     @property
     def fault(self) -> AgentError | None:
@@ -363,17 +362,11 @@ class Publication:
         if entry.published is not None and entry.published.values == values:
             values = entry.published.values
         entry.wanted = values
-        self._outcomes[self._publisher.offered(entry)] += 1
+        self.count(self._publisher.offered(entry))
 
-    def offered(self) -> None:
-        """Counts what the rule said about the offers of a cycle."""
-        for outcome, count in self._outcomes.items():
-            self.count(outcome, count)
-        self._outcomes.clear()
-
-    def count(self, outcome: str, number: int = 1) -> None:
-        """Counts what became of offers."""
-        self.metrics.all.publishes.labels(self.metrics.name, outcome).inc(number)
+    def count(self, outcome: str) -> None:
+        """Counts what became of an offer."""
+        self.metrics.all.publishes.labels(self.metrics.name, outcome).inc()
 
     def withhold(self, cluster: str) -> None:
         """A cluster has no scores now. What is published is not renewed, and expires at its validUntil."""
@@ -382,7 +375,7 @@ class Publication:
             entry.wanted = None
 
     def keep_only(self, clusters: frozenset[str]) -> None:
-        """Forgets the clusters that the scorer no longer scores."""
+        """Forgets the clusters that the scorer no longer scores. Their scores stay on the hub."""
         for gone in self._entries.keys() - clusters:
             self._publisher.remove(self._entries.pop(gone))
             self._faults.pop(gone, None)
@@ -396,13 +389,6 @@ class Publication:
         """Waits until the offered scores are written, or are not due yet, or their write failed."""
         while any(self._publisher.is_at_work(entry) for entry in self._entries.values()):
             await self._publisher.clock.sleep(LOOK_SECONDS)
-
-    async def run(self) -> None:
-        """Until it is cancelled, the scores are in the publisher's care."""
-        try:
-            await asyncio.Event().wait()
-        finally:
-            self.keep_only(frozenset())
 
     def failed(self, cluster: str, error: AgentError) -> None:
         """Notes that a write failed."""

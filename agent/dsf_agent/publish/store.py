@@ -42,10 +42,6 @@ class Stored:
 class ScoreStore(Protocol):
     """All methods raise AgentError. Times are Unix seconds of the store's clock."""
 
-    def wall(self) -> float:
-        """The store's time. OCM compares validUntil with it."""
-        ...
-
     async def write(
         self,
         name: str,
@@ -63,10 +59,8 @@ class ScoreStore(Protocol):
         """The names of all objects with our label."""
         ...
 
-    async def list_owned(self, *, values: bool = True) -> list[Stored]:
-        """All objects that are labelled as this process writes them. ``values`` says whether their values are
-        needed.
-        """
+    async def list_owned(self) -> list[Stored]:
+        """All objects that are labelled as this process writes them."""
         ...
 
     async def delete(self, stored: Stored) -> None:

@@ -308,7 +308,6 @@ class Cycle:
                 publication.offer(cluster, values)
             else:
                 publication.withhold(cluster)
-        publication.offered()
 
     def _report(self, found: _Found, items: dict[str, dict[str, int]], targets: Targets) -> None:
         missing = frozenset(targets.names) - items.keys() - found.unscored

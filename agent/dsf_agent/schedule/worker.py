@@ -7,7 +7,6 @@ import logging
 import math
 import random
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -107,19 +106,14 @@ class Worker:
 
     async def run(self, *, splay: float) -> None:
         """``splay`` is the delay of the first cycle in seconds."""
-        publisher = None
-        if self._publication is not None:
-            publisher = asyncio.create_task(self._publication.run(), name=f"publish {self._scorer.name}")
         try:
             await self._loop(self._clock.monotonic() + splay)
             if self._publication is not None:
                 await self._publication.wait_until_handled()
         finally:
             self._metrics.all.samples.drop(self._metrics.name)
-            if publisher is not None:
-                publisher.cancel()
-                with suppress(asyncio.CancelledError):
-                    await publisher
+            if self._publication is not None:
+                self._publication.keep_only(frozenset())
 
     async def _loop(self, due: float) -> None:
         while True:

@@ -13,7 +13,6 @@ import pytest
 import yaml
 
 from dsf_agent.publish.directory import DirectoryStore
-from dsf_runtime.clock import SystemClock
 from tests.integration.preview.gitfleet import SET, GitFleet, Run, application, save, snapshot
 from tests.support.apiserver import ApiServer, serving
 
@@ -122,7 +121,7 @@ def test_what_kubectl_prints(fleet: GitFleet, tmp_path: Path, run: Run, suffix: 
 def test_the_folder_that_an_agent_publishes_to(fleet: GitFleet, tmp_path: Path, run: Run) -> None:
     async def publish() -> None:
         for name, value in VALUES.items():
-            store = DirectoryStore(directory=tmp_path / "out" / name, cluster=name, clock=SystemClock())
+            store = DirectoryStore(directory=tmp_path / "out" / name, cluster=name)
             await store.write("cpu", scorer="cpu", values={"cpu": value}, valid_until=LATER.timestamp())
 
     asyncio.run(publish())

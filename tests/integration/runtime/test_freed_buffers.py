@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from dsf_agent.configuration import settings
-from dsf_agent.configuration.snapshot import parse, parse_fleet
+from dsf_agent.configuration.snapshot import parse
 from dsf_agent.errors import AgentError, Reason
 from dsf_agent.fetch.promjson import Series
 from dsf_agent.metrics.registry import Metrics
@@ -104,7 +104,7 @@ async def _cycles_leave_nothing(adapters: build.Adapters, one: dict[str, Any]) -
     fleet = adapters.settings.clusters_file is not None
     listed = clusters.encode([FleetCluster(name="c1", scorers=("s",))]).encode()
     content = json.dumps([one]).encode()
-    snapshot = parse_fleet(content, listed) if fleet else parse(content)
+    snapshot = parse(content, listed if fleet else None)
     assert snapshot.complete, snapshot.problems
     adapters.use_clusters(snapshot)
     cycle = adapters.cycle(snapshot.scorers[0], publication=None)

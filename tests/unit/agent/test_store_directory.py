@@ -10,7 +10,6 @@ import pytest
 
 from dsf_agent.publish.directory import DirectoryStore
 from dsf_agent.publish.store import Stored
-from dsf_runtime.clock import SystemClock
 from tests.support.waiting import until
 
 
@@ -35,7 +34,7 @@ class SlowValues(Mapping[str, int]):
 
 
 def _store(directory: Path) -> DirectoryStore:
-    return DirectoryStore(directory=directory, cluster="c1", clock=SystemClock())
+    return DirectoryStore(directory=directory, cluster="c1")
 
 
 async def _read(store: DirectoryStore, name: str) -> Stored | None:
