@@ -12,7 +12,6 @@ from dsf_agent.errors import AgentError, Reason, kind_reason, status_reason
 from dsf_runtime import apiserver
 from dsf_runtime.access import Access
 from dsf_runtime.apiserver import JSON, ApiError
-from dsf_runtime.calls import display
 from dsf_runtime.clock import Clock
 
 ETCD_TOO_LARGE: Final = ("etcdserver: request is too large", "trying to send message larger than max")
@@ -51,9 +50,9 @@ class ApiServer(apiserver.ApiServer):
         except ApiError as error:
             raise AgentError(str(error), reason=reason_of(error), retry_after=error.retry_after) from error
         try:
-            return msgspec.json.decode(found.body or b"{}", type=shape)
+            return msgspec.json.decode(found or b"{}", type=shape)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            msg = f"{display(found.url)} did not answer with the expected JSON object: {error}"
+            msg = f"{method} {path}: the API server did not answer with the expected JSON object: {error}"
             raise AgentError(msg, reason=Reason.INVALID_BODY) from error
 
 

@@ -1,14 +1,12 @@
-"""What API servers answer, for any HTTP client: errors, pages of lists, and events of watches."""
+"""What API servers answer: errors, pages of lists, and events of watches."""
 
 from collections.abc import Mapping
 from typing import Final
 
 import msgspec
 
-from dsf_runtime.access import Access
-from dsf_runtime.calls import CallFault, FailureKind, excerpt, hide, retry_after
+from dsf_runtime.calls import FailureKind
 
-TOO_MANY_REQUESTS: Final = 429
 PAGE: Final = 500
 """Most objects in a page. The API server answers a page of small objects in milliseconds."""
 PAGE_BYTES: Final = 4 << 20
@@ -43,42 +41,6 @@ BUSY_RETRIES: Final = 10
 BUSY_SECONDS: Final = 10.0
 """A patient client asks a busy server again this often, as client-go does, if each wait is at most this long.
 """
-
-
-def busy_seconds(status: int, headers: Mapping[str, str], *, now: float) -> float | None:
-    """Seconds after which to ask again, if the server says that it is too busy now. An API server that just
-    started or just learned a kind says so for about a second.
-    """
-    wait = retry_after(headers, now=now)
-    return wait if status == TOO_MANY_REQUESTS and wait is not None and wait <= BUSY_SECONDS else None
-
-
-def error_status(
-    what: str,
-    *,
-    access: Access,
-    status: int,
-    phrase: str,
-    headers: Mapping[str, str],
-    content: bytes,
-    now: float,
-) -> ApiError:
-    """The error for an error status. ``headers`` have lower-case names or ignore case."""
-    try:
-        decoded = msgspec.json.decode(content)
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        decoded = None
-    message = decoded.get("message") if isinstance(decoded, dict) else content
-    words = hide(excerpt(message if isinstance(message, str | bytes) else "") or phrase, access.token)
-    wait = retry_after(headers, now=now)
-    return ApiError(f"{what}: {status} {words}", status=status, wait=wait)
-
-
-def no_answer(what: str, *, access: Access, fault: CallFault) -> ApiError:
-    """The error for a call without an answer."""
-    return ApiError(
-        f"{what}: the API server does not answer: {hide(str(fault), access.token)}", kind=fault.kind
-    )
 
 
 class Paging:
@@ -151,12 +113,3 @@ class ListPage(msgspec.Struct, frozen=True):
 
     metadata: ListMetadata
     items: list[msgspec.Raw] | None = None
-
-
-def watch_event(path: str, line: bytes) -> WatchEvent:
-    """Decodes a line of a watch. Raises ApiError."""
-    try:
-        return msgspec.json.decode(line, type=WatchEvent)
-    except msgspec.DecodeError as error:
-        msg = f"WATCH {path}: the answer is not an event: {error}"
-        raise ApiError(msg, kind=FailureKind.INVALID_BODY) from error

@@ -3,9 +3,8 @@ connections. Credentials may change while it runs.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
-from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping
+from contextlib import aclosing, asynccontextmanager, contextmanager
 from types import TracebackType
 from typing import Any, Final, Self
 
@@ -17,21 +16,18 @@ from dsf_runtime.access import Access
 from dsf_runtime.apianswers import (
     ANSWER_BYTES,
     BUSY_RETRIES,
+    BUSY_SECONDS,
     ApiError,
     ListMetadata,
     ListPage,
     Paging,
     WatchEvent,
-    busy_seconds,
-    error_status,
-    no_answer,
-    watch_event,
 )
-from dsf_runtime.calls import CallFault, FailureKind, as_call_faults
+from dsf_runtime.calls import CallFault, FailureKind, as_call_faults, excerpt, hide, retry_after
 from dsf_runtime.clock import Clock, HubClock, SystemClock
 from dsf_runtime.connections import Connection, Connections
 
-__all__ = ["APPLY", "JSON", "JSON_PATCH", "MERGE", "SILENCE", "ApiError", "ApiServer", "Reply", "WatchEvent"]
+__all__ = ["APPLY", "JSON", "JSON_PATCH", "MERGE", "SILENCE", "ApiError", "ApiServer", "WatchEvent"]
 
 
 WATCH_SECONDS: Final = 240
@@ -53,15 +49,6 @@ LAST_MOMENTS: Final = frozenset({"http11.send_request_headers.started", "http11.
 """Events of httpcore right before it writes to the connection. A server ignores headers whose body never
 arrives.
 """
-
-
-@dataclass(frozen=True, kw_only=True)
-class Reply:
-    """The body of a successful answer."""
-
-    url: str
-    """For messages."""
-    body: bytes
 
 
 class ApiServer:
@@ -122,15 +109,16 @@ class ApiServer:
         content_type: str = JSON,
         accept: str = JSON,
         seconds: float | None = None,
-    ) -> Reply:
+    ) -> bytes:
         """Sends a request, and after a 401 once more with new credentials. A body that is not bytes is
         encoded as JSON.
 
-        ``seconds`` is the time limit of each attempt. Raises ApiError unless the status is 2xx.
+        ``seconds`` is the time limit of each attempt. Returns the body of the answer. Raises ApiError unless
+        the status is 2xx.
         """
         content = body if body is None or isinstance(body, bytes) else msgspec.json.encode(body)
         headers = {"Accept": accept} if content is None else {"Accept": accept, "Content-Type": content_type}
-        response, answer = await self._send(
+        answer = await self._send(
             method,
             path,
             params=params,
@@ -142,27 +130,24 @@ class ApiServer:
         if answer is None:
             msg = f"{method} {path}: the answer has more than {ANSWER_BYTES} bytes"
             raise ApiError(msg, kind=FailureKind.INVALID_BODY)
-        return Reply(url=str(response.url), body=answer)
+        return answer
 
     async def get(self, path: str, **params: str) -> bytes:
         """Reads one object. Raises ApiError."""
-        return (await self.request("GET", path, params=params)).body
+        return await self.request("GET", path, params=params)
 
     async def create(self, path: str, item: Mapping[str, Any]) -> bytes:
         """Creates an object. Raises ApiError, with status 409 if it exists."""
-        return (await self.request("POST", path, body=item)).body
+        return await self.request("POST", path, body=item)
 
     async def replace(self, path: str, item: Mapping[str, Any]) -> bytes:
         """Replaces an object. Raises ApiError, with status 409 if it changed since it was read."""
-        return (await self.request("PUT", path, body=item)).body
+        return await self.request("PUT", path, body=item)
 
     async def merge(self, path: str, change: Mapping[str, Any], *, manager: str) -> bytes:
         """Sends a JSON merge patch. Raises ApiError."""
-        return (
-            await self.request(
-                "PATCH", path, body=change, content_type=MERGE, params={"fieldManager": manager}
-            )
-        ).body
+        params = {"fieldManager": manager}
+        return await self.request("PATCH", path, body=change, content_type=MERGE, params=params)
 
     async def list(
         self, path: str, take: Callable[[msgspec.Raw], None], *, accept: str = JSON, **selector: str
@@ -187,7 +172,7 @@ class ApiServer:
     async def page(self, path: str, paging: Paging, *, accept: str = JSON) -> bytes | None:
         """The next page of a list, not decoded; None if it is too large. Raises ApiError."""
         headers = {"Accept": accept}
-        return (await self._send("GET", path, params=paging.params(), headers=headers, most=paging.most))[1]
+        return await self._send("GET", path, params=paging.params(), headers=headers, most=paging.most)
 
     async def watch(
         self,
@@ -210,27 +195,21 @@ class ApiServer:
             "timeoutSeconds": str(WATCH_SECONDS),
         }
         connection = await self._connections.ready()
-        try:
-            with as_call_faults(url=connection.access.host + path, seconds=SILENCE):
-                async with self._open(
-                    connection, "GET", path, params=params, headers={"Accept": JSON}, read_seconds=SILENCE
-                ) as response:
-                    if response.status_code == httpx.codes.UNAUTHORIZED:
-                        await self._connections.renew(connection)
-                    if response.status_code != httpx.codes.OK:
-                        raise self._refused(
-                            f"WATCH {path}",
-                            connection,
-                            response,
-                            await _body(response, most=ANSWER_BYTES) or b"",
-                        )
-                    answers.check_coding(response.headers.get("Content-Encoding"))
-                    opened()
-                    async with aclosing(_lines(response, gather_seconds=gather_seconds)) as lines:
-                        async for line in lines:
-                            yield watch_event(path, line)
-        except CallFault as fault:
-            raise no_answer(f"WATCH {path}", access=connection.access, fault=fault) from fault
+        what = f"WATCH {path}"
+        with _answered(what, connection, path, seconds=SILENCE):
+            async with self._open(
+                connection, "GET", path, params=params, headers={"Accept": JSON}, read_seconds=SILENCE
+            ) as response:
+                if response.status_code == httpx.codes.UNAUTHORIZED:
+                    await self._connections.renew(connection)
+                if response.status_code != httpx.codes.OK:
+                    content = await _body(response, most=ANSWER_BYTES)
+                    raise self._refused(what, connection, response, content)
+                answers.check_coding(response.headers.get("Content-Encoding"))
+                opened()
+                async with aclosing(_lines(response, gather_seconds=gather_seconds)) as lines:
+                    async for line in lines:
+                        yield _event(what, line)
 
     async def _send(
         self,
@@ -242,36 +221,34 @@ class ApiServer:
         most: int,
         content: bytes | None = None,
         seconds: float | None = None,
-    ) -> tuple[httpx.Response, bytes | None]:
-        """The answer and its body, None if it is larger than ``most``. Sends the request once more with new
+    ) -> bytes | None:
+        """The body of the answer, None if it is larger than ``most``. Sends the request once more with new
         credentials after a 401.
 
         ``seconds`` limits each attempt as a whole; without it only each step of it has a time limit. Raises
         ApiError unless the status is 2xx.
         """
-        renewed, busy = False, 0
+        what, renewed, busy = f"{method} {path}", False, 0
         while True:
             connection = await self._connections.ready()
-            try:
-                with as_call_faults(url=connection.access.host + path, seconds=seconds or self._timeout):
-                    async with (
-                        asyncio.timeout(seconds),
-                        self._open(
-                            connection, method, path, params=params, content=content, headers=headers
-                        ) as response,
-                    ):
-                        answer = await _body(response, most=most)
-            except CallFault as fault:
-                raise no_answer(f"{method} {path}", access=connection.access, fault=fault) from fault
+            with _answered(what, connection, path, seconds=seconds or self._timeout):
+                async with (
+                    asyncio.timeout(seconds),
+                    self._open(
+                        connection, method, path, params=params, content=content, headers=headers
+                    ) as response,
+                ):
+                    answer = await _body(response, most=most)
             if response.is_success:
-                return response, answer
+                return answer
             if response.status_code == httpx.codes.UNAUTHORIZED and not renewed:
                 renewed = True
                 await self._connections.renew(connection)
                 continue
-            wait = busy_seconds(response.status_code, response.headers, now=self._time.wall())
-            if wait is None or not self._patient or busy == BUSY_RETRIES:
-                raise self._refused(f"{method} {path}", connection, response, answer or b"")
+            wait = retry_after(response.headers, now=self._time.wall())
+            waits = self._patient and response.status_code == httpx.codes.TOO_MANY_REQUESTS
+            if not waits or wait is None or wait > BUSY_SECONDS or busy == BUSY_RETRIES:
+                raise self._refused(what, connection, response, answer)
             busy += 1
             await self._time.sleep(wait)
 
@@ -315,17 +292,41 @@ class ApiServer:
             yield response
 
     def _refused(
-        self, what: str, connection: Connection, response: httpx.Response, content: bytes
+        self, what: str, connection: Connection, response: httpx.Response, content: bytes | None
     ) -> ApiError:
-        return error_status(
-            what,
-            access=connection.access,
-            status=response.status_code,
-            phrase=response.reason_phrase,
-            headers=response.headers,
-            content=content,
-            now=self._time.wall(),
+        """The error for an error status."""
+        try:
+            decoded = msgspec.json.decode(content or b"")
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            decoded = None
+        message = decoded.get("message") if isinstance(decoded, dict) else content
+        words = excerpt(message if isinstance(message, str | bytes) else "") or response.reason_phrase
+        status = response.status_code
+        return ApiError(
+            f"{what}: {status} {hide(words, connection.access.token)}",
+            status=status,
+            wait=retry_after(response.headers, now=self._time.wall()),
         )
+
+
+@contextmanager
+def _answered(what: str, connection: Connection, path: str, *, seconds: float) -> Iterator[None]:
+    """Turns a call without an answer into ApiError."""
+    access = connection.access
+    try:
+        with as_call_faults(url=access.host + path, seconds=seconds):
+            yield
+    except CallFault as fault:
+        msg = f"{what}: the API server does not answer: {hide(str(fault), access.token)}"
+        raise ApiError(msg, kind=fault.kind) from fault
+
+
+def _event(what: str, line: bytes) -> WatchEvent:
+    try:
+        return msgspec.json.decode(line, type=WatchEvent)
+    except msgspec.DecodeError as error:
+        msg = f"{what}: the answer is not an event: {error}"
+        raise ApiError(msg, kind=FailureKind.INVALID_BODY) from error
 
 
 async def _body(response: httpx.Response, *, most: int) -> bytes | None:

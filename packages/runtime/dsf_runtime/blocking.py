@@ -83,19 +83,14 @@ class BlockingApiServer:
 
     def get(self, path: str, *, accept: str = JSON, **params: str) -> bytes:
         """Reads one path. Raises ApiError."""
-        return self._answer(lambda: self._server.request("GET", path, params=params, accept=accept)).body
+        return self._answer(lambda: self._server.request("GET", path, params=params, accept=accept))
 
     def request(
         self, method: str, path: str, *, params: Mapping[str, str], body: object, content_type: str = JSON
     ) -> bytes:
         """Sends a request once. Raises ApiError."""
-        return (
-            self._started(
-                self._server.request(method, path, params=params, body=body, content_type=content_type)
-            )
-            .result()
-            .body
-        )
+        call = self._server.request(method, path, params=params, body=body, content_type=content_type)
+        return self._started(call).result()
 
     def pages(self, path: str, *, accept: str = JSON, **selector: str) -> Iterator[Page]:
         """Yields the pages of a list. Raises ApiError; status 410 means that the list must be read again."""
