@@ -4,8 +4,8 @@ other.
 
 import asyncio
 import logging
-from collections.abc import Sequence
-from typing import Final, Protocol
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Final
 
 from prometheus_client import Counter
 
@@ -19,34 +19,26 @@ STEADY_SECONDS: Final = 300.0
 """A controller that ran for this long has recovered: its next failure counts as the first one."""
 
 
-class Controller(Protocol):
-    """A control loop that runs on the leader only.
-
-    It can be cancelled at any point: the next run repeats nothing that was done already.
-    """
-
-    @property
-    def name(self) -> str:
-        """One word for logs and metrics."""
-
-    async def run(self) -> None:
-        """Works until it is cancelled."""
+Controllers = Mapping[str, Callable[[], Awaitable[None]]]
+"""Control loops of the leader, by a word for logs and metrics. Each can be cancelled at any point: the next
+run repeats nothing that was done already.
+"""
 
 
-async def keep_running(controllers: Sequence[Controller], *, failures: Counter) -> None:
+async def keep_running(controllers: Controllers, *, failures: Counter) -> None:
     """Runs all controllers until cancelled. `failures` has the label `duty`: the controller's name."""
     async with asyncio.TaskGroup() as group:
-        for controller in controllers:
-            group.create_task(_keep(controller, failures), name=controller.name)
+        for name, run in controllers.items():
+            group.create_task(_keep(name, run, failures), name=name)
 
 
-async def _keep(controller: Controller, total: Counter) -> None:
+async def _keep(name: str, run: Callable[[], Awaitable[None]], total: Counter) -> None:
     failures = 0
     while True:
         began = monotonic()
         # A task of its own: in Python 3.11 and 3.12 a TaskGroup that fails may leave its task marked as
         # cancelled.
-        work = asyncio.create_task(controller.run(), name=controller.name)
+        work = asyncio.ensure_future(run())
         try:
             await work
         except (Exception, asyncio.CancelledError):
@@ -55,13 +47,11 @@ async def _keep(controller: Controller, total: Counter) -> None:
                 failures = 0
             # A bug in one controller must not end the others. Alerts look at the counter.
             LOG.exception(
-                "controller %s failed and is started again in %g s",
-                controller.name,
-                RESTARTS.delay(failures + 1),
+                "controller %s failed and is started again in %g s", name, RESTARTS.delay(failures + 1)
             )
         else:
             _end_if_cancelled()
-        total.labels(duty=controller.name).inc()
+        total.labels(duty=name).inc()
         failures += 1
         await asyncio.sleep(RESTARTS.delay(failures))
 

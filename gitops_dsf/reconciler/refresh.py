@@ -98,8 +98,6 @@ class RefreshController:
     nothing else.
     """
 
-    name = "refresh"
-
     def __init__(self, shared: Shared) -> None:
         self._api, self._view, self._clock = shared.api, shared.view, shared.clock
         self._metrics = shared.metrics

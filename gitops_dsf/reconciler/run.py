@@ -6,13 +6,13 @@ import asyncio
 import logging
 import signal
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable
 from typing import Final
 
 from dsf_runtime.access import Access
 from dsf_runtime.apiserver import ApiServer
 from dsf_runtime.threads import use_threads
-from gitops_dsf.reconciler.controller import Controller, keep_running
+from gitops_dsf.reconciler.controller import Controllers, keep_running
 from gitops_dsf.reconciler.hub.api import MANAGER, HubApi
 from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.reconciler.journal.controller import JournalController
@@ -76,7 +76,7 @@ async def run(settings: Settings, *, load: Callable[[], Access]) -> None:
                 argocd_namespace=settings.spec.argocd.namespace,
             )
             views.append(shared.view)
-            controllers = list(_controllers(shared, fetcher, settings))
+            controllers = _controllers(shared, fetcher, settings)
             work = asyncio.create_task(keep_running(controllers, failures=metrics.failures))
             try:
                 await leadership.keep()
@@ -96,7 +96,7 @@ async def run(settings: Settings, *, load: Callable[[], Access]) -> None:
             leading.result()
 
 
-def _controllers(shared: Shared, fetcher: Fetcher, settings: Settings) -> Iterator[Controller]:
+def _controllers(shared: Shared, fetcher: Fetcher, settings: Settings) -> Controllers:
     """Every controller that the settings ask for."""
     spec = settings.spec.reconciler
     flapping = FlappingReporter(shared)
@@ -106,24 +106,29 @@ def _controllers(shared: Shared, fetcher: Fetcher, settings: Settings) -> Iterat
         interval=spec.probe.interval_seconds,
         flapping=flapping if spec.journal.enabled else None,
     )
-    yield from (shared.view, scorers)
-    yield SuspensionController(
+    suspension = SuspensionController(
         shared,
         health=scorers.health,
         settings=spec.suspend,
         probe_interval=spec.probe.interval_seconds,
     )
-    yield ScoreGarbageCollector(shared)
-    yield RefreshController(shared)
-    yield MoveController(shared)
+    found: dict[str, Callable[[], Awaitable[None]]] = {
+        "watch": shared.view.run,
+        "scorers": scorers.run,
+        "suspension": suspension.run,
+        "dead-scores": ScoreGarbageCollector(shared).run,
+        "refresh": RefreshController(shared).run,
+        "handover": MoveController(shared).run,
+    }
     git = settings.git
     if git is not None and spec.state.enabled:
-        yield StateBranchController(
+        found["state"] = StateBranchController(
             shared, git=git, settings=spec.state, namespaces=settings.placement_namespaces
-        )
+        ).run
     if git is not None and spec.journal.enabled:
-        yield JournalController(shared, git=git, settings=spec.journal, flapping=flapping)
+        found["journal"] = JournalController(shared, git=git, settings=spec.journal, flapping=flapping).run
     if git is not None and spec.proposals.kinds:
-        yield ProposalController(
+        found["proposals"] = ProposalController(
             shared, git=git, settings=spec.proposals, page_seconds=spec.probe.timeout_seconds
-        )
+        ).run
+    return found

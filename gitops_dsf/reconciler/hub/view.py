@@ -41,8 +41,6 @@ class HubView:
     leads.
     """
 
-    name = "watch"
-
     def __init__(self, *, api: HubApi, hub_namespace: str, argocd_namespace: str, broken: Gauge) -> None:
         """`broken` shows which informers are, by the label resource."""
         self.hub_namespace, self.argocd_namespace = hub_namespace, argocd_namespace

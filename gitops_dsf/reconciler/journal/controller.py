@@ -50,8 +50,6 @@ again, as of those that nobody saw.
 class JournalController:
     """Writes one branch."""
 
-    name = "journal"
-
     def __init__(
         self,
         shared: Shared,

@@ -27,8 +27,6 @@ INTERVAL_SECONDS: Final = 10.0
 """Longest time between two passes: time-outs end, and metrics count seconds."""
 PAUSE_SECONDS: Final = 0.5
 """Shortest time between two passes: Applications change every second."""
-MAX_ATTEMPTS: Final = 20
-"""Attempts of one pass at most. Each takes about fifteen requests."""
 PER_MINUTE: Final = 10
 """Deletions for all ApplicationSets together."""
 RETRIES: Final = Backoff(first=5.0, ceiling=60.0, jitter=0)
@@ -48,8 +46,6 @@ class _NotBefore:
 class MoveController:
     """Deletes Applications, asks Argo CD to refresh those that stay, and writes Events."""
 
-    name = "handover"
-
     def __init__(self, shared: Shared, *, pause: float = PAUSE_SECONDS) -> None:
         self._view = view = shared.view
         self._decisions, self._clock = shared.tracker.decisions, shared.clock
@@ -64,8 +60,8 @@ class MoveController:
         """By UID of the ApplicationSet: since when its decision holds, and the best rank of each old copy
         since then, by UID. A copy that is rolling out a change is not an unhealthy one.
         """
-        self._attempts = 0
-        """In this pass."""
+        self._silent = ""
+        """Why the hub did not answer in this pass."""
         self._next, self._pause = 0.0, pause
         self.passes = 0
         """Number of complete passes."""
@@ -104,7 +100,7 @@ class MoveController:
             for uid, item in self._not_before.items()
             if uid in alive and now < item.until + RETRIES.ceiling
         }
-        self._attempts = 0
+        self._silent = ""
         for name, item in sorted(sets.items()):
             state = self._state_of(item, tuple(copies.get(item.uid, ())), reach, now)
             verdicts = evaluate(state) if isinstance(state, MoveState) else state
@@ -179,17 +175,14 @@ class MoveController:
             self._at(self._deleted[0] + 60)
             message = f"{PER_MINUTE} copies were deleted within the last minute"
             return _waits(copy, BlockedReason(reason="RateLimited", message=message))
-        if self._attempts == MAX_ATTEMPTS:
-            self._at(now)
-            message = "copies of other applications are deleted first"
-            return _waits(copy, BlockedReason(reason="Queued", message=message))
-        self._attempts += 1
+        if self._silent:
+            # It would wait as long as the one before, and for nothing.
+            return _waits(copy, BlockedReason(reason="HubSilent", message=self._silent))
         try:
             blocked = await self._deleter.delete(candidate)
         except ApiError as error:
             blocked = BlockedReason(reason="Refused" if error.status else "HubSilent", message=str(error))
-            if not error.status:
-                self._attempts = MAX_ATTEMPTS  # the others would wait as long, and for nothing
+            self._silent = "" if error.status else str(error)
         if blocked is None:
             self._not_before.pop(uid, None)
             self._deleted.append(self._clock())

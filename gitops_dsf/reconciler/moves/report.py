@@ -16,27 +16,12 @@ LOG = logging.getLogger(__name__)
 NEWS_SECONDS: Final = 10.0
 """A reason becomes an Event after this time: most new copies are Healthy by then."""
 PASSING: Final = frozenset(
-    {
-        "Queued",
-        "RateLimited",
-        "Gone",
-        "Changed",
-        "Conflict",
-        "DecisionUnsettled",
-        "HubSilent",
-    }
+    {"Queued", "RateLimited", "Gone", "Changed", "Conflict", "DecisionUnsettled", "HubSilent"}
 )
 """Reasons that pass by themselves. They never become Events."""
 TROUBLE: Final = frozenset(
-    {
-        "TimedOut",
-        "WorkloadWouldStay",
-        "DecisionForeign",
-        "Generators",
-        "Refused",
-        "Unreadable",
-        "InformerBroken",
-    }
+    {"TimedOut", "WorkloadWouldStay", "DecisionForeign", "Generators", "Refused", "Unreadable"}
+    | {"InformerBroken"}
 )
 """Reasons that become Warnings: somebody should look at them."""
 
@@ -47,9 +32,10 @@ class _Wait:
 
     since: float | None = None
     """When a copy began to wait; None while none waits."""
-    news: tuple[str, str] = ("", "")
-    news_since: float = 0.0
-    announced: bool = False
+    reason: str = ""
+    """Of what is announced, and since when."""
+    reason_since: float = 0.0
+    announced: str = ""
     reasons: collections.Counter[str] = field(default_factory=collections.Counter)
 
 
@@ -68,7 +54,22 @@ class MoveReporter:
         known.reasons = collections.Counter(verdict.reason for verdict in listed)
         waits = any(verdict.action is Action.WAIT for verdict in listed)
         known.since = (now if known.since is None else known.since) if waits else None
-        await self._announce(name, uid, known, listed, now)
+        # Copies that wait come before copies that are kept for good.
+        lasting = sorted(
+            (verdict for verdict in listed if verdict.reason not in PASSING),
+            key=lambda verdict: (verdict.action is Action.KEEP, verdict.copy.name),
+        )
+        if not lasting:
+            known.reason = known.reason if listed else ""
+            return
+        first, where = lasting[0], lasting[0].copy.cluster or "an unknown cluster"
+        message = f"{first.copy.name} on {where} is still there: {first.message} ({first.reason})"
+        if first.reason != known.reason:
+            known.reason, known.reason_since, known.announced = first.reason, now, ""
+        if message != known.announced and now - known.reason_since >= NEWS_SECONDS:
+            known.announced = message
+            about = application_set_reference(name, uid, self._namespace)
+            await self._events.say(about, "MoveWaits", message, warning=first.reason in TROUBLE)
 
     async def deleted(self, name: str, uid: str, verdict: CopyVerdict) -> None:
         """Reports that a copy is being deleted."""
@@ -90,36 +91,3 @@ class MoveReporter:
         self._metrics.moves_waiting_seconds.set(
             {(name,): now - known.since for name, known in self._waits.items() if known.since is not None}
         )
-
-    async def _announce(
-        self, name: str, uid: str, known: _Wait, listed: list[CopyVerdict], now: float
-    ) -> None:
-        lasting = [verdict for verdict in listed if verdict.reason not in PASSING]
-        # Copies that wait come before copies that are kept for good.
-        first = min(
-            lasting, key=lambda verdict: (verdict.action is Action.KEEP, verdict.copy.name), default=None
-        )
-        if first is None:
-            if not listed:
-                known.news = ("", "")
-            return
-        news = (
-            first.reason,
-            (
-                f"{first.copy.name} on {first.copy.cluster or 'an unknown cluster'} is still there:"
-                f" {first.message}"
-            ),
-        )
-        if news != known.news:
-            if news[0] != known.news[0]:
-                LOG.info("ApplicationSet %s: %s (%s)", name, news[1], news[0])
-                known.news_since = now
-            known.news, known.announced = news, False
-        if not known.announced and now - known.news_since >= NEWS_SECONDS:
-            known.announced = True
-            await self._events.say(
-                application_set_reference(name, uid, self._namespace),
-                "MoveWaits",
-                f"{news[1]} ({first.reason})",
-                warning=first.reason in TROUBLE,
-            )

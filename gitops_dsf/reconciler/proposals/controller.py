@@ -87,8 +87,6 @@ class _Memory:
 class ProposalController:
     """Writes branches below its prefix, their pull requests, and Events on DynamicScorers."""
 
-    name = "proposals"
-
     def __init__(
         self,
         shared: Shared,
@@ -126,7 +124,7 @@ class ProposalController:
         await self._view.synced()
         failures = 0
         backoff = Backoff(first=2 * self._settings.interval_seconds, ceiling=LONGEST_SECONDS, jitter=0)
-        async with work_folder(self._git, self.name) as folder:
+        async with work_folder(self._git, "proposals") as folder:
             clone = Clone(settings=self._git, folder=folder)
             while True:
                 wait = float(self._settings.interval_seconds)

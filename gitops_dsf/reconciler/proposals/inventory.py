@@ -14,6 +14,7 @@ from gitops_dsf.reconciler.proposals.change import Change
 from gitops_dsf.repository.load import Document, Loaded, load
 from gitops_dsf.repository.write import remove_files, write_files
 from gitops_dsf.repository.yamledit import YamlFile
+from gitops_dsf.wording import plural
 
 MOST_LEAVE: Final = 0.2
 """Share of the clusters in git that one proposal may remove: a render may not remove more ManifestWorks."""
@@ -45,18 +46,18 @@ def inventory(root: Path, clusters: Sequence[Mapping[str, Any]], gone: Sequence[
     if mistakes and leaving:
         names = ", ".join(item.name for item in leaving[:5])
         note = f"without {names} the repository would be invalid: {'; '.join(mistakes[:3])}"
-        leaving = []
-        files = _files(root, found, leaving)
+        leaving, files = [], _files(root, found, [])
         mistakes = _new_errors(loaded, files)
     if mistakes or not files:
         why = f"the repository would be invalid: {'; '.join(mistakes[:3])}" if mistakes else note
         return Change(why=why, known=known)
     write_files(root, {file: text for file, text in files.items() if text is not None})
     remove_files(root, [file for file, text in files.items() if text is None])
+    details = _details(found, leaving)
     return Change(
         files=sorted(files),
-        title=_title(found, leaving),
-        details=_details(found, leaving),
+        title=f"Follow the hub in {plural(len(details), 'cluster')}",
+        details=details,
         note=note,
         known=known,
     )
@@ -105,19 +106,3 @@ def _details(found: Import | None, leaving: Sequence[Document]) -> list[str]:
         lines += [f"{line.name} joined" for line in found.added]
         lines += [f"{line.name}: {'; '.join(line.changes)}" for line in found.changed]
     return [printable(line, most=600) for line in lines]
-
-
-def _title(found: Import | None, leaving: Sequence[Document]) -> str:
-    parts = [
-        _some([line.name for line in found.added] if found is not None else [], "Add"),
-        _some([item.name for item in leaving], "Remove"),
-        _some([line.name for line in found.changed] if found is not None else [], "Update"),
-    ]
-    named = [part for part in parts if part]
-    return " and ".join([named[0], *(part[0].lower() + part[1:] for part in named[1:])])
-
-
-def _some(names: Sequence[str], verb: str) -> str:
-    if not names:
-        return ""
-    return f"{verb} cluster {names[0]}" if len(names) == 1 else f"{verb} {len(names)} clusters"

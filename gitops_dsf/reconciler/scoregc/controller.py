@@ -53,8 +53,6 @@ class _Score(msgspec.Struct, frozen=True):
 class ScoreGarbageCollector:
     """Deletes AddOnPlacementScores that carry our label, and writes nothing else."""
 
-    name = "dead-scores"
-
     def __init__(self, shared: Shared, *, interval: float = INTERVAL_SECONDS) -> None:
         self._api, self._metrics, self._clock = shared.api, shared.metrics, shared.clock
         self._scanner, self._events, self._interval = shared.scanner, shared.events, interval

@@ -33,8 +33,6 @@ once.
 class ScorerController:
     """Writes DynamicScorer.status, and Events, and nothing else."""
 
-    name = "scorers"
-
     def __init__(
         self, shared: Shared, *, fetcher: Fetcher, interval: float, flapping: FlappingReporter | None = None
     ) -> None:

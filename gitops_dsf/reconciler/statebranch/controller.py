@@ -33,8 +33,6 @@ RETRIES: Final = Backoff(first=10.0, ceiling=600.0, jitter=0)
 class StateBranchController:
     """Writes one branch and nothing else."""
 
-    name = "state"
-
     def __init__(
         self,
         shared: Shared,

@@ -12,9 +12,9 @@ from typing import Final
 
 import msgspec
 
-from gitops_dsf.hub.decisions import DecisionPage, decision_of
+from gitops_dsf.hub.decisions import decision_of
 from gitops_dsf.hub.metadata import Metadata, problem_of
-from gitops_dsf.hub.objects import ManagedCluster, ManagedClusterSpec, ManagedClusterStatus, PlacementDecision
+from gitops_dsf.hub.objects import ManagedCluster, ManagedClusterSpec, ManagedClusterStatus
 from gitops_dsf.hub.resources import DECISIONS, SCORES
 from gitops_dsf.hub.scores import AddOnPlacementScore, BareScore, ScoreStatus, score_of
 from gitops_dsf.hub.snapshotfile import clusters_file, decisions_file, moment_file, score_row, scores_file
@@ -61,9 +61,9 @@ async def collect(*, api: HubApi, view: HubView, namespaces: Sequence[str] = ())
         found = await api.listed(DECISIONS.within(namespace).path, decision_page)
         pages |= {(namespace, name): page for name, page in found}
     decisions = tuple(
-        _decision(name, pages[namespace, name], namespace)
-        for namespace, name in sorted(pages)
-        if pages[namespace, name].placement
+        decision_of(namespace=namespace, name=name, placement=page.placement, clusters=sorted(page.clusters))
+        for (namespace, name), page in sorted(pages.items(), key=lambda item: item[0])
+        if page.placement
     )
     if decisions:
         files["decisions.json"] = decisions_file(decisions, hub=HUB)
@@ -102,12 +102,6 @@ def _row(found: AddOnPlacementScore, observed: datetime, problem: str) -> str:
             valid_until=rounded_valid_until(status.valid_until, observed=observed),
         ),
         problem=problem,
-    )
-
-
-def _decision(name: str, page: DecisionPage, namespace: str) -> PlacementDecision:
-    return decision_of(
-        namespace=namespace, name=name, placement=page.placement, clusters=sorted(page.clusters)
     )
 
 

@@ -34,8 +34,6 @@ class SuspensionController:
     changes while this runs.
     """
 
-    name = "suspension"
-
     def __init__(
         self, shared: Shared, *, health: Mapping[str, Health], settings: Suspension, probe_interval: float
     ) -> None:

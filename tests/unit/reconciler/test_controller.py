@@ -1,11 +1,11 @@
 """How controllers are kept running, in virtual time."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 
 import pytest
 
-from gitops_dsf.reconciler.controller import RESTARTS, STEADY_SECONDS, keep_running
+from gitops_dsf.reconciler.controller import RESTARTS, STEADY_SECONDS, Controllers, keep_running
 from gitops_dsf.reconciler.metrics import Metrics
 from tests.support import virtual_time
 
@@ -22,6 +22,10 @@ class Working:
     async def run(self) -> None:
         self.starts.append(asyncio.get_running_loop().time())
         await self._work()
+
+
+def named(controllers: Iterable[Working]) -> Controllers:
+    return {each.name: each.run for each in controllers}
 
 
 def failing(*, after: Callable[[], float]) -> Callable[[], Awaitable[object]]:
@@ -44,7 +48,7 @@ def run_for(seconds: float, *controllers: Working) -> Metrics:
     async def main() -> None:
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(seconds):
-                await keep_running(controllers, failures=metrics.failures)
+                await keep_running(named(controllers), failures=metrics.failures)
 
     virtual_time.run(main())
     return metrics
@@ -102,7 +106,7 @@ def test_one_that_fails_while_it_is_cancelled_ends() -> None:
     controllers = Working("alone", careless), Working("group", group), Working("deaf", deaf)
 
     async def main() -> None:
-        task = asyncio.create_task(keep_running(controllers, failures=Metrics().failures))
+        task = asyncio.create_task(keep_running(named(controllers), failures=Metrics().failures))
         await asyncio.sleep(1)
         task.cancel()
         done, _ = await asyncio.wait({task}, timeout=600)

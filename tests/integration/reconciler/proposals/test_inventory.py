@@ -29,7 +29,8 @@ async def test_joined_and_relabelled_clusters_are_offered_together(
         assert "feature" not in scene.repository.read("clusters/c6.yaml", branch=branch)
         assert scene.errors(branch, tmp_path / "copy") == []
         shown = git("show", "--no-patch", "--format=%B", branch, folder=scene.repository.bare)
-        assert shown.startswith("Add cluster c6 and update cluster c2\n")
+        assert shown.startswith("Follow the hub in 2 clusters\n")
+        assert "- c6 joined" in shown
         assert "- c2: metadata.labels.region: eu -> us" in shown
         await working.until(lambda: working.open("inventory") == 1, "its look is over")
         assert working.count("inventory", "pushed") == 1
