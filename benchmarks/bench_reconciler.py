@@ -32,7 +32,7 @@ from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.reconciler.hub.kinds import scorer
 from gitops_dsf.reconciler.run import CONCURRENT
 from gitops_dsf.reconciler.scorers.prober import probe
-from gitops_dsf.sync.fetch import Fault, FaultKind, Fetcher, FetchLimits, Page
+from gitops_dsf.sync.fetch import Fault, Fetcher, FetchLimits, Page
 from tests.integration.reconciler.scorers.manypages import many_pages
 
 HERE = Path(__file__).parent
@@ -246,7 +246,7 @@ def a_round_of_probes() -> list[Figure]:
             for page in ("healthz", "config")
         )
         faults = [found[f"{url}/healthz"] for url in silent]
-        hung = sum(isinstance(each, Fault) and each.kind is FaultKind.TIMEOUT for each in faults)
+        hung = sum(isinstance(each, Fault) and each.reason == "Timeout" for each in faults)
         return wall, used, right // 2, hung
 
     with many_pages(good=900, hanging=100) as (urls, silent):

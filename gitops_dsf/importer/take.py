@@ -17,7 +17,7 @@ from gitops_dsf.importer.locks import Synced, locks, synced
 from gitops_dsf.importer.manifest import Object, is_rendered, manifest, name_of
 from gitops_dsf.importer.result import Import, Line
 from gitops_dsf.importer.selection import Selection
-from gitops_dsf.importer.update import may_differ, update
+from gitops_dsf.importer.update import differing, update
 from gitops_dsf.repository.load import Document, Loaded, load, value_at
 from gitops_dsf.repository.load.names import FOLDER_OF_KIND
 from gitops_dsf.repository.model.cluster import BUILT_IN_SETS
@@ -161,10 +161,7 @@ class _Taker:
     def _edit(self, document: Document, value: Object) -> None:
         # In a fleet of thousands, nearly every file is up to date, and parsing all of them for editing takes
         # minutes.
-        if document.kind in _MIRRORED and not may_differ(document.data, value):
-            self._unchanged += 1
-            return
-        if _means_the_same(document, value):
+        if not differing(document.data, value) or _means_the_same(document, value):
             self._unchanged += 1
             return
         may_write = document.kind in _MIRRORED or self._overwrite
@@ -178,9 +175,7 @@ class _Taker:
             raise RepositoryError(msg)
         changes = tuple(update(target, value))
         line = Line(file=document.file, kind=document.kind, name=document.name, changes=changes)
-        if not changes:
-            self._unchanged += 1
-        elif may_write:
+        if may_write:
             self._touched.add(document.file)
             self._lines["changed"].append(line)
         else:

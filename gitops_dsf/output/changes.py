@@ -9,7 +9,7 @@ from pathlib import Path
 from gitops_dsf.errors import RepositoryError
 from gitops_dsf.output.inventory import read_inventory
 from gitops_dsf.render.tree import HEADER, INVENTORY, README, RenderedTree
-from gitops_dsf.repository.safefolder import NotRegularError, SafeFolder, TooLargeError
+from gitops_dsf.repository.safefolder import SafeFolder
 
 TEMPORARY_PREFIX, TEMPORARY_SUFFIX = ".gitops-dsf-", ".tmp"
 WORK_SUFFIX = ".manifestwork.yaml"
@@ -128,20 +128,14 @@ def _same(folder: SafeFolder, path: str, status: os.stat_result, parts: tuple[by
     size = sum(map(len, parts))
     if status.st_size != size or not stat.S_ISREG(status.st_mode):
         return False
-    try:
-        return folder.read(path, limit=size) == b"".join(parts)
-    except (NotRegularError, TooLargeError):
-        return False
+    return folder.read(path, limit=size) == b"".join(parts)
 
 
 def _is_ours(folder: SafeFolder, path: str, status: os.stat_result) -> bool:
     """Whether the first line says that gitops-dsf wrote the file, even if an interrupted render left it out
     of INVENTORY.
     """
-    if not stat.S_ISREG(status.st_mode):
+    if not stat.S_ISREG(status.st_mode) or status.st_size > _LARGEST:
         return False
-    try:
-        content = folder.read(path, limit=_LARGEST)
-    except (NotRegularError, TooLargeError):
-        return False
+    content = folder.read(path, limit=_LARGEST)
     return content.startswith(HEADER) or content == README

@@ -21,20 +21,8 @@ def read_inventory(folder: SafeFolder | None, rendered: Path) -> frozenset[str]:
         text = "" if folder is None else folder.read(INVENTORY, limit=_LARGEST).decode()
     except FileNotFoundError:
         return frozenset()
-    except NotRegularError as error:
-        msg = f"{rendered / INVENTORY} is not a regular file: gitops-dsf did not write it; remove it"
-        raise RepositoryError(msg) from error
-    except TooLargeError as error:
-        msg = (
-            f"{rendered / INVENTORY} has {error.size} bytes: gitops-dsf did not write it; restore it or move"
-            " it away"
-        )
-        raise RepositoryError(msg) from error
-    except UnicodeDecodeError as error:
-        msg = (
-            f"{rendered / INVENTORY} is not UTF-8 (byte {error.start}): gitops-dsf did not write it; restore"
-            " it or move it away"
-        )
+    except (NotRegularError, TooLargeError, UnicodeDecodeError) as error:
+        msg = f"{rendered / INVENTORY} was not written by gitops-dsf; restore it or move it away: {error}"
         raise RepositoryError(msg) from error
     except OSError as error:
         msg = f"cannot read {rendered / INVENTORY}: {error.strerror or error}"

@@ -9,16 +9,19 @@ import http
 import itertools
 import ssl
 from dataclasses import dataclass
-from enum import StrEnum
 from types import TracebackType
 from typing import Final, Self
 from urllib.parse import urljoin, urlsplit
 
 import httpx
+import msgspec
 
 from dsf_runtime import answers, heads
 from dsf_runtime.calls import CallFault, FailureKind, as_call_faults, display
+from dsf_wire.text import printable
 from gitops_dsf import __version__
+from gitops_dsf.hub.drift import Config
+from gitops_dsf.sync.config import ConfigError, read_config
 
 USER_AGENT: Final = f"gitops-dsf/{__version__}"
 MAX_REDIRECTS: Final = 3
@@ -28,38 +31,24 @@ would do little else.
 """
 
 
-class FaultKind(StrEnum):
-    """Why a page was not read."""
-
-    BAD_URL = "BadURL"
-    DNS = "DNS"
-    CERTIFICATE = "Certificate"
-    CONNECTION = "Connection"
-    TIMEOUT = "Timeout"
-    STATUS = "Status"
-    REDIRECT = "Redirect"
-    TOO_LARGE = "TooLarge"
-    PROTOCOL = "Protocol"
-
-
-_KINDS: Final = {
-    FailureKind.BAD_URL: FaultKind.BAD_URL,
-    FailureKind.UNKNOWN_HOST: FaultKind.DNS,
-    FailureKind.UNREACHABLE: FaultKind.CONNECTION,
-    FailureKind.CERTIFICATE: FaultKind.CERTIFICATE,
-    FailureKind.TLS: FaultKind.CONNECTION,
-    FailureKind.TIMEOUT: FaultKind.TIMEOUT,
-    FailureKind.CONNECTION_LOST: FaultKind.PROTOCOL,
-    FailureKind.INVALID_BODY: FaultKind.PROTOCOL,
-    FailureKind.TOO_LARGE: FaultKind.TOO_LARGE,
+_REASONS: Final = {
+    FailureKind.BAD_URL: "BadURL",
+    FailureKind.UNKNOWN_HOST: "DNS",
+    FailureKind.UNREACHABLE: "Connection",
+    FailureKind.CERTIFICATE: "Certificate",
+    FailureKind.TLS: "Connection",
+    FailureKind.TIMEOUT: "Timeout",
+    FailureKind.CONNECTION_LOST: "Protocol",
+    FailureKind.INVALID_BODY: "Protocol",
+    FailureKind.TOO_LARGE: "TooLarge",
 }
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Fault:
-    """A page that was not read, and why, in words for people."""
+    """A page that was not read: why, as one word for programs and in words for people."""
 
-    kind: FaultKind
+    reason: str
     message: str
 
 
@@ -88,9 +77,9 @@ class FetchLimits:
 class _RefusedError(Exception):
     """Carries a Fault out of the exchange."""
 
-    def __init__(self, kind: FaultKind, message: str) -> None:
+    def __init__(self, reason: str, message: str) -> None:
         super().__init__(message)
-        self.fault = Fault(kind=kind, message=message)
+        self.fault = Fault(reason=reason, message=message)
 
 
 class Fetcher:
@@ -134,7 +123,7 @@ class Fetcher:
             except _RefusedError as refused:
                 return refused.fault
             except CallFault as fault:
-                return Fault(kind=_KINDS[fault.kind], message=str(fault))
+                return Fault(reason=_REASONS[fault.kind], message=str(fault))
 
     async def _follow(self, url: str) -> Page:
         target, lane = url, next(self._next)
@@ -145,34 +134,51 @@ class Fetcher:
                     return await self._read(response, target)
                 target = _next(target, response.headers["location"], response.status_code)
         msg = f"{display(url)} redirects more than {MAX_REDIRECTS} times"
-        raise _RefusedError(FaultKind.REDIRECT, msg)
+        raise _RefusedError("Redirect", msg)
 
     async def _read(self, response: httpx.Response, url: str) -> Page:
         status = response.status_code
         if not response.is_success:
             words = http.HTTPStatus(status).phrase if status in http.HTTPStatus.__members__.values() else ""
             msg = f"{display(url)} answers {status} {words}".rstrip()
-            raise _RefusedError(FaultKind.STATUS, msg)
+            raise _RefusedError("Status", msg)
         body = await answers.read(response, limit=self._limits.answer_bytes)
         media = response.headers.get("content-type", "").partition(";")[0].strip().lower()
         return Page(url=url, media=media, body=bytes(body))
 
 
+def read_page(page: Page) -> Config:
+    """Returns the fields that the page sets. Fields unknown to the wire schema are ignored. Raises
+    ConfigError.
+    """
+    where = display(page.url)
+    if page.media in {"text/html", "application/xhtml+xml"} or page.body.lstrip()[:1] == b"<":
+        msg = f"{where} is an HTML page, not JSON: a login page, a proxy's, or another program's"
+        raise ConfigError(msg)
+    if not page.body.strip():
+        msg = f"{where} is empty"
+        raise ConfigError(msg)
+    try:
+        data = msgspec.json.decode(page.body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        kind = f" ({page.media})" if page.media not in {"", "application/json"} else ""
+        msg = f"{where} is not JSON{printable(kind, most=120)}: {printable(error, most=120)}"
+        raise ConfigError(msg) from error
+    return read_config(data, where=where)
+
+
 def _check(url: str) -> None:
     try:
         parts = urlsplit(url)
-        usable = (
-            parts.scheme in {"http", "https"} and parts.hostname and (parts.port is None or parts.port > 0)
-        )
+        usable = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
+        credentials = parts.username is not None
     except ValueError:
-        usable = False
-        parts = urlsplit("")
+        usable = credentials = False
+    if credentials:
+        msg = f"{display(url)} holds credentials; this page is public, remove them"
+        raise _RefusedError("BadURL", msg)
     if not usable:
-        raise _RefusedError(FaultKind.BAD_URL, f"{display(url)} is not an http or https URL")
-    if parts.username is not None:
-        raise _RefusedError(
-            FaultKind.BAD_URL, f"{display(url)} holds credentials; this page is public, remove them"
-        )
+        raise _RefusedError("BadURL", f"{display(url)} is not an http or https URL")
 
 
 def _next(url: str, location: str, status: int) -> str:
@@ -186,7 +192,7 @@ def _next(url: str, location: str, status: int) -> str:
             f"{display(url)} answers {status} and points to {display(target)}, another origin; that is not"
             " followed. Is it meant?"
         )
-        raise _RefusedError(FaultKind.REDIRECT, f"{msg} Then write that URL as configURL")
+        raise _RefusedError("Redirect", f"{msg} Then write that URL as configURL")
     return target
 
 

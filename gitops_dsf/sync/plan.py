@@ -15,8 +15,7 @@ from gitops_dsf.repository.model.suggestion import did_you_mean
 from gitops_dsf.repository.model.validate import declare
 from gitops_dsf.repository.write import read_text
 from gitops_dsf.sync.config import ConfigError
-from gitops_dsf.sync.fetch import Fault, Fetcher, Page
-from gitops_dsf.sync.page import read_page
+from gitops_dsf.sync.fetch import Fault, Fetcher, Page, read_page
 from gitops_dsf.sync.result import LockResult, LockState, SyncPlan
 from gitops_dsf.sync.weigh import lock_file, weigh
 

@@ -11,8 +11,7 @@ from gitops_dsf.hub.drift import Config, FieldDrift, accepted_by, drift, flat, l
 from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.resolve.promql import check
 from gitops_dsf.sync.config import ConfigError
-from gitops_dsf.sync.fetch import Fault, Page
-from gitops_dsf.sync.page import read_page
+from gitops_dsf.sync.fetch import Fault, Page, read_page
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -4,13 +4,13 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
-from gitops_dsf.sync.fetch import Fault, FaultKind, Page
+from gitops_dsf.sync.fetch import Fault, Page
 
 FAILURES: Final = 3
 """Failed probes in a row after which an Active scorer becomes Inactive."""
 SUCCESSES: Final = 2
 """Successful probes in a row after which an Inactive scorer becomes Active."""
-UNREACHED: Final = frozenset({FaultKind.DNS, FaultKind.CONNECTION, FaultKind.TIMEOUT, FaultKind.CERTIFICATE})
+UNREACHED: Final = frozenset({"DNS", "Connection", "Timeout", "Certificate"})
 """The origin was not reached: a request for another of its pages would fail the same way."""
 
 
@@ -41,11 +41,11 @@ class Health:
             if self.status is HealthStatus.INACTIVE and self.contradictions + 1 < SUCCESSES:
                 return replace(self, contradictions=self.contradictions + 1)
             return Health(status=HealthStatus.ACTIVE, reason="Answers", message="/healthz answers")
-        reason, message = str(answer.kind), answer.message
+        reason, message = answer.reason, answer.message
         if self.status is HealthStatus.ACTIVE:
             if self.contradictions + 1 < FAILURES:
                 return replace(self, contradictions=self.contradictions + 1)
             return Health(status=HealthStatus.INACTIVE, reason=reason, message=message)
-        if self.status is HealthStatus.UNKNOWN and answer.kind in UNREACHED:
+        if self.status is HealthStatus.UNKNOWN and answer.reason in UNREACHED:
             return Health(reason=reason, message=f"never reached from the hub: {message}")
         return Health(status=HealthStatus.INACTIVE, reason=reason, message=message)

@@ -35,7 +35,7 @@ async def probe(scorers: Iterable[DynamicScorer], *, fetcher: Fetcher) -> dict[s
 
     async def ask(url: str, configs: list[str]) -> None:
         answers[url] = health = await fetcher.get(url)
-        if isinstance(health, Fault) and health.kind in UNREACHED:
+        if isinstance(health, Fault) and health.reason in UNREACHED:
             answers.update(dict.fromkeys(configs, health))
         else:
             found = await asyncio.gather(*(fetcher.get(config) for config in configs))

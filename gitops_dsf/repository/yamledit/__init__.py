@@ -1,6 +1,6 @@
 """Edits YAML files that people wrote. Knows no kind and no stage."""
 
-from gitops_dsf.repository.yamledit.mirror import alike, mirror, owned, same
+from gitops_dsf.repository.yamledit.mirror import alike, mirror, owned
 from gitops_dsf.repository.yamledit.yamlfile import YamlFile, appended, written
 
-__all__ = ["YamlFile", "alike", "appended", "mirror", "owned", "same", "written"]
+__all__ = ["YamlFile", "alike", "appended", "mirror", "owned", "written"]

@@ -1,9 +1,18 @@
 """Splits a ``query`` string into PromQL expressions, which are joined by ``;``."""
 
+import re
 from dataclasses import dataclass
+from typing import Final
 
-_QUOTES = "\"'`"
-_OPENERS = {"(": ")", "{": "}", "[": "]"}
+_TOKEN: Final = re.compile(
+    r"""
+    "(?:\\.|[^"\\])*"? | '(?:\\.|[^'\\])*'?  # strings, in which a backslash escapes
+    | `[^`]*`?                                 # and those in which it does not
+    | \#[^\n]*
+    | [()\[\]{};]
+    """,
+    re.VERBOSE | re.DOTALL,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,48 +29,17 @@ def split(query: str) -> list[Part]:
     A ``;`` in a string, in brackets or in a ``#`` comment is no separator. Unbalanced brackets never fail
     here: the PromQL parser reports them with a position.
     """
-    parts: list[Part] = []
-    start = index = 0
-    depth = 0
-    while index < len(query):
-        char = query[index]
-        if char in _QUOTES:
-            index = _string_end(query, index)
-            continue
-        if char == "#":
-            end = query.find("\n", index)
-            index = len(query) if end < 0 else end
-            continue
-        if char in _OPENERS:
+    ends, depth = [], 0
+    for token in _TOKEN.finditer(query):
+        if token[0] in {"(", "[", "{"}:
             depth += 1
-        elif char in _OPENERS.values():
+        elif token[0] in {")", "]", "}"}:
             depth = max(0, depth - 1)
-        elif char == ";" and depth == 0:
-            _append(parts, query, start, index)
-            start = index + 1
-        index += 1
-    _append(parts, query, start, len(query))
+        elif token[0] == ";" and depth == 0:
+            ends.append(token.start())
+    parts = []
+    for start, end in zip((0, *(end + 1 for end in ends)), (*ends, len(query)), strict=True):
+        text = query[start:end]
+        if text.strip():
+            parts.append(Part(text=text.strip(), offset=start + len(text) - len(text.lstrip())))
     return parts
-
-
-def _append(parts: list[Part], query: str, start: int, end: int) -> None:
-    text = query[start:end]
-    stripped = text.strip()
-    if stripped:
-        parts.append(Part(text=stripped, offset=start + len(text) - len(text.lstrip())))
-
-
-def _string_end(query: str, start: int) -> int:
-    """Index after the string that starts at `start`. PromQL escapes with a backslash, except in back-quoted
-    strings.
-    """
-    quote = query[start]
-    index = start + 1
-    while index < len(query):
-        if query[index] == "\\" and quote != "`":
-            index += 2
-            continue
-        if query[index] == quote:
-            return index + 1
-        index += 1
-    return len(query)

@@ -239,26 +239,22 @@ def decode(text: str | bytes) -> Decoded:
     problems: list[Problem] = []
     seen: dict[str, int] = {}
     for index, raw in enumerate(entries):
-        entry: Any = None
+        entry: dict[str, Any] = {}
         try:
-            entry = msgspec.json.decode(raw)
-            summary = _decode_entry(entry)
+            entry = msgspec.json.decode(raw, type=dict[str, Any])
+            summary = msgspec.convert({key: item for key, item in entry.items() if item is not None}, Summary)
+            reason = "" if summary.name and summary.score_name else "name and scoreName must not be empty"
+            if summary.name in seen:
+                reason = f"entry {seen[summary.name]} already has the name {summary.name!r}"
         except (msgspec.DecodeError, ValueError, RecursionError) as error:
-            name = entry.get("name", "") if isinstance(entry, dict) else ""
-            problems.append(
-                Problem(index=index, name=name if isinstance(name, str) else "", reason=str(error))
-            )
-            continue
-        if summary.name in seen:
-            reason = f"entry {seen[summary.name]} already has the name {summary.name!r}"
-            problems.append(Problem(index=index, name=summary.name, reason=reason))
-            continue
-        seen[summary.name] = index
-        summaries.append(summary)
+            reason = str(error)
+        if reason:
+            name = entry.get("name", "")
+            problems.append(Problem(index=index, name=name if isinstance(name, str) else "", reason=reason))
+        else:
+            seen[summary.name] = index
+            summaries.append(summary)
     return Decoded(summaries=tuple(summaries), problems=tuple(problems))
-
-
-_FIRST: Final = {"{": "an object", '"': "a string", "t": "a boolean", "f": "a boolean", "n": "null"}
 
 
 def _entries(text: str | bytes) -> list[msgspec.Raw]:
@@ -271,31 +267,8 @@ def _entries(text: str | bytes) -> list[msgspec.Raw]:
             text = text.decode("utf-8")
         return msgspec.json.decode(text, type=list[msgspec.Raw])
     except msgspec.ValidationError as error:
-        msg = f"expected a JSON array of scorers, found {_FIRST.get(str(text).lstrip()[:1], 'a number')}"
+        msg = f"not a JSON array of scorers: {error}"
         raise SummariesError(msg) from error
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         msg = f"not valid JSON: {error}"
         raise SummariesError(msg) from error
-
-
-def _decode_entry(entry: Any) -> Summary:  # noqa: ANN401 - whatever JSON holds
-    if not isinstance(entry, dict):
-        msg = f"expected an object, found {_kind(entry)}"
-        raise ValueError(msg)  # noqa: TRY004 - user input, not a programming error
-    present = {key: value for key, value in entry.items() if value is not None}
-    summary = msgspec.convert(present, Summary)
-    if not summary.name or not summary.score_name:
-        msg = "name and scoreName must not be empty"
-        raise ValueError(msg)
-    return summary
-
-
-def _kind(value: object) -> str:
-    names = {
-        list: "an array",
-        str: "a string",
-        bool: "a boolean",
-        int: "a number",
-        float: "a number",
-    }
-    return names.get(type(value), "null")

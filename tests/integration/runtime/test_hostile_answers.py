@@ -131,7 +131,7 @@ async def test_sync_and_probes_end_hostile_answers(kind: str, parser: Parser) ->
         async def get(url: str) -> str:
             page = await fetcher.get(url)
             assert isinstance(page, Fault)
-            return page.kind.value
+            return page.reason
 
         found = await _ask(get, kind)
     assert found == {kinds[ENDS[kind]]}

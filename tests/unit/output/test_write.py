@@ -233,7 +233,7 @@ def test_an_inventory_that_is_a_symlink_is_not_read(tmp_path: Path, target: str)
     (tmp_path / "rendered" / "elsewhere").write_text("x/mine\n")
     (tmp_path / "rendered" / INVENTORY).unlink()
     (tmp_path / "rendered" / INVENTORY).symlink_to(target)
-    with pytest.raises(RepositoryError, match="INVENTORY is not a regular file"):
+    with pytest.raises(RepositoryError, match="INVENTORY was not written by gitops-dsf"):
         compare(tree(x__a="1\n"), tmp_path / "rendered")
 
 

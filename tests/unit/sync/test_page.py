@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from gitops_dsf.hub.drift import Config
 from gitops_dsf.sync.config import ConfigError
-from gitops_dsf.sync.fetch import Page
-from gitops_dsf.sync.page import read_page
+from gitops_dsf.sync.fetch import Page, read_page
 from tests.support.fleets import JSON_VALUES
 
 

@@ -16,13 +16,13 @@ from gitops_dsf.reconciler.scorers.configsync import ConfigSync, compare
 from gitops_dsf.reconciler.scorers.health import FAILURES, SUCCESSES, Health, HealthStatus
 from gitops_dsf.reconciler.scorers.status import desired_status, patch
 from gitops_dsf.schema.status import DynamicScorerStatus
-from gitops_dsf.sync.fetch import Fault, FaultKind, Page
+from gitops_dsf.sync.fetch import Fault, Page
 from tests.support.fleets import JSON_VALUES
 from tests.support.objecthub import merged
 
 GOOD = Page(url="http://a/healthz", media="", body=b"ok")
-BAD = Fault(kind=FaultKind.STATUS, message="answers 500")
-AWAY = Fault(kind=FaultKind.TIMEOUT, message="no answer")
+BAD = Fault(reason="Status", message="answers 500")
+AWAY = Fault(reason="Timeout", message="no answer")
 
 
 def raw(item: Any) -> msgspec.Raw:
