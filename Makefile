@@ -77,7 +77,7 @@ format: install ## rewrite the code in the project's format
 	$(VENV)/bin/ruff format .
 	$(VENV)/bin/ruff check --fix .
 
-schemas: install ## refresh what is generated from the models: schemas/ and docs/reference/fields/
+schemas: install ## refresh what is generated from the models: schemas/ and what docs/reference/fields/ keeps
 	$(PY) -m gitops_dsf schema --out schemas
 	$(PY) -m tools.reference docs/reference/fields
 

@@ -1,7 +1,7 @@
-"""Generates the pages docs/reference/fields/*.md: one per authored kind, with an example and every field,
+"""Generates the pages of docs/reference/fields/: one per authored kind, with an example and every field,
 one of the command line, and one of the metrics.
 
-They are never edited by hand. `python -m tools.reference DIR` writes them.
+They are never edited by hand. The site has all. `python -m tools.reference DIR` writes those that are kept.
 """
 
 import sys
@@ -38,6 +38,8 @@ _EXAMPLES: Final[Mapping[str, Path]] = {
 }
 """The file with an example, by kind: of the repository template, or of the example fleet."""
 
+_MEASURES_PAGE: Final = "scores/measures.md"
+_KEPT: Final = ("dynamicscorer.md", "fleetrepository.md", "scoredapplication.md")
 _GENERATED = "<!-- Generated from the models by `make schemas`; do not edit. -->\n"
 
 
@@ -57,6 +59,11 @@ def reference_pages() -> Mapping[str, str]:
     return dict(sorted(pages.items()))
 
 
+def kept_pages() -> Mapping[str, str]:
+    """Returns those that are in the repository."""
+    return {name: text for name, text in reference_pages().items() if name in _KEPT}
+
+
 def _index() -> str:
     rows = [
         f"| [{kind}]({kind.lower()}.md) | `{api_version}` | {_sentence(kind_schema(api_version, kind))} |"
@@ -71,7 +78,7 @@ def _index() -> str:
             "|---|---|---|",
             *rows,
             "",
-            "[Measures of source type Kubernetes](../../scores/measures.md)",
+            f"[Measures of source type Kubernetes](../../{_MEASURES_PAGE})",
             "",
             "[Command line](cli.md): every verb with its arguments, and the flags of the agent",
             "",
@@ -218,7 +225,7 @@ def main(arguments: list[str]) -> int:
     if len(arguments) != 1:
         sys.stderr.write("usage: python -m tools.reference DIR\n")
         return 2
-    for path in write_tree(reference_pages(), Path(arguments[0])):
+    for path in write_tree(kept_pages(), Path(arguments[0])):
         sys.stdout.write(f"{path}\n")
     return 0
 

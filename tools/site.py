@@ -1,7 +1,7 @@
 """Builds the documentation site from docs/: `python -m tools.site --out DIR`. A broken link fails the build.
 
 docs/README.md is the front page and the navigation: its headings are the groups, its tables list the pages.
-The pages of a folder are below the README of the folder.
+The reference is generated into reference/fields/; its pages are below the README of that folder.
 """
 
 import argparse
@@ -16,9 +16,11 @@ from pathlib import Path
 from typing import Final
 
 from gitops_dsf.published import REPOSITORY
+from tools.reference import reference_pages
 
 ROOT: Final = Path(__file__).parents[1]
 DOCS: Final = ROOT / "docs"
+_FIELDS: Final = "reference/fields"
 _LINK: Final = re.compile(r"\[([^\]]*)\]\(([^)\s:#]+)(#[^)\s]*)?\)")
 _ROW: Final = re.compile(r"^\| \[[^\]]*\]\(([^)\s]+\.md)\)", re.MULTILINE)
 _SETTINGS: Final[Mapping[str, str]] = {
@@ -39,21 +41,19 @@ def groups(front_page: str) -> Mapping[str, list[str]]:
 
 
 def sources(docs: Path, *, repository: str | None = REPOSITORY) -> Mapping[str, str]:
-    """The Markdown of each page of the site. The front page and those of folders have their navigation, and
+    """The Markdown of each page of the site. The front page and that of the fields have the navigation, and
     links to files outside of the folder lead to the source repository, once it is published.
     """
     pages = {
         page.relative_to(docs).as_posix(): _with_absolute_links(page, repository)
         for page in sorted(docs.rglob("*.md"))
     }
+    pages |= {f"{_FIELDS}/{name}": text for name, text in reference_pages().items()}
     front_page = pages.pop("README.md")
     navigation = groups(front_page)
-    placed = {path for listed in navigation.values() for path in listed}
-    for path in [path for path in pages if path.endswith("/README.md")]:
-        folder = path.removesuffix("README.md")
-        below = [other for other in pages if other.startswith(folder) and other not in {path, *placed}]
-        pages[path] += _toctree("", [other.removeprefix(folder) for other in below])
-    whole = "".join(_toctree(title, listed) for title, listed in navigation.items())
+    index = f"{_FIELDS}/README.md"
+    pages[index] += _toctree("", sorted(reference_pages().keys() - {"README.md"}))
+    whole = "".join(_toctree(title, listed) for title, listed in {**navigation, "Fields": [index]}.items())
     return {"index.md": front_page + whole, **pages}
 
 

@@ -11,10 +11,11 @@ from dsf_agent.errors import Reason
 from dsf_agent.metrics.registry import Metrics
 from dsf_wire.rawscores import CLUSTER_LABEL, METRIC
 from tests.support import yamlfast
+from tools.metricsreference import metrics_page
 
 ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs/operate/agent.md").read_text(encoding="utf-8")
-METRICS = (ROOT / "docs" / "reference" / "fields" / "metrics.md").read_text(encoding="utf-8")
+METRICS = metrics_page()
 
 
 def _table(title: str) -> list[list[str]]:

@@ -6,6 +6,7 @@ from pathlib import Path
 from prometheus_client import CollectorRegistry
 
 from gitops_dsf.reconciler.metrics import Metrics
+from tools.metricsreference import metrics_page
 
 DOCS = Path(__file__).parents[3] / "docs"
 PREFIX = "gitops_dsf_reconciler_"
@@ -30,8 +31,7 @@ def test_series_that_pages_name_are_exported_with_these_labels() -> None:
 
 
 def test_what_is_exported_is_in_the_reference() -> None:
-    text = (DOCS / "reference" / "fields" / "metrics.md").read_text(encoding="utf-8")
-    rows = dict(re.findall(r"^\| `(\w+)` \| \w+ \| ([^|]*) \|", text, re.MULTILINE))
+    rows = dict(re.findall(r"^\| `(\w+)` \| \w+ \| ([^|]*) \|", metrics_page(), re.MULTILINE))
     families = {
         next(iter(names)): set(getattr(collector, "_labelnames", ()))
         for collector, names in Metrics().registry._collector_to_names.items()
