@@ -7,11 +7,11 @@ them. Exits with 1 when a target is missed.
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -20,7 +20,7 @@ from urllib.parse import parse_qs
 import numpy as np
 
 from benchmarks import fleet
-from benchmarks.measure import HEAD, Row, best
+from benchmarks.measure import Figure, best, shown
 
 CLUSTERS, SCORERS, APPLICATIONS, DAYS = 100, 3, 50, 14
 END = 1_780_272_000
@@ -100,44 +100,21 @@ def main() -> int:
             root = Path(folder) / "fleet"
             fleet.write(root, clusters=CLUSTERS, scorers=SCORERS, applications=APPLICATIONS, regional=False)
             end = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(END))
-            verb = [
-                sys.executable,
-                "-m",
-                "gitops_dsf",
-                "backtest",
-                str(root),
-                "--prometheus",
-                url,
-                "--to",
-                end,
-            ]
-            floor = best([sys.executable, "-m", "benchmarks.bench_backtest", "decode", url], repeats=2)
-            rows = [
-                Row(what="floor: the answers decoded and nothing done", cost=floor),
-                Row(
-                    what="100 clusters, 3 scorers, 50 applications",
-                    cost=best([*verb, "-o", "json"], repeats=2),
-                    seconds=20,
-                    megabytes=300,
-                ),
-                Row(
-                    what="the same, one application with one scorer",
-                    cost=best([*verb, "--placement", "app-0000"], repeats=5),
-                    seconds=2,
-                ),
-                Row(
-                    what="one application, advice on every stickiness",
-                    cost=best([*verb, "--placement", "app-0000", "--advise"], repeats=1),
-                ),
-            ]
+            program = [sys.executable, "-m", "gitops_dsf", "backtest", str(root)]
+            verb = [*program, "--prometheus", url, "--to", end]
+            return shown(figures(verb, [sys.executable, "-m", "benchmarks.bench_backtest", "decode", url]))
         finally:
             server.terminate()
-    print(HEAD)
-    for row in rows:
-        print(row.line())
-    ratio = rows[1].cost.cpu / floor.cpu
-    print(json.dumps({"cpu of the whole backtest over decoding": round(ratio, 2)}))
-    return int(any(row.missed for row in rows))
+
+
+def figures(verb: list[str], decode: list[str]) -> Iterator[Figure]:
+    yield from best(decode, repeats=2).figures("floor: the answers decoded and nothing done")
+    cost = best([*verb, "-o", "json"], repeats=2)
+    yield from cost.figures("100 clusters, 3 scorers, 50 applications", seconds=20, megabytes=300)
+    one = [*verb, "--placement", "app-0000"]
+    yield from best(one, repeats=5).figures("the same, one application with one scorer", seconds=2)
+    cost = best([*one, "--advise"], repeats=1)
+    yield from cost.figures("one application, advice on every stickiness")
 
 
 if __name__ == "__main__":

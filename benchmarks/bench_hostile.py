@@ -101,16 +101,8 @@ async def _measure(kind: str, *, side: str, seconds: float, directory: Path) -> 
         volume.put(*entries)
         flags = ["--config-dir", volume.directory, "--cluster-name", "c", "--publish", f"dir:{directory}/out"]
         child = await asyncio.create_subprocess_exec(
-            sys.executable,
-            HERE / "canary.py",
-            "--seconds",
-            str(seconds),
-            "run",
-            "--metrics-address",
-            "127.0.0.1:0",
-            "--splay",
-            "0",
-            *map(str, flags),
+            *(sys.executable, HERE / "canary.py", "--seconds", str(seconds)),
+            *("run", "--metrics-address", "127.0.0.1:0", "--splay", "0", *map(str, flags)),
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,
         )

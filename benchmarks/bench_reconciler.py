@@ -1,8 +1,7 @@
 """Memory and CPU of the reconciler on a hub of 2,000 clusters and 200 scorers, and a round of probes of which
 some hang.
 
-    .venv/bin/python -m benchmarks.bench_reconciler [--clusters N] [--scorers N] [--relists N] [--only
-    hub|probes]
+    .venv/bin/python -m benchmarks.bench_reconciler [--clusters N] [--scorers N]
 
 The reconciler runs as `gitops-dsf reconcile`; the API server and the scoring APIs are processes of their own.
 Prints a Markdown table; exits with 1 when a figure misses its goal.
@@ -22,6 +21,7 @@ import time
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 
 import msgspec
@@ -34,9 +34,11 @@ from gitops_dsf.reconciler.run import CONCURRENT
 from gitops_dsf.reconciler.scorers.prober import probe
 from gitops_dsf.sync.fetch import Fault, Fetcher, FetchLimits, Page
 from tests.integration.reconciler.scorers.manypages import many_pages
+from tests.support.agent.hub import kubeconfig
 
 HERE = Path(__file__).parent
 LIMIT = 5.0
+RELISTS = 8
 LOOK = 60
 """Seconds for which CPU is counted: six looks at what expired."""
 
@@ -65,8 +67,8 @@ class WideHub:
 
 
 @contextmanager
-def wide_hub(clusters: int, scorers: int) -> Iterator[WideHub]:
-    command = [sys.executable, str(HERE / "widehub.py"), str(clusters), str(scorers)]
+def wide_hub(*sizes: int) -> Iterator[WideHub]:
+    command = [sys.executable, str(HERE / "widehub.py"), *map(str, sizes)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         try:
             yield WideHub(process)
@@ -81,23 +83,20 @@ class Reconciler:
     def __init__(self, process: subprocess.Popen[bytes], port: int) -> None:
         self._process, self._port = process, port
 
-    def page(self, path: str) -> str:
+    def until(self, wanted: str, *, path: str = "/readyz") -> None:
+        """Waits until a page holds a text."""
+        end = time.monotonic() + 300
+        while wanted not in (seen := self._page(path)):
+            if time.monotonic() > end or self._process.poll() is not None:
+                sys.exit(f"{path} never said {wanted}, but {seen[-500:]}")
+            time.sleep(0.2)
+
+    def _page(self, path: str) -> str:
         try:
             with urllib.request.urlopen(f"http://127.0.0.1:{self._port}{path}", timeout=30) as answer:
                 return str(answer.read().decode())
         except OSError as error:
-            if self._process.poll() is not None:
-                sys.exit(f"the reconciler ended with {self._process.returncode}")
             return str(error)
-
-    def until(self, wanted: str, *, path: str = "/readyz", seconds: float = 300) -> float:
-        """Waits until a page holds a text; how long that took."""
-        start = time.monotonic()
-        while wanted not in (seen := self.page(path)):
-            if time.monotonic() - start > seconds:
-                sys.exit(f"{path} never said {wanted}, but {seen[-500:]}")
-            time.sleep(0.2)
-        return time.monotonic() - start
 
     @property
     def cpu(self) -> float:
@@ -112,28 +111,13 @@ class Reconciler:
 
 @contextmanager
 def reconciler(url: str, folder: Path) -> Iterator[Reconciler]:
-    config = {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "clusters": [{"name": "hub", "cluster": {"server": url}}],
-        "users": [{"name": "me", "user": {"token": "any"}}],
-        "contexts": [{"name": "hub", "context": {"cluster": "hub", "user": "me"}}],
-        "current-context": "hub",
-    }
-    (folder / "kubeconfig").write_text(json.dumps(config))
+    config = kubeconfig(folder / "kubeconfig", server=url)
     fleet.write(folder / "fleet", clusters=1, scorers=1, applications=0)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = [
-        sys.executable,
-        "-m",
-        "gitops_dsf",
-        "reconcile",
-        f"--kubeconfig={folder / 'kubeconfig'}",
-        f"--config={folder / 'fleet' / 'gitops-dsf.yaml'}",
-        f"--metrics-address=127.0.0.1:{port}",
-    ]
+    command = [sys.executable, "-m", "gitops_dsf", "reconcile", f"--kubeconfig={config}"]
+    command += [f"--config={folder}/fleet/gitops-dsf.yaml", f"--metrics-address=127.0.0.1:{port}"]
     with (folder / "log").open("wb") as log, subprocess.Popen(command, stderr=log) as process:
         try:
             yield Reconciler(process, port)
@@ -141,8 +125,7 @@ def reconciler(url: str, folder: Path) -> Iterator[Reconciler]:
             process.terminate()
 
 
-def on_a_wide_hub(clusters: int, scorers: int, relists: int) -> list[Figure]:
-    fleet = f"{clusters:,} clusters x {scorers} scorers"
+def on_a_wide_hub(clusters: int, scorers: int) -> Iterator[Figure]:
     fresh = f'scored_clusters{{scorer="scorer-000-headroom",state="fresh"}} {float(clusters)}'
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -151,79 +134,38 @@ def on_a_wide_hub(clusters: int, scorers: int, relists: int) -> list[Figure]:
     ):
         process.until("ok\n")
         process.until(fresh, path="/metrics")
-        figures = [
-            Figure(
-                what=f"{fleet}: CPU until every list is read and every status written",
-                value=process.cpu,
-                unit="s",
-            ),
-            Figure(what=f"{fleet}: memory after the first list", value=process.memory(), unit="MB", goal=300),
-        ]
+        yield Figure("CPU until every list is read and every status written", process.cpu, None, "s")
+        yield Figure("memory after the first list", process.memory(), 300, "MB")
         time.sleep(12)
         written = hub.count()[1]
-        before = process.cpu
-        time.sleep(LOOK)
-        each = (process.cpu - before) * 10 / LOOK
-        figures.append(
-            Figure(
-                what=f"{fleet}: CPU in 10 s, one look at what expired, nothing changed",
-                value=each,
-                unit="s",
-                goal=0.5,
-            )
-        )
         renewals = clusters * scorers // 450
-        hub.tell(f"renew {renewals}")
-        before = process.cpu
-        time.sleep(LOOK)
-        each = (process.cpu - before) * 10 / LOOK
-        figures.append(
-            Figure(
-                what=f"{fleet}: CPU in 10 s while agents renew {renewals} scores a second",
-                value=each,
-                unit="s",
-                goal=5,
-            )
-        )
+        for what, goal, rate in (
+            ("one look at what expired, nothing changed", 0.5, 0),
+            (f"while agents renew {renewals} scores a second", 5, renewals),
+        ):
+            hub.tell(f"renew {rate}")
+            before = process.cpu
+            time.sleep(LOOK)
+            yield Figure(f"CPU in 10 s, {what}", (process.cpu - before) * 10 / LOOK, goal, "s")
         hub.tell("renew 0")
-        sizes = list(_after_lists(hub, process, relists, -(-clusters * scorers // 500)))
-        print(
-            f"memory after each of {relists} more lists: {', '.join(f'{size:.0f}' for size in sizes)} MB",
-            file=sys.stderr,
-        )
-        half = len(sizes) // 2
-        growth = max(sizes[half:]) - max(sizes[:half])
-        return [
-            *figures,
-            Figure(what=f"{fleet}: memory after {relists} more lists", value=sizes[-1], unit="MB", goal=300),
-            Figure(
-                what=f"{fleet}: growth from the first half of them to the second",
-                value=growth,
-                unit="MB",
-                goal=10,
-            ),
-            Figure(what=f"{fleet}: peak of memory", value=process.memory("VmHWM"), unit="MB", goal=300),
-            Figure(
-                what=f"{fleet}: statuses written after the first look",
-                value=hub.count()[1] - written,
-                unit="",
-                goal=0,
-            ),
-        ]
+        sizes = [_after_a_list(hub, process, -(-clusters * scorers // 500)) for _ in range(RELISTS)]
+        growth = max(sizes[RELISTS // 2 :]) - max(sizes[: RELISTS // 2])
+        yield Figure(f"memory after {RELISTS} more lists", sizes[-1], 300, "MB")
+        yield Figure("growth from the first half of them to the second", growth, 10, "MB")
+        yield Figure("peak of memory", process.memory("VmHWM"), 300, "MB")
+        yield Figure("statuses written after the first look", hub.count()[1] - written, 0)
 
 
-def _after_lists(hub: WideHub, process: Reconciler, relists: int, pages: int) -> Iterator[float]:
-    """Memory after each time that all scores were listed anew."""
-    for _ in range(relists):
-        before = hub.count()[0]
-        hub.tell("expire")
-        limit = time.monotonic() + 120
-        while hub.count()[0] < before + pages:
-            if time.monotonic() > limit:
-                sys.exit("the reconciler did not list the scores anew")
-            time.sleep(0.2)
-        time.sleep(3)
-        yield process.memory()
+def _after_a_list(hub: WideHub, process: Reconciler, pages: int) -> float:
+    """Memory after all scores were listed anew."""
+    before, end = hub.count()[0], time.monotonic() + 120
+    hub.tell("expire")
+    while hub.count()[0] < before + pages:
+        if time.monotonic() > end:
+            sys.exit("the reconciler did not list the scores anew")
+        time.sleep(0.2)
+    time.sleep(3)
+    return process.memory()
 
 
 def made(url: str) -> DynamicScorer:
@@ -231,7 +173,7 @@ def made(url: str) -> DynamicScorer:
     return scorer(msgspec.Raw(json.dumps(item).encode()))[1]
 
 
-def a_round_of_probes() -> list[Figure]:
+def a_round_of_probes() -> Iterator[Figure]:
     """1,000 scorers of which 100 hang."""
 
     async def timed() -> tuple[float, float, int, int]:
@@ -253,18 +195,10 @@ def a_round_of_probes() -> list[Figure]:
         rounds = [asyncio.run(timed()) for _ in range(3)]
     wall, cpu = min(each[0] for each in rounds), min(each[1] for each in rounds)
     wrong = max(900 - right + 100 - hung for _, _, right, hung in rounds)
-    return [
-        Figure(
-            what=f"1,000 scorers of which 100 hang, time limit {LIMIT:g} s: one round, best of three",
-            value=wall,
-            unit="s",
-            goal=LIMIT + 2,
-        ),
-        Figure(what="1,000 scorers of which 100 hang: CPU of a round", value=cpu, unit="s"),
-        Figure(
-            what="1,000 scorers of which 100 hang: judged wrong, worst of three", value=wrong, unit="", goal=0
-        ),
-    ]
+    what = f"1,000 scorers of which 100 hang, time limit {LIMIT:g} s"
+    yield Figure(f"{what}: one round, best of three", wall, LIMIT + 2, "s")
+    yield Figure(f"{what}: CPU of a round", cpu, None, "s")
+    yield Figure(f"{what}: judged wrong, worst of three", wrong, 0)
 
 
 def main() -> int:
@@ -273,17 +207,8 @@ def main() -> int:
     )
     parser.add_argument("--clusters", type=int, default=2000)
     parser.add_argument("--scorers", type=int, default=200)
-    parser.add_argument("--relists", type=int, default=8, help="lists read anew, at least 2")
-    parser.add_argument("--only", choices=("hub", "probes"))
     options = parser.parse_args()
-    if options.relists < 2:
-        parser.error("--relists must be at least 2: growth is the difference between two halves of them")
-    figures: list[Figure] = []
-    if options.only != "hub":
-        figures += a_round_of_probes()
-    if options.only != "probes":
-        figures += on_a_wide_hub(options.clusters, options.scorers, options.relists)
-    return shown(figures)
+    return shown(chain(a_round_of_probes(), on_a_wide_hub(options.clusters, options.scorers)))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Questions about a large fleet: `python -m benchmarks.bench_views [--only repository|hub] [--scale 0.1]`.
+"""Questions about a large fleet: `python -m benchmarks.bench_views [--scale 0.1]`.
 
 3,500 clusters. `explain` of one application, `simulate` of one Placement and `diff` read a repository of 100
 scorers and 200 applications, and 350,000 scores with raw ones from the state branch. `status` and `doctor`
@@ -16,14 +16,16 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from itertools import chain
 from pathlib import Path
 
 from benchmarks import fleet
-from benchmarks.measure import HEAD, Row, best
+from benchmarks.bench_reconciler import wide_hub
+from benchmarks.measure import Figure, best, shown
+from tests.support.agent.hub import kubeconfig
 
-ROOT = Path(__file__).resolve().parents[1]
+PROGRAM = (sys.executable, "-m", "gitops_dsf")
 CLUSTERS, SCORERS, APPLICATIONS = 3500, 100, 200
 HUB_SCORERS, HUB_APPLICATIONS = 300, 300
 NOW = datetime.now(UTC).replace(microsecond=0)
@@ -89,68 +91,39 @@ def state(root: Path, names: list[str], scorers: int, rng: random.Random) -> lis
     return list(files)
 
 
-def repository(scale: float, repeats: int) -> Iterator[Row]:
-    clusters, scorers = int(CLUSTERS * scale), SCORERS
+def repository(scale: float, repeats: int) -> Iterator[Figure]:
     with tempfile.TemporaryDirectory() as scratch:
-        root = Path(scratch)
-        build(root, clusters, scorers)
-        source = [str(root), "--state-branch", "state"]
-        program = [sys.executable, "-m", "gitops_dsf"]
-        one = best([*program, "explain", "app-0007", fleet.cluster_name(11), *source], repeats=repeats)
-        yield Row(what="explain of one application", cost=one, seconds=1.5, megabytes=200)
-        placed = best([*program, "simulate", *source, "--placement", "app-0007"], repeats=repeats)
-        yield Row(what="simulate of one Placement", cost=placed, seconds=1.5, megabytes=200)
-        yield Row(
-            what="simulate of all Placements", cost=best([*program, "simulate", *source], repeats=repeats)
-        )
-        diff = best([*program, "diff", *source, "--base", "main", "-o", "markdown"], repeats=repeats)
-        yield Row(what="diff against the base", cost=diff, seconds=6.0, megabytes=400)
+        build(Path(scratch), int(CLUSTERS * scale), SCORERS)
+        source = [scratch, "--state-branch", "state"]
+        placed = [*PROGRAM, "simulate", *source]
+        cost = best([*PROGRAM, "explain", "app-0007", fleet.cluster_name(11), *source], repeats=repeats)
+        yield from cost.figures("explain of one application", seconds=1.5, megabytes=200)
+        cost = best([*placed, "--placement", "app-0007"], repeats=repeats)
+        yield from cost.figures("simulate of one Placement", seconds=1.5, megabytes=200)
+        yield from best(placed, repeats=repeats).figures("simulate of all Placements")
+        cost = best([*PROGRAM, "diff", *source, "--base", "main", "-o", "markdown"], repeats=repeats)
+        yield from cost.figures("diff against the base", seconds=6, megabytes=400)
 
 
-@contextmanager
-def served(clusters: int, scorers: int) -> Iterator[str]:
-    sizes = [str(number) for number in (clusters, scorers, HUB_APPLICATIONS)]
-    command = [sys.executable, "-m", "benchmarks.viewhub", *sizes]
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT
-    ) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        try:
-            yield process.stdout.readline().strip()
-        finally:
-            process.stdin.close()
-
-
-def hub(scale: float, repeats: int) -> Iterator[Row]:
+def hub(scale: float, repeats: int) -> Iterator[Figure]:
     clusters = int(CLUSTERS * scale)
-    with tempfile.TemporaryDirectory() as scratch, served(clusters, HUB_SCORERS) as url:
-        entry = {"clusters": {"server": url}, "users": {}, "contexts": {"cluster": "hub", "user": "hub"}}
-        content = {kind: [{"name": "hub", kind.removesuffix("s"): part}] for kind, part in entry.items()}
-        kubeconfig = Path(scratch) / "kubeconfig"
-        kubeconfig.write_text(
-            json.dumps({"apiVersion": "v1", "kind": "Config", "current-context": "hub", **content})
-        )
-        where = ["--context", "hub", "--kubeconfig", str(kubeconfig)]
-        program = [sys.executable, "-m", "gitops_dsf"]
-        yield Row(
-            what="status",
-            cost=best([*program, "status", *where], repeats=repeats),
-            seconds=12.0,
-            megabytes=400,
-        )
+    with (
+        tempfile.TemporaryDirectory() as scratch,
+        wide_hub(clusters, HUB_SCORERS, HUB_APPLICATIONS) as wide,
+    ):
+        file = kubeconfig(Path(scratch) / "kubeconfig", server=wide.url)
+        status = [*PROGRAM, "status", "--kubeconfig", str(file)]
+        cost = best(status, repeats=repeats)
+        yield from cost.figures("status", seconds=12, megabytes=400)
         one = f"cluster-{clusters // 2:04}.region-{clusters // 2 % 7}"
-        yield Row(
-            what="status of one cluster",
-            cost=best([*program, "status", *where, "--cluster", one], repeats=repeats),
-        )
-        name = "scorer-007-headroom"
-        yield Row(
-            what="status of one scorer",
-            cost=best([*program, "status", *where, "--scorer", name], repeats=repeats),
-        )
-        checks = [sys.executable, "-c", f"from gitops_dsf.cli.main import main; main(['doctor', *{where!r}])"]
-        yield Row(what="doctor", cost=best(checks, repeats=repeats), seconds=12.0, megabytes=400)
+        cost = best([*status, "--cluster", one], repeats=repeats)
+        yield from cost.figures("status of one cluster")
+        cost = best([*status, "--scorer", "scorer-007-headroom"], repeats=repeats)
+        yield from cost.figures("status of one scorer")
+        # It ends with 1, because it finds errors.
+        code = f"from gitops_dsf.cli.main import main; main(['doctor', '--kubeconfig', {str(file)!r}])"
+        cost = best([sys.executable, "-c", code], repeats=repeats)
+        yield from cost.figures("doctor", seconds=12, megabytes=400)
 
 
 def main() -> int:
@@ -159,16 +132,8 @@ def main() -> int:
     )
     parser.add_argument("--scale", type=float, default=1.0, help="fraction of the clusters, for a quick look")
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--only", choices=("repository", "hub"))
     args = parser.parse_args()
-    print(HEAD)
-    missed = False
-    for name, rows in (("repository", repository), ("hub", hub)):
-        if args.only in {None, name}:
-            for row in rows(args.scale, args.repeats):
-                print(row.line(), flush=True)
-                missed = missed or row.missed
-    return int(missed)
+    return shown(chain(repository(args.scale, args.repeats), hub(args.scale, args.repeats)))
 
 
 if __name__ == "__main__":

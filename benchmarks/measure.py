@@ -7,13 +7,23 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 MEGABYTE = 1_000_000
 COMPILED = {**os.environ, "PYTHONDONTWRITEBYTECODE": ""}
 """Programs are measured as they are installed: compiled."""
-HEAD = f"{'what':<58}{'seconds':>8}{'target':>8}{'cpu':>8}{'MB':>6}{'limit':>6}"
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One measured number against its goal, the smaller the better. Without a goal it is only shown."""
+
+    what: str
+    value: float
+    goal: float | None = None
+    unit: str = ""
+    note: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,54 +37,29 @@ class Cost:
     memory: int
     output: str = ""
 
-
-@dataclass(frozen=True, kw_only=True)
-class Row:
-    """A line of the table; targets are seconds and megabytes."""
-
-    what: str
-    cost: Cost
-    seconds: float | None = None
-    megabytes: float | None = None
-    note: str = ""
-
-    @property
-    def missed(self) -> bool:
-        slow = self.seconds is not None and self.cost.wall > self.seconds
-        return slow or (self.megabytes is not None and self.cost.memory > self.megabytes * MEGABYTE)
-
-    def line(self) -> str:
-        target = f"{self.seconds:.2f}" if self.seconds is not None else ""
-        limit = f"{self.megabytes:.0f}" if self.megabytes is not None else ""
-        has_target = self.seconds is not None or self.megabytes is not None
-        verdict = ("MISSED" if self.missed else "ok") if has_target else ""
-        numbers = f"{self.cost.wall:>8.2f}{target:>8}{self.cost.cpu:>8.2f}{self.cost.memory / MEGABYTE:>6.0f}{limit:>6}"  # noqa: E501
-        return f"{self.what:<58}{numbers}  {verdict:<7}{self.note}".rstrip()
+    def figures(
+        self, what: str, *, seconds: float | None = None, megabytes: float | None = None, note: str = ""
+    ) -> Iterator[Figure]:
+        """Seconds and memory against their goals."""
+        yield Figure(what, self.wall, seconds, "s", f"{self.cpu:.2f} s of CPU {note}".strip())
+        yield Figure(f"{what}: memory", self.memory / MEGABYTE, megabytes, "MB")
 
 
-@dataclass(frozen=True)
-class Figure:
-    """One measured number against its goal, the smaller the better. Without a goal it is only shown."""
-
-    what: str
-    value: float
-    goal: float | None = None
-    unit: str = ""
-    note: str = ""
-
-    @property
-    def good(self) -> bool:
-        return self.goal is None or self.value <= self.goal
-
-
-def shown(figures: Sequence[Figure]) -> int:
-    """Prints a Markdown table. Returns the exit code: 1 when a figure misses its goal."""
+def shown(figures: Iterable[Figure]) -> int:
+    """Prints a Markdown table, each line when it is measured. Returns the exit code: 1 when a figure misses
+    its goal.
+    """
     print("| what | measured | goal | | |\n|---|---|---|---|---|")
+    missed = False
     for each in figures:
         goal = "" if each.goal is None else f"{each.goal:g} {each.unit}"
-        verdict = "" if each.goal is None else "ok" if each.good else "MISSED"
-        print(f"| {each.what} | {each.value:.3g} {each.unit} | {goal} | {verdict} | {each.note} |")
-    return int(not all(each.good for each in figures))
+        bad = each.goal is not None and each.value > each.goal
+        verdict = "MISSED" if bad else "ok" if goal else ""
+        print(
+            f"| {each.what} | {each.value:.3g} {each.unit} | {goal} | {verdict} | {each.note} |", flush=True
+        )
+        missed = missed or bad
+    return int(missed)
 
 
 def run(command: Sequence[str]) -> Cost:

@@ -1,6 +1,9 @@
-"""A hub of the largest size that we measure, in a process of its own: `python widehub.py CLUSTERS SCORERS`.
+"""A hub of the largest size that we measure, in a process of its own: `python widehub.py CLUSTERS SCORERS
+[APPLICATIONS]`.
 
-Answers what the reconciler asks an API server, each AddOnPlacementScore made while its page is written.
+Answers what the reconciler, `status` and `doctor` ask an API server, each AddOnPlacementScore made while its
+page is written. Without APPLICATIONS there is a Placement for each scorer, and nothing is decided. Nothing of
+the add-on's rights is there, so that `doctor` has the same thing to say about every cluster.
 Prints its URL, then obeys lines on standard input: `expire` ends every watch of scores with 410, so that they
 are listed anew; `renew N` sends N renewals a second; `count` prints how many pages of scores and status
 patches it has served. Ends with its input.
@@ -17,8 +20,13 @@ from email.utils import formatdate
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-PAGE = 500
 GROUP = "cluster.open-cluster-management.io"
+GROUPS = {
+    GROUP: ("v1", "v1alpha1", "v1beta1", "v1beta2"),
+    "work.open-cluster-management.io": ("v1",),
+    "addon.open-cluster-management.io": ("v1alpha1",),
+    "argoproj.io": ("v1alpha1",),
+}
 MANAGED = {
     "manager": "gitops-dsf-agent",
     "operation": "Apply",
@@ -36,7 +44,9 @@ MANAGED = {
 
 
 class Hub:
-    def __init__(self, clusters: int, scorers: int) -> None:
+    def __init__(self, clusters: int, scorers: int, applications: int = 0) -> None:
+        self.applications = applications
+        self._listed: dict[str, list[dict[str, Any]]] = {}
         self.clusters = [f"cluster-{number:04}.region-{number % 7}" for number in range(clusters)]
         self.scorers = [f"scorer-{number:03}-headroom" for number in range(scorers)]
         self.port = 0
@@ -47,38 +57,24 @@ class Hub:
         self.start = time.time()
         self.expired = asyncio.Event()
         self.rate = 0
-        labels = {"app.kubernetes.io/managed-by": "gitops-dsf-agent", "gitops-dsf.io/scorer": "SCORER"}
-        metadata = {
-            "name": "SCORER",
-            "namespace": "CLUSTER",
-            "uid": "UID",
-            "resourceVersion": "VERSION",
-            "generation": 1,
-        }
+        labels = {"app.kubernetes.io/managed-by": "gitops-dsf-agent", "gitops-dsf.io/scorer": "%(s)s"}
+        metadata = {"name": "%(s)s", "namespace": "%(c)s", "uid": "%(u)s", "resourceVersion": "%(v)s"}
         whole = {
             "apiVersion": f"{GROUP}/v1alpha1",
             "kind": "AddOnPlacementScore",
             "metadata": {
                 **metadata,
+                "generation": 1,
                 "creationTimestamp": "2026-01-01T00:00:00Z",
                 "labels": labels,
                 "managedFields": [MANAGED, MANAGED],
             },
             "status": {
                 "scores": [{"name": "headroom", "value": 55}, {"name": "trend", "value": -7}],
-                "validUntil": "UNTIL",
+                "validUntil": "%(t)s",
             },
         }
-        text = json.dumps(whole).replace("%", "%%")
-        for word, field in (
-            ("SCORER", "%(s)s"),
-            ("CLUSTER", "%(c)s"),
-            ("UID", "%(u)s"),
-            ("VERSION", "%(v)s"),
-            ("UNTIL", "%(t)s"),
-        ):
-            text = text.replace(word, field)
-        self._score = text
+        self._score = json.dumps(whole)
 
     def score(self, number: int, *, renewed: bool = False) -> str:
         cluster, scorer = divmod(number, len(self.scorers))
@@ -97,55 +93,108 @@ class Hub:
         return self._score % values
 
     def listing(self, kind: str) -> list[dict[str, Any]]:
-        def meta(name: str, **more: object) -> dict[str, Any]:
+        if kind not in self._listed:
+            self._listed[kind] = self._made(kind)
+        return self._listed[kind]
+
+    def _made(self, kind: str) -> list[dict[str, Any]]:
+        def meta(name: str, namespace: str = "argocd", **more: object) -> dict[str, Any]:
             return {
                 "name": name,
+                "namespace": namespace,
                 "uid": f"uid-{name}",
                 "generation": 1,
                 "creationTimestamp": "2026-01-01T00:00:00Z",
                 **more,
             }
 
-        if kind == "managedclusters":
-            claims = [{"name": f"claim-{number}", "value": f"value-{number}"} for number in range(10)]
-            labels = {
-                "env": "prod",
-                "vendor": "OpenShift",
-                **{f"label-{number}": "value" for number in range(8)},
-            }
-            return [
-                {"metadata": meta(name, labels=labels), "spec": {}, "status": {"clusterClaims": claims}}
-                for name in self.clusters
-            ]
-        if kind == "managedclusteraddons":
-            status = {"conditions": [{"type": "Available", "status": "True"}]}
-            return [
-                {"metadata": meta("gitops-dsf-agent", namespace=name), "status": status}
-                for name in self.clusters
-            ]
-        if kind == "dynamicscorers":
-            spec = {
-                "configURL": f"http://127.0.0.1:{self.port}/config",
-                "configSyncMode": "None",
-                "scoreTTLSeconds": 3600,
-            }
-            return [
-                {
-                    "metadata": meta(name, namespace="open-cluster-management"),
-                    "spec": {**spec, "scoring": {"params": {"name": name, "interval": 60}}},
-                    "status": self.statuses.get(name, {}),
-                }
-                for name in self.scorers
-            ]
-        if kind == "placements":
-            return [
-                {
-                    "metadata": meta(f"app-{number}"),
-                    "spec": {"prioritizerPolicy": {"configurations": [self._ranks(number)]}},
-                }
-                for number in range(len(self.scorers))
-            ]
+        label = f"{GROUP}/placement"
+        healthy = {"health": {"status": "Healthy"}, "sync": {"status": "Synced"}}
+        placements = [f"app-{number:04}" for number in range(self.applications or len(self.scorers))]
+        decided = {name: self._decided(number) for number, name in enumerate(placements)}
+        follows = {name: {"labelSelector": {"matchLabels": {label: name}}} for name in placements}
+        match kind:
+            case "managedclusters":
+                claims = [{"name": f"claim-{number}", "value": f"value-{number}"} for number in range(10)]
+                labels = {"env": "prod", **{f"label-{number}": "value" for number in range(9)}}
+                return [
+                    {
+                        "metadata": meta(name, "", labels=labels),
+                        "spec": {},
+                        "status": {"clusterClaims": claims},
+                    }
+                    for name in self.clusters
+                ]
+            case "managedclusteraddons":
+                status = {"conditions": [{"type": "Available", "status": "True"}]}
+                return [
+                    {"metadata": meta("gitops-dsf-agent", name), "status": status} for name in self.clusters
+                ]
+            case "dynamicscorers":
+                config = f"http://127.0.0.1:{self.port}/config"
+                spec = {"configURL": config, "configSyncMode": "None", "scoreTTLSeconds": 3600}
+                return [
+                    {
+                        "metadata": meta(name, "open-cluster-management"),
+                        "spec": {**spec, "scoring": {"params": {"name": name, "interval": 60}}},
+                        "status": self.statuses.get(name, {}),
+                    }
+                    for name in self.scorers
+                ]
+            case "placements":
+                labels = {"app.kubernetes.io/managed-by": "gitops-dsf"}
+                ranks = [[self._ranks(n % len(self.scorers)), self._ranks(0)] for n in range(len(placements))]
+                policies = [{"mode": "Exact", "configurations": each} for each in ranks]
+                return [
+                    {
+                        "metadata": meta(name, labels=labels),
+                        "spec": {"numberOfClusters": 3, "prioritizerPolicy": policy},
+                    }
+                    for name, policy in zip(placements, policies, strict=True)
+                ]
+        if not self.applications:
+            return []
+        match kind:
+            case "managedclustersets":
+                spec = {"clusterSelector": {"selectorType": "LabelSelector", "labelSelector": {}}}
+                return [{"metadata": {"name": "global"}, "spec": spec}]
+            case "managedclustersetbindings":
+                return [{"metadata": meta("global"), "spec": {"clusterSet": "global"}}]
+            case "placementdecisions":
+                return [
+                    {
+                        "metadata": meta(f"{name}-decision-1", labels={label: name}),
+                        "status": {"decisions": [{"clusterName": each, "reason": ""} for each in clusters]},
+                    }
+                    for name, clusters in decided.items()
+                ]
+            case "applicationsets":
+                strategy = {"gitops-dsf.io/moves-strategy": "MakeBeforeBreak"}
+                return [
+                    {
+                        "metadata": meta(name, annotations=strategy),
+                        "spec": {
+                            "generators": [
+                                {"clusterDecisionResource": {"configMapRef": "x", **follows[name]}}
+                            ]
+                        },
+                    }
+                    for name in placements
+                ]
+            case "applications":
+                return [
+                    {
+                        "metadata": meta(f"{name}-{cluster}", labels={"gitops-dsf.io/application": name}),
+                        "spec": {"destination": {"name": cluster}},
+                        "status": {**healthy, "resources": [{"kind": "Deployment"}] * 10},
+                    }
+                    for name, clusters in decided.items()
+                    for cluster in clusters
+                ]
         return []
+
+    def _decided(self, number: int) -> list[str]:
+        return sorted(self.clusters[(number * 7 + each) % len(self.clusters)] for each in range(3))
 
     def _ranks(self, number: int) -> dict[str, Any]:
         add_on = {"resourceName": self.scorers[number], "scoreName": "headroom"}
@@ -196,21 +245,38 @@ class Hub:
         if method == "PATCH" and kind == "dynamicscorers":
             self.patches += 1
             self.statuses[name] = {**self.statuses.get(name, {}), **body["status"]}
+            self._listed.pop(kind, None)
             return 200, b"{}"
         if method != "GET":
             return 201, b"{}"
+        if kind == "/apis":
+            groups = [
+                {"name": name, "versions": [{"version": each} for each in versions]}
+                for name, versions in GROUPS.items()
+            ]
+            return 200, json.dumps({"groups": groups}).encode()
         if kind == "addonplacementscores":
-            return 200, self._scores(int(query.get("continue", ["0"])[0]))
+            return 200, self._scores(query)
+        if name:
+            return 404, b"{}"
         items = self.listing(kind)
         return 200, json.dumps({"metadata": {"resourceVersion": str(self.version)}, "items": items}).encode()
 
-    def _scores(self, start: int) -> bytes:
+    def _scores(self, query: dict[str, list[str]]) -> bytes:
+        """One page of scores as an API server with a watch cache makes it: by name, or as many as are asked
+        for, and how many are left.
+        """
         self.pages += 1
-        total = len(self.clusters) * len(self.scorers)
-        end = min(start + PAGE, total)
-        more = f',"continue":"{end}"' if end < total else ""
-        items = ",".join(self.score(number) for number in range(start, end))
-        return f'{{"metadata":{{"resourceVersion":"{self.version}"{more}}},"items":[{items}]}}'.encode()
+        only = query.get("fieldSelector", [""])[0].removeprefix("metadata.name=")
+        numbers = range(len(self.clusters) * len(self.scorers))
+        if only:
+            numbers = numbers[self.scorers.index(only) :: len(self.scorers)]
+        start = int(query.get("continue", ["0"])[0])
+        end = min(start + int(query.get("limit", ["500"])[0]), len(numbers))
+        left = len(numbers) - end
+        rest = f',"continue":"{end}","remainingItemCount":{left}' if left else ""
+        items = ",".join(map(self.score, numbers[start:end]))
+        return f'{{"metadata":{{"resourceVersion":"{self.version}"{rest}}},"items":[{items}]}}'.encode()
 
     async def _watch(self, writer: asyncio.StreamWriter, kind: str) -> None:
         writer.write(
@@ -248,7 +314,7 @@ class Hub:
 
 
 async def main() -> None:
-    hub = Hub(int(sys.argv[1]), int(sys.argv[2]))
+    hub = Hub(*map(int, sys.argv[1:]))
     server = await asyncio.start_server(hub.serve, "127.0.0.1", 0)
     hub.port = server.sockets[0].getsockname()[1]
     print(f"http://127.0.0.1:{hub.port}", flush=True)
