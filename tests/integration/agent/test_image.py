@@ -45,7 +45,7 @@ def _stages() -> list[list[Instruction]]:
     return stages
 
 
-HEAD, BUILD, FINAL = _stages()
+HEAD, BUILD, ROOTFS, FINAL = _stages()
 
 
 def _texts(stage: list[Instruction], name: str) -> list[str]:
@@ -62,13 +62,13 @@ def _toml(path: str) -> dict[str, object]:
 
 
 def test_the_base_and_the_installer_are_pinned() -> None:
-    """Both stages have the same base, with a full version and the Python that the project requires. uv
+    """What is built has one base, with a full version and the Python that the project requires. uv
     has the version of the Makefile.
     """
     (base,) = _texts(HEAD, "ARG")
     assert re.fullmatch(r"PYTHON_IMAGE=docker\.io/library/python:3\.11\.\d+-slim-[a-z]+", base)
     assert _texts(BUILD, "FROM") == ["${PYTHON_IMAGE} AS build"]
-    assert _texts(FINAL, "FROM") == ["${PYTHON_IMAGE}"]
+    assert _texts(ROOTFS, "FROM") == ["${PYTHON_IMAGE} AS root"]
     (version,) = [text.removeprefix("UV_VERSION=") for text in _texts(BUILD, "ARG")]
     assert f"UV_VERSION := {version}\n" in (ROOT / "Makefile").read_text(encoding="utf-8")
     assert f'required-version = "=={version}"' in (ROOT / "pyproject.toml").read_text(encoding="utf-8")
@@ -121,12 +121,13 @@ def test_the_lock_gives_the_requirements(
 
 
 def test_copied_files_exist() -> None:
-    """Files of the project, and from the first stage only the environment."""
+    """Files of the project, and from the first stage only the environment. The image has no base."""
     for text in _texts(BUILD, "COPY"):
         *sources, _ = text.split()
         assert all((ROOT / source).exists() for source in sources), text
-    assert _texts(FINAL, "COPY") == ["--from=build /opt/agent /opt/agent"]
+    assert _texts(ROOTFS, "COPY") == ["--from=build /opt/agent /opt/agent"]
     assert "uv venv --quiet /opt/agent" in _commands()
+    assert (_texts(FINAL, "FROM"), _texts(FINAL, "COPY")) == (["scratch"], ["--from=root /rootfs /"])
 
 
 def test_it_runs_the_installed_program_as_a_user_without_rights() -> None:
@@ -153,6 +154,7 @@ def test_it_runs_the_installed_program_as_a_user_without_rights() -> None:
 
 def test_the_standard_library_is_compiled_before_the_root_is_read_only() -> None:
     """The base image has no byte code, and later nothing can be written."""
-    (run,) = [text for text in _texts(FINAL, "RUN") if "compileall" in text]
+    (run,) = _texts(ROOTFS, "RUN")
+    assert "-m compileall" in run
     assert "--invalidation-mode unchecked-hash" in run
     assert any("PYTHONDONTWRITEBYTECODE=1" in text for text in _texts(FINAL, "ENV"))
