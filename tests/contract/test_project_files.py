@@ -3,6 +3,8 @@ true of this repository.
 """
 
 import re
+import subprocess
+import sys
 import textwrap
 from pathlib import Path
 from typing import Any
@@ -68,9 +70,27 @@ def test_hooks_run_programs_of_the_lock_file() -> None:
     )
 
 
-@pytest.mark.parametrize("file", sorted(ROOT.glob(".github/**/*.y*ml")), ids=lambda path: path.name)
-def test_forge_files_are_yaml(file: Path) -> None:
-    assert isinstance(yamlfast.load(file.read_text("utf-8")), dict)
+@pytest.mark.parametrize(
+    ("schema", "files"),
+    [
+        ("vendor.github-workflows", WORKFLOWS),
+        (
+            "vendor.gitlab-ci",
+            [ROOT / ".gitlab-ci.yml", ROOT / "repo-template/on-request/gitlab/.gitlab-ci.yml"],
+        ),
+    ],
+)
+def test_forges_take_the_pipelines(schema: str, files: list[Path], tmp_path: Path) -> None:
+    """By the schemas of the forges, which also find what is no job."""
+    broken = tmp_path / "broken.yaml"
+    broken.write_text("jobs: 1\nscript: [{}]\n", "utf-8")
+    assert ran("--builtin-schema", schema, *map(str, files)) == 0
+    assert ran("--builtin-schema", schema, str(broken)) == 1
+
+
+def ran(*arguments: str) -> int:
+    program = Path(sys.executable).with_name("check-jsonschema")
+    return subprocess.run([program, *arguments], capture_output=True, check=False).returncode
 
 
 def test_the_longest_files_of_tests_exist() -> None:

@@ -1,0 +1,39 @@
+"""The workflows of `init` and of this repository, read by actionlint as GitHub reads them."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.hub.controlplane.binaries import obtain
+from tests.support.commandline import gitops_dsf
+
+pytestmark = pytest.mark.family("actionlint")
+OURS = Path(__file__).parents[2] / ".github/workflows"
+
+
+def test_github_takes_the_workflows(tmp_path: Path) -> None:
+    """Keys, expressions, contexts, schedules and the names of jobs."""
+    assert gitops_dsf("init", "fleet", "--forge", "github", cwd=tmp_path).returncode == 0
+    files = [*(tmp_path / "fleet/.github/workflows").iterdir(), *OURS.iterdir()]
+    assert len(files) == 3
+    done = subprocess.run(
+        [obtain("actionlint").path("actionlint"), "-shellcheck=", "-pyflakes=", *files],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout + done.stderr) == (0, "")
+
+
+def test_it_finds_what_github_would_refuse(tmp_path: Path) -> None:
+    file = tmp_path / "workflow.yaml"
+    path = obtain("actionlint").path("actionlint")
+    file.write_text("on: push\njobs: {a: {runs-on: ubuntu-latest, steps: [{run: '${{ nothing.x }}'}]}}\n")
+    done = subprocess.run(
+        [path, "-no-color", file],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert 'undefined variable "nothing"' in done.stdout
