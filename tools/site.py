@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -87,13 +87,9 @@ def build(out: Path) -> int:
             target.write_text(text, encoding="utf-8")
         shutil.copytree(DOCS / "images", folder / "images")
         command = [sys.executable, "-m", "sphinx", "-b", "html", "-q", "-W", "--keep-going", "-C"]
-        command += [*_defined(), "-d", str(Path(temporary) / "doctrees"), str(folder), str(out)]
+        command += [word for item in _SETTINGS.items() for word in ("-D", "=".join(item))]
+        command += ["-d", str(Path(temporary) / "doctrees"), str(folder), str(out)]
         return subprocess.run(command, check=False).returncode
-
-
-def _defined() -> Iterator[str]:
-    for name, value in _SETTINGS.items():
-        yield from ("-D", f"{name}={value}")
 
 
 def main(arguments: Sequence[str]) -> int:

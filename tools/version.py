@@ -11,10 +11,11 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 ROOT: Final = Path(__file__).parents[1]
 _VERSION = re.compile(r"\d+\.\d+\.\d+((a|b|rc)\d+)?")
@@ -48,31 +49,22 @@ class Place:
 
 def current(root: Path) -> str:
     """The version in the root pyproject.toml."""
-    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
-    return str(project["project"]["version"])
+    return str(_project(root)["project"]["version"])
 
 
 def members(root: Path) -> list[Path]:
     """Folders of all distributions: the root and the members of the uv workspace."""
-    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
-    patterns = project["tool"]["uv"]["workspace"]["members"]
-    return [
-        root,
-        *sorted(
-            folder
-            for pattern in patterns
-            for folder in root.glob(pattern)
-            if (folder / "pyproject.toml").is_file()
-        ),
-    ]
+    patterns = _project(root)["tool"]["uv"]["workspace"]["members"]
+    return [root, *sorted(file.parent for one in patterns for file in root.glob(f"{one}/pyproject.toml"))]
 
 
 def distributions(root: Path) -> list[str]:
     """Names of all distributions."""
-    return [
-        tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]["name"]
-        for folder in members(root)
-    ]
+    return [str(_project(folder)["project"]["name"]) for folder in members(root)]
+
+
+def _project(folder: Path) -> dict[str, Any]:
+    return tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))
 
 
 def places(root: Path) -> list[Place]:
@@ -144,13 +136,9 @@ def _texts(root: Path) -> Iterator[tuple[str, str]]:
     ).stdout.decode()
     for path in filter(None, listed.split("\0")):
         file = root / path
-        if file.is_symlink() or not file.is_file():
-            continue
-        try:
-            with file.open(encoding="utf-8", newline="") as stream:
+        if not file.is_symlink() and file.is_file():
+            with suppress(UnicodeDecodeError), file.open(encoding="utf-8", newline="") as stream:
                 yield path, stream.read()
-        except UnicodeDecodeError:
-            continue
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

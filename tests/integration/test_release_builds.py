@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from tests.support.commandline import gitops_dsf
+from tools import release as command
 from tools import version
 from tools.images import ROOT, source_date
-from tools.release import __main__ as command
 
 UV = Path(sys.executable).with_name("uv")
 pytestmark = [pytest.mark.soak, pytest.mark.timeout(900)]
