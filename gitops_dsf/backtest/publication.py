@@ -61,13 +61,12 @@ class Publication(Publisher):
         """
         deadband, refresh = max(1, self._rule.deadband), self._rule.refresh
         delay = min(self._rule.min_interval, refresh)
-        step, start = self._grid.step, self._grid.at(first)
+        moments = (self._grid.at(first) + np.arange(len(scores)) * self._grid.step).tolist()
         published, due = self._published, self._due
         last, written = (published.values[name], published.written) if published else (FAR, -NEVER)
         wanted = self._wanted[name] if self._wanted else ABSENT
-        times, column = array("d"), array("b")
-        for place, score in enumerate(scores.tolist()):
-            now = start + place * step
+        times, column = list[float](), list[int]()
+        for now, score in zip(moments, scores.tolist(), strict=True):
             while due < now:
                 times.append(due)
                 column.append(wanted)
@@ -82,7 +81,7 @@ class Publication(Publisher):
                 column.append(score)
                 last, written, due = score, now, now + refresh
         if times:
-            self.track.extend(times, {name: column})
+            self.track.extend(array("d", times), {name: array("b", column)})
             self._published = Published(
                 values={name: last}, written=written, valid_until=written + self._rule.ttl
             )
