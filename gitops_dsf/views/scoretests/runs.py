@@ -2,7 +2,7 @@
 
 import math
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -55,98 +55,69 @@ class _Inputs:
     """How many runs have an answer."""
 
 
-class ScorerRuns:
-    """Runs all scorers of a test. Times are Unix seconds, from `start` to `end`."""
+Runs = Mapping[str, Mapping[str, ScorerOnCluster]]
+"""By name of the AddOnPlacementScore, then by cluster."""
 
-    def __init__(
-        self, given: Given, *, fleet: FleetVersion, answers: Answers, start: float, end: float
-    ) -> None:
-        """`answers` are those of queries that were evaluated over given metrics."""
-        self._fleet = fleet
-        self._start, self._end = start, end
-        self._found: dict[str, dict[str, ScorerOnCluster]] = {}
-        for (name, cluster), inputs in _inputs(given, fleet, answers).items():
-            scorer = fleet.scorers[name]
-            if cluster in fleet.runs_on[name] and scorer.spec.score_destination == ADD_ON_PLACEMENT_SCORE:
-                done = self._run(scorer, cluster, inputs)
-                self._found.setdefault(scorer.resource_name, {})[cluster] = done
-        self._add_foreign(given)
 
-    @property
-    def tracks(self) -> Mapping[str, Mapping[str, Track]]:
-        """The writes, by name of the AddOnPlacementScore, then by cluster."""
-        return {
-            resource: {cluster: item.track for cluster, item in by_cluster.items()}
-            for resource, by_cluster in self._found.items()
-        }
-
-    def of(self, resource: str, cluster: str) -> ScorerOnCluster | None:
-        """What was done for an AddOnPlacementScore; None if the test gives nothing to publish."""
-        return self._found.get(resource, {}).get(cluster)
-
-    def _run(self, scorer: EffectiveScorer, cluster: str, inputs: _Inputs) -> ScorerOnCluster:
-        summary = summarise(self._fleet.resolved.on_cluster(scorer, cluster))
-        publisher = Publisher(scorer=summary, cluster=cluster, published=self._published(summary, inputs))
-        runs: list[Run] = []
-        if not inputs.runs:
-            # Nothing changes the given scores: the agent renews them.
-            publisher.step(self._start, inputs.scores)
-        for at, items, raw in self._cycles(summary, cluster, inputs, publisher):
-            publisher.step(at, items)
-            if not runs or (runs[-1].items, runs[-1].raw) != (items, raw):
-                runs.append(Run(at=at, items=items, raw=raw))
-        publisher.write_due(math.nextafter(self._end, math.inf))
-        rule = Rule.of(summary, jitter=0.0)
-        return ScorerOnCluster(cluster=cluster, rule=rule, runs=runs, track=publisher.track)
-
-    def _published(self, summary: Summary, inputs: _Inputs) -> Published | None:
-        """The given scores. They were written so long ago that a change is written at once."""
-        if not inputs.scores:
-            return None
-        rule = Rule.of(summary, jitter=0.0)
-        written = self._start - min(rule.min_interval, rule.refresh)
-        return Published(values=inputs.scores, written=written, valid_until=written + rule.ttl)
-
-    def _cycles(
-        self, summary: Summary, cluster: str, inputs: _Inputs, publisher: Publisher
-    ) -> Iterator[tuple[float, Mapping[str, int] | None, Mapping[str, tuple[float, ...]]]]:
-        """The time, the items and the raw scores of each run. After the last value the source does not answer
-        any more.
-        """
-        count = inputs.runs
-        for number in range(count + 1 if count else 0):
-            at = self._start + number * summary.scoring_interval
-            if at > self._end:
-                return
-            found = [
-                (labels, value)
-                for labels, values in inputs.series
-                if number < len(values) and (value := values[number]) is not None
-            ]
-            raw: dict[str, tuple[float, ...]] = {}
-            for labels, value in found:
-                name = publisher.name(labels)
-                raw[name] = (*raw.get(name, ()), value)
-            if number == count:
-                yield at, None, raw
-            elif not found:
-                yield at, default_items(summary, cluster=cluster), raw
-            else:
-                yield at, publisher.items(found), raw
-
-    def _add_foreign(self, given: Given) -> None:
-        """Adds scores that no scorer publishes. They never expire."""
-        for score in given.scores:
-            if score.resource is None or score.dimension is None:
-                continue
-            by_cluster = self._found.setdefault(score.resource, {})
+def run_scorers(given: Given, *, fleet: FleetVersion, answers: Answers, start: float, end: float) -> Runs:
+    """Runs all scorers of a test. Times are Unix seconds. `answers` are those of queries that were evaluated
+    over given metrics.
+    """
+    found: dict[str, dict[str, ScorerOnCluster]] = {}
+    for (name, cluster), inputs in _inputs(given, fleet, answers).items():
+        scorer = fleet.scorers[name]
+        if cluster in fleet.runs_on[name] and scorer.spec.score_destination == ADD_ON_PLACEMENT_SCORE:
+            summary = summarise(fleet.resolved.on_cluster(scorer, cluster))
+            done = _run(summary, cluster, inputs, start=start, end=end)
+            found.setdefault(scorer.resource_name, {})[cluster] = done
+    # Scores that no scorer publishes. They never expire.
+    for score in given.scores:
+        if score.resource is not None and score.dimension is not None:
+            by_cluster = found.setdefault(score.resource, {})
             known = by_cluster.get(score.cluster)
             values = (
                 {name: array("b", column) for name, column in known.track.values.items()} if known else {}
             )
             values[score.dimension] = array("b", [score.value])
-            track = Track(ttl=2 * (self._end - self._start) + 1, at=array("d", [self._start]), values=values)
+            track = Track(ttl=2 * (end - start) + 1, at=array("d", [start]), values=values)
             by_cluster[score.cluster] = ScorerOnCluster(cluster=score.cluster, track=track)
+    return found
+
+
+def _run(summary: Summary, cluster: str, inputs: _Inputs, *, start: float, end: float) -> ScorerOnCluster:
+    rule = Rule.of(summary, jitter=0.0)
+    published = None
+    if inputs.scores:
+        # They were written so long ago that a change is written at once.
+        written = start - min(rule.min_interval, rule.refresh)
+        published = Published(values=inputs.scores, written=written, valid_until=written + rule.ttl)
+    publisher = Publisher(scorer=summary, cluster=cluster, published=published)
+    if not inputs.runs:
+        # Nothing changes the given scores: the agent renews them.
+        publisher.step(start, inputs.scores)
+    runs: list[Run] = []
+    # After the last value the source does not answer any more.
+    for number in range(inputs.runs + 1 if inputs.runs else 0):
+        at = start + number * summary.scoring_interval
+        if at > end:
+            break
+        found = [
+            (labels, value)
+            for labels, values in inputs.series
+            if number < len(values) and (value := values[number]) is not None
+        ]
+        raw: dict[str, tuple[float, ...]] = {}
+        for labels, value in found:
+            name = publisher.name(labels)
+            raw[name] = (*raw.get(name, ()), value)
+        items: Mapping[str, int] | None = None
+        if number < inputs.runs:
+            items = publisher.items(found) if found else default_items(summary, cluster=cluster)
+        publisher.step(at, items)
+        if not runs or (runs[-1].items, runs[-1].raw) != (items, raw):
+            runs.append(Run(at=at, items=items, raw=raw))
+    publisher.write_due(math.nextafter(end, math.inf))
+    return ScorerOnCluster(cluster=cluster, rule=rule, runs=runs, track=publisher.track)
 
 
 def _inputs(given: Given, fleet: FleetVersion, answers: Answers) -> Mapping[tuple[str, str], _Inputs]:

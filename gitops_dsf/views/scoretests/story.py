@@ -1,9 +1,10 @@
 """What comes of a test: the published scores and the decisions at each moment."""
 
 import bisect
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from operator import itemgetter
 from typing import Final
 
 from gitops_dsf.backtest.contest import contest
@@ -17,11 +18,11 @@ from gitops_dsf.repository.model.score_test import (
     OfPlacement,
     ScoreTestSpec,
 )
-from gitops_dsf.simulator import HubState, Verdict, simulate_placement
+from gitops_dsf.simulator import Verdict, simulate_placement
 from gitops_dsf.views.preview.hub import hub_state, typed_placements
 from gitops_dsf.views.preview.version import FleetVersion
 from gitops_dsf.views.scoretests.queries import Evaluate, no_promtool, questions
-from gitops_dsf.views.scoretests.runs import ScorerOnCluster, ScorerRuns, only_item
+from gitops_dsf.views.scoretests.runs import ScorerOnCluster, only_item, run_scorers
 from gitops_dsf.views.scoretests.subjects import end_of, placement_key, placement_keys
 
 START: Final = 946_684_800.0
@@ -29,14 +30,8 @@ START: Final = 946_684_800.0
 _MOMENT: Final = datetime.fromtimestamp(START, UTC)
 
 
-@dataclass(kw_only=True)
-class _Decisions:
-    """The decisions of one Placement."""
-
-    at: list[int] = field(default_factory=list)
-    """Seconds from the start of each pass."""
-    verdicts: list[Verdict] = field(default_factory=list)
-    """Aligned with `at`."""
+_Passes = list[tuple[int, Verdict]]
+"""The passes of one Placement: seconds from the start, and what was decided."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,8 +56,8 @@ class Story:
         asked = {(each.scorer, each.cluster): each for each in questions(spec, fleet=fleet, end=self.end)}
         answers = {key: evaluate(each) for key, each in asked.items()}
         self._without = {key: asked[key].other_metrics() for key, each in answers.items() if not each.series}
-        self._runs = ScorerRuns(spec.given, fleet=fleet, answers=answers, start=START, end=START + self.end)
-        self._decisions = self._decide()
+        self._runs = run_scorers(spec.given, fleet=fleet, answers=answers, start=START, end=START + self.end)
+        self._passes = self._decide()
 
     @property
     def gives_metrics(self) -> bool:
@@ -88,11 +83,11 @@ class Story:
 
     def runs_of(self, resource: str, cluster: str) -> ScorerOnCluster | None:
         """What the scorer of an AddOnPlacementScore did on a cluster; None if nothing is given for it."""
-        return self._runs.of(resource, cluster)
+        return self._runs.get(resource, {}).get(cluster)
 
     def score(self, resource: str, item: str, cluster: str, *, at: float) -> PublishedScore:
         """The published score at a time."""
-        found = self._runs.of(resource, cluster)
+        found = self.runs_of(resource, cluster)
         if found is None:
             return PublishedScore(value=None, written=None)
         track = found.track
@@ -106,7 +101,7 @@ class Story:
 
     def items(self, resource: str, cluster: str, *, at: float) -> Mapping[str, int]:
         """All published items of an AddOnPlacementScore at a time."""
-        found = self._runs.of(resource, cluster)
+        found = self.runs_of(resource, cluster)
         names = found.track.values if found is not None else {}
         scores = {name: self.score(resource, name, cluster, at=at).value for name in names}
         return {name: value for name, value in scores.items() if value is not None}
@@ -120,30 +115,29 @@ class Story:
 
     def verdict(self, key: str, *, at: float) -> Verdict:
         """OCM's last pass up to a time."""
-        found = self._decisions[key]
-        return found.verdicts[max(0, bisect.bisect_right(found.at, at) - 1)]
+        found = self._passes[key]
+        return found[max(0, bisect.bisect_right(found, at, key=itemgetter(0)) - 1)][1]
 
     def decision(self, key: str, *, at: float) -> tuple[str, ...]:
         """The clusters of a decision, in order of name."""
-        verdict = self.verdict(key, at=at)
-        return tuple(sorted(verdict.chosen))
+        return tuple(sorted(self.verdict(key, at=at).chosen))
 
     def changes(self, key: str, *, until: float) -> list[tuple[int, tuple[str, ...]]]:
         """The decisions up to a time: when each began, and its clusters. The first one is that of time 0."""
         found: list[tuple[int, tuple[str, ...]]] = []
-        history = self._decisions[key]
-        for at, verdict in zip(history.at, history.verdicts, strict=True):
+        for at, verdict in self._passes[key]:
             clusters = tuple(sorted(verdict.chosen))
             if at <= until and (not found or found[-1][1] != clusters):
                 found.append((at, clusters))
         return found
 
-    def _decide(self) -> Mapping[str, _Decisions]:
+    def _decide(self) -> Mapping[str, _Passes]:
         keys = placement_keys(self._spec, self.fleet)
-        found: dict[str, _Decisions] = {key: _Decisions() for key in keys}
+        found: dict[str, _Passes] = {key: [] for key in keys}
         if not keys:
             return found
-        state = self._state(keys)
+        decisions = [self._page(each) for each in self._spec.given.decisions]
+        state = hub_state(self.fleet, None, scores={}, decisions=decisions, only=keys)
         grid = Grid(start=START, step=1, count=self.end + 1)
         contests = [
             contest(item, state=state, start=START) for item in typed_placements(self.fleet, keys).values()
@@ -151,21 +145,18 @@ class Story:
         replay = Replay(
             [item for item in contests if not item.undecided],
             state=state,
-            tracks=self._runs.tracks,
+            tracks={
+                resource: {cluster: item.track for cluster, item in by_cluster.items()}
+                for resource, by_cluster in self._runs.items()
+            },
             grid=grid,
         )
         for number, verdict in replay.passes():
-            found[verdict.placement].at.append(number)
-            found[verdict.placement].verdicts.append(verdict)
+            found[verdict.placement].append((number, verdict))
         for item in contests:
             if item.undecided:
-                found[item.key].at.append(0)
-                found[item.key].verdicts.append(simulate_placement(item.placement, state=state, now=_MOMENT))
+                found[item.key].append((0, simulate_placement(item.placement, state=state, now=_MOMENT)))
         return found
-
-    def _state(self, keys: Iterable[str]) -> HubState:
-        decisions = [self._page(each) for each in self._spec.given.decisions]
-        return hub_state(self.fleet, None, scores={}, decisions=decisions, only=frozenset(keys))
 
     def _page(self, given: GivenDecision) -> PlacementDecision:
         namespace, _, name = self.key(given).partition("/")
