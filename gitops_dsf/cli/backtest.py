@@ -257,13 +257,13 @@ async def _feed_score(
         start=grid.start,
         step=grid.step,
         count=grid.count,
-        notify=lambda done, points: progress.step(f"reading {asked.score_name}", done, points),
     ):
         found = results(page.answer.series, read=read, grid=grid, first=page.first, count=page.count)
         if not asked.query:
             notes += _without_label(args, asked, found)
         builder.add(asked, page.first, page.count, found)
         notes += [f"the store warns: {text}" for text in page.answer.warnings]
+        progress.step(f"reading {asked.score_name}", page.first + page.count, grid.count)
     return notes
 
 

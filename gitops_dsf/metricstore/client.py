@@ -2,7 +2,7 @@
 
 import asyncio
 import ssl
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Final, Self
@@ -90,19 +90,8 @@ class MetricStore:
             )
             raise StoreError(msg)
 
-    async def pages(
-        self,
-        query: str,
-        *,
-        start: float,
-        step: float,
-        count: int,
-        notify: Callable[[int, int], None] = lambda _done, _all: None,
-    ) -> AsyncIterator[StoredPage]:
-        """The values of a query at `count` points, page by page. `notify` gets points done and all points.
-
-        Raises StoreError.
-        """
+    async def pages(self, query: str, *, start: float, step: float, count: int) -> AsyncIterator[StoredPage]:
+        """The values of a query at `count` points, page by page. Raises StoreError."""
         first, length = 0, min(FIRST_PAGE, MAX_POINTS)
         while first < count:
             length = min(length, count - first)
@@ -117,7 +106,6 @@ class MetricStore:
             self.refuse_beyond(self._read)
             yield StoredPage(first=first, count=length, answer=answer)
             first += length
-            notify(first, count)
             length = min(
                 MAX_POINTS, max(SMALLEST_PAGE, self._limits.page_samples // max(1, len(answer.series)))
             )

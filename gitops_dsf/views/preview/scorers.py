@@ -3,6 +3,7 @@ scores are known.
 """
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
@@ -91,14 +92,49 @@ def scorer_changes(base: FleetVersion | None, head: FleetVersion) -> tuple[Score
     return tuple(found for name in names for found in _changes(name, base, head))
 
 
-def effect_of(before: EffectiveScorer, after: EffectiveScorer) -> tuple[Effect, tuple[str, ...]]:
-    """What the change does to raw and published scores, and which fields make the raw ones unknown. Variants
-    of MetricSources are compared by `asks_elsewhere`.
-    """
-    causes = tuple(title for title, old, new in _inputs(before, after) if old != new)
-    if causes:
-        return Effect.UNKNOWN, causes
-    return (Effect.NONE if before.spec.score_range == after.spec.score_range else Effect.RANGE), ()
+@dataclass(frozen=True, kw_only=True)
+class Shift:
+    """A scorer before and after a change: where it ran and runs, and what becomes of its scores there."""
+
+    before: EffectiveScorer | None
+    after: EffectiveScorer | None
+    ran: frozenset[str]
+    runs: frozenset[str]
+    effect: Effect
+    """Variants of MetricSources apart. NONE if the scorer comes or goes."""
+    causes: tuple[str, ...]
+    """Fields whose change makes the raw scores unknown."""
+    elsewhere: frozenset[str]
+    """The clusters that keep it and whose variant of its MetricSource changes."""
+
+
+def shift_of(
+    before: EffectiveScorer | None,
+    after: EffectiveScorer | None,
+    base: FleetVersion | None,
+    head: FleetVersion,
+) -> Shift:
+    """What a change does to a scorer that is in the base as `before` and in the head as `after`."""
+    ran = base.runs_on[before.name] if base and before else frozenset[str]()
+    runs = head.runs_on[after.name] if after else frozenset[str]()
+    effect, elsewhere = Effect.NONE, frozenset[str]()
+    causes: tuple[str, ...] = ()
+    if base and before and after:
+        causes = tuple(title for title, old, new in _inputs(before, after) if old != new)
+        if causes:
+            effect = Effect.UNKNOWN
+        elif before.spec.score_range != after.spec.score_range:
+            effect = Effect.RANGE
+        elsewhere = frozenset(_asks_elsewhere(before, after, base, head, ran & runs))
+    return Shift(
+        before=before,
+        after=after,
+        ran=ran,
+        runs=runs,
+        effect=effect,
+        causes=causes,
+        elsewhere=elsewhere,
+    )
 
 
 def raw_causes(before: EffectiveScorer, after: EffectiveScorer) -> tuple[str, ...]:
@@ -142,46 +178,39 @@ def _plain_headers(item: EffectiveScorer) -> list[tuple[str, str | None]]:
     return [(header.name, header.value) for header in headers if header.secret_ref is None]
 
 
-def asks_elsewhere(
+def _asks_elsewhere(
     before: EffectiveScorer,
     after: EffectiveScorer,
     base: FleetVersion,
     head: FleetVersion,
     clusters: Iterable[str],
-) -> frozenset[str]:
+) -> Iterator[str]:
     """The clusters whose variant of a MetricSource changes, because it was edited, or the cluster's labels
     were.
     """
     if before.metric_source is None and after.metric_source is None:
-        return frozenset()
+        return
     known: dict[tuple[int, int], bool] = {}
-    found = set()
     for cluster in clusters:
         old, new = base.resolved.on_cluster(before, cluster), head.resolved.on_cluster(after, cluster)
         key = id(old), id(new)
         if key not in known:
             known[key] = any(one != other for _, one, other in _places(old, new))
         if known[key]:
-            found.add(cluster)
-    return frozenset(found)
+            yield cluster
 
 
 def _changes(name: str, base: FleetVersion | None, head: FleetVersion) -> Iterator[ScorerChange]:
     before, after = base.scorers.get(name) if base else None, head.scorers.get(name)
-    ran = base.runs_on.get(name, frozenset()) if base else frozenset()
-    runs = head.runs_on.get(name, frozenset())
+    shift = shift_of(before, after, base, head)
+    ran, runs = shift.ran, shift.runs
     fields = field_changes(_spec(before, base), _spec(after, head))
     # A cluster that joins or leaves the inventory changes the clusters of every scorer, which is no change of
     # the scorer.
     common = base.cluster_names & head.cluster_names if base else frozenset[str]()
-    elsewhere = (
-        asks_elsewhere(before, after, base, head, ran & runs)
-        if base and before and after
-        else frozenset[str]()
-    )
-    if not fields and before and after and not elsewhere and not (ran ^ runs) & common:
+    if not fields and before and after and not shift.elsewhere and not (ran ^ runs) & common:
         return
-    effect, causes = effect_of(before, after) if before and after else (Effect.NONE, ())
+    sent_before = set(credentials_of(before))
     yield ScorerChange(
         name=name,
         change=Change.ADDED if before is None else Change.REMOVED if after is None else Change.CHANGED,
@@ -189,9 +218,9 @@ def _changes(name: str, base: FleetVersion | None, head: FleetVersion) -> Iterat
         gained=tuple(sorted(runs - ran)),
         lost=tuple(sorted(ran - runs)),
         kept=len(ran & runs),
-        effect=effect,
-        unknown_because=causes,
-        other_source=tuple(sorted(elsewhere)),
+        effect=shift.effect,
+        unknown_because=shift.causes,
+        other_source=tuple(sorted(shift.elsewhere)),
         credentials=tuple(
             CredentialSent(
                 section=item.section,
@@ -200,7 +229,7 @@ def _changes(name: str, base: FleetVersion | None, head: FleetVersion) -> Iterat
                 to=f"{item.scheme}://{item.host}",
             )
             for item in sorted(credentials_of(after))
-            if item not in set(credentials_of(before))
+            if item not in sent_before
         ),
     )
 
