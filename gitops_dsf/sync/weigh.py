@@ -3,9 +3,10 @@ refused. Pure.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from dsf_wire.text import printable
-from gitops_dsf.diagnostics import Diagnostic
+from gitops_dsf.diagnostics import Diagnostic, Severity
 from gitops_dsf.hub.drift import Config, drift, filled, flat
 from gitops_dsf.hub.glob import matches
 from gitops_dsf.hub.urls import host_of
@@ -28,42 +29,46 @@ def weigh(
     locks = {item.name: item for item in declared.locks}
     allowed = declared.repository.value.spec.allowed_hosts if declared.repository is not None else []
     candidates: list[Candidate] = []
-    outcomes: list[LockResult] = []
-    changes: dict[str, tuple[Change, ...]] = {}
+    outcomes: dict[str, LockResult] = {}
     for item in declared.scorers:
         if item.name not in answers:
             continue
         file, lock, answer = lock_file(item.name, locks), locks.get(item.name), answers[item.name]
-        before = _said(lock)
+        url, before = item.value.spec.config_url, _said(lock)
         reasons = _broken_lock(declared, item.name, file)
+        changes: tuple[Change, ...] = ()
         if isinstance(answer, str):
             reasons.append(answer)
         else:
             reasons += _moved_hosts(scorer=item.value, before=before, after=answer, allowed=allowed)
-            changes[item.name] = _changes(item.value.spec.config_url, lock, before, answer)
-        if reasons or isinstance(answer, str):
-            outcomes.append(_outcome(item, LockState.REFUSED, file, reasons=tuple(reasons)))
-        elif not changes[item.name]:
-            outcomes.append(_outcome(item, LockState.UNCHANGED, file))
-        else:
-            candidates.append(Candidate(scorer=item, file=file, config=answer))
+            changes = _changes(url, lock, before, answer)
+            if changes and not reasons:
+                candidates.append(Candidate(scorer=item, file=file, config=answer))
+        verdict = LockState.UNCHANGED
+        if reasons:
+            verdict = LockState.REFUSED
+        elif changes:
+            verdict = LockState.NEW if lock is None else LockState.CHANGED
+        outcomes[item.name] = LockResult(
+            scorer=item.name,
+            verdict=verdict,
+            file=file,
+            url=url,
+            changes=() if reasons else changes,
+            reasons=tuple(reasons),
+        )
     acceptance = accept(candidates, loaded=loaded, texts=texts)
     for candidate in candidates:
-        verdict = LockState.CHANGED if candidate.name in locks else LockState.NEW
-        refused = acceptance.refused.get(candidate.name, ())
-        outcomes.append(
-            _outcome(
-                candidate.scorer,
-                LockState.REFUSED if refused else verdict,
-                candidate.file,
-                changes=changes[candidate.name],
-                reasons=tuple(_words(found, candidate.file) for found in refused),
-                notes=tuple(
-                    _words(found, candidate.file) for found in acceptance.warnings.get(candidate.name, ())
-                ),
-            )
-        )
-    return SyncPlan(outcomes=tuple(sorted(outcomes, key=lambda found: found.scorer)), files=acceptance.files)
+        name, file = candidate.scorer.name, candidate.file
+        if errors := acceptance.refused.get(name):
+            why = tuple(_words(found, file) for found in errors)
+            outcomes[name] = replace(outcomes[name], verdict=LockState.REFUSED, reasons=why)
+        else:
+            warnings = (found for found in acceptance.findings if found.position.file == file)
+            notes = tuple(_words(found, file) for found in warnings if found.severity is not Severity.ERROR)
+            outcomes[name] = replace(outcomes[name], notes=notes)
+    found = sorted(outcomes.values(), key=lambda found: found.scorer)
+    return SyncPlan(outcomes=tuple(found), files=acceptance.files)
 
 
 def lock_file(name: str, locks: Mapping[str, Item[ScorerLock]]) -> str:
@@ -92,21 +97,6 @@ def _changes(url: str, lock: Item[ScorerLock] | None, before: Config, after: Con
     new = flat({"config": after, "configURL": url})
     return tuple(
         Change(field=found.field, before=found.before, after=found.after) for found in drift(old, new)
-    )
-
-
-def _outcome(
-    item: Item[DynamicScorer],
-    verdict: LockState,
-    file: str,
-    *,
-    changes: tuple[Change, ...] = (),
-    reasons: tuple[str, ...] = (),
-    notes: tuple[str, ...] = (),
-) -> LockResult:
-    url = item.value.spec.config_url
-    return LockResult(
-        scorer=item.name, verdict=verdict, file=file, url=url, changes=changes, reasons=reasons, notes=notes
     )
 
 
