@@ -1,5 +1,6 @@
-"""Counts and lists of names, in words for people."""
+"""Counts, lists of names and suggestions, in words for people."""
 
+import difflib
 from collections.abc import Iterable
 
 
@@ -24,3 +25,13 @@ def prioritizer_text(name: str) -> str:
     """Formats the prioritizer `AddOn/cpu/cpu` as `cpu`."""
     resource, _, score = name.removeprefix("AddOn/").partition("/")
     return resource if score in {"", resource} else f"{resource}/{score}"
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """A question with the known word that is closest to a misspelt one; empty if none is close."""
+    names = sorted(set(known))
+    lowered = {name.lower(): name for name in reversed(names)}
+    if word.lower() in lowered:
+        return f"did you mean {lowered[word.lower()]}?"
+    close = difflib.get_close_matches(word, names, n=1, cutoff=0.6) if len(word) <= 100 else []
+    return f"did you mean {close[0]}?" if close else ""

@@ -16,7 +16,7 @@ def explain_code(word: str) -> None:
     from gitops_dsf.cli.reference import entries
     from gitops_dsf.cli.width import wrapped
     from gitops_dsf.diagnostics.codes import CODES
-    from gitops_dsf.repository.model.suggestion import did_you_mean
+    from gitops_dsf.wording import did_you_mean
 
     asked = word.upper()
     known = CODES.get(asked)

@@ -210,14 +210,14 @@ def _verb_first(arguments: Sequence[str]) -> Sequence[str]:
 
 
 def _no_such_verb(word: str) -> str:
-    from gitops_dsf.repository.model.suggestion import did_you_mean
+    from gitops_dsf.wording import did_you_mean
 
     known = did_you_mean(word, VERBS) or f"the verbs are {', '.join(VERBS)}"
     return f"there is no verb {word or repr(word)}; {known}"
 
 
 def _no_such_argument(word: str, verb: str | None, parser: argparse.ArgumentParser) -> str:
-    from gitops_dsf.repository.model.suggestion import did_you_mean
+    from gitops_dsf.wording import did_you_mean
 
     program = " ".join(filter(None, ("gitops-dsf", verb)))
     if not word.startswith("-"):

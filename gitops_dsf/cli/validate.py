@@ -98,7 +98,7 @@ def _checked(paths: list[str]) -> "tuple[list[Diagnostic], str]":
 
 def _facts(resolved: "Resolved") -> str:
     from gitops_dsf.cli.report import count
-    from gitops_dsf.repository.model.scored_placement import ScoredPlacementSpec
+    from gitops_dsf.repository.model.ranking import ScoredPlacementSpec
     from gitops_dsf.resolve.hub_writes import writes_per_second
 
     scorers = (*resolved.scorers, *resolved.open_scorers)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from gitops_dsf.diagnostics import Severity
 from gitops_dsf.repository.model.application import ScoredApplication
 from gitops_dsf.repository.model.declared import CarriedItem, Declared, Item, RankingItem
-from gitops_dsf.repository.model.scored_placement import ScoredPlacement
+from gitops_dsf.repository.model.ranking import ScoredPlacement
 from gitops_dsf.repository.model.scoring_config import Mask
 from gitops_dsf.resolve.inventory import NO_CLUSTERS, ClusterInventory
 from gitops_dsf.resolve.metric_sources import ResolvedSource, resolve_source

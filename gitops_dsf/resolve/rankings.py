@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from gitops_dsf.repository.model.declared import RankingItem
-from gitops_dsf.repository.model.scored_placement import ScoredPlacementSpec
+from gitops_dsf.repository.model.ranking import ScoredPlacementSpec
 from gitops_dsf.resolve.scorer import EffectiveScorer
 from gitops_dsf.resolve.stickiness import choose
 from gitops_dsf.resolve.types import ResolvedPlacement, ResolvedScore

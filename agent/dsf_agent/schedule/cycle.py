@@ -29,7 +29,7 @@ from dsf_agent.scoring.split import groups, split
 from dsf_agent.scoring.stage import Scoring
 from dsf_runtime.clock import Clock
 from dsf_wire.constants import DEFAULT_CLUSTERS_PER_REQUEST
-from dsf_wire.defaultscore import default_items
+from dsf_wire.scorevalue import default_items
 from dsf_wire.summary import Summary
 
 log = logging.getLogger(__name__)

@@ -125,17 +125,7 @@ class Document:
 
     def has(self, path: Path) -> bool:
         """Whether a path exists in the document."""
-        value: Any = self.data
-        for part in path:
-            there = (
-                part in value
-                if isinstance(value, dict)
-                else isinstance(value, list) and isinstance(part, int) and part < len(value)
-            )
-            if not there:
-                return False
-            value = value[part]
-        return True
+        return value_at(self.data, path, _ABSENT) is not _ABSENT
 
     def walk(self, path: Path) -> tuple[Node, ScalarNode | None, bool]:
         """The deepest existing node on the path, its key, and whether the whole path exists."""
@@ -160,15 +150,18 @@ class Document:
         )
 
 
-def value_at(data: Any, path: Path) -> Any:  # noqa: ANN401 - plain data
-    """The plain value at a path; None if it is missing."""
+_ABSENT = object()
+
+
+def value_at(data: Any, path: Path, missing: Any = None) -> Any:  # noqa: ANN401 - plain data
+    """The plain value at a path; `missing` if there is none."""
     for part in path:
         if isinstance(data, dict):
-            data = data.get(part)
+            data = data.get(part, missing)
         elif isinstance(data, list) and isinstance(part, int) and part < len(data):
             data = data[part]
         else:
-            return None
+            return missing
     return data
 
 

@@ -66,21 +66,11 @@ def _places(file: Path) -> list[str]:
 
 def _meant(folder: Path) -> str:
     """The source folder of most documents in a folder; empty if it holds none of ours."""
-    if folder.is_symlink():
-        return ""
-    if next(folder.rglob(SETTINGS_FILE), None) is not None:
-        return ""  # a fleet repository of its own
-    found = Counter[str]()
-    for file in islice(_yaml_files(folder), _MOST_FILES):
-        found.update(place for place in _places(file) if place in FOLDERS)
+    if folder.is_symlink() or any(folder.rglob(SETTINGS_FILE)):
+        return ""  # or a fleet repository of its own
+    entries = sorted(islice(folder.rglob("*"), _MOST_ENTRIES))
+    files = (path for path in entries if path.name.endswith(SUFFIXES) and path.is_file())
+    found = Counter(
+        place for file in islice(files, _MOST_FILES) for place in _places(file) if place in FOLDERS
+    )
     return min(found, key=lambda name: (-found[name], name)) if found else ""
-
-
-def _yaml_files(folder: Path) -> Iterator[Path]:
-    try:
-        entries = sorted(islice(folder.rglob("*"), _MOST_ENTRIES))
-    except OSError:
-        return
-    for path in entries:
-        if path.name.endswith(SUFFIXES) and path.is_file() and not path.is_symlink():
-            yield path

@@ -15,7 +15,7 @@ from gitops_dsf.repository.load import Document, Path, value_at
 from gitops_dsf.repository.model.base import Authored
 from gitops_dsf.repository.model.field_model import field_names, model_at
 from gitops_dsf.repository.model.kinds import KINDS
-from gitops_dsf.repository.model.suggestion import did_you_mean
+from gitops_dsf.wording import did_you_mean
 
 
 @dataclass(frozen=True, kw_only=True)

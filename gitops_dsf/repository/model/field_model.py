@@ -1,4 +1,4 @@
-"""Finds the model that describes a place inside of a document."""
+"""Finds the model that describes a place inside of a document, and where an unknown field belongs."""
 
 from types import NoneType, UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
@@ -6,6 +6,8 @@ from typing import Annotated, Any, Union, get_args, get_origin
 from pydantic import BaseModel
 
 from gitops_dsf.repository.load import Path
+
+_MOST_LEVELS_BELOW = 3
 
 
 def field_names(model: type[BaseModel]) -> list[str]:
@@ -73,3 +75,28 @@ def _entry(annotation: Any) -> Any:  # noqa: ANN401 - any annotation
         if get_origin(branch) is dict:
             return get_args(branch)[1]
     return None
+
+
+def places_elsewhere(model: type[BaseModel], path: Path) -> list[Path]:
+    """The paths at which the last name of `path` is a field: the nearest object above that has it, or else
+    the objects below that have it, nearest first. Objects in lists are not searched.
+    """
+    name = path[-1]
+    for length in range(len(path) - 2, -1, -1):
+        above = model_at(model, path[:length])
+        if above is not None and name in field_names(above):
+            return [(*path[:length], name)]
+    level = [(tuple(path[:-1]), model_at(model, path[:-1]))]
+    for _ in range(_MOST_LEVELS_BELOW):
+        level = [
+            ((*where, field), model_at(owner, (field,)))
+            for where, owner in level
+            if owner is not None
+            for field in field_names(owner)
+        ]
+        found: list[Path] = [
+            (*where, name) for where, owner in level if owner is not None and name in field_names(owner)
+        ]
+        if found:
+            return found
+    return []

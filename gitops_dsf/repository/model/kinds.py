@@ -6,9 +6,9 @@ from gitops_dsf.repository.model.cluster import ManagedCluster, ManagedClusterSe
 from gitops_dsf.repository.model.delivery import RawApplicationSet, RawPlacement
 from gitops_dsf.repository.model.lock import ScorerLock
 from gitops_dsf.repository.model.metric_source import MetricSource
+from gitops_dsf.repository.model.ranking import ScoredPlacement
 from gitops_dsf.repository.model.repository import FleetRepository
 from gitops_dsf.repository.model.score_test import ScoreTest
-from gitops_dsf.repository.model.scored_placement import ScoredPlacement
 from gitops_dsf.repository.model.scorer import DynamicScorer
 from gitops_dsf.repository.model.scoring_config import DynamicScoringConfig
 

@@ -23,11 +23,15 @@ from gitops_dsf.repository.model.base import (
 )
 from gitops_dsf.repository.model.dialect import Dialect, explains
 from gitops_dsf.repository.model.field_docs import field_docs
-from gitops_dsf.repository.model.field_model import field_at, field_names, model_at, scalar_types
-from gitops_dsf.repository.model.misplaced import places_elsewhere
+from gitops_dsf.repository.model.field_model import (
+    field_at,
+    field_names,
+    model_at,
+    places_elsewhere,
+    scalar_types,
+)
 from gitops_dsf.repository.model.score_test import FINDING, PLACEMENT_REFERENCE, TIME
-from gitops_dsf.repository.model.suggestion import did_you_mean
-from gitops_dsf.wording import names_text, plural, shortened
+from gitops_dsf.wording import did_you_mean, names_text, plural, shortened
 
 _PATTERNS = {
     DNS_LABEL: (

@@ -1,10 +1,12 @@
-"""Which clusters may be chosen, and which scores rank them."""
+"""Which clusters may be chosen, and which scores rank them; and ScoredPlacement, a decision by scores for any
+consumer.
+"""
 
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from gitops_dsf.repository.model.base import Authored, DnsLabel, LabelSelector
+from gitops_dsf.repository.model.base import PRODUCT_API, Authored, DnsLabel, LabelSelector, Metadata
 
 Weight = Annotated[int, Field(ge=-10, le=10)]
 
@@ -94,3 +96,23 @@ class Ranking(Authored):
     """Score points by which another cluster must be better before the decision changes."""
     on_missing_score: Literal["Neutral", "Exclude"] = "Neutral"
     """Neutral: a cluster without the score counts as 0. Exclude: it is not eligible."""
+
+
+class ScoredPlacementSpec(Ranking):
+    """Which clusters are chosen by score."""
+
+    bindings: Literal["Rendered", "Existing"] = "Rendered"
+    """Rendered: a ManagedClusterSetBinding for each cluster set is rendered into the namespace. Existing: the
+    namespace has them, and somebody else owns them.
+    """
+
+
+class ScoredPlacement(Authored):
+    """A Placement by scores in any namespace, for ScoredApplications that share it and for other consumers of
+    decisions.
+    """
+
+    api_version: Literal["gitops-dsf.io/v1alpha1"] = PRODUCT_API
+    kind: Literal["ScoredPlacement"] = "ScoredPlacement"
+    metadata: Metadata
+    spec: ScoredPlacementSpec

@@ -9,7 +9,7 @@ from gitops_dsf.diagnostics import Diagnostic, Edit, Severity, codes
 from gitops_dsf.repository.load import Document
 from gitops_dsf.repository.model.base import DSF_API, PRODUCT_API
 from gitops_dsf.repository.model.kinds import KINDS
-from gitops_dsf.repository.model.suggestion import did_you_mean
+from gitops_dsf.wording import did_you_mean
 
 _ELSEWHERE = {
     "List": "write each item as a document of its own, or run gitops-dsf import --from on the file",

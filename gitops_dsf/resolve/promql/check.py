@@ -7,9 +7,9 @@ from typing import Any
 import promql_parser
 
 from dsf_wire.text import printable
-from gitops_dsf.repository.model.suggestion import did_you_mean
 from gitops_dsf.resolve.promql.functions import AGGREGATIONS, FUNCTIONS, RENAMED
 from gitops_dsf.resolve.promql.tokens import Token, tokens
+from gitops_dsf.wording import did_you_mean
 
 MAX_WORDS = 2000
 MAX_DEPTH = 60

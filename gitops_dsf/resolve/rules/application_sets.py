@@ -11,12 +11,12 @@ from gitops_dsf.hub.names import PLACEMENT_LABEL
 from gitops_dsf.repository.load import Document, Path, texts_in, value_at
 from gitops_dsf.repository.model.declared import Item
 from gitops_dsf.repository.model.delivery import DUCK_TYPE_CONFIGMAP, RawPlacement
-from gitops_dsf.repository.model.scored_placement import ScoredPlacement
-from gitops_dsf.repository.model.suggestion import did_you_mean
+from gitops_dsf.repository.model.ranking import ScoredPlacement
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.rules.raw_document import indexes, misfits
 from gitops_dsf.resolve.rules.selectors import invalid
 from gitops_dsf.resolve.rules.templates import GENERATOR
+from gitops_dsf.wording import did_you_mean
 
 KEEPING_POLICIES = ("create-only", "create-update")
 _NESTING = ("matrix", "merge")

@@ -9,10 +9,9 @@ from gitops_dsf.argocd import fields
 from gitops_dsf.diagnostics import Diagnostic, codes
 from gitops_dsf.repository.load import Document, Path, value_at
 from gitops_dsf.repository.model.mistake import dotted
-from gitops_dsf.repository.model.suggestion import did_you_mean
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.rules.raw_document import indexes, misfits
-from gitops_dsf.wording import names_text
+from gitops_dsf.wording import did_you_mean, names_text
 
 _KINDS_OF_SOURCE: Final = ("helm", "kustomize", "directory", "plugin")
 _REF: Final = re.compile(r"[a-zA-Z0-9_-]+")

@@ -10,9 +10,9 @@ from gitops_dsf.hub.glob import matches
 from gitops_dsf.hub.urls import host_of
 from gitops_dsf.repository.model.mistake import dotted
 from gitops_dsf.repository.model.scorer import Auth, Scoring, Source
-from gitops_dsf.repository.model.suggestion import did_you_mean
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.scorer import EffectiveScorer
+from gitops_dsf.wording import did_you_mean
 
 
 def locks_have_a_use(context: Context) -> Iterator[Diagnostic]:

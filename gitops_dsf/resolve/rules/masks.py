@@ -6,10 +6,9 @@ from gitops_dsf.diagnostics import Diagnostic, codes
 from gitops_dsf.hub.glob import is_glob, matches
 from gitops_dsf.repository.model.declared import Item
 from gitops_dsf.repository.model.scoring_config import SINGLETON_NAME, DynamicScoringConfig, Mask
-from gitops_dsf.repository.model.suggestion import did_you_mean
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.targets import masked_clusters
-from gitops_dsf.wording import names_text
+from gitops_dsf.wording import did_you_mean, names_text
 
 
 def the_config_is_the_one(context: Context) -> Iterator[Diagnostic]:

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from dsf_wire.measures import MEASURES, SOURCE_TYPE, MeasureError, selection
 from dsf_wire.query import split
 from gitops_dsf.diagnostics import Diagnostic, codes
-from gitops_dsf.repository.model.suggestion import did_you_mean
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.scorer import EffectiveScorer
+from gitops_dsf.wording import did_you_mean
 
 MAX_EXPRESSIONS = 100
 _EXAMPLE = "write the name of a measure, such as cpu_available_ratio; `gitops-dsf explain DSF145` lists them"

@@ -12,12 +12,12 @@ from gitops_dsf.diagnostics import Diagnostic, codes
 from gitops_dsf.repository.load import Document, Path, value_at
 from gitops_dsf.repository.model.declared import Item
 from gitops_dsf.repository.model.delivery import RawPlacement
-from gitops_dsf.repository.model.suggestion import did_you_mean
 from gitops_dsf.resolve import cel
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.rules.published_scores import how_zero_wins
 from gitops_dsf.resolve.rules.raw_document import indexes, misfits, resources_ranked_by
 from gitops_dsf.resolve.rules.selectors import invalid
+from gitops_dsf.wording import did_you_mean
 
 if TYPE_CHECKING:
     from gitops_dsf.simulator import Verdict

@@ -6,7 +6,7 @@ from gitops_dsf.argocd import fields
 from gitops_dsf.diagnostics import Diagnostic, codes
 from gitops_dsf.repository.load import Document, Path, value_at
 from gitops_dsf.repository.model.mistake import dotted
-from gitops_dsf.repository.model.suggestion import did_you_mean
+from gitops_dsf.wording import did_you_mean
 
 
 def misfits(document: Document, schema: fields.Schema, *place: str | int) -> Iterator[Diagnostic]:

@@ -3,9 +3,8 @@
 from collections.abc import Iterator
 
 from gitops_dsf.diagnostics import Diagnostic, codes
-from gitops_dsf.repository.model.suggestion import did_you_mean
 from gitops_dsf.resolve.context import Context
-from gitops_dsf.wording import names_text
+from gitops_dsf.wording import did_you_mean, names_text
 
 
 def scorers_exist(context: Context) -> Iterator[Diagnostic]:

@@ -13,10 +13,9 @@ from gitops_dsf.repository.model.score_test import (
     ScoreTest,
 )
 from gitops_dsf.repository.model.series_values import SeriesValuesError, expand
-from gitops_dsf.repository.model.suggestion import did_you_mean
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.rules.raw_document import indexes
-from gitops_dsf.wording import names_text
+from gitops_dsf.wording import did_you_mean, names_text
 
 MOST_VALUES: Final = 200_000
 """Values of all series of one test."""

@@ -9,11 +9,11 @@ from gitops_dsf.repository.load import SETTINGS_FILE, Path, value_at
 from gitops_dsf.repository.model.cluster import BUILT_IN_SETS, ManagedCluster
 from gitops_dsf.repository.model.declared import Item, RankingItem
 from gitops_dsf.repository.model.delivery import RawPlacement
-from gitops_dsf.repository.model.suggestion import did_you_mean
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.rules.candidates import choosable, eligible
 from gitops_dsf.resolve.rules.raw_document import indexes
 from gitops_dsf.resolve.rules.selectors import IF_MEANT
+from gitops_dsf.wording import did_you_mean
 
 """Custom ClusterClaims that OCM's agent reports, in order of name
 (docs/contributing/behaviour.md#cluster-claims).

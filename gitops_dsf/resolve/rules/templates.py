@@ -10,9 +10,8 @@ from gitops_dsf.argocd.gotemplate.check import Parameters
 from gitops_dsf.argocd.gotemplate.plain import Value
 from gitops_dsf.diagnostics import Diagnostic, Position, codes
 from gitops_dsf.repository.load import Document, Path, value_at
-from gitops_dsf.repository.model.suggestion import did_you_mean
 from gitops_dsf.resolve.context import Context
-from gitops_dsf.wording import names_text
+from gitops_dsf.wording import did_you_mean, names_text
 
 GENERATOR: Final = "clusterDecisionResource"
 DECIDED: Final[Parameters] = {

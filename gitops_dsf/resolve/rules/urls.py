@@ -11,9 +11,9 @@ from gitops_dsf.hub.hosts import is_in_cluster, is_local
 from gitops_dsf.hub.urls import QUERY_PATH, SCORING_PATH, browsed_branch, host_of
 from gitops_dsf.repository.model.mistake import dotted
 from gitops_dsf.repository.model.repository import CLONABLE, placeholder_url
-from gitops_dsf.repository.model.suggestion import did_you_mean
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.rules.secrets import names_a_secret
+from gitops_dsf.wording import did_you_mean
 
 _BLANK = frozenset(" \t\r\n")
 _HOST = re.compile(r"[^\W_]([\w-]*[^\W_])?(\.[^\W_]([\w-]*[^\W_])?)*\.?|[0-9a-f.]*:[0-9a-f:.]*(%\w+)?")

@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
-from gitops_dsf.repository.model.scored_placement import ScoredPlacementSpec
+from gitops_dsf.repository.model.ranking import ScoredPlacementSpec
 from gitops_dsf.views.preview.fields import FieldChange, field_changes
 from gitops_dsf.views.preview.scorers import Change, ScorerChange, altered
 from gitops_dsf.views.preview.version import FleetVersion

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from dsf_wire.defaultscore import default_items
 from dsf_wire.dimension import LABELS, fixed_name
 from dsf_wire.publishrule import Published, Rule
+from dsf_wire.scorevalue import default_items
 from dsf_wire.summary import Summary
 from gitops_dsf.backtest.publisher import Labels, Publisher
 from gitops_dsf.backtest.track import Track

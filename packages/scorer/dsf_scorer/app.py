@@ -113,7 +113,6 @@ class ScorerApp:
 
     async def _score(self, scope: Scope, receive: Receive) -> Response:
         tokens.check(self.settings, http.header(scope, b"authorization"))
-        http.check_media(scope)
         scored = await self._in_turn(scope, receive)
         self._metrics.scored(scored)
         if scored.dropped:

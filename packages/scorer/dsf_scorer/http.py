@@ -67,19 +67,6 @@ def path_of(scope: Scope) -> tuple[str, str]:
     return prefix, path
 
 
-def check_media(scope: Scope) -> None:
-    """Raises RefusedError (415) if the body is declared as something other than plain JSON."""
-    media = (header(scope, b"content-type") or b"").split(b";")[0].strip().lower()
-    if media and media != b"application/json" and not media.endswith(b"+json"):
-        raise RefusedError(f"the body is {media.decode('latin-1')}; send application/json", status=415)
-    encoding = (header(scope, b"content-encoding") or b"identity").strip().lower()
-    if encoding not in {b"", b"identity"}:
-        raise RefusedError(
-            f"content-encoding {encoding.decode('latin-1')} is not supported; send the body as it is",
-            status=415,
-        )
-
-
 async def read_body(scope: Scope, receive: Receive, *, limit: int, seconds: float) -> bytearray:
     """Reads the whole body. Raises RefusedError (413, 408) or ClientGone."""
     declared = header(scope, b"content-length")

@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from dsf_wire import dimension
 from dsf_wire.constants import SCORE_MAX, SCORE_MIN
-from dsf_wire.summary import ScoreRange
+from dsf_wire.summary import ScoreRange, Summary
 
 
 class Aggregation(StrEnum):
@@ -78,3 +79,17 @@ def map_score(raw: float, score_range: ScoreRange | None) -> Mapped:
     low, high = max(low, float(SCORE_MIN)), min(high, float(SCORE_MAX))
     held = min(max(value, low), high)
     return Mapped(value=math.floor(held), clamped=held != value)
+
+
+def default_items(scorer: Summary, *, cluster: str) -> dict[str, int] | None:
+    """What is published for a cluster whose metric source answers without series (spec.defaultScore); None if
+    the scorer has no default score.
+
+    No label is known then, so the dimension format must be one without labels.
+    """
+    if scorer.default_score is None:
+        return None
+    name = dimension.fill(
+        scorer.score_dimension_format, cluster=cluster, score_name=scorer.score_name, labels={}
+    )
+    return {name: scorer.default_score}

@@ -92,22 +92,6 @@ def test_an_announced_size_above_the_limit_is_refused_unread() -> None:
 
 
 @pytest.mark.parametrize(
-    ("headers", "status"),
-    [
-        ({}, 200),
-        ({"content-type": "application/json; charset=utf-8"}, 200),
-        ({"content-type": "application/vnd.scores+json"}, 200),
-        ({"content-encoding": "identity"}, 200),
-        ({"content-type": "text/plain"}, 415),
-        ({"content-type": "application/x-www-form-urlencoded"}, 415),
-        ({"content-encoding": "gzip"}, 415),
-    ],
-)
-def test_only_plain_json_is_read(headers: dict[str, str], status: int) -> None:
-    assert send(last, "POST", "/scoring", body=b'{"data":[]}', headers=headers).status == status
-
-
-@pytest.mark.parametrize(
     ("method", "path", "status", "allow"),
     [
         ("GET", "/scoring", 405, "POST"),

@@ -1,4 +1,4 @@
-from dsf_wire.defaultscore import default_items
+from dsf_wire.scorevalue import default_items
 from dsf_wire.summary import Summary
 
 
