@@ -11,7 +11,7 @@ in `shared`:
     scoregc/      deletes expired scores that no agent will renew
     refresh       asks Argo CD to look at changed decisions
     moves/        deletes old copies of moved applications
-    statebranch/  a snapshot of the hub on a branch, for previews
+    statebranch   a snapshot of the hub on a branch, for previews
     git/          the git program and its credentials
     forge         pull requests
     proposals/    drifted locks and changed clusters, as commits for people to merge

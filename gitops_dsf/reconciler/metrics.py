@@ -1,23 +1,22 @@
 """All metrics of the process, in one registry."""
 
 from collections.abc import Mapping
-from typing import Final, Generic, TypeVar
+from typing import Any, Final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 PREFIX: Final = "gitops_dsf_reconciler"
-Labels = TypeVar("Labels", bound=tuple[str, ...])
 
 
-class GaugeSet(Generic[Labels]):
+class GaugeSet:
     """A gauge whose series are always those of the last call of `set`."""
 
     def __init__(self, gauge: Gauge) -> None:
         self._gauge = gauge
-        self._series: dict[Labels, float] = {}
+        self._series: dict[Any, float] = {}
 
-    def set(self, values: Mapping[Labels, float]) -> None:
-        """Shows these values by their labels, and removes every other series."""
+    def set(self, values: Mapping[Any, float]) -> None:
+        """Shows these values by their labels (tuples), and removes every other series."""
         for labels in self._series.keys() - values.keys():
             self._gauge.remove(*labels)
         for labels, value in values.items():
@@ -36,6 +35,9 @@ class Metrics:
 
         def gauge(name: str, words: str, *labels: str) -> Gauge:
             return Gauge(f"{PREFIX}_{name}", words, labels, registry=registry)
+
+        def gauges(name: str, words: str, *labels: str) -> GaugeSet:
+            return GaugeSet(gauge(name, words, *labels))
 
         def counter(name: str, words: str, *labels: str) -> Counter:
             return Counter(f"{PREFIX}_{name}", words, labels, registry=registry)
@@ -60,65 +62,50 @@ class Metrics:
             "clock_offset_seconds", "Seconds that the hub's clock is ahead of this process's."
         )
         self.probe_round_seconds = gauge("probe_round_seconds", "Duration of the last round of probes.")
-        self.healthy = GaugeSet[tuple[str]](
-            gauge("scorer_healthy", "1 Active, 0 Inactive, -1 never reached from the hub.", "scorer")
+        self.healthy = gauges(
+            "scorer_healthy", "1 Active, 0 Inactive, -1 never reached from the hub.", "scorer"
         )
-        self.config = GaugeSet[tuple[str, str]](
-            gauge(
-                "scorer_config",
-                "1 for the state of /config against what was accepted.",
-                "scorer",
-                "reason",
-            )
+        self.config = gauges(
+            "scorer_config", "1 for the state of /config against what was accepted.", "scorer", "reason"
         )
         self.patches = counter("status_patches", "Writes of DynamicScorer status.")
         self.patch_failures = counter(
             "status_patch_failures", "Writes of DynamicScorer status that the hub refused."
         )
-        self.suspended = GaugeSet[tuple[str]](
-            gauge("suspended", "1 while agents do not call the scorer because it is down.", "scorer")
+        self.suspended = gauges(
+            "suspended", "1 while agents do not call the scorer because it is down.", "scorer"
         )
-        self.dead_scores = GaugeSet[tuple[str]](
-            gauge(
-                "dead_scores",
-                "Scores that expired long ago and whose agent or cluster is gone.",
-                "scorer",
-            )
+        self.dead_scores = gauges(
+            "dead_scores", "Scores that expired long ago and whose agent or cluster is gone.", "scorer"
         )
         self.dead_scores_removed = counter("dead_scores_removed", "Dead scores that were deleted.", "scorer")
-        self.scored_clusters = GaugeSet[tuple[str, str]](
-            gauge(
-                "scored_clusters",
-                "Clusters whose score is fresh, expiring (part of fresh), expired, endless (without"
-                " validUntil), or missing.",
-                "scorer",
-                "state",
-            )
+        self.scored_clusters = gauges(
+            "scored_clusters",
+            "Clusters whose score is fresh, expiring (part of fresh), expired, endless (without"
+            " validUntil), or missing.",
+            "scorer",
+            "state",
         )
-        self.not_fresh = GaugeSet[tuple[str, str, str]](
-            gauge(
-                "score_not_fresh",
-                "1 for a score that is expired, missing, expiring or endless; at most 1,000 of them.",
-                "scorer",
-                "cluster",
-                "state",
-            )
+        self.not_fresh = gauges(
+            "score_not_fresh",
+            "1 for a score that is expired, missing, expiring or endless; at most 1,000 of them.",
+            "scorer",
+            "cluster",
+            "state",
         )
         self.not_fresh_omitted = gauge("score_not_fresh_omitted", "Scores that score_not_fresh leaves out.")
-        self.counted_as_zero = GaugeSet[tuple[str, str]](
-            gauge(
-                "placement_missing_scores",
-                "Clusters that a Placement counts as 0 because a score is missing. Without a scorer, the"
-                " label scorer is the name of the score.",
-                "placement",
-                "scorer",
-            )
+        self.counted_as_zero = gauges(
+            "placement_missing_scores",
+            "Clusters that a Placement counts as 0 because a score is missing. Without a scorer, the"
+            " label scorer is the name of the score.",
+            "placement",
+            "scorer",
         )
         self.decision_changes = counter(
             "decision_changes", "Times that the clusters of a Placement's decision changed.", "placement"
         )
-        self.decision_clusters = GaugeSet[tuple[str]](
-            gauge("decision_clusters", "Clusters of a Placement's decision.", "placement")
+        self.decision_clusters = gauges(
+            "decision_clusters", "Clusters of a Placement's decision.", "placement"
         )
         self.refreshes = counter("refreshes", "Refreshes of ApplicationSets because of a changed decision.")
         self.refresh_delay = Histogram(
@@ -127,21 +114,17 @@ class Metrics:
             buckets=(5, 6, 7, 8, 10, 15, 20, 30, 60),
             registry=registry,
         )
-        self.moves_waiting = GaugeSet[tuple[str, str]](
-            gauge(
-                "moves_waiting",
-                "Copies that stay on clusters outside the decision, by what they wait for.",
-                "applicationset",
-                "reason",
-            )
+        self.moves_waiting = gauges(
+            "moves_waiting",
+            "Copies that stay on clusters outside the decision, by what they wait for.",
+            "applicationset",
+            "reason",
         )
-        self.moves_waiting_seconds = GaugeSet[tuple[str]](
-            gauge(
-                "moves_waiting_seconds",
-                "Seconds that a copy has waited to be deleted, as far as this leader knows; absent while none"
-                " waits.",
-                "applicationset",
-            )
+        self.moves_waiting_seconds = gauges(
+            "moves_waiting_seconds",
+            "Seconds that a copy has waited to be deleted, as far as this leader knows; absent while none"
+            " waits.",
+            "applicationset",
         )
         self.copies_removed = counter(
             "copies_removed", "Copies deleted from clusters that left the decision.", "applicationset"
@@ -161,14 +144,12 @@ class Metrics:
             "journal_pending_seconds",
             "Age of the oldest record that is not on the branch yet; 0 when there is none.",
         )
-        self.flapping_returns = GaugeSet[tuple[str, str]](
-            gauge(
-                "flapping_returns",
-                "Moves back to a cluster that had just been left, within a day, of Placements that flap. The"
-                " label scorer is the name of the score with the largest swing, empty if it is not known.",
-                "placement",
-                "scorer",
-            )
+        self.flapping_returns = gauges(
+            "flapping_returns",
+            "Moves back to a cluster that had just been left, within a day, of Placements that flap. The"
+            " label scorer is the name of the score with the largest swing, empty if it is not known.",
+            "placement",
+            "scorer",
         )
         self.proposals = counter(
             "proposals",

@@ -27,7 +27,7 @@ from gitops_dsf.reconciler.scoregc.controller import ScoreGarbageCollector
 from gitops_dsf.reconciler.scorers.controller import ScorerController
 from gitops_dsf.reconciler.settings import Settings
 from gitops_dsf.reconciler.shared import Shared
-from gitops_dsf.reconciler.statebranch.controller import StateBranchController
+from gitops_dsf.reconciler.statebranch import StateBranchController
 from gitops_dsf.reconciler.suspension.controller import SuspensionController
 from gitops_dsf.sync.fetch import Fetcher, FetchLimits
 

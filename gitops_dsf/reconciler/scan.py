@@ -39,15 +39,15 @@ class Scan:
     """By scorer."""
     dead: Sequence[tuple[str, str]]
     """Names and clusters of scores that expired long ago, and that nobody renews."""
-    zeros: Mapping[str, Mapping[str, frozenset[str]]]
-    """Clusters counted as 0, by name of the score and by Placement."""
+    zeros: Mapping[tuple[str, str], frozenset[str]]
+    """Clusters counted as 0, by Placement and name of the score."""
 
     def affected_placements(self, resource: str) -> str:
         """A sentence about the Placements that count clusters as 0 by this score; empty when none does."""
         words = [
             f"Placement {name} counts {plural(len(clusters), 'cluster')} as 0"
-            for name, clusters in sorted(self.zeros.get(resource, {}).items())
-            if clusters
+            for (name, each), clusters in sorted(self.zeros.items(), key=lambda item: item[0])
+            if each == resource and clusters
         ]
         more = f", and {len(words) - NAMED} more Placements do so" if len(words) > NAMED else ""
         return "; ".join(words[:NAMED]) + more
@@ -172,16 +172,16 @@ class ScoreScanner:
         by_owner: Mapping[str, Owner],
         assessments: Mapping[str, Assessment],
         not_counted: Mapping[tuple[str, str], frozenset[str]],
-    ) -> Mapping[str, Mapping[str, frozenset[str]]]:
+    ) -> Mapping[tuple[str, str], frozenset[str]]:
         view = self._view
-        found: dict[str, dict[str, frozenset[str]]] = defaultdict(dict)
+        found: dict[tuple[str, str], frozenset[str]] = defaultdict(frozenset)
         if not (view.placements.synced.is_set() and view.decisions.synced.is_set()):
             return found
         decided_by = clusters_by_placement(view.decisions.items.values())
         for name, item in placements.items():
             for each in item.ranked_by:
                 owner = by_owner.get(each.resource)
-                zeros = counted_as_zero(
+                found[name, each.resource] |= counted_as_zero(
                     item,
                     clusters=view.clusters.items,
                     decided=decided_by.get(name, _NONE),
@@ -189,8 +189,6 @@ class ScoreScanner:
                     not_counted=not_counted[each.resource, each.dimension],
                     assessment=None if owner is None else assessments[owner.item.name],
                 )
-                by = found[each.resource]
-                by[name] = by.get(name, _NONE) | zeros
             await asyncio.sleep(0)
         return found
 

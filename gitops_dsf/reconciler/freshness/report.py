@@ -46,15 +46,12 @@ class FreshnessReporter:
         )
         self._metrics.not_fresh.set({(name, cluster, state): 1 for cluster, name, state in rows[:MAX_SERIES]})
         self._metrics.not_fresh_omitted.set(max(0, len(rows) - MAX_SERIES))
-        counted = {
-            (name, resource): clusters for resource, by in scan.zeros.items() for name, clusters in by.items()
-        }
         labels = {resource: owner.item.name for resource, owner in scan.owners.items()}
         self._metrics.counted_as_zero.set(
-            {(name, labels.get(each, each)): len(clusters) for (name, each), clusters in counted.items()}
+            {(name, labels.get(each, each)): len(clusters) for (name, each), clusters in scan.zeros.items()}
         )
         placements = self._view.placements.items
-        for (name, resource), clusters in sorted(counted.items()):
+        for (name, resource), clusters in sorted(scan.zeros.items(), key=lambda item: item[0]):
             item, before = placements.get(name), self._warned.get((name, resource))
             if clusters and item is not None and (before is None or before.uid != item.uid):
                 self._warned[name, resource] = item
@@ -64,7 +61,7 @@ class FreshnessReporter:
                 )
                 await self._say(name, item, "ScoresMissing", message)
         for name, resource in sorted(self._warned):
-            if not counted.get((name, resource)):
+            if not scan.zeros.get((name, resource)):
                 before, item = self._warned.pop((name, resource)), placements.get(name)
                 if item is not None and item.uid == before.uid:
                     message = f"no cluster is counted as 0 any more for {labels.get(resource, resource)}"

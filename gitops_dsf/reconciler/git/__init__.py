@@ -4,10 +4,10 @@ clone        a clone: lists branches, checks one out, commits files, and pushes 
 program      one run of a program, with limits
 credentials  how git gets the secrets of a mounted folder, and which URLs it accepts
 
-Every controller has a clone of its own (`work_folder`), so that none waits for another.
+Every controller has a clone of its own (`working_clone`), so that none waits for another.
 """
 
-from gitops_dsf.reconciler.git.clone import Clone, work_folder
+from gitops_dsf.reconciler.git.clone import Clone, keep_pushing, working_clone
 from gitops_dsf.reconciler.git.credentials import GitError
 
-__all__ = ["Clone", "GitError", "work_folder"]
+__all__ = ["Clone", "GitError", "keep_pushing", "working_clone"]

@@ -4,19 +4,27 @@ repository of 55 MB it keeps some 400 kB.
 
 import asyncio
 import contextlib
+import logging
 import re
 import shutil
 import tempfile
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Final
 
+from prometheus_client import Counter
+
+from dsf_runtime.apiserver import ApiError
+from dsf_runtime.backoff import Backoff
 from gitops_dsf.errors import RepositoryError
 from gitops_dsf.reconciler.git.credentials import Credentials, GitError
 from gitops_dsf.reconciler.git.program import GitProgram
 from gitops_dsf.reconciler.settings import GitSettings
 
+LOG = logging.getLogger(__name__)
+RETRIES: Final = Backoff(first=10.0, ceiling=600.0, jitter=0)
+"""Pauses after a failed push."""
 RENEW_AFTER: Final = 200
 """Commits fetched or made, after which the clone is created again, so that old objects do not pile up."""
 _HEADS: Final = "refs/heads/"
@@ -176,10 +184,29 @@ class Clone:
         self._created, self._commits = True, 0
 
 
+async def keep_pushing(
+    step: Callable[[], Awaitable[str]], *, seconds: float, outcomes: Counter, branch: str
+) -> None:
+    """Repeats a step until it is cancelled, after a failure ever more rarely. `outcomes` counts what it
+    returns.
+    """
+    failures = 0
+    while True:
+        try:
+            outcome = await step()
+            wait, failures = seconds, 0
+        except (ApiError, GitError, RepositoryError) as error:
+            failures += 1
+            outcome, wait = "failed", RETRIES.delay(failures)
+            LOG.warning("branch %s is not up to date; next try in %g s: %s", branch, wait, error)
+        outcomes.labels(outcome=outcome).inc()
+        await asyncio.sleep(wait)
+
+
 @contextlib.asynccontextmanager
-async def work_folder(settings: GitSettings, name: str) -> AsyncIterator[Path]:
-    """An empty folder for the clone of one controller: below --work-dir, or a temporary folder. It is removed
-    at the end. Raises RepositoryError.
+async def working_clone(settings: GitSettings, name: str) -> AsyncIterator[Clone]:
+    """The clone of one controller, in an empty folder below --work-dir, or a temporary folder, which is
+    removed at the end. Raises RepositoryError.
     """
     folder = settings.work_dir.absolute() / name if settings.work_dir else None
     try:
@@ -196,6 +223,6 @@ async def work_folder(settings: GitSettings, name: str) -> AsyncIterator[Path]:
         )
         raise RepositoryError(msg) from error
     try:
-        yield folder
+        yield Clone(settings=settings, folder=folder)
     finally:
         shutil.rmtree(folder, ignore_errors=True)

@@ -96,12 +96,6 @@ class HubView:
         for informer in self.informers:
             await informer.synced.wait()
 
-    async def refresh(self) -> None:
-        """Reads every list again. Raises ApiError."""
-        await self.masks.refresh()
-        for informer in self.informers:
-            await informer.refresh()
-
     async def run(self) -> None:
         """Runs all informers until it is cancelled."""
         async with asyncio.TaskGroup() as group:

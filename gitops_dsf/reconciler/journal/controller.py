@@ -8,17 +8,18 @@ import asyncio
 import logging
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from functools import partial
 from typing import Final
 
 import msgspec
 
 from dsf_runtime.apiserver import ApiError
-from dsf_runtime.backoff import Backoff
 from dsf_runtime.clock import happens_within
 from gitops_dsf.errors import RepositoryError
 from gitops_dsf.journal.record import Record
 from gitops_dsf.journal.timeline import by_placement, values_at
-from gitops_dsf.reconciler.git import Clone, GitError, work_folder
+from gitops_dsf.reconciler.git import GitError, keep_pushing, working_clone
+from gitops_dsf.reconciler.git.clone import RETRIES
 from gitops_dsf.reconciler.hub.decisions import FORGET_SECONDS
 from gitops_dsf.reconciler.journal.branch import JournalBranch
 from gitops_dsf.reconciler.journal.explaining import Values, filled
@@ -31,8 +32,6 @@ from gitops_dsf.repository.model import reconciler as model
 from gitops_dsf.simulator import SimulatorInputError
 
 LOG = logging.getLogger(__name__)
-RETRIES: Final = Backoff(first=10.0, ceiling=600.0, jitter=0)
-"""Pauses after a failed push."""
 RETRY_SECONDS: Final = 5.0
 """Pause after a request that the hub did not answer as it should."""
 COUNT_SECONDS: Final = 600.0
@@ -83,12 +82,20 @@ class JournalController:
         # A hub without Argo CD has no ApplicationSets.
         await happens_within(self._view.sets.synced, seconds=SETS_SECONDS)
         self._started = self._clock()
-        async with work_folder(self._git, "journal") as folder:
-            branch = JournalBranch(clone=Clone(settings=self._git, folder=folder), name=self._settings.branch)
+        async with working_clone(self._git, "journal") as clone:
+            branch = JournalBranch(clone=clone, name=self._settings.branch)
             await self._take_over(branch)
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._record_loop(branch))
-                group.create_task(self._push_loop(branch))
+                push = partial(self._push, branch)
+                group.create_task(
+                    keep_pushing(
+                        push,
+                        seconds=self._settings.interval_seconds,
+                        outcomes=self._metrics.journal_pushes,
+                        branch=self._settings.branch,
+                    )
+                )
 
     async def _take_over(self, branch: JournalBranch) -> None:
         """Learns what was recorded last. Only the branch says it."""
@@ -204,33 +211,12 @@ class JournalController:
                 self._values.pop(key, None)
             self._flapping.forget(gone)
 
-    async def _push_loop(self, branch: JournalBranch) -> None:
-        failures = 0
-        while True:
-            self._recorded.clear()
-            wait: float | None = None
-            if self._pending:
-                try:
-                    await self._push(branch)
-                    failures, wait, outcome = 0, self._settings.interval_seconds, "pushed"
-                except (ApiError, GitError, RepositoryError) as error:
-                    failures += 1
-                    wait, outcome = RETRIES.delay(failures), "failed"
-                    LOG.warning(
-                        "%d records are not on branch %s yet; next try in %g s: %s",
-                        len(self._pending),
-                        self._settings.branch,
-                        wait,
-                        error,
-                    )
-                self._metrics.journal_pushes.labels(outcome=outcome).inc()
-                self._show()
-            if wait is None:
-                await self._recorded.wait()
-            else:
-                await asyncio.sleep(wait)
-
-    async def _push(self, branch: JournalBranch) -> None:
+    async def _push(self, branch: JournalBranch) -> str:
+        """Waits for records, and appends them. Raises ApiError, GitError and RepositoryError."""
+        self._recorded.clear()
+        if not self._pending:
+            await self._recorded.wait()
+        self._show()
         self._api.check_leads()
         pending = tuple(self._pending)
         at = datetime.fromtimestamp(int(self._api.now()), tz=UTC)
@@ -246,6 +232,8 @@ class JournalController:
             LOG.info("another replica recorded %d of %d changes", len(refused), len(pending))
             self._flapping.forget({record.placement for record in refused})
             await self._learn_from(branch)
+        self._show()
+        return "pushed"
 
     def _show(self) -> None:
         self._metrics.journal_pending.set(len(self._pending))

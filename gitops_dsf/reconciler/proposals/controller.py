@@ -16,7 +16,7 @@ import msgspec
 from dsf_runtime.backoff import Backoff
 from dsf_wire.constants import SCORE_GROUP
 from gitops_dsf.reconciler.forge import ForgeError, GitHub, github_api, place_of
-from gitops_dsf.reconciler.git import Clone, GitError, work_folder
+from gitops_dsf.reconciler.git import Clone, GitError, working_clone
 from gitops_dsf.reconciler.git.credentials import Credentials
 from gitops_dsf.reconciler.git.program import ProgramError
 from gitops_dsf.reconciler.hub.kinds import scorer_reference
@@ -124,8 +124,7 @@ class ProposalController:
         await self._view.synced()
         failures = 0
         backoff = Backoff(first=2 * self._settings.interval_seconds, ceiling=LONGEST_SECONDS, jitter=0)
-        async with work_folder(self._git, "proposals") as folder:
-            clone = Clone(settings=self._git, folder=folder)
+        async with working_clone(self._git, "proposals") as clone:
             while True:
                 wait = float(self._settings.interval_seconds)
                 errors = await self._pass(clone)

@@ -43,12 +43,10 @@ class ScorerController:
         self.prober = Prober(fetcher=fetcher, metrics=shared.metrics)
         self._reporter, self._writer = FreshnessReporter(shared), StatusWriter(shared)
         self._sources = (view.scorers, view.scores, view.clusters, view.addons, view.masks)
-        self._seen: dict[str, tuple[str, int]] = {}
-        """UID and generation by scorer."""
         self._changed: set[str] = set()
         """Scorers that appeared or changed since they were probed."""
         self._probe_now, self._status_now = asyncio.Event(), asyncio.Event()
-        view.scorers.listen(self._on_scorer)
+        view.scorers.compare(self._on_scorer)
 
     @property
     def health(self) -> Mapping[str, Health]:
@@ -129,17 +127,13 @@ class ScorerController:
             return NOT_SAID
         return self._flapping.settled(item.resource) or item.condition(SETTLED)
 
-    def _on_scorer(self, key: str, item: DynamicScorer | None) -> None:
-        identity = None if item is None else (item.metadata.uid, item.metadata.generation)
-        if self._seen.get(key) == identity:
-            return  # only the status changed
-        if identity is None:
-            del self._seen[key]
-            self._changed.discard(key)
-        else:
-            self._seen[key] = identity
+    def _on_scorer(self, key: str, before: DynamicScorer | None, item: DynamicScorer | None) -> None:
+        seen, now = (
+            None if each is None else (each.metadata.uid, each.metadata.generation) for each in (before, item)
+        )
+        if seen != now:  # not only the status
             self._changed.add(key)
-        self._probe_now.set()
+            self._probe_now.set()
 
 
 def _with_placements(assessment: Assessment, item: DynamicScorer, scan: Scan) -> Assessment:

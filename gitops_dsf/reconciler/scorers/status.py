@@ -56,7 +56,7 @@ def desired_status(
         # While /config is unreachable, the configuration that was read last stays.
         last = config.config if config.config is not None else scorer.status.get("lastSyncedConfig")
         if last:
-            status["lastSyncedConfig"] = _plain(last)
+            status["lastSyncedConfig"] = last
     return status
 
 
@@ -93,7 +93,3 @@ def _condition(
         "lastTransitionTime": since or timestamp_of(now),
         "observedGeneration": generation,
     }
-
-
-def _plain(value: Any) -> Any:  # noqa: ANN401 - any JSON
-    return {key: _plain(item) for key, item in value.items()} if isinstance(value, Mapping) else value

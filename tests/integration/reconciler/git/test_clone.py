@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gitops_dsf.reconciler.git import Clone, GitError, program, work_folder
+from gitops_dsf.reconciler.git import Clone, GitError, program, working_clone
 from gitops_dsf.reconciler.settings import GitSettings
 from tests.hub.controlplane.gitrepository import GitRepository, git
 from tests.hub.controlplane.gitserver import GitServer
@@ -226,12 +226,13 @@ async def test_a_work_folder_is_emptied_before_and_removed_after(tmp_path: Path)
     left.parent.mkdir(parents=True)
     left.write_text("", encoding="utf-8")
     settings = GitSettings(url="file:///none", author=AUTHOR, work_dir=tmp_path / "work")
-    async with work_folder(settings, "proposals") as folder:
+    folder = tmp_path / "work/proposals"
+    async with working_clone(settings, "proposals"):
         assert list(folder.iterdir()) == []
     assert not folder.exists()
-    async with work_folder(GitSettings(url="file:///none", author=AUTHOR), "state") as other:
-        assert other.is_dir()
-    assert not other.exists()
+    async with working_clone(GitSettings(url="file:///none", author=AUTHOR), "state") as other:
+        assert other.tree.parent.is_dir()
+    assert not other.tree.parent.exists()
 
 
 async def test_a_cancelled_push_ends_its_processes(

@@ -18,6 +18,7 @@ from gitops_dsf.reconciler.settings import GitSettings
 from gitops_dsf.reconciler.shared import Shared
 from gitops_dsf.repository.model.reconciler import JournalBranch
 from tests.hub.controlplane.gitrepository import GitRepository, git
+from tests.integration.reconciler.reading import read_again
 from tests.support import hubobjects
 from tests.support.objecthub import FixedClaim, ObjectHub
 from tests.support.virtual_time import wall
@@ -125,7 +126,7 @@ class JournalHub:
                 settings=JournalBranch.model_construct(branch=BRANCH, interval_seconds=INTERVAL),
                 flapping=flapping,
             )
-            await view.refresh()
+            await read_again(view)
             replica = Replica(scene=self, view=view, metrics=metrics, flapping=flapping)
             replica.task = asyncio.create_task(controller.run())
             try:

@@ -17,6 +17,7 @@ from gitops_dsf.reconciler.moves.reachability import HOLD_SECONDS
 from gitops_dsf.reconciler.moves.report import NEWS_SECONDS
 from gitops_dsf.reconciler.shared import Shared
 from tests.integration.reconciler.moves.movehub import APPLICATIONS, CLUSTERS, NAMESPACE, PROGRESSING, MoveHub
+from tests.integration.reconciler.reading import read_again
 from tests.support import virtual_time
 from tests.support.objecthub import FixedClaim, ObjectHub
 from tests.support.waiting import until
@@ -62,7 +63,7 @@ class Leader:
         # informers see that, it is "Gone".
         for look in range(4):
             if look % 2 == 0:
-                await self.view.refresh()
+                await read_again(self.view)
             passes = self.controller.passes
             self.ticks += 1
             # Something that concerns nobody wakes it.

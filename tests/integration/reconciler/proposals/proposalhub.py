@@ -18,6 +18,7 @@ from gitops_dsf.reconciler.shared import Shared
 from gitops_dsf.repository.model.reconciler import Proposals
 from tests.hub.controlplane.gitrepository import GitRepository, git
 from tests.hub.controlplane.gitserver import GitServer
+from tests.integration.reconciler.reading import read_again
 from tests.support.github.server import GitHubServer
 from tests.support.objecthub import ObjectHub
 from tests.support.pageserver import PageServer, says
@@ -160,7 +161,7 @@ class ProposalHub:
             more = {"clock": clock} if clock is not None else {}
             shared = Shared(api=api, metrics=metrics, hub_namespace=HUB, argocd_namespace="argocd", **more)
             view = shared.view
-            await view.refresh()
+            await read_again(view)
             controller = ProposalController(
                 shared,
                 git=GitSettings(

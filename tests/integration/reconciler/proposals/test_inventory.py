@@ -7,6 +7,7 @@ import pytest
 from gitops_dsf.reconciler.proposals.controller import Pauses
 from tests.hub.controlplane.gitrepository import git
 from tests.integration.reconciler.proposals.proposalhub import ProposalHub, cluster
+from tests.integration.reconciler.reading import read_again
 
 pytestmark = pytest.mark.real_time  # git is a process, and its server a thread
 
@@ -48,7 +49,7 @@ async def test_a_cluster_that_is_gone_for_long_is_removed(scene: ProposalHub, tm
         assert scene.changed(branch) == ["clusters/c1.yaml"]
         assert scene.errors(branch, tmp_path / "copy") == []
         scene.joins("c5")
-        await working.view.refresh()
+        await read_again(working.view)
         await working.until(lambda: not scene.proposals, "it is back, so nothing is offered")
         await working.until(lambda: working.count("inventory", "withdrawn") == 1, "it is counted")
 
@@ -67,7 +68,7 @@ async def test_absence_counts_after_ten_minutes_only(scene: ProposalHub) -> None
     now = [1000.0]
     async with scene.hub, scene.working(clock=lambda: now[0]) as working:
         scene.joins("c6")
-        await working.view.refresh()
+        await read_again(working.view)
         await working.until(lambda: scene.proposals, "the joined one is offered")
         await working.looks_again("inventory", "unchanged")
         first = scene.one
@@ -87,7 +88,7 @@ async def test_not_more_than_a_fifth_is_ever_removed(scene: ProposalHub) -> None
         await working.looks_again("inventory", "undecided", times=3)
         assert scene.proposals == {}
         scene.joins("c6")
-        await working.view.refresh()
+        await read_again(working.view)
         await working.until(lambda: scene.proposals, "what joined is offered all the same")
         assert scene.changed(scene.one) == ["clusters/c6.yaml"]
 
@@ -132,7 +133,7 @@ async def test_a_removal_that_makes_the_repository_invalid_is_left_out(
         assert scene.proposals == {}
         assert "without c5 the repository would be invalid: DSF201 config/masks.yaml:7:20" in caplog.text
         scene.joins("c6")
-        await working.view.refresh()
+        await read_again(working.view)
         await working.until(lambda: scene.proposals, "what joined is offered all the same")
         assert scene.changed(scene.one) == ["clusters/c6.yaml"]
         assert scene.errors(scene.one, tmp_path / "copy") == []
@@ -146,7 +147,7 @@ async def test_two_looks_must_agree(scene: ProposalHub) -> None:
         await working.looks_again("inventory", "waiting")
         now[0] += 29
         scene.joins("c6", tier="gold")
-        await working.view.refresh()
+        await read_again(working.view)
         await working.looks_again("inventory", "waiting")
         now[0] += 29
         await working.looks_again("inventory", "waiting")
@@ -154,7 +155,7 @@ async def test_two_looks_must_agree(scene: ProposalHub) -> None:
         now[0] += 2
         await working.until(lambda: scene.proposals, "half a minute without a change")
         scene.joins("c7")
-        await working.view.refresh()
+        await read_again(working.view)
         now[0] += 31
         await working.looks_again("inventory", "waiting")
         now[0] += 31
@@ -172,7 +173,7 @@ async def test_a_change_that_flips_is_pushed_less_and_less_often(scene: Proposal
     async with scene.hub, scene.working(clock=lambda: now[0]) as working:
         for pause in (0, 600, 1200, 2400):
             scene.joins("c6", pause=str(pause))
-            await working.view.refresh()
+            await read_again(working.view)
             if pause:
                 now[0] += pause - 1
                 await working.looks_again("inventory", "waiting")

@@ -6,6 +6,7 @@ import pytest
 
 from tests.hub.controlplane.gitrepository import git
 from tests.integration.reconciler.proposals.proposalhub import AUTHOR, ProposalHub, page
+from tests.integration.reconciler.reading import read_again
 from tests.support.pageserver import Answer
 
 pytestmark = pytest.mark.real_time  # git is a process, and its server a thread
@@ -100,7 +101,7 @@ async def test_a_merge_ends_it_and_begins_nothing(scene: ProposalHub) -> None:
         git("push", "--quiet", "origin", "main", folder=scene.repository.clone)
         await working.until(lambda: not scene.proposals, "the merged branch is removed")
         scene.joins("c6")  # something else goes on while the hub still says Drifted
-        await working.view.refresh()
+        await read_again(working.view)
         await working.until(lambda: working.count("inventory", "pushed") == 1, "the inventory is offered")
         assert working.count("locks", "pushed") == 1
 

@@ -19,10 +19,11 @@ from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.metrics import Metrics
 from gitops_dsf.reconciler.settings import GitSettings
 from gitops_dsf.reconciler.shared import Shared
-from gitops_dsf.reconciler.statebranch.controller import StateBranchController
+from gitops_dsf.reconciler.statebranch import StateBranchController
 from gitops_dsf.repository.model import reconciler as model
 from tests.hub.controlplane.gitrepository import GitRepository, git
 from tests.hub.controlplane.gitserver import GitServer
+from tests.integration.reconciler.reading import read_again
 from tests.support import hubobjects
 from tests.support.apiserver import TOKEN, ApiServer, serving
 from tests.support.waiting import until
@@ -80,7 +81,7 @@ class StateBranchHub:
                 hub_namespace=hubobjects.HUB,
                 argocd_namespace=hubobjects.ARGOCD,
             )
-            await shared.view.refresh()
+            await read_again(shared.view)
             controller = StateBranchController(
                 shared,
                 git=GitSettings(url=self.url, author=AUTHOR, work_dir=self.work),

@@ -7,9 +7,9 @@ from tests.unit.reconciler.freshness.hubobjects import made
 
 
 def report(**zeros: str) -> Scan:
-    found = {name: frozenset(clusters) for name, clusters in zeros.items()}
+    found = {(name, "cpu"): frozenset(clusters) for name, clusters in zeros.items()}
     targets = TargetClusters(clusters={}, addons=None, masks=None)
-    return Scan(targets=targets, owners={}, assessments={}, dead=(), zeros={"cpu": found})
+    return Scan(targets=targets, owners={}, assessments={}, dead=(), zeros=found)
 
 
 def test_the_first_placements_are_named_and_the_others_counted() -> None:

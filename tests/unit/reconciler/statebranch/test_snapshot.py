@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitops_dsf.reconciler.statebranch.snapshot import rounded_valid_until
+from gitops_dsf.reconciler.statebranch import rounded_valid_until
 
 NOW = datetime(2026, 6, 1, 12, 20, 0, tzinfo=UTC)
 moments = st.datetimes(min_value=datetime(2020, 1, 1), max_value=datetime(2030, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001 - hypothesis adds it

@@ -1,17 +1,23 @@
-"""The hub as the files of a snapshot.
+"""The state branch: a snapshot of scores, decisions and clusters, for previews without access to the hub
+(docs/decisions/preview.md#the-state-branch). It is pushed when the hub changed, and once an hour.
 
-Scores are read page by page and become lines at once, so no object of the hub is kept. Values are rounded so
-that a file changes only when the hub did. Published scores are never rounded: one point can decide a
-Placement.
+The branch has one commit without a parent, replaced each time, so that clones stay small. Scores are read
+page by page and become lines at once, so no object of the hub is kept. Values are rounded so that a file
+changes only when the hub did. Published scores are never rounded: one point can decide a Placement.
 """
 
 import asyncio
-from collections.abc import Sequence
+import logging
+import re
+import time
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Final
 
 import msgspec
 
+from gitops_dsf.errors import RepositoryError
 from gitops_dsf.hub.decisions import decision_of
 from gitops_dsf.hub.metadata import Metadata, problem_of
 from gitops_dsf.hub.objects import ManagedCluster, ManagedClusterSpec, ManagedClusterStatus
@@ -19,10 +25,21 @@ from gitops_dsf.hub.resources import DECISIONS, SCORES
 from gitops_dsf.hub.scores import AddOnPlacementScore, BareScore, ScoreStatus, score_of
 from gitops_dsf.hub.snapshotfile import clusters_file, decisions_file, moment_file, score_row, scores_file
 from gitops_dsf.hub.timestamp import LATEST, in_utc
+from gitops_dsf.reconciler.git import Clone, keep_pushing, working_clone
 from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.hub.kinds import decision_page
 from gitops_dsf.reconciler.hub.view import HubView
+from gitops_dsf.reconciler.settings import GitSettings
+from gitops_dsf.reconciler.shared import Shared
+from gitops_dsf.repository.model import reconciler as model
 
+LOG = logging.getLogger(__name__)
+OLDEST: Final = timedelta(hours=1)
+"""A snapshot of this age is pushed again although nothing changed: previews print its age."""
+MESSAGE: Final = (
+    "Snapshot of the hub\n\nScores, decisions and clusters as the reconciler saw them, for previews.\n"
+)
+_OURS: Final = re.compile(r"README\.md|(snapshot|decisions|clusters)\.json|scores/[^/]+\.json")
 MOMENT: Final = "snapshot.json"
 README: Final = "README.md"
 HUB: Final = "hub"
@@ -30,6 +47,73 @@ HOUR: Final = timedelta(hours=1)
 _README: Final = b"""Written by `gitops-dsf reconcile`: what the hub held when it last looked. Previews of pull requests read it.
 Do not edit: the next snapshot replaces the whole branch.
 """  # noqa: E501
+
+
+class StateBranchController:
+    """Writes one branch and nothing else."""
+
+    def __init__(
+        self,
+        shared: Shared,
+        *,
+        git: GitSettings,
+        settings: model.StateBranch,
+        namespaces: Sequence[str],
+    ) -> None:
+        """``namespaces`` are those outside of Argo CD's whose decisions are in the snapshot too."""
+        self._api, self._view, self._metrics = shared.api, shared.view, shared.metrics
+        self._git, self._settings, self._namespaces = git, settings, namespaces
+        self._seen_at = float("nan")
+        """When the snapshot on the branch was taken, in seconds since 1970."""
+        shared.metrics.state_age.set_function(lambda: time.time() - self._seen_at)
+
+    async def run(self) -> None:
+        """Works until it is cancelled."""
+        await self._view.clusters.synced.wait()
+        await self._view.decisions.synced.wait()
+        await self._view.scorers.synced.wait()
+        async with working_clone(self._git, "state") as clone:
+            await keep_pushing(
+                partial(self._pass, clone),
+                seconds=self._settings.interval_seconds,
+                outcomes=self._metrics.state_pushes,
+                branch=self._settings.branch,
+            )
+
+    async def _pass(self, clone: Clone) -> str:
+        branch, age = self._settings.branch, OLDEST
+        tip = (await clone.heads(branch)).get(branch)
+        if tip is not None:
+            # If the branch moves after this, the push will be refused.
+            tip = await clone.fetch(branch)
+            check_names(await clone.names(tip), branch=branch)
+            seen_at = await clone.committed_at(tip)
+            age = datetime.fromtimestamp(self._api.now(), tz=UTC) - seen_at
+            self._seen_at = seen_at.timestamp()
+        files = await collect(api=self._api, view=self._view, namespaces=self._namespaces)
+        now = datetime.fromtimestamp(int(self._api.now()), tz=UTC)
+        await clone.write(files)
+        commit = await clone.commit(files, parent=None, message=MESSAGE, at=now)
+        changed = await clone.changes(tip, commit) if tip is not None else {}
+        if age < OLDEST and changed.keys() <= {MOMENT, README}:
+            return "unchanged"
+        await clone.push(commit, branch=branch, expected=tip)
+        self._seen_at = now.timestamp()
+        LOG.info("snapshot of %d files pushed to branch %s", len(files), branch)
+        return "pushed"
+
+
+def check_names(names: Iterable[str], *, branch: str) -> None:
+    """Raises RepositoryError when a branch holds other files than a snapshot's."""
+    held = set(names)
+    foreign = sorted(path for path in held if not _OURS.fullmatch(path))
+    if foreign or MOMENT not in held:
+        what = f"holds {', '.join(foreign[:3])}" if foreign else f"has no {MOMENT}"
+        msg = (
+            f"branch {branch} {what}, so it is not a snapshot and is not changed; name another branch as"
+            " reconciler.state.branch"
+        )
+        raise RepositoryError(msg)
 
 
 async def collect(*, api: HubApi, view: HubView, namespaces: Sequence[str] = ()) -> dict[str, bytes]:
