@@ -4,7 +4,7 @@ VENV := .venv
 UV_VERSION := 0.13.8
 UV := $(VENV)/bin/uv
 PY := $(VENV)/bin/python
-FAMILY ?= kubernetes,ocm,argocd,argocdgenerator,streaming,prometheus,consumers,actionlint
+FAMILY ?= kubernetes,ocm,argocd,argocdgenerator,streaming,prometheus,consumers,actionlint,kubelet
 PYTEST_ARGS ?=
 # More than the machine has cores: tests wait for processes and sockets about as long as they compute.
 TEST_WORKERS ?= 4

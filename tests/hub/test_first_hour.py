@@ -41,6 +41,7 @@ from tests.hub.scenario.transcript import Transcript, images_table
 
 pytestmark = [
     pytest.mark.family("kubernetes", "ocm", "argocd", "prometheus", "kubelet"),
+    pytest.mark.soak,
     pytest.mark.timeout(2400),
 ]
 

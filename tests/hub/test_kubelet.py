@@ -3,6 +3,7 @@ command line as pipelines run it.
 
 Nothing is simulated but the registration agent of OCM, which would write the Secret with the agent's hub
 credentials. The bridge of the pods enforces no NetworkPolicies, so nothing here says anything about them.
+Every run of the suite looks at the agent; what needs other images or minutes of a kubelet's patience is soak.
 """
 
 import os
@@ -45,6 +46,7 @@ from tests.hub.scenario.installation import ADDON, SCORE, Installation
 from tests.hub.scenario.realimages import Images
 from tests.hub.scenario.reconciling import DYNAMIC_SCORER, HUB_NAMESPACE
 from tests.hub.scenario.spokeagent import DEPLOYMENT, wait_for_deployment
+from tools.images import IMAGES
 
 pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd", "kubelet"), pytest.mark.timeout(500)]
 
@@ -64,12 +66,19 @@ class World:
     installation: Installation
     images: Images
     api: HeadroomApi
-    spoke_node: Node
-    hub_node: Node
+    nodes: dict[str, Node]
 
     @property
     def hub(self) -> Client:
         return self.plane.hub.admin
+
+    @property
+    def spoke_node(self) -> Node:
+        return self.nodes[CLUSTER]
+
+    @property
+    def hub_node(self) -> Node:
+        return self.nodes["hub"]
 
     @property
     def spoke(self) -> Client:
@@ -137,6 +146,7 @@ def possible() -> None:
 
 @pytest.fixture(scope="module")
 def world(
+    request: pytest.FixtureRequest,
     possible: None,
     kubernetes_binaries: Binaries,
     ocm_binaries: Binaries | None,
@@ -158,7 +168,9 @@ def world(
     with plane, ExitStack() as stack:
         clock = time.monotonic()
         registry = stack.enter_context(Registry(processes=processes, folder=folder / "registry"))
-        images = realimages.publish(registry, kubelet, folder)
+        here = [item for item in request.session.items if item.path == request.path]
+        whole = any(item.get_closest_marker("soak") for item in here)
+        images = realimages.publish(registry, kubelet, folder, names=tuple(IMAGES) if whole else ("agent",))
         note(f"nodes: images built and pushed: {time.monotonic() - clock:.1f} s")
         api = stack.enter_context(HeadroomApi(fixed=0.5, token="first"))
         clock = time.monotonic()
@@ -191,8 +203,8 @@ def world(
             Service(name=HUB_NAME, ports={443: plane.hub.url.removeprefix("https://")}),
             Service(name=FORGE, ports={80: git_server.url.removeprefix("http://")}),
         )
-        spoke_node, hub_node = (
-            stack.enter_context(
+        nodes = {
+            server.name: stack.enter_context(
                 Node(
                     name=f"{server.name}-node",
                     server=server,
@@ -204,16 +216,15 @@ def world(
                     number=number,
                 )
             )
-            for number, server in ((1, spoke), (2, plane.hub))
-        )
-        note(f"nodes: two nodes are ready: {time.monotonic() - clock:.1f} s")
+            for number, server in enumerate((spoke, plane.hub) if whole else (spoke,), start=1)
+        }
+        note(f"nodes: {len(nodes)} ready: {time.monotonic() - clock:.1f} s")
         running = World(
             plane=plane,
             installation=installation,
             images=images,
             api=api,
-            spoke_node=spoke_node,
-            hub_node=hub_node,
+            nodes=nodes,
         )
         clock = time.monotonic()
         running.agent()
@@ -279,6 +290,7 @@ def test_the_pages_of_the_agent_answer_on_the_pods_address(world: World) -> None
     )
 
 
+@pytest.mark.soak
 def test_the_kubelet_projects_a_changed_configuration(world: World, note: Callable[[str], None]) -> None:
     """The file changes without a restart of the pod."""
     pod = world.agent()
@@ -328,6 +340,7 @@ def test_a_token_in_a_secret_rotates(world: World) -> None:
     world.expect(0.7)
 
 
+@pytest.mark.soak
 def test_hub_credentials_are_renewed_in_place(world: World, note: Callable[[str], None]) -> None:
     """As the registration agent does long before a certificate ends: the volume changes, the pod stays."""
     pod = world.agent()
@@ -371,6 +384,7 @@ def test_scores_go_on_after_the_agent_was_killed(world: World, note: Callable[[s
     world.expect(0.8)
 
 
+@pytest.mark.soak
 def test_scores_go_on_after_the_pod_was_deleted(world: World, note: Callable[[str], None]) -> None:
     pod = world.agent()
     clock = time.monotonic()
@@ -395,6 +409,7 @@ def reconcilers(world: World) -> list[Object]:
     return found
 
 
+@pytest.mark.soak
 def test_the_reconciler_in_a_pod_sees_the_scoring_api(world: World) -> None:
     """Names are resolved in the image, and the hub's certificate authority is the pod's own."""
     pods = reconcilers(world)
@@ -412,6 +427,7 @@ def conditions_of(world: World) -> dict[str, Any]:
     return {one["type"]: one["status"] for one in status.get("conditions", [])}
 
 
+@pytest.mark.soak
 def test_leadership_moves_when_the_leaders_pod_dies(world: World, note: Callable[[str], None]) -> None:
     pods = reconcilers(world)
     leader = wait_for(
@@ -435,6 +451,7 @@ def test_leadership_moves_when_the_leaders_pod_dies(world: World, note: Callable
     hold_for(lambda: world.leader() != holder, what="the new leader leads", seconds=3)
 
 
+@pytest.mark.soak
 def test_the_deployments_report_what_the_kubelet_sees(world: World) -> None:
     world.agent()
     for client, name, namespace, replicas in (
@@ -462,6 +479,7 @@ gitops-dsf diff --base HEAD -o markdown
 """
 
 
+@pytest.mark.soak
 def test_a_pipeline_checks_a_fleet_in_the_image_of_the_command_line(
     world: World, note: Callable[[str], None]
 ) -> None:

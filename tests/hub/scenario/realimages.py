@@ -25,10 +25,10 @@ BASE = "localhost/gitops-dsf-python:3.11-bookworm"
 class Images:
     """Full names of the images in the registry, and the archives of ours by short name."""
 
-    agent: str
-    reconciler: str
-    cli: str
     sandbox: str
+    agent: str = "gitops-dsf-agent:absent"
+    reconciler: str = "gitops-dsf-reconciler:absent"
+    cli: str = "gitops-dsf-cli:absent"
     archives: dict[str, Path]
 
 
@@ -82,13 +82,11 @@ def archive(context: Path, target: Path, *, architecture: str) -> None:
     images.run("buildah", "push", image, f"oci-archive:{target}:test")
 
 
-def publish(running: Registry, binaries: Binaries, folder: Path) -> Images:
-    """Build and push everything that pods need."""
-    archives = build(tuple(images.IMAGES), folder)
+def publish(running: Registry, binaries: Binaries, folder: Path, *, names: Sequence[str]) -> Images:
+    """Build these images, and push them with what pods need besides."""
+    archives = build(names, folder)
     return Images(
-        agent=running.push(archives["agent"], "gitops-dsf-agent:test"),
-        reconciler=running.push(archives["reconciler"], "gitops-dsf-reconciler:test"),
-        cli=running.push(archives["cli"], "gitops-dsf-cli:test"),
+        **{name: running.push(archives[name], f"gitops-dsf-{name}:test") for name in names},
         sandbox=running.push(sandbox(binaries, folder), "pause:test"),
         archives=archives,
     )
