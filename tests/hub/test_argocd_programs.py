@@ -5,7 +5,6 @@ health checks.
 import json
 import re
 import subprocess
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -20,17 +19,12 @@ from tests.hub.controlplane.applications import (
     APPLICATION,
     APPLICATION_SET,
     refresh,
-    refresh_set,
     state,
     wait_until_settled,
 )
 from tests.hub.controlplane.argocd import (
-    APPLICATION_CONTROLLER,
-    APPLICATIONSET_CONTROLLER,
-    REPO_SERVER,
     ArgoCD,
 )
-from tests.hub.controlplane.family import HUB
 from tests.hub.controlplane.gitrepository import GitRepository
 from tests.hub.controlplane.gitserver import GitServer
 from tests.hub.controlplane.plane import ControlPlane
@@ -58,17 +52,6 @@ def health_checks(argocd: ArgoCD) -> Iterator[None]:
     )
     yield
     argocd.configure({}, manager="health-checks-of-a-test")
-
-
-@pytest.fixture
-def known_spoke(argocd: ArgoCD, control_plane: ControlPlane) -> Iterator[None]:
-    """Argo CD knows cluster1 for one test. To be asked for before `applications`: what is to be deleted there
-    needs it still.
-    """
-    spoke = control_plane.spokes["cluster1"]
-    argocd.add_cluster_secret("cluster1", spoke.url, spoke.kubeconfig())
-    yield
-    argocd.remove_cluster_secret("cluster1")
 
 
 @pytest.fixture
@@ -107,113 +90,9 @@ def application(name: str, repository: GitRepository, *, cluster: str = "in-clus
     }
 
 
-def config_map(name: str, value: str) -> str:
-    return (
-        f"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {name}\ndata:\n  value: {json.dumps(value)}\n"
-    )
-
-
 def value(client: Client, name: str) -> str | None:
     found = client.find("v1/ConfigMap", name, namespace=NAMESPACE)
     return None if found is None else str(found["data"]["value"])
-
-
-def test_it_listens_on_loopback_only(argocd: ArgoCD) -> None:
-    names = {name for name, listener in argocd.processes.listening() if listener.loopback}
-    assert {REPO_SERVER, APPLICATION_CONTROLLER, APPLICATIONSET_CONTROLLER, "argocd-redis"} <= names
-    argocd.processes.check_listeners()
-
-
-def test_the_version_it_reports_is_that_of_its_module(argocd: ArgoCD) -> None:
-    match = re.search(r"argo-cd/v3 v(\S+)\n", (HUB / "go.mod").read_text(encoding="utf-8"))
-    assert match is not None
-    answer = run_argocd(argocd, "version", "--client", "--short")
-    assert f"argocd: v{match[1]}" in answer
-
-
-@pytest.mark.usefixtures("applications")
-def test_an_application_follows_git_and_heals(argocd: ArgoCD, hub: Client, repository: GitRepository) -> None:
-    head = repository.commit(
-        {"rendered/a.yaml": config_map("follows", "one"), "rendered/b.yaml": config_map("leaves", "x")}
-    )
-    started = time.monotonic()
-    hub.apply(application("follows", repository))
-    settled = wait_until_settled(hub, "follows", revision=head)
-    print(f"\nargocd: a new Application is Synced and Healthy after {time.monotonic() - started:.1f} s")
-    assert settled.resources.keys() == {"ConfigMap/follows", "ConfigMap/leaves"}
-    assert (value(hub, "follows"), value(hub, "leaves")) == ("one", "x")
-
-    head = repository.commit({"rendered/a.yaml": config_map("follows", "two"), "rendered/b.yaml": None})
-    started = time.monotonic()
-    refresh(hub, "follows")
-    wait_until_settled(hub, "follows", revision=head)
-    wait_for(lambda: value(hub, "leaves") is None, what="what left git is pruned")
-    print(f"\nargocd: a commit is applied {time.monotonic() - started:.1f} s after a refresh")
-    assert value(hub, "follows") == "two"
-
-    hub.patch("v1/ConfigMap", "follows", {"data": {"value": "by hand"}}, namespace=NAMESPACE)
-    wait_for(lambda: value(hub, "follows") == "two", what="the edit by hand is undone")
-
-
-@pytest.mark.usefixtures("known_spoke", "applications")
-def test_an_applicationset_brings_an_application_to_a_spoke(
-    argocd: ArgoCD, control_plane: ControlPlane, hub: Client, repository: GitRepository
-) -> None:
-    spoke = control_plane.spokes["cluster1"]
-    head = repository.commit({"rendered/a.yaml": config_map("on-the-spoke", "one")})
-    template = application("unused", repository, cluster="{{.cluster}}")
-    metadata = {"name": "shop-{{.cluster}}", "finalizers": template["metadata"]["finalizers"]}
-    generated: Object = {
-        "apiVersion": "argoproj.io/v1alpha1",
-        "kind": "ApplicationSet",
-        "metadata": {"name": "shop", "namespace": argocd.namespace},
-        "spec": {
-            "goTemplate": True,
-            "goTemplateOptions": ["missingkey=error"],
-            "generators": [{"list": {"elements": [{"cluster": "cluster1"}]}}],
-            "template": {"metadata": metadata, "spec": template["spec"]},
-        },
-    }
-    started = time.monotonic()
-    hub.apply(generated)
-    wait_until_settled(hub, "shop-cluster1", revision=head)
-    print(f"\nargocd: an ApplicationSet is on the spoke after {time.monotonic() - started:.1f} s")
-    assert value(spoke.admin, "on-the-spoke") == "one"
-    assert hub.find("v1/ConfigMap", "on-the-spoke", namespace=NAMESPACE) is None
-
-    argocd.restart(APPLICATIONSET_CONTROLLER, kill=True)
-    assert value(spoke.admin, "on-the-spoke") == "one"
-    generated["spec"]["generators"] = [{"list": {"elements": []}}]
-    hub.apply(generated)
-    refresh_set(hub, "shop")
-    wait_for(
-        lambda: value(spoke.admin, "on-the-spoke") is None,
-        what="the default policy deletes what is no longer generated",
-    )
-
-
-@pytest.mark.usefixtures("applications")
-def test_a_git_server_that_is_away_changes_nothing(
-    argocd: ArgoCD, hub: Client, git_server: GitServer, repository: GitRepository
-) -> None:
-    head = repository.commit({"rendered/a.yaml": config_map("stays", "one")})
-    hub.apply(application("stays", repository))
-    wait_until_settled(hub, "stays", revision=head)
-    git_server.stop()
-    try:
-        head = repository.commit({"rendered/a.yaml": config_map("stays", "two")})
-        refresh(hub, "stays", hard=True)
-        wait_for(
-            lambda: state(hub, "stays").sync == "Unknown",
-            what="the Application says that git is away",
-            seen=lambda: state(hub, "stays"),
-        )
-        assert value(hub, "stays") == "one"
-    finally:
-        git_server.start()
-    refresh(hub, "stays", hard=True)
-    wait_until_settled(hub, "stays", revision=head)
-    assert value(hub, "stays") == "two"
 
 
 @pytest.mark.usefixtures("applications", "health_checks")

@@ -19,7 +19,6 @@ from typing import Self
 import httpx
 
 from tests.hub.controlplane.api import ApiError, Client
-from tests.hub.controlplane.waiting import wait_for
 
 POLL_SECONDS = 0.2
 DATA = "..data"
@@ -57,15 +56,6 @@ class Volume:
             return (self.directory / key).read_text(encoding="utf-8")
         except FileNotFoundError:
             return None
-
-    def wait_for_content(self, key: str, expected: str, *, timeout: float = 60.0) -> None:
-        """Wait until the key has this content; AssertionError shows what it has instead."""
-        wait_for(
-            lambda: self.read(key) == expected,
-            what=f"{key} of {self._namespace}/{self._name} is projected",
-            timeout=timeout,
-            seen=lambda: self.failure or self.read(key),
-        )
 
     def _follow(self) -> None:
         while not self._stop.wait(POLL_SECONDS):

@@ -82,10 +82,6 @@ class ControlPlane:
         return self._controller("placement")
 
     @property
-    def addon_manager(self) -> Controller:
-        return self._controller("addon")
-
-    @property
     def registration(self) -> Controller:
         return self._controller("registration")
 
@@ -105,10 +101,6 @@ class ControlPlane:
     def restart_hub_apiserver(self, *, kill: bool = False) -> float:
         """Seconds from the new start until it was ready; `kill` makes it a crash."""
         return self.hub.restart(kill=kill)
-
-    def restart_work_agent(self, name: str, *, kill: bool = False) -> float:
-        """Restart the work agent of one spoke; seconds until it was healthy again."""
-        return self._ocm().restart(self._agents[name].process, kill=kill)
 
     def stop_work_agent(self, name: str) -> None:
         """Stop it until `start_work_agent`: the spoke is cut off from the hub's works."""
@@ -137,14 +129,6 @@ class ControlPlane:
     def start_work_agent(self, name: str) -> None:
         self._agents[name].start()
         self._agents[name].wait()
-
-    def add_cluster(
-        self, name: str, *, labels: Mapping[str, str] | None = None, claims: Mapping[str, str] | None = None
-    ) -> None:
-        """Register a ManagedCluster that is accepted, joined and available; wait until OCM gave it its
-        namespace.
-        """
-        self.add_clusters({name: dict(labels or {})}, claims=claims)
 
     def add_clusters(
         self, clusters: Mapping[str, Mapping[str, str]], *, claims: Mapping[str, str] | None = None
