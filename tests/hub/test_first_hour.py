@@ -1,7 +1,5 @@
 """The first hour, with nothing simulated but OCM's registration agent: from `make release` in an empty folder
-to an application that moves because of a score that was computed in a pod of our image.
-
-`GITOPS_DSF_TRANSCRIPT=docs/start/install.md` writes the page of the documentation anew. A release that is
+to an application that moves because of a score that was computed in a pod of our image. A release that is
 built already is taken from the folder `GITOPS_DSF_RELEASE`.
 """
 
@@ -37,7 +35,7 @@ from tests.hub.scenario import realimages
 from tests.hub.scenario.fleet import PROMETHEUS
 from tests.hub.scenario.hubcredentials import HUB_NAME, hub_kubeconfig
 from tests.hub.scenario.installation import SCORE
-from tests.hub.scenario.transcript import Transcript, images_table
+from tests.hub.scenario.person import Person
 
 pytestmark = [
     pytest.mark.family("kubernetes", "ocm", "argocd", "prometheus", "kubelet"),
@@ -50,8 +48,7 @@ CLUSTERS = ("cluster1", "cluster2")
 GUESTBOOK = "guestbook"
 SCORER = "cpu-headroom"
 METRIC = "cpu_busy_percent"
-PODS = tuple(f"kubectl --context {name} get pods --all-namespaces" for name in ("hub", *CLUSTERS))
-RELEASE, TRANSCRIPT = "GITOPS_DSF_RELEASE", "GITOPS_DSF_TRANSCRIPT"
+RELEASE = "GITOPS_DSF_RELEASE"
 
 SCORER_FILE = f"""\
 apiVersion: dynamic-scoring.open-cluster-management.io/v1alpha1
@@ -93,26 +90,6 @@ spec:
   scores:
     - scorer: {scorer}
   stickiness: 10
-"""
-
-NODES = "docs/contributing/tests.md"
-HEAD = """\
-# The first hour
-
-`tests/hub/test_first_hour.py` recorded this page: an empty folder, an empty hub, and every command on the way
-from a release to an application that moves, with its output and its time. Run the test
-[on a machine of yours]({page}#real-nodes) to record it again.
-
-The API servers of a hub and two clusters, a kubelet and containerd for each, OCM, Argo CD, a Prometheus for
-each cluster, a git server and an image registry are the real programs. They ran on one machine with
-{cpus} CPUs, which other programs used too. Five things are not as in production:
-
-- OCM's registration agent does not run. The test accepts the clusters, and writes the Secret with the agent's
-  credentials for the hub.
-- Argo CD reads git every 5 s instead of every 3 minutes.
-- Images and repositories are on 127.0.0.1, without TLS.
-- OCM and Argo CD run as processes, so no Deployment tells `doctor` their versions.
-- The test sets the CPU load as a number. The program of the guestbook only waits.
 """
 
 
@@ -176,14 +153,12 @@ def possible() -> None:
 
 
 @pytest.fixture(scope="module")
-def story(
-    possible: None, kubernetes_binaries: Binaries, tmp_path_factory: pytest.TempPathFactory
-) -> Transcript:
+def person(possible: None, kubernetes_binaries: Binaries, tmp_path_factory: pytest.TempPathFactory) -> Person:
     """An empty folder in which a release was built, before anything of the hub runs."""
     folder = tmp_path_factory.mktemp("person")
     programs = [folder / "venv/bin", kubernetes_binaries.path("kubectl").parent]
-    person = {"NAME": "A Platform Engineer", "EMAIL": "platform@example.com"}
-    story = Transcript(
+    names = {"NAME": "A Platform Engineer", "EMAIL": "platform@example.com"}
+    person = Person(
         folder=folder,
         environment={
             "PATH": os.pathsep.join([*map(str, programs), os.environ["PATH"]]),
@@ -191,32 +166,26 @@ def story(
             "GIT_CONFIG_GLOBAL": os.devnull,
             "GIT_CONFIG_NOSYSTEM": "1",
             **{
-                f"GIT_{role}_{key}": value
-                for role in ("AUTHOR", "COMMITTER")
-                for key, value in person.items()
+                f"GIT_{role}_{key}": value for role in ("AUTHOR", "COMMITTER") for key, value in names.items()
             },
             "COLUMNS": "120",
         },
-        hidden={sys.executable: "python", str(ROOT): "~/gitops-dsf", str(folder): "~"},
     )
     dist = folder / "dist"
     if given := os.environ.get(RELEASE):
         dist.symlink_to(Path(given).resolve())
-        story.section("A release", "`make release` has built it:")
-        story.run("ls dist")
     else:
-        story.section("A release", "`make release` runs this in a checkout:")
-        story.run(
+        person.run(
             f"cd {ROOT}",
             f"{sys.executable} -m tools.release --base {realimages.base()} --out {dist}",
             step="Release built",
         )
-    return story
+    return person
 
 
 @pytest.fixture(scope="module")
 def world(
-    story: Transcript,
+    person: Person,
     kubernetes_binaries: Binaries,
     ocm_binaries: Binaries | None,
     git_server: GitServer,
@@ -281,7 +250,7 @@ def world(
             )
         argocd.wait()
         processes.check_listeners()
-        write_kubeconfig(plane, story.folder / "kubeconfig")
+        write_kubeconfig(plane, person.folder / "kubeconfig")
         note(f"first hour: a hub and two clusters with nodes: {time.monotonic() - started:.1f} s")
         yield World(
             plane=plane,
@@ -338,7 +307,7 @@ def workload(image: str) -> Object:
 
 
 def test_from_a_release_to_an_application_that_moves(
-    world: World, story: Transcript, note: Callable[[str], None]
+    world: World, person: Person, note: Callable[[str], None]
 ) -> None:
     authority = world.registry.authority
     guestbook = world.git_server.create(GUESTBOOK)
@@ -347,95 +316,81 @@ def test_from_a_release_to_an_application_that_moves(
     world.load["cluster1"].set(METRIC, {}, 60)
     world.load["cluster2"].set(METRIC, {}, 20)
 
-    story.section("A registry", "No registry has the images yet, so they are pushed to one of our own.")
-    story.run(
+    person.run(
         *(
             "skopeo --insecure-policy copy --quiet --dest-tls-verify=false \\\n"
-            f"    oci-archive:{archive.relative_to(story.folder)} docker://{authority}/gitops-dsf-{name}:{__version__}"
+            f"    oci-archive:{archive.relative_to(person.folder)} docker://{authority}/gitops-dsf-{name}:{__version__}"
             for name in ("agent", "reconciler")
-            for archive in (story.folder / "dist").glob(f"gitops-dsf-{name}-*.oci.tar")
+            for archive in (person.folder / "dist").glob(f"gitops-dsf-{name}-*.oci.tar")
         ),
         step="Images pushed",
     )
-    story.section("The command line")
-    story.run(
+    person.run(
         "python3 -m venv venv",
         "venv/bin/pip install --quiet dist/gitops_dsf_wire-*.whl dist/gitops_dsf_scorer-*.whl \\\n"
         '    dist/gitops_dsf_runtime-*.whl "$(echo dist/gitops_dsf-*.whl)[live]"',
         "gitops-dsf --version",
         step="Command line installed",
     )
-    story.section(
-        "A fleet repository", "The hub has OCM, Argo CD, two clusters that have joined, and no pod:"
-    )
-    story.run("kubectl get managedclusters", "kubectl get pods --all-namespaces")
-    story.run(
+    person.run(
         f"git clone --quiet {fleet.url} fleet",
         f"gitops-dsf init fleet --empty --registry {authority} --git-url {fleet.url}",
         "cd fleet",
         "gitops-dsf import --context hub",
         step="Fleet repository made, with the clusters of the hub",
     )
-    story.say("One scorer, written by hand:")
-    story.write(f"fleet/scorers/{SCORER}.yaml", SCORER_FILE)
-    story.run(*publish("One scorer"), step="Validated, rendered and pushed")
-    story.section("The hub")
+    person.write(f"fleet/scorers/{SCORER}.yaml", SCORER_FILE)
+    person.run(*publish("One scorer"), step="Validated, rendered and pushed")
     with ThreadPoolExecutor(max_workers=len(CLUSTERS)) as pool:
         registering = [pool.submit(register, world.plane, cluster) for cluster in CLUSTERS]
-        story.run("cd fleet", "gitops-dsf install --context hub", step="Installed on the hub", lines=100)
+        person.run("cd fleet", "gitops-dsf install --context hub", step="Installed on the hub")
         for each in registering:
             each.result()
-    story.until(
+    person.until(
         world.agents, step="The agent's pod is ready on both clusters", timeout=180, seen=world.evidence
     )
-    story.until(
+    person.until(
         lambda: world.scores().keys() == set(CLUSTERS),
         step="Both clusters have a score",
         timeout=120,
         seen=world.evidence,
     )
-    story.run(*PODS)
 
-    story.section(
-        "An application", "The CPU of cluster1 is busy to 60 %, that of cluster2 to 20 %. One application:"
-    )
-    story.write(
+    person.write(
         f"fleet/apps/{GUESTBOOK}.yaml",
         APPLICATION_FILE.format(name=GUESTBOOK, url=guestbook.url, scorer=SCORER),
     )
-    story.run(*publish("The guestbook"), step="Validated, rendered and pushed again")
-    story.until(
+    person.run(*publish("The guestbook"), step="Validated, rendered and pushed again")
+    person.until(
         lambda: world.healthy_on("cluster2") and world.running_on("cluster2"),
         step="The guestbook runs on cluster2",
         timeout=240,
         seen=world.evidence,
     )
     assert set(world.copies()) == {"cluster2"}
-    story.run("gitops-dsf status --context hub", lines=40)
+    person.run("gitops-dsf status --context hub", step="Status")
 
-    story.section("The move", "The CPU of cluster2 becomes busy to 90 %.")
     world.load["cluster2"].set(METRIC, {}, 90)
-    story.until(
+    person.until(
         lambda: world.scores()["cluster2"] < world.scores()["cluster1"],
         step="The score of cluster2 is below that of cluster1",
         timeout=90,
         seen=world.evidence,
     )
-    story.until(
+    person.until(
         lambda: world.healthy_on("cluster1") and world.running_on("cluster1"),
         step="The guestbook runs on cluster1",
         timeout=240,
         seen=world.evidence,
     )
-    story.until(
+    person.until(
         lambda: set(world.copies()) == {"cluster1"} and not world.running_on("cluster2"),
         step="The copy on cluster2 is gone",
         timeout=240,
         seen=world.evidence,
     )
-    story.run("gitops-dsf status --context hub", lines=40)
-    story.run(*PODS)
-    finish(story, note)
+    person.run("gitops-dsf status --context hub", step="Status")
+    note("first hour: " + ", ".join(f"{step} {seconds:.1f} s" for step, seconds in person.times))
 
 
 def publish(message: str) -> tuple[str, ...]:
@@ -448,16 +403,3 @@ def publish(message: str) -> tuple[str, ...]:
         f'git commit --quiet --message "{message}"',
         "git push --quiet",
     )
-
-
-def finish(story: Transcript, note: Callable[[str], None]) -> None:
-    """Writes the page where one is asked for."""
-    story.times.append(("Sum", sum(seconds for _, seconds in story.times)))
-    images = images_table(story.folder / "dist", version=__version__)
-    contents = (
-        f"## The images\n\nA CycloneDX bill of materials beside each image lists the packages.\n\n{images}"
-    )
-    if target := os.environ.get(TRANSCRIPT):
-        head = HEAD.format(cpus=os.cpu_count(), page=NODES.removeprefix("docs/"))
-        Path(target).write_text(f"{head}\n{story.table()}\n{contents}\n{story.page()}", encoding="utf-8")
-    note(f"first hour:\n{story.table()}")
