@@ -1,9 +1,9 @@
 """The state branch: a snapshot of scores, decisions and clusters, for previews without access to the hub
 (docs/decisions/preview.md#the-state-branch). It is pushed when the hub changed, and once an hour.
 
-The branch has one commit without a parent, replaced each time, so that clones stay small. Scores are read
-page by page and become lines at once, so no object of the hub is kept. Values are rounded so that a file
-changes only when the hub did. Published scores are never rounded: one point can decide a Placement.
+The branch has one commit without a parent, replaced each time, so that clones stay small. Values are rounded
+so that a file changes only when the hub did. Published scores are never rounded: one point can decide a
+Placement.
 """
 
 import asyncio
@@ -17,12 +17,12 @@ from typing import Final
 
 import msgspec
 
+from dsf_runtime.apiserver import ApiError
 from gitops_dsf.errors import RepositoryError
 from gitops_dsf.hub.decisions import decision_of
-from gitops_dsf.hub.metadata import Metadata, problem_of
+from gitops_dsf.hub.metadata import Metadata
 from gitops_dsf.hub.objects import ManagedCluster, ManagedClusterSpec, ManagedClusterStatus
-from gitops_dsf.hub.resources import DECISIONS, SCORES
-from gitops_dsf.hub.scores import AddOnPlacementScore, BareScore, ScoreStatus, score_of
+from gitops_dsf.hub.resources import DECISIONS
 from gitops_dsf.hub.snapshotfile import clusters_file, decisions_file, moment_file, score_row, scores_file
 from gitops_dsf.hub.timestamp import LATEST, in_utc
 from gitops_dsf.reconciler.git import Clone, keep_pushing, working_clone
@@ -69,9 +69,8 @@ class StateBranchController:
 
     async def run(self) -> None:
         """Works until it is cancelled."""
-        await self._view.clusters.synced.wait()
-        await self._view.decisions.synced.wait()
-        await self._view.scorers.synced.wait()
+        for informer in (self._view.clusters, self._view.decisions, self._view.scores):
+            await informer.synced.wait()
         async with working_clone(self._git, "state") as clone:
             await keep_pushing(
                 partial(self._pass, clone),
@@ -119,26 +118,24 @@ def check_names(names: Iterable[str], *, branch: str) -> None:
 async def collect(*, api: HubApi, view: HubView, namespaces: Sequence[str] = ()) -> dict[str, bytes]:
     """Every file of the branch. `namespaces` are those, beside Argo CD's, whose decisions are included.
 
-    Raises ApiError when a list fails: a partial snapshot would say that the rest of the hub has no scores.
+    Raises ApiError when a resource may be outdated: a partial snapshot would say that the rest of the hub has
+    no scores.
     """
+    if outdated := view.untrusted((view.scores, view.decisions, view.clusters)):
+        raise ApiError(outdated)
     observed = datetime.fromtimestamp(api.now(), tz=UTC)
-    rows: dict[str, list[tuple[str, str]]] = {}
-
-    def take(item: msgspec.Raw) -> None:
-        problem = ""
-        try:
-            found = msgspec.json.decode(item, type=AddOnPlacementScore)
-        except msgspec.ValidationError as error:
-            found = AddOnPlacementScore(msgspec.json.decode(item, type=BareScore).metadata)
-            problem = problem_of(error)
-        rows.setdefault(found.metadata.name, []).append(
-            (found.metadata.namespace or "", _row(found, observed, problem))
-        )
-
-    await api.list(SCORES.path, take)
     files = {README: _README, MOMENT: moment_file(hub=HUB, observed_at=observed)}
-    for name, table in rows.items():
-        files[f"scores/{name}.json"] = scores_file(name, (row for _, row in sorted(table)), hub=HUB)
+    for name, column in list(view.scores.columns.items()):
+        rows = (
+            score_row(
+                cluster,
+                msgspec.structs.replace(
+                    found, valid_until=rounded_valid_until(found.valid_until, observed=observed)
+                ),
+            )
+            for cluster, found in sorted(column.items(), key=lambda item: item[0])
+        )
+        files[f"scores/{name}.json"] = scores_file(name, rows, hub=HUB)
         await asyncio.sleep(0)
     pages = {(view.argocd_namespace, name): page for name, page in view.decisions.items.items()}
     for namespace in namespaces:
@@ -172,20 +169,6 @@ def selectable(cluster: ManagedCluster) -> ManagedCluster:
             allocatable=dict(sorted((status.allocatable or {}).items())),
             capacity=dict(sorted((status.capacity or {}).items())),
         ),
-    )
-
-
-def _row(found: AddOnPlacementScore, observed: datetime, problem: str) -> str:
-    cluster = found.metadata.namespace or ""
-    status = found.status or ScoreStatus()
-    values = {item.name: item.value for item in status.scores or ()}
-    return score_row(
-        cluster,
-        score_of(
-            values,
-            valid_until=rounded_valid_until(status.valid_until, observed=observed),
-        ),
-        problem=problem,
     )
 
 
