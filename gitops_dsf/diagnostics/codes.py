@@ -7,6 +7,7 @@ ApplicationSets. DSF5xx: output. DSF6xx: tests.
 """
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from gitops_dsf.diagnostics.diagnostic import Diagnostic, Edit, Position, Severity
@@ -52,25 +53,18 @@ RETIRED: Final = frozenset(
 """Codes that earlier versions reported."""
 
 
-def _error(code: str, title: str) -> Code:
-    return _register(Code(code, Severity.ERROR, title))
-
-
-def _warning(code: str, title: str) -> Code:
-    return _register(Code(code, Severity.WARNING, title))
-
-
-def _notice(code: str, title: str) -> Code:
-    return _register(Code(code, Severity.NOTICE, title))
-
-
-def _register(code: Code) -> Code:
+def _code(severity: Severity, number: str, title: str) -> Code:
+    code = Code(number, severity, title)
     if code.id in CODES or code.id in RETIRED or (CODES and code.id < next(reversed(CODES))):
         msg = f"{code.id} is listed twice, retired or out of order"
         raise ValueError(msg)
     CODES[code.id] = code
     return code
 
+
+_error = partial(_code, Severity.ERROR)
+_warning = partial(_code, Severity.WARNING)
+_notice = partial(_code, Severity.NOTICE)
 
 SYNTAX = _error("DSF001", "not valid YAML")
 TAB = _error("DSF002", "tab where YAML wants spaces")

@@ -60,8 +60,9 @@ class Selection:
         claims: set[str] = set()
         for document in documents:
             if document.kind == "DynamicScorer":
-                for kind, name in _identity(document.data):
-                    (claims if kind == "claim" else labels).add(name)
+                for kind, names in (("claim", claims), ("label", labels)):
+                    name = value_at(document.data, ("spec", "source", "clusterLabel", kind))
+                    names.update([name] if isinstance(name, str) else ())
             if document.kind != "ManagedCluster":
                 for field, selector in _selectors(document.data):
                     (claims if field == "claimSelector" else labels).update(_keys(selector))
@@ -88,14 +89,6 @@ def _selectors(value: Any, field: str = "") -> Iterator[tuple[str, Mapping[str, 
     elif isinstance(value, list):
         for item in value:
             yield from _selectors(item, field)
-
-
-def _identity(scorer: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yields the claim or label in spec.source.clusterLabel."""
-    for kind in ("claim", "label"):
-        name = value_at(scorer, ("spec", "source", "clusterLabel", kind))
-        if isinstance(name, str):
-            yield kind, name
 
 
 def _keys(selector: Mapping[str, Any]) -> Iterator[str]:

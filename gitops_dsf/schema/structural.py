@@ -33,50 +33,37 @@ _NO_DEFAULTS = frozenset({"LabelSelector", "Requirement"})
 """Kubernetes stores selectors without defaults."""
 
 
-class NotStructuralError(TypeError):
-    """A model contains something that a structural schema cannot express. The model has to change."""
-
-
 def structural(model: type[BaseModel]) -> Schema:
     """The structural schema of a model. References are inlined, and "or null" means optional."""
     whole = json_schema(model)
-    return _convert(whole, definitions=whole.get("$defs", {}), path=model.__name__)
+    return _convert(whole, whole.get("$defs", {}))
 
 
-def _convert(node: Schema, *, definitions: Schema, path: str) -> Schema:
-    node, model = _inlined(node, definitions=definitions, path=path)
+def _convert(node: Schema, definitions: Schema) -> Schema:
+    node, model = _inlined(node, definitions)
     if "const" in node:
         node = {**node, "enum": [node["const"]]}
-    if "type" not in node:
-        msg = f"{path}: no single type in {sorted(node)}"
-        raise NotStructuralError(msg)
     result = {key: node[key] for key in _KEPT if key in node}
-    match node["type"]:
-        case "object":
-            result |= _object(node, model=model, definitions=definitions, path=path)
-        case "array":
-            result["items"] = _convert(node["items"], definitions=definitions, path=f"{path}[]")
-            result.setdefault("x-kubernetes-list-type", "atomic")
-        case "string" | "integer" | "number" | "boolean":
-            pass
-        case other:
-            msg = f"{path}: type {other} cannot be stored"
-            raise NotStructuralError(msg)
+    if node["type"] == "object":
+        result |= _object(node, definitions, model=model)
+    elif node["type"] == "array":
+        result["items"] = _convert(node["items"], definitions)
+        result.setdefault("x-kubernetes-list-type", "atomic")
     return result
 
 
-def _object(node: Schema, *, model: str, definitions: Schema, path: str) -> Schema:
+def _object(node: Schema, definitions: Schema, *, model: str) -> Schema:
     extra = node.get("additionalProperties")
     if "properties" not in node:
         if isinstance(extra, dict):
-            return {"additionalProperties": _convert(extra, definitions=definitions, path=f"{path}.*")}
+            return {"additionalProperties": _convert(extra, definitions)}
         if extra is True:
             return {"x-kubernetes-preserve-unknown-fields": True}
         return {}
     result: Schema = {}
     properties: Schema = {}
     for name, child in node["properties"].items():
-        properties[name] = converted = _convert(child, definitions=definitions, path=f"{path}.{name}")
+        properties[name] = converted = _convert(child, definitions)
         if model not in _NO_DEFAULTS:
             default = _default(child, converted)
             if default is not None:
@@ -105,15 +92,13 @@ def _default(child: Schema, converted: Schema) -> Any:  # noqa: ANN401 - whateve
     return default
 
 
-def _inlined(node: Schema, *, definitions: Schema, path: str) -> tuple[Schema, str]:
+def _inlined(node: Schema, definitions: Schema) -> tuple[Schema, str]:
     """Replaces a reference or "or null" in a node. Also returns the name of the model, if the node is one."""
     outer = {key: value for key, value in node.items() if key not in {"$ref", "anyOf", "$defs"}}
     if "anyOf" in node:
-        choices = [choice for choice in node["anyOf"] if choice.get("type") != "null"]
-        if len(choices) != 1:
-            msg = f"{path}: {len(choices)} alternatives; a stored field has one type"
-            raise NotStructuralError(msg)
-        inner, model = _inlined(choices[0], definitions=definitions, path=path)
+        # A stored field has one type.
+        [choice] = (choice for choice in node["anyOf"] if choice.get("type") != "null")
+        inner, model = _inlined(choice, definitions)
         return {**inner, **outer}, model
     if "$ref" in node:
         target = definitions[node["$ref"].removeprefix("#/$defs/")]

@@ -19,122 +19,80 @@ class SyntaxMistake(NamedTuple):
     tab: bool = False
 
 
-_WORDS_WITHOUT_COLON = (
+_WITHOUT_COLON = (
     "a field name without `:`",
     "write `name: value`, or indent the line to continue the value above",
 )
-_WORDS: tuple[tuple[str, str, str], ...] = (
-    ("mapping values are not allowed", "a second `: ` on one line", 'quote the value when it contains ": "'),
-    (
-        "did not find expected key",
-        "this line fits neither the mapping nor the list that it stands in",
-        "check its indentation and quotes",
-    ),
-    ("could not find expected ':'", *_WORDS_WITHOUT_COLON),
-    (
-        "did not find expected '-' indicator",
-        "a list item must start with `- ` at the list's indentation",
-        "check the indentation",
-    ),
-    (
-        "found unexpected end of stream",
-        "the text ends inside a quoted value or a bracket",
-        "close the quote or bracket",
-    ),
-    (
-        "did not find expected ',' or ']'",
-        "a list in brackets is not closed",
-        "add `,` between items and `]` at the end",
-    ),
-    (
-        "did not find expected ',' or '}'",
-        "a mapping in braces is not closed",
-        "add `,` between fields and `}` at the end",
-    ),
-    (
-        "found unknown escape character",
-        "an unknown escape in a double-quoted value",
-        r"use single quotes, or write \\ for a backslash",
-    ),
-    ("second occurrence", "an anchor with this name exists already", "rename one of the anchors"),
-    ("block sequence entries are not allowed", "a list cannot start here", "put the list on the next line"),
-    (
-        "found character that cannot start any token",
-        "a value cannot start with this character",
-        "quote the value",
-    ),
-    (
-        "did not find expected <document start>",
-        "text after the end of the document",
-        "separate documents with a line `---`",
-    ),
-    (
-        "control characters are not allowed",
-        "a control character",
-        "remove it, or write it as an escape in double quotes",
-    ),
-    ("did not find expected node content", "a value is missing here", "write the value, or remove the `,`"),
-)
-
-
+_TABLE = r"""
+mapping values are not allowed | a second `: ` on one line | quote the value when it contains ": "
+did not find expected key | this line fits neither the mapping nor the list that it stands in | check its indentation and quotes
+did not find expected '-' indicator | a list item must start with `- ` at the list's indentation | check the indentation
+found unexpected end of stream | the text ends inside a quoted value or a bracket | close the quote or bracket
+did not find expected ',' or ']' | a list in brackets is not closed | add `,` between items and `]` at the end
+did not find expected ',' or '}' | a mapping in braces is not closed | add `,` between fields and `}` at the end
+found unknown escape character | an unknown escape in a double-quoted value | use single quotes, or write \\ for a backslash
+second occurrence | an anchor with this name exists already | rename one of the anchors
+block sequence entries are not allowed | a list cannot start here | put the list on the next line
+found character that cannot start any token | a value cannot start with this character | quote the value
+did not find expected <document start> | text after the end of the document | separate documents with a line `---`
+control characters are not allowed | a control character | remove it, or write it as an escape in double quotes
+did not find expected node content | a value is missing here | write the value, or remove the `,`
+"""  # noqa: E501
+"""What libyaml says, what that means, and what to do."""
+_WORDS = {"could not find expected ':'": _WITHOUT_COLON} | {
+    part: (message, hint) for part, message, hint in (row.split(" | ") for row in _TABLE.strip().splitlines())
+}
 _BREAK = re.compile("\r\n|\r|\n")
-
-
-def _inside(text: str, line: int, column: int) -> tuple[int, int]:
-    """The place, or the end of the text. Without a last line break, libyaml names the line behind the end."""
-    lines = _BREAK.split(text)
-    return (line, column) if line < len(lines) else (len(lines) - 1, len(lines[-1]))
+_FIELD = re.compile(r"""\s*(- +|["']?[A-Za-z_][\w./-]*["']?:(\s|$))""")
+"""The start of a line that is a field or an item, and hardly part of a text."""
+_NO_BREAK_SPACE = "^ *(?:- *)*([\u00a0\u2007\u202f\u200b\u3000])|:([\u00a0\u2007\u202f\u200b\u3000])"
+# Compiled on first use: it takes 4 ms, and repositories without mistakes do not need it.
+_NOT_PRINTABLE = "[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]|\ufeff"
 
 
 def explain(error: MarkedYAMLError | str, text: str) -> SyntaxMistake:
     """Explains a libyaml error."""
     if isinstance(error, str):
         return _reader_error(error, text)
+    # Without a last line break, libyaml names the line behind the end.
+    lines = [*_BREAK.split(text), ""]
     mark = error.problem_mark or error.context_mark
-    line, column = _inside(text, mark.line, mark.column) if mark is not None else (0, 0)
-    problem = f"{error.context or ''} {error.problem or ''}"
-    lines = text.split("\n")
-    here = lines[line] if line < len(lines) else ""
-    if "\t" in _leading_blank(here) and ("token" in problem or "indentation" in problem or "tab" in problem):
-        return SyntaxMistake(
-            line,
-            here.index("\t"),
-            "a tab in the indentation; YAML allows spaces only",
-            "use spaces",
-            tab=True,
-        )
-    context = error.context_mark
+    line, column = (mark.line, mark.column) if mark is not None else (0, 0)
+    if line == len(lines) - 1:
+        line, column = line - 1, len(lines[line - 1])
+    problem, here = f"{error.context or ''} {error.problem or ''}", lines[line]
+    if "\t" in _leading_blank(here) and re.search("token|indentation|tab", problem):
+        message = "a tab in the indentation; YAML allows spaces only"
+        return SyntaxMistake(line, here.index("\t"), message, "use spaces", tab=True)
     found = _open_quote(error, text, lines) or _no_break_space(lines, line)
     if found is not None:
         return found
-    words = next(((message, hint) for part, message, hint in _WORDS if part in problem), None)
+    words = next((words for part, words in _WORDS.items() if part in problem), None)
     if words is None:
-        return SyntaxMistake(
-            line, column, f"not valid YAML: {error.problem or error.context or 'unreadable'}"
-        )
+        message = f"not valid YAML: {error.problem or error.context or 'unreadable'}"
+        return SyntaxMistake(line, column, message)
     mistake = SyntaxMistake(line, column, *words)
     if "mapping values" in problem:
         return _too_deep(lines, mistake)
     if "did not find expected key" in problem and here[:column].strip():
-        return mistake._replace(
-            message="text behind a quoted or bracketed value", hint="quote the whole value"
-        )
+        message = "text behind a quoted or bracketed value"
+        return mistake._replace(message=message, hint="quote the whole value")
     if "node content" in problem and not "".join(lines[line:])[column:].strip():
         message = "the text ends where a value or a closing bracket should be"
         return mistake._replace(message=message, hint="write it, or remove what opens it")
+    context = error.context_mark
     if context is None:
         return mistake
     begun = mistake._replace(line=context.line, column=context.column)
     if "while scanning a simple key" in problem:
         return _without_colon(lines, begun)
-    unclosed = "expected ',' or" in problem and _is_left(lines, inside=context.line, line=line)
-    if unclosed or "unexpected end of stream" in problem:
+    # A line that is not indented deeper than that of the bracket is outside of it.
+    outside = line > context.line and (
+        not here.strip() or len(_leading_blank(here)) <= len(_leading_blank(lines[context.line]))
+    )
+    if "unexpected end of stream" in problem or ("expected ',' or" in problem and outside):
         return begun._replace(message="the bracket or quote that opens here is never closed")
     return mistake
-
-
-_FIELD = re.compile(r"""\s*(- +|["']?[A-Za-z_][\w./-]*["']?:(\s|$))""")
-"""The start of a line that is a field or an item, and hardly part of a text."""
 
 
 def _open_quote(error: MarkedYAMLError, text: str, lines: list[str]) -> SyntaxMistake | None:
@@ -153,16 +111,9 @@ def _open_quote(error: MarkedYAMLError, text: str, lines: list[str]) -> SyntaxMi
         pass  # the same error again
     for start, end in quoted:
         if start is not None and any(map(_FIELD.match, lines[start.line + 1 : end.line + 1])):
-            return SyntaxMistake(
-                start.line,
-                start.column,
-                "the quote that opens here is not closed: the fields below are part of its text",
-                "close it on its line",
-            )
+            message = "the quote that opens here is not closed: the fields below are part of its text"
+            return SyntaxMistake(start.line, start.column, message, "close it on its line")
     return None
-
-
-_NO_BREAK_SPACE = "^ *(?:- *)*([\u00a0\u2007\u202f\u200b\u3000])|:([\u00a0\u2007\u202f\u200b\u3000])"
 
 
 def _no_break_space(lines: list[str], line: int) -> SyntaxMistake | None:
@@ -170,69 +121,42 @@ def _no_break_space(lines: list[str], line: int) -> SyntaxMistake | None:
     or the next.
     """
     for number in (line - 1, line):
-        found = re.search(_NO_BREAK_SPACE, lines[number]) if 0 <= number < len(lines) else None
+        found = re.search(_NO_BREAK_SPACE, lines[number]) if number >= 0 else None
         if found is not None:
             column = found.end() - 1
-            name = f"U+{ord(lines[number][column]):04X}"
-            return SyntaxMistake(
-                number, column, f"{name} looks like a space, but is not one in YAML", "write a space"
-            )
+            message = f"U+{ord(lines[number][column]):04X} looks like a space, but is not one in YAML"
+            return SyntaxMistake(number, column, message, "write a space")
     return None
 
 
 def _without_colon(lines: list[str], mistake: SyntaxMistake) -> SyntaxMistake:
     """Detects `name:value`, which YAML reads as one word."""
-    text = lines[mistake.line][mistake.column :] if mistake.line < len(lines) else ""
-    joined = re.match(r"([A-Za-z][\w.-]*):(?!//)(\S{1,40})", text)
+    joined = re.match(r"([A-Za-z][\w.-]*):(?!//)(\S{1,40})", lines[mistake.line][mistake.column :])
     if joined is None:
         return mistake
-    return mistake._replace(
-        column=mistake.column + joined.end(1),
-        message="no space after the `:`",
-        hint=f"write `{joined[1]}: {joined[2]}`",
-    )
+    column, hint = mistake.column + joined.end(1), f"write `{joined[1]}: {joined[2]}`"
+    return mistake._replace(column=column, message="no space after the `:`", hint=hint)
 
 
 def _too_deep(lines: list[str], mistake: SyntaxMistake) -> SyntaxMistake:
     """Detects a line that is indented deeper and so continues the value above it."""
-    here = lines[mistake.line] if mistake.line < len(lines) else ""
+    here = lines[mistake.line]
     if re.search(r":(\s|$)", here[: mistake.column]) or not here.strip():
         return mistake
     start = len(_leading_blank(here))
-    above = next(
-        (number for number in range(mistake.line - 1, -1, -1) if _says_something(lines[number])), None
-    )
-    if above is not None and len(_leading_blank(lines[above])) >= start:
-        column = len(_leading_blank(lines[above]))
-        return _without_colon(lines, SyntaxMistake(above, column, *_WORDS_WITHOUT_COLON))
-    return SyntaxMistake(
-        mistake.line,
-        start,
-        "this line is indented deeper than the one above, which has a value already",
-        "give lines of one mapping the same indentation, or indent neither",
-    )
-
-
-def _says_something(line: str) -> bool:
-    return bool(line.strip()) and not line.lstrip().startswith("#")
-
-
-def _is_left(lines: list[str], *, inside: int, line: int) -> bool:
-    """Whether a line is outside of a bracket that was opened earlier: it is not indented deeper than the line
-    with the bracket.
-    """
-    if line <= inside:
-        return False
-    here = lines[line] if line < len(lines) else ""
-    return not here.strip() or len(_leading_blank(here)) <= len(_leading_blank(lines[inside]))
+    for number in range(mistake.line - 1, -1, -1):
+        if lines[number].strip() and not lines[number].lstrip().startswith("#"):
+            column = len(_leading_blank(lines[number]))
+            if column >= start:
+                return _without_colon(lines, SyntaxMistake(number, column, *_WITHOUT_COLON))
+            break
+    message = "this line is indented deeper than the one above, which has a value already"
+    hint = "give lines of one mapping the same indentation, or indent neither"
+    return SyntaxMistake(mistake.line, start, message, hint)
 
 
 def _leading_blank(line: str) -> str:
     return line[: len(line) - len(line.lstrip())]
-
-
-# Compiled on first use: it takes 4 ms, and repositories without mistakes do not need it.
-_NOT_PRINTABLE = "[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]|\ufeff"
 
 
 def _reader_error(message: str, text: str) -> SyntaxMistake:
@@ -240,11 +164,6 @@ def _reader_error(message: str, text: str) -> SyntaxMistake:
     found = re.search(_NOT_PRINTABLE, text)
     if found is None:
         return SyntaxMistake(0, 0, f"not valid YAML: {message.splitlines()[0] if message else 'unreadable'}")
-    line, column = line_and_column(text, found.start())
-    name = f"U+{ord(found[0]):04X}"
-    return SyntaxMistake(
-        line,
-        column,
-        f"the character {name} is not allowed in YAML",
-        "remove it, or write it as an escape in double quotes",
-    )
+    message = f"the character U+{ord(found[0]):04X} is not allowed in YAML"
+    hint = "remove it, or write it as an escape in double quotes"
+    return SyntaxMistake(*line_and_column(text, found.start()), message, hint)

@@ -10,7 +10,6 @@ from pydantic import BaseModel, ValidationError
 from gitops_dsf.repository.model.scorer import DynamicScorer
 from gitops_dsf.repository.model.scoring_config import DynamicScoringConfig
 from gitops_dsf.schema import crds
-from gitops_dsf.schema.structural import NotStructuralError, structural
 
 API = "dynamic-scoring.open-cluster-management.io/v1alpha1"
 
@@ -239,12 +238,3 @@ def test_short_names_do_not_shadow_kubernetes() -> None:
     ours = [name for crd in crds() for name in crd["spec"]["names"]["shortNames"]]
     assert len(set(ours)) == len(ours) == 2
     assert not taken & set(ours)
-
-
-class TwoTypes(BaseModel):
-    field: int | str
-
-
-def test_a_field_of_two_types_is_refused_with_its_path() -> None:
-    with pytest.raises(NotStructuralError, match=r"TwoTypes\.field: 2 alternatives"):
-        structural(TwoTypes)
