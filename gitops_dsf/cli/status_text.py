@@ -140,17 +140,17 @@ def _scores(view: Overview, *, everything: bool) -> Iterator[str]:
     views = [item for item in view.scorers if item.shown]
     most = max(item.shown for item in views)
     matrix = len(views) <= MATRIX_SCORERS and (everything or most <= MATRIX_CLUSTERS)
-    clusters = sorted({cell.cluster for item in views for cell in item.cells}) if matrix else []
+    clusters = sorted({cell.cluster for item in views for cell in item.cells()}) if matrix else []
     if matrix and (everything or len(clusters) <= MATRIX_CLUSTERS):
         yield "Scores (and their age)"
-        cells = [{cell.cluster: cell for cell in item.cells} for item in views]
+        cells = [{cell.cluster: cell for cell in item.cells()} for item in views]
         rows = [[name, *(_cell(column.get(name)) for column in cells)] for name in clusters]
         yield from table(["cluster", *(item.scorer.name for item in views)], rows).splitlines()
         yield ""
         return
     if everything:
         yield "Scores (and their age)"
-        rows = [[item.scorer.name, cell.cluster, _cell(cell)] for item in views for cell in item.each()]
+        rows = [[item.scorer.name, cell.cluster, _cell(cell)] for item in views for cell in item.cells()]
         yield from table(["scorer", "cluster", "score"], rows).splitlines()
         yield ""
         return

@@ -53,5 +53,5 @@ def _scorer(view: ScorerView) -> dict[str, Any]:
         }
         if view.known
         else None,
-        "scores": list(view.each()),
+        "scores": list(view.cells()),
     }

@@ -5,7 +5,6 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from functools import cached_property
 from typing import Literal
 
 from msgspec import Struct
@@ -56,15 +55,10 @@ class ScorerView:
     """How often OCM counts each value now."""
     oldest: float | None
     """Age of the oldest published score, in seconds."""
-    each: Callable[[], Iterable[Cell]] = field(repr=False, compare=False)
+    cells: Callable[[], Iterable[Cell]] = field(repr=False, compare=False)
     """Yields every cell in order of cluster. The cells are made anew, because a fleet has hundreds of
     thousands.
     """
-
-    @cached_property
-    def cells(self) -> tuple[Cell, ...]:
-        """Cells in order of cluster."""
-        return tuple(self.each())
 
     @property
     def at_default(self) -> int | None:

@@ -1,6 +1,7 @@
 """Placements: what OCM decided, what it would decide now, and the nearest score that would flip it."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
 
 from gitops_dsf.hub.decisions import decided
 from gitops_dsf.hub.objects import Placement
@@ -17,7 +18,6 @@ from gitops_dsf.views.status.model import DecisionFlip, NeededScore, PlacementVi
 
 NEEDED = (Part.CLUSTERS, Part.SETS, Part.BINDINGS, Part.SCORES, Part.DECISIONS)
 """The parts that are needed to compute what OCM would decide."""
-_NONE: frozenset[str] = frozenset()
 
 
 def state_of(placements: Iterable[Placement], inputs: Inputs) -> HubState | str:
@@ -47,90 +47,70 @@ def placement_views(
     eligible.
     """
     clusters = decided(inputs.snapshot.decisions) if inputs.knows(Part.DECISIONS) else None
-    simulations = None if isinstance(state, str) else _Simulations(state, inputs)
+    spans = {item.resource: item.span for item in inputs.scorers}
     for item in placements:
-        current = None if clusters is None else tuple(sorted(clusters.get(_place(item), ())))
-        if simulations is not None:
-            view, eligible = simulations.view(item, current, cluster)
-            if cluster is None or cluster in eligible or cluster in (current or ()):
-                yield view, eligible
+        place = item.metadata.namespace or "", item.metadata.name
+        current = None if clusters is None else tuple(sorted(clusters.get(place, ())))
+        if isinstance(state, str):
+            note = f"what OCM would decide is not known: {state}"
+            yield _view(item, current, note=note), ()
             continue
-        view = PlacementView(
-            placement=item.key,
-            number_of_clusters=item.spec.number_of_clusters,
-            eligible=None,
-            decided=current,
-            next=None,
-            settled=True,
-            note=f"what OCM would decide is not known: {state}",
-            counted_as_zero=(),
-            flips=(),
-        )
-        yield view, ()
-
-
-def _place(item: Placement) -> tuple[str, str]:
-    return item.metadata.namespace or "", item.metadata.name
-
-
-class _Simulations:
-    """Simulates one Placement after the other, and caches what they have in common."""
-
-    def __init__(self, state: HubState, inputs: Inputs) -> None:
-        self._state, self._now = state, inputs.now
-        self._spans = {item.resource: item.span for item in inputs.scorers}
-        self._zeroes: dict[tuple[str, str], frozenset[str]] = {}
-
-    def view(
-        self, item: Placement, current: tuple[str, ...] | None, cluster: str | None
-    ) -> tuple[PlacementView, tuple[str, ...]]:
-        """The view, and the clusters that pass the filters."""
-        verdict = simulate(self._state, item.key, self._now)
+        verdict = simulate(state, item.key, inputs.now)
         ranking = verdict.ranking if verdict.outcome is Outcome.SCHEDULED else None
-        names = self._state.names
-        eligible = () if ranking is None else tuple(names[position] for position in ranking.clusters)
-        chosen = None if ranking is None else tuple(sorted(verdict.chosen))
-        view = PlacementView(
-            placement=item.key,
-            number_of_clusters=item.spec.number_of_clusters,
-            eligible=None if ranking is None else len(eligible),
-            decided=current,
-            next=chosen,
-            settled=current is None or chosen is None or current == chosen,
-            note=_note(verdict, scheduled=ranking is not None) or None,
-            counted_as_zero=self._counted_as_zero(verdict, eligible),
-            flips=tuple(_flips(verdict, cluster, self._spans)) if ranking is not None else (),
+        eligible = () if ranking is None else tuple(state.names[position] for position in ranking.clusters)
+        if cluster is not None and cluster not in eligible and cluster not in (current or ()):
+            continue
+        if ranking is None:
+            first = next(iter(verdict.notes), "") or verdict.status.message
+            note = f"{verdict.outcome}: {first}" if first else str(verdict.outcome)
+            yield _view(item, current, note=note), ()
+            continue
+        satisfied = verdict.satisfied
+        view = _view(
+            item,
+            current,
+            eligible=len(eligible),
+            chosen=tuple(sorted(verdict.chosen)),
+            note=satisfied.message if satisfied is not None and not satisfied.status else "",
+            counted_as_zero=_counted_as_zero(verdict, inputs.now),
+            flips=tuple(_flips(verdict, cluster, spans)),
         )
-        return view, eligible
-
-    def _counted_as_zero(self, verdict: Verdict, eligible: tuple[str, ...]) -> tuple[str, ...]:
-        """Eligible clusters with an add-on score that is missing or expired. Simulator and OCM
-        count it as 0.
-        """
-        found: set[str] = set()
-        for result in verdict.prioritizers:
-            coordinate = result.prioritizer
-            if coordinate.built_in is None:
-                zeroes = self._zeroes_of(coordinate.resource, coordinate.score)
-                found.update(zeroes.intersection(eligible) if zeroes else ())
-        return tuple(sorted(found))
-
-    def _zeroes_of(self, resource: str, dimension: str) -> frozenset[str]:
-        found = self._zeroes.get((resource, dimension))
-        if found is None:
-            column, names = self._state.score_table.column(resource, dimension, self._now), self._state.names
-            found = self._zeroes[resource, dimension] = frozenset(
-                names[position] for position in column.expired | column.absent
-            )
-        return found
+        yield view, eligible
 
 
-def _note(verdict: Verdict, *, scheduled: bool) -> str:
-    if not scheduled:
-        first = next(iter(verdict.notes), "") or verdict.status.message
-        return f"{verdict.outcome}: {first}" if first else str(verdict.outcome)
-    satisfied = verdict.satisfied
-    return satisfied.message if satisfied is not None and not satisfied.status else ""
+def _view(
+    item: Placement,
+    current: tuple[str, ...] | None,
+    *,
+    note: str,
+    eligible: int | None = None,
+    chosen: tuple[str, ...] | None = None,
+    counted_as_zero: tuple[str, ...] = (),
+    flips: tuple[DecisionFlip, ...] = (),
+) -> PlacementView:
+    return PlacementView(
+        placement=item.key,
+        number_of_clusters=item.spec.number_of_clusters,
+        eligible=eligible,
+        decided=current,
+        next=chosen,
+        settled=current is None or chosen is None or current == chosen,
+        note=note or None,
+        counted_as_zero=counted_as_zero,
+        flips=flips,
+    )
+
+
+def _counted_as_zero(verdict: Verdict, now: datetime) -> tuple[str, ...]:
+    """Eligible clusters with an add-on score that is missing or expired. Simulator and OCM count it as 0."""
+    found: set[int] = set()
+    for result in verdict.prioritizers:
+        if result.prioritizer.built_in is None:
+            table = verdict.state.score_table
+            column = table.column(result.prioritizer.resource, result.prioritizer.score, now)
+            found |= column.expired | column.absent
+    eligible = verdict.ranking.clusters if verdict.ranking is not None else ()
+    return tuple(sorted(verdict.state.names[position] for position in found.intersection(eligible)))
 
 
 def _flips(

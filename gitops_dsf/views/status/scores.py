@@ -131,5 +131,5 @@ def _view(column: _Column, inputs: Inputs) -> ScorerView:
         published=column.published.keys(),
         histogram=histogram,
         oldest=oldest,
-        each=column.cells,
+        cells=column.cells,
     )

@@ -18,12 +18,12 @@ def cpu(objects: list[Object], **more: Any) -> ScorerView:
 
 
 def states(view: ScorerView) -> dict[str, str]:
-    return {cell.cluster: str(cell.state) for cell in view.cells}
+    return {cell.cluster: str(cell.state) for cell in view.cells()}
 
 
 def cell_of(*objects: Object, name: str = "c") -> Cell:
     view = cpu([cluster(name), addon(name), *objects])
-    return next(cell for cell in view.cells if cell.cluster == name)
+    return next(cell for cell in view.cells() if cell.cluster == name)
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_who_suspended_a_scorer_and_what_is_expected_then() -> None:
 
 
 def test_a_scorer_that_publishes_metrics_only_misses_nothing() -> None:
-    assert cpu([cluster("a"), addon("a"), scorer("cpu", scoreDestination="None")]).cells == ()
+    assert list(cpu([cluster("a"), addon("a"), scorer("cpu", scoreDestination="None")]).cells()) == []
 
 
 def test_the_score_of_a_full_scorer_without_a_name_is_the_one_its_page_gave() -> None:
@@ -155,7 +155,7 @@ def test_a_row_sums_up_what_counts_now() -> None:
 
 def test_what_could_not_be_read_is_not_called_missing() -> None:
     view = cpu(fleet(), unread=[Part.SCORES])
-    assert (view.known, view.cells) == (False, ())
+    assert (view.known, list(view.cells())) == (False, [])
 
 
 def test_without_the_right_to_see_add_ons_every_cluster_may_have_an_agent() -> None:
@@ -186,7 +186,7 @@ def test_a_filter_by_placement_takes_its_scorers_along() -> None:
 
 def test_a_filter_by_cluster_keeps_its_cells() -> None:
     view = build(inputs_of(fleet()), Filter(cluster="cluster2"))
-    assert [[cell.cluster for cell in one.cells] for one in view.scorers] == [["cluster2"], ["cluster2"]]
+    assert [[cell.cluster for cell in one.cells()] for one in view.scorers] == [["cluster2"], ["cluster2"]]
     assert view.applications == ()
 
 
