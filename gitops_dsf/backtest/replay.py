@@ -19,7 +19,7 @@ from gitops_dsf.backtest.track import ABSENT, Track, Tracks
 from gitops_dsf.hub.decisions import decision_of
 from gitops_dsf.hub.scores import Score
 from gitops_dsf.simulator import HubState, Outcome, Verdict, simulate_placement
-from gitops_dsf.simulator.requeue import RESYNC_SECONDS
+from gitops_dsf.simulator.notes import RESYNC_SECONDS
 
 STRETCH: Final = 100
 """Points between two looks at the clock."""

@@ -6,16 +6,14 @@ gitops_dsf, this package imports only the hub model. It does no I/O.
 
 from gitops_dsf.simulator.cel.function import Unsupported
 from gitops_dsf.simulator.defaults import with_defaults
-from gitops_dsf.simulator.drops import Drop
 from gitops_dsf.simulator.errors import SimulatorInputError
 from gitops_dsf.simulator.explain import explain, margins
 from gitops_dsf.simulator.explanation import Contribution, Explanation, Flip
 from gitops_dsf.simulator.groups import DecisionObject, Group
-from gitops_dsf.simulator.requeue import LooksAgain
 from gitops_dsf.simulator.scheduler import simulate, simulate_placement
 from gitops_dsf.simulator.state import HubState
 from gitops_dsf.simulator.status import Code, Status
-from gitops_dsf.simulator.verdict import Outcome, Verdict
+from gitops_dsf.simulator.verdict import Drop, Outcome, Verdict
 
 __all__ = [
     "Code",
@@ -26,7 +24,6 @@ __all__ = [
     "Flip",
     "Group",
     "HubState",
-    "LooksAgain",
     "Outcome",
     "SimulatorInputError",
     "Status",

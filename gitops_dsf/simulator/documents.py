@@ -8,7 +8,6 @@ from typing import Any
 import msgspec
 
 from gitops_dsf.hub.metadata import problem_of
-from gitops_dsf.hub.names import OCM_GROUP as GROUP
 from gitops_dsf.hub.objects import (
     ManagedCluster,
     ManagedClusterSet,
@@ -18,7 +17,6 @@ from gitops_dsf.hub.objects import (
 )
 from gitops_dsf.hub.scores import AddOnPlacementScore
 from gitops_dsf.simulator.errors import SimulatorInputError
-from gitops_dsf.simulator.quantity import QuantityError, from_json
 
 HubObject = (
     Placement
@@ -86,23 +84,10 @@ def read(document: Mapping[str, Any], position: int) -> HubObject:
         raise SimulatorInputError(
             f"{describe(document, position)} has {shown}; the simulator reads {', '.join(sorted(KINDS))}"
         )
-    version = document.get("apiVersion")
-    if version is not None and (not isinstance(version, str) or not version.startswith(f"{GROUP}/")):
-        raise SimulatorInputError(
-            f"{describe(document, position)} has apiVersion {version!r}; expected {GROUP}/<version>"
-        )
     try:
         item: HubObject = msgspec.convert(document, model)
     except msgspec.ValidationError as error:
         raise SimulatorInputError(f"{describe(document, position)}: {problem_of(error)}") from error
     if not isinstance(item, (ManagedCluster, ManagedClusterSet)) and not item.metadata.namespace:
         raise SimulatorInputError(f"{describe(document, position)} needs metadata.namespace")
-    if isinstance(item, ManagedCluster) and item.status is not None:
-        for field in ("allocatable", "capacity"):
-            for resource, value in (getattr(item.status, field) or {}).items():
-                try:
-                    from_json(value)
-                except QuantityError as error:
-                    where = f"status.{field}.{resource} is {value!r}"
-                    raise SimulatorInputError(f"{describe(document, position)}: {where}: {error}") from error
     return item

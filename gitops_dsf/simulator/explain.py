@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from datetime import datetime
+from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any
 
 import msgspec
 
@@ -14,34 +12,19 @@ from gitops_dsf.hub.names import CLUSTER_SET_LABEL
 from gitops_dsf.simulator.errors import SimulatorInputError
 from gitops_dsf.simulator.explanation import HIGHEST, LOWEST, Contribution, Explanation, Flip
 from gitops_dsf.simulator.ranking import Ranking
-from gitops_dsf.simulator.scheduler import simulate
-from gitops_dsf.simulator.state import HubState
 from gitops_dsf.simulator.verdict import Outcome, Verdict
 from gitops_dsf.simulator.weights import Prioritizer
 
 
 def explain(
-    source: Verdict | HubState | Iterable[Mapping[str, Any]],
-    cluster: str,
-    *,
-    placement: str | None = None,
-    now: datetime | str | None = None,
-    spans: Mapping[str, tuple[int, int]] = MappingProxyType({}),
+    verdict: Verdict, cluster: str, *, spans: Mapping[str, tuple[int, int]] = MappingProxyType({})
 ) -> Explanation:
-    """Explains one cluster of a verdict, or of the verdict for the named placement on a hub's objects.
-    `spans` has the lowest and highest score by name of the AddOnPlacementScore, where they are known.
+    """Explains one cluster of a verdict. `spans` has the lowest and highest score by name of the
+    AddOnPlacementScore, where they are known.
 
     Raises:
-        SimulatorInputError: no such cluster, or objects without the name of a placement.
+        SimulatorInputError: no such cluster.
     """
-    if isinstance(source, Verdict):
-        verdict = source
-    elif placement is None:
-        raise SimulatorInputError(
-            "explain needs a verdict, or objects together with placement='namespace/name'"
-        )
-    else:
-        verdict = simulate(source, placement, now)
     position = verdict.state.positions.get(cluster)
     if position is None:
         raise SimulatorInputError(f"there is no ManagedCluster {cluster!r} among the objects")

@@ -6,11 +6,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from gitops_dsf.simulator.prioritizers import selector_error
-from gitops_dsf.simulator.requeue import RESYNC_SECONDS
 from gitops_dsf.simulator.status import Code
 
 if TYPE_CHECKING:
     from gitops_dsf.simulator.verdict import Verdict
+
+RESYNC_SECONDS = 600
+"""Resync period of the informers: OCM notices at the latest then what sends no event."""
 
 
 def notes_on(verdict: Verdict) -> tuple[str, ...]:
@@ -66,8 +68,6 @@ def _scores(verdict: Verdict) -> Iterator[str]:
             f"{verdict.status.message}: each counts as 0, which beats every negative score, and OCM repeats"
             " its pass with growing delay until the score is renewed"
         )
-    if verdict.looks_again.next_expiry is not None:
-        yield (
-            f"the next score expires at {verdict.looks_again.next_expiry.isoformat()}; OCM notices up to"
-            f" {RESYNC_SECONDS} s later"
-        )
+    if verdict.next_expiry is not None:
+        expiry = verdict.next_expiry.isoformat()
+        yield f"the next score expires at {expiry}; OCM notices up to {RESYNC_SECONDS} s later"

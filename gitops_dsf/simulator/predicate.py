@@ -23,15 +23,6 @@ class Filtered:
     """If it is not empty, it is unknown whether some clusters pass."""
 
 
-def read_predicates(placement: Placement) -> tuple[Predicate, ...]:
-    """The predicates of a Placement.
-
-    Raises:
-        SelectorError: see compile_selector.
-    """
-    return tuple(predicate_of(predicate) for predicate in placement.spec.predicates or ())
-
-
 def filter_clusters(clusters: tuple[int, ...], *, placement: Placement, state: HubState) -> Filtered:
     """The clusters that match at least one predicate. Without clusters nothing is checked, as in OCM."""
     if not placement.spec.predicates or not clusters:
@@ -85,9 +76,9 @@ def _all_true(expressions: Sequence[str], cluster: int, state: HubState) -> bool
     return True
 
 
-def mismatch(cluster: int, predicates: Sequence[Predicate], state: HubState) -> str:
-    """Why a cluster matched no predicate, one clause per predicate."""
-    reasons = []
+def mismatch(cluster: int, placement: Placement, state: HubState) -> str:
+    """Why a cluster matched no predicate, one clause per predicate. They are valid: the filter has run."""
+    predicates, reasons = [predicate_of(each) for each in placement.spec.predicates or ()], []
     for number, predicate in enumerate(predicates):
         prefix = f"predicates[{number}]: " if len(predicates) > 1 else ""
         reasons.append(prefix + _reason(predicate, cluster, state))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import Literal
@@ -28,11 +28,7 @@ _MAX_INT64 = 2**63 - 1
 _MAX_INT64_FACTORS = 18
 _NANO = 9
 _MOST_DIGITS = 1000
-"""Before the point. A larger number becomes 10^1000: as a float64 both are infinite. Go computes with numbers
-of any length.
-"""
-_REST = 40
-"""Digits that are kept after the point of a long number: nanos, times the largest binary suffix."""
+"""Go computes with numbers of any length; a float64 has no more than 308 digits before the point."""
 
 
 class QuantityError(ValueError):
@@ -145,30 +141,9 @@ def _split(text: str) -> _Parts:
         raise QuantityError("not a quantity; quantities look like 500m, 2, 1.5 or 16Gi")
     sign, integer, fraction, suffix = matched.groups()
     base, exponent, form = _suffix(suffix)
-    parts = _Parts(-1 if sign == "-" else 1, integer.lstrip("0") or "0", fraction or "", base, exponent, form)
-    long = len(text) > _MOST_DIGITS or abs(exponent) > _MOST_DIGITS
-    return _bounded(parts) if long else parts
-
-
-def _bounded(parts: _Parts) -> _Parts:
-    """The same number with few digits. What is cut off rounds it up, as its smallest fraction does."""
-    written = parts.digits + parts.fraction
-    digits = written.lstrip("0")
-    if not digits:
-        return replace(parts, digits="0", fraction="", exponent=0)
-    exponent = parts.exponent if parts.base == 10 else 0
-    point = len(parts.digits) - (len(written) - len(digits)) + exponent
-    if point > _MOST_DIGITS:
-        digits, point = "1" + "0" * _MOST_DIGITS, _MOST_DIGITS + 1
-    elif point < -_REST:
-        digits, point = "1", -_REST
-    kept = max(point, 0) + _REST
-    digits = digits[:kept] + ("1" if digits[kept:].strip("0") else "")
-    digits = "0" * -point + digits.ljust(point, "0")
-    point = max(point, 0)
-    return replace(
-        parts, digits=digits[:point] or "0", fraction=digits[point:], exponent=parts.exponent - exponent
-    )
+    if len(text) > _MOST_DIGITS or abs(exponent) > _MOST_DIGITS:
+        raise QuantityError(f"a quantity of more than {_MOST_DIGITS} digits")
+    return _Parts(-1 if sign == "-" else 1, integer.lstrip("0") or "0", fraction or "", base, exponent, form)
 
 
 @lru_cache(maxsize=65536)

@@ -65,6 +65,24 @@ def blocking_taint(
     return None
 
 
+def reason(cluster: ManagedCluster, placement: Placement, in_decision: bool, now: datetime) -> str:
+    """Why a taint dropped a cluster, in words."""
+    tolerations = placement.spec.tolerations or ()
+    taint = blocking_taint(cluster, tolerations, in_decision, now)
+    if taint is None:
+        return "no taint excludes it"
+    shown = f"{taint.key}={taint.value}" if taint.value else taint.key
+    text = f"taint {shown}:{taint.effect} is not tolerated"
+    for toleration in tolerations:
+        if toleration.toleration_seconds is not None and fits(taint, toleration):
+            if taint.time_added is None:
+                return f"{text}: it has no timeAdded, so tolerationSeconds have always run out"
+            until = tolerated_until(taint, toleration.toleration_seconds)
+            return f"{text} since {until.isoformat()} (tolerationSeconds {toleration.toleration_seconds})"
+    new = taint.effect == "NoSelectIfNew"
+    return f"{text}, and the cluster is not in the current decisions" if new else text
+
+
 def tolerate(
     taint: Taint, tolerations: Iterable[Toleration], in_decision: bool, now: datetime
 ) -> Tolerated | None:

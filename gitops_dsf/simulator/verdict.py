@@ -13,15 +13,14 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
 from gitops_dsf.hub.objects import Placement
+from gitops_dsf.simulator import predicate, taints
 from gitops_dsf.simulator.cel.function import Unsupported
 from gitops_dsf.simulator.conditions import Condition
-from gitops_dsf.simulator.drops import Drop, DropReasons
 from gitops_dsf.simulator.groups import DecisionObject, Group
 from gitops_dsf.simulator.membership import NO_MEMBERSHIP, Membership
 from gitops_dsf.simulator.notes import notes_on
 from gitops_dsf.simulator.prioritizers import PrioritizerResult, selector_error
 from gitops_dsf.simulator.ranking import Ranking
-from gitops_dsf.simulator.requeue import LooksAgain, looks_again
 from gitops_dsf.simulator.state import HubState
 from gitops_dsf.simulator.status import SUCCESS, Code, Status
 
@@ -55,6 +54,14 @@ class Stage:
 
     name: str
     clusters: tuple[int, ...] = field(repr=False)
+
+
+class Drop(Struct, frozen=True):
+    """Why a filter dropped a cluster."""
+
+    filter: str
+    """Predicate or TaintToleration."""
+    reason: str
 
 
 class FilterResult(Struct, rename="camel"):
@@ -171,10 +178,6 @@ class Verdict:
         }
 
     @cached_property
-    def _drop_reasons(self) -> DropReasons:
-        return DropReasons(self.source, self.state, self.current, self.now)
-
-    @cached_property
     def _dropped_by(self) -> Mapping[int, str]:
         """Dropped clusters (by position), and the filter that dropped them."""
         found: dict[int, str] = {}
@@ -189,15 +192,20 @@ class Verdict:
         """Which filter dropped a candidate and why; None if none did."""
         position = self.state.positions.get(cluster)
         stage = None if position is None else self._dropped_by.get(position)
-        return None if position is None or stage is None else self._drop_reasons.drop(position, stage)
+        return None if position is None or stage is None else self._drop(position, stage)
+
+    def _drop(self, cluster: int, stage: str) -> Drop:
+        if stage == predicate.FILTER:
+            return Drop(stage, predicate.mismatch(cluster, self.source, self.state))
+        in_decision = self.state.names[cluster] in self.current
+        return Drop(stage, taints.reason(self.state.clusters[cluster], self.source, in_decision, self.now))
 
     @cached_property
     def dropped(self) -> Mapping[str, Drop]:
         """For every dropped candidate: which filter dropped it, and why."""
-        reasons, names = self._drop_reasons, self.state.names
+        names = self.state.names
         return {
-            names[cluster]: reasons.drop(cluster, stage)
-            for cluster, stage in sorted(self._dropped_by.items())
+            names[cluster]: self._drop(cluster, stage) for cluster, stage in sorted(self._dropped_by.items())
         }
 
     @cached_property
@@ -282,17 +290,12 @@ class Verdict:
         return self.status.failed and bool(self.current) and not self.chosen
 
     @cached_property
-    def looks_again(self) -> LooksAgain:
-        """Whether and when OCM would reconcile this Placement again without a change."""
-        return looks_again(
-            self.source,
-            state=self.state,
-            now=self.now,
-            prioritizers=self.prioritizers,
-            clusters=self.stages[-1].clusters if self.stages else (),
-            sync_error=self.sync_error,
-            requeue_at=self.requeue_at,
-        )
+    def next_expiry(self) -> datetime | None:
+        """The next validUntil of a score in use. OCM does not reconcile because of it."""
+        ranked = frozenset(self.stages[-1].clusters if self.stages else ())
+        used = (each.prioritizer for each in self.prioritizers if each.prioritizer.built_in is None)
+        columns = [self.state.score_table.column(each.resource, each.score, self.now) for each in used]
+        return min((at for column in columns for at, one in column.expiries if one in ranked), default=None)
 
     @cached_property
     def notes(self) -> tuple[str, ...]:

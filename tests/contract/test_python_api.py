@@ -43,7 +43,7 @@ PARTLY = {
         *(
             "filters",
             "groups",
-            "looks_again",
+            "next_expiry",
             "misconfigured",
             "notes",
             "now",

@@ -24,7 +24,6 @@ def said(scenario: str) -> list[str]:
         lines.append(f"{name} is {'in' if found.selected else 'out'}: {found.reason}")
         lines += [f"    {part.name}: {part.note}" for part in found.contributions if part.note]
         lines += [f"    {flip}" for flip in found.flips]
-    lines += [f"not noticed: {change}" for change in verdict.looks_again.unnoticed]
     return [line for text in lines for line in text.splitlines() if line]
 
 

@@ -14,8 +14,8 @@ from typing import Any
 from cel_expr_python import cel
 from cel_expr_python.ext import ext_optional, ext_strings
 
-from gitops_dsf.simulator.cel import addresses, comparisons, limits, lists, regexes, semvers, urls
-from gitops_dsf.simulator.cel.function import CelUnsupported, Function, Overload
+from gitops_dsf.simulator.cel import addresses, limits, lists, quantities, regexes, semvers, urls
+from gitops_dsf.simulator.cel.function import CelUnsupported, Function, Opaque, Overload, method, type_of
 from gitops_dsf.simulator.cel.quantities import QuantityFunctions
 from gitops_dsf.simulator.cel.regexes import regex_error
 from gitops_dsf.simulator.cel.scores import ScoreFunctions
@@ -89,12 +89,28 @@ def library(
     return (
         *(scores or ScoreFunctions({})).functions(),
         *(quantities or QuantityFunctions()).functions(),
-        *comparisons.functions(),
+        *_comparisons(),
         *semvers.functions(),
         *addresses.functions(),
         *urls.functions(),
         *lists.functions(),
         *regexes.functions(),
+    )
+
+
+def _comparisons() -> tuple[Function, ...]:
+    """The three functions that quantities and semantic versions share."""
+
+    def compare(value: Opaque, other: Opaque) -> int:
+        chosen = semvers.compare if type_of(value) == semvers.TYPE else quantities.compare
+        return chosen(value, other)
+
+    pairs = [(kind, kind) for kind in (quantities.TYPE, semvers.TYPE)]
+    signs, truths = ([(*pair, returns) for pair in pairs] for returns in ("int", "bool"))
+    return (
+        method("compareTo", compare, *signs),
+        method("isGreaterThan", lambda value, other: compare(value, other) == 1, *truths),
+        method("isLessThan", lambda value, other: compare(value, other) == -1, *truths),
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 
 from gitops_dsf.simulator.cel.function import CelUnsupported
 
@@ -50,6 +51,7 @@ _TIMES = frozenset({"duration", "timestamp"})
 _NUMBERS = frozenset({"int", "uint", "double"})
 
 
+@lru_cache(maxsize=1024)
 def names_in(expression: str) -> frozenset[str]:
     """Identifiers outside of strings."""
     return frozenset(_NAME.findall(STRING.sub(" ", expression)))
@@ -116,6 +118,7 @@ def refuse_growth(expression: str, *, longest_text: int = 0) -> None:
         raise CelUnsupported(f"{len(calls)} calls of replace, which could make a very long text")
 
 
+@lru_cache(maxsize=1024)
 def nesting(expression: str) -> int:
     """The nesting depth of comprehensions: 0 for none, 1 for a single one."""
     text = STRING.sub('""', expression)

@@ -1,15 +1,19 @@
-"""Evaluates CEL expressions of predicates for every cluster of a hub, and caches the answers."""
+"""Evaluates CEL expressions of predicates for the clusters of a hub, as OCM's placement controller does."""
 
-from __future__ import annotations
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any
 
-from collections.abc import Sequence
+from cel_expr_python import cel
 
 from gitops_dsf.hub.objects import ManagedCluster
 from gitops_dsf.hub.scores import Scores
-from gitops_dsf.simulator.cel.checker import CelSyntaxError
+from gitops_dsf.simulator.cel import limits
+from gitops_dsf.simulator.cel.checker import CelSyntaxError, Checker, library, new_environment
 from gitops_dsf.simulator.cel.cluster_view import View, cluster_view
-from gitops_dsf.simulator.cel.environment import Environment, Program
-from gitops_dsf.simulator.cel.function import CelUnsupported, Unsupported
+from gitops_dsf.simulator.cel.function import CelUnsupported, Function, Overload, Unsupported
+from gitops_dsf.simulator.cel.quantities import QuantityFunctions
+from gitops_dsf.simulator.cel.scores import ScoreFunctions
 
 Answer = bool | str | Unsupported
 """True; False; a text: why the expression failed on the cluster, which drops it; or unknown."""
@@ -17,62 +21,130 @@ Answer = bool | str | Unsupported
 
 class CelPredicates:
     """Caches answers. An expression depends only on a cluster and its scores, so an answer is valid for every
-    Placement.
+    Placement. Not thread-safe.
     """
 
     def __init__(self, *, clusters: Sequence[ManagedCluster], scores: Scores) -> None:
         self._clusters = clusters
-        self._environment = Environment(scores)
         self._scores = scores
-        self._views: dict[int, tuple[View, int]] = {}
-        self._programs: dict[str, Program | CelSyntaxError | Unsupported] = {}
-        self._answers: dict[str, dict[int, Answer]] = {}
+        self._quantities = QuantityFunctions()
+        self._unsupported: str | None = None
+        functions = library(ScoreFunctions(scores), self._quantities)
+        self._checker = Checker(functions)
+        self._running = new_environment([self._bound(function) for function in functions])
+        self._seen = lru_cache(maxsize=None)(self._view)
+        self._program = lru_cache(maxsize=None)(self._compiled)
+        self.answer = lru_cache(maxsize=None)(self._answer)
+        """Evaluates an expression, which must compile, for a cluster."""
 
     def check(self, expression: str) -> str | Unsupported | None:
         """None if the expression compiles, else the compiler's message."""
         program = self._program(expression)
-        if isinstance(program, CelSyntaxError):
-            return str(program)
-        return program if isinstance(program, Unsupported) else None
+        return program if isinstance(program, str | Unsupported) else None
 
-    def answer(self, expression: str, cluster: int) -> Answer:
-        """Evaluates an expression, which must compile, for a cluster."""
-        answers = self._answers.setdefault(expression, {})
-        found = answers.get(cluster)
-        if found is None:
-            found = answers[cluster] = self._evaluate(expression, cluster)
-        return found
-
-    def _evaluate(self, expression: str, cluster: int) -> Answer:
+    def _answer(self, expression: str, cluster: int) -> Answer:
         program = self._program(expression)
-        if isinstance(program, Unsupported):
+        if isinstance(program, str | Unsupported):
             return program
-        if isinstance(program, CelSyntaxError):
-            return str(program)
-        view, most_scores = self._seen(cluster)
         try:
-            return self._environment.evaluate(program, view, most_scores=most_scores)
+            return self._evaluate(program, expression, cluster)
         except CelUnsupported as error:
             return Unsupported(expression, str(error), self._clusters[cluster].metadata.name)
 
-    def _seen(self, cluster: int) -> tuple[View, int]:
-        """A cluster as CEL sees it, and the number of items in its largest AddOnPlacementScore."""
-        found = self._views.get(cluster)
-        if found is None:
-            view = cluster_view(self._clusters[cluster])
-            name = self._clusters[cluster].metadata.name
-            sizes = (len(table[name].names) for table in self._scores.values() if name in table)
-            found = self._views[cluster] = (view, max(sizes, default=0))
-        return found
+    def _evaluate(self, program: Any, expression: str, cluster: int) -> bool | str:  # noqa: ANN401 - the binding has no types
+        """Returns True, False, or why the expression fails on this cluster. Raises CelUnsupported when the
+        answer depends on what this evaluator does not reproduce.
+        """
+        view, most_scores = self._seen(cluster)
+        names, depth = limits.names_in(expression), limits.nesting(expression)
+        limits.refuse_cluster(names, view)
+        if "replace" in names:
+            limits.refuse_growth(expression, longest_text=limits.longest_text(view))
+        if depth:
+            largest = limits.largest_collection(view, texts=limits.makes_lists(names))
+            limits.refuse_cost(expression, depth, max(largest, most_scores))
+        self._quantities.forget()
+        self._unsupported = None
+        try:
+            value = program.eval(data={"managedCluster": view})
+            kind = value.type()
+            result = value.value() if kind in (cel.Type.BOOL, cel.Type.ERROR) else None
+        except (
+            RuntimeError,
+            TypeError,
+            UnicodeError,
+        ) as error:  # the evaluator failed, not the expression
+            raise CelUnsupported(str(error)) from error
+        if self._unsupported is not None:
+            raise CelUnsupported(self._unsupported)
+        if kind == cel.Type.BOOL:
+            return bool(result)
+        return str(result) if kind == cel.Type.ERROR else f"the result is not a bool but {kind.name()}"
 
-    def _program(self, expression: str) -> Program | CelSyntaxError | Unsupported:
-        found = self._programs.get(expression)
-        if found is None:
+    def _view(self, cluster: int) -> tuple[View, int]:
+        """A cluster as CEL sees it, and the number of items in its largest AddOnPlacementScore."""
+        name = self._clusters[cluster].metadata.name
+        sizes = (len(table[name].names) for table in self._scores.values() if name in table)
+        return cluster_view(self._clusters[cluster]), max(sizes, default=0)
+
+    def _compiled(self, expression: str) -> Any:  # noqa: ANN401 - the binding has no types
+        """A program, or why there is none."""
+        try:
+            return self._running.deserialize(self._checker.check(expression).serialized)
+        except CelSyntaxError as error:
+            return str(error)
+        except CelUnsupported as error:
+            return Unsupported(expression, str(error))
+
+    def _bound(self, function: Function) -> Any:  # noqa: ANN401 - the binding has no types
+        """The function for the evaluator: abstract types become maps, and overloads that are then equal
+        become one.
+        """
+        merged: dict[tuple[str, ...], Overload] = {}
+        for overload in function.overloads:
+            merged.setdefault(tuple(_kind(parameter) for parameter in overload.parameters), overload)
+        return cel.FunctionDecl(
+            function.name,
+            [
+                cel.Overload(
+                    overload.identifier,
+                    return_type=_returned_type(overload),
+                    parameters=[_running_type(kind) for kind in kinds],
+                    is_member=overload.member,
+                    impl=self._watched(function.call),
+                )
+                for kinds, overload in merged.items()
+            ],
+        )
+
+    def _watched(self, call: Callable[..., Any]) -> Callable[..., Any]:
+        """CEL turns exceptions into error values, which `||` can swallow. So CelUnsupported is recorded
+        separately.
+        """
+
+        def watched(*arguments: object) -> object:
             try:
-                found = self._environment.compile(expression)
-            except CelSyntaxError as error:
-                found = error
+                return call(*arguments)
             except CelUnsupported as error:
-                found = Unsupported(expression, str(error))
-            self._programs[expression] = found
-        return found
+                self._unsupported = str(error)
+                raise
+
+        return watched
+
+
+def _kind(written: str) -> str:
+    """A type as the evaluator distinguishes it: abstract values and dyn receivers are maps."""
+    if "." in written or written == "dyn":
+        return "map"
+    return written.partition("(")[0]
+
+
+def _returned_type(overload: Overload) -> Any:  # noqa: ANN401 - the binding has no types
+    """Lists lose their element type in the evaluator, so the return type of their functions is dyn."""
+    if overload.returns == "dyn" or overload.parameters[0].startswith("list("):
+        return cel.Type.DYN
+    return _running_type(_kind(overload.returns))
+
+
+def _running_type(kind: str) -> Any:  # noqa: ANN401 - the binding has no types
+    return getattr(cel.Type, kind.upper())

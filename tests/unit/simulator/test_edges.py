@@ -470,24 +470,6 @@ def test_a_toleration_that_ended_before_the_first_year() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("spec", "unnoticed"),
-    [
-        ({"prioritizerPolicy": exact(("Steady", 1))}, ()),
-        ({"prioritizerPolicy": exact(("Balance", 1))}, ("decisions of other Placements (Balance)",)),
-        (
-            {
-                "prioritizerPolicy": exact(("Steady", 1)),
-                "predicates": cel("managedCluster.scores('r').size() == 1"),
-            },
-            ("scores that only a CEL expression reads",),
-        ),
-    ],
-)
-def test_what_goes_unnoticed(spec: dict[str, Any], unnoticed: tuple[str, ...]) -> None:
-    assert run(cluster("c1"), score("c1", a=1), placement(**spec)).looks_again.unnoticed == unnoticed
-
-
 def test_a_built_in_prioritizer_with_a_score_has_no_note() -> None:
     found = explain(run(cluster("c1"), placement(prioritizerPolicy=exact(("Steady", 1)))), "c1")
     assert [(part.score, part.note) for part in found.contributions] == [(0, "")]
@@ -521,12 +503,6 @@ def test_the_name_of_what_is_no_object() -> None:
     ("document", "words"),
     [
         ({"kind": ["x"]}, "has kind ['x']"),
-        ({"kind": "ManagedCluster", "apiVersion": "v1", "metadata": {"name": "c"}}, "has apiVersion 'v1'"),
-        ({"kind": "ManagedCluster", "apiVersion": 5, "metadata": {"name": "c"}}, "has apiVersion 5"),
-        (
-            {"kind": "ManagedCluster", "apiVersion": f"x/{GROUP}/", "metadata": {"name": "c"}},
-            "expected cluster.open-cluster-management.io/<version>",
-        ),
     ],
 )
 def test_other_objects_are_refused(document: dict[str, Any], words: str) -> None:

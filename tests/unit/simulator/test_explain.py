@@ -183,9 +183,9 @@ def test_errors_are_explained(spec: dict[str, Any], reason: str) -> None:
     assert reason in found.reason
 
 
-def test_from_objects_and_as_data() -> None:
-    """Objects with the name of a Placement do as well as a verdict."""
-    data = plain(explain(hub(*three()), "c2", placement="ns/p", now=NOW))
+def test_as_data() -> None:
+    """The keys are those of the printed JSON."""
+    data = plain(explain(run(*three()), "c2"))
     assert data["flips"] == [{"name": "AddOn/r/a", "score": 20, "needed": 30, "reachable": True}]
     assert (data["rivalPoints"], data["total"]) == (30, 3)
 
@@ -205,9 +205,7 @@ def test_a_tie_is_decided_by_name() -> None:
         placement(numberOfClusters=1, prioritizerPolicy=exact(("r/a", 1))),
     ]
     assert margins(simulate(hub(*objects), "ns/p", NOW)) == {"c1": 1, "c2": 1}
-    assert explain(hub(*objects), "c2", placement="ns/p", now=NOW).reason.endswith(
-        "equal sums are ordered by name"
-    )
+    assert explain(run(*objects), "c2").reason.endswith("equal sums are ordered by name")
 
 
 def test_an_explanation_as_data() -> None:

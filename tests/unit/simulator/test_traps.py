@@ -382,7 +382,7 @@ def test_long_name_says_what_an_api_server_would_do() -> None:
     document = placement(prioritizerPolicy=exact())
     document["metadata"]["name"] = "p" * 64
     verdict = simulate(hub(cluster("c1"), document), f"ns/{'p' * 64}", NOW)
-    assert verdict.looks_again.retries
+    assert verdict.sync_error is not None
     assert "shorten the name" in verdict.notes[0]
 
 
@@ -401,12 +401,9 @@ def test_what_ocm_does_not_notice() -> None:
         score("c1", until="2026-06-01T00:05:00Z", a=1),
         placement(prioritizerPolicy=exact(("r/a", 1), ("Balance", 1))),
     )
-    assert verdict.looks_again.next_expiry is not None
-    assert verdict.looks_again.unnoticed == (
-        "AddOnPlacementScore c1/r expires at 2026-06-01T00:05:00+00:00",
-        "decisions of other Placements (Balance)",
-    )
-    assert not verdict.looks_again.retries
+    assert verdict.next_expiry is not None
+    assert verdict.next_expiry.isoformat() == "2026-06-01T00:05:00+00:00"
+    assert verdict.sync_error is None
 
 
 def test_one_state_serves_many_moments() -> None:
@@ -646,12 +643,8 @@ def test_the_first_of_several_scores_that_expire() -> None:
         score("c1", "q", until="2026-06-01T00:40:00Z", b=1),
         placement(prioritizerPolicy=exact(("r/a", 1), ("q/b", 1))),
     )
-    assert verdict.looks_again.next_expiry is not None
-    assert verdict.looks_again.next_expiry.isoformat() == "2026-06-01T00:20:00+00:00"
-    assert verdict.looks_again.unnoticed == (
-        "AddOnPlacementScore c2/r expires at 2026-06-01T00:20:00+00:00",
-        "AddOnPlacementScore c1/q expires at 2026-06-01T00:40:00+00:00",
-    )
+    assert verdict.next_expiry is not None
+    assert verdict.next_expiry.isoformat() == "2026-06-01T00:20:00+00:00"
 
 
 def test_the_notes_on_what_is_not_scheduled() -> None:
