@@ -28,7 +28,6 @@ from dsf_wire.constants import (
 from gitops_dsf.hub.names import APPLICATION_REFRESH_ANNOTATION, HUB_SCORER, REFRESH_ANNOTATION
 from gitops_dsf.plan.types import Plan
 from gitops_dsf.render.objects import Object, Wave, filled, metadata
-from gitops_dsf.render.rbac import requests_of
 from gitops_dsf.render.reconciler.names import NAME as RECONCILER
 
 ADMISSION_API: Final = "admissionregistration.k8s.io/v1"
@@ -38,7 +37,7 @@ _AGENTS: Final = (
     '(request.userInfo.username.startsWith("system:serviceaccount:") && '
     f'request.userInfo.username.endsWith(":{ADDON_NAME}-agent"))'
 )
-"""An agent as it registers by certificate, and as it registers by token (works._rights)."""
+"""An agent as it registers by certificate, and as it registers by token (manifests/cluster.yaml)."""
 
 
 def reconciler_policies(namespace: str) -> Iterator[Object]:
@@ -47,7 +46,7 @@ def reconciler_policies(namespace: str) -> Iterator[Object]:
     policies = filled(
         "reconciler-policies.yaml",
         namespace=namespace,
-        requests=requests_of(RECONCILER, namespace=namespace),
+        requests=_requests_of(RECONCILER, namespace=namespace),
         one_annotation_of_a_set=message.format(REFRESH_ANNOTATION, "ApplicationSet"),
         one_annotation_of_an_application=message.format(APPLICATION_REFRESH_ANNOTATION, "Application"),
     )
@@ -63,7 +62,7 @@ def score_policies(plan: Plan, *, of_agents: bool) -> Iterator[Object]:
     policies = filled(
         "score-policies.yaml",
         from_agents=_AGENTS,
-        from_hub_scorer=requests_of(HUB_SCORER, namespace=plan.resolved.repository.spec.hub_namespace),
+        from_hub_scorer=_requests_of(HUB_SCORER, namespace=plan.resolved.repository.spec.hub_namespace),
         of_agents=of_ours,
         on_hub=_listed(plan, on_hub=True),
         on_spokes=_listed(plan, on_hub=False),
@@ -73,6 +72,11 @@ def score_policies(plan: Plan, *, of_agents: bool) -> Iterator[Object]:
     for policy in policies:
         if (policy["metadata"]["name"] == AGENT_POLICY) is of_agents:
             yield from _in_force(policy)
+
+
+def _requests_of(name: str, *, namespace: str) -> str:
+    """CEL: whether the account sent the request."""
+    return f'request.userInfo.username == "system:serviceaccount:{namespace}:{name}"'
 
 
 def _listed(plan: Plan, *, on_hub: bool) -> str:

@@ -10,47 +10,18 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from dsf_wire.constants import (
-    ADDON_GROUP,
-    ADDON_NAME,
-    AGENT_NAMESPACE,
-    SCORE_GROUP,
-    SCORE_PLURAL,
-    SUSPENDED_CONFIGMAP,
-)
+from dsf_wire.constants import ADDON_NAME, AGENT_NAMESPACE
 from gitops_dsf.hub.names import OCM_PULL_SECRET, OCM_PULL_SECRET_LABEL
 from gitops_dsf.plan.types import AddOnParts
 from gitops_dsf.render import receiver
-from gitops_dsf.render.containers import pod_values
-from gitops_dsf.render.objects import Object, Wave, filled, metadata
-from gitops_dsf.render.rbac import group_subject, role, role_binding, rule
+from gitops_dsf.render.objects import Object, Wave, filled, metadata, pod_values
 from gitops_dsf.repository.model.repository import FleetRepository
 from gitops_dsf.resolve.rollouts import settings_with
 
-HUB_ROLE = "gitops-dsf:agent"
-SUSPENDED_ROLE = "gitops-dsf-suspended-reader"
 ORPHAN = "addon.open-cluster-management.io/deletion-orphan"
 ADDON_API = "addon.open-cluster-management.io/v1alpha1"
 _DIGEST = re.compile(rf"{ADDON_NAME}-[0-9a-f]{{10}}")
 """Name of the default template."""
-
-
-def hub_rights(repository: FleetRepository) -> Iterator[Object]:
-    """What an agent may do in its own cluster's namespace (bound there, per cluster), and that all may read
-    what is suspended.
-    """
-    yield role(
-        HUB_ROLE,
-        [
-            rule(SCORE_GROUP, SCORE_PLURAL, verbs=("get", "list", "create", "patch", "delete")),
-            rule(SCORE_GROUP, f"{SCORE_PLURAL}/status", verbs=("patch",)),
-        ],
-        wave=Wave.FOUNDATIONS,
-    )
-    namespace = repository.spec.hub_namespace
-    suspended = rule("", "configmaps", verbs=("get",), names=(SUSPENDED_CONFIGMAP,))
-    yield role(SUSPENDED_ROLE, [suspended], namespace=namespace, wave=Wave.FOUNDATIONS)
-    yield role_binding(SUSPENDED_ROLE, group_subject(ADDON_GROUP), namespace=namespace, wave=Wave.FOUNDATIONS)
 
 
 def default_parts(repository: FleetRepository) -> AddOnParts:
@@ -129,7 +100,7 @@ def _template_spec(repository: FleetRepository, parts: AddOnParts) -> Object:
     return {
         "addonName": ADDON_NAME,
         "agentSpec": {"workload": {"manifests": [_namespace(agent.image_pull_secrets), *manifests]}},
-        # An identity and a kubeconfig for it, and no hubPermissions: see works._rights.
+        # An identity and a kubeconfig for it, and no hubPermissions: see manifests/cluster.yaml.
         "registration": [{"type": "KubeClient", "kubeClient": {"hubPermissions": []}}],
     }
 

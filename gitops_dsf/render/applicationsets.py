@@ -36,8 +36,8 @@ def application_set(app: ResolvedApplication, *, namespace: str) -> Object:
         pulled="true" if pulls else None,
         pull_annotations=_PULLED if pulls else None,
         project=application.project,
-        source=None if source is None else _source(source),
-        sources=[_source(item) for item in application.sources] if source is None else None,
+        source=None if source is None else _written(source),
+        sources=[_written(item) for item in application.sources] if source is None else None,
         server="https://kubernetes.default.svc" if pulls else None,
         cluster=None if pulls else "{{.name}}",
         destination_namespace=application.destination_namespace,
@@ -58,5 +58,5 @@ def application_set(app: ResolvedApplication, *, namespace: str) -> Object:
     return found
 
 
-def _source(source: ApplicationSource) -> Object:
-    return {key: value for key, value in source.model_dump(mode="json").items() if value is not None}
+def _written(source: ApplicationSource) -> Object:
+    return source.model_dump(mode="json", exclude_none=True)

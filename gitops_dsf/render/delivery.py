@@ -1,14 +1,15 @@
 """rendered/delivery: access to decisions, bindings, Placements and ApplicationSets."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from gitops_dsf.hub.names import SYNC_WAVE
 from gitops_dsf.plan.types import Plan
 from gitops_dsf.render.applicationsets import application_set
-from gitops_dsf.render.decisions import decision_readers
-from gitops_dsf.render.objects import Object, Wave
+from gitops_dsf.render.objects import Object, Wave, filled
 from gitops_dsf.render.placements import binding, placement
 from gitops_dsf.render.reconciler.rights import decision_rights
+from gitops_dsf.repository.model.delivery import DUCK_TYPE_CONFIGMAP
+from gitops_dsf.repository.model.repository import DECISION_READERS
 from gitops_dsf.resolve.types import RawDocument, Resolved
 
 
@@ -33,6 +34,17 @@ def delivery(plan: Plan) -> Iterator[Object]:
         yield application_set(app, namespace=namespace)
     for document in plan.resolved.raw_documents:
         yield _carried(document)
+
+
+def decision_readers(namespace: str, accounts: Sequence[str] = DECISION_READERS) -> list[Object]:
+    """What Argo CD needs to read OCM's decisions: the duck-type ConfigMap of the clusterDecisionResource
+    generator, and the permission to list them.
+
+    They are in an earlier wave than the ApplicationSets. One without the ConfigMap fails, and Argo CD retries
+    only after 3 minutes (docs/contributing/behaviour.md#generator-errors).
+    """
+    readers = [{"kind": "ServiceAccount", "name": name, "namespace": namespace} for name in accounts]
+    return filled("decisions.yaml", name=DUCK_TYPE_CONFIGMAP, namespace=namespace, readers=readers)
 
 
 def _bindings(resolved: Resolved) -> list[tuple[str, str]]:

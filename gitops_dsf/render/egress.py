@@ -14,10 +14,9 @@ from dsf_wire.constants import ADDON_NAME, AGENT_NAMESPACE
 from dsf_wire.summary import Summary
 from gitops_dsf.hub.hosts import is_in_cluster
 from gitops_dsf.hub.urls import RECEIVER_ORIGIN
-from gitops_dsf.render.objects import Object, metadata
+from gitops_dsf.render.objects import Object, filled
 from gitops_dsf.repository.model.repository import Egress
 
-NAME: Final = f"{ADDON_NAME}-egress"
 _LOOPBACK: Final = urlsplit(RECEIVER_ORIGIN).hostname
 """Policies do not apply inside of a pod."""
 _DNS: Final = (53, 5353)
@@ -29,7 +28,6 @@ def egress_policy(
     summaries: Iterable[Summary],
     settings: Egress,
     *,
-    name: str = NAME,
     namespace: str = AGENT_NAMESPACE,
     app: str = ADDON_NAME,
 ) -> Object:
@@ -63,16 +61,8 @@ def egress_policy(
         ),
         *settings.rules,
     ]
-    return {
-        "apiVersion": "networking.k8s.io/v1",
-        "kind": "NetworkPolicy",
-        "metadata": metadata(name=name, namespace=namespace),
-        "spec": {
-            "podSelector": {"matchLabels": {"app.kubernetes.io/name": app}},
-            "policyTypes": ["Egress"],
-            "egress": rules,
-        },
-    }
+    [policy] = filled("egress.yaml", app=app, namespace=namespace, rules=rules)
+    return policy
 
 
 def _tcp(ports: Iterable[int]) -> list[Object]:

@@ -12,18 +12,13 @@ from dsf_wire import clusters, summary
 from dsf_wire.constants import CLUSTERS_KEY, CONFIGMAP_KEY, SUSPENDED_CONFIGMAP
 from dsf_wire.text import printable_json
 from gitops_dsf.hub.names import HUB_SCORER
-from gitops_dsf.plan.types import Configuration, HubScoring, Plan
+from gitops_dsf.plan.types import HubScoring, Plan
 from gitops_dsf.render.admission import score_policies
-from gitops_dsf.render.agent import HUB_ROLE
-from gitops_dsf.render.containers import pod_values
 from gitops_dsf.render.egress import egress_policy
-from gitops_dsf.render.objects import Object, Wave, filled
-from gitops_dsf.render.rbac import account, account_subject, role, role_binding, rule
-from gitops_dsf.render.scraping import metrics_service, service_monitor
+from gitops_dsf.render.objects import Object, filled, pod_values, rule
 from gitops_dsf.repository.model.repository import FleetRepository
 
 NAME: Final = HUB_SCORER
-LABELS: Final = {"app.kubernetes.io/name": NAME}
 
 
 def hub_scorer(plan: Plan) -> Iterator[Object]:
@@ -31,9 +26,7 @@ def hub_scorer(plan: Plan) -> Iterator[Object]:
     scoring = plan.hub_scoring
     if scoring is None:
         return
-    yield account(NAME, namespace=plan.resolved.repository.spec.hub_namespace)
     yield from score_policies(plan, of_agents=False)
-    yield from _rights(plan.resolved.repository, scoring.configuration)
     yield from _workload(plan.resolved.repository, scoring)
 
 
@@ -41,8 +34,8 @@ def cluster_rights(cluster: str, repository: FleetRepository) -> Object:
     """Its rights in the namespace of one cluster: those of an agent. Every cluster of the fleet has them,
     because the hub scorer deletes the score of a cluster that no scorer selects any more.
     """
-    subject = account_subject(NAME, namespace=repository.spec.hub_namespace)
-    return role_binding(NAME, subject, namespace=cluster, cluster_role=HUB_ROLE)
+    [found] = filled("hub-scorer-cluster.yaml", cluster=cluster, namespace=repository.spec.hub_namespace)
+    return found
 
 
 def configuration(scoring: HubScoring) -> dict[str, str]:
@@ -53,35 +46,19 @@ def configuration(scoring: HubScoring) -> dict[str, str]:
     }
 
 
-def _rights(repository: FleetRepository, configuration: Configuration) -> Iterator[Object]:
-    """Its rights in the hub namespace: to read single objects by name."""
-    namespace = repository.spec.hub_namespace
-    named = [("configmaps", (SUSPENDED_CONFIGMAP, *configuration.config_maps))]
-    if configuration.secrets:
-        named.append(("secrets", configuration.secrets))
-    rules = [rule("", resource, verbs=("get",), names=names) for resource, names in named]
-    yield role(NAME, rules, namespace=namespace, wave=Wave.ADDON)
-    yield role_binding(NAME, account_subject(NAME, namespace=namespace), namespace=namespace, wave=Wave.ADDON)
-
-
 def _workload(repository: FleetRepository, scoring: HubScoring) -> Iterator[Object]:
-    """ConfigMap, NetworkPolicies, Service and Deployment."""
     namespace, settings = repository.spec.hub_namespace, repository.spec.hub_scorer
+    found = scoring.configuration
+    named = (("configmaps", (SUSPENDED_CONFIGMAP, *found.config_maps)), ("secrets", found.secrets))
     yield from filled(
         "hub-scorer.yaml",
         namespace=namespace,
+        rules=[rule("", resource, verbs=("get",), names=names) for resource, names in named if names],
         configuration=configuration(scoring),
         log_format=settings.log_format,
         **pod_values(settings, image=settings.image or repository.spec.agent.image),
     )
-    if scoring.configuration.egress is not None:
-        yield egress_policy(
-            scoring.configuration.summaries,
-            scoring.configuration.egress,
-            name=f"{NAME}-egress",
-            namespace=namespace,
-            app=NAME,
-        )
-    yield metrics_service(name=NAME, namespace=namespace, labels=LABELS)
+    if found.egress is not None:
+        yield egress_policy(found.summaries, found.egress, namespace=namespace, app=NAME)
     if repository.spec.reconciler.monitoring.service_monitor:
-        yield service_monitor(name=NAME, namespace=namespace, labels=LABELS)
+        yield from filled("service-monitor.yaml", name=NAME, namespace=namespace)

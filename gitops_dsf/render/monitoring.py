@@ -9,9 +9,8 @@ from functools import cache
 from typing import Any, Final
 
 from gitops_dsf.packagedata import packaged
-from gitops_dsf.render.objects import OPERATOR_API, Object, metadata
-from gitops_dsf.render.reconciler.names import LABELS, NAME
-from gitops_dsf.render.scraping import OPTIONAL_CRD, service_monitor
+from gitops_dsf.render.objects import Object, filled, metadata
+from gitops_dsf.render.reconciler.names import NAME
 from gitops_dsf.repository.model.repository import FleetRepository
 
 DASHBOARD_NAME: Final = "gitops-dsf-dashboard"
@@ -23,16 +22,10 @@ def monitoring(repository: FleetRepository) -> Iterator[Object]:
     """The objects that spec.reconciler.monitoring asks for; none by default."""
     namespace, asked = repository.spec.hub_namespace, repository.spec.reconciler.monitoring
     if asked.service_monitor:
-        yield service_monitor(name=NAME, namespace=namespace, labels=LABELS)
+        yield from filled("service-monitor.yaml", name=NAME, namespace=namespace)
     if asked.rules:
-        yield {
-            "apiVersion": OPERATOR_API,
-            "kind": "PrometheusRule",
-            "metadata": metadata(
-                name="gitops-dsf", namespace=namespace, labels=LABELS, sync_options=OPTIONAL_CRD
-            ),
-            "spec": {"groups": [group for name in RULE_FILES for group in _rule_groups(name)]},
-        }
+        groups = [group for name in RULE_FILES for group in _rule_groups(name)]
+        yield from filled("prometheus-rule.yaml", namespace=namespace, groups=groups)
     if asked.dashboard:
         yield {
             "apiVersion": "v1",

@@ -12,12 +12,12 @@ from typing import Any, Final
 from dsf_wire.constants import GENERATOR_MANAGER, MANAGED_BY_LABEL
 from gitops_dsf.hub.names import SYNC_WAVE
 from gitops_dsf.repository.load import Document, load_text
+from gitops_dsf.repository.model.reconciler import Reconciler
+from gitops_dsf.repository.model.repository import Agent, HubScorer
 
 Object = dict[str, Any]
 
 SYNC_OPTIONS = "argocd.argoproj.io/sync-options"
-OPERATOR_API = "monitoring.coreos.com/v1"
-"""Of the Prometheus operator."""
 PART_OF_LABEL = "app.kubernetes.io/part-of"
 
 
@@ -55,6 +55,25 @@ def metadata(
     if notes:
         result["annotations"] = dict(sorted(notes.items()))
     return result
+
+
+def rule(group: str, resource: str, *, verbs: Sequence[str], names: Sequence[str] = ()) -> Object:
+    """A rule of a role; with names, it is about these objects alone."""
+    named = {"resourceNames": list(names)} if names else {}
+    return {"apiGroups": [group], "resources": [resource], **named, "verbs": list(verbs)}
+
+
+def pod_values(settings: Agent | HubScorer | Reconciler, *, image: str) -> Object:
+    """What the manifest of a pod is filled in with."""
+    return {
+        "image": image,
+        "pull_policy": settings.image_pull_policy,
+        "pull_secrets": [{"name": name} for name in settings.image_pull_secrets] or None,
+        "node_selector": settings.node_selector,
+        "tolerations": [each.model_dump(exclude_unset=True) for each in settings.tolerations],
+        "requests": settings.resources.requests,
+        "limits": settings.resources.limits,
+    }
 
 
 _MANIFESTS: Final = Path(__file__).with_name("manifests")

@@ -1,8 +1,10 @@
 """Placements and ManagedClusterSetBindings: which clusters are eligible, and how they are ranked."""
 
+import msgspec
+
 from gitops_dsf.render.objects import Object, Wave, metadata
 from gitops_dsf.repository.model.base import LabelSelector
-from gitops_dsf.repository.model.ranking import DecisionGroups, Toleration
+from gitops_dsf.repository.model.ranking import DecisionGroups
 from gitops_dsf.resolve.types import ResolvedPlacement, ResolvedScore
 
 
@@ -29,7 +31,7 @@ def placement(item: ResolvedPlacement) -> Object:
     if predicate:
         spec["predicates"] = [{"requiredClusterSelector": predicate}]
     spec["prioritizerPolicy"] = {"mode": "Exact", "configurations": _configurations(item)}
-    spec["tolerations"] = [_toleration(each) for each in rules.tolerations]
+    spec["tolerations"] = [each.model_dump(mode="json", exclude_none=True) for each in rules.tolerations]
     spec["decisionStrategy"] = {"groupStrategy": _groups(rules.decision_groups or DecisionGroups())}
     return {
         "apiVersion": "cluster.open-cluster-management.io/v1beta1",
@@ -74,33 +76,22 @@ def _predicate(item: ResolvedPlacement) -> Object:
 
 
 def _has_score(score: ResolvedScore) -> str:
-    resource, dimension = _cel_string(score.resource_name), _cel_string(score.dimension)
+    resource, dimension = (
+        msgspec.json.encode(name).decode() for name in (score.resource_name, score.dimension)
+    )
     return f"managedCluster.scores({resource}).exists(score, score.name == {dimension})"
 
 
-def _cel_string(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\r", "\\r")
-    return f'"{escaped}"'
-
-
 def _selector(selector: LabelSelector) -> Object:
-    result: Object = {}
+    found: Object = {}
     if selector.match_labels:
-        result["matchLabels"] = dict(sorted(selector.match_labels.items()))
+        found["matchLabels"] = dict(sorted(selector.match_labels.items()))
     if selector.match_expressions:
-        result["matchExpressions"] = [
-            {
-                "key": term.key,
-                "operator": term.operator,
-                **({"values": list(term.values)} if term.values else {}),
-            }
+        found["matchExpressions"] = [
+            {key: value for key, value in term.model_dump().items() if value}
             for term in selector.match_expressions
         ]
-    return result
-
-
-def _toleration(item: Toleration) -> Object:
-    return {key: value for key, value in item.model_dump(mode="json").items() if value is not None}
+    return found
 
 
 def _groups(groups: DecisionGroups) -> Object:

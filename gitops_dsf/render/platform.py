@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from gitops_dsf.plan.types import Plan
 from gitops_dsf.render import agent
 from gitops_dsf.render.admission import score_policies
-from gitops_dsf.render.objects import Object, Wave, metadata
+from gitops_dsf.render.objects import Object, Wave, filled, metadata
 from gitops_dsf.render.scorers import masks, open_scorer, scorer, scoring_config
 from gitops_dsf.schema import crds
 
@@ -24,7 +24,7 @@ def platform(plan: Plan) -> Iterator[Object]:
         "metadata": metadata(name=spec.hub_namespace, wave=Wave.FOUNDATIONS, sync_options=KEEP),
     }
     if ours:
-        yield from agent.hub_rights(plan.resolved.repository)
+        yield from filled("agent-rights.yaml", namespace=spec.hub_namespace)
         yield from score_policies(plan, of_agents=True)
         yield from agent.addon(plan.resolved.repository, (work.addon for work in plan.works))
         yield masks(plan.resolved.masks, plan.resolved.repository)

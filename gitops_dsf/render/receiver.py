@@ -12,7 +12,6 @@ from typing import Final
 
 from dsf_wire.constants import AGENT_NAMESPACE
 from gitops_dsf.canonicalyaml import emit
-from gitops_dsf.hub.urls import RECEIVER_PORT
 from gitops_dsf.plan.types import Receiver
 from gitops_dsf.render.objects import Object, filled, metadata
 from gitops_dsf.repository.model.repository import Agent, OpenTelemetry, mebibytes
@@ -62,43 +61,25 @@ def _retention_hours(history_seconds: int) -> int:
 
 def pod_values(settings: OpenTelemetry | None, agent: Agent) -> Object:
     """What the receiver adds to the manifest of the agent; nothing without one."""
-    names = ("receiver_containers", "receiver_volumes", "receiver_ingress", "account_mount", "mounts_token")
     if settings is None:
-        return dict.fromkeys(names)
-    _, parts = _filled(settings, agent.image_pull_policy, agent.log_format)
-    sidecar = container(settings, pull_policy=agent.image_pull_policy, log_format=agent.log_format)
-    values = ([sidecar], parts["volumes"], ingress(settings), parts["mount"], False)
-    return dict(zip(names, values, strict=True))
-
-
-def container(settings: OpenTelemetry, *, pull_policy: str, log_format: str) -> Object:
-    """The sidecar."""
-    return _filled(settings, pull_policy, log_format)[0]
-
-
-def _filled(settings: OpenTelemetry, pull_policy: str, log_format: str) -> list[Object]:
-    return filled(
-        "receiver-container.yaml",
+        names = ("receiver_containers", "receiver_volumes", "receiver_ingress", "account_mount")
+        return dict.fromkeys((*names, "mounts_token"))
+    [found] = filled(
+        "receiver-pod.yaml",
         image=settings.image,
-        pull_policy=pull_policy,
-        log_format="json" if log_format == "json" else "logfmt",
+        pull_policy=agent.image_pull_policy,
+        log_format="json" if agent.log_format == "json" else "logfmt",
         memory_limit=f"{int(mebibytes(settings.memory) * _GARBAGE_COLLECTION)}MiB",
         cpu=settings.cpu,
         memory=settings.memory,
         storage=settings.storage,
         user=settings.run_as_user,
-    )
-
-
-def ingress(settings: OpenTelemetry) -> Object:
-    """The rule of the agent's NetworkPolicy: who may push. The agent itself asks over loopback."""
-    return {
-        "from": [
+        peers=[
             {
                 "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": namespace}},
                 "podSelector": {"matchLabels": {PUSHES_LABEL: "true"}},
             }
             for namespace in settings.collector_namespaces
         ],
-        "ports": [{"port": RECEIVER_PORT, "protocol": "TCP"}],
-    }
+    )
+    return found

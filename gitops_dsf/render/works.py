@@ -8,24 +8,21 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from dsf_wire.constants import ADDON_NAME, AGENT_NAMESPACE, CONFIGMAP_KEY, CONFIGMAP_NAME
+from dsf_wire.constants import AGENT_NAMESPACE
 from dsf_wire.measures import METRICS_API, SOURCE_TYPE, select
 from dsf_wire.summary import Summary, encode_one
 from dsf_wire.text import printable_json
 from gitops_dsf.canonicalyaml import emit, scalar
 from gitops_dsf.plan.types import AddOnParts, ClusterWork, Configuration
 from gitops_dsf.render import receiver
-from gitops_dsf.render.agent import HUB_ROLE, template_of
+from gitops_dsf.render.agent import template_of
 from gitops_dsf.render.egress import egress_policy
-from gitops_dsf.render.objects import Object, filled, metadata
-from gitops_dsf.render.rbac import account_subject, group_subject, role, role_binding, rule
+from gitops_dsf.render.objects import Object, filled, rule
 from gitops_dsf.repository.model.repository import FleetRepository
 
 WORK_NAME = "gitops-dsf-config"
 WORKS = "works-"
 """Prefix of works directories."""
-READER_ROLE = "gitops-dsf-agent-credentials"
-MEASURES_ROLE = "gitops-dsf-agent-measures"
 
 CLUSTER_KINDS = ("managedclusteraddon", "rolebinding")
 """The objects of a cluster besides its ManifestWork."""
@@ -119,38 +116,13 @@ class ClusterObjects:
         """The files of one cluster, as pairs of kind and text."""
         texts = self._texts.get(parts)
         if texts is None:
-            addon = _addon(_NAMESPACE, template_of(parts, self._repository))
-            texts = self._texts[parts] = {
-                kind: emit(item)
-                for kind, item in zip(CLUSTER_KINDS, (addon, _rights(_NAMESPACE)), strict=True)
-            }
+            template = template_of(parts, self._repository)
+            config = {"group": "addon.open-cluster-management.io", "resource": "addontemplates"}
+            configs = [{**config, "name": template}] if template is not None else None
+            items = filled("cluster.yaml", cluster=_NAMESPACE, configs=configs)
+            texts = self._texts[parts] = dict(zip(CLUSTER_KINDS, map(emit, items), strict=True))
         for kind, text in texts.items():
             yield kind, text.replace(f'"{_NAMESPACE}"', scalar(cluster)).replace(_NAMESPACE, cluster).encode()
-
-
-def _addon(cluster: str, template: str | None) -> Object:
-    config = {"group": "addon.open-cluster-management.io", "resource": "addontemplates", "name": template}
-    [found] = filled(
-        "cluster-addon.yaml", cluster=cluster, configs=[config] if template is not None else None
-    )
-    return found
-
-
-def _rights(cluster: str) -> Object:
-    """The permissions of the cluster's agent in its namespace on the hub.
-
-    The template's hubPermissions are not used: OCM would bind the role to the group that the agents of all
-    clusters share, so each could write the scores of all others (ocm pkg/addon/templateagent/registration.go,
-    buildSubjectsFromRegistration). The subjects are the agent when it registers by certificate, and when it
-    registers by token.
-    """
-    return role_binding(
-        ADDON_NAME,
-        group_subject(f"system:open-cluster-management:cluster:{cluster}:addon:{ADDON_NAME}"),
-        account_subject(f"{ADDON_NAME}-agent", namespace=cluster),
-        namespace=cluster,
-        cluster_role=HUB_ROLE,
-    )
 
 
 def _split(text: str, mark: str) -> tuple[bytes, bytes]:
@@ -166,18 +138,10 @@ def _work(manifests: list[Object]) -> Object:
 def _manifests(configuration: Configuration, summaries: str) -> list[Object]:
     named = (("secrets", configuration.secrets), ("configmaps", configuration.config_maps))
     rules = [rule("", resource, verbs=("get",), names=names) for resource, names in named if names]
-    agent = account_subject(ADDON_NAME, namespace=AGENT_NAMESPACE)
     receiving = configuration.receiver
     return [
         {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": AGENT_NAMESPACE}},
-        {
-            "apiVersion": "v1",
-            "kind": "ConfigMap",
-            "metadata": metadata(name=CONFIGMAP_NAME, namespace=AGENT_NAMESPACE),
-            "data": {CONFIGMAP_KEY: summaries},
-        },
-        role(READER_ROLE, rules, namespace=AGENT_NAMESPACE),
-        role_binding(READER_ROLE, agent, namespace=AGENT_NAMESPACE),
+        *filled("agent-configuration.yaml", summaries=summaries, rules=rules),
         *_measure_rights(configuration.summaries),
         *(
             [egress_policy(configuration.summaries, configuration.egress)]
@@ -189,16 +153,12 @@ def _manifests(configuration: Configuration, summaries: str) -> list[Object]:
 
 
 def _measure_rights(summaries: Iterable[Summary]) -> list[Object]:
-    """An agent whose scorers count nodes and pods may read them in the whole cluster. Usage needs another
-    right, which only scorers that use it bring.
+    """For scorers that count nodes and pods. Usage needs another right, which only scorers that use it
+    bring.
     """
     queries = [summary.source_query for summary in summaries if summary.source_type == SOURCE_TYPE]
     if not queries:
         return []
-    rules = [rule("", "nodes", "pods", verbs=("get", "list", "watch"))]
-    if any(selection.measure.needs_usage for query in queries for selection in select(query)):
-        rules.append(rule(METRICS_API, "nodes", verbs=("get", "list")))
-    return [
-        role(MEASURES_ROLE, rules),
-        role_binding(MEASURES_ROLE, account_subject(ADDON_NAME, namespace=AGENT_NAMESPACE)),
-    ]
+    needed = any(selection.measure.needs_usage for query in queries for selection in select(query))
+    usage = rule(METRICS_API, "nodes", verbs=("get", "list")) if needed else None
+    return filled("agent-measures.yaml", usage=usage)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from dsf_wire.summary import Summary
-from gitops_dsf.render.egress import NAME, egress_policy
+from gitops_dsf.render.egress import egress_policy
 from gitops_dsf.repository.model.repository import Egress
 from tests.hub.controlplane.gitserver import GitServer
 from tests.hub.controlplane.plane import ControlPlane
@@ -149,4 +149,6 @@ def test_a_policy_over_the_agents_connections_is_accepted(installation: Installa
     try:
         assert len(applied["spec"]["egress"]) == len(policy["spec"]["egress"])
     finally:
-        installation.hub.delete("networking.k8s.io/v1/NetworkPolicy", NAME, namespace="default")
+        installation.hub.delete(
+            "networking.k8s.io/v1/NetworkPolicy", policy["metadata"]["name"], namespace="default"
+        )

@@ -12,7 +12,7 @@ import pytest
 
 from gitops_dsf.diagnostics import Diagnostic, Severity
 from gitops_dsf.render.applicationsets import application_set
-from gitops_dsf.render.decisions import decision_readers
+from gitops_dsf.render.delivery import decision_readers
 from gitops_dsf.repository.load import Loaded, load_text
 from gitops_dsf.repository.model.validate import declare
 from gitops_dsf.resolve import resolve

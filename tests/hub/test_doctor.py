@@ -17,7 +17,7 @@ import pytest
 import yaml
 
 from gitops_dsf.hub import freshness
-from gitops_dsf.render.decisions import decision_readers
+from gitops_dsf.render.delivery import decision_readers
 from tests.hub.controlplane.api import Object
 from tests.hub.controlplane.applications import refresh_set
 from tests.hub.controlplane.argocd import ArgoCD

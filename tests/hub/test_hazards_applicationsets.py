@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from gitops_dsf.argocd.gotemplate import Trouble, check
-from gitops_dsf.render.decisions import decision_readers
+from gitops_dsf.render.delivery import decision_readers
 from gitops_dsf.resolve.rules.templates import DECIDED
 from tests.hub.controlplane.api import ApiError, Client, Object
 from tests.hub.controlplane.applications import APPLICATION, APPLICATION_SET, refresh_set

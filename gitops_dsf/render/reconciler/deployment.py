@@ -6,13 +6,9 @@ from typing import Final
 
 from gitops_dsf.canonicalyaml import emit
 from gitops_dsf.render.admission import reconciler_policies
-from gitops_dsf.render.containers import pod_values
 from gitops_dsf.render.monitoring import monitoring
-from gitops_dsf.render.objects import Object, filled
-from gitops_dsf.render.rbac import account
-from gitops_dsf.render.reconciler.names import LABELS, NAME
+from gitops_dsf.render.objects import Object, filled, pod_values
 from gitops_dsf.render.reconciler.rights import rights
-from gitops_dsf.render.scraping import metrics_service
 from gitops_dsf.repository.model.repository import FleetRepository
 
 CREDENTIALS_DIR: Final = "/etc/gitops-dsf/git"
@@ -28,7 +24,7 @@ def reconciler(repository: FleetRepository, *, placement_namespaces: Sequence[st
     Disabled, the account alone is left, without rights: Argo CD never prunes a directory to nothing by
     itself, so the last objects of an empty one would stay, and the Deployment with them.
     """
-    yield account(NAME, namespace=repository.spec.hub_namespace)
+    yield from filled("reconciler-account.yaml", namespace=repository.spec.hub_namespace)
     if not repository.spec.reconciler.enabled:
         return
     yield from reconciler_policies(repository.spec.hub_namespace)
@@ -40,7 +36,6 @@ def reconciler(repository: FleetRepository, *, placement_namespaces: Sequence[st
 def workload(repository: FleetRepository, *, placement_namespaces: Sequence[str]) -> Iterator[Object]:
     """ConfigMap, Deployment, PodDisruptionBudget, NetworkPolicy and Service."""
     namespace, settings = repository.spec.hub_namespace, repository.spec.reconciler
-    yield metrics_service(name=NAME, namespace=namespace, labels=LABELS)
     config = configuration(repository)
     args = [
         *([f"--work-dir={WORK_DIR}"] if settings.uses_git else []),

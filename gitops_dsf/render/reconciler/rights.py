@@ -12,8 +12,7 @@ from typing import Final
 
 from dsf_wire.constants import DSF_GROUP, SCORE_GROUP, SCORE_PLURAL, SUSPENDED_CONFIGMAP
 from gitops_dsf.hub.names import MASKS_CONFIGMAP
-from gitops_dsf.render.objects import Object, Wave
-from gitops_dsf.render.rbac import account_subject, role, role_binding, rule
+from gitops_dsf.render.objects import Object, Wave, filled, rule
 from gitops_dsf.render.reconciler.names import NAME
 from gitops_dsf.repository.model.repository import FleetRepository
 
@@ -89,12 +88,11 @@ def rights(repository: FleetRepository) -> Iterator[Object]:
     yield from _role(f"{NAME}-moves", spec.argocd.namespace, _rules(Where.ARGOCD), repository)
 
 
-def decision_rights(repository: FleetRepository, *, namespace: str) -> Iterator[Object]:
+def decision_rights(repository: FleetRepository, *, namespace: str) -> list[Object]:
     """Role and binding in the namespace of a ScoredPlacement. They are rendered beside the Placement, because
     a namespace that does not exist must not hold back the reconciler.
     """
-    name = f"{NAME}-decisions"
-    yield from _role(name, namespace, [DECISIONS.rule], repository, wave=Wave.DECISIONS)
+    return _role(f"{NAME}-decisions", namespace, [DECISIONS.rule], repository, wave=Wave.DECISIONS)
 
 
 def _rules(where: Where) -> list[Object]:
@@ -108,7 +106,13 @@ def _role(
     repository: FleetRepository,
     *,
     wave: Wave = Wave.ADDON,
-) -> Iterator[Object]:
-    subject = account_subject(NAME, namespace=repository.spec.hub_namespace)
-    yield role(name, rules, namespace=namespace, wave=wave)
-    yield role_binding(name, subject, namespace=namespace, wave=wave)
+) -> list[Object]:
+    return filled(
+        "reconciler-role.yaml",
+        kind="ClusterRole" if namespace is None else "Role",
+        name=name,
+        namespace=namespace,
+        wave=str(int(wave)),
+        rules=rules,
+        hub_namespace=repository.spec.hub_namespace,
+    )

@@ -14,8 +14,8 @@ from opentelemetry.sdk.resources import Resource
 
 from gitops_dsf.hub.urls import RECEIVER_PORT
 from gitops_dsf.plan.types import Receiver
-from gitops_dsf.render.receiver import CONFIG_FILE, configuration, container
-from gitops_dsf.repository.model.repository import OpenTelemetry
+from gitops_dsf.render.receiver import CONFIG_FILE, configuration, pod_values
+from gitops_dsf.repository.model.repository import Agent, OpenTelemetry
 from tests.hub.controlplane.binaries import obtain
 from tests.hub.controlplane.ports import free_port
 from tests.hub.controlplane.processes import Process, Processes
@@ -68,7 +68,7 @@ def start_receiver(
 ) -> Running:
     """Starts it as its container would."""
     (folder / "data").mkdir(parents=True)
-    rendered = container(settings, pull_policy="IfNotPresent", log_format="text")
+    [rendered] = pod_values(settings, Agent())["receiver_containers"]
     mounts = dict(
         zip(
             (mount["mountPath"] for mount in rendered["volumeMounts"]), (folder, folder / "data"), strict=True

@@ -15,7 +15,6 @@ from pathlib import Path
 import pytest
 
 from dsf_agent.configuration import settings
-from gitops_dsf.render.containers import METRICS_PORT
 
 ROOT = Path(__file__).parents[3]
 UV = Path(sys.executable).with_name("uv")
@@ -149,7 +148,7 @@ def test_it_runs_the_installed_program_as_a_user_without_rights() -> None:
     read = settings.read(
         settings.parser().parse_args([verb, "--cluster-name", "c", "--publish", "dir:x"]), {}
     )
-    assert [int(text) for text in _texts(FINAL, "EXPOSE")] == [read.metrics_address.port] == [METRICS_PORT]
+    assert [int(text) for text in _texts(FINAL, "EXPOSE")] == [read.metrics_address.port] == [8080]
 
 
 def test_the_standard_library_is_compiled_before_the_root_is_read_only() -> None:

@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 
 from gitops_dsf.cli.main import VERBS
-from gitops_dsf.render.containers import METRICS_PORT
 from gitops_dsf.render.reconciler.deployment import workload
 from gitops_dsf.repository.model.repository import FleetRepository
 
@@ -141,7 +140,7 @@ def test_what_it_starts_is_what_the_deployment_asks_for() -> None:
     )
     deployment = list(workload(repository, placement_namespaces=()))[-1]
     assert deployment["spec"]["template"]["spec"]["containers"][0]["args"][0] == verb
-    assert texts(FINAL, "EXPOSE") == [str(METRICS_PORT)]
+    assert texts(FINAL, "EXPOSE") == ["8080"]
 
 
 def test_the_standard_library_is_compiled_before_the_root_is_read_only() -> None:

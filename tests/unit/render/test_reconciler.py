@@ -12,7 +12,6 @@ from gitops_dsf.cli import reconcile
 from gitops_dsf.hub.names import DELIVERY_APPLICATION, SYNC_WAVE
 from gitops_dsf.reconciler.lease import LEASE
 from gitops_dsf.reconciler.settings import Settings
-from gitops_dsf.render.containers import METRICS_PORT
 from gitops_dsf.render.reconciler.deployment import CONFIG_DIR, CREDENTIALS_DIR, WORK_DIR
 from gitops_dsf.render.reconciler.names import NAME
 from gitops_dsf.render.reconciler.rights import DECISIONS, RIGHTS, Where, rights
@@ -86,7 +85,7 @@ class TestSettings:
         assert (settings.spec.hub_namespace, settings.spec.argocd.namespace, settings.metrics_port) == (
             "scoring",
             "argocd",
-            METRICS_PORT,
+            8080,
         )
         assert (settings.git, settings.spec.reconciler.suspend.enabled) == (None, False)
 
