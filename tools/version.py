@@ -25,7 +25,6 @@ _OTHERS: Final = (
     "*/go.sum",
     "uv.lock",
     "CHANGELOG.md",
-    "docs/start/install.md",  # recorded with the version of that day
     "*/pyproject.toml.tmpl",
     "tests/[!g]*",
     "tools/version.py",

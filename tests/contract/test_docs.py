@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from gitops_dsf.cli.main import VERBS, verb_parser
-from gitops_dsf.pipeline import produce
 from gitops_dsf.repository.model.kinds import KINDS
 from tests.support import yamlfast
 from tests.support.commandline import gitops_dsf
@@ -121,25 +120,26 @@ def test_no_page_has_definition_lists(page: Path) -> None:
     assert re.findall(r"^ {0,3}: +\S.*$", text, re.MULTILINE) == []
 
 
-OWN = ("--registry", "registry.example.com", "--git-url", "https://git.internal/fleet.git")
-"""What `init` cannot know of a reader."""
-
-
 def test_the_example_of_the_readme_works_as_printed(tmp_path: Path) -> None:
+    """As a reader does it: the commands in order, each file at the path that stands above it."""
     text = (ROOT / "README.md").read_text("utf-8").partition("## What you write")[2].partition("\n## ")[0]
-    (init,) = re.findall(r"`gitops-dsf (init [^`]+)`", text)
-    made = gitops_dsf(*init.split(), *OWN, cwd=tmp_path)
-    assert made.returncode == 0, made.stderr
+    init, render = re.findall(r"^    gitops-dsf (.+)$", text, re.MULTILINE)
+    assert gitops_dsf(*init.split(), cwd=tmp_path).returncode == 0
     fleet = tmp_path / "fleet"
-    files = re.findall(r"^```yaml\n# (\S+)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
-    assert len(files) == 3
+    files = re.findall(
+        r"`([\w/.-]+\.yaml)`[^`]*(?:`[^`]+`[^`]*)?\n\n```yaml\n(.*?)^```$", text, re.MULTILINE | re.DOTALL
+    )
+    assert [path for path, _ in files] == [
+        "scorers/cpu-headroom.yaml",
+        "apps/guestbook.yaml",
+        "clusters/paris.yaml",
+    ]
     for path, content in files:
         (fleet / path).write_text(content)  # into folders that are there
-    result = produce(fleet)
-    assert [item.message for item in result.diagnostics] == []
-    (shown,) = re.findall(r"`rendered/([^`]+)`", text)
-    assert result.tree is not None
-    assert "cpu-headroom" in result.tree.read(shown).decode()
+    done = gitops_dsf(render, cwd=fleet)
+    assert done.returncode == 0, done.stderr
+    (look,) = re.findall(r"^    cat (.+)$", text, re.MULTILINE)
+    assert "resourceName: cpu-headroom" in (fleet / look).read_text()
 
 
 def blocks(page: Path, language: str) -> list[str]:

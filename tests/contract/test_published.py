@@ -84,7 +84,7 @@ def test_no_link_of_a_published_readme_needs_the_repository_around_it(folder: Pa
         (
             "https://forge.example.com/team/gitops-dsf",
             (
-                "See [Installing](https://forge.example.com/team/gitops-dsf/blob/v1.2.0/docs/start/install.md#removing),"
+                "See [Installing](https://forge.example.com/team/gitops-dsf/blob/v1.2.0/docs/start/upgrade.md#uninstalling),"
                 " [OCM](https://open-cluster-management.io) and [above](#try-it).\n\n"
                 "![A report](https://forge.example.com/team/gitops-dsf/raw/v1.2.0/docs/images/report.png)\n\n"
                 "## Next\n"
@@ -94,7 +94,7 @@ def test_no_link_of_a_published_readme_needs_the_repository_around_it(folder: Pa
 )
 def test_links_of_a_published_readme_lead_to_its_tag(repository: str | None, expected: str) -> None:
     text = (
-        "See [Installing](docs/start/install.md#removing), [OCM](https://open-cluster-management.io) and"
+        "See [Installing](docs/start/upgrade.md#uninstalling), [OCM](https://open-cluster-management.io) and"
         " [above](#try-it).\n\n![A report](docs/images/report.png)\n\n## Next\n"
     )
     assert without_relative_links(text, repository=repository, tag="v1.2.0") == expected
