@@ -26,7 +26,7 @@ pytestmark = [pytest.mark.family("kubernetes", "ocm", "consumers"), pytest.mark.
 
 FLEET = "consumers"
 CLUSTERS = ("cluster1", "cluster2")
-DOCS = Path(__file__).parents[2] / "docs/decisions/consumers.md"
+PAGE = (Path(__file__).parents[2] / "docs/decisions/consumers.md").read_text("utf-8")
 OURS = "gitops-dsf.io/v1alpha1"
 NAMESPACES = ("kueue-system", "policies", "tuning")
 
@@ -95,7 +95,8 @@ EXAMPLES_OF = frozenset({"admissionchecks", "clusterqueues", "policies", "placem
 
 def examples() -> list[Object]:
     """Documents of the page that are not of a fleet repository."""
-    blocks = re.findall(r"^```yaml\n(.*?)^```", DOCS.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    consumers = PAGE.partition("\n## Without Argo CD\n")[0]
+    blocks = re.findall(r"^```yaml\n(.*?)^```", consumers, re.MULTILINE | re.DOTALL)
     documents = [document for block in blocks for document in yaml.safe_load_all(block)]
     return [document for document in documents if document["apiVersion"] != OURS]
 

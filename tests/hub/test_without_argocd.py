@@ -32,7 +32,7 @@ pytestmark = [pytest.mark.family("kubernetes", "ocm", "flux"), pytest.mark.timeo
 
 FLEET = "flux"
 CLUSTERS = ("cluster1", "cluster2")
-DOCS = Path(__file__).parents[2] / "docs/decisions/consumers.md"
+PAGE = (Path(__file__).parents[2] / "docs/decisions/consumers.md").read_text("utf-8")
 OURS = "gitops-dsf.io/v1alpha1"
 SCORERS_CRD = "dynamicscorers.dynamic-scoring.open-cluster-management.io"
 CRD_KIND = f"apiextensions.k8s.io/v1/{CRD}"
@@ -40,7 +40,8 @@ NAMES = ("gitops-dsf-platform", "gitops-dsf-works-00", "gitops-dsf-delivery")
 
 
 def blocks() -> list[Object]:
-    found = re.findall(r"^```yaml\n(.*?)^```", DOCS.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    section = PAGE.partition("\n## Without Argo CD\n")[2]
+    found = re.findall(r"^```yaml\n(.*?)^```", section, re.MULTILINE | re.DOTALL)
     return [document for block in found for document in yaml.safe_load_all(block)]
 
 
