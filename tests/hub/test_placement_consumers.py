@@ -187,9 +187,7 @@ def test_the_command_of_the_page_prints_the_clusters(
         what="OCM has decided",
         seen=lambda: decided(hub, "node-tuning", namespace="tuning"),
     )
-    [command] = re.findall(
-        r"^    kubectl (get placementdecisions .*)$", DOCS.read_text("utf-8"), re.MULTILINE
-    )
+    [command] = re.findall(r"^    kubectl (get placementdecisions .*)$", PAGE, re.MULTILINE)
     assert control_plane.kubectl(*shlex.split(command)) == "cluster1\n"
 
 
