@@ -5,7 +5,6 @@ scheduling controller). In between a cluster can be on no page or on two, and th
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import msgspec
@@ -35,44 +34,40 @@ class ObservedPlacement(msgspec.Struct, frozen=True):
     status: _Status = _Status()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class BlockedReason:
+class Blocked(Exception):  # noqa: N818 - a state, not a mistake
     """Why nothing is deleted now. `reason` is one word, `message` a sentence."""
 
-    reason: str
-    message: str
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.reason, self.message = reason, message
 
 
-PLACEMENT_GONE: Final = BlockedReason(
-    reason="PlacementGone", message="its Placement is deleted, so the decision does not count"
+PLACEMENT_GONE: Final = "PlacementGone", "its Placement is deleted, so the decision does not count"
+DECISION_EMPTY: Final = (
+    "DecisionEmpty",
+    "the decision names no cluster, and an empty decision deletes nothing",
 )
-DECISION_EMPTY: Final = BlockedReason(
-    reason="DecisionEmpty", message="the decision names no cluster, and an empty decision deletes nothing"
-)
 
 
-def complete_decision(
-    pages: Sequence[DecisionPage], placement: ObservedPlacement | None
-) -> frozenset[str] | BlockedReason:
-    """The clusters of a complete decision, never empty; or why it does not count."""
+def complete_decision(pages: Sequence[DecisionPage], placement: ObservedPlacement | None) -> frozenset[str]:
+    """The clusters of a complete decision, never empty. Raises Blocked when it does not count."""
     if placement is None or placement.metadata.deleting:
-        return PLACEMENT_GONE
+        raise Blocked(*PLACEMENT_GONE)
     if any(page.owner_uid != placement.metadata.uid for page in pages):
-        return BlockedReason(
-            reason="DecisionForeign",
-            message="a PlacementDecision with the Placement's label belongs to another owner",
+        raise Blocked(
+            "DecisionForeign", "a PlacementDecision with the Placement's label belongs to another owner"
         )
     clusters = frozenset(cluster for page in pages for cluster in page.clusters)
     if not clusters:
-        return DECISION_EMPTY
+        raise Blocked(*DECISION_EMPTY)
     selected, groups = placement.status.number_of_selected_clusters, placement.status.decision_groups
     entries = sum(len(page.clusters) for page in pages)
     counts = {len(clusters), entries, selected if selected is not None else 0}
     if groups:
         counts.add(sum(group.cluster_count for group in groups))
     if len(counts) > 1:
-        return BlockedReason(
-            reason="DecisionIncomplete",
-            message="the pages of the decision do not add up to the numbers in the Placement's status",
+        raise Blocked(
+            "DecisionIncomplete",
+            "the pages of the decision do not add up to the numbers in the Placement's status",
         )
     return clusters

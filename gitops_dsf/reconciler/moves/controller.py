@@ -16,7 +16,7 @@ from dsf_runtime.clock import happens_within
 from gitops_dsf.hub.applications import Application
 from gitops_dsf.hub.applicationsets import ApplicationSet
 from gitops_dsf.reconciler.hub.decisions import DEBOUNCE_SECONDS
-from gitops_dsf.reconciler.moves.completeness import DECISION_EMPTY, PLACEMENT_GONE, BlockedReason
+from gitops_dsf.reconciler.moves.completeness import DECISION_EMPTY, PLACEMENT_GONE, Blocked
 from gitops_dsf.reconciler.moves.deletion import Candidate, CopyDeleter
 from gitops_dsf.reconciler.moves.reachability import Reachability, ReachabilityTracker
 from gitops_dsf.reconciler.moves.report import MoveReporter
@@ -38,7 +38,7 @@ class _NotBefore:
     """When a deletion for an ApplicationSet may be tried again, and why not now."""
 
     until: float
-    blocked: BlockedReason
+    why: tuple[str, str]
     times: int
     """Failed attempts in a row."""
 
@@ -147,7 +147,7 @@ class MoveController:
         if now < decision.since + DEBOUNCE_SECONDS:
             self._at(decision.since + DEBOUNCE_SECONDS)
             message = f"the decision changed within the last {DEBOUNCE_SECONDS:g} s"
-            return _all_wait(leaving, BlockedReason(reason="DecisionUnsettled", message=message))
+            return _all_wait(leaving, ("DecisionUnsettled", message))
         ends = decision.since + DEBOUNCE_SECONDS + item.handover.timeout
         if now < ends:
             self._at(ends)
@@ -167,32 +167,34 @@ class MoveController:
         copy, uid, now = candidate.verdict.copy, candidate.set_uid, self._clock()
         before = self._not_before.get(uid)
         if outdated := self._view.untrusted(self._informers):
-            return _waits(copy, BlockedReason(reason="InformerBroken", message=outdated))
+            return _waits(copy, "InformerBroken", outdated)
         if before is not None and now < before.until:
             self._at(before.until)
-            return _waits(copy, before.blocked)
+            return _waits(copy, *before.why)
         if len(self._deleted) == PER_MINUTE and now < self._deleted[0] + 60:
             self._at(self._deleted[0] + 60)
             message = f"{PER_MINUTE} copies were deleted within the last minute"
-            return _waits(copy, BlockedReason(reason="RateLimited", message=message))
+            return _waits(copy, "RateLimited", message)
         if self._silent:
             # It would wait as long as the one before, and for nothing.
-            return _waits(copy, BlockedReason(reason="HubSilent", message=self._silent))
+            return _waits(copy, "HubSilent", self._silent)
         try:
-            blocked = await self._deleter.delete(candidate)
+            await self._deleter.delete(candidate)
+        except Blocked as blocked:
+            why = blocked.reason, blocked.message
         except ApiError as error:
-            blocked = BlockedReason(reason="Refused" if error.status else "HubSilent", message=str(error))
+            why = "Refused" if error.status else "HubSilent", str(error)
             self._silent = "" if error.status else str(error)
-        if blocked is None:
+        else:
             self._not_before.pop(uid, None)
             self._deleted.append(self._clock())
             await self._report.deleted(candidate.set_name, uid, candidate.verdict)
             return candidate.verdict
         times = 1 if before is None else before.times + 1
         until = self._clock() + RETRIES.delay(times)
-        self._not_before[uid] = _NotBefore(until=until, blocked=blocked, times=times)
+        self._not_before[uid] = _NotBefore(until=until, why=why, times=times)
         self._at(until)
-        return _waits(copy, blocked)
+        return _waits(copy, *why)
 
     def _decided(self, item: ApplicationSet) -> frozenset[str]:
         decisions = [self._decisions.get(placement) for placement in item.placements]
@@ -205,9 +207,9 @@ class MoveController:
         self._next = min(self._next, moment)
 
 
-def _waits(copy: Application, blocked: BlockedReason) -> CopyVerdict:
-    return CopyVerdict(copy=copy, action=Action.WAIT, reason=blocked.reason, message=blocked.message)
+def _waits(copy: Application, reason: str, message: str) -> CopyVerdict:
+    return CopyVerdict(copy=copy, action=Action.WAIT, reason=reason, message=message)
 
 
-def _all_wait(copies: list[Application], blocked: BlockedReason) -> tuple[CopyVerdict, ...]:
-    return tuple(_waits(copy, blocked) for copy in copies)
+def _all_wait(copies: list[Application], why: tuple[str, str]) -> tuple[CopyVerdict, ...]:
+    return tuple(_waits(copy, *why) for copy in copies)

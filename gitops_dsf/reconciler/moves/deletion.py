@@ -30,7 +30,7 @@ from gitops_dsf.hub.objects import ManagedCluster
 from gitops_dsf.hub.resources import APPLICATION_SETS, APPLICATIONS, CLUSTERS, DECISIONS, PLACEMENTS
 from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.hub.kinds import Versioned, application_set, cluster, decision_page, versioned
-from gitops_dsf.reconciler.moves.completeness import BlockedReason, ObservedPlacement, complete_decision
+from gitops_dsf.reconciler.moves.completeness import Blocked, ObservedPlacement, complete_decision
 from gitops_dsf.reconciler.moves.reachability import ReachabilityTracker
 from gitops_dsf.reconciler.moves.rules import Action, CopyVerdict, MoveState, evaluate
 
@@ -55,18 +55,6 @@ class Candidate:
     verdict: CopyVerdict
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Ready:
-    """A copy that may be deleted, and copies that the deletion relies on, all of one read."""
-
-    target: Versioned
-    relies_on: tuple[Versioned, ...]
-
-    @property
-    def relies_on_uids(self) -> frozenset[str]:
-        return frozenset(item.copy.uid for item in self.relies_on)
-
-
 class CopyDeleter:
     """Reads ApplicationSets, Applications, ManagedClusters, Placements and decisions. Deletes Applications,
     and asks for the refresh of those that stay.
@@ -79,37 +67,31 @@ class CopyDeleter:
             for resource in (APPLICATION_SETS, APPLICATIONS, DECISIONS, PLACEMENTS)
         )
 
-    async def delete(self, candidate: Candidate) -> BlockedReason | None:
-        """None when the copy is being deleted. Raises ApiError when the hub refuses or does not answer."""
+    async def delete(self, candidate: Candidate) -> None:
+        """Raises Blocked when the copy may not be deleted now, and ApiError when the hub refuses or does not
+        answer.
+        """
+        name = candidate.verdict.copy.name
         for _ in range(ATTEMPTS):
-            ready = await self._ready(candidate)
-            if isinstance(ready, BlockedReason):
-                return ready
-            if not await self._touch(ready.relies_on):
+            target, relies_on = await self._ready(candidate)
+            if not await self._touch(relies_on):
                 continue
-            again = await self._ready(candidate)
-            if isinstance(again, BlockedReason):
-                return again
-            if not again.relies_on_uids <= ready.relies_on_uids:
+            _, again = await self._ready(candidate)
+            if not {item.copy.uid for item in again} <= {item.copy.uid for item in relies_on}:
                 continue
             try:
-                path = f"{self._applications}/{ready.target.copy.name}"
-                await self._api.delete(path, uid=ready.target.copy.uid, resource_version=ready.target.version)
+                path = f"{self._applications}/{name}"
+                await self._api.delete(path, uid=target.copy.uid, resource_version=target.version)
             except ApiError as error:
                 if error.status == HTTPStatus.CONFLICT:
                     continue
                 if error.status == HTTPStatus.NOT_FOUND:
-                    return BlockedReason(
-                        reason="Gone", message=f"{ready.target.copy.name} does not exist any more"
-                    )
+                    raise Blocked("Gone", f"{name} does not exist any more") from error
                 raise
-            return None
-        return BlockedReason(
-            reason="Conflict",
-            message=(
-                f"{candidate.verdict.copy.name}, or a copy that its deletion relies on, changed during each"
-                f" of {ATTEMPTS} attempts"
-            ),
+            return
+        raise Blocked(
+            "Conflict",
+            f"{name}, or a copy that its deletion relies on, changed during each of {ATTEMPTS} attempts",
         )
 
     async def _touch(self, copies: Iterable[Versioned]) -> bool:
@@ -131,29 +113,28 @@ class CopyDeleter:
                 raise
         return True
 
-    async def _ready(self, candidate: Candidate) -> _Ready | BlockedReason:
-        """The candidate as it is now, if it may still be deleted."""
+    async def _ready(self, candidate: Candidate) -> tuple[Versioned, tuple[Versioned, ...]]:
+        """The copy, if it may still be deleted, and copies that the deletion relies on, all of one read.
+        Raises Blocked.
+        """
         try:
             return await self._evaluate(candidate)
         except UNREADABLE as error:
-            return BlockedReason(
-                reason="Unreadable", message=f"an object that the deletion depends on cannot be read: {error}"
-            )
+            raise Blocked(
+                "Unreadable", f"an object that the deletion depends on cannot be read: {error}"
+            ) from error
 
-    async def _evaluate(self, candidate: Candidate) -> _Ready | BlockedReason:
+    async def _evaluate(self, candidate: Candidate) -> tuple[Versioned, tuple[Versioned, ...]]:
         found = await self._application_set(candidate.set_name)
         if found is None or found.uid != candidate.set_uid or found.handover != candidate.handover:
-            return BlockedReason(reason="Changed", message=f"ApplicationSet {candidate.set_name} has changed")
+            raise Blocked("Changed", f"ApplicationSet {candidate.set_name} has changed")
         copies = {item.copy.uid: item for item in await self._copies(candidate)}
         reach = self._reach.of(await self._clusters({item.copy.cluster for item in copies.values()} - {""}))
         # Read the decision last. Pages before status, as OCM writes them.
         pages = await self._pages(candidate.handover.placement)
         placement = await self._placement(candidate.handover.placement)
-        decided = complete_decision(pages, placement)
-        if isinstance(decided, BlockedReason):
-            return decided
-        if decided != candidate.state.decided:
-            return BlockedReason(reason="DecisionUnsettled", message="the decision has just changed")
+        if complete_decision(pages, placement) != candidate.state.decided:
+            raise Blocked("DecisionUnsettled", "the decision has just changed")
         state = replace(
             candidate.state,
             asked_for=placement.spec.number_of_clusters if placement is not None else None,
@@ -165,20 +146,18 @@ class CopyDeleter:
         uid = candidate.verdict.copy.uid
         verdict = next((item for item in evaluate(state) if item.copy.uid == uid), None)
         if verdict is None:
-            return BlockedReason(
-                reason="Gone",
-                message=f"{candidate.verdict.copy.name} is being deleted, is gone, or was moved by somebody",
-            )
+            name = candidate.verdict.copy.name
+            raise Blocked("Gone", f"{name} is being deleted, is gone, or was moved by somebody")
         if verdict.action is not Action.DELETE:
-            return BlockedReason(reason=verdict.reason, message=verdict.message)
+            raise Blocked(verdict.reason, verdict.message)
         relies_on = tuple(copies[item.uid] for item in verdict.relies_on[:TOUCHED])
         busy = next((item.copy.name for item in relies_on if item.hard_refresh), "")
         if busy:
-            return BlockedReason(
-                reason="RefreshPending",
-                message=f"somebody asked for a hard refresh of {busy}, and Argo CD has not done it yet",
+            raise Blocked(
+                "RefreshPending",
+                f"somebody asked for a hard refresh of {busy}, and Argo CD has not done it yet",
             )
-        return _Ready(target=copies[uid], relies_on=relies_on)
+        return copies[uid], relies_on
 
     async def _application_set(self, name: str) -> ApplicationSet | None:
         try:

@@ -3,6 +3,7 @@ them.
 """
 
 import time
+from collections.abc import Awaitable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -12,6 +13,7 @@ from gitops_dsf.hub.applicationsets import Handover
 from gitops_dsf.hub.names import PLACEMENT_LABEL
 from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.hub.kinds import cluster
+from gitops_dsf.reconciler.moves.completeness import Blocked
 from gitops_dsf.reconciler.moves.deletion import CopyDeleter
 from gitops_dsf.reconciler.moves.reachability import ReachabilityTracker
 from gitops_dsf.reconciler.moves.rules import MoveState
@@ -142,3 +144,12 @@ class MoveHub:
 
     def deletions(self) -> list[str]:
         return [word for word in self.hub.asked if word.startswith("DELETE ")]
+
+
+async def reason(deletion: Awaitable[None]) -> str:
+    """Why a deletion is blocked; empty if it is not."""
+    try:
+        await deletion
+    except Blocked as blocked:
+        return blocked.reason
+    return ""

@@ -22,6 +22,7 @@ from tests.integration.reconciler.moves.movehub import (
     NAMESPACE,
     PROGRESSING,
     MoveHub,
+    reason,
     state,
 )
 from tests.integration.reconciler.moves.movehub import deleter as deleter_of
@@ -142,7 +143,7 @@ async def attempt(world: World, deleter: CopyDeleter, step: Attempt) -> None:
         state=state(*world.decided, overdue=step.overdue),
         verdict=CopyVerdict(copy=copy, action=Action.DELETE, reason="", message=""),
     )
-    task = asyncio.create_task(deleter.delete(candidate))
+    task = asyncio.create_task(reason(deleter.delete(candidate)))
 
     def between(word: str) -> None:
         number = len(world.hub.asked) - asked

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from gitops_dsf.hub.applications import Application
 from gitops_dsf.hub.names import APPLICATION_REFRESH_ANNOTATION, PULL_ANNOTATION
-from gitops_dsf.reconciler.moves.completeness import BlockedReason
+from gitops_dsf.reconciler.moves.completeness import Blocked
 from gitops_dsf.reconciler.moves.deletion import TOUCHED, Candidate, CopyDeleter
 from gitops_dsf.reconciler.moves.rules import Action, CopyVerdict
 from tests.integration.reconciler.moves.movehub import (
@@ -23,6 +23,7 @@ from tests.integration.reconciler.moves.movehub import (
     PROGRESSING,
     MoveHub,
     deleter,
+    reason,
     state,
 )
 from tests.support import virtual_time
@@ -79,7 +80,7 @@ def test_a_request_of_a_frozen_leader_that_arrives_late_costs_no_copy(request_nu
             assert await deleter(second).delete(candidate("b", "a")) is None
             assert scene.copies() == ["web-a"]
             release.set()
-            assert await frozen is not None
+            assert await reason(frozen)
             assert scene.copies() == ["web-a"]
 
     virtual_time.run(go())
@@ -102,7 +103,7 @@ def test_any_order_of_requests_and_decisions_leaves_a_copy(
             decided = page["status"]["decisions"][0]["clusterName"]
             for name in scene.copies():
                 if name != f"web-{decided}":
-                    await deleter.delete(candidate(name.removeprefix("web-"), decided))
+                    await reason(deleter.delete(candidate(name.removeprefix("web-"), decided)))
 
     async def decisions(scene: MoveHub) -> None:
         for seconds, cluster in changes:
@@ -137,7 +138,7 @@ def test_a_copy_is_changed_also_when_argo_cd_has_not_taken_the_last_request_away
             scene.copy("b")
             hub.refusals["DELETE applications"] = [409]
             for _ in range(2):
-                await deleter(api).delete(candidate("a", "b"))
+                await reason(deleter(api).delete(candidate("a", "b")))
                 item = hub.get(APPLICATIONS, "web-b", namespace=NAMESPACE)
                 assert item is not None
                 assert item["metadata"]["annotations"][APPLICATION_REFRESH_ANNOTATION] not in {"", "hard"}
@@ -190,11 +191,10 @@ def test_a_copy_that_is_none_any_more_when_it_is_changed_is_not_relied_on(change
                     scene.copy("b", status=PROGRESSING)
 
             hub.between = meanwhile
-            blocked = await deleter(api).delete(candidate("a", "b"))
-            assert blocked is not None
-            assert blocked.reason == {"gone": "NewCopyMissing", "going": "Going"}.get(
-                change, "NewCopyNotHealthy"
-            )
+            assert await reason(deleter(api).delete(candidate("a", "b"))) == {
+                "gone": "NewCopyMissing",
+                "going": "Going",
+            }.get(change, "NewCopyNotHealthy")
             assert scene.deletions() == []
             if change == "made anew":
                 assert annotation(scene, "b") == "", "it is another copy"
@@ -257,10 +257,9 @@ def test_a_hard_refresh_that_somebody_asked_for_is_not_taken_away() -> None:
             scene.decide("b")
             scene.copy("a")
             scene.copy("b", annotations={APPLICATION_REFRESH_ANNOTATION: "hard"})
-            assert await deleter(api).delete(candidate("a", "b")) == BlockedReason(
-                reason="RefreshPending",
-                message="somebody asked for a hard refresh of web-b, and Argo CD has not done it yet",
-            )
+            with pytest.raises(Blocked, match="hard refresh of web-b") as caught:
+                await deleter(api).delete(candidate("a", "b"))
+            assert caught.value.reason == "RefreshPending"
             assert annotation(scene, "b") == "hard"
             # On the hub nobody does it for OCM's pull integration.
             scene.copy("b", annotations={APPLICATION_REFRESH_ANNOTATION: "hard", PULL_ANNOTATION: "b"})

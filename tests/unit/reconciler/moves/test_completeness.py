@@ -8,7 +8,7 @@ import pytest
 
 from gitops_dsf.hub.decisions import DecisionPage
 from gitops_dsf.reconciler.hub.kinds import decision_page
-from gitops_dsf.reconciler.moves.completeness import BlockedReason, ObservedPlacement, complete_decision
+from gitops_dsf.reconciler.moves.completeness import Blocked, ObservedPlacement, complete_decision
 
 
 def page(*clusters: str, owner: str = "p1") -> DecisionPage:
@@ -22,10 +22,6 @@ def placement(selected: int | None, *groups: int, **metadata: Any) -> ObservedPl
     }
     item = {"metadata": {"name": "web", "uid": "p1", **metadata}, "spec": {}, "status": status}
     return msgspec.json.decode(json.dumps(item), type=ObservedPlacement)
-
-
-def reason(found: frozenset[str] | BlockedReason) -> str:
-    return found.reason if isinstance(found, BlockedReason) else ""
 
 
 def test_all_pages_together() -> None:
@@ -49,7 +45,9 @@ def test_all_pages_together() -> None:
     ],
 )
 def test_anything_else_is_a_doubt(pages: list[DecisionPage], of: ObservedPlacement | None, why: str) -> None:
-    assert reason(complete_decision(pages, of)) == why
+    with pytest.raises(Blocked) as caught:
+        complete_decision(pages, of)
+    assert caught.value.reason == why
 
 
 def test_a_page_knows_the_placement_that_controls_it() -> None:
