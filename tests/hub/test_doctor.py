@@ -16,7 +16,6 @@ from typing import Any
 import pytest
 import yaml
 
-from gitops_dsf.hub import freshness
 from gitops_dsf.render.delivery import decision_readers
 from tests.hub.controlplane.api import Object
 from tests.hub.controlplane.applications import refresh_set
@@ -30,22 +29,15 @@ from tests.hub.scenario.fleet import APPLICATION, RESOURCE, SCORER
 from tests.hub.scenario.placements import PLACEMENT
 from tests.hub.scenario.prettyhub import (
     ARGOCD_NAMESPACE,
-    CLUSTERS,
-    HUB_NAMESPACE,
-    OCM_NAMESPACE,
     ROOT,
     SCORES,
-    SECRET,
-    WORKLOADS,
     PrettyHub,
     pretty_hub,
-    workload,
 )
 
 pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd"), pytest.mark.timeout(300)]
 
 CONFIGMAP = "gitops-dsf-placement-decisions"
-SCORER_KIND = "dynamic-scoring.open-cluster-management.io/v1alpha1/DynamicScorer"
 ARGOCD_SETTINGS = ("argocd-cm", "argocd-cmd-params-cm")
 LACKING = {"argocd-delivery": "warning"}
 """What stays on this control plane: the tree is applied without Argo CD's Applications."""
@@ -136,16 +128,6 @@ def settings_as_they_are(scene: PrettyHub) -> Callable[[], None]:
     return restore
 
 
-@pytest.fixture(autouse=True)
-def _fresh(clinic: Clinic) -> None:
-    """Scores and the Lease as agents and a reconciler would have renewed them by now: all tests together may
-    outlast them.
-    """
-    clinic.scene.publish("cluster1", 90)
-    clinic.scene.publish("cluster2", 5)
-    clinic.scene.lead()
-
-
 def test_a_hub_where_all_is_well_gives_no_finding(clinic: Clinic) -> None:
     wait_for(
         lambda: {item["check"]: item["state"] for item in clinic.findings()} == LACKING,
@@ -175,35 +157,7 @@ def void(_: object) -> None:
     return None
 
 
-def upstream_work() -> Object:
-    content = {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": {"name": "theirs", "namespace": "default"},
-    }
-    return {
-        "apiVersion": "work.open-cluster-management.io/v1",
-        "kind": "ManifestWork",
-        "metadata": {"name": "dynamic-scoring-config-manifestwork", "namespace": "cluster1"},
-        "spec": {"workload": {"manifests": [content]}},
-    }
-
-
 BROKEN: dict[str, tuple[str, str, str, Callable[[Clinic], None]]] = {
-    "the upstream controller runs": (
-        "upstream",
-        "error",
-        "both write the scoring ConfigMap",
-        apply(
-            workload(
-                "Deployment",
-                HUB_NAMESPACE,
-                "dynamic-scoring-framework-controller",
-                "example.com/theirs:1",
-                labels={"app.kubernetes.io/name": "dynamic-scoring-framework"},
-            )
-        ),
-    ),
     "the upstream add-on is installed": (
         "upstream",
         "error",
@@ -217,36 +171,6 @@ BROKEN: dict[str, tuple[str, str, str, Callable[[Clinic], None]]] = {
             }
         ),
     ),
-    "the upstream addon left its work": (
-        "upstream",
-        "error",
-        "same ConfigMap as ours on cluster1",
-        apply(upstream_work()),
-    ),
-    "masks are on the hub": (
-        "upstream",
-        "warning",
-        "would start writing works",
-        apply(
-            {
-                "apiVersion": "dynamic-scoring.open-cluster-management.io/v1alpha1",
-                "kind": "DynamicScoringConfig",
-                "metadata": {"name": "dynamic-scoring-config", "namespace": HUB_NAMESPACE},
-                "spec": {"masks": []},
-            }
-        ),
-    ),
-    "Argo CD deletes whatever an ApplicationSet says": (
-        "argocd-policy",
-        "error",
-        "is not obeyed",
-        patch(
-            "v1/ConfigMap",
-            "argocd-cmd-params-cm",
-            {"data": {"applicationsetcontroller.policy": "sync"}},
-            ARGOCD_NAMESPACE,
-        ),
-    ),
     "Argo CD tracks by label": (
         "argocd-settings",
         "warning",
@@ -255,17 +179,6 @@ BROKEN: dict[str, tuple[str, str, str, Callable[[Clinic], None]]] = {
             "v1/ConfigMap",
             "argocd-cm",
             {"data": {"application.resourceTrackingMethod": "label"}},
-            ARGOCD_NAMESPACE,
-        ),
-    ),
-    "a health check is gone": (
-        "argocd-settings",
-        "warning",
-        "no health check for cluster.open-cluster-management.io_Placement",
-        patch(
-            "v1/ConfigMap",
-            "argocd-cm",
-            {"data": {"resource.customizations.health.cluster.open-cluster-management.io_Placement": None}},
             ARGOCD_NAMESPACE,
         ),
     ),
@@ -304,73 +217,6 @@ def restored(*changes: Callable[[], object]) -> Iterator[None]:
         yield
 
 
-def test_a_decided_cluster_that_argocd_does_not_know(clinic: Clinic) -> None:
-    scene = clinic.scene
-
-    def known() -> None:
-        for cluster in CLUSTERS:
-            spoke = scene.plane.spokes[cluster]
-            scene.argocd.add_cluster_secret(cluster, spoke.url, spoke.kubeconfig())
-
-    with restored(known):
-        scene.argocd.remove_cluster_secret("cluster2")
-        found = clinic.find("cluster-secrets", "no cluster Secret for cluster2")
-        assert (found["state"], found["fix"].partition("  #")[0]) == (
-            "warning",
-            "argocd cluster add cluster2 --name cluster2",
-        )
-    clinic.content("cluster-secrets")
-
-
-def test_versions_that_are_too_old(clinic: Clinic) -> None:
-    hub = clinic.scene.hub
-    back = [lambda one=one: hub.apply(workload(*one)) for one in WORKLOADS]
-    with restored(*back):
-        hub.apply(
-            workload(
-                "Deployment",
-                ARGOCD_NAMESPACE,
-                "argocd-applicationset-controller",
-                "quay.io/argoproj/argocd:v3.3.8",
-            )
-        )
-        name = "cluster-manager-placement-controller"
-        hub.apply(
-            workload(
-                "Deployment",
-                OCM_NAMESPACE,
-                name,
-                "quay.io/open-cluster-management/placement:v1.1.0",
-                args=["controller"],
-            )
-        )
-        args = ["manager", "--feature-gates=AddonManagement=false"]
-        manager = "cluster-manager-addon-manager-controller"
-        hub.apply(
-            workload(
-                "Deployment",
-                OCM_NAMESPACE,
-                manager,
-                "quay.io/open-cluster-management/addon-manager:v1.2.1",
-                args=args,
-            )
-        )
-        assert clinic.find("argocd-version", "3.3.8 is older than 3.3.9")["state"] == "error"
-        assert clinic.find("ocm-version", "placement-controller 1.1.0")["state"] == "error"
-        assert "no add-on is installed" in clinic.find("ocm-features", "AddonManagement is off")["message"]
-        assert clinic.doctor().code == 1
-    clinic.content("argocd-version")
-
-
-def test_without_deployments_versions_are_unknown(clinic: Clinic) -> None:
-    hub = clinic.scene.hub
-    with restored(*(lambda one=one: hub.apply(workload(*one)) for one in WORKLOADS)):
-        for kind, namespace, name, _ in WORKLOADS:
-            hub.delete(f"apps/v1/{kind}", name, namespace=namespace)
-        states = {item["check"]: item["state"] for item in clinic.findings() if item["state"] == "unknown"}
-    assert states == {"ocm-version": "unknown", "ocm-features": "unknown", "argocd-version": "unknown"}
-
-
 def test_a_placement_that_ocm_does_not_understand_or_cannot_fill(clinic: Clinic) -> None:
     hub = clinic.scene.hub
     wanted = hub.get(PLACEMENT, APPLICATION, namespace=ARGOCD_NAMESPACE)["spec"]
@@ -407,29 +253,6 @@ def test_an_applicationset_that_generates_nothing_looks_again_by_the_printed_com
     clinic.content("applicationsets")
 
 
-def test_scores_that_are_old_missing_or_written_by_somebody_else(
-    clinic: Clinic, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    scene = clinic.scene
-    # The scorer and the clusters of the suite are younger than the grace, and then a score is awaited, not
-    # missing.
-    monkeypatch.setattr(freshness, "GRACE_SECONDS", 0.0)
-    monkeypatch.setattr(freshness, "GRACE_INTERVALS", 0)
-    with restored(lambda: scene.publish("cluster1", 90), lambda: scene.publish("cluster2", 5)):
-        scene.publish("cluster1", 90, age=1000)
-        assert "counts as 0" in clinic.find("scores-fresh", "cluster1: expired: cpu-headroom")["message"]
-        scene.hub.delete(SCORES, RESOURCE, namespace="cluster2")
-        clinic.find("scores-fresh", "cluster2: missing: cpu-headroom")
-        token = clinic.find("token-secrets", "has no score on cluster1, cluster2")
-        assert f"-n dynamic-scoring get secret {SECRET}" in token["fix"]
-        assert "which the hub cannot see" in token["message"]
-        scene.publish("cluster2", 5, ours=False)
-        clinic.find("scores-owned", "was not written by our agent")
-        scene.hub.delete(SCORES, RESOURCE, namespace="cluster2")
-    for check in ("scores-fresh", "scores-owned", "token-secrets"):
-        clinic.content(check)
-
-
 def test_a_score_that_somebody_else_writes_beside_our_agent(clinic: Clinic) -> None:
     """As an upstream agent does that goes on after the takeover: label and validUntil stay ours."""
     hub = clinic.scene.hub
@@ -442,64 +265,6 @@ def test_a_score_that_somebody_else_writes_beside_our_agent(clinic: Clinic) -> N
     with restored(lambda: clinic.scene.publish("cluster1", 90)):
         hub.delete(SCORES, RESOURCE, namespace="cluster1")
     clinic.content("scores-owned")
-
-
-def test_an_agent_and_a_cluster_that_are_away(clinic: Clinic) -> None:
-    scene = clinic.scene
-    with restored(lambda: scene.agent_available("cluster1")):
-        scene.agent_available("cluster1", replicas=0)
-        wait_for(
-            lambda: scene.available("cluster1") != "True", what="OCM sees that the agent is away", timeout=90
-        )
-        assert clinic.find("agents", "agent of cluster1 is not Available")["state"] == "warning"
-    wait_for(lambda: scene.available("cluster1") == "True", what="it is back", timeout=90)
-    with restored(lambda: scene.plane.set_available("cluster2", "True")):
-        scene.plane.set_available("cluster2", "Unknown")
-        assert clinic.find("ocm-clusters", "cluster2 is not available")["state"] == "warning"
-    wait_for(lambda: scene.plane.taints("cluster2") == [], what="its taint is gone")
-    clinic.content("ocm-clusters")
-    clinic.content("agents")
-
-
-def test_a_scorer_that_is_down_or_drifted(clinic: Clinic) -> None:
-    def condition(kind: str, status: str, reason: str) -> Object:
-        stamp = "2026-01-01T00:00:00Z"
-        return {
-            "type": kind,
-            "status": status,
-            "reason": reason,
-            "message": "told",
-            "lastTransitionTime": stamp,
-        }
-
-    hub = clinic.scene.hub
-    conditions = [condition("Healthy", "False", "Timeout"), condition("ConfigSynced", "False", "Drifted")]
-    with restored(
-        lambda: hub.patch_status(
-            SCORER_KIND, SCORER, {"healthStatus": "Active", "conditions": []}, namespace=HUB_NAMESPACE
-        )
-    ):
-        hub.patch_status(
-            SCORER_KIND,
-            SCORER,
-            {"healthStatus": "Inactive", "conditions": conditions},
-            namespace=HUB_NAMESPACE,
-        )
-        assert "Timeout: told" in clinic.find("scorers", "does not answer")["message"]
-        assert clinic.find("scorers", "Drifted: told")["fix"].startswith(
-            f"gitops-dsf sync --scorer {SCORER}  #"
-        )
-    clinic.content("scorers")
-
-
-def test_a_reconciler_that_never_led_or_went_away(clinic: Clinic) -> None:
-    scene = clinic.scene
-    with restored(scene.lead):
-        scene.lead(ago=4000)
-        assert "last renewed 400" in clinic.find("reconciler", "no reconciler leads")["message"]
-        scene.hub.delete("coordination.k8s.io/v1/Lease", "gitops-dsf-reconciler", namespace=HUB_NAMESPACE)
-        assert "--strict" not in clinic.find("reconciler", "no reconciler ever led")["fix"]
-    clinic.content("reconciler")
 
 
 def test_the_documented_role_is_enough_and_nothing_is_no_crash(clinic: Clinic) -> None:
