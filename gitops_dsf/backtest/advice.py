@@ -6,16 +6,17 @@ and regret that is nearest to the best of both, each measured by its range on th
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from gitops_dsf.backtest.contest import Contest
 from gitops_dsf.backtest.grid import Grid
-from gitops_dsf.backtest.lapses import lapses
+from gitops_dsf.backtest.lapses import lapses, tracks_of
 from gitops_dsf.backtest.result import Advice, Trial
 from gitops_dsf.backtest.track import Tracks
 from gitops_dsf.backtest.vectorised import ScoreColumns, decide
 from gitops_dsf.hub.flapping import moves_back, returns
+from gitops_dsf.resolve.stickiness import Weights
 from gitops_dsf.wording import plural
 
 DEADBANDS: Final = (0, 1, 2, 3, 5, 8, 12, 20)
@@ -24,84 +25,46 @@ CLEARLY: Final = 0.5
 """Score points of regret for which a setting that does not flap is changed."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Stickiness:
-    """A stickiness in score points, and the weights that express it."""
-
-    points: int
-    factor: int
-    """Multiplies the weights of the scores."""
-    steady: int
-
-
 def advise(
     contest: Contest,
     *,
-    values: Sequence[Stickiness],
-    written: Stickiness,
+    values: Mapping[int, Weights],
+    written: int,
     histories: Mapping[int | None, Tracks],
     grid: Grid,
     window: float,
     stop: Callable[[], bool] = lambda: False,
 ) -> Advice | None:
-    """Tries all values with all histories. None if `stop` became true before the end.
+    """Tries all values of stickiness with all histories. None if `stop` became true before the end.
 
     `histories` are the published scores by deadband; None is the key of those with the written deadbands.
-    `written` is the stickiness that the contest's weights express.
+    `written` is the stickiness that the contest's weights express, one of the values.
     """
-    plain = replace(
-        contest,
-        terms=tuple(replace(term, weight=term.weight // written.factor) for term in contest.terms),
-        steady=0,
-    )
-    known = {item.points: item for item in (*values, written)}
-    trials = tuple(
-        trial
-        for deadband, tracks in histories.items()
-        for trial in _trials(
-            plain, list(known.values()), deadband=deadband, tracks=tracks, grid=grid, window=window, stop=stop
-        )
-    )
-    if stop():
-        return None
-    now = next(item for item in trials if item.setting == (written.points, None))
-    return _advice(trials, now)
-
-
-def _trials(
-    plain: Contest,
-    values: Sequence[Stickiness],
-    *,
-    deadband: int | None,
-    tracks: Tracks,
-    grid: Grid,
-    window: float,
-    stop: Callable[[], bool],
-) -> list[Trial]:
-    columns, found_lapses = ScoreColumns(tracks=tracks, grid=grid), lapses(plain, tracks, grid=grid)
-    writes = sum(
-        len(tracks[resource][name])
-        for resource in {term.resource for term in plain.terms} & set(tracks)
-        for name in plain.names
-        if name in tracks[resource]
-    )
-    found = []
-    for item in sorted(values, key=lambda each: each.points):
-        if stop():
-            break
-        line = decide(plain, columns=columns, found=found_lapses, multiplier=item.factor, steady=item.steady)
-        changes = tuple(line.changes(grid))
-        found.append(
-            Trial(
-                stickiness=item.points,
-                deadband=deadband,
-                moves=len(changes),
-                returns=moves_back(returns(changes, window=window)),
-                regret=line.regret,
-                writes=writes,
+    factor = values[written].factor
+    terms = tuple(replace(term, weight=term.weight // factor) for term in contest.terms)
+    plain = replace(contest, terms=terms, steady=0)
+    trials: list[Trial] = []
+    for deadband, tracks in histories.items():
+        columns, found = ScoreColumns(tracks=tracks, grid=grid), lapses(plain, tracks, grid=grid)
+        writes = sum(len(track) for _, _, track in tracks_of(plain, tracks, plain.candidates))
+        for points, weights in sorted(values.items()):
+            if stop():
+                return None
+            line = decide(
+                plain, columns=columns, found=found, multiplier=weights.factor, steady=weights.steady
             )
-        )
-    return found
+            changes = tuple(line.changes(grid))
+            trials.append(
+                Trial(
+                    stickiness=points,
+                    deadband=deadband,
+                    moves=len(changes),
+                    returns=moves_back(returns(changes, window=window)),
+                    regret=line.regret,
+                    writes=writes,
+                )
+            )
+    return _advice(tuple(trials), next(item for item in trials if item.setting == (written, None)))
 
 
 def _front(trials: Sequence[Trial]) -> tuple[Trial, ...]:

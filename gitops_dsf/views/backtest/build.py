@@ -10,7 +10,7 @@ import numpy as np
 
 from dsf_wire import query
 from dsf_wire.summary import SCORED_BY_API, PublishRule
-from gitops_dsf.backtest.advice import DEADBANDS, Stickiness, advise
+from gitops_dsf.backtest.advice import DEADBANDS, advise
 from gitops_dsf.backtest.figures import figures
 from gitops_dsf.backtest.grid import Grid
 from gitops_dsf.backtest.phases import moves_with_phases
@@ -27,7 +27,7 @@ from gitops_dsf.hub.snapshot import Snapshot
 from gitops_dsf.hub.timestamp import timestamp_of
 from gitops_dsf.plan.summaries import cluster_label, summarise
 from gitops_dsf.resolve.scorer import EffectiveScorer
-from gitops_dsf.resolve.stickiness import expressible
+from gitops_dsf.resolve.stickiness import Weights, expressible
 from gitops_dsf.resolve.types import ResolvedPlacement
 from gitops_dsf.views.preview.hub import hub_state, typed_placements
 from gitops_dsf.views.preview.scorers import raw_causes
@@ -430,16 +430,11 @@ def _advice(
         contest = found.contests.get(f"{item.namespace}/{item.name}")
         if contest is None or contest.special or contest.key not in found.lines:
             continue
-        values = expressible([score.weight for score in item.scores])
+        written = Weights(factor=item.score_factor, steady=item.steady_weight)
         advice = advise(
             contest,
-            values=[
-                Stickiness(points=points, factor=weights.factor, steady=weights.steady)
-                for points, weights in values.items()
-            ],
-            written=Stickiness(
-                points=item.ranking.stickiness, factor=item.score_factor, steady=item.steady_weight
-            ),
+            values=expressible([score.weight for score in item.scores]) | {item.ranking.stickiness: written},
+            written=item.ranking.stickiness,
             histories=histories,
             grid=found.grid,
             window=window,

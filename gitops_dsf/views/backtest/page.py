@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from html import escape
 from typing import Final
@@ -122,23 +121,18 @@ def _charts(sides: Sequence[tuple[Result, Figures, str]], key: str) -> str:
         spent.update(figures.seconds_on)
     first = sorted(spent, key=lambda name: (-spent[name], name))
     drawn = [_lines_of(result, key, first) for result, _, _ in sides]
-    names = dict.fromkeys(name for lines in drawn for name in lines.clusters)
+    names = dict.fromkeys(name for lines in drawn for name in lines)
     colours = {name: f"c{min(place, OTHERS)}" for place, name in enumerate(names)}
-    low, high = min(lines.low for lines in drawn), max(lines.high for lines in drawn)
+    values = [value for lines in drawn for points in lines.values() for _, value in points]
+    low, high = min([0.0, *values]), max([10.0, *values])
     return "".join(
-        _chart(result, key, replace(lines, low=low, high=high), when, colours)
+        _chart(result, key, lines, when, colours, scale=(low, high))
         for (result, _, when), lines in zip(sides, drawn, strict=True)
     )
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Lines:
-    """Points are seconds since the start of the grid, and the weighted mean of the scores."""
-
-    clusters: Sequence[str]
-    points: Mapping[str, Sequence[tuple[float, float]]]
-    low: float
-    high: float
+_Lines = Mapping[str, Sequence[tuple[float, float]]]
+"""By cluster: seconds since the start of the grid, and the weighted mean of the scores."""
 
 
 def _lines_of(result: Result, key: str, named: Sequence[str]) -> _Lines:
@@ -159,19 +153,21 @@ def _lines_of(result: Result, key: str, named: Sequence[str]) -> _Lines:
     best = [contest.names[place] for place in np.argsort(-means.mean(axis=0), kind="stable")] if width else []
     clusters = list(dict.fromkeys([*wanted, *best]))[:MOST_CLUSTERS]
     chosen = [contest.names.index(name) for name in clusters]
-    shown = means[:, chosen]
-    return _Lines(
-        clusters=clusters,
-        points={
-            name: [(place * size * grid.step, float(value)) for place, value in enumerate(means[:, column])]
-            for name, column in zip(clusters, chosen, strict=True)
-        },
-        low=float(min(0.0, shown.min())) if clusters else 0.0,
-        high=float(max(10.0, shown.max())) if clusters else 10.0,
-    )
+    return {
+        name: [(place * size * grid.step, float(value)) for place, value in enumerate(means[:, column])]
+        for name, column in zip(clusters, chosen, strict=True)
+    }
 
 
-def _chart(result: Result, key: str, lines: _Lines, when: str, colours: Mapping[str, str]) -> str:
+def _chart(
+    result: Result,
+    key: str,
+    lines: _Lines,
+    when: str,
+    colours: Mapping[str, str],
+    *,
+    scale: tuple[float, float],
+) -> str:
     start = result.grid.start
     heading = f"{key} {when}".strip()
     seconds = result.grid.end - start
@@ -181,16 +177,16 @@ def _chart(result: Result, key: str, lines: _Lines, when: str, colours: Mapping[
         heading=heading,
         title=f"Scores of the clusters of {heading}",
         description=(
-            f"The weighted mean of the scores of {plural(len(lines.clusters), 'cluster')}, and where it ran."
+            f"The weighted mean of the scores of {plural(len(lines), 'cluster')}, and where it ran."
         ),
-        lines=[Line(name=name, colour=colours[name], points=lines.points[name]) for name in lines.clusters],
-        low=lines.low,
-        high=lines.high,
+        lines=[Line(name=name, colour=colours[name], points=points) for name, points in lines.items()],
+        low=scale[0],
+        high=scale[1],
         end=seconds,
         spans=list(_spans(result.backtest.lines[key], colours, result))[:MOST_SPANS],
         label=lambda after: datetime.fromtimestamp(start + after, UTC).strftime(form),
     )
-    legend = "".join(f'<li class="{colours[name]}"><i></i>{escape(name)}</li>' for name in lines.clusters)
+    legend = "".join(f'<li class="{colours[name]}"><i></i>{escape(name)}</li>' for name in lines)
     caption = f"<h3>{escape(heading)}</h3>" if when else ""
     return f'{caption}<ul class="legend">{legend}</ul><div class="scroll">{draw(chart)}</div>'
 

@@ -2,7 +2,7 @@
 
 from array import array
 
-from gitops_dsf.backtest.advice import Stickiness, advise
+from gitops_dsf.backtest.advice import advise
 from gitops_dsf.backtest.contest import contest
 from gitops_dsf.backtest.grid import Grid
 from gitops_dsf.backtest.result import Advice
@@ -27,11 +27,8 @@ def _advise(a: list[int], b: list[int], *, stickiness: int) -> Advice:
     state = HubState.build(hub(cluster("a"), cluster("b"), *with_defaults([spec])))
     return advise(
         contest(state.placement("ns/p"), state=state, start=GRID.start),
-        values=[
-            Stickiness(points=points, factor=each.factor, steady=each.steady)
-            for points, each in weights.items()
-        ],
-        written=Stickiness(points=stickiness, factor=written.factor, steady=written.steady),
+        values=weights,
+        written=stickiness,
         histories={None: {"r": {"a": _track(a), "b": _track(b)}}},
         grid=GRID,
         window=3600.0,
