@@ -5,10 +5,10 @@ lines are literal blocks.
 """
 
 import json
-import math
 import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from math import isfinite
 from typing import Any
 
 _PLAIN = re.compile(r"[A-Za-z_/][A-Za-z0-9_./@+=-]*(?::[A-Za-z0-9_./@+=-]+)*")
@@ -50,7 +50,7 @@ def _entry(head: str, item: Any, indent: int, lines: list[str]) -> None:  # noqa
     # Strings first: most values are strings, and the check for Mapping takes ten times as long.
     if isinstance(item, str):
         if _is_block(item):
-            lines.append(f"{head} {_block_header(item)}")
+            lines.append(f"{head} |" if item.endswith("\n") else f"{head} |-")
             pad = " " * (indent + 2)
             body = item.removesuffix("\n")
             lines.extend(pad + line if line else "" for line in body.split("\n"))
@@ -95,34 +95,15 @@ def _is_block(text: str) -> bool:
     return not text.startswith((" ", "\n")) and not text.endswith("\n\n")
 
 
-def _block_header(text: str) -> str:
-    return "|" if text.endswith("\n") else "|-"
-
-
 def _scalar(value: Any) -> str:  # noqa: ANN401 - any plain value
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int):
-        return str(value)
-    if isinstance(value, float):
-        return _float(value)
-    msg = f"cannot write a {type(value).__name__} as YAML"
-    raise TypeError(msg)
-
-
-def _float(value: float) -> str:
-    if not math.isfinite(value):
-        msg = f"{value} has no place in a manifest"
+    if not isinstance(value, bool | int | float | None) or (isinstance(value, float) and not isfinite(value)):
+        msg = f"cannot write {value!r:.60} as YAML"
         raise ValueError(msg)
-    if value.is_integer() and abs(value) < 2**53:
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
         return str(int(value))
-    text = repr(value)
-    if "e" in text:
-        # YAML 1.1 requires a dot and a sign; it reads 1e-07 as a string.
-        mantissa, exponent = text.split("e")
-        mantissa = mantissa if "." in mantissa else f"{mantissa}.0"
-        exponent = exponent if exponent[0] in "+-" else f"+{exponent}"
-        text = f"{mantissa}e{exponent}"
-    return text
+    # JSON writes all of them as YAML does, except 1e-07: YAML 1.1 requires a dot and a sign.
+    mantissa, e, exponent = json.dumps(value).partition("e")
+    if not isinstance(value, float) or not e:
+        return f"{mantissa}{e}{exponent}"
+    mantissa = mantissa if "." in mantissa else f"{mantissa}.0"
+    return f"{mantissa}e{exponent if exponent[0] in '+-' else f'+{exponent}'}"

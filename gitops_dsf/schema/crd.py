@@ -1,10 +1,7 @@
 """The two CustomResourceDefinitions: supersets of upstream's, built from the models of the same kinds."""
 
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
-
-from pydantic import BaseModel
 
 from dsf_wire.constants import DSF_GROUP, DSF_VERSION
 from gitops_dsf.repository.model.base import Authored
@@ -23,17 +20,6 @@ def _column(name: str, path: str, description: str, *, type_: str = "string", pr
     return column | ({"priority": priority} if priority else {})
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Definition:
-    model: type[Authored]
-    spec: type[BaseModel]
-    status: type[BaseModel] | None
-    plural: str
-    short_name: str
-    columns: tuple[Schema, ...]
-    spec_required: bool
-
-
 _AGE = _column("Age", ".metadata.creationTimestamp", "Time since it was created.", type_="date")
 
 
@@ -42,38 +28,17 @@ def _condition(type_: str, description: str, *, priority: int = 0) -> Schema:
     return _column(type_, path, description, priority=priority)
 
 
-_DEFINITIONS = (
-    _Definition(
-        model=DynamicScorer,
-        spec=DynamicScorerSpec,
-        status=DynamicScorerStatus,
-        plural="dynamicscorers",
-        short_name="dscorer",
-        spec_required=True,
-        columns=(
-            _column("Score", ".spec.scoring.params.name", "Score name."),
-            _column("Mode", ".spec.configSyncMode", "Whether /config counts (Full) or only the spec (None)."),
-            _column(
-                "Interval", ".spec.scoring.params.interval", "Seconds between two runs.", type_="integer"
-            ),
-            _column("Suspended", ".spec.suspend", "Whether it runs nowhere.", type_="boolean"),
-            _column("Health", ".status.healthStatus", "Whether the scoring API answers."),
-            _condition("Scored", "Whether the clusters have fresh scores."),
-            _condition("ConfigSynced", "Whether /config still says what was accepted.", priority=1),
-            _column("Destination", ".spec.scoreDestination", "Where scores go.", priority=1),
-            _column("Scoring-API", ".spec.scoring.host", "URL of the scoring API.", priority=1),
-            _AGE,
-        ),
-    ),
-    _Definition(
-        model=DynamicScoringConfig,
-        spec=DynamicScoringConfigSpec,
-        status=None,
-        plural="dynamicscoringconfigs",
-        short_name="dsconfig",
-        spec_required=False,
-        columns=(_AGE,),
-    ),
+_SCORER_COLUMNS = (
+    _column("Score", ".spec.scoring.params.name", "Score name."),
+    _column("Mode", ".spec.configSyncMode", "Whether /config counts (Full) or only the spec (None)."),
+    _column("Interval", ".spec.scoring.params.interval", "Seconds between two runs.", type_="integer"),
+    _column("Suspended", ".spec.suspend", "Whether it runs nowhere.", type_="boolean"),
+    _column("Health", ".status.healthStatus", "Whether the scoring API answers."),
+    _condition("Scored", "Whether the clusters have fresh scores."),
+    _condition("ConfigSynced", "Whether /config still says what was accepted.", priority=1),
+    _column("Destination", ".spec.scoreDestination", "Where scores go.", priority=1),
+    _column("Scoring-API", ".spec.scoring.host", "URL of the scoring API.", priority=1),
+    _AGE,
 )
 
 
@@ -83,23 +48,48 @@ def crds() -> list[dict[str, Any]]:
     name. They are shared, because to derive them takes longer than rendering a small repository: do not
     change them.
     """
-    return [_crd(definition) for definition in _DEFINITIONS]
+    spec = structural(DynamicScorerSpec)
+    variants: Schema = structural(MetricSourceSpec)["properties"]["variants"]
+    variants["description"] = (
+        "The variants of the MetricSource that ref names, as `render` resolved them. Not written in a fleet"
+        " repository."
+    )
+    spec["properties"]["source"]["properties"]["variants"] = variants
+    empty: Schema = {"type": "object", "description": "Empty, as upstream has it."}
+    scorer = _crd(DynamicScorer, "dscorer", spec, structural(DynamicScorerStatus), _SCORER_COLUMNS)
+    scorer["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["required"] = ["spec"]
+    masks = _crd(DynamicScoringConfig, "dsconfig", structural(DynamicScoringConfigSpec), empty, (_AGE,))
+    return [scorer, masks]
 
 
-def _crd(definition: _Definition) -> Schema:
-    kind = definition.model.__name__
+def _crd(
+    model: type[Authored], short_name: str, spec: Schema, status: Schema, columns: tuple[Schema, ...]
+) -> Schema:
+    kind = model.__name__
+    plural = f"{kind.lower()}s"
+    root: Schema = {
+        "type": "object",
+        "description": unwrapped(model.__doc__),
+        "properties": {
+            "apiVersion": {"type": "string", "description": f"{DSF_GROUP}/{DSF_VERSION}"},
+            "kind": {"type": "string", "description": kind},
+            "metadata": {"type": "object"},
+            "spec": spec,
+            "status": status,
+        },
+    }
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"{definition.plural}.{DSF_GROUP}"},
+        "metadata": {"name": f"{plural}.{DSF_GROUP}"},
         "spec": {
             "group": DSF_GROUP,
             "names": {
                 "kind": kind,
                 "listKind": f"{kind}List",
-                "plural": definition.plural,
+                "plural": plural,
                 "singular": kind.lower(),
-                "shortNames": [definition.short_name],
+                "shortNames": [short_name],
                 "categories": ["dsf"],
             },
             "scope": "Namespaced",
@@ -108,44 +98,10 @@ def _crd(definition: _Definition) -> Schema:
                     "name": DSF_VERSION,
                     "served": True,
                     "storage": True,
-                    "schema": {"openAPIV3Schema": _root(definition)},
+                    "schema": {"openAPIV3Schema": root},
                     "subresources": {"status": {}},
-                    "additionalPrinterColumns": list(definition.columns),
+                    "additionalPrinterColumns": list(columns),
                 }
             ],
         },
     }
-
-
-def _root(definition: _Definition) -> Schema:
-    status: Schema = {"type": "object", "description": "Empty, as upstream has it."}
-    if definition.status is not None:
-        status = structural(definition.status)
-    root: Schema = {
-        "type": "object",
-        "description": _summary(definition.model),
-        "properties": {
-            "apiVersion": {"type": "string", "description": f"{DSF_GROUP}/{DSF_VERSION}"},
-            "kind": {"type": "string", "description": definition.model.__name__},
-            "metadata": {"type": "object"},
-            "spec": _spec(definition),
-            "status": status,
-        },
-    }
-    return root | ({"required": ["spec"]} if definition.spec_required else {})
-
-
-def _spec(definition: _Definition) -> Schema:
-    schema = structural(definition.spec)
-    if definition.model is DynamicScorer:
-        variants: Schema = structural(MetricSourceSpec)["properties"]["variants"]
-        variants["description"] = (
-            "The variants of the MetricSource that ref names, as `render` resolved them. Not written in a"
-            " fleet repository."
-        )
-        schema["properties"]["source"]["properties"]["variants"] = variants
-    return schema
-
-
-def _summary(model: type[BaseModel]) -> str:
-    return unwrapped(model.__doc__)

@@ -5,6 +5,8 @@ item.
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from glob import escape
 from typing import Final
 
 LABELS: Final = ("node", "device", "namespace", "app", "pod", "container", "meta")
@@ -38,18 +40,9 @@ def fill(template: str, *, cluster: str, score_name: str, labels: Mapping[str, s
     """The item name of a result. Absent labels are empty, and unknown placeholders stay as they are (as
     upstream does).
     """
-
-    def value(match: re.Match[str]) -> str:
-        name = match[1]
-        if name == "cluster":
-            return cluster
-        if name == "scoreName":
-            return score_name
-        if name in LABELS:
-            return labels.get(name, "")
-        return match[0]
-
-    return _PLACEHOLDER.sub(value, template or DEFAULT_FORMAT)
+    values = {label: labels.get(label, "") for label in LABELS}
+    values |= {"cluster": cluster, "scoreName": score_name}
+    return _PLACEHOLDER.sub(lambda match: values.get(match[1], match[0]), template or DEFAULT_FORMAT)
 
 
 def fixed_name(template: str, *, score_name: str) -> str | None:
@@ -63,36 +56,13 @@ def fixed_name(template: str, *, score_name: str) -> str | None:
 
 
 def can_yield(template: str, dimension: str, *, score_name: str) -> bool:
-    """Whether some labels could yield exactly this item name. Linear in both, without backtracking."""
-    fixed = _fixed_parts(template or DEFAULT_FORMAT, score_name=score_name)
-    first, last = fixed[0], fixed[-1]
-    if len(fixed) == 1:
-        return dimension == first
-    if len(dimension) < len(first) + len(last) or not (
-        dimension.startswith(first) and dimension.endswith(last)
-    ):
-        return False
-    position, end = len(first), len(dimension) - len(last)
-    for part in fixed[1:-1]:
-        found = dimension.find(part, position, end)
-        if found < 0:
-            return False
-        position = found + len(part)
-    return True
-
-
-def _fixed_parts(template: str, *, score_name: str) -> list[str]:
-    """The literal text before, between and after the placeholders of labels and the cluster."""
-    parts = [""]
-    position = 0
-    for match in _PLACEHOLDER.finditer(template):
-        parts[-1] += template[position : match.start()]
-        if match[1] == "scoreName":
-            parts[-1] += score_name
-        elif match[1] in PLACEHOLDERS:
-            parts.append("")
-        else:
-            parts[-1] += match[0]
-        position = match.end()
-    parts[-1] += template[position:]
-    return parts
+    """Whether some labels could yield exactly this item name. Takes no longer for hostile texts."""
+    values: dict[str, str | None] = {"scoreName": score_name, "cluster": None} | dict.fromkeys(LABELS)
+    pattern = ""
+    for index, part in enumerate(_PLACEHOLDER.split(template or DEFAULT_FORMAT)):
+        if index % 2 == 0:
+            pattern += escape(part)
+        else:  # the name of a placeholder
+            value = values.get(part, f"${{{part}}}")
+            pattern += "*" if value is None else escape(value)
+    return fnmatchcase(dimension, pattern)

@@ -33,17 +33,13 @@ def aggregate(values: Sequence[float], how: Aggregation) -> float:
 
     The sum of finite values may overflow to infinity. The caller drops and counts what is not finite.
     """
-    match how:
-        case Aggregation.LAST:
-            return values[-1]
-        case Aggregation.MEAN:
-            return _sum(values) / len(values)
-        case Aggregation.MIN:
-            return min(values)
-        case Aggregation.MAX:
-            return max(values)
-        case Aggregation.SUM:
-            return _sum(values)
+    if how is Aggregation.LAST:
+        return values[-1]
+    if how is Aggregation.MEAN:
+        return _sum(values) / len(values)
+    if how is Aggregation.SUM:
+        return _sum(values)
+    return min(values) if how is Aggregation.MIN else max(values)
 
 
 def _sum(values: Sequence[float]) -> float:
