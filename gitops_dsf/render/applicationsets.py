@@ -4,9 +4,8 @@ from typing import Any
 
 from gitops_dsf.hub.names import STRATEGY_ANNOTATION, TIMEOUT_ANNOTATION
 from gitops_dsf.render.objects import Object, Wave, filled, metadata
-from gitops_dsf.repository.model.application import ApplicationSource
+from gitops_dsf.repository.model.application import ApplicationSource, ScoredApplication
 from gitops_dsf.repository.model.delivery import DUCK_TYPE_CONFIGMAP
-from gitops_dsf.resolve.types import ResolvedApplication
 
 _AUTOMATED: dict[str, Any] = {
     "automated": {"prune": True, "selfHeal": True},
@@ -21,17 +20,17 @@ _PULLED = {
 """
 
 
-def application_set(app: ResolvedApplication, *, namespace: str) -> Object:
+def application_set(app: ScoredApplication, *, namespace: str) -> Object:
     """The ApplicationSet of an application."""
-    moves, application, meta = app.declared.spec.moves, app.declared.spec.application, app.declared.metadata
+    moves, application, meta = app.spec.moves, app.spec.application, app.metadata
     pulls = application.delivery == "Pull"
     source = application.source
     policy = application.sync_policy
     [found] = filled(
         "application-set.yaml",
-        name=app.name,
+        name=meta.name,
         duck_type=DUCK_TYPE_CONFIGMAP,
-        placement=app.placement,
+        placement=app.follows,
         refresh_seconds=moves.refresh_seconds,
         pulled="true" if pulls else None,
         pull_annotations=_PULLED if pulls else None,
@@ -45,7 +44,7 @@ def application_set(app: ResolvedApplication, *, namespace: str) -> Object:
         may_delete="sync" if moves.strategy == "Replace" else "create-update",
     )
     found["metadata"] = metadata(
-        name=app.name,
+        name=meta.name,
         namespace=namespace,
         wave=Wave.DECISIONS,
         labels=meta.labels,

@@ -1,6 +1,7 @@
 """rendered/delivery: access to decisions, bindings, Placements and ApplicationSets."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from gitops_dsf.hub.names import SYNC_WAVE
 from gitops_dsf.plan.types import Plan
@@ -10,7 +11,7 @@ from gitops_dsf.render.placements import binding, placement
 from gitops_dsf.render.reconciler.rights import decision_rights
 from gitops_dsf.repository.model.delivery import DUCK_TYPE_CONFIGMAP
 from gitops_dsf.repository.model.repository import DECISION_READERS
-from gitops_dsf.resolve.types import RawDocument, Resolved
+from gitops_dsf.resolve.types import Resolved
 
 
 def delivery(plan: Plan) -> Iterator[Object]:
@@ -32,8 +33,7 @@ def delivery(plan: Plan) -> Iterator[Object]:
         yield placement(each)
     for app in plan.resolved.applications:
         yield application_set(app, namespace=namespace)
-    for document in plan.resolved.raw_documents:
-        yield _carried(document)
+    yield from map(_carried, plan.resolved.carried)
 
 
 def decision_readers(namespace: str, accounts: Sequence[str] = DECISION_READERS) -> list[Object]:
@@ -56,20 +56,16 @@ def _bindings(resolved: Resolved) -> list[tuple[str, str]]:
         for name in placement.ranking.placement.cluster_sets
     }
     home = resolved.repository.spec.argocd.namespace
-    for document in resolved.raw_documents:
-        if document.kind == "Placement" and document.namespace == home:
-            names = document.data.get("spec", {}).get("clusterSets") or ()
-            found.update((home, name) for name in names)
+    for document in resolved.carried:
+        if document["kind"] == "Placement" and document["metadata"]["namespace"] == home:
+            found.update((home, name) for name in document.get("spec", {}).get("clusterSets") or ())
     return sorted(found)
 
 
-def _carried(document: RawDocument) -> Object:
-    """A copied document, with a namespace, and our sync wave unless it names its own."""
-    data = dict(document.data)
-    meta = dict(data["metadata"])
-    meta["namespace"] = document.namespace
+def _carried(document: Mapping[str, Any]) -> Object:
+    """A copied document with our sync wave, unless it names its own."""
+    meta = document["metadata"]
     annotations = dict(meta.get("annotations") or {})
     annotations.setdefault(SYNC_WAVE, str(int(Wave.DECISIONS)))
-    meta["annotations"] = annotations
-    data["metadata"] = meta
-    return {"apiVersion": data.pop("apiVersion"), "kind": data.pop("kind"), **data}
+    head = {name: document[name] for name in ("apiVersion", "kind")}
+    return {**head, **document, "metadata": {**meta, "annotations": annotations}}

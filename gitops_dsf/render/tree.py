@@ -87,7 +87,7 @@ def shared_objects(plan: Plan) -> dict[str, Object]:
 def bootstrap_objects(plan: Plan) -> Iterator[Object]:
     """The objects of rendered/argocd, AppProjects first."""
     further = {
-        *(document.namespace for document in plan.resolved.raw_documents),
+        *(document["metadata"]["namespace"] for document in plan.resolved.carried),
         *(placement.namespace for placement in plan.resolved.placements),
     }
     return bootstrap(plan.resolved.repository, _directories(plan), further=sorted(further))

@@ -1,12 +1,15 @@
 """Resolves declared objects."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from gitops_dsf.diagnostics import Diagnostic, has_errors, in_order
 from gitops_dsf.repository.model.declared import Declared
 from gitops_dsf.resolve.context import Context, context_of
 from gitops_dsf.resolve.rankings import resolve_ranking
 from gitops_dsf.resolve.rules.registry import findings
 from gitops_dsf.resolve.targets import clusters_with_agents, targets
-from gitops_dsf.resolve.types import RawDocument, Resolved, ResolvedApplication, ResolvedPlacement
+from gitops_dsf.resolve.types import Resolved, ResolvedPlacement
 
 
 def resolve(declared: Declared) -> tuple[Resolved | None, list[Diagnostic]]:
@@ -36,16 +39,9 @@ def _decide(context: Context) -> Resolved:
         raise AssertionError(msg)
     scorers = tuple(context.complete[name] for name in sorted(context.complete))
     waiting = [found for _, found in sorted(context.scorers.items()) if context.waits_for_lock(found)]
-    raw = [
-        RawDocument(
-            kind=item.document.kind,
-            name=item.name,
-            namespace=context.namespace_of(item),
-            data=item.document.data,
-            position=item.position,
-        )
-        for item in declared.carried
-    ]
+    carried = sorted(
+        declared.carried, key=lambda item: (item.document.kind, item.name, context.namespace_of(item))
+    )
     return Resolved(
         repository=repository.value,
         scorers=scorers,
@@ -63,14 +59,10 @@ def _decide(context: Context) -> Resolved:
         placements=tuple(
             sorted((found for found in placements if found is not None), key=_namespace_and_name)
         ),
-        applications=tuple(
-            ResolvedApplication(
-                name=item.name,
-                declared=item.value,
-                position=item.position,
-                placement=item.value.spec.placement.ref or item.name,
-            )
-            for item in declared.applications
-        ),
-        raw_documents=tuple(sorted(raw, key=lambda item: (item.kind, item.name, item.namespace))),
+        applications=tuple(item.value for item in declared.applications),
+        carried=tuple(_with_namespace(item.document.data, context.namespace_of(item)) for item in carried),
     )
+
+
+def _with_namespace(data: Mapping[str, Any], namespace: str) -> dict[str, Any]:
+    return {**data, "metadata": {**data["metadata"], "namespace": namespace}}

@@ -57,29 +57,6 @@ class ResolvedPlacement:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ResolvedApplication:
-    """A ScoredApplication, and the Placement whose decision it follows."""
-
-    name: str
-    declared: ScoredApplication
-    position: Position
-    placement: str
-    """Name of the Placement: its own, or a ScoredPlacement's. Its namespace is Argo CD's."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class RawDocument:
-    """A Placement or ApplicationSet that is copied into the output."""
-
-    kind: str
-    name: str
-    namespace: str
-    """Its own, or Argo CD's if it names none."""
-    data: Mapping[str, Any]
-    position: Position
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class Resolved:
     """A whole fleet repository after resolving."""
 
@@ -103,8 +80,9 @@ class Resolved:
     """Placements by scores, sorted by namespace and name. Copied Placements are raw documents."""
     source_variants: Mapping[str, Mapping[str, int]]
     """For each MetricSource, the index of the variant that a cluster uses."""
-    applications: tuple[ResolvedApplication, ...]
-    raw_documents: tuple[RawDocument, ...]
+    applications: tuple[ScoredApplication, ...]
+    carried: tuple[Mapping[str, Any], ...]
+    """Placements and ApplicationSets that are copied into the output. Each names its namespace."""
 
     def on_cluster(self, scorer: EffectiveScorer, cluster: str) -> EffectiveScorer:
         """A scorer with the variant of its MetricSource that a cluster uses. It is unchanged without

@@ -129,3 +129,8 @@ class ScoredApplication(Authored):
     kind: Literal["ScoredApplication"] = "ScoredApplication"
     metadata: Metadata
     spec: ScoredApplicationSpec
+
+    @property
+    def follows(self) -> str:
+        """Name of the Placement whose decision it follows: its own, or a ScoredPlacement's."""
+        return self.spec.placement.ref or self.metadata.name

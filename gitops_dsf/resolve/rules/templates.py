@@ -84,29 +84,17 @@ def _interpolated(generators: object, place: Path) -> Iterator[Path]:
 
 def _given(generators: object) -> Parameters | None:
     """The parameters that every generator gives; None if others than clusterDecisionResource are there."""
-    found: list[Parameters] = []
+    found: list[Mapping[str, Any]] = []
     for generator in _items(generators):
         content = generator.get(GENERATOR)
         if set(generator) - {"selector"} != {GENERATOR} or not isinstance(content, dict):
             return None
         values = content.get("values")
-        if not isinstance(values, dict) or not values:
-            found.append(DECIDED)
-            continue
-        found.append(
-            {**DECIDED, "values": {str(key): Value("text", len(str(text))) for key, text in values.items()}}
-        )
-    if not found:
-        return None
-    first, *rest = found
-    if any(one.keys() != first.keys() for one in rest):
-        return DECIDED
-    common = {key: value for key, value in first.items() if not isinstance(value, Mapping)}
-    maps = [values for one in found if isinstance(values := one.get("values"), Mapping)]
-    if not maps:
-        return common
-    shared = {key: value for key, value in maps[0].items() if all(key in one for one in maps)}
-    return {**common, "values": shared}
+        found.append(values if isinstance(values, dict) else {})
+    if not found or not all(found):
+        return DECIDED if found else None
+    shared = {key: text for key, text in found[0].items() if all(key in values for values in found)}
+    return {**DECIDED, "values": {str(key): Value("text", len(str(text))) for key, text in shared.items()}}
 
 
 def _items(value: object) -> list[dict[str, Any]]:

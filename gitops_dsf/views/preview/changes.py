@@ -86,16 +86,17 @@ def _changes(
 def _written(fleet: FleetVersion) -> _Contents:
     """The specs by kind and name, with their defaults."""
     found = {
-        ("ScoredApplication", item.name): item.declared.spec.model_dump(mode="json", by_alias=True)
+        ("ScoredApplication", item.metadata.name): item.spec.model_dump(mode="json", by_alias=True)
         for item in fleet.resolved.applications
     }
     for placement in fleet.resolved.placements:
         if isinstance(placement.ranking, ScoredPlacementSpec):
             name = f"{placement.namespace}/{placement.name}"
             found["ScoredPlacement", name] = placement.ranking.model_dump(mode="json", by_alias=True)
-    for item in fleet.resolved.raw_documents:
-        if item.kind == "ApplicationSet":
-            found[item.kind, f"{item.namespace}/{item.name}"] = item.data["spec"]
+    for document in fleet.resolved.carried:
+        if document["kind"] == "ApplicationSet":
+            metadata = document["metadata"]
+            found["ApplicationSet", f"{metadata['namespace']}/{metadata['name']}"] = document["spec"]
     return {key: {"spec": spec} for key, spec in found.items()}
 
 

@@ -13,8 +13,9 @@ def placement_key(named: OfPlacement, fleet: FleetVersion) -> str:
     """namespace/name of the Placement that an item of a test names. A rule reports what does not exist."""
     if named.application is not None:
         argocd = fleet.resolved.repository.spec.argocd.namespace
-        application = next(item for item in fleet.resolved.applications if item.name == named.application)
-        return f"{argocd}/{application.placement}"
+        applications = fleet.resolved.applications
+        application = next(item for item in applications if item.metadata.name == named.application)
+        return f"{argocd}/{application.follows}"
     wanted = named.placement or ""
     return next(key for key in fleet.placements if wanted in {key, key.partition("/")[2]})
 

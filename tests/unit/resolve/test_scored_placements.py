@@ -140,7 +140,7 @@ def test_applications_share_one() -> None:
     assert diagnostics == []
     assert found is not None
     assert [item.name for item in found.placements] == ["shared"]
-    assert [(item.name, item.placement) for item in found.applications] == [
+    assert [(item.metadata.name, item.follows) for item in found.applications] == [
         ("shop", "shared"),
         ("web", "shared"),
     ]
