@@ -31,9 +31,9 @@ def test_the_front_page_and_the_fields_have_trees_of_pages() -> None:
 def test_links_out_of_the_folder_lead_to_the_source() -> None:
     pages = sources(DOCS, repository="https://forge.internal/project")
     source = "https://forge.internal/project/blob/main/CONTRIBUTING.md"
-    assert f"[CONTRIBUTING]({source})" in pages["contributing/README.md"]
+    assert f"[CONTRIBUTING]({source})" in pages["contributing/architecture.md"]
     assert f"[CONTRIBUTING]({source}#the-hub-suite)" in pages["contributing/tests.md"]
 
 
 def test_without_a_published_source_links_out_of_the_folder_are_text() -> None:
-    assert "| CONTRIBUTING |" in sources(DOCS, repository=None)["contributing/README.md"]
+    assert " CONTRIBUTING leads " in sources(DOCS, repository=None)["contributing/architecture.md"]
