@@ -13,7 +13,6 @@ import msgspec
 from dsf_runtime import answers, heads
 from dsf_runtime.calls import CallFault, as_call_faults, hide, retry_after
 from dsf_wire.text import printable
-from gitops_dsf.errors import GitopsDsfError
 from gitops_dsf.reconciler.git.credentials import Credentials, GitError
 
 VERSION: Final = "2022-11-28"
@@ -30,15 +29,6 @@ CLOSED_BY_US: Final = "<!-- gitops-dsf: closed by the reconciler -->"
 """Marks a request that the reconciler closed itself. A request without it was closed by people, which means
 that they refused it.
 """
-
-
-class ForgeError(GitopsDsfError):
-    """The forge did not do what was asked. The message holds no secret."""
-
-    def __init__(self, message: str, *, wait: float = 0.0) -> None:
-        super().__init__(message)
-        self.wait = wait
-        """Seconds to wait before the next request; 0 when the usual pause is enough."""
 
 
 class _Repository(msgspec.Struct, frozen=True):
@@ -77,11 +67,11 @@ _PLACE: Final = re.compile(
 
 
 def place_of(url: str) -> tuple[str, str]:
-    """Host, and owner/name, of the https, ssh or scp-like URL of a repository. Raises ForgeError."""
+    """Host, and owner/name, of the https, ssh or scp-like URL of a repository. Raises GitError."""
     found = _PLACE.fullmatch(url)
     if found is None:
         msg = f"git.url: {url} names no owner and repository"
-        raise ForgeError(msg)
+        raise GitError(msg)
     return found["host"].lower(), found["place"]
 
 
@@ -92,7 +82,7 @@ def github_api(host: str) -> str:
 
 class GitHub:
     """Pull requests into one branch. Sends one request at a time, as GitHub asks of programs. Every method
-    raises ForgeError.
+    raises GitError.
     """
 
     def __init__(self, *, api: str, place: str, base: str, credentials: Credentials) -> None:
@@ -146,11 +136,8 @@ class GitHub:
     ) -> bytes:
         what = f"{method} {self._place} {path}"
         url = f"{self._api}/repos/{self._place}/{path}"
-        try:
-            token = self._credentials.token()
-            client = self._client(token)
-        except GitError as error:
-            raise ForgeError(str(error)) from error
+        token = self._credentials.token()
+        client = self._client(token)
         try:
             with as_call_faults(url=url, seconds=SECONDS):
                 async with (
@@ -162,7 +149,7 @@ class GitHub:
         except CallFault as error:
             words = self._credentials.cleaned(hide(str(error), token))
             msg = f"{what}: {words}"
-            raise ForgeError(msg) from error
+            raise GitError(msg) from error
         if not response.is_success:
             # The Secret may hold another token by now. Clean before cutting: a part of a token would not be
             # recognised.
@@ -178,7 +165,7 @@ class GitHub:
                 trust.load_verify_locations(cafile=self._credentials.trust)
             except OSError as error:  # ssl.SSLError is one
                 msg = f"{self._credentials.trust} holds no certificates: {error}"
-                raise ForgeError(msg) from error
+                raise GitError(msg) from error
         headers = {
             "Accept": "application/vnd.github+json",
             "Authorization": f"Bearer {token}",
@@ -191,11 +178,11 @@ class GitHub:
         )
 
 
-def _refused(message: str, response: httpx.Response) -> ForgeError:
+def _refused(message: str, response: httpx.Response) -> GitError:
     status = response.status_code
     wait = retry_after(response.headers, now=time.time()) if status in {403, 429} else None
     if wait is not None:
-        return ForgeError(message, wait=wait)
+        return GitError(message, wait=wait)
     if status in {401, 403}:
         hint = "; the token needs: Contents and Pull requests, read and write"
     elif status == 404:
@@ -204,7 +191,7 @@ def _refused(message: str, response: httpx.Response) -> ForgeError:
         hint = "; the repository has moved: write its new address as git.url"
     else:
         hint = ""
-    return ForgeError(f"{message.rstrip()}{hint}")
+    return GitError(f"{message.rstrip()}{hint}")
 
 
 def _decoded(answer: bytes, kind: Any) -> Any:  # noqa: ANN401 - what `kind` says
@@ -212,4 +199,4 @@ def _decoded(answer: bytes, kind: Any) -> Any:  # noqa: ANN401 - what `kind` say
         return msgspec.json.decode(answer, type=kind)
     except (msgspec.DecodeError, RecursionError) as error:
         msg = f"the answer is not what GitHub documents: {error}"
-        raise ForgeError(msg) from error
+        raise GitError(msg) from error

@@ -38,7 +38,12 @@ _HELPER: Final = (
 
 
 class GitError(GitopsDsfError):
-    """Git did not do what was asked. The message holds no secret."""
+    """Git, the forge or a worker did not do what was asked. The message holds no secret."""
+
+    def __init__(self, message: str, *, wait: float = 0.0) -> None:
+        super().__init__(message)
+        self.wait = wait
+        """Seconds to wait before the next attempt; 0 when the usual pause is enough."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Final
 
 from dsf_wire.text import printable
-from gitops_dsf.errors import GitopsDsfError
 from gitops_dsf.reconciler.git.credentials import Credentials, GitError
 
 SECONDS: Final = 180.0
@@ -36,19 +35,16 @@ _ALWAYS: Final = (
 )
 
 
-class ProgramError(GitopsDsfError):
-    """A program ran for too long, or failed."""
-
-
 async def run(
     command: Sequence[str],
     *,
+    what: str,
     folder: Path,
     environment: Mapping[str, str] | None = None,
     stdin: bytes = b"",
     seconds: float = SECONDS,
 ) -> tuple[int, bytes, bytes]:
-    """Returns the exit code, standard output and standard error. Raises ProgramError."""
+    """Returns the exit code, standard output and standard error. Raises GitError, which names `what`."""
     process = await asyncio.create_subprocess_exec(
         *command,
         cwd=folder,
@@ -62,8 +58,8 @@ async def run(
         async with asyncio.timeout(seconds):
             out, err = await process.communicate(stdin)
     except TimeoutError as error:
-        msg = f"it took longer than {seconds:g} s"
-        raise ProgramError(msg) from error
+        msg = f"{what}: it took longer than {seconds:g} s"
+        raise GitError(msg) from error
     finally:
         if process.returncode is None:
             with contextlib.suppress(ProcessLookupError):
@@ -102,7 +98,11 @@ class GitProgram:
         command = ["git", *(part for name, value in settings for part in ("-c", f"{name}={value}"))]
         try:
             code, out, err = await run(
-                [*command, *arguments], folder=self._tree, environment=environment, stdin=stdin
+                [*command, *arguments],
+                what=f"git {arguments[0]}",
+                folder=self._tree,
+                environment=environment,
+                stdin=stdin,
             )
         except FileNotFoundError as error:
             msg = (
@@ -110,9 +110,6 @@ class GitProgram:
                 if self._tree.is_dir()
                 else f"{self._tree} does not exist any more"
             )
-            raise GitError(msg) from error
-        except ProgramError as error:
-            msg = f"git {arguments[0]}: {error}"
             raise GitError(msg) from error
         if code:
             words = summary(self._credentials.cleaned(err.decode(errors="replace")))

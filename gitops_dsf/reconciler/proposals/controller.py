@@ -15,10 +15,9 @@ import msgspec
 
 from dsf_runtime.backoff import Backoff
 from dsf_wire.constants import SCORE_GROUP
-from gitops_dsf.reconciler.forge import ForgeError, GitHub, github_api, place_of
+from gitops_dsf.reconciler.forge import GitHub, github_api, place_of
 from gitops_dsf.reconciler.git import Clone, GitError, working_clone
 from gitops_dsf.reconciler.git.credentials import Credentials
-from gitops_dsf.reconciler.git.program import ProgramError
 from gitops_dsf.reconciler.hub.kinds import scorer_reference
 from gitops_dsf.reconciler.proposals.change import Change, Kind, Task
 from gitops_dsf.reconciler.proposals.message import commit_message, request_body, title
@@ -130,11 +129,10 @@ class ProposalController:
                 errors = await self._pass(clone)
                 failures = failures + 1 if errors else 0
                 if errors:
-                    asked = [each.wait for each in errors if isinstance(each, ForgeError)]
-                    wait = max(backoff.delay(failures), *asked, 0.0)
+                    wait = max(backoff.delay(failures), *(each.wait for each in errors))
                 await asyncio.sleep(wait)
 
-    async def _pass(self, clone: Clone) -> list[Exception]:
+    async def _pass(self, clone: Clone) -> list[GitError]:
         """One look at every kind. Returns what failed."""
         try:
             branches = await self._update(clone)
@@ -143,7 +141,7 @@ class ProposalController:
             for kind in self._kinds:
                 self._metrics.proposals.labels(kind=kind, outcome="failed").inc()
             return [error]
-        errors: list[Exception] = []
+        errors: list[GitError] = []
         for kind in self._kinds:
             own = {
                 name: commit
@@ -152,7 +150,7 @@ class ProposalController:
             }
             try:
                 outcome = await self._propose(clone, kind, own)
-            except (GitError, ForgeError, ProgramError) as error:
+            except GitError as error:
                 LOG.warning("proposal %s: %s", kind, error)
                 outcome = "failed"
                 errors.append(error)
@@ -181,7 +179,7 @@ class ProposalController:
         return heads
 
     async def _propose(self, clone: Clone, kind: Kind, own: dict[str, str]) -> str:
-        """`own` are the branches of the kind; it is updated. Raises GitError, ForgeError and ProgramError."""
+        """`own` are the branches of the kind; it is updated. Raises GitError."""
         memory, now = self._memory[kind], self._clock()
         made = await self._change(clone, kind, offered=bool(own))
         change, digest = made.change, made.digest
@@ -226,7 +224,7 @@ class ProposalController:
         return outcome
 
     async def _change(self, clone: Clone, kind: Kind, *, offered: bool) -> _Made:
-        """What differs now. Raises GitError and ProgramError."""
+        """What differs now. Raises GitError."""
         memory = self._memory[kind]
         root = clone.tree / self._git.path
         task = Task(root=str(root), kind=kind, seconds=self._page_seconds)

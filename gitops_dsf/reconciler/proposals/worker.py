@@ -13,7 +13,8 @@ from typing import Final
 import msgspec
 
 from gitops_dsf.errors import GitopsDsfError
-from gitops_dsf.reconciler.git.program import ProgramError, run
+from gitops_dsf.reconciler.git import GitError
+from gitops_dsf.reconciler.git.program import run
 from gitops_dsf.reconciler.proposals.change import Change, Kind, Task
 from gitops_dsf.reconciler.proposals.inventory import inventory
 from gitops_dsf.reconciler.proposals.locks import locks
@@ -25,10 +26,11 @@ NICE: Final = 10
 
 
 async def ask(task: Task) -> Change:
-    """Starts a worker and waits for its response. Cancelling kills the worker. Raises ProgramError."""
+    """Starts a worker and waits for its response. Cancelling kills the worker. Raises GitError."""
     code, out, err = await run(
         # -P: the working tree may hold files that are called as a module of ours.
         (sys.executable, "-P", "-m", __name__),
+        what="the worker",
         folder=Path("/"),
         stdin=msgspec.json.encode(task),
         seconds=SECONDS,
@@ -36,7 +38,7 @@ async def ask(task: Task) -> Change:
     if code:
         last = (err.decode(errors="replace").strip().splitlines() or ["no message"])[-1]
         msg = f"the worker ended with exit code {code}: {last}"
-        raise ProgramError(msg)
+        raise GitError(msg)
     return msgspec.json.decode(out, type=Change)
 
 

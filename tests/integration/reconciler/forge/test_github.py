@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from gitops_dsf.reconciler import forge as module
-from gitops_dsf.reconciler.forge import ANSWER_BYTES, CLOSED_BY_US, ForgeError, GitHub
+from gitops_dsf.reconciler.forge import ANSWER_BYTES, CLOSED_BY_US, GitHub
+from gitops_dsf.reconciler.git import GitError
 from gitops_dsf.reconciler.git.credentials import Credentials
 from tests.hub.controlplane.gitrepository import GitRepository, git
 from tests.hub.controlplane.gitserver import GitServer
@@ -68,7 +69,7 @@ async def test_a_request_is_opened_found_and_closed(github: PullRequestServer) -
 
 async def test_what_github_will_not_open_is_told(github: PullRequestServer) -> None:
     forge = github.client()
-    with pytest.raises(ForgeError, match=r"422 .*Validation Failed"):
+    with pytest.raises(GitError, match=r"422 .*Validation Failed"):
         await forge.open(branch="none", title="A", body="B")
 
 
@@ -105,35 +106,35 @@ async def test_limits_faults_and_wrong_tokens_are_told_apart(github: PullRequest
     forge = github.client()
     for wait, answer in cases:
         github.server.faults = [lambda _method, _path, answer=answer: answer]
-        with pytest.raises(ForgeError) as caught:
+        with pytest.raises(GitError) as caught:
             await forge.latest("a")
         assert caught.value.wait == wait
         assert TOKEN not in str(caught.value)
     github.server.faults = [lambda _method, _path: (200, {"not": "a list"}, {})]
-    with pytest.raises(ForgeError, match="not what GitHub documents"):
+    with pytest.raises(GitError, match="not what GitHub documents"):
         await forge.latest("a")
     github.server.faults = [
         lambda _method, _path: (301, {"message": "Moved Permanently"}, {"Location": "https://else.test/"})
     ]
-    with pytest.raises(ForgeError, match=r"write its new address as git\.url"):
+    with pytest.raises(GitError, match=r"write its new address as git\.url"):
         await forge.latest("a")
     github.server.faults = []
     (github.secret / "token").write_text("ghp_old", encoding="utf-8")
     with pytest.raises(
-        ForgeError, match=r"401 .*Bad credentials.*; the token needs: Contents and Pull requests"
+        GitError, match=r"401 .*Bad credentials.*; the token needs: Contents and Pull requests"
     ) as caught:
         await forge.latest("a")
     (github.secret / "token").write_text(TOKEN, encoding="utf-8")
     assert await forge.latest("a") is None, "the token is read anew"
     (github.secret / "token").unlink()
-    with pytest.raises(ForgeError, match="has no token"):
+    with pytest.raises(GitError, match="has no token"):
         await forge.latest("a")
     (github.secret / "token").write_text(TOKEN, encoding="utf-8")
     forge = github.client(name="other")
-    with pytest.raises(ForgeError, match="there is no such repository, or the token may not see it"):
+    with pytest.raises(GitError, match="there is no such repository, or the token may not see it"):
         await forge.latest("a")
     forge = github.client(url="http://127.0.0.1:1")
-    with pytest.raises(ForgeError, match="cannot be reached"):
+    with pytest.raises(GitError, match="cannot be reached"):
         await forge.latest("a")
 
 
@@ -150,7 +151,7 @@ async def test_a_private_certificate_must_be_one_and_is_read_anew(github: PullRe
     forge = github.client()
     assert await forge.latest("a") is None
     (github.secret / "ca.crt").write_text("no certificate", encoding="utf-8")
-    with pytest.raises(ForgeError, match=r"ca\.crt holds no certificates"):
+    with pytest.raises(GitError, match=r"ca\.crt holds no certificates"):
         await forge.latest("a")
     (github.secret / "ca.crt").unlink()
     assert await forge.latest("a") is None
@@ -162,7 +163,7 @@ async def test_a_token_that_no_header_takes_is_told_and_not_repeated(
 ) -> None:
     (github.secret / "token").write_text(token, encoding="utf-8")
     forge = github.client()
-    with pytest.raises(ForgeError, match="holds characters other than ASCII") as caught:
+    with pytest.raises(GitError, match="holds characters other than ASCII") as caught:
         await forge.latest("a")
     assert TOKEN not in str(caught.value)
 
@@ -181,7 +182,7 @@ async def test_an_answer_that_would_fill_the_memory_is_not_read_to_its_end(
 ) -> None:
     github.server.faults = [lambda _method, _path: answer]
     forge = github.client()
-    with pytest.raises(ForgeError, match=words):
+    with pytest.raises(GitError, match=words):
         await forge.latest("a")
 
 
@@ -201,7 +202,7 @@ async def test_an_answer_that_never_ends_is_given_up(
     async with await asyncio.start_server(drip, "127.0.0.1", 0) as server:
         host, port = server.sockets[0].getsockname()[:2]
         forge = github.client(url=f"http://{host}:{port}")
-        with pytest.raises(ForgeError, match="gave no complete answer within 2 s"):
+        with pytest.raises(GitError, match="gave no complete answer within 2 s"):
             async with asyncio.timeout(100):
                 await forge.latest("a")
 
@@ -213,7 +214,7 @@ async def test_an_unknown_state_is_no_answer_of_github(github: PullRequestServer
     pull = {"number": 1, "state": "draft", "html_url": "https://github.test/1", "head": {"ref": "a"}}
     odd = [{**pull, "base": {"ref": "main"}}]
     github.server.faults = [lambda _method, _path: (200, odd, {})]
-    with pytest.raises(ForgeError, match="not what GitHub documents: Invalid enum value 'draft'"):
+    with pytest.raises(GitError, match="not what GitHub documents: Invalid enum value 'draft'"):
         await forge.latest("a")
 
 
@@ -228,7 +229,7 @@ async def test_deep_nesting_is_no_traceback(github: PullRequestServer, status: i
     async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
         host, port = server.sockets[0].getsockname()[:2]
         forge = github.client(url=f"http://{host}:{port}")
-        with pytest.raises(ForgeError):
+        with pytest.raises(GitError):
             await forge.latest("a")
 
 
@@ -237,7 +238,7 @@ async def test_a_token_on_the_edge_of_a_cut_text_is_not_repeated(github: PullReq
     for before in range(270, 310):
         answer = (410, {"message": f"{'x' * before}{TOKEN} and more"}, {})
         github.server.faults = [lambda _method, _path, answer=answer: answer]
-        with pytest.raises(ForgeError) as caught:
+        with pytest.raises(GitError) as caught:
             await forge.latest("a")
         assert TOKEN[:4] not in str(caught.value), before
 
@@ -249,6 +250,6 @@ async def test_a_token_that_was_rotated_meanwhile_is_not_repeated(github: PullRe
 
     github.server.faults = [rotate]
     forge = github.client()
-    with pytest.raises(ForgeError, match=r"401 .*Bad credentials") as caught:
+    with pytest.raises(GitError, match=r"401 .*Bad credentials") as caught:
         await forge.latest("a")
     assert TOKEN not in str(caught.value)

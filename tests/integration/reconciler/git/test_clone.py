@@ -274,8 +274,8 @@ def _processes(word: str) -> list[str]:
 
 def test_a_command_that_is_given_up_leaves_no_pipe_open(tmp_path: Path) -> None:
     async def run() -> None:
-        with pytest.raises(program.ProgramError, match="took longer"):
-            await program.run(["yes"], folder=tmp_path, seconds=0.2)
+        with pytest.raises(GitError, match="took longer"):
+            await program.run(["yes"], what="yes", folder=tmp_path, seconds=0.2)
 
     asyncio.run(run())
     # A transport of a loop that was closed warns when it is collected.

@@ -2,7 +2,8 @@
 
 import pytest
 
-from gitops_dsf.reconciler.forge import ForgeError, github_api, place_of
+from gitops_dsf.reconciler.forge import github_api, place_of
+from gitops_dsf.reconciler.git import GitError
 
 
 @pytest.mark.parametrize(
@@ -29,5 +30,5 @@ def test_every_form_of_url_names_the_repository(url: str, host: str, api: str) -
     "url", ["https://github.com/fleet.git", "https://github.com/a/b/c", "git@github.com:fleet.git"]
 )
 def test_a_url_without_owner_and_name_is_refused(url: str) -> None:
-    with pytest.raises(ForgeError, match="names no owner and repository"):
+    with pytest.raises(GitError, match="names no owner and repository"):
         place_of(url)
