@@ -4,7 +4,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from gitops_dsf.errors import UsageError
+from gitops_dsf.errors import RepositoryError, UsageError
 
 
 def add_fleet_directory(parser: argparse.ArgumentParser) -> None:
@@ -17,6 +17,29 @@ def add_fleet_directory(parser: argparse.ArgumentParser) -> None:
         default=Path(),
         help="fleet repository; this folder by default",
     )
+
+
+def read_named(name: str, hint: str = "") -> bytes:
+    """The content of a file, or of standard input for `-`. Raises RepositoryError if it is not UTF-8."""
+    if name == "-" and sys.stdin.isatty():
+        print("reading standard input; end it with Ctrl-D", file=sys.stderr)
+    try:
+        content = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+        content.decode()
+    except UnicodeDecodeError as error:
+        msg = f"{name} is not UTF-8 (byte {error.start}){hint}"
+        raise RepositoryError(msg) from error
+    except OSError as error:
+        msg = f"{name} cannot be read: {error.strerror or error}"
+        raise RepositoryError(msg) from error
+    return content
+
+
+def check_is_folder(directory: Path, hint: str = "") -> None:
+    """Raises UsageError if there is no such folder."""
+    if not directory.is_dir():
+        msg = f"{directory} is not a folder; write the folder that holds gitops-dsf.yaml{hint}"
+        raise UsageError(msg)
 
 
 def check_has_settings(directory: Path) -> None:

@@ -1,12 +1,12 @@
 """What `validate` checks when files are named: those files of their repository, or documents on their own."""
 
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from gitops_dsf.cli.arguments import read_named
 from gitops_dsf.diagnostics import Diagnostic, codes
-from gitops_dsf.errors import RepositoryError, UsageError
+from gitops_dsf.errors import UsageError
 from gitops_dsf.pipeline import check
 from gitops_dsf.repository.load import SETTINGS_FILE, load_text
 from gitops_dsf.repository.model.validate import declare
@@ -50,15 +50,7 @@ def _root_of(file: Path) -> Path | None:
 
 
 def _alone(name: str) -> list[Diagnostic]:
-    try:
-        content = sys.stdin.buffer.read() if name == STANDARD_INPUT else Path(name).read_bytes()
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        msg = f"{name} is not UTF-8 (byte {error.start})"
-        raise RepositoryError(msg) from error
-    except OSError as error:
-        msg = f"{name} cannot be read: {error.strerror or error}"
-        raise RepositoryError(msg) from error
+    text = read_named(name).decode("utf-8-sig")
     findings = declare(load_text(text, file=name)).diagnostics
     return [item for item in findings if item.code != codes.WRONG_FOLDER.id]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gitops_dsf.cli.arguments import add_fleet_directory
+from gitops_dsf.cli.arguments import add_fleet_directory, check_is_folder
 from gitops_dsf.cli.hubdata import add_source_arguments, read_hub_data
 from gitops_dsf.cli.outputformat import add_output, json_text
 from gitops_dsf.cli.render import RENDERED
@@ -93,9 +93,7 @@ def run(args: argparse.Namespace) -> int:
     """
     from gitops_dsf.repository.revision import find_base
 
-    if not args.directory.is_dir():
-        msg = f"{args.directory} is not a folder; write the folder that holds gitops-dsf.yaml"
-        raise UsageError(msg)
+    check_is_folder(args.directory)
     base = find_base(args.directory, args.base, head=args.head or "HEAD")
     before = _at(base, base.commit)
     after = _working_tree(args.directory) if args.head is None else _at(base, _head(base, args.head))

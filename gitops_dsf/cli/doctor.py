@@ -6,9 +6,8 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from gitops_dsf.cli.arguments import add_hub_arguments, chosen_context
-from gitops_dsf.cli.colour import wants_colour
 from gitops_dsf.cli.outputformat import add_output, json_text
-from gitops_dsf.cli.width import wrapped
+from gitops_dsf.cli.terminal import wants_colour, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -77,12 +76,12 @@ def findings_text(findings: "Sequence[Finding]", *, colour: bool) -> str:
 
 
 def _summary(findings: "Sequence[Finding]") -> str:
-    from gitops_dsf.cli.report import count
+    from gitops_dsf.wording import plural
 
     states = Counter(str(finding.state) for finding in findings)
-    checks = count(len({finding.check for finding in findings}), "check")
+    checks = plural(len({finding.check for finding in findings}), "check")
     return (
-        f"{checks}: {count(states['error'], 'error')}, {count(states['warning'], 'warning')},"
+        f"{checks}: {plural(states['error'], 'error')}, {plural(states['warning'], 'warning')},"
         f" {states['unknown']} unknown"
     )
 

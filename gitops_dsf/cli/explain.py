@@ -3,13 +3,13 @@ code.
 """
 
 import argparse
+import re
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from dsf_wire.text import printable, printable_lines
 from gitops_dsf.cli.arguments import add_fleet_directory
-from gitops_dsf.cli.explained_code import CODE, explain_code
 from gitops_dsf.cli.hubdata import add_source_arguments, placement_key, read_fleet, read_hub_data
 from gitops_dsf.cli.outputformat import add_output, json_text
 from gitops_dsf.errors import UsageError
@@ -35,6 +35,9 @@ examples:
   gitops-dsf explain DSF310                                   what a finding means; DSF3 lists the codes that begin so
 """  # noqa: E501
 
+CODE: Final = re.compile("DSF[0-9]*", re.IGNORECASE)
+"""A code, or the beginning of some."""
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of explain."""
@@ -59,7 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Returns 0 when there is an explanation; 1 when the repository has errors."""
     if args.cluster is None and CODE.fullmatch(args.subject):
-        explain_code(args.subject)
+        _explain_code(args.subject)
         return 0
     if args.cluster is not None and Path(args.cluster, "gitops-dsf.yaml").is_file():
         args.directory, args.cluster = Path(args.cluster), None
@@ -90,6 +93,34 @@ def run(args: argparse.Namespace) -> int:
     explanation = explain(verdict, args.cluster, spans=fleet.spans)
     sys.stdout.write(_json(explanation, data) if args.output == "json" else _text(explanation, data))
     return 0
+
+
+def _explain_code(word: str) -> None:
+    """Prints the entry of a code, or lists the codes that begin so. Raises UsageError if there is none."""
+    import textwrap
+
+    from gitops_dsf.cli.reference import entries
+    from gitops_dsf.cli.terminal import wrapped
+    from gitops_dsf.diagnostics.codes import CODES
+    from gitops_dsf.wording import did_you_mean
+
+    asked = word.upper()
+    known = CODES.get(asked)
+    if known is None:
+        found = [code for code in CODES.values() if code.id.startswith(asked)]
+        if not found:
+            close = did_you_mean(asked, CODES)
+            msg = f"there is no code {word}; {close or '`gitops-dsf explain DSF` lists all'}"
+            raise UsageError(msg)
+        for code in found:
+            sys.stdout.write(f"{code.id}  {code.severity:<7}  {code.title}\n")
+        return
+    entry = entries()[known.id]
+    text = "\n".join(wrapped(line, indent=0) for line in entry.text.split("\n"))
+    parts = [f"{known.id} {known.title} ({known.severity})", text]
+    parts.append(f"With this finding:\n\n{textwrap.indent(entry.bad, '    ')}")
+    parts.append(f"Without it:\n\n{textwrap.indent(entry.good, '    ')}")
+    sys.stdout.write("\n\n".join(part for part in parts if part) + "\n")
 
 
 def _placement(fleet: "FleetVersion", verdict: "Verdict", data: "HubData") -> str:

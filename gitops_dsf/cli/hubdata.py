@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gitops_dsf.cli.arguments import check_is_folder
 from gitops_dsf.errors import UsageError
 
 if TYPE_CHECKING:
@@ -109,9 +110,7 @@ def read_fleet(directory: Path) -> "FleetVersion | None":
     from gitops_dsf.pipeline import check
     from gitops_dsf.views.preview.version import version_of
 
-    if not directory.is_dir():
-        msg = f"{directory} is not a folder; write the folder that holds gitops-dsf.yaml"
-        raise UsageError(msg)
+    check_is_folder(directory)
     checked = check(directory)
     fleet = version_of(checked)
     if fleet is None:

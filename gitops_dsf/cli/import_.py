@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gitops_dsf.cli.arguments import add_fleet_directory, check_has_settings, chosen_context
-from gitops_dsf.errors import RepositoryError, UsageError
+from gitops_dsf.cli.arguments import add_fleet_directory, check_has_settings, chosen_context, read_named
+from gitops_dsf.errors import UsageError
 
 if TYPE_CHECKING:
     from gitops_dsf.importer import Import, Line
@@ -38,6 +38,8 @@ examples:
   gitops-dsf import --context hub --label 'compliance.example.com/*' --claim 'kubeversion.*'
   gitops-dsf import                                the hub of the current context
   gitops-dsf import --context hub --resources      for applications that rank by allocatable resources"""
+
+_POWERSHELL = "; in PowerShell write kubectl's output with Out-File -Encoding utf8"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -115,25 +117,7 @@ def _objects(args: argparse.Namespace) -> Iterable[Mapping[str, Any]]:
     from gitops_dsf.hubreader.files import documents
 
     name = "standard input" if args.file == "-" else args.file
-    return [document.plain() for document in documents(_content(args.file), file=name)]
-
-
-def _content(file: str) -> bytes:
-    if file == "-" and sys.stdin.isatty():
-        print("reading standard input; end it with Ctrl-D", file=sys.stderr)
-    try:
-        content = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
-        content.decode()
-    except UnicodeDecodeError as error:
-        msg = (
-            f"{file} is not UTF-8 (byte {error.start}); in PowerShell write kubectl's output with Out-File"
-            " -Encoding utf8"
-        )
-        raise RepositoryError(msg) from error
-    except OSError as error:
-        msg = f"{file} cannot be read: {error.strerror or error}"
-        raise RepositoryError(msg) from error
-    return content
+    return [document.plain() for document in documents(read_named(args.file, _POWERSHELL), file=name)]
 
 
 def _report(found: "Import", *, dry_run: bool) -> None:

@@ -9,10 +9,10 @@ from gitops_dsf.cli.arguments import (
     add_context_arguments,
     add_fleet_directory,
     add_waiting_arguments,
+    check_is_folder,
     chosen_context,
 )
-from gitops_dsf.cli.colour import wants_colour
-from gitops_dsf.errors import UsageError
+from gitops_dsf.cli.terminal import wants_colour
 from gitops_dsf.wording import names_text
 
 if TYPE_CHECKING:
@@ -66,9 +66,7 @@ def run(args: argparse.Namespace) -> int:
     from gitops_dsf.cli.scaffold import check_url
     from gitops_dsf.installation.source import read_source
 
-    if not args.directory.is_dir():
-        msg = f"{args.directory} is not a folder; write the folder that holds gitops-dsf.yaml"
-        raise UsageError(msg)
+    check_is_folder(args.directory)
     if args.repo is not None:
         check_url(args.repo)
     context = chosen_context(args)

@@ -7,6 +7,7 @@ from dsf_wire.text import printable_lines
 from gitops_dsf.cli.explanation_text import explanation_text
 from gitops_dsf.cli.table import table
 from gitops_dsf.journal.record import Record, ScoreChange
+from gitops_dsf.wording import names_text, prioritizer_text
 
 MOST_NAMED = 3
 MOST_SCORES = 20
@@ -53,7 +54,8 @@ def time_text(record: Record) -> str:
 
 def change_text(change: ScoreChange) -> str:
     """`cpu on eu-1 80 -> 35`."""
-    return f"{_short(change.name)} on {change.cluster} {_value(change.before)} -> {_value(change.after)}"
+    name = prioritizer_text(change.name)
+    return f"{name} on {change.cluster} {_value(change.before)} -> {_value(change.after)}"
 
 
 def _what(record: Record) -> str:
@@ -73,17 +75,16 @@ def _to(record: Record) -> str:
 
 
 def _named(clusters: Iterable[str]) -> str:
-    names = list(clusters)
-    if len(names) > MOST_NAMED:
-        return f"{', '.join(names[:MOST_NAMED])} and {len(names) - MOST_NAMED} more"
-    return ", ".join(names) or "no cluster"
+    return names_text(clusters, most=MOST_NAMED) or "no cluster"
 
 
 def _scores(record: Record) -> str:
     if not record.scores:
         return "  no score changed since the record before\n"
     shown = record.scores[:MOST_SCORES]
-    rows = [[_short(each.name), each.cluster, _value(each.before), _value(each.after)] for each in shown]
+    rows = [
+        [prioritizer_text(each.name), each.cluster, _value(each.before), _value(each.after)] for each in shown
+    ]
     text = table(["score", "cluster", "before", "now"], rows, right={2, 3})
     more = len(record.scores) - len(shown) + record.more_scores
     return f"{text}  and {more} more scores\n" if more else text
@@ -94,12 +95,6 @@ def _largest_change(record: Record) -> ScoreChange | None:
     moved = {*record.left, *record.joined}
     known = [each for each in record.scores if each.cluster in moved and each.before is not None]
     return max(known, key=lambda each: abs((each.after or 0) - (each.before or 0)), default=None)
-
-
-def _short(name: str) -> str:
-    """`AddOn/cpu/cpu` as `cpu`, `AddOn/node/memory` as `node/memory`."""
-    resource, _, item = name.removeprefix("AddOn/").partition("/")
-    return resource if item in {"", resource} else f"{resource}/{item}"
 
 
 def _value(value: int | None) -> str:

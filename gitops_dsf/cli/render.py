@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gitops_dsf.cli.arguments import add_fleet_directory
+from gitops_dsf.cli.arguments import add_fleet_directory, check_is_folder
 from gitops_dsf.errors import RepositoryError, UsageError
 
 if TYPE_CHECKING:
@@ -72,9 +72,7 @@ def run(args: argparse.Namespace) -> int:
     if args.part and not args.stdout:
         msg = "--part goes with --stdout"
         raise UsageError(msg)
-    if not args.directory.is_dir():
-        msg = f"{args.directory} is not a folder; write the folder that holds gitops-dsf.yaml"
-        raise UsageError(msg)
+    check_is_folder(args.directory)
     if args.out is not None and not args.out:
         # `--out "$UNSET"` passes an empty path, which would mean the current folder.
         msg = "--out is empty; name the folder that the tree goes into"

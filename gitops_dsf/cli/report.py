@@ -11,6 +11,7 @@ from typing import Final
 from dsf_wire.text import printable, printable_json
 from gitops_dsf.cli.sarif import sarif
 from gitops_dsf.diagnostics import Diagnostic, Severity
+from gitops_dsf.wording import plural
 
 _COLOURS = {Severity.ERROR: "\033[31m", Severity.WARNING: "\033[33m", Severity.NOTICE: "\033[36m"}
 _BOLD, _DIM, _END = "\033[1m", "\033[2m", "\033[0m"
@@ -56,18 +57,11 @@ def summary(diagnostics: Sequence[Diagnostic]) -> str:
     files = len({item.position.file for item in diagnostics})
     if not diagnostics:
         return "no mistakes found"
-    notices = f", {count(counts[Severity.NOTICE], 'notice')}" if counts[Severity.NOTICE] else ""
+    notices = f", {plural(counts[Severity.NOTICE], 'notice')}" if counts[Severity.NOTICE] else ""
     exact = sum(1 for item in diagnostics if item.edits)
     mends = f"; gitops-dsf validate --fix mends {exact}" if exact else ""
-    return (
-        f"{count(counts[Severity.ERROR], 'error')}, {count(counts[Severity.WARNING], 'warning')}{notices} in"
-        f" {count(files, 'file')}{mends}"
-    )
-
-
-def count(number: int, noun: str) -> str:
-    """Formats a number with its noun, in the plural unless it is one."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    serious = f"{plural(counts[Severity.ERROR], 'error')}, {plural(counts[Severity.WARNING], 'warning')}"
+    return f"{serious}{notices} in {plural(files, 'file')}{mends}"
 
 
 def _text(item: Diagnostic, *, colour: bool) -> str:

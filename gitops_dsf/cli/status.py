@@ -8,8 +8,7 @@ from gitops_dsf.cli.arguments import add_hub_arguments, chosen_context
 from gitops_dsf.cli.outputformat import add_output
 
 if TYPE_CHECKING:
-    from gitops_dsf.hubreader.hub import Hub
-    from gitops_dsf.views.status import Filter, Overview
+    from gitops_dsf.views.status import Overview
 
 DESCRIPTION = """\
 Shows how scoring stands on a hub: for each scorer its health and on how many clusters its scores are fresh,
@@ -53,24 +52,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Returns 0; 1 when the hub refused a part of the view. Raises HubError when it cannot be read."""
     from gitops_dsf.hubreader.hub import Hub
-    from gitops_dsf.views.status import Filter
+    from gitops_dsf.hubreader.inputs import read_inputs
+    from gitops_dsf.views.status import Filter, build
 
     args.context = chosen_context(args)
     only = Filter(scorer=args.scorer, placement=args.placement, cluster=args.cluster)
     with Hub(context=args.context, kubeconfig=args.kubeconfig) as reader:
-        view = _read(reader, args, only)
+        inputs = read_inputs(
+            reader, hub_namespace=args.hub_namespace, argocd_namespace=args.argocd_namespace, only=only
+        )
+        view = build(inputs, only)
         sys.stdout.write(_show(view, args))
     return int(any(item.refused for item in view.unread))
-
-
-def _read(reader: "Hub", args: argparse.Namespace, only: "Filter") -> "Overview":
-    from gitops_dsf.hubreader.inputs import read_inputs
-    from gitops_dsf.views.status import build
-
-    inputs = read_inputs(
-        reader, hub_namespace=args.hub_namespace, argocd_namespace=args.argocd_namespace, only=only
-    )
-    return build(inputs, only)
 
 
 def _show(view: "Overview", args: argparse.Namespace) -> str:

@@ -5,7 +5,6 @@ were requested.
 from collections.abc import Iterator, Sequence
 
 from dsf_wire.text import printable_lines
-from gitops_dsf.cli.report import count
 from gitops_dsf.cli.table import table
 from gitops_dsf.hub.freshness import State
 from gitops_dsf.hub.timestamp import age_text
@@ -19,7 +18,7 @@ from gitops_dsf.views.status.model import (
     ScorerView,
     Standing,
 )
-from gitops_dsf.wording import names_text
+from gitops_dsf.wording import names_text, plural, prioritizer_text
 
 MATRIX_CLUSTERS, MATRIX_SCORERS = 20, 6
 """Above these sizes the matrix of scores is left out, because it does not fit on a screen."""
@@ -39,8 +38,8 @@ def status_text(view: Overview, *, everything: bool) -> str:
 
 def _lines(view: Overview, *, everything: bool) -> Iterator[str]:
     yield (
-        f"{view.origin} at {view.now:%Y-%m-%d %H:%M:%S} UTC: {count(len(view.clusters), 'cluster')}, "
-        f"{count(len(view.scorers), 'scorer')}, {count(view.score_count, 'AddOnPlacementScore')}"
+        f"{view.origin} at {view.now:%Y-%m-%d %H:%M:%S} UTC: {plural(len(view.clusters), 'cluster')}, "
+        f"{plural(len(view.scorers), 'scorer')}, {plural(view.score_count, 'AddOnPlacementScore')}"
     )
     yield from (f"not known: {item}" for item in view.unread)
     yield ""
@@ -75,7 +74,7 @@ def _at_default(item: ScorerView) -> str:
     if not item.at_default:
         return ""
     return (
-        f"  {item.scorer.name}: {count(item.at_default, 'score')} at defaultScore"
+        f"  {item.scorer.name}: {plural(item.at_default, 'score')} at defaultScore"
         f" {item.scorer.spec.default_score}: the source there has no series, or the score is the same"
     )
 
@@ -154,7 +153,7 @@ def _scores(view: Overview, *, everything: bool) -> Iterator[str]:
         yield from table(["scorer", "cluster", "score"], rows).splitlines()
         yield ""
         return
-    size = f"{count(len(views), 'scorer')} x {count(most, 'cluster')}"
+    size = f"{plural(len(views), 'scorer')} x {plural(most, 'cluster')}"
     yield f"Scores: {size}, too many for a screen; --scorer, --cluster or --all shows them"
     lines = list(_not_live(views))
     yield from lines[:LISTED]
@@ -211,7 +210,7 @@ def _placements(views: Sequence[PlacementView], *, everything: bool) -> Iterator
 def _decision(item: PlacementView) -> str:
     if item.decided is None:
         return "decision not known"
-    eligible = "" if item.eligible is None else f" of {count(item.eligible, 'eligible cluster')}"
+    eligible = "" if item.eligible is None else f" of {plural(item.eligible, 'eligible cluster')}"
     number = item.number_of_clusters
     desired = f", {number} wanted" if number is not None and number != len(item.decided) else ""
     return f"{_names(item.decided)}{eligible}{desired}"
@@ -225,8 +224,7 @@ def _flip(flip: DecisionFlip) -> str:
     act = f"{flip.cluster} {'comes in' if flip.change == 'in' else 'goes out'} for {flip.rival}"
     if flip.score is None:
         return f"{act} by {flip.margin} weighted points, which no single score can change"
-    resource, _, score = flip.score.name.removeprefix("AddOn/").partition("/")
-    name = resource if score in {"", resource} else f"{resource}/{score}"
+    name = prioritizer_text(flip.score.name)
     verb = "rises" if flip.score.needed > flip.score.value else "falls"
     return f"{act} if its {name} {verb} from {flip.score.value} to {flip.score.needed}"
 

@@ -5,7 +5,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from dsf_wire.text import printable, printable_lines
-from gitops_dsf.cli.arguments import add_fleet_directory, check_has_settings
+from gitops_dsf.cli.arguments import add_fleet_directory, check_has_settings, check_is_folder
 from gitops_dsf.cli.outputformat import add_output
 
 if TYPE_CHECKING:
@@ -50,10 +50,8 @@ def run(args: argparse.Namespace) -> int:
 
     from gitops_dsf.errors import UsageError
 
-    if not args.directory.is_dir():
-        hint = f"; write --scorer {args.directory} for one scorer" if len(args.directory.parts) == 1 else ""
-        msg = f"{args.directory} is not a folder; write the folder that holds gitops-dsf.yaml{hint}"
-        raise UsageError(msg)
+    hint = f"; write --scorer {args.directory} for one scorer" if len(args.directory.parts) == 1 else ""
+    check_is_folder(args.directory, hint)
     check_has_settings(args.directory)
     if not 0 < args.timeout <= 600:
         msg = f"--timeout {args.timeout:g}: write seconds above 0, at most 600"

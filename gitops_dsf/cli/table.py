@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from itertools import zip_longest
 
 from dsf_wire.text import printable
-from gitops_dsf.cli.width import cell_lines, fitted
+from gitops_dsf.cli.terminal import cell_lines, fitted
 
 
 def table(

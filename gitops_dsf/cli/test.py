@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gitops_dsf.cli.arguments import add_fleet_directory
+from gitops_dsf.cli.arguments import add_fleet_directory, check_is_folder
 from gitops_dsf.cli.outputformat import add_output
 
 if TYPE_CHECKING:
@@ -54,9 +54,7 @@ def run(args: argparse.Namespace) -> int:
     from gitops_dsf.repository.model.validate import declare
     from gitops_dsf.views.scoretests.suite import run_tests, selected
 
-    if not args.directory.is_dir():
-        msg = f"{args.directory} is not a folder; write the folder that holds gitops-dsf.yaml"
-        raise UsageError(msg)
+    check_is_folder(args.directory)
     loaded = load(args.directory)
     declared = declare(loaded)
     checked = check_declared(declared)

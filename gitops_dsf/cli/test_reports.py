@@ -5,9 +5,9 @@ from xml.etree import ElementTree as ET
 
 from dsf_wire.text import printable
 from gitops_dsf.cli.explanation_text import explanation_text, what_would_flip
-from gitops_dsf.cli.report import count
 from gitops_dsf.views.scoretests.judge import Failure
 from gitops_dsf.views.scoretests.suite import TestOutput, TestResult
+from gitops_dsf.wording import plural
 
 
 def text(output: TestOutput) -> str:
@@ -17,9 +17,9 @@ def text(output: TestOutput) -> str:
         outcome = "ok" if result.passed else "FAILED"
         lines.append(f"{outcome:<6}  {result.name}  ({_place(result)})\n")
         lines += [_indented(_failure(failure), "    ") for failure in result.failures]
-    summary = f"{count(output.passed, 'test')} passed"
+    summary = f"{plural(output.passed, 'test')} passed"
     if output.failed:
-        summary += f", {count(output.failed, 'test')} failed"
+        summary += f", {plural(output.failed, 'test')} failed"
     return "".join(lines) + (f"{summary}\n" if output.tests else "no tests: tests/ has no ScoreTest\n")
 
 

@@ -57,9 +57,9 @@ def run(args: argparse.Namespace) -> int:
     Notices never fail.
     """
     from gitops_dsf.cli.chosenfiles import STANDARD_INPUT
-    from gitops_dsf.cli.colour import wants_colour
     from gitops_dsf.cli.mend import mend
     from gitops_dsf.cli.report import report, summary
+    from gitops_dsf.cli.terminal import wants_colour
     from gitops_dsf.diagnostics import has_errors, has_mistakes
     from gitops_dsf.errors import UsageError
 
@@ -97,13 +97,13 @@ def _checked(paths: list[str]) -> "tuple[list[Diagnostic], str]":
 
 
 def _facts(resolved: "Resolved") -> str:
-    from gitops_dsf.cli.report import count
     from gitops_dsf.repository.model.ranking import ScoredPlacementSpec
     from gitops_dsf.resolve.hub_writes import writes_per_second
+    from gitops_dsf.wording import plural
 
     scorers = (*resolved.scorers, *resolved.open_scorers)
     shared = [item for item in resolved.placements if isinstance(item.ranking, ScoredPlacementSpec)]
     sizes = (("cluster", resolved.clusters), ("scorer", scorers), ("application", resolved.applications))
-    holds = ", ".join(count(len(items), noun) for noun, items in sizes)
-    holds += f", {count(len(shared), 'ScoredPlacement')}" if shared else ""
+    holds = ", ".join(plural(len(items), noun) for noun, items in sizes)
+    holds += f", {plural(len(shared), 'ScoredPlacement')}" if shared else ""
     return f"{holds}; about {writes_per_second(resolved):.3g} score writes per second on the hub"

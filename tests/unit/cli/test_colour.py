@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from gitops_dsf.cli.colour import wants_colour
+from gitops_dsf.cli.terminal import wants_colour
 
 
 class Terminal(io.StringIO):

@@ -1,10 +1,11 @@
-"""Lines that fit into the terminal. A pipe and a file get whole lines."""
+"""What a terminal gets: lines that fit, and colours. A pipe and a file get whole lines."""
 
+import os
 import shutil
 import sys
 import textwrap
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, TextIO
 
 NARROWEST: Final = 16
 """Columns of text that wrapping leaves at least. Below that, whole lines are easier to read."""
@@ -39,3 +40,8 @@ def cell_lines(cell: str, width: int) -> list[str]:
 
 def _lines(text: str, width: int) -> list[str]:
     return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False) or [""]
+
+
+def wants_colour(stream: TextIO) -> bool:
+    """Whether a stream is a terminal that shows colours, and NO_COLOR (https://no-color.org) is not set."""
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
