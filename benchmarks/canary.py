@@ -32,7 +32,7 @@ async def main() -> None:
         return
     read = settings.read(settings.parser().parse_args(flags), {})
     threads.use_threads(64)
-    agent = Agent(adapters=build.adapters(read, clock=SystemClock()))
+    agent = Agent(adapters=build.Adapters(read, clock=SystemClock()))
     tune()
     task = asyncio.create_task(agent.run())
     while not agent.server.port:  # noqa: ASYNC110 - the server has no event for it

@@ -51,7 +51,7 @@ def _start(settings: Settings, *, scorers: list[str]) -> int:
 
     async def process() -> int:
         threads.use_threads(THREADS)
-        adapters = build.adapters(settings, clock=SystemClock())
+        adapters = build.Adapters(settings, clock=SystemClock())
         return await (
             check.run(adapters, only=scorers) if settings.verb == "check" else supervise.serve(adapters)
         )

@@ -3,7 +3,6 @@
 import os
 import random
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -37,25 +36,57 @@ from dsf_wire.spread import stable_fraction
 from dsf_wire.summary import Summary
 
 
-@dataclass(kw_only=True)
 class Adapters:
     """What all scorers share, built once per process. ``store`` and ``publisher`` are None if nothing is
-    published.
+    published. Opens no connection.
     """
 
-    settings: Settings
-    clock: Clock
-    metrics: Metrics
-    transport: Transport
-    budget: Budget
-    credentials: Credentials
-    hub: ApiServer | None
-    spoke: ApiServer | None
-    cluster: Cluster
-    fleet: Fleet
-    store: FleetStore | None
-    publisher: Publisher | None
-    rng: random.Random
+    def __init__(self, settings: Settings, *, clock: Clock) -> None:
+        self.settings = settings
+        self.clock = clock
+        self.rng = random.Random()  # noqa: S311 - jitter, not secrets
+        self.metrics = Metrics(cluster=settings.cluster)
+        self.transport = Transport(limits=settings.limits)
+        self.budget = Budget(limit=settings.bytes_in_flight)
+        on_hub = settings.clusters_file is not None
+        own = "" if on_hub else settings.cluster
+        to_hub = _access(settings, settings.hub_kubeconfig, in_pod=on_hub and settings.publishes_to_hub)
+        self.hub = self._server(to_hub)
+        if self.hub is not None:
+            self.metrics.watch_hub_offset(self.hub.clock)
+        if self.hub is not None and on_hub and settings.spoke_kubeconfig is None:
+            # The hub scorer's Secrets are on the hub.
+            self.spoke: ApiServer | None = self.hub
+        else:
+            self.spoke = self._server(
+                _access(settings, settings.spoke_kubeconfig, in_pod=runs_in_pod(os.environ))
+            )
+        self.credentials = Credentials(
+            read=reader(self.spoke, namespace=settings.namespace),
+            clock=clock,
+            token_file=settings.token_file,
+        )
+        self.cluster = Cluster(server=self.spoke, clock=clock, wait_seconds=settings.limits.total_seconds)
+        self.fleet = Fleet(own=own)
+        self.store: FleetStore | None = None
+        self.publisher: Publisher | None = None
+        if self.hub is not None or settings.publish_dir is not None:
+            wall = clock.wall if self.hub is None else self.hub.clock.wall
+            self.store = FleetStore(store_of=self._store_of, wall=wall, own=own)
+            self.publisher = Publisher(store=self.store, clock=clock, rng=self.rng)
+
+    def _server(self, load: Callable[[], Access] | None) -> ApiServer | None:
+        timeout = self.settings.waits.hub
+        return None if load is None else ApiServer(load=load, clock=self.clock, timeout_seconds=timeout)
+
+    def _store_of(self, cluster: str) -> ScoreStore:
+        on_hub = self.settings.clusters_file is not None
+        if self.hub is not None:
+            return HubStore(server=self.hub, cluster=cluster, hub_scorer=on_hub)
+        folder = self.settings.publish_dir or Path()
+        return DirectoryStore(
+            directory=folder / cluster if on_hub else folder, cluster=cluster, hub_scorer=on_hub
+        )
 
     def use_clusters(self, snapshot: Snapshot) -> None:
         """Takes the clusters of a configuration of the hub scorer."""
@@ -126,73 +157,8 @@ class Adapters:
         )
 
 
-def adapters(settings: Settings, *, clock: Clock) -> Adapters:
-    """The shared parts for these settings. Opens no connection."""
-    timeout = settings.waits.hub
-    to_hub = _hub_access(settings)
-    hub = None if to_hub is None else ApiServer(load=to_hub, clock=clock, timeout_seconds=timeout)
-    load = _spoke_access(settings)
-    spoke = None if load is None else ApiServer(load=load, clock=clock, timeout_seconds=timeout)
-    if hub is not None and settings.clusters_file is not None and settings.spoke_kubeconfig is None:
-        # The hub scorer's Secrets are on the hub.
-        spoke = hub
-    rng = random.Random()  # noqa: S311 - jitter, not secrets
-    own = settings.cluster if settings.clusters_file is None else ""
-    store = _store(settings, hub=hub, clock=clock, own=own)
-    metrics = Metrics(cluster=settings.cluster)
-    if hub is not None:
-        metrics.watch_hub_offset(hub.clock)
-    return Adapters(
-        settings=settings,
-        clock=clock,
-        metrics=metrics,
-        transport=Transport(limits=settings.limits),
-        budget=Budget(limit=settings.bytes_in_flight),
-        credentials=Credentials(
-            read=reader(spoke, namespace=settings.namespace), clock=clock, token_file=settings.token_file
-        ),
-        hub=hub,
-        spoke=spoke,
-        cluster=Cluster(server=spoke, clock=clock, wait_seconds=settings.limits.total_seconds),
-        fleet=Fleet(own=own),
-        store=store,
-        publisher=None if store is None else Publisher(store=store, clock=clock, rng=rng),
-        rng=rng,
-    )
-
-
-def _store(settings: Settings, *, hub: ApiServer | None, clock: Clock, own: str) -> FleetStore | None:
-    """None if nothing is published."""
-    store_of: Callable[[str], ScoreStore]
-    if hub is not None:
-        store_of = partial(_hub_store, hub, hub_scorer=not own)
-    elif settings.publish_dir is not None:
-        store_of = partial(_directory_store, settings.publish_dir, hub_scorer=not own)
-    else:
-        return None
-    return FleetStore(store_of=store_of, wall=clock.wall if hub is None else hub.clock.wall, own=own)
-
-
-def _hub_store(hub: ApiServer, cluster: str, *, hub_scorer: bool) -> HubStore:
-    return HubStore(server=hub, cluster=cluster, hub_scorer=hub_scorer)
-
-
-def _directory_store(folder: Path, cluster: str, *, hub_scorer: bool) -> DirectoryStore:
-    directory = folder / cluster if hub_scorer else folder
-    return DirectoryStore(directory=directory, cluster=cluster, hub_scorer=hub_scorer)
-
-
-def _hub_access(settings: Settings) -> Callable[[], Access] | None:
-    if settings.hub_kubeconfig is not None:
-        return Kubeconfig(path=settings.hub_kubeconfig).load
-    if settings.clusters_file is not None and settings.publish_dir is None and settings.verb == "run":
-        return InCluster(token_file=settings.token_file).load
-    return None
-
-
-def _spoke_access(settings: Settings) -> Callable[[], Access] | None:
-    if settings.spoke_kubeconfig is not None:
-        return Kubeconfig(path=settings.spoke_kubeconfig).load
-    if runs_in_pod(os.environ):
-        return InCluster(token_file=settings.token_file).load
-    return None
+def _access(settings: Settings, kubeconfig: Path | None, *, in_pod: bool) -> Callable[[], Access] | None:
+    """How to reach an API server: by its kubeconfig, else by the pod's account."""
+    if kubeconfig is not None:
+        return Kubeconfig(path=kubeconfig).load
+    return InCluster(token_file=settings.token_file).load if in_pod else None

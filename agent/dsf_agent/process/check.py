@@ -100,7 +100,7 @@ async def _row(adapters: Adapters, scorer: Summary) -> Row:
             notes=(f"{own}: {type(error).__name__}: {error}",),
             good=False,
         )
-    items = result.items.values
+    items = result.items
     shown = [f"{_shown(name)}={value}" for name, value in list(items.items())[:ITEMS_SHOWN]]
     if len(items) > len(shown):
         shown.append(f"and {len(items) - len(shown)} more")
@@ -118,7 +118,7 @@ async def _row(adapters: Adapters, scorer: Summary) -> Row:
         str(result.size),
         str(result.results),
         str(result.dropped.total()),
-        str(result.items.clamped),
+        str(result.clamped),
         str(len(items)) if publishes(scorer) else "-",
         "ok",
     )

@@ -22,7 +22,7 @@ from dsf_agent.metrics.registry import ScorerMetrics
 from dsf_agent.metrics.samples import SampleText
 from dsf_agent.publish.publication import Publication
 from dsf_agent.scoring.clusterlabels import NO_CLUSTER, OTHER_CLUSTER, ClusterLabelSets
-from dsf_agent.scoring.items import Items, items_of
+from dsf_agent.scoring.items import items_of
 from dsf_agent.scoring.labels import LabelSet, LabelSets
 from dsf_agent.scoring.results import BATCH, Results, counts_text
 from dsf_agent.scoring.split import groups, split
@@ -44,49 +44,42 @@ DROP_NO_CLUSTER: Final = "no_cluster"
 """The result does not have the cluster label."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class CycleResult:
-    """What a successful cycle found. Sizes are in bytes."""
-
-    series: int
-    size: int
-    warnings: tuple[str, ...]
-    results: int
-    dropped: Counter[str]
-    first_fault: str
-    """Why the first dropped result was dropped."""
-    items: Items
-    """All items, of a cycle that publishes nothing; on the hub their names begin with the cluster's."""
-    by_default: bool = False
-    """Whether the source had no series, so that the items are the default score."""
-
-
 @dataclass(kw_only=True)
-class _Found:
-    """What the scoring of one cycle found. ``unscored`` are the clusters of requests that failed."""
+class CycleResult:
+    """What a cycle found. Sizes are in bytes."""
 
+    series: int = 0
+    size: int = 0
+    """Of the answers of the source."""
+    warnings: tuple[str, ...] = ()
     by_cluster: dict[str, tuple[list[LabelSet], list[float]]] = field(default_factory=dict)
     with_series: set[str] = field(default_factory=set)
     unscored: set[str] = field(default_factory=set)
+    """Clusters of requests that failed."""
     dropped: Counter[str] = field(default_factory=Counter)
     first_fault: str = ""
-    size: int = 0
+    """Why the first dropped result was dropped."""
+    results_size: int = 0
     text: int = 0
     total: int = 0
     """Results, dropped ones included."""
-    count: int = 0
+    results: int = 0
     """Results of the clusters."""
     clamped: int = 0
+    items: dict[str, int] = field(default_factory=dict)
+    """All items, of a cycle that publishes nothing; on the hub their names begin with the cluster's."""
+    by_default: bool = False
+    """Whether the source had no series, so that the items are the default score."""
 
     def add(self, results: Results, *, own: str) -> None:
         """Adds the results of one answer, by cluster. ``own`` is the cluster of an agent."""
         self.dropped += results.dropped
         self.first_fault = self.first_fault or results.first_fault
-        self.size += results.size
+        self.results_size += results.size
         self.text += results.text
         self.total += results.total
         if own:
-            self.count = len(results.scores)
+            self.results = len(results.scores)
             if results.scores:
                 self.by_cluster[own] = results.label_sets, results.scores
             return
@@ -101,7 +94,7 @@ class _Found:
                 pair = self.by_cluster[label_set.cluster] = ([], [])
             pair[0].append(label_set)
             pair[1].append(score)
-            self.count += 1
+            self.results += 1
 
 
 class Cycle:
@@ -155,7 +148,7 @@ class Cycle:
         if series.warnings:
             every.warnings.labels(name).inc(len(series.warnings))
         found = await self._found(series, targets)
-        self._reservation.set_size(series.size + found.size)
+        self._reservation.set_size(series.size + found.results_size)
         try:
             self._reservation.keep(found.text)
         except AgentError:
@@ -166,7 +159,7 @@ class Cycle:
         for reason, count in sorted(found.dropped.items()):
             every.dropped.labels(name, reason).inc(count)
         if targets.names and not items:
-            raise self._nothing(found, series=series.count)
+            raise self._nothing(found)
         if found.clamped:
             every.clamped.labels(name).inc(found.clamped)
         await self._expose(found)
@@ -175,20 +168,19 @@ class Cycle:
             self._report(found, items, targets)
         every.requests.labels(name, "success").inc()
         every.last_success.labels(name).set(self._clock.wall())
-        every.results.labels(name).set(found.count)
-        return CycleResult(
-            series=series.count,
-            size=series.size,
-            warnings=series.warnings,
-            results=found.count,
-            dropped=found.dropped,
-            first_fault=found.first_fault,
-            items=Items(values=self._all(items), clamped=found.clamped),
-            by_default=bool(items) and not found.by_cluster,
-        )
+        every.results.labels(name).set(found.results)
+        found.by_default = bool(items) and not found.by_cluster
+        if self._publication is None:
+            # For the verb check. Nothing else needs them.
+            found.items = {
+                f"{cluster} {one}" if self._label else one: value
+                for cluster, values in items.items()
+                for one, value in values.items()
+            }
+        return found
 
-    async def _found(self, series: Series, targets: Targets) -> _Found:
-        found = _Found()
+    async def _found(self, series: Series, targets: Targets) -> CycleResult:
+        found = CycleResult(series=series.count, size=series.size, warnings=series.warnings)
         has_default = self._scorer.default_score is not None
         if not self._label:
             if has_default:
@@ -207,7 +199,7 @@ class Cycle:
             await self._score_one(series, targets, found, index=0)
         return found
 
-    async def _score_groups(self, series: Series, targets: Targets, found: _Found) -> None:
+    async def _score_groups(self, series: Series, targets: Targets, found: CycleResult) -> None:
         by_cluster = await self._split(series, targets)
         found.with_series.update(by_cluster)
         most = self._scorer.clusters_per_request or DEFAULT_CLUSTERS_PER_REQUEST
@@ -243,7 +235,7 @@ class Cycle:
         return await split(series, label=self._label, clusters=targets.by_value)
 
     async def _score_one(
-        self, series: Series, targets: Targets, found: _Found, *, index: int, only: str = ""
+        self, series: Series, targets: Targets, found: CycleResult, *, index: int, only: str = ""
     ) -> None:
         own = "" if self._label else targets.names[0]
         while len(self._stages) <= index:
@@ -259,7 +251,7 @@ class Cycle:
             label_sets.use(targets.by_value, only=only)
         found.add(await score(series), own=own)
 
-    async def _items(self, found: _Found, targets: Targets) -> dict[str, dict[str, int]]:
+    async def _items(self, found: CycleResult, targets: Targets) -> dict[str, dict[str, int]]:
         """The items of each cluster that has some."""
         made: dict[str, dict[str, int]] = {}
         has_default = self._scorer.default_score is not None
@@ -277,7 +269,8 @@ class Cycle:
                 made[cluster] = default_items(self._scorer, cluster=cluster) or {}
         return made
 
-    def _nothing(self, found: _Found, *, series: int) -> AgentError:
+    def _nothing(self, found: CycleResult) -> AgentError:
+        series = found.series
         if not series and (self._scorer.scored_by_query or self._label):
             msg = "the query gave no series"
         elif self._label:
@@ -309,7 +302,7 @@ class Cycle:
             else:
                 publication.withhold(cluster)
 
-    def _report(self, found: _Found, items: dict[str, dict[str, int]], targets: Targets) -> None:
+    def _report(self, found: CycleResult, items: dict[str, dict[str, int]], targets: Targets) -> None:
         missing = frozenset(targets.names) - items.keys() - found.unscored
         states = (("scored", items), ("missing", missing), ("unscored", found.unscored))
         for state, clusters in states:
@@ -322,7 +315,7 @@ class Cycle:
             log.info("series again of %s: %s", _number(back), _named(back), extra=extra)
         self._missing = missing
 
-    async def _expose(self, found: _Found) -> None:
+    async def _expose(self, found: CycleResult) -> None:
         text, waiting = SampleText(), 0
         for label_sets, scores in found.by_cluster.values():
             for start in range(0, len(scores), BATCH):
@@ -333,16 +326,6 @@ class Cycle:
                     waiting = 0
                     await asyncio.sleep(0)
         self._metrics.all.samples.put(self._metrics.name, await text.joined())
-
-    def _all(self, items: dict[str, dict[str, int]]) -> dict[str, int]:
-        """The items for the verb ``check``. Nothing else needs them."""
-        if self._publication is not None:
-            return {}
-        return {
-            f"{cluster} {name}" if self._label else name: value
-            for cluster, values in items.items()
-            for name, value in values.items()
-        }
 
 
 def _number(clusters: frozenset[str]) -> str:

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -20,23 +20,6 @@ STOP_SECONDS: Final = 1.0
 """How long a restart waits for the old worker. Cancelled calls normally end at once."""
 RESTART_SECONDS: Final = 30.0
 """Pause before a worker is created again after a bug in the agent ended it."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Delta:
-    """Names to stop (removed or changed) and entries to start (new or changed), both in order."""
-
-    stop: tuple[str, ...]
-    start: tuple[Summary, ...]
-
-
-def diff(running: Mapping[str, Summary], wanted: Iterable[Summary]) -> Delta:
-    """What to stop and start so that exactly the wanted entries run. Pure."""
-    entries = {scorer.name: scorer for scorer in wanted}
-    return Delta(
-        stop=tuple(name for name, scorer in running.items() if entries.get(name) != scorer),
-        start=tuple(scorer for name, scorer in entries.items() if running.get(name) != scorer),
-    )
 
 
 @dataclass(kw_only=True)
@@ -68,24 +51,32 @@ class Scheduler:
             if running.worker is not None
         }
 
-    async def apply(self, wanted: Iterable[Summary]) -> Delta:
-        """Stops and starts workers. Returns what was done."""
-        delta = diff({name: running.scorer for name, running in self._running.items()}, wanted)
-        stopped = [self._running.pop(name) for name in delta.stop]
+    async def apply(self, wanted: Iterable[Summary]) -> None:
+        """Stops the workers of entries that were removed or changed, and starts those of new or changed ones,
+        so that exactly the wanted entries run.
+        """
+        entries = {scorer.name: scorer for scorer in wanted}
+        stopped = [running for name, running in self._running.items() if entries.get(name) != running.scorer]
         for running in stopped:
+            del self._running[running.scorer.name]
             running.task.cancel()
         if stopped:
             await asyncio.wait([running.task for running in stopped], timeout=STOP_SECONDS)
-        longest = EDIT_SPLAY_SECONDS if self._started_once else self._splay
-        for scorer in delta.start:
-            self._start(scorer, longest=min(longest, self._splay))
-        self._started_once = self._started_once or bool(delta.start)
+        before = {running.scorer.name for running in stopped}
+        for name in before:
+            log.info(
+                "restarting: its entry changed" if name in entries else "stopped", extra={"scorer": name}
+            )
+        longest = min(EDIT_SPLAY_SECONDS, self._splay) if self._started_once else self._splay
+        for name in [name for name in entries if name not in self._running]:
+            self._start(entries[name], longest=longest)
+            self._started_once = True
+            if name not in before:
+                log.info("started", extra={"scorer": name})
         live = {running.scorer.score_name for running in self._running.values()}
         for running in stopped:
             if running.scorer.score_name not in live:
                 self._metrics.forget(running.scorer.score_name)
-        self._log(delta)
-        return delta
 
     async def stop(self, *, grace: float) -> None:
         """Lets running work finish for ``grace`` seconds, then cancels it."""
@@ -132,12 +123,3 @@ class Scheduler:
                 await asyncio.sleep(RESTART_SECONDS)
             else:
                 return
-
-    def _log(self, delta: Delta) -> None:
-        started = {scorer.name for scorer in delta.start}
-        for name in delta.stop:
-            log.info(
-                "restarting: its entry changed" if name in started else "stopped", extra={"scorer": name}
-            )
-        for name in sorted(started - set(delta.stop)):
-            log.info("started", extra={"scorer": name})

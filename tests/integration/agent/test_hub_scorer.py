@@ -149,7 +149,7 @@ async def test_check_shows_the_scores_of_every_cluster(
         installation.put(installation.entry("cpu"), fleet=fleet("c1", "c2"))
         flags = ["check", "--config-dir", str(installation.volume.directory), *map(str, installation.flags)]
         read = settings.read(settings.parser().parse_args(flags), {})
-        assert await check.run(build.adapters(read, clock=LoopClock()), only=[]) == 0
+        assert await check.run(build.Adapters(read, clock=LoopClock()), only=[]) == 0
     assert "cpu: cpu-score: c1 cpu-score=11, c2 cpu-score=22" in capsys.readouterr().out
 
 

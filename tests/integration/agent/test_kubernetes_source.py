@@ -463,6 +463,6 @@ async def test_check_reads_the_cluster_once(scene: Scene, capsys: pytest.Capture
     folder, config = scene.volume.directory, scene.flags[-1]
     flags = ["--config-dir", folder, "--cluster-name", "c1", "--spoke-kubeconfig", config]
     read = settings.read(settings.parser().parse_args(["check", *map(str, flags)]), {})
-    assert await check.run(build.adapters(read, clock=LoopClock()), only=[]) == 0
+    assert await check.run(build.Adapters(read, clock=LoopClock()), only=[]) == 0
     assert "ok" in capsys.readouterr().out
     assert scene.api.watching == []

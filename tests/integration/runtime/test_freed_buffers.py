@@ -96,7 +96,7 @@ def _no_records(caplog: pytest.LogCaptureFixture) -> None:
 def _adapters(folder: Path, *flags: str) -> build.Adapters:
     command = ["check", "--config-dir", str(folder), "--cluster-name", "c1", "--request-timeout", "5", *flags]
     read = settings.read(settings.parser().parse_args([*command, "--max-answer-bytes", str(LIMIT)]), {})
-    return build.adapters(read, clock=SystemClock())
+    return build.Adapters(read, clock=SystemClock())
 
 
 async def _cycles_leave_nothing(adapters: build.Adapters, one: dict[str, Any]) -> None:

@@ -96,7 +96,7 @@ async def running(
     read = settings.read(settings.parser().parse_args([*defaults, *map(str, flags)]), {})
     limits = replace(read.limits, per_origin=per_origin)
     chosen = replace(read, waits=waits, limits=limits)
-    agent = Agent(adapters=build.adapters(chosen, clock=clock or LoopClock()))
+    agent = Agent(adapters=build.Adapters(chosen, clock=clock or LoopClock()))
     task = asyncio.create_task(agent.run(), name="agent")
     try:
         await until(lambda: agent.server.port or task.done(), what="the agent listens")

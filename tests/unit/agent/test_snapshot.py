@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from dsf_agent.configuration import snapshot
-from dsf_agent.schedule.scheduler import diff
-from dsf_wire.summary import SummariesError, Summary
+from dsf_wire.summary import SummariesError
 from tests.support.agent.configmap import entry
 
 GOOD = entry("good", scoring="http://s", source="http://p")
@@ -128,18 +127,3 @@ def test_an_empty_list_is_complete(content: bytes) -> None:
     assert found.empty
     assert not _parse(GOOD).empty
     assert not _parse({"name": 7}).empty
-
-
-def _summary(name: str, **more: Any) -> Summary:
-    return Summary(name=name, score_name=name, **more)
-
-
-def test_the_delta_contains_only_changes() -> None:
-    """Removed and changed ones stop, new and changed ones start, and the order in the file does not
-    matter.
-    """
-    running = {name: _summary(name) for name in ("a", "b", "c")}
-    delta = diff(running, [_summary("d"), _summary("c"), _summary("b", source_step=5)])
-    assert delta.stop == ("a", "b")
-    assert [scorer.name for scorer in delta.start] == ["d", "b"]
-    assert diff(running, reversed(running.values())) == diff({}, [])

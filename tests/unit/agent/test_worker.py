@@ -8,7 +8,6 @@ from dsf_agent.metrics.registry import Metrics
 from dsf_agent.schedule.cycle import CycleResult
 from dsf_agent.schedule.scheduler import Scheduler
 from dsf_agent.schedule.worker import Grid, Worker
-from dsf_agent.scoring.items import Items
 from dsf_runtime.clock import SystemClock
 from dsf_wire.summary import Summary
 from tests.support.waiting import until
@@ -25,15 +24,7 @@ class FakeCycle:
         self.runs += 1
         if self.fault is not None:
             raise self.fault
-        return CycleResult(
-            series=0,
-            size=0,
-            warnings=(),
-            results=0,
-            dropped=Items(values={}).dropped,
-            first_fault="",
-            items=Items(values={}),
-        )
+        return CycleResult()
 
 
 class WorkerFactory:
