@@ -6,7 +6,7 @@ import asyncio
 import ssl
 from asyncio import selector_events
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import urlsplit
@@ -19,7 +19,7 @@ from dsf_agent.endpoints.originlimit import OriginLimit
 from dsf_agent.errors import AgentError, kind_reason
 from dsf_runtime import answers, heads
 from dsf_runtime.answers import TooLargeError
-from dsf_runtime.calls import CallFault, Retirement, as_call_faults
+from dsf_runtime.calls import CallFault, as_call_faults
 
 USER_AGENT: Final = f"gitops-dsf-agent/{__version__}"
 ERROR_BODY_LIMIT: Final = 64 * 1024
@@ -98,7 +98,6 @@ class Transport:
         self._limits = limits
         self._origin_limit = OriginLimit(per_origin=limits.per_origin)
         self._clients: dict[ssl.SSLContext | None, httpx.AsyncClient] = {}
-        self._retirement = Retirement(grace=limits.total_seconds)
         self._system: ssl.SSLContext | None = None
         self._plain = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
@@ -127,8 +126,7 @@ class Transport:
                 raise TooLargeError(msg) from error
             return Answer(status=response.status_code, headers=response.headers, body=body)
 
-    @asynccontextmanager
-    async def _open(self, call: Call) -> AsyncIterator[httpx.Response]:
+    def _open(self, call: Call) -> AbstractAsyncContextManager[httpx.Response]:
         headers = {
             "User-Agent": USER_AGENT,
             "Accept": "application/json",
@@ -139,9 +137,7 @@ class Transport:
         if call.body is not None:
             headers["Content-Length"] = str(sum(len(part) for part in call.body))
             content = _stream(call.body)
-        client = self._client(call)
-        async with client.stream(call.method, call.url, headers=headers, content=content) as response:
-            yield response
+        return self._client(call).stream(call.method, call.url, headers=headers, content=content)
 
     def _client(self, call: Call) -> httpx.AsyncClient:
         trust = self._trust(call)
@@ -171,17 +167,14 @@ class Transport:
         return self._system
 
     def forget(self, trust: ssl.SSLContext) -> None:
-        """Closes the connections that use these CAs, after they were replaced."""
-        client = self._clients.pop(trust, None)
-        if client is not None:
-            self._retirement.add(client)
+        """Uses these CAs no more, after they were replaced. Calls that run close their own connections."""
+        self._clients.pop(trust, None)
 
     async def close(self) -> None:
         clients = list(self._clients.values())
         self._clients.clear()
         for client in clients:
             await client.aclose()
-        await self._retirement.close()
 
 
 async def _stream(parts: tuple[Body, ...]) -> AsyncIterator[bytes]:

@@ -1,6 +1,6 @@
 """The values of measures. Pure."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -8,7 +8,7 @@ from dsf_agent.kubernetes.objects import Node, NodeUsage
 from dsf_agent.kubernetes.quantity import NANOS
 from dsf_agent.kubernetes.requests import HUGE_PAGES
 from dsf_agent.kubernetes.totals import Totals
-from dsf_wire.measures import Figure, Measure, Resource, Selection, spelled
+from dsf_wire.measures import Figure, Resource, Selection, spelled
 
 NATIVE: Final = frozenset({"cpu", "memory", "pods", "ephemeral-storage", "storage"})
 """Resources of Kubernetes itself, besides huge pages. All others are extended resources."""
@@ -46,32 +46,45 @@ class _Amounts:
             self.has_usage = True
 
 
+_FIGURES: Final[Mapping[Figure, Callable[[_Amounts], float | None]]] = {
+    "allocatable": lambda it: it.allocatable / NANOS,
+    "requested": lambda it: it.requested / NANOS,
+    "available": lambda it: it.available / NANOS,
+    "available_ratio": lambda it: it.available / it.allocatable if it.allocatable else None,
+    "used": lambda it: it.used / NANOS if it.has_usage else None,
+    "used_ratio": lambda it: it.used / it.measured if it.measured else None,
+}
+_COUNTS: Final[Mapping[Figure, Callable[[Totals], float | None]]] = {
+    "nodes": lambda it: len(it.nodes),
+    "nodes_usable": lambda it: sum(node.usable for node in it.nodes.values()),
+    "nodes_ready": lambda it: sum(node.ready for node in it.nodes.values()),
+    "nodes_ready_ratio": lambda it: (
+        sum(node.ready for node in it.nodes.values()) / len(it.nodes) if it.nodes else None
+    ),
+    "pods_pending": lambda it: it.pending,
+    "pods_unschedulable": lambda it: it.unschedulable,
+}
+
+
 def samples(selection: Selection, *, totals: Totals, usage: Mapping[str, NodeUsage]) -> list[Sample]:
     """The samples of one expression: one for the cluster, or one for each node, and for extended resources
     one for each of them. A ratio of nothing has no sample, and neither has a usage that is not known.
     """
-    measure = selection.measure
+    measure, nodes = selection.measure, sorted(totals.nodes)
     if measure.resource is None:
-        return list(_counts(measure, totals))
-    if not measure.per_node:
-        found = _of(totals.nodes, selection, totals=totals, usage=usage)
-        return list(_samples(found, selection))
+        if measure.per_node:
+            return [Sample((("node", name),), float(totals.nodes[name].ready)) for name in nodes]
+        count = _COUNTS[measure.figure](totals)
+        return [] if count is None else [Sample((), float(count))]
+    groups: list[tuple[tuple[tuple[str, str], ...], Iterable[str]]] = [((), nodes)]
+    if measure.per_node:
+        groups = [((("node", name),), (name,)) for name in nodes]
     return [
-        sample
-        for name in sorted(totals.nodes)
-        for sample in _samples(
-            _of((name,), selection, totals=totals, usage=usage), selection, (("node", name),)
-        )
+        Sample((*labels, *_label(selection, resource)), value)
+        for labels, names in groups
+        for resource, amounts in sorted(_of(names, selection, totals=totals, usage=usage).items())
+        if (value := _FIGURES[measure.figure](amounts)) is not None
     ]
-
-
-def _samples(
-    found: Mapping[str, _Amounts], selection: Selection, labels: tuple[tuple[str, str], ...] = ()
-) -> Iterator[Sample]:
-    for resource in sorted(found):
-        value = _value(selection.measure.figure, found[resource])
-        if value is not None:
-            yield Sample((*labels, *_label(selection, resource)), value)
 
 
 def _of(
@@ -117,48 +130,3 @@ def _used(usage: NodeUsage | None, resource: str) -> int | None:
 
 def _label(selection: Selection, resource: str) -> tuple[tuple[str, str], ...]:
     return (("resource", spelled(resource)),) if selection.measure.resource == "extended" else ()
-
-
-def _value(figure: Figure, amounts: _Amounts) -> float | None:
-    match figure:
-        case "allocatable":
-            return amounts.allocatable / NANOS
-        case "requested":
-            return amounts.requested / NANOS
-        case "available":
-            return amounts.available / NANOS
-        case "available_ratio":
-            return amounts.available / amounts.allocatable if amounts.allocatable else None
-        case "used":
-            return amounts.used / NANOS if amounts.has_usage else None
-        case "used_ratio":
-            return amounts.used / amounts.measured if amounts.measured else None
-        case _:
-            msg = f"{figure} is no figure of a resource"
-            raise ValueError(msg)
-
-
-def _counts(measure: Measure, totals: Totals) -> Iterator[Sample]:
-    nodes = totals.nodes
-    if measure.per_node:
-        for name in sorted(nodes):
-            yield Sample((("node", name),), float(nodes[name].ready))
-        return
-    ready = sum(node.ready for node in nodes.values())
-    match measure.figure:
-        case "nodes":
-            yield Sample((), float(len(nodes)))
-        case "nodes_usable":
-            yield Sample((), float(sum(node.usable for node in nodes.values())))
-        case "nodes_ready":
-            yield Sample((), float(ready))
-        case "nodes_ready_ratio":
-            if nodes:
-                yield Sample((), ready / len(nodes))
-        case "pods_pending":
-            yield Sample((), float(totals.pending))
-        case "pods_unschedulable":
-            yield Sample((), float(totals.unschedulable))
-        case other:
-            msg = f"{other} is no count of nodes and pods"
-            raise ValueError(msg)

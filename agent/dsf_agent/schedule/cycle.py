@@ -152,8 +152,8 @@ class Cycle:
         try:
             self._reservation.keep(found.text)
         except AgentError:
-            for _, score in self._stages:
-                score.forget()
+            for label_sets, _ in self._stages:
+                label_sets.forget()
             raise
         items = await self._items(found, targets)
         for reason, count in sorted(found.dropped.items()):

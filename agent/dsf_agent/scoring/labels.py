@@ -7,8 +7,7 @@ once and found again by the bytes of its JSON. That saves a third of the CPU of 
 import operator
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cache
-from typing import Any, Final, cast
+from typing import Final
 
 import msgspec
 
@@ -51,20 +50,6 @@ class LabelSet(msgspec.Struct, frozen=True, gc=False):
     cluster: str = ""
 
 
-class Row(msgspec.Struct, gc=False):
-    """One result with its labels."""
-
-    score: float
-    metric: Any
-
-
-@cache
-def row_of(labels: type[msgspec.Struct]) -> type[Row]:
-    """A result whose labels have this shape."""
-    metric = ("metric", labels, msgspec.field(default_factory=labels))
-    return cast("type[Row]", msgspec.defstruct("Result", [metric], bases=(Row,), gc=False))
-
-
 class LabelSets:
     """The label sets of one scorer on one cluster."""
 
@@ -78,7 +63,6 @@ class LabelSets:
     def __init__(self, *, template: str, cluster: str, score_name: str) -> None:
         self._item_name = item_namer(template=template, cluster=cluster, score_name=score_name)
         self._prefix = SamplePrefix(cluster=cluster, score_name=score_name)
-        self.row = row_of(self.struct)
         self._decoder = msgspec.json.Decoder(list[self.struct])  # type: ignore[name-defined]
         self._before: dict[bytes, LabelSet] = {}
         self._now: dict[bytes, LabelSet] = {}

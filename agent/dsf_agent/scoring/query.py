@@ -17,7 +17,7 @@ from dsf_agent.endpoints.transport import Body
 from dsf_agent.errors import AgentError, Reason
 from dsf_agent.fetch.promjson import Series
 from dsf_agent.scoring.labels import LabelSets
-from dsf_agent.scoring.results import DROP_INVALID, RESULT_BYTES, Results
+from dsf_agent.scoring.results import RESULT_BYTES, Results, take
 from dsf_runtime.calls import excerpt
 
 PIECE: Final = 1 << 16
@@ -78,10 +78,6 @@ class QueryScore:
         found.text += self._label_sets.kept_bytes
         return found
 
-    def forget(self) -> None:
-        """Keeps nothing of the last answer."""
-        self._label_sets.forget()
-
     def _take(self, piece: bytes, into: Results) -> None:
         """Adds the results of a JSON array of series."""
         first = into.total
@@ -106,13 +102,7 @@ class QueryScore:
             msg = f"the series of the source cannot be read: {excerpt(str(error))}"
             raise AgentError(msg, reason=Reason.INVALID_BODY) from error
         for index, one in enumerate(raw, start=first):
-            try:
-                row = _ONE.decode(one)
-                score, label_sets = row.score, self._label_sets.read([bytes(row.metric)])
-            except (ValueError, RecursionError) as error:
-                into.drop(DROP_INVALID, f"series {index}: {error}")
-            else:
-                into.add(label_sets[0], score, where=f"series {index}")
+            take(one, into, decoder=_ONE, where=f"series {index}", label_sets=self._label_sets)
 
 
 def pieces(part: Body) -> Iterator[bytes]:

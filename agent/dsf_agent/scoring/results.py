@@ -7,14 +7,14 @@ import json
 import math
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 import msgspec
 
 from dsf_agent.errors import AgentError, Reason
-from dsf_agent.scoring.labels import LabelSet, LabelSets, Row
+from dsf_agent.scoring.labels import LabelSet, LabelSets
 from dsf_runtime.calls import excerpt
 from dsf_wire.scoring import ScoringResponse
 
@@ -35,6 +35,10 @@ DROP_INVALID: Final = "invalid"
 """Not an object with ``metric`` (labels to strings) and ``score`` (a number)."""
 DROP_NOT_FINITE: Final = "not_finite"
 """NaN, an infinity, or a number beyond the range of a float."""
+
+
+BEYOND_FLOAT: Final = 10**400
+"""In place of NaN and infinities, which are no JSON."""
 
 
 class _Row(msgspec.Struct, gc=False):
@@ -107,6 +111,7 @@ def text_bytes(label_sets: Sequence[LabelSet]) -> int:
 
 _RESPONSE: Final = msgspec.json.Decoder(ScoringResponse)
 _ROWS: Final = msgspec.json.Decoder(_Rows)
+_ROW: Final = msgspec.json.Decoder(_Row)
 
 
 async def read(body: bytearray, *, where: str, label_sets: LabelSets) -> Results:
@@ -143,7 +148,7 @@ async def _together(rows: Sequence[_Row], *, label_sets: LabelSets) -> Results:
     return found
 
 
-def _elements(body: bytearray, *, where: str) -> Sequence[Any]:
+def _elements(body: bytearray, *, where: str) -> Iterable[msgspec.Raw]:
     """The results: not decoded if the body is JSON. The standard library decodes what Python services produce
     besides: NaN, Infinity, half surrogate pairs.
     """
@@ -153,7 +158,8 @@ def _elements(body: bytearray, *, where: str) -> Sequence[Any]:
         except msgspec.ValidationError:
             raise
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            return msgspec.convert(json.loads(body), _Plain).results
+            plain = json.loads(body, parse_constant=lambda _name: BEYOND_FLOAT)
+            return (msgspec.Raw(json.dumps(one).encode()) for one in msgspec.convert(plain, _Plain).results)
     except (ValueError, RecursionError) as error:
         msg = f'{where} did not answer with {{"results": [...]}}: {excerpt(str(error))}'
         raise AgentError(msg, reason=Reason.INVALID_BODY) from error
@@ -163,29 +169,30 @@ class _Plain(msgspec.Struct):
     results: list[Any]
 
 
-async def _each(elements: Sequence[Any], *, label_sets: LabelSets) -> Results:
+async def _each(elements: Iterable[msgspec.Raw], *, label_sets: LabelSets) -> Results:
     found = Results(most=label_sets.most_results)
     for index, one in enumerate(elements):
-        _take(one, found, where=f"result {index}", label_sets=label_sets)
+        take(one, found, decoder=_ROW, where=f"result {index}", label_sets=label_sets)
         if index % (BATCH // 4) == 0:
             await asyncio.sleep(0)
     return found
 
 
-def _take(one: Any, into: Results, *, where: str, label_sets: LabelSets) -> None:  # noqa: ANN401 - whatever JSON holds
+def take(
+    one: msgspec.Raw,
+    into: Results,
+    *,
+    decoder: "msgspec.json.Decoder[Any]",
+    where: str,
+    label_sets: LabelSets,
+) -> None:
+    """Adds a result, or a series whose value is its score, or drops it with a reason."""
     try:
-        row: Row
-        if isinstance(one, msgspec.Raw):
-            row = msgspec.json.decode(one, type=label_sets.row)
-        else:
-            row = msgspec.convert(one, label_sets.row)
-        labels = msgspec.structs.astuple(row.metric)
-        "".join(labels).encode()
-    except UnicodeEncodeError:
-        into.drop(DROP_INVALID, f"{where}: a label contains half a surrogate pair")
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        row = decoder.decode(one)
+        score, found = row.score, label_sets.read([bytes(row.metric)])
+    except (ValueError, RecursionError) as error:
         # msgspec says "Number out of range" for 1e999. Other errors are about types.
         reason = DROP_NOT_FINITE if "out of range" in str(error) else DROP_INVALID
         into.drop(reason, f"{where}: {error}")
     else:
-        into.add(label_sets.of(labels), row.score, where=where)
+        into.add(found[0], score, where=where)

@@ -3,7 +3,7 @@
 """
 
 import itertools
-from typing import Protocol
+from collections.abc import Awaitable, Callable
 
 import msgspec
 
@@ -20,17 +20,10 @@ from dsf_runtime.calls import display
 from dsf_runtime.clock import Clock
 from dsf_wire.summary import Summary
 
-
-class Scoring(Protocol):
-    """The second stage of a cycle, for one scorer."""
-
-    async def __call__(self, series: Series) -> Results:
-        """The results for these series; there may be none. Raises AgentError."""
-        ...
-
-    def forget(self) -> None:
-        """Keeps nothing of the last answer."""
-        ...
+Scoring = Callable[[Series], Awaitable[Results]]
+"""The second stage of a cycle, for one scorer: the results for these series; there may be none. Raises
+AgentError.
+"""
 
 
 class Score:
@@ -78,10 +71,6 @@ class Score:
             raise refusal(answer, url=url, now=self._clock.wall())
         where = display(self._scorer.scoring_endpoint)
         return await results.read(answer.body, where=where, label_sets=self._label_sets)
-
-    def forget(self) -> None:
-        """Keeps nothing of the last answer."""
-        self._label_sets.forget()
 
     def _body(self, series: Series) -> list[Body]:
         commas = itertools.chain([b'{"data":['], itertools.repeat(b","))

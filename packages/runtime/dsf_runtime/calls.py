@@ -1,6 +1,5 @@
-"""Failures of HTTP calls to untrusted peers, safe texts for messages, and closing of replaced clients."""
+"""Failures of HTTP calls to untrusted peers, and safe texts for messages."""
 
-import asyncio
 import errno
 import os
 import socket
@@ -192,30 +191,3 @@ def retry_after(headers: Mapping[str, str], *, now: float) -> float | None:
             return None
         seconds = date - now
     return min(max(0.0, seconds), MAX_RETRY_AFTER)
-
-
-class Retirement:
-    """Closes replaced clients after ``grace`` seconds, so that running calls can finish."""
-
-    def __init__(self, *, grace: float) -> None:
-        self._grace = grace
-        self._waiting: dict[asyncio.Task[None], httpx.AsyncClient] = {}
-
-    def add(self, client: httpx.AsyncClient) -> None:
-        """Closes the client after the grace period."""
-        task = asyncio.create_task(self._later(client), name="retire-client")
-        self._waiting[task] = client
-        task.add_done_callback(lambda done: self._waiting.pop(done, None))
-
-    async def close(self) -> None:
-        """Closes all of them now."""
-        waiting = dict(self._waiting)
-        for task in waiting:
-            task.cancel()
-        await asyncio.gather(*waiting, return_exceptions=True)
-        for client in waiting.values():
-            await client.aclose()
-
-    async def _later(self, client: httpx.AsyncClient) -> None:
-        await asyncio.sleep(self._grace)
-        await client.aclose()

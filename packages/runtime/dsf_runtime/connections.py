@@ -11,7 +11,7 @@ import httpx
 from dsf_runtime import answers
 from dsf_runtime.access import Access, AccessError, fingerprint
 from dsf_runtime.apianswers import ApiError
-from dsf_runtime.calls import FailureKind, Retirement
+from dsf_runtime.calls import FailureKind
 from dsf_runtime.clock import Clock
 
 log = logging.getLogger(__name__)
@@ -41,14 +41,20 @@ class Connections:
         self._current: Connection | None = None
         self._checked = 0.0
         self._lock = asyncio.Lock()
-        self._retirement = Retirement(grace=grace)
+        self._grace = grace
+        self._replaced: dict[asyncio.Task[None], httpx.AsyncClient] = {}
 
     async def close(self) -> None:
         """Closes all connections."""
         connection, self._current = self._current, None
         if connection is not None:
             await connection.client.aclose()
-        await self._retirement.close()
+        waiting = dict(self._replaced)
+        for task in waiting:
+            task.cancel()
+        await asyncio.gather(*waiting, return_exceptions=True)
+        for client in waiting.values():
+            await client.aclose()
 
     async def ready(self) -> Connection:
         """The connection. It is replaced if a credential file changed since the last check."""
@@ -99,5 +105,11 @@ class Connections:
         self._current = Connection(access=access, client=client)
         self._checked = self._clock.monotonic()
         if old is not None:
-            self._retirement.add(old.client)
+            task = asyncio.create_task(self._close_later(old.client), name="close-replaced-client")
+            self._replaced[task] = old.client
+            task.add_done_callback(lambda done: self._replaced.pop(done, None))
         return self._current
+
+    async def _close_later(self, client: httpx.AsyncClient) -> None:
+        await asyncio.sleep(self._grace)
+        await client.aclose()

@@ -2,7 +2,6 @@
 
 import json
 import math
-from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -15,7 +14,7 @@ from dsf_agent.kubernetes.objects import NodeUsage, Pod
 from dsf_agent.kubernetes.quantity import NANOS
 from dsf_agent.kubernetes.totals import Totals
 from dsf_agent.kubernetes.values import Sample, samples
-from dsf_wire.measures import MEASURES, Selection, selection
+from dsf_wire.measures import MEASURES, selection
 from tests.support.agent.clusterobjects import node, pod
 
 
@@ -269,12 +268,3 @@ def test_a_node_that_is_deleted_counts_no_more() -> None:
     for _ in range(2):
         found.node_changed("a", None, None)
     assert samples(selection("cpu_allocatable_cores"), totals=found, usage={}) == [Sample((), 2.0)]
-
-
-@pytest.mark.parametrize("name", ["nodes", "cpu_available_ratio"])
-def test_a_figure_that_nobody_counts_is_a_bug(name: str) -> None:
-    """Of the wire format and the agent, which are released together."""
-    wrong: Any = "sizes"
-    measure = replace(MEASURES[name], figure=wrong)
-    with pytest.raises(ValueError, match=r"sizes is no (figure|count)"):
-        samples(Selection(measure=measure), totals=CLUSTER, usage={})
