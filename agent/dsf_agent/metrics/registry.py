@@ -21,7 +21,7 @@ from prometheus_client.process_collector import ProcessCollector
 
 from dsf_agent import __version__
 from dsf_agent.errors import Reason, Stage
-from dsf_agent.metrics.samples import RenderedSamples
+from dsf_agent.metrics.samples import HEAD
 from dsf_runtime.clock import HubClock
 from dsf_runtime.pages import Page, PageRequest
 
@@ -44,7 +44,10 @@ class Metrics:
         # A *_created series per counter would make every scrape larger, and nobody uses it.
         disable_created_metrics()  # type: ignore[no-untyped-call]
         self.registry = registry = CollectorRegistry()
-        self.samples = RenderedSamples()
+        self.samples: dict[str, bytes] = {}
+        """The present text of every scorer. That of a scorer that failed or was removed is dropped, so that
+        no old score looks current.
+        """
 
         def counter(name: str, text: str, *labels: str, prefix: str = PREFIX) -> Counter:
             return Counter(prefix + name, text, labels, registry=registry)
@@ -154,7 +157,7 @@ class Metrics:
 
     def forget(self, score_name: str) -> None:
         """Removes all series of a scorer."""
-        self.samples.drop(score_name)
+        self.samples.pop(score_name, None)
         for metric in (*vars(self).values(), *self.seconds.values()):
             if isinstance(metric, Counter | Gauge | Histogram) and SCORER in metric._labelnames:  # noqa: SLF001
                 metric.remove_by_labels({SCORER: score_name})
@@ -196,7 +199,7 @@ class ScorerMetrics:
         """Counts a failed cycle and removes the scorer's samples from /metrics."""
         self.all.requests.labels(self.name, "failure").inc()
         self.failed(stage, reason)
-        self.all.samples.drop(self.name)
+        self.all.samples.pop(self.name, None)
 
     def failed(self, stage: Stage, reason: Reason) -> None:
         self.all.failures.labels(self.name, stage, reason.value).inc()
@@ -220,5 +223,5 @@ class MetricsPage:
             end = EOF
         # In a thread, because it can take some milliseconds with hundreds of scorers.
         own = (await asyncio.to_thread(generate, self._metrics.registry)).removesuffix(EOF)
-        parts = [own, *self._metrics.samples.plain(), end]
+        parts = [own, HEAD, *self._metrics.samples.values(), end]
         return Page(content_type=content_type, parts=parts, headers={"Vary": "Accept"})

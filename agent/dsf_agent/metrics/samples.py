@@ -90,21 +90,3 @@ def _values(scores: list[float]) -> list[bytes]:
     repr().
     """
     return (msgspec.json.encode(scores)[1:-1].replace(b",", b"\n,") + b"\n").split(b",")
-
-
-class RenderedSamples:
-    """The current text of every scorer. The text of a scorer that failed or was removed is dropped, so that
-    no old score looks current.
-    """
-
-    def __init__(self) -> None:
-        self._plain: dict[str, bytes] = {}
-
-    def put(self, scorer: str, text: bytes) -> None:
-        self._plain[scorer] = text
-
-    def drop(self, scorer: str) -> None:
-        self._plain.pop(scorer, None)
-
-    def plain(self) -> list[bytes]:
-        return [HEAD, *self._plain.values()]

@@ -325,7 +325,7 @@ class Cycle:
                 if waiting >= BATCH:
                     waiting = 0
                     await asyncio.sleep(0)
-        self._metrics.all.samples.put(self._metrics.name, await text.joined())
+        self._metrics.all.samples[self._metrics.name] = await text.joined()
 
 
 def _number(clusters: frozenset[str]) -> str:

@@ -111,7 +111,7 @@ class Worker:
             if self._publication is not None:
                 await self._publication.wait_until_handled()
         finally:
-            self._metrics.all.samples.drop(self._metrics.name)
+            self._metrics.all.samples.pop(self._metrics.name, None)
             if self._publication is not None:
                 self._publication.keep_only(frozenset())
 

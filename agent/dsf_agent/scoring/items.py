@@ -3,7 +3,7 @@
 import asyncio
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -33,96 +33,75 @@ class Items:
     dropped: Counter[str] = field(default_factory=Counter)
 
 
-class ItemBuilder:
-    """Builds items from results in batches. The caller yields to the event loop between batches."""
-
-    def __init__(self, *, scorer: Summary) -> None:
-        self._aggregation = Aggregation(scorer.score_aggregation or Aggregation.LAST)
-        self._range = scorer.score_range
-        self._raw: dict[str, float] = {}
-        self._several: dict[str, list[float]] = {}
-        """All scores of names that have more than one."""
-        self._names: list[str] = []
-        self._values: dict[str, int] = {}
-        self._clamped = 0
-        self._dropped: Counter[str] = Counter()
-
-    def add(self, label_sets: Sequence[LabelSet], scores: Sequence[float]) -> None:
-        """Adds results, in the order of the answer. The aggregation Last takes the last one."""
-        raw, names = self._raw, [label_set.item for label_set in label_sets]
-        single = dict(zip(names, scores, strict=True))
-        if len(single) == len(names) and raw.keys().isdisjoint(single):
-            # The usual case: one result per item.
-            raw |= single
-            new = names
-        else:
-            new = self._grouped(names, scores)
-        for name, reason in (("", DROP_NO_NAME), (LONG_NAME, DROP_LONG_NAME)):
-            if name in raw:
-                self._dropped[reason] += len(self._several.pop(name, [raw.pop(name)]))
-                new.remove(name)
-        # Each batch is sorted now, so that the final sort only merges sorted runs. Sorting 50,000 names at
-        # once would block the event loop too long.
-        new.sort()
-        self._names += new
-
-    def _grouped(self, names: Sequence[str], scores: Sequence[float]) -> list[str]:
-        """Adds scores that share names. Returns the names that are new."""
-        raw, several = self._raw, self._several
-        new: list[str] = []
-        for name, score in zip(names, scores, strict=True):
-            if name not in raw:
-                raw[name] = score
-                new.append(name)
-            elif name in several:
-                several[name].append(score)
-            else:
-                several[name] = [raw[name], score]
-        return new
-
-    def order(self) -> list[str]:
-        """All names, sorted by code point, as Go sorts strings."""
-        self._names.sort()
-        return self._names
-
-    def map(self, names: Sequence[str]) -> None:
-        """Computes the values of some names. Call it in the order of ``order``, so that items are sorted."""
-        raw, several = self._raw, self._several
-        if self._range is None and not several:
-            scores = [raw[name] for name in names]
-            if scores and min(scores) >= SCORE_MIN and max(scores) <= SCORE_MAX:
-                # The same as map_score for such values, without one call per item.
-                self._values.update(zip(names, map(math.floor, scores), strict=True))
-                return
-        for name in names:
-            score = (
-                raw[name] if name not in several else scorevalue.aggregate(several[name], self._aggregation)
-            )
-            if not math.isfinite(score):
-                self._dropped[DROP_OVERFLOW] += 1
-                continue
-            mapped = scorevalue.map_score(score, self._range)
-            self._clamped += mapped.clamped
-            self._values[name] = mapped.value
-
-    def finish(self) -> Items:
-        return Items(values=self._values, clamped=self._clamped, dropped=self._dropped)
-
-
-async def items_of(scorer: Summary, label_sets: Sequence[LabelSet], scores: Sequence[float]) -> Items:
-    """The items of one cluster. Other tasks may run in between if there are many."""
+async def items_of(
+    scorer: Summary, label_sets: Sequence[LabelSet], scores: Sequence[float], *, batch: int = BATCH
+) -> Items:
+    """The items of one cluster. Other tasks may run between batches."""
     if len(scores) == 1 and label_sets[0].item not in {"", LONG_NAME}:
         # Mostly so on the hub.
         mapped = scorevalue.map_score(scores[0], scorer.score_range)
         return Items(values={label_sets[0].item: mapped.value}, clamped=int(mapped.clamped))
-    builder = ItemBuilder(scorer=scorer)
-    for start in range(0, len(scores), BATCH):
-        builder.add(label_sets[start : start + BATCH], scores[start : start + BATCH])
-        if len(scores) > BATCH:
+    raw, several = dict[str, float](), dict[str, list[float]]()
+    names = list[str]()
+    for start in range(0, len(scores), batch):
+        found = [label_set.item for label_set in label_sets[start : start + batch]]
+        # Each batch is sorted now, so that the final sort only merges sorted runs. Sorting 50,000 names at
+        # once would block the event loop too long.
+        names += sorted(_add(found, scores[start : start + batch], raw=raw, several=several))
+        if len(scores) > batch:
             await asyncio.sleep(0)
-    names = builder.order()
-    for start in range(0, len(names), BATCH):
-        if len(names) > BATCH:
+    dropped = Counter[str]()
+    for name, reason in (("", DROP_NO_NAME), (LONG_NAME, DROP_LONG_NAME)):
+        if name in raw:
+            dropped[reason] += len(several.pop(name, [raw.pop(name)]))
+            names.remove(name)
+    # By code point, as Go sorts strings.
+    names.sort()
+    values, clamped = dict[str, int](), 0
+    aggregation = Aggregation(scorer.score_aggregation or Aggregation.LAST)
+    for start in range(0, len(names), batch):
+        if len(names) > batch:
             await asyncio.sleep(0)
-        builder.map(names[start : start + BATCH])
-    return builder.finish()
+        part = names[start : start + batch]
+        if scorer.score_range is None and not several:
+            plain = [raw[name] for name in part]
+            if min(plain) >= SCORE_MIN and max(plain) <= SCORE_MAX:
+                # The same as map_score for such values, without one call per item.
+                values.update(zip(part, map(math.floor, plain), strict=True))
+                continue
+        for name in part:
+            score = raw[name] if name not in several else scorevalue.aggregate(several[name], aggregation)
+            if not math.isfinite(score):
+                dropped[DROP_OVERFLOW] += 1
+                continue
+            mapped = scorevalue.map_score(score, scorer.score_range)
+            clamped += mapped.clamped
+            values[name] = mapped.value
+    return Items(values=values, clamped=clamped, dropped=dropped)
+
+
+def _add(
+    names: Sequence[str],
+    scores: Sequence[float],
+    *,
+    raw: dict[str, float],
+    several: dict[str, list[float]],
+) -> Iterable[str]:
+    """Adds scores to those by name, and to all scores of the names that have more than one. Returns the names
+    that are new.
+    """
+    single = dict(zip(names, scores, strict=True))
+    if len(single) == len(names) and raw.keys().isdisjoint(single):
+        # The usual case: one result per item.
+        raw.update(single)
+        return names
+    new: list[str] = []
+    for name, score in zip(names, scores, strict=True):
+        if name not in raw:
+            raw[name] = score
+            new.append(name)
+        elif name in several:
+            several[name].append(score)
+        else:
+            several[name] = [raw[name], score]
+    return new

@@ -13,7 +13,7 @@ from dsf_agent.errors import AgentError, Reason
 from dsf_agent.fetch import promjson
 from dsf_agent.fetch.promjson import Series
 from dsf_agent.scoring import query, results
-from dsf_agent.scoring.items import ItemBuilder, Items
+from dsf_agent.scoring.items import Items, items_of
 from dsf_agent.scoring.labels import LabelSets
 from dsf_agent.scoring.query import QueryScore
 from dsf_agent.scoring.results import DROP_INVALID, DROP_NOT_FINITE, Results
@@ -47,11 +47,9 @@ async def _fetched(result: object, *, kind: str) -> Series:
     return await promjson.read(bytearray(body), where="query")
 
 
-def _items(found: Results, **fields: Any) -> Items:
-    builder = ItemBuilder(scorer=Summary(name="s", score_name="s1", **fields))
-    builder.add(found.label_sets, found.scores)
-    builder.map(builder.order())
-    return builder.finish()
+async def _items(found: Results, **fields: Any) -> Items:
+    scorer = Summary(name="s", score_name="s1", **fields)
+    return await items_of(scorer, found.label_sets, found.scores)
 
 
 async def test_the_value_of_each_series_is_its_score() -> None:
@@ -136,7 +134,7 @@ async def test_equal_items_of_several_expressions_are_aggregated(how: str | None
     one score, as results of a scoring API are.
     """
     found = await _score(_series(_row("a", "10"), _row("b", "5"), _row("a", "30", device="gpu0")))
-    assert _items(found, score_aggregation=how).values == {"a": value, "b": 5}
+    assert (await _items(found, score_aggregation=how)).values == {"a": value, "b": 5}
 
 
 async def test_series_that_cannot_be_read_fail_the_cycle() -> None:

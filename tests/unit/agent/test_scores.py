@@ -1,5 +1,6 @@
 """Results become the same items and samples as with the functions of dsf_wire, in any batches."""
 
+import asyncio
 import json
 import math
 
@@ -8,9 +9,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
 
-from dsf_agent.metrics.samples import RenderedSamples, SampleText
+from dsf_agent.metrics.samples import SampleText
 from dsf_agent.scoring import results
-from dsf_agent.scoring.items import DROP_NO_NAME, ItemBuilder, Items
+from dsf_agent.scoring.items import DROP_NO_NAME, Items, items_of
 from dsf_agent.scoring.labels import (
     MAX_KEPT,
     MAX_KEPT_BYTES,
@@ -63,14 +64,8 @@ def _label_sets(template: str = "${node}", *, cluster: str = "c", score_name: st
 def _items(given_results: list[Result], *, scorer: Summary, size: int = 1000) -> Items:
     """The items of these results, given in batches of a size."""
     label_sets = _label_sets(scorer.score_dimension_format)
-    builder = ItemBuilder(scorer=scorer)
-    for start in range(0, len(given_results), size):
-        batch = given_results[start : start + size]
-        builder.add([label_sets.of(labels) for labels, _ in batch], [score for _, score in batch])
-    names = builder.order()
-    for start in range(0, len(names), size):
-        builder.map(names[start : start + size])
-    return builder.finish()
+    found = [label_sets.of(labels) for labels, _ in given_results]
+    return asyncio.run(items_of(scorer, found, [score for _, score in given_results], batch=size))
 
 
 def _text(given_results: list[Result], label_sets: LabelSets) -> bytes:
@@ -148,15 +143,6 @@ def test_long_labels_are_cut_on_metrics_only() -> None:
     one: list[Result] = [(("n" * MAX_NAME, "", "", "", "", "", ""), 1.0)]
     assert f'ds_node="{"n" * 256}"'.encode() in _text(one, _label_sets())
     assert list(_items(one, scorer=_scorer()).values) == ["n" * MAX_NAME]
-
-
-def test_replaced_and_dropped_texts_are_not_shown() -> None:
-    board = RenderedSamples()
-    for name in ("a", "b", "c"):
-        board.put(name, f"{name} 1\n".encode())
-    board.put("b", b"replaced 1\n")
-    board.drop("c")
-    assert board.plain()[1:] == [b"a 1\n", b"replaced 1\n"]
 
 
 @pytest.mark.parametrize(
