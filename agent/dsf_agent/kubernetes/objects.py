@@ -133,11 +133,8 @@ def _shared(found: Amounts) -> Amounts:
     return found
 
 
-class NodeUsage(msgspec.Struct, frozen=True):
-    """What metrics.k8s.io says about a node, in billionths."""
-
-    cpu: int
-    memory: int
+NodeUsage = Mapping[str, int]
+"""What metrics.k8s.io says about a node: billionths by resource."""
 
 
 class _Usage(msgspec.Struct):
@@ -154,8 +151,6 @@ class NodeMetricsList(msgspec.Struct):
 def usage(found: NodeMetricsList) -> dict[str, NodeUsage]:
     """The usage by node. Raises ValueError."""
     return {
-        item.metadata.name: NodeUsage(
-            cpu=nanos(item.usage.get("cpu", "0")), memory=nanos(item.usage.get("memory", "0"))
-        )
+        item.metadata.name: {name: nanos(text) for name, text in item.usage.items()}
         for item in found.items or ()
     }

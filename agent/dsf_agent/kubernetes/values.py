@@ -97,7 +97,7 @@ def _of(
         node = nodes[name]
         if not node.usable:
             continue
-        requested, measured = totals.requested(name), usage.get(name)
+        requested, measured = totals.requested(name), usage.get(name, {})
         for resource in _selected(selection, node):
             allocatable = node.allocatable.get(resource)
             if allocatable is None:
@@ -105,7 +105,7 @@ def _of(
             amounts = found.get(resource)
             if amounts is None:
                 amounts = found[resource] = _Amounts()
-            amounts.add(allocatable, requested.get(resource, 0), _used(measured, resource))
+            amounts.add(allocatable, requested.get(resource, 0), measured.get(resource))
     return found
 
 
@@ -120,12 +120,6 @@ def _selected(selection: Selection, node: Node) -> Iterable[str]:
         and not resource.startswith(HUGE_PAGES)
         and (selection.resource is None or spelled(resource) == selection.resource)
     )
-
-
-def _used(usage: NodeUsage | None, resource: str) -> int | None:
-    if usage is None:
-        return None
-    return {"cpu": usage.cpu, "memory": usage.memory}.get(resource)
 
 
 def _label(selection: Selection, resource: str) -> tuple[tuple[str, str], ...]:

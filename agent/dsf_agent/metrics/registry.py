@@ -32,6 +32,7 @@ STAGE_BUCKETS: Final = (0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 30.0)
 LATENESS_BUCKETS: Final = (0.005, 0.025, 0.1, 0.25, 1.0, 5.0)
 SCORER: Final = "score_name"
 """Label of the series that are removed with their scorer."""
+EOF: Final = b"# EOF\n"
 _UPSTREAM_SECONDS: Final = {"fetch": "fetch_seconds", "score": "perform_seconds", "publish": "send_seconds"}
 
 
@@ -162,6 +163,19 @@ class Metrics:
             if isinstance(metric, Counter | Gauge | Histogram) and SCORER in metric._labelnames:  # noqa: SLF001
                 metric.remove_by_labels({SCORER: score_name})
 
+    async def page(self, request: PageRequest) -> Page:
+        """The page /metrics, in both text formats."""
+        generate: Callable[..., Any] = exposition.generate_latest
+        content_type = exposition.CONTENT_TYPE_LATEST
+        end = b""
+        if "application/openmetrics-text" in request.headers.get("accept", ""):
+            generate, content_type = openmetrics.generate_latest, openmetrics.CONTENT_TYPE_LATEST
+            end = EOF
+        # In a thread, because it can take some milliseconds with hundreds of scorers.
+        own = (await asyncio.to_thread(generate, self.registry)).removesuffix(EOF)
+        parts = [own, HEAD, *self.samples.values(), end]
+        return Page(content_type=content_type, parts=parts, headers={"Vary": "Accept"})
+
 
 class ScorerMetrics:
     """The metrics of one scorer: ``all``, with ``name`` as their first label."""
@@ -203,25 +217,3 @@ class ScorerMetrics:
 
     def failed(self, stage: Stage, reason: Reason) -> None:
         self.all.failures.labels(self.name, stage, reason.value).inc()
-
-
-EOF: Final = b"# EOF\n"
-
-
-class MetricsPage:
-    """Handles requests for /metrics, in both text formats."""
-
-    def __init__(self, metrics: Metrics) -> None:
-        self._metrics = metrics
-
-    async def __call__(self, request: PageRequest) -> Page:
-        generate: Callable[..., Any] = exposition.generate_latest
-        content_type = exposition.CONTENT_TYPE_LATEST
-        end = b""
-        if "application/openmetrics-text" in request.headers.get("accept", ""):
-            generate, content_type = openmetrics.generate_latest, openmetrics.CONTENT_TYPE_LATEST
-            end = EOF
-        # In a thread, because it can take some milliseconds with hundreds of scorers.
-        own = (await asyncio.to_thread(generate, self._metrics.registry)).removesuffix(EOF)
-        parts = [own, HEAD, *self._metrics.samples.values(), end]
-        return Page(content_type=content_type, parts=parts, headers={"Vary": "Accept"})

@@ -12,7 +12,6 @@ from dsf_agent.configuration.snapshot import Snapshot
 from dsf_agent.configuration.suspension import Suspension
 from dsf_agent.configuration.watch import Observation, UnusableFile, Watcher
 from dsf_agent.endpoints import transport
-from dsf_agent.metrics.registry import MetricsPage
 from dsf_agent.process import memory
 from dsf_agent.process.build import Adapters
 from dsf_agent.publish.prune import Pruner
@@ -55,7 +54,7 @@ class Agent:
                 rng=adapters.rng,
             )
         address = settings.metrics_address
-        probes = Probes(metrics=MetricsPage(adapters.metrics), ready=self._ready)
+        probes = Probes(metrics=adapters.metrics.page, ready=self._ready)
         self.server = PageServer(host=address.host, port=address.port, handler=probes)
 
     def stop(self) -> None:

@@ -2,7 +2,6 @@
 on the hub.
 """
 
-import asyncio
 import logging
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -14,8 +13,6 @@ from dsf_agent.publish.store import ScoreStore, Stored
 
 log = logging.getLogger(__name__)
 
-LISTS: Final = 4
-"""Namespaces that are listed at one time."""
 _NOT_ALLOWED: Final = frozenset({Reason.FORBIDDEN, Reason.NOT_FOUND})
 """Answers for one namespace alone: its rights are not applied yet, or the cluster is gone."""
 _NOTHING: Final[dict[str, int]] = {}
@@ -58,31 +55,18 @@ class FleetStore:
         """
         if self._own:
             return await self.of(self._own).list_owned()
-        slots = asyncio.Semaphore(LISTS)
         found: list[Stored] = []
-        failures: list[AgentError] = []
-
-        async def read(cluster: str) -> None:
-            async with slots:
-                if failures:
-                    return
-                try:
-                    listed = await self.of(cluster).list_owned()
-                except AgentError as error:
-                    if error.reason not in _NOT_ALLOWED:
-                        # Raised below: a task group would raise it inside of an ExceptionGroup.
-                        failures.append(error.anew())
-                    log.debug("the scores of %s cannot be listed: %s", cluster, error)
-                    return
-            found.extend(
+        for cluster in self._names:
+            try:
+                listed = await self.of(cluster).list_owned()
+            except AgentError as error:
+                if error.reason not in _NOT_ALLOWED:
+                    raise
+                log.debug("the scores of %s cannot be listed: %s", cluster, error)
+                continue
+            found += [
                 replace(one, name=key_of(cluster, one.name), values=_NOTHING, labels={}) for one in listed
-            )
-
-        async with asyncio.TaskGroup() as tasks:
-            for cluster in self._names:
-                tasks.create_task(read(cluster))
-        if failures:
-            raise failures[0].anew()
+            ]
         return found
 
     async def delete(self, stored: Stored) -> None:
