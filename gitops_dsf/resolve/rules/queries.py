@@ -76,8 +76,8 @@ def placeholders_can_be_filled(context: Context) -> Iterator[Diagnostic]:
     """A label that no expression keeps is empty in every result, unless a scoring API sets it, which only
     its author knows.
 
-    `meta` is always set by the scoring API (docs/contributing/behaviour.md#scores), so it is reported
-    only if there is none.
+    `meta` is always set by the scoring API (docs/contributing/behaviour.md#scores-of-upstream), so it is
+    reported only if there is none.
     """
     for scorer in context.each_type:
         keeps = _labels_of(scorer)
