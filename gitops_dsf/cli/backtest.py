@@ -53,8 +53,6 @@ DECIDING = 0.9
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of backtest."""
-    parser.description = DESCRIPTION
-    parser.epilog = EXAMPLES
     add_fleet_directory(parser)
     history = parser.add_argument_group("where the history comes from").add_mutually_exclusive_group(
         required=True

@@ -21,7 +21,7 @@ DESCRIPTION = """\
 The two jobs of a pipeline. They read the standard variables of GitHub Actions and GitLab CI, say what they
 do, and run on your machine, too."""
 
-EPILOG = """\
+EXAMPLES = """\
 examples:
   gitops-dsf ci check                           validate, test, render --check, and the preview
   gitops-dsf ci check --base origin/main        on your machine: compared with this revision
@@ -51,8 +51,6 @@ _MAX_CHARACTERS: Final = 65_000
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of ci."""
     raw = argparse.RawDescriptionHelpFormatter
-    parser.description = DESCRIPTION
-    parser.epilog = EPILOG
     jobs = parser.add_subparsers(title="jobs", metavar="JOB", dest="job", required=True)
     check = jobs.add_parser(
         "check", help="the checks of a pull request", description=CHECK, formatter_class=raw

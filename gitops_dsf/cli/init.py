@@ -5,7 +5,12 @@ import shlex
 import sys
 from pathlib import Path
 
-EPILOG = """\
+DESCRIPTION = (
+    "Creates a fleet repository: settings, a scorer, an application and clusters as examples, a test, a"
+    " pipeline and editor settings."
+)
+
+EXAMPLES = """\
 examples:
   gitops-dsf init fleet
   gitops-dsf init fleet --git-url https://git.example.com/team/fleet.git
@@ -19,11 +24,6 @@ examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of init."""
-    parser.description = (
-        "Creates a fleet repository: settings, a scorer, an application and clusters as examples, a test, a"
-        " pipeline and editor settings."
-    )
-    parser.epilog = EPILOG
     parser.add_argument("dir", type=Path, metavar="DIR", help="new or empty folder")
     parser.add_argument(
         "--name", help="name of the fleet: a-z, 0-9 and - (default: made of the folder's name)"

@@ -46,8 +46,6 @@ LOOK_AGAIN_SECONDS: Final = 5.0
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of install."""
-    parser.description = DESCRIPTION
-    parser.epilog = EXAMPLES
     add_fleet_directory(parser)
     add_context_arguments(parser)
     parser.add_argument(

@@ -38,8 +38,6 @@ DEFAULT_DAYS = 14.0
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of log."""
-    parser.description = DESCRIPTION
-    parser.epilog = EXAMPLES
     parser.add_argument(
         "application",
         metavar="APP",

@@ -38,8 +38,9 @@ _NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 
 @dataclass(frozen=True)
 class Verb:
-    """The module of a verb, and its line in the list of verbs. The module has `add_arguments(parser)`, which
-    imports nothing slow, because it runs for `--help`, and `run(arguments)`, which returns the exit code.
+    """The module of a verb, and its line in the list of verbs. The module has DESCRIPTION and EXAMPLES for
+    its help, `add_arguments(parser)`, which imports nothing slow, because it runs for `--help`, and
+    `run(arguments)`, which returns the exit code.
     """
 
     module: str
@@ -269,6 +270,8 @@ def _parser(chosen: str | None, *, only: bool = False) -> tuple[argparse.Argumen
         child = verbs.add_parser(name, formatter_class=raw, allow_abbrev=False, parents=[common])
         if name == chosen:
             verb_module = import_module(verb.module)
+            child.description = getattr(verb_module, "DESCRIPTION", None)
+            child.epilog = getattr(verb_module, "EXAMPLES", None)
             verb_module.add_arguments(child)
             if "exit code" not in (child.epilog or "").lower():
                 child.epilog = "\n\n".join(filter(None, ((child.epilog or "").rstrip(), EXIT_CODES)))

@@ -33,8 +33,6 @@ AUTHOR = "gitops-dsf <gitops-dsf@users.noreply.invalid>"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of reconcile."""
-    parser.description = DESCRIPTION
-    parser.epilog = EXAMPLES
     parser.add_argument(
         "--context",
         metavar="NAME",

@@ -4,7 +4,12 @@ import argparse
 import sys
 from pathlib import Path
 
-EPILOG = """\
+DESCRIPTION = (
+    "Writes the schema of everything that people write, for editors; with --out those for the hub and"
+    " scripts, too."
+)
+
+EXAMPLES = """\
 writes with --out:
   json/         one JSON Schema per kind, for kubeconform -schema-location 'DIR/json/{{.ResourceKind}}_{{.ResourceAPIVersion}}.json', and document.json for all
   crds/         CustomResourceDefinitions of DynamicScorer and DynamicScoringConfig, as `render` puts them into rendered/platform/
@@ -19,11 +24,6 @@ examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of schema."""
-    parser.description = (
-        "Writes the schema of everything that people write, for editors; with --out those for the hub and"
-        " scripts, too."
-    )
-    parser.epilog = EPILOG
     parser.add_argument(
         "--out", type=Path, metavar="DIR", help="folder to write all schemas to, made when missing"
     )

@@ -29,8 +29,6 @@ examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of simulate."""
-    parser.description = DESCRIPTION
-    parser.epilog = EXAMPLES
     add_fleet_directory(parser)
     parser.add_argument("--placement", metavar="[NS/]NAME", help="only this Placement")
     parser.add_argument(

@@ -29,8 +29,6 @@ to any page."""  # noqa: E501
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of sync."""
-    parser.description = DESCRIPTION
-    parser.epilog = EXAMPLES
     add_fleet_directory(parser)
     parser.add_argument("--check", action="store_true", help="write nothing; exit 1 when a lock differs")
     parser.add_argument(

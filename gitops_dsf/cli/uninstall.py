@@ -23,8 +23,6 @@ examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of uninstall."""
-    parser.description = DESCRIPTION
-    parser.epilog = EXAMPLES
     add_hub_arguments(parser)
     add_waiting_arguments(
         parser,

@@ -35,8 +35,6 @@ Findings go to standard output, the summary to standard error. `gitops-dsf expla
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of validate."""
-    parser.description = DESCRIPTION
-    parser.epilog = EXAMPLES
     parser.add_argument(
         "paths",
         metavar="DIR|FILE",

@@ -45,7 +45,7 @@ def parse(text: str) -> tuple[Statement, ...]:
 
 class _Parser:
     def __init__(self, text: str) -> None:
-        self._tokens = [token for token in tokens(text) if token.kind != "text"]
+        self._tokens = list(tokens(text))
         self._next = 0
         self._variables = ["$"]
         self._depth = 0

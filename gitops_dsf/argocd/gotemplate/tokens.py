@@ -23,7 +23,7 @@ class TemplateError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A piece of a template. `kind` is text, open, close, space, word, keyword, field, variable, dot, number,
+    """A piece of a template. `kind` is open, close, space, word, keyword, field, variable, dot, number,
     string, or the sign itself; `value` is what is written.
     """
 
@@ -33,29 +33,20 @@ class Token:
 
 
 def tokens(text: str) -> Iterator[Token]:
-    """The tokens of a template. Raises TemplateError at what is none."""
+    """The tokens of the actions of a template. Raises TemplateError at what is none."""
     at = 0
-    trimmed = False
     while (start := text.find("{{", at)) >= 0:
-        marked = text[start + 2 : start + 3] == "-" and text[start + 3 : start + 4] in tuple(SPACES)
-        literal = text[at:start]
-        literal = literal.lstrip(SPACES) if trimmed else literal
-        literal = literal.rstrip(SPACES) if marked else literal
-        if literal:
-            yield Token("text", literal, at)
-        inside = start + (4 if marked else 2)
+        trims = text[start + 2 : start + 3] == "-" and text[start + 3 : start + 4] in tuple(SPACES)
+        inside = start + (4 if trims else 2)
         if text.startswith("/*", inside):
-            at, trimmed = _comment(text, start, inside)
+            at = _comment(text, start, inside)
             continue
         yield Token("open", "{{", start)
-        at, trimmed = yield from _action(text, start, inside)
-    rest = text[at:].lstrip(SPACES) if trimmed else text[at:]
-    if rest:
-        yield Token("text", rest, at)
+        at = yield from _action(text, start, inside)
     yield Token("end", "", len(text))
 
 
-def _comment(text: str, start: int, body: int) -> tuple[int, bool]:
+def _comment(text: str, start: int, body: int) -> int:
     end = text.find("*/", body + 2)
     if end < 0:
         raise TemplateError("the comment has no end", start, "write */}} behind it")
@@ -68,22 +59,21 @@ def _comment(text: str, start: int, body: int) -> tuple[int, bool]:
     return close
 
 
-def _close(text: str, at: int) -> tuple[int, bool] | None:
-    """Where the action ends, and whether white space behind it is dropped; None if it does not end here."""
+def _close(text: str, at: int) -> int | None:
+    """Where the action ends; None if it does not end here."""
     if text.startswith("}}", at):
-        return at + 2, False
-    if text[at : at + 1] in tuple(SPACES) and text.startswith("-}}", at + 1):
-        return at + 4, True
-    return None
+        return at + 2
+    trims = text[at : at + 1] in tuple(SPACES) and text.startswith("-}}", at + 1)
+    return at + 4 if trims else None
 
 
-def _action(text: str, start: int, at: int) -> Generator[Token, None, tuple[int, bool]]:
+def _action(text: str, start: int, at: int) -> Generator[Token, None, int]:
     depth = 0
     while True:
         if (close := _close(text, at)) is not None:
             if depth:
                 raise TemplateError("( has no )", at, "write ) before }}")
-            yield Token("close", text[at : close[0]], at)
+            yield Token("close", text[at:close], at)
             return close
         if at >= len(text):
             raise TemplateError("the action has no end", start, "write }} behind it")
