@@ -1,15 +1,11 @@
 """gitops-dsf scorer: the command of the scorer SDK, extended by a check of the PromQL in /config."""
 
 import argparse
-from typing import TYPE_CHECKING
 
 from dsf_scorer import command
 from dsf_scorer.errors import ScorerError
 from dsf_scorer.errors import UsageError as ScorerUsageError
 from gitops_dsf.errors import GitopsDsfError, UsageError
-
-if TYPE_CHECKING:
-    from dsf_scorer.conformance import QueryMistake
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,15 +23,14 @@ def run(args: argparse.Namespace) -> int:
         raise GitopsDsfError(str(error)) from error
 
 
-def _judge_query(text: str) -> "list[QueryMistake]":
-    from dsf_scorer.conformance import QueryMistake
+def _judge_query(text: str) -> list[tuple[int, str, bool]]:
     from gitops_dsf.resolve import promql
 
     return [
-        QueryMistake(
-            message=f"{mistake.message} ({mistake.hint})" if mistake.hint else mistake.message,
-            offset=mistake.offset,
-            doubtful=mistake.kind == "function",
+        (
+            mistake.offset,
+            f"{mistake.message} ({mistake.hint})" if mistake.hint else mistake.message,
+            mistake.kind == "function",
         )
         for mistake in promql.check(text).mistakes
     ]

@@ -126,7 +126,7 @@ def _summary(plan: "SyncPlan", *, check: bool) -> str:
 
 def _json(plan: "SyncPlan") -> str:
     import json
-    from dataclasses import asdict
 
-    plain = [{**asdict(item), "verdict": str(item.verdict)} for item in plan.outcomes]
-    return json.dumps(plain, indent=2, ensure_ascii=True) + "\n"
+    import msgspec
+
+    return json.dumps(msgspec.to_builtins(plan.outcomes), indent=2, ensure_ascii=True) + "\n"

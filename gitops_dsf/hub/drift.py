@@ -14,18 +14,18 @@ Config = Mapping[str, Any]
 """The content of a page: nested mappings, as `spec.config` of a lock."""
 
 
-class FieldDrift(Struct, frozen=True):
-    """One drifted field by its dotted path, with its values; None where it is absent."""
+class Change(Struct, frozen=True):
+    """A changed field: its dotted path, and its values; None where it is absent."""
 
     field: str
     before: Any
     after: Any
 
 
-def drift(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[FieldDrift, ...]:
+def drift(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[Change, ...]:
     """Compares two flat configurations. Returns the fields that differ, in order of path."""
     return tuple(
-        FieldDrift(field, before.get(field), after.get(field))
+        Change(field, before.get(field), after.get(field))
         for field in sorted(before.keys() | after.keys())
         if before.get(field) != after.get(field)
     )

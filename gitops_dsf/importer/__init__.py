@@ -2,8 +2,7 @@
 wrote there.
 """
 
-from gitops_dsf.importer.result import Import, Line
 from gitops_dsf.importer.selection import Selection
-from gitops_dsf.importer.take import take
+from gitops_dsf.importer.take import Import, Line, take
 
 __all__ = ["Import", "Line", "Selection", "take"]

@@ -4,7 +4,7 @@ has.
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,7 +15,6 @@ from gitops_dsf.diagnostics import Severity
 from gitops_dsf.errors import RepositoryError
 from gitops_dsf.importer.locks import Synced, locks, synced
 from gitops_dsf.importer.manifest import Object, is_rendered, manifest, name_of
-from gitops_dsf.importer.result import Import, Line
 from gitops_dsf.importer.selection import Selection
 from gitops_dsf.importer.update import differing, update
 from gitops_dsf.repository.load import Document, Loaded, load, value_at
@@ -36,6 +35,36 @@ _LONGEST: Final = 200
 """Characters of an object's name in a file name. File systems accept 255 bytes."""
 
 Key = tuple[str, str]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, order=True)
+class Line:
+    """What happened to one object. `file` is relative to the repository."""
+
+    kind: str
+    name: str
+    file: str
+    changes: tuple[str, ...] = ()
+    """Changes in words; empty for a new object."""
+
+
+@dataclass(kw_only=True)
+class Import:
+    """A planned import. Nothing is written yet: `files` holds the new text of every file that changes."""
+
+    root: Path
+    files: dict[str, str] = field(default_factory=dict)
+    added: list[Line] = field(default_factory=list)
+    changed: list[Line] = field(default_factory=list)
+    differing: list[Line] = field(default_factory=list)
+    """Scorers and masks that differ between git and the hub. Git's are kept."""
+    refused: list[Line] = field(default_factory=list)
+    """Locks that were not accepted; `changes` says why."""
+    missing: list[Line] = field(default_factory=list)
+    """In git but not on the hub. They are reported and never deleted."""
+    unchanged: int = 0
+    skipped: list[str] = field(default_factory=list)
+    """Kinds that were skipped, with their number, such as `3 ManagedClusterAddOn`."""
 
 
 def take(
@@ -97,8 +126,7 @@ class _Taker:
         self._new: dict[str, list[Object]] = {}
         self._edited: dict[str, YamlFile] = {}
         self._touched: set[str] = set()
-        self._lines: dict[str, list[Line]] = {"added": [], "changed": [], "differing": [], "refused": []}
-        self._unchanged = 0
+        self._found = Import(root=root)
 
     def add(self, data: Mapping[str, Any]) -> None:
         kind = str(data.get("kind") or "object without a kind")
@@ -131,38 +159,39 @@ class _Taker:
             there = f"; it holds {', '.join(self._skips())}" if self._skipped else ""
             msg = f"there is no {', '.join(_KINDS[:-1])} or {_KINDS[-1]} in the input{there}"
             raise RepositoryError(msg)
-        files = {file: self._edited[file].text for file in sorted(self._touched)}
+        found = self._found
+        found.files |= {file: self._edited[file].text for file in sorted(self._touched)}
         for file, documents in self._new.items():
-            text = files.get(file) or self._text(file)
+            text = found.files.get(file) or self._text(file)
             for document in documents:
                 text = appended(text, emit(document))
-            files[file] = text
+            found.files[file] = text
         if self._synced:
-            files |= self._locks(files)
-        return Import(
-            root=self._root,
-            files=files,
-            added=_in_order(self._lines["added"]),
-            changed=_in_order(self._lines["changed"]),
-            differing=_in_order(self._lines["differing"]),
-            refused=_in_order(self._lines["refused"]),
-            missing=_in_order(self._missing()),
-            unchanged=self._unchanged,
-            skipped=tuple(self._skips()),
-        )
+            self._locks()
+        # Only kinds that the input contains: a list of clusters does not tell which scorers exist.
+        kinds = {kind for kind, _ in self._seen} & {*_MIRRORED}
+        found.missing += [
+            Line(file=item.file, kind=item.kind, name=item.name)
+            for key, item in self._existing.items()
+            if key[0] in kinds and key not in self._seen
+        ]
+        for lines in (found.added, found.changed, found.differing, found.refused, found.missing):
+            lines.sort()
+        found.skipped = self._skips()
+        return found
 
     def _add_new(self, kind: str, value: Object) -> None:
         name = value["metadata"]["name"]
         # If a file of that name holds something else, the document is appended to it.
         file = f"{FOLDER_OF_KIND[kind]}/{'sets' if kind == 'ManagedClusterSet' else name[:_LONGEST]}.yaml"
         self._new.setdefault(file, []).append(value)
-        self._lines["added"].append(Line(file=file, kind=kind, name=name, changes=()))
+        self._found.added.append(Line(file=file, kind=kind, name=name))
 
     def _edit(self, document: Document, value: Object) -> None:
         # In a fleet of thousands, nearly every file is up to date, and parsing all of them for editing takes
         # minutes.
         if not differing(document.data, value) or _means_the_same(document, value):
-            self._unchanged += 1
+            self._found.unchanged += 1
             return
         may_write = document.kind in _MIRRORED or self._overwrite
         editor = self._editor(document.file) if may_write else YamlFile(self._text(document.file))
@@ -177,27 +206,24 @@ class _Taker:
         line = Line(file=document.file, kind=document.kind, name=document.name, changes=changes)
         if may_write:
             self._touched.add(document.file)
-            self._lines["changed"].append(line)
+            self._found.changed.append(line)
         else:
-            self._lines["differing"].append(line)
+            self._found.differing.append(line)
 
-    def _locks(self, files: Mapping[str, str]) -> Mapping[str, str]:
-        plan = locks(
-            self._loaded.with_files(files),
-            read=self._text,
-            known=self._synced,
-            overwrite=self._overwrite,
-        )
+    def _locks(self) -> None:
+        found = self._found
+        loaded = self._loaded.with_files(found.files)
+        plan = locks(loaded, read=self._text, known=self._synced, overwrite=self._overwrite)
         for item in plan.outcomes:
             changes = tuple(f"{change.field}: {change.before} -> {change.after}" for change in item.changes)
-            line = Line(file=item.file, kind="ScorerLock", name=item.scorer, changes=changes)
-            if item.verdict is LockState.NEW:
-                self._lines["added"].append(replace(line, changes=()))
-            elif item.verdict is LockState.CHANGED:
-                self._lines["changed"].append(line)
-            elif item.verdict is LockState.REFUSED:
-                self._lines["refused"].append(replace(line, changes=item.reasons))
-        return plan.files
+            for verdict, lines, words in (
+                (LockState.NEW, found.added, ()),
+                (LockState.CHANGED, found.changed, changes),
+                (LockState.REFUSED, found.refused, item.reasons),
+            ):
+                if item.verdict is verdict:
+                    lines.append(Line(file=item.file, kind="ScorerLock", name=item.scorer, changes=words))
+        found.files |= plan.files
 
     def _editor(self, file: str) -> YamlFile:
         if file not in self._edited:
@@ -207,16 +233,6 @@ class _Taker:
     def _text(self, file: str) -> str:
         """The text of a file; empty if it does not exist."""
         return read_text(self._root, file) if (self._root / file).exists() else ""
-
-    def _missing(self) -> list[Line]:
-        """Reports only kinds that the input contains: a list of clusters does not tell which
-        scorers exist.
-        """
-        kinds = {kind for kind, _ in self._seen} & {*_MIRRORED}
-        gone = [
-            document for key, document in self._existing.items() if key[0] in kinds and key not in self._seen
-        ]
-        return [Line(file=item.file, kind=item.kind, name=item.name, changes=()) for item in gone]
 
     def _skips(self) -> list[str]:
         return [f"{count} {what}" for what, count in sorted(self._skipped.items())]
@@ -256,7 +272,3 @@ def _and_known(selection: Selection, document: Document | None) -> Selection:
         ],
         resources=resources,
     )
-
-
-def _in_order(lines: list[Line]) -> tuple[Line, ...]:
-    return tuple(sorted(lines, key=lambda line: (line.kind, line.name)))

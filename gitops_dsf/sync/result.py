@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+
+from gitops_dsf.hub.drift import Change
 
 
 class LockState(StrEnum):
@@ -17,15 +18,6 @@ class LockState(StrEnum):
     """The page could not be read or was not accepted. The old lock stays."""
     UNUSED = "unused"
     """No scorer uses this lock. It stays until a person removes it."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Change:
-    """A changed field of a lock: its path below spec, and its values; None where it is absent."""
-
-    field: str
-    before: Any
-    after: Any
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

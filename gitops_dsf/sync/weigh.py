@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from dsf_wire.text import printable
 from gitops_dsf.diagnostics import Diagnostic, Severity
-from gitops_dsf.hub.drift import Config, drift, filled, flat
+from gitops_dsf.hub.drift import Change, Config, drift, filled, flat
 from gitops_dsf.hub.glob import matches
 from gitops_dsf.hub.urls import host_of
 from gitops_dsf.repository.load import Loaded
@@ -15,7 +15,7 @@ from gitops_dsf.repository.model.declared import Declared, Item
 from gitops_dsf.repository.model.lock import ScorerLock
 from gitops_dsf.repository.model.scorer import DynamicScorer
 from gitops_dsf.sync.acceptance import Candidate, accept
-from gitops_dsf.sync.result import Change, LockResult, LockState, SyncPlan
+from gitops_dsf.sync.result import LockResult, LockState, SyncPlan
 
 
 def weigh(
@@ -41,7 +41,8 @@ def weigh(
             reasons.append(answer)
         else:
             reasons += _moved_hosts(scorer=item.value, before=before, after=answer, allowed=allowed)
-            changes = _changes(url, lock, before, answer)
+            old = {"config": before} | ({} if lock is None else {"configURL": lock.value.spec.config_url})
+            changes = drift(flat(old), flat({"config": answer, "configURL": url}))
             if changes and not reasons:
                 candidates.append(Candidate(scorer=item, file=file, config=answer))
         verdict = LockState.UNCHANGED
@@ -89,15 +90,6 @@ def _broken_lock(declared: Declared, name: str, file: str) -> list[str]:
 
 def _said(lock: Item[ScorerLock] | None) -> Config:
     return {} if lock is None else filled(lock.value.spec.config.model_dump(mode="json"))
-
-
-def _changes(url: str, lock: Item[ScorerLock] | None, before: Config, after: Config) -> tuple[Change, ...]:
-    """Changes field by field, below spec."""
-    old = flat({"config": before, **({"configURL": lock.value.spec.config_url} if lock is not None else {})})
-    new = flat({"config": after, "configURL": url})
-    return tuple(
-        Change(field=found.field, before=found.before, after=found.after) for found in drift(old, new)
-    )
 
 
 def _words(found: Diagnostic, file: str) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from dsf_wire.query import split
 from dsf_wire.text import printable
-from gitops_dsf.hub.drift import Config, FieldDrift, accepted_by, drift, flat, last_synced
+from gitops_dsf.hub.drift import Change, Config, accepted_by, drift, flat, last_synced
 from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.resolve.promql import check
 from gitops_dsf.sync.config import ConfigError
@@ -63,7 +63,7 @@ def compare(scorer: DynamicScorer, answer: Page | Fault) -> ConfigSync:
     return ConfigSync(status="True", reason="InSync", message=message, config=config)
 
 
-def _words(found: FieldDrift) -> str:
+def _words(found: Change) -> str:
     if found.after is None:
         return f"{found.field} is missing, and was {_short(found.before)}"
     return f"{found.field} is {_short(found.after)} instead of {_short(found.before)}"

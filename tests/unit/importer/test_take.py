@@ -198,7 +198,7 @@ def test_a_second_run_changes_nothing(fleet: Path) -> None:
     before = {path: path.read_bytes() for path in fleet.rglob("*") if path.is_file()}
     second = bring(fleet, *reversed(hub))
     assert len(first.added) >= 3
-    assert (second.files, second.added, second.changed) == ({}, (), ())
+    assert (second.files, second.added, second.changed) == ({}, [], [])
     assert {path: path.read_bytes() for path in fleet.rglob("*") if path.is_file()} == before
 
 
@@ -250,14 +250,14 @@ def test_defaults_that_an_api_server_wrote_out_are_no_difference(fleet: Path) ->
         "".join(line for line in text.splitlines(keepends=True) if "location" not in line), encoding="utf-8"
     )
     found = bring(fleet, dynamic_scorer("sample"))
-    assert (found.unchanged, found.differing) == (1, ())
+    assert (found.unchanged, found.differing) == (1, [])
 
 
 def test_what_gitops_dsf_rendered_is_passed_over(fleet: Path) -> None:
     rendered = dynamic_scorer("ours", labels={"app.kubernetes.io/managed-by": "gitops-dsf"})
     found = bring(fleet, rendered, managed_cluster("ber-1"))
     assert not (fleet / "scorers" / "ours.yaml").exists()
-    assert found.skipped == ("1 DynamicScorer that gitops-dsf rendered",)
+    assert found.skipped == ["1 DynamicScorer that gitops-dsf rendered"]
 
 
 def test_a_cluster_that_is_not_on_the_hub_is_reported_and_stays(fleet: Path) -> None:
@@ -271,7 +271,7 @@ def test_a_cluster_that_is_not_on_the_hub_is_reported_and_stays(fleet: Path) -> 
 
 def test_a_list_of_scorers_says_nothing_about_clusters(fleet: Path) -> None:
     bring(fleet, managed_cluster("ber-1"))
-    assert bring(fleet, dynamic_scorer("sample")).missing == ()
+    assert bring(fleet, dynamic_scorer("sample")).missing == []
 
 
 def test_a_file_of_the_same_name_gets_one_more_document(fleet: Path) -> None:
@@ -365,7 +365,7 @@ def test_what_upstreams_controller_read_from_config_becomes_the_locks(fleet: Pat
     again = bring(fleet, *samples())
     assert (again.files, again.added, [line.name for line in again.refused]) == (
         {},
-        (),
+        [],
         [line.name for line in found.refused],
     )
 

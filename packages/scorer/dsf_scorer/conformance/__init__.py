@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from dsf_scorer.conformance import pages, scoring
 from dsf_scorer.conformance.data import Sample, nodes, read_sample
 from dsf_scorer.conformance.exchange import LOOPBACK, Client, Target
-from dsf_scorer.conformance.pages import JudgeQuery, QueryMistake
+from dsf_scorer.conformance.pages import JudgeQuery
 from dsf_scorer.conformance.report import OK, WARNING, Finding, Report, Severity
 from dsf_scorer.definition import DEFAULT_PATH
 from dsf_wire.scoring import ScorerConfig
@@ -17,7 +17,6 @@ __all__ = [
     "Client",
     "Finding",
     "JudgeQuery",
-    "QueryMistake",
     "Report",
     "Sample",
     "Severity",

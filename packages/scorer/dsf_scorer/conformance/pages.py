@@ -1,7 +1,6 @@
 """Checks the public pages: /healthz, and /config, which is taken over with configSyncMode Full."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any, Final, get_type_hints
 
 import msgspec
@@ -17,18 +16,10 @@ from dsf_wire.scoring import ConfigScoring, ScorerConfig
 SOURCE_TYPES: Final = ("Prometheus", "None")
 
 
-@dataclass(frozen=True, kw_only=True)
-class QueryMistake:
-    """A mistake in a PromQL expression, with its 0-based character offset. ``doubtful``: the expression may
-    be newer than the parser.
-    """
-
-    message: str
-    offset: int
-    doubtful: bool = False
-
-
-JudgeQuery = Callable[[str], list[QueryMistake]]
+JudgeQuery = Callable[[str], list[tuple[int, str, bool]]]
+"""The mistakes in a PromQL expression: the 0-based character offset, a message, and whether the expression
+may only be newer than the parser.
+"""
 
 
 def healthz(client: Client, target: Target) -> Finding:
@@ -138,10 +129,10 @@ def _judged(page: ScorerConfig, target: Target) -> Iterator[Finding]:
 
 def _query(text: str, judge_query: JudgeQuery) -> Iterator[Finding]:
     parts = query.split(text)
-    mistakes = [(part.offset + found.offset + 1, found) for part in parts for found in judge_query(part.text)]
-    for place, mistake in mistakes:
-        message = f"PromQL, character {place} of the query: {mistake.message}"
-        yield Finding("config.query", WARNING if mistake.doubtful else ERROR, message)
+    mistakes = [(part.offset + 1, mistake) for part in parts for mistake in judge_query(part.text)]
+    for start, (offset, words, doubtful) in mistakes:
+        message = f"PromQL, character {start + offset} of the query: {words}"
+        yield Finding("config.query", WARNING if doubtful else ERROR, message)
     if parts and not mistakes:
         parsed = "expressions parse" if len(parts) != 1 else "expression parses"
         yield Finding("config.query", OK, f"{len(parts)} PromQL {parsed}")
