@@ -12,10 +12,8 @@ from gitops_dsf.hub.freshness import State, state_of, state_of_absent
 from gitops_dsf.hub.names import MASKS_CONFIGMAP
 from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.hub.scores import Score
-from gitops_dsf.wording import plural
+from gitops_dsf.wording import names_text, plural
 
-NAMED: Final = 5
-"""Clusters that a message names at most, of each state."""
 _NONE: Final[frozenset[str]] = frozenset()
 
 
@@ -86,8 +84,7 @@ def assess(
 def named(clusters: Iterable[str]) -> str:
     """For example: 3 clusters (a, b, c). Names the first few of many."""
     ordered = sorted(clusters)
-    names = ", ".join(ordered[:NAMED]) + (", ..." if len(ordered) > NAMED else "")
-    return f"{plural(len(ordered), 'cluster')} ({names})"
+    return f"{plural(len(ordered), 'cluster')} ({names_text(ordered)})"
 
 
 def _with_condition(found: Assessment, *, on_hub: bool) -> Assessment:

@@ -20,6 +20,7 @@ from gitops_dsf.hub.resources import ADDONS, CLUSTERS, SCORES
 from gitops_dsf.reconciler.hub.kinds import addon, cluster, scorer_reference
 from gitops_dsf.reconciler.scoregc.candidates import Owner, deadline, why_not_renewed
 from gitops_dsf.reconciler.shared import Shared
+from gitops_dsf.wording import names_text
 
 LOG = logging.getLogger(__name__)
 INTERVAL_SECONDS: Final = 15.0
@@ -30,8 +31,6 @@ READS: Final = 50
 """Scores that one pass reads again at most."""
 KEPT_SECONDS: Final = 3600.0
 """A score that stayed, such as one of another writer, is read again after this time."""
-NAMED: Final = 5
-"""Clusters that an Event names at most."""
 
 
 class _Metadata(msgspec.Struct, frozen=True, rename="camel"):
@@ -101,8 +100,7 @@ class ScoreGarbageCollector:
         for resource, owner in scan.owners.items():
             words = [f"{name} ({why})" for (each, name), why in gone.items() if each == resource]
             if words:
-                names = ", ".join(words[:NAMED]) + (", ..." if len(words) > NAMED else "")
-                message = f"deleted expired scores that no agent renews: {names}"
+                message = f"deleted expired scores that no agent renews: {names_text(words)}"
                 await self._events.say(scorer_reference(owner.item), "DeadScoresRemoved", message)
 
     async def _delete(self, resource: str, name: str, owner: Owner | None) -> str:

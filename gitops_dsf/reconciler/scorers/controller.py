@@ -108,14 +108,13 @@ class ScorerController:
         for name, item in list(self._view.scorers.items.items()):
             assessment, health = scan.assessments.get(name), self.prober.health.get(name)
             if assessment is not None and (health is not None or item.scored_by_query):
-                latest = self._writer.latest(item)
                 status = desired_status(
-                    latest,
+                    item,
                     health=health,
                     config=self.prober.config(name),
                     scores=_with_placements(assessment, item, scan),
                     now=now,
-                    settled=self._settled(latest),
+                    settled=self._settled(item),
                 )
                 written += await self._writer.write(item, status)
             await asyncio.sleep(0)

@@ -5,8 +5,6 @@ from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any, Final
 
-import msgspec
-
 from dsf_runtime.apiserver import ApiError
 from dsf_runtime.backoff import Backoff
 from gitops_dsf.hub.metadata import NOT_SAID
@@ -26,28 +24,21 @@ BUSY: Final = frozenset(
 
 
 class StatusWriter:
-    """Remembers what it wrote until the watch shows it, so that nothing is written or announced twice."""
+    """Writes a status that the hub refused again after a pause."""
 
     def __init__(self, shared: Shared) -> None:
         self._api, self._events, self._clock = shared.api, shared.events, shared.clock
         self._metrics = shared.metrics
         self._path = SCORERS.within(shared.view.hub_namespace).path
-        self._written: dict[str, tuple[DynamicScorer, dict[str, Any]]] = {}
         self._refused: dict[str, tuple[int, float]] = {}
         """How many times in a row the hub refused a status, and when it is written again."""
-
-    def latest(self, item: DynamicScorer) -> DynamicScorer:
-        """The scorer with the status that was written last."""
-        seen, status = self._written.get(item.metadata.name, (None, {}))
-        return msgspec.structs.replace(item, status=status) if seen is item else item
 
     async def write(self, item: DynamicScorer, status: Mapping[str, Any]) -> bool:
         """Returns whether it was written. `item` is as the view has it. Raises ApiError
         when the hub takes no statuses now.
         """
         name = item.metadata.name
-        before = self.latest(item)
-        change = patch(before.status, status)
+        change = patch(item.status, status)
         times, until = self._refused.get(name, (0, 0.0))
         if not change or (times and self._clock() < until):
             return False
@@ -65,15 +56,12 @@ class StatusWriter:
             LOG.warning("status of scorer %s not written; next try in %g s: %s", name, pause, error)
             return False
         self._refused.pop(name, None)
-        self._written[name] = (item, dict(status))
         self._metrics.patches.inc()
-        await self._announce(before, status)
+        await self._announce(item, status)
         return True
 
     def keep_only(self, scorers: Mapping[str, DynamicScorer]) -> None:
-        """Forgets all other scorers, and statuses that the watch has shown."""
-        for name in [name for name, (seen, _) in self._written.items() if scorers.get(name) is not seen]:
-            del self._written[name]
+        """Forgets all other scorers."""
         for name in self._refused.keys() - scorers.keys():
             del self._refused[name]
 

@@ -46,7 +46,7 @@ async def test_those_that_hang_cost_one_time_limit_and_no_verdict_of_others() ->
         health, config = found[f"{url}/healthz"], found[f"{url}/config"]
         if url in silent:
             assert isinstance(health, Fault)
-            assert (health.kind, config) == ("Timeout", health)
+            assert (health.reason, config) == ("Timeout", health)
         else:
             assert isinstance(health, Page), health
             assert isinstance(config, Page), config

@@ -70,7 +70,7 @@ def test_what_should_be_there_and_is_not_is_missing() -> None:
     assert found.message == "fresh on 1 cluster; missing on 2 clusters (b, c)"
     nothing = assessed({}, "abcdefg")
     assert (nothing.status, nothing.reason) == ("False", "NoScores")
-    assert nothing.message == "fresh on 0 clusters; missing on 7 clusters (a, b, c, d, e, ...)"
+    assert nothing.message == "fresh on 0 clusters; missing on 7 clusters (a, b, c, d, e and 2 more)"
 
 
 def test_what_is_not_expected_is_not_missed_but_counts_when_it_is_there() -> None:
