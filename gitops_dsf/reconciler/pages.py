@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Callable
 
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
-from dsf_runtime.pages import Page, PageRequest, PageServer, Probes
+from dsf_runtime.pages import Page, PageServer
 from gitops_dsf.errors import UsageError
 from gitops_dsf.reconciler.metrics import Metrics
 
@@ -20,7 +20,7 @@ async def serve_pages(
     Raises UsageError when the address cannot be bound.
     """
 
-    async def scrape(_request: PageRequest) -> Page:
+    async def scrape(_accept: str) -> Page:
         return Page(content_type=CONTENT_TYPE_LATEST, parts=[generate_latest(metrics.registry)])
 
     def ready() -> Page:
@@ -29,7 +29,7 @@ async def serve_pages(
             Page(status=503, parts=[f"waits for {missing}\n".encode()]) if missing else Page(parts=[b"ok\n"])
         )
 
-    server = PageServer(host=host, port=port, handler=Probes(metrics=scrape, ready=ready))
+    server = PageServer(host=host, port=port, metrics=scrape, ready=ready)
     try:
         await server.start()
     except OSError as error:

@@ -166,7 +166,4 @@ async def _end(tasks: list[asyncio.Task[Series]]) -> None:
 
 
 def _instant(scorer: Summary) -> bool:
-    try:
-        return scorer.scored_by_query or urlsplit(scorer.source_endpoint).path.rstrip("/").endswith("/query")
-    except ValueError:
-        return False
+    return scorer.scored_by_query or urlsplit(scorer.source_endpoint).path.rstrip("/").endswith("/query")

@@ -23,7 +23,7 @@ from dsf_agent import __version__
 from dsf_agent.errors import Reason, Stage
 from dsf_agent.metrics.samples import HEAD
 from dsf_runtime.clock import HubClock
-from dsf_runtime.pages import Page, PageRequest
+from dsf_runtime.pages import Page
 
 PREFIX: Final = "gitops_dsf_agent_"
 UPSTREAM: Final = "dynamic_scoring_"
@@ -163,12 +163,12 @@ class Metrics:
             if isinstance(metric, Counter | Gauge | Histogram) and SCORER in metric._labelnames:  # noqa: SLF001
                 metric.remove_by_labels({SCORER: score_name})
 
-    async def page(self, request: PageRequest) -> Page:
-        """The page /metrics, in both text formats."""
+    async def page(self, accept: str) -> Page:
+        """The page /metrics, in the text format of OpenMetrics if the peer accepts it."""
         generate: Callable[..., Any] = exposition.generate_latest
         content_type = exposition.CONTENT_TYPE_LATEST
         end = b""
-        if "application/openmetrics-text" in request.headers.get("accept", ""):
+        if "application/openmetrics-text" in accept:
             generate, content_type = openmetrics.generate_latest, openmetrics.CONTENT_TYPE_LATEST
             end = EOF
         # In a thread, because it can take some milliseconds with hundreds of scorers.

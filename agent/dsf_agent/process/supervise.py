@@ -17,7 +17,7 @@ from dsf_agent.process.build import Adapters
 from dsf_agent.publish.prune import Pruner
 from dsf_agent.schedule.scheduler import Scheduler
 from dsf_agent.schedule.worker import WorkerState
-from dsf_runtime.pages import Page, PageServer, Probes
+from dsf_runtime.pages import Page, PageServer
 
 log = logging.getLogger(__name__)
 
@@ -54,8 +54,9 @@ class Agent:
                 rng=adapters.rng,
             )
         address = settings.metrics_address
-        probes = Probes(metrics=adapters.metrics.page, ready=self._ready)
-        self.server = PageServer(host=address.host, port=address.port, handler=probes)
+        self.server = PageServer(
+            host=address.host, port=address.port, metrics=adapters.metrics.page, ready=self._ready
+        )
 
     def stop(self) -> None:
         """Requests a graceful shutdown. May be called more than once."""

@@ -22,7 +22,6 @@ from dsf_wire import ownership
 from dsf_wire.constants import (
     AGENT_MANAGER,
     MANAGED_BY_LABEL,
-    MAX_ITEM_NAME,
     MAX_SCORE_ITEMS,
     RUNS_ON_HUB,
     RUNS_ON_LABEL,
@@ -45,6 +44,7 @@ FEW_ITEMS: Final = 500
 """Items that are encoded without a thread: less than a millisecond."""
 MAX_OBJECT_BYTES: Final = 1_500_000
 """Largest object to store, in bytes. etcd refuses requests above 1.5 MiB."""
+COARSER: Final = "use a coarser scoreDimensionFormat"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,17 +102,17 @@ class HubStore:
         values: Mapping[str, int],
         valid_until: float,
     ) -> None:
-        _check(values)
+        if len(values) > MAX_SCORE_ITEMS:
+            # The hub's admission policy would refuse them (gitops_dsf/render/agentscores.py).
+            msg = f"there are {len(values)} items, the limit is {MAX_SCORE_ITEMS}; {COARSER}"
+            raise AgentError(msg, reason=Reason.TOO_LARGE)
         labels = store.labels(scorer, hub_scorer=self._hub_scorer)
         encode = partial(status_body, values, name=name, namespace=self._cluster, valid_until=valid_until)
         # In a thread if there are many items: it takes long for tens of thousands.
         body = encode() if len(values) <= FEW_ITEMS else await asyncio.to_thread(encode)
         size = stored_bytes(len(body), items=len(values))
         if size > self._limit:
-            msg = (
-                f"{len(values)} items make an object of {size} bytes, the limit is {self._limit}; use a"
-                " coarser scoreDimensionFormat"
-            )
+            msg = f"{len(values)} items make an object of {size} bytes, the limit is {self._limit}; {COARSER}"
             raise AgentError(msg, reason=Reason.TOO_LARGE)
         if name not in self._exclusive and not await self._create(name, labels=labels):
             await self._take_over(name, scorer=scorer)
@@ -301,17 +301,3 @@ class HubStore:
 
     def _path(self, name: str) -> str:
         return f"{self._base}/{quote(name, safe='')}"
-
-
-def _check(values: Mapping[str, int]) -> None:
-    """Raises AgentError for scores that the hub's admission policy would refuse
-    (gitops_dsf/render/agentscores.py).
-    """
-    longest = max(map(len, values), default=0)
-    if longest > MAX_ITEM_NAME:
-        words = f"the name of an item has {longest} characters, the limit is {MAX_ITEM_NAME}"
-    elif len(values) > MAX_SCORE_ITEMS:
-        words = f"there are {len(values)} items, the limit is {MAX_SCORE_ITEMS}"
-    else:
-        return
-    raise AgentError(f"{words}; use a coarser scoreDimensionFormat", reason=Reason.TOO_LARGE)

@@ -11,6 +11,7 @@ when no Placement counts them any more.
 
 import asyncio
 import logging
+import math
 import random
 from typing import Final
 
@@ -18,7 +19,6 @@ from dsf_agent.configuration.snapshot import Snapshot
 from dsf_agent.errors import AgentError, Reason
 from dsf_agent.metrics.registry import Metrics
 from dsf_agent.publish.fleetstore import FleetStore
-from dsf_agent.publish.store import Stored
 from dsf_runtime.backoff import Backoff
 from dsf_runtime.clock import happens_within
 
@@ -29,10 +29,8 @@ EMPTY_FACTOR: Final = 6
 """The file ``[]`` must be unchanged this many times longer than other files: a minute by default."""
 EXPIRED_SLACK_SECONDS: Final = 1.0
 """validUntil and the Date header of an API server are in whole seconds."""
-REFUSED_SECONDS: Final = 300.0
-"""Pause after the hub refused a deletion."""
-RECHECK_SECONDS: Final = (1.0, 3600.0)
-"""Shortest and longest pause before objects that have not expired are checked again."""
+RECHECK_SECONDS: Final = 300.0
+"""Pause before the next look at objects that have not expired, or whose deletion the hub refused."""
 
 
 class Pruner:
@@ -75,7 +73,7 @@ class Pruner:
                 failures, delay = 0, None
                 continue
             try:
-                delay = await self._prune()
+                delay = RECHECK_SECONDS if await self._prune() else None
                 failures = 0
             except AgentError as error:
                 failures += 1
@@ -99,23 +97,21 @@ class Pruner:
         empty = self._current is not None and self._current.empty
         return self._delay * EMPTY_FACTOR if empty else self._delay
 
-    async def _prune(self) -> float | None:
-        """Deletes what may be deleted now. Returns the seconds until another object will have expired, or
-        None.
-        """
-        current = self._current
+    async def _prune(self) -> bool:
+        """Deletes what may be deleted now. Returns whether more may be deleted later."""
+        current, more = self._current, False
         if current is None or not current.complete:
-            return None
-        waits = []
+            return False
         for stored in await self._store.list_owned():
             if stored.name in current.object_names:
                 continue
-            wait = self._wait(stored, current)
-            if wait is None or wait > 0:
-                waits += [] if wait is None else [wait]
-                continue
+            if current.empty and stored.name not in self._named:
+                expiry = math.inf if stored.valid_until is None else stored.valid_until
+                if expiry + EXPIRED_SLACK_SECONDS > self._store.wall():
+                    more = more or expiry < math.inf
+                    continue
             if self._current is not current:
-                return None
+                return False
             try:
                 await self._store.delete(stored)
             except AgentError as error:
@@ -125,11 +121,11 @@ class Pruner:
                 log.info(
                     "the hub refuses the deletion of %s, next attempt in %.0f s: %s",
                     stored.name,
-                    REFUSED_SECONDS,
+                    RECHECK_SECONDS,
                     error,
                     extra={"object": stored.name, "reason": error.reason.value},
                 )
-                waits.append(REFUSED_SECONDS)
+                more = True
                 continue
             self._named.discard(stored.name)
             self._metrics.deletions.inc()
@@ -138,12 +134,4 @@ class Pruner:
                 stored.name,
                 extra={"object": stored.name},
             )
-        return min(max(min(waits), RECHECK_SECONDS[0]), RECHECK_SECONDS[1]) if waits else None
-
-    def _wait(self, stored: Stored, current: Snapshot) -> float | None:
-        """Seconds until an object that the file does not name may be deleted; None for never."""
-        if not current.empty or stored.name in self._named:
-            return 0.0
-        if stored.valid_until is None:
-            return None
-        return stored.valid_until + EXPIRED_SLACK_SECONDS - self._store.wall()
+        return more

@@ -35,52 +35,27 @@ class Page:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, kw_only=True)
-class PageRequest:
-    """A request. ``path`` has no query, and the names of ``headers`` are in lower case."""
+class PageServer:
+    """Listens on one address. After ``start``, ``port`` is the real port, also for port 0.
 
-    path: str
-    headers: Mapping[str, str]
-
-
-Handler = Callable[[PageRequest], Awaitable[Page]]
-
-
-class Probes:
-    """The handler of all pages. ``metrics`` answers /metrics, and ``ready`` answers /readyz with status 200
-    or 503.
+    ``metrics`` answers /metrics by the header Accept, and ``ready`` answers /readyz with status 200 or 503.
     """
 
-    def __init__(self, *, metrics: Handler, ready: Callable[[], Page]) -> None:
+    def __init__(
+        self,
+        *,
+        host: str,
+        port: int,
+        metrics: Callable[[str], Awaitable[Page]],
+        ready: Callable[[], Page],
+        write_seconds: float = WRITE_SECONDS,
+    ) -> None:
         self._metrics, self._ready = metrics, ready
         self._scraping = asyncio.Lock()
         """One scrape at a time: a probe waits for one, and not for one of each connection."""
-
-    async def __call__(self, request: PageRequest) -> Page:
-        match request.path:
-            case "/metrics":
-                async with self._scraping:
-                    page = await self._metrics(request)
-                    await asyncio.sleep(0)  # the loop turns before the next scrape
-                    return page
-            case "/healthz":
-                return Page(parts=[b"ok\n"])
-            case "/readyz":
-                return self._ready()
-            case _:
-                return Page(status=404, parts=[b"/metrics, /healthz and /readyz are served here\n"])
-
-
-class PageServer:
-    """Listens on one address. After ``start``, ``port`` is the real port, also for port 0."""
-
-    def __init__(
-        self, *, host: str, port: int, handler: Handler, write_seconds: float = WRITE_SECONDS
-    ) -> None:
         self._host = host
         self._write_seconds = write_seconds
         self.port = port
-        self._handler = handler
         self._server: asyncio.Server | None = None
         self._open: dict[asyncio.Task[None], None] = {}
         """Connections, the oldest first."""
@@ -172,11 +147,8 @@ class PageServer:
             page = Page(status=405, parts=[b"only GET is served here\n"], headers={"Allow": "GET, HEAD"})
         else:
             path = request.target.decode("latin-1").partition("?")[0]
-            headers = {
-                bytes(name).decode("latin-1"): bytes(value).decode("latin-1")
-                for name, value in request.headers
-            }
-            page = await self._handler(PageRequest(path=path, headers=headers))
+            accept = dict(request.headers).get(b"accept", b"")
+            page = await self._page(path, accept=accept.decode("latin-1"))
         length = sum(len(part) for part in page.parts)
         head = [("Content-Type", page.content_type), ("Content-Length", str(length)), *page.headers.items()]
         start = h11.Response(
@@ -191,3 +163,17 @@ class PageServer:
                 await writer.drain()
         writer.write(connection.send(h11.EndOfMessage()) or b"")
         await writer.drain()
+
+    async def _page(self, path: str, *, accept: str) -> Page:
+        match path:
+            case "/metrics":
+                async with self._scraping:
+                    page = await self._metrics(accept)
+                    await asyncio.sleep(0)  # the loop turns before the next scrape
+                    return page
+            case "/healthz":
+                return Page(parts=[b"ok\n"])
+            case "/readyz":
+                return self._ready()
+            case _:
+                return Page(status=404, parts=[b"/metrics, /healthz and /readyz are served here\n"])

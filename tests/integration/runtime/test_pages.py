@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 
 import pytest
 
-from dsf_runtime.pages import Page, PageRequest, PageServer, Probes
+from dsf_runtime.pages import Page, PageServer
 from tests.support.waiting import until
 
 SIZE = 8 << 20
@@ -22,12 +22,10 @@ SIZE = 8 << 20
 async def test_a_peer_that_reads_nothing_is_dropped() -> None:
     """With the bytes that were written for it. Other peers are served meanwhile."""
 
-    async def large(_request: PageRequest) -> Page:
+    async def large(_accept: str) -> Page:
         return Page(parts=[b"x" * SIZE])
 
-    server = PageServer(
-        host="127.0.0.1", port=0, handler=Probes(metrics=large, ready=Page), write_seconds=0.5
-    )
+    server = PageServer(host="127.0.0.1", port=0, metrics=large, ready=Page, write_seconds=0.5)
     await server.start()
     try:
         reader, writer = await asyncio.open_connection("127.0.0.1", server.port, limit=1024)
@@ -53,16 +51,16 @@ COST_SECONDS = 0.005
 
 SERVER = f"""
 import asyncio, time
-from dsf_runtime.pages import Page, PageServer, Probes
+from dsf_runtime.pages import Page, PageServer
 
-async def scrape(_request):
+async def scrape(_accept):
     end = time.thread_time() + {COST_SECONDS}
     while time.thread_time() < end:
         pass
     return Page(parts=[b"x" * 4096] * 4)
 
 async def main():
-    server = PageServer(host="127.0.0.1", port=0, handler=Probes(metrics=scrape, ready=Page))
+    server = PageServer(host="127.0.0.1", port=0, metrics=scrape, ready=Page)
     await server.start()
     print(server.port, flush=True)
     await asyncio.Event().wait()

@@ -12,7 +12,7 @@ from dsf_agent.errors import AgentError, Reason
 from dsf_agent.publish.hub import HubStore
 from dsf_runtime.access import Access
 from dsf_runtime.apiserver import APPLY, JSON
-from dsf_wire.constants import MAX_ITEM_NAME, MAX_SCORE_ITEMS
+from dsf_wire.constants import MAX_SCORE_ITEMS
 from tests.support.virtual_time import LoopClock
 
 T = TypeVar("T")
@@ -78,23 +78,11 @@ async def test_the_answer_to_a_write_of_many_items_is_not_decoded_to_dictionarie
     assert peak < 3_000_000
 
 
-@pytest.mark.parametrize(
-    ("values", "words"),
-    [
-        ({"x" * (MAX_ITEM_NAME + 1): 1}, "has 4097 characters, the limit is 4096; use a coarser"),
-        (
-            {f"{number}": 1 for number in range(MAX_SCORE_ITEMS + 1)},
-            "20001 items, the limit is 20000; use a coarser",
-        ),
-    ],
-    ids=["name", "items"],
-)
-async def test_scores_that_the_hubs_policy_refuses_are_not_sent(
-    values: Mapping[str, int], words: str
-) -> None:
+async def test_scores_that_the_hubs_policy_refuses_are_not_sent() -> None:
     server = Answered()
     store = HubStore(server=server, cluster="c1", limit=10**9)
-    with pytest.raises(AgentError, match=words) as caught:
+    values = {f"{number}": 1 for number in range(MAX_SCORE_ITEMS + 1)}
+    with pytest.raises(AgentError, match="20001 items, the limit is 20000; use a coarser") as caught:
         await store.write("cpu", scorer="cpu", values=values, valid_until=1_800_000_000.0)
     assert caught.value.reason is Reason.TOO_LARGE
     assert server.applies == 0
