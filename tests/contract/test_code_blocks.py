@@ -1,7 +1,7 @@
 """Every code block of the documents is run, or read by what it is for.
 
 YAML is a whole object, a part of a file of a fleet repository, or the configuration of another program; its
-first line names the file or the program. JSON is the output of a verb. Blocks of Python and of a shell
+first line names the file or the program. Blocks of Python and of a shell
 session (`console`) stand on pages that a test runs. Other shell commands are checked word by word in
 test_docs.
 """
@@ -18,10 +18,9 @@ from gitops_dsf.repository.model.kinds import KINDS
 from tests.contract.test_docs import FENCE, PAGES, ROOT, blocks, name
 from tests.support import yamlfast
 from tests.support.diagnostics_docs import BASE
-from tests.support.outputs import validator
 
 ALL = [*PAGES, *sorted((ROOT / "examples").glob("**/*.md"))]
-LANGUAGES = {"yaml", "json", "python", "console", "sh", "bash", "text", "diff", "promql", ""}
+LANGUAGES = {"yaml", "python", "console", "sh", "bash", "text", "diff", "promql", ""}
 """Without a language: commands, output and pictures."""
 SHOWN = {"text", "diff", "promql"}
 RUN_BY = {
@@ -40,8 +39,6 @@ PARTS = {
 }
 """The file of the base repository that a part of a file is merged into, by file or folder."""
 ELSEWHERE = ("# prometheus.yml of ", "# configuration of ", "# an Application of Argo CD, below spec")
-JSON_OF = {"docs/operate/status.md": ("status", "doctor")}
-"""The verbs whose output the JSON blocks of a page show, in order."""
 
 
 @pytest.mark.parametrize("page", ALL, ids=name)
@@ -95,12 +92,6 @@ def test_a_part_without_its_file_is_found(text: str) -> None:
 def test_a_part_with_a_wrong_field_is_found() -> None:
     with pytest.raises(ValueError, match="imagee"):
         unreadable("# gitops-dsf.yaml\nspec: {agent: {imagee: x}}\n")
-
-
-@pytest.mark.parametrize("page", [page for page in ALL if blocks(page, "json")], ids=name)
-def test_json_is_the_output_of_a_verb(page: Path) -> None:
-    for text, verb in zip(blocks(page, "json"), JSON_OF[name(page)], strict=True):
-        assert [error.message for error in validator(verb).iter_errors(yamlfast.load(text))] == []
 
 
 def test_the_first_change_of_contributing_works() -> None:

@@ -6,7 +6,6 @@ import subprocess
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -240,27 +239,6 @@ def test_the_hubs_clock_counts_and_not_ours(serve: Serve, run: Run) -> None:
     """An hour ahead, the scores of a minute ago have expired."""
     found = json.loads(run(serve(ahead=3600), "status", "-o", "json").stdout)
     assert {cell["state"] for item in found["scorers"] for cell in item["scores"]} == {"expired"}
-
-
-def test_json_has_the_documented_shape(serve: Serve, run: Run) -> None:
-    moment = now()
-    expired = score("cluster3", "cpu", 40, now=moment, age=1000)
-    kept = [item for item in fleet(now=moment) if item["metadata"] != expired["metadata"]]
-    more = [expired, application("guestbook", "cluster2")]
-    found = json.loads(
-        run(serve([*kept, *more], refused={PATHS["ManagedClusterAddOn"]: 403}), "status", "-o", "json").stdout
-    )
-    documented = json.loads(re.findall(r"```json\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)[0])
-    assert shape(found) == shape(documented)
-
-
-def shape(value: Any) -> Any:
-    """Keys, all the way down; of a list those of its first item. Maps by name are told by their example."""
-    if isinstance(value, dict):
-        return {key: None if key == "values" else shape(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [shape(value[0])] if value else []
-    return None if isinstance(value, str | int | float | None) else type(value)
 
 
 def test_every_state_and_standing_is_documented() -> None:
