@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from gitops_dsf.diagnostics import Severity
 from gitops_dsf.repository.model.application import ScoredApplication
 from gitops_dsf.repository.model.declared import CarriedItem, Declared, Item, RankingItem
 from gitops_dsf.repository.model.ranking import ScoredPlacement
+from gitops_dsf.repository.model.repository import FleetRepository, FleetRepositorySpec, Git
 from gitops_dsf.repository.model.scoring_config import Mask
 from gitops_dsf.resolve.inventory import NO_CLUSTERS, ClusterInventory
 from gitops_dsf.resolve.metric_sources import ResolvedSource, resolve_source
@@ -37,9 +39,22 @@ class Context:
     """ScoredPlacements in the Argo CD namespace by name: applications can follow their decisions."""
 
     @property
+    def repository(self) -> Item[FleetRepository]:
+        """The settings. Rules about them need them (registry.NEEDS)."""
+        if self.declared.repository is None:
+            msg = "this rule needs the settings"
+            raise AssertionError(msg)
+        return self.declared.repository
+
+    @property
+    def settings(self) -> FleetRepositorySpec:
+        """What the settings say; their defaults if there are none."""
+        return _settings(self.declared)
+
+    @property
     def argocd_namespace(self) -> str:
         """The namespace of ApplicationSets, and of the Placements that they follow."""
-        return _argocd_namespace(self.declared)
+        return self.settings.argocd.namespace
 
     def namespace_of(self, item: RankingItem | CarriedItem) -> str:
         """The namespace of what an object renders: Argo CD's if it names none."""
@@ -59,15 +74,12 @@ class Context:
     @property
     def is_upstream(self) -> bool:
         """Whether delivery.mode is UpstreamController: the upstream controller creates the ManifestWorks."""
-        repository = self.declared.repository
-        return repository is not None and not repository.value.spec.delivers_works
+        return not self.settings.delivers_works
 
     @property
     def unmatched(self) -> Severity:
         """The severity of a scorer or an application that no cluster of the inventory matches."""
-        repository = self.declared.repository
-        allowed = repository is not None and repository.value.spec.allow_unmatched_selectors
-        return Severity.WARNING if allowed else Severity.ERROR
+        return Severity.WARNING if self.settings.allow_unmatched_selectors else Severity.ERROR
 
     @property
     def each_variant(self) -> Iterator[EffectiveScorer]:
@@ -95,9 +107,11 @@ class Context:
         return self.is_upstream and scorer.spec.reads_config and scorer.lock is None
 
 
-def _argocd_namespace(declared: Declared) -> str:
-    repository = declared.repository
-    return "argocd" if repository is None else repository.value.spec.argocd.namespace
+def _settings(declared: Declared) -> FleetRepositorySpec:
+    return _NONE if declared.repository is None else declared.repository.value.spec
+
+
+_NONE: Final = FleetRepositorySpec(git=Git(url="https://example.com/fleet.git"))
 
 
 def context_of(declared: Declared) -> Context:
@@ -131,7 +145,7 @@ def context_of(declared: Declared) -> Context:
         shared_placements={
             item.name: item
             for item in declared.scored_placements
-            if item.value.metadata.namespace in {None, _argocd_namespace(declared)}
+            if item.value.metadata.namespace in {None, _settings(declared).argocd.namespace}
         },
     )
 

@@ -97,13 +97,11 @@ def secrets_are_nobody_elses(context: Context) -> Iterator[Diagnostic]:
     its content. The hub's namespace has Secrets of other programs, so there gitops-dsf.yaml lists those that
     may be used.
     """
-    repository = context.declared.repository
-    spec = repository.value.spec if repository is not None else None
-    listed = None if spec is None else spec.hub_scorer.secrets
-    pulling = _pull_secrets(spec) if spec is not None else {}
+    known, spec = context.declared.repository is not None, context.settings
+    listed, pulling = spec.hub_scorer.secrets, _pull_secrets(spec)
     for peer in _peers(context):
         for item in peer.credentials:
-            if is_reserved(item.secret) or item.secret in pulling.get(peer.on_hub, ()):
+            if is_reserved(item.secret) or item.secret in pulling[peer.on_hub]:
                 message = (
                     f"{peer.title_of(item)}: Secret {item.secret} holds credentials for the hub or a"
                     " registry, and no scorer may send it"
@@ -113,7 +111,7 @@ def secrets_are_nobody_elses(context: Context) -> Iterator[Diagnostic]:
                     message,
                     f"make a Secret of its own for the {item.kind}, and name that",
                 )
-            elif peer.on_hub and item.secret and listed is not None and item.secret not in listed:
+            elif peer.on_hub and item.secret and known and item.secret not in listed:
                 message = (
                     f"{peer.title_of(item)}: Secret {item.secret} of the hub is not one that scorers may use"
                     " there"
@@ -133,8 +131,7 @@ def tokens_go_where_they_may(context: Context) -> Iterator[Diagnostic]:
     """Outside of the cluster, a credential needs https and a host that gitops-dsf.yaml allows. Inside,
     cluster DNS decides who receives it.
     """
-    repository = context.declared.repository
-    allowed = repository.value.spec.allowed_token_hosts if repository is not None else []
+    allowed = context.settings.allowed_token_hosts
     for peer in _peers(context):
         for credential, item in peer.sent:
             if is_in_cluster(item.host) or any(matches(item.host, pattern) for pattern in allowed):

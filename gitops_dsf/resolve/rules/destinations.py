@@ -12,17 +12,16 @@ from gitops_dsf.repository.model.declared import Item
 from gitops_dsf.repository.model.delivery import RawApplicationSet
 from gitops_dsf.resolve.context import Context
 
-"""The AppProject that Argo CD creates itself."""
-
 
 def destinations_are_no_namespaces_of_the_platform(context: Context) -> Iterator[Diagnostic]:
     """Who may write there controls the cluster, what Argo CD applies, or the tokens of the agent. The hub can
     be a cluster of the fleet, too.
     """
-    repository = context.declared.repository
-    owners = {context.argocd_namespace: "Argo CD", AGENT_NAMESPACE: "the agent"}
-    if repository is not None:
-        owners[repository.value.spec.hub_namespace] = "the reconciler and Open Cluster Management"
+    owners = {
+        context.argocd_namespace: "Argo CD",
+        AGENT_NAMESPACE: "the agent",
+        context.settings.hub_namespace: "the reconciler and Open Cluster Management",
+    }
     places: list[tuple[Item[ScoredApplication] | Item[RawApplicationSet], Path]] = [
         *((item, ("spec", "application", "destinationNamespace")) for item in context.declared.applications),
         *((item, _OF_A_TEMPLATE) for item in context.declared.application_sets),

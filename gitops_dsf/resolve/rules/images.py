@@ -16,8 +16,8 @@ _DIGEST: Final = re.compile(r"[^@]+@sha256:[0-9a-f]{64}")
 
 def images_have_digests(context: Context) -> Iterator[Diagnostic]:
     """With spec.requireImageDigests, every image that is rendered must have a digest."""
-    repository = context.declared.repository
-    if repository is None or not repository.value.spec.require_image_digests:
+    repository = context.repository
+    if not repository.value.spec.require_image_digests:
         return
     for section, image, _ in _images(context):
         if not _DIGEST.fullmatch(image):
@@ -31,8 +31,7 @@ def images_have_digests(context: Context) -> Iterator[Diagnostic]:
 
 def images_are_set(context: Context) -> Iterator[Diagnostic]:
     """Our images must be named as long as no registry has them."""
-    repository = context.declared.repository
-    if repository is None or REGISTRY is not None:
+    if REGISTRY is not None:
         return
     unset = {section: image for section, image, is_set in _images(context) if not is_set}
     if unset:
@@ -41,7 +40,7 @@ def images_are_set(context: Context) -> Iterator[Diagnostic]:
             f"{field}: REGISTRY/{image}" for field, image in zip(fields, unset.values(), strict=True)
         )
         yield codes.UNSET_IMAGE.at(
-            repository.at("spec", *next(iter(unset))),
+            context.repository.at("spec", *next(iter(unset))),
             f"spec has no {' and no '.join(fields)}, and no registry has our images: no pod will start",
             f"build the images, push them to a registry of yours, and write {written}",
         )
@@ -49,10 +48,9 @@ def images_are_set(context: Context) -> Iterator[Diagnostic]:
 
 def _images(context: Context) -> Iterator[tuple[Path, str, bool]]:
     """The images that are rendered: the section of the settings, the image, and whether people wrote it."""
-    repository = context.declared.repository
-    if repository is None or context.is_upstream:
+    if context.is_upstream:
         return
-    spec = repository.value.spec
+    spec = context.repository.value.spec
     yield ("agent",), spec.agent.image, "image" in spec.agent.model_fields_set
     for index, entry in enumerate(spec.agent.rollout):
         if entry.image is not None:

@@ -78,8 +78,7 @@ def locks_keep_to_known_hosts(context: Context) -> Iterator[Diagnostic]:
     """A lock may use other hosts than the scorer only if spec.allowedHosts of the repository
     contains them.
     """
-    repository = context.declared.repository
-    allowed = repository.value.spec.allowed_hosts if repository is not None else []
+    allowed = context.settings.allowed_hosts
     for scorer in context.scorers.values():
         for section, written, said in _locked_hosts(scorer):
             # Without a scoring host, the origin of configURL is used. Without a source host, there is nothing

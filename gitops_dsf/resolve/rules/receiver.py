@@ -8,8 +8,7 @@ from gitops_dsf.resolve.context import Context
 
 def receivers_are_set_up(context: Context) -> Iterator[Diagnostic]:
     """A scorer that reads pushed metrics needs the receiver, whose image only the fleet's owner can name."""
-    repository = context.declared.repository
-    if repository is None or context.is_upstream or repository.value.spec.agent.open_telemetry is not None:
+    if context.is_upstream or context.repository.value.spec.agent.open_telemetry is not None:
         return
     places = {
         scorer.at("source.type")

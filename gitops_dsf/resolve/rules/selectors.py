@@ -27,14 +27,18 @@ IF_MEANT = {
 """What to write if nothing is wrong."""
 
 
-def selectors_are_valid(context: Context) -> Iterator[Diagnostic]:
+def invalid_selectors(context: Context) -> list[Diagnostic]:
     """Checks operators, keys and values of every selector.
 
     Neither OCM's CRDs nor ours check these, and one invalid selector breaks the whole hub
     (docs/contributing/behaviour.md#invalid-selectors).
     """
-    for document, place in _all_selectors(context):
-        yield from invalid(document, place, value_at(document.data, place))
+    places = _all_selectors(context)
+    return [
+        found
+        for document, place in places
+        for found in invalid(document, place, value_at(document.data, place))
+    ]
 
 
 def scorer_selectors_find_clusters(context: Context) -> Iterator[Diagnostic]:
@@ -54,8 +58,8 @@ def scorer_selectors_find_clusters(context: Context) -> Iterator[Diagnostic]:
 
 def service_monitors_find_clusters(context: Context) -> Iterator[Diagnostic]:
     """A ServiceMonitor whose selector matches no cluster is rendered nowhere."""
-    repository = context.declared.repository
-    if repository is None or not context.inventory.clusters:
+    repository = context.repository
+    if not context.inventory.clusters:
         return
     monitor = repository.value.spec.agent.service_monitor
     selector = monitor.cluster_selector if monitor is not None else None
@@ -69,8 +73,8 @@ def service_monitors_find_clusters(context: Context) -> Iterator[Diagnostic]:
 
 def rollouts_find_clusters(context: Context) -> Iterator[Diagnostic]:
     """An entry of spec.agent.rollout must select a cluster, and each of its fields must count on one."""
-    repository = context.declared.repository
-    if repository is None or not context.inventory.clusters:
+    repository = context.repository
+    if not context.inventory.clusters:
         return
     taken = {name: set[str]() for name in ROLLOUT_FIELDS}
     for index, entry in enumerate(repository.value.spec.agent.rollout):

@@ -15,17 +15,10 @@ from gitops_dsf.resolve.rules.raw_document import indexes
 from gitops_dsf.resolve.rules.selectors import IF_MEANT
 from gitops_dsf.wording import did_you_mean
 
-"""Custom ClusterClaims that OCM's agent reports, in order of name
-(docs/contributing/behaviour.md#cluster-claims).
-"""
-
 
 def the_inventory_has_clusters(context: Context) -> Iterator[Diagnostic]:
     """Without clusters, nothing is delivered."""
-    repository = context.declared.repository
-    if context.inventory.clusters or repository is None:
-        return
-    if repository.value.spec.delivers_works:
+    if not context.inventory.clusters and not context.is_upstream:
         message = "clusters/ holds no ManagedCluster: no cluster gets the scoring configuration"
         yield codes.NO_CLUSTERS.at(
             Position(file=SETTINGS_FILE),

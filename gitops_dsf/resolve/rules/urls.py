@@ -52,25 +52,19 @@ def urls_can_be_called(context: Context) -> Iterator[Diagnostic]:
 
 def repositories_hold_no_credentials(context: Context) -> Iterator[Diagnostic]:
     """Git URLs must not hold credentials. Argo CD keeps them in Secrets."""
-    repository = context.declared.repository
+    repository, hint = context.declared.repository, "configure the repository's credentials in Argo CD"
     if repository is not None and _has_credentials(repository.value.spec.git.url):
-        yield _credentials(
-            "spec.git.url",
-            repository.at("spec", "git", "url"),
-            "configure the repository's credentials in Argo CD",
-        )
+        yield _credentials("spec.git.url", repository.at("spec", "git", "url"), hint)
     for item in context.declared.applications:
         for place, source in item.value.spec.application.placed_sources:
             if _has_credentials(source.repo_url):
-                yield _credentials(
-                    "repoURL", item.at(*place, "repoURL"), "configure the repository's credentials in Argo CD"
-                )
+                yield _credentials("repoURL", item.at(*place, "repoURL"), hint)
 
 
 def the_repository_is_named(context: Context) -> Iterator[Diagnostic]:
     """The URL that `init` writes when it is given none leads nowhere."""
-    repository = context.declared.repository
-    if repository is not None and repository.value.spec.git.url == placeholder_url(repository.name):
+    repository = context.repository
+    if repository.value.spec.git.url == placeholder_url(repository.name):
         yield codes.PLACEHOLDER_URL.at(
             repository.at("spec", "git", "url"),
             f"spec.git.url is {repository.value.spec.git.url}, which init wrote as an example: Argo CD finds"
@@ -111,9 +105,8 @@ def repositories_can_be_fetched(context: Context) -> Iterator[Diagnostic]:
 
 def metrics_stay_inside(context: Context) -> Iterator[Diagnostic]:
     """A scoring API gets all series that the query finds. One outside of the clusters should be meant."""
-    repository = context.declared.repository
-    spec = repository.value.spec if repository is not None else None
-    named = [] if spec is None else [*spec.allowed_hosts, *spec.allowed_token_hosts]
+    spec = context.settings
+    named = [*spec.allowed_hosts, *spec.allowed_token_hosts]
     for scorer in context.scorers.values():
         host = host_of(scorer.scoring_origin)
         if scorer.source_type == "None" or not host or is_in_cluster(host) or is_local(host):
