@@ -82,6 +82,10 @@ class Facts:
         """A kubectl command for this hub, quoted for a shell."""
         return shlex.join((*self.kubectl, *words))
 
+    def in_argocd(self, *words: str) -> str:
+        """A kubectl command for the namespace of Argo CD."""
+        return self.command("-n", self.argocd_namespace, *words)
+
     def clusteradm(self, *words: str) -> str:
         """A clusteradm command for this hub, which accepts kubectl's flags."""
         return shlex.join(("clusteradm", *self.kubectl[1:], *words))

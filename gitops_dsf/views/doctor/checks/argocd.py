@@ -83,9 +83,7 @@ def _with_its_image(workloads: Sequence[Object]) -> Iterator[Object]:
 
 
 def _install(facts: Facts) -> str:
-    return facts.command(
-        "-n", facts.argocd_namespace, "apply", "--server-side", "--force-conflicts", "-f", MANIFEST
-    )
+    return facts.in_argocd("apply", "--server-side", "--force-conflicts", "-f", MANIFEST)
 
 
 def policy(facts: Facts) -> Iterator[Finding]:
@@ -109,19 +107,8 @@ def policy(facts: Facts) -> Iterator[Finding]:
 
 def _set_parameter(facts: Facts, patch: str) -> str:
     """A fix for a parameter. The ApplicationSet controller reads its parameters when it starts."""
-    change = facts.command(
-        "-n",
-        facts.argocd_namespace,
-        "patch",
-        "configmap",
-        "argocd-cmd-params-cm",
-        "--type=merge",
-        "-p",
-        patch,
-    )
-    restart = facts.command(
-        "-n", facts.argocd_namespace, "rollout", "restart", "deployment", "argocd-applicationset-controller"
-    )
+    change = facts.in_argocd("patch", "configmap", "argocd-cmd-params-cm", "--type=merge", "-p", patch)
+    restart = facts.in_argocd("rollout", "restart", "deployment", "argocd-applicationset-controller")
     return f"{change} && {restart}"
 
 
@@ -134,9 +121,7 @@ def settings(facts: Facts) -> Iterator[Finding]:
         yield warning(
             f"{TRACKING} is label: objects that a controller copies with their labels look like Argo CD's"
             " own, and are pruned",
-            facts.command(
-                "-n", facts.argocd_namespace, "patch", "configmap", "argocd-cm", "--type=merge", "-p", patch
-            ),
+            facts.in_argocd("patch", "configmap", "argocd-cm", "--type=merge", "-p", patch),
         )
     lacking = [
         kind for kind in KINDS if f"{HEALTH}.{kind}" not in data and "resource.customizations" not in data
@@ -168,7 +153,7 @@ def delivery(facts: Facts) -> Iterator[Finding]:
         return
     for item in facts.of(Source.DELIVERY):
         name, status = name_of(item), item.get("status") or {}
-        look = facts.command("-n", facts.argocd_namespace, "describe", "application", name)
+        look = facts.in_argocd("describe", "application", name)
         wrong = dict(_wrong(status))
         health = str((status.get("health") or {}).get("status"))
         objects = names_text(f"{what} is {state}" for what, state in wrong.items())

@@ -40,9 +40,7 @@ def application_sets(facts: Facts) -> Iterator[Finding]:
     ours = [item for item in facts.inputs.application_sets if item.rendered]
     failing = [(item.name, item.error) for item in ours if item.error]
     for name, message in failing:
-        annotate = facts.command(
-            "-n", facts.argocd_namespace, "annotate", "--overwrite", "applicationset", name
-        )
+        annotate = facts.in_argocd("annotate", "--overwrite", "applicationset", name)
         # Argo CD reconciles when an annotation changes, and removes this one only after success, so the value
         # must be new each time.
         fix = f"{annotate} {REFRESH_ANNOTATION}=$(date +%s)  # refreshes at once; else within 3 minutes"

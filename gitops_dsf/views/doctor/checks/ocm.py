@@ -71,55 +71,33 @@ def version(facts: Facts) -> Iterator[Finding]:
 
 def features(facts: Facts) -> Iterator[Finding]:
     """Is a feature gate switched off that is on by default, and that we rely on?"""
-    off: dict[str, str] = {}
-    for manager in facts.of(Source.CLUSTER_MANAGERS):
-        off |= dict.fromkeys(_disabled(manager), name_of(manager))
-    for deployment in facts.of(Source.OCM_DEPLOYMENTS):
-        off |= {gate: off.get(gate, "") for gate in _switched_off(deployment)}
-    for gate, where in sorted(off.items()):
-        section, consequence = GATES[gate]
-        name = where or "cluster-manager"
-        patch = _enabling(gate, section, _gates(facts, name, section))
-        fix = facts.command("patch", "clustermanager", name, "--type=merge", "-p", patch)
-        yield error(f"feature gate {gate} is off: {consequence}", fix)
-    if not off:
-        if not facts.of(Source.CLUSTER_MANAGERS) and not facts.of(Source.OCM_DEPLOYMENTS):
-            yield unknown(
-                "neither a ClusterManager nor OCM's Deployments are there to tell the feature gates"
-            )
-        else:
-            yield ok(f"{', '.join(GATES)} are on")
+    manager = facts.one(Source.CLUSTER_MANAGERS)
+    if manager is None and not facts.of(Source.OCM_DEPLOYMENTS):
+        yield unknown("neither a ClusterManager nor OCM's Deployments are there to tell the feature gates")
+        return
+    spec = (manager or {}).get("spec") or {}
+    name = name_of(manager) if manager is not None else "cluster-manager"
+    flags = {flag for item in facts.of(Source.OCM_DEPLOYMENTS) for flag in _flags(item)}
+    for gate, (section, consequence) in GATES.items():
+        written = (spec.get(section) or {}).get("featureGates") or ()
+        others = [dict(item) for item in written if item.get("feature") != gate]
+        modes = {item.get("mode", "Disable") for item in written if item.get("feature") == gate}
+        if modes - {"Enable"} or any(f"{gate}=false" in flag for flag in flags):
+            # A merge patch replaces the whole list, so it has the other gates.
+            gates = [*others, {"feature": gate, "mode": "Enable"}]
+            patch = json.dumps({"spec": {section: {"featureGates": gates}}}, separators=(",", ":"))
+            fix = facts.command("patch", "clustermanager", name, "--type=merge", "-p", patch)
+            yield error(f"feature gate {gate} is off: {consequence}", fix)
+    yield ok(f"{', '.join(GATES)} are on")
 
 
-def _gates(facts: Facts, manager: str, section: str) -> list[Mapping[str, Any]]:
-    """The gates of one section of a ClusterManager."""
-    found = next((item for item in facts.of(Source.CLUSTER_MANAGERS) if name_of(item) == manager), {})
-    return list(((found.get("spec") or {}).get(section) or {}).get("featureGates") or ())
-
-
-def _enabling(gate: str, section: str, there: list[Mapping[str, Any]]) -> str:
-    """A merge patch. It replaces the whole list, so it contains the existing gates."""
-    others = [dict(item) for item in there if item.get("feature") != gate]
-    return json.dumps(
-        {"spec": {section: {"featureGates": [*others, {"feature": gate, "mode": "Enable"}]}}},
-        separators=(",", ":"),
-    )
-
-
-def _disabled(manager: Mapping[str, Any]) -> Iterator[str]:
-    for gate, (section, _) in GATES.items():
-        for item in ((manager.get("spec") or {}).get(section) or {}).get("featureGates") or ():
-            if item.get("feature") == gate and item.get("mode", "Disable") != "Enable":
-                yield gate
-
-
-def _switched_off(deployment: Mapping[str, Any]) -> Iterator[str]:
+def _flags(deployment: Mapping[str, Any]) -> Iterator[str]:
+    """The feature gates on the command lines of a Deployment."""
     pod = ((deployment.get("spec") or {}).get("template") or {}).get("spec") or {}
     for container in pod.get("containers") or ():
-        words = [str(word) for word in (*(container.get("command") or ()), *(container.get("args") or ()))]
-        for gate in GATES:
-            if any(word.startswith("--feature-gates=") and f"{gate}=false" in word for word in words):
-                yield gate
+        for word in (*(container.get("command") or ()), *(container.get("args") or ())):
+            if str(word).startswith("--feature-gates="):
+                yield str(word)
 
 
 def clusters(facts: Facts) -> Iterator[Finding]:
