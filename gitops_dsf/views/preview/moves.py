@@ -142,18 +142,21 @@ def _explained(verdict: Verdict, cluster: str) -> str:
 
 
 def _standing(item: Pass, cluster: str) -> Standing:
-    before, after = _scores(item.before, cluster), _scores(item.after, cluster)
-    old, new = _weights(item.before), _weights(item.after)
+    old, new = _terms(item.before, cluster), _terms(item.after, cluster)
+    is_ranked = _place(item.after, cluster) is not None
     terms: list[Term] = []
     for name in {**old, **new}:
-        cell = item.unknown.get(_resource(name), {}).get(cluster) if name in after else None
+        cell = item.unknown.get(_resource(name), {}).get(cluster) if is_ranked and name in new else None
+        (weight_before, before), (weight_after, after) = (
+            found.get(name, (None, None)) for found in (old, new)
+        )
         terms.append(
             Term(
                 name=name,
-                before=before.get(name),
-                after=UNKNOWN if cell else after.get(name),
-                weight_before=old.get(name),
-                weight_after=new.get(name),
+                before=before,
+                after=UNKNOWN if cell else after,
+                weight_before=weight_before,
+                weight_after=weight_after,
                 unknown_because=cell.why if cell else None,
             )
         )
@@ -170,24 +173,22 @@ def _resource(prioritizer: str) -> str:
     return prioritizer.removeprefix("AddOn/").partition("/")[0] if prioritizer.startswith("AddOn/") else ""
 
 
+def _place(verdict: Verdict | None, cluster: str) -> int | None:
+    """The index of a cluster in the ranking; None if it is not ranked."""
+    if verdict is None or verdict.ranking is None or cluster not in verdict.state.positions:
+        return None
+    position = verdict.state.positions[cluster]
+    return verdict.ranking.clusters.index(position) if position in verdict.ranking.clusters else None
+
+
 def _sum(verdict: Verdict | None, cluster: str) -> int | None:
     return None if verdict is None or verdict.scores is None else verdict.scores.get(cluster)
 
 
-def _weights(verdict: Verdict | None) -> dict[str, int]:
-    """Weights by prioritizer."""
-    return {item.name: item.weight for item in verdict.prioritizers} if verdict else {}
-
-
-def _scores(verdict: Verdict | None, cluster: str) -> dict[str, int | None]:
-    """Scores by prioritizer, for a ranked cluster."""
-    position = verdict.state.positions.get(cluster) if verdict else None
-    if (
-        verdict is None
-        or verdict.ranking is None
-        or position is None
-        or position not in verdict.ranking.clusters
-    ):
-        return {}
-    index = list(verdict.ranking.clusters).index(position)
-    return {item.name: item.values[index] for item in verdict.prioritizers}
+def _terms(verdict: Verdict | None, cluster: str) -> dict[str, tuple[int, int | None]]:
+    """Weights by prioritizer, with the scores of a ranked cluster."""
+    place = _place(verdict, cluster)
+    return {
+        item.name: (item.weight, None if place is None else item.values[place])
+        for item in (verdict.prioritizers if verdict else ())
+    }

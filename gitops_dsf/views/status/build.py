@@ -16,10 +16,6 @@ from gitops_dsf.views.status.placements import placement_views, state_of
 from gitops_dsf.views.status.scores import scorer_views
 
 
-class UnknownNameError(UsageError):
-    """The hub does not have an object that was requested by name."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class Filter:
     """What to show; None means everything."""
@@ -32,7 +28,7 @@ class Filter:
 
 
 def build(inputs: Inputs, only: Filter | None = None) -> Overview:
-    """Builds the view. Raises UnknownNameError when a requested object does not exist, although its kind
+    """Builds the view. Raises UsageError when a requested object does not exist, although its kind
     could be read.
     """
     asked = only or Filter()
@@ -133,4 +129,4 @@ def _check(kind: str, name: str, known: Iterable[str]) -> None:
     close = difflib.get_close_matches(name, names, n=3) or names[:10]
     hint = f"; there is {', '.join(close)}" if close else ""
     msg = f"the hub has no {kind} {name}{hint}"
-    raise UnknownNameError(msg)
+    raise UsageError(msg)

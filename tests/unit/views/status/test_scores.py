@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from gitops_dsf.views.status import Filter, Part, UnknownNameError, build
+from gitops_dsf.errors import UsageError
+from gitops_dsf.views.status import Filter, Part, build
 from gitops_dsf.views.status.model import Cell, ScorerView, State
 from tests.support.hubobjects import NOW, Object, addon, cluster, fleet, masks, score, scorer
 from tests.support.overviews import inputs_of
@@ -199,7 +200,7 @@ def test_a_filter_by_cluster_keeps_its_cells() -> None:
     ],
 )
 def test_a_name_that_is_not_there_is_said_with_what_is(wanted: Filter, text: str) -> None:
-    with pytest.raises(UnknownNameError, match=text):
+    with pytest.raises(UsageError, match=text):
         build(inputs_of(fleet()), wanted)
 
 
