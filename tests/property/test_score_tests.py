@@ -24,7 +24,7 @@ from gitops_dsf.repository.model.declared import Declared
 from gitops_dsf.repository.model.validate import declare
 from gitops_dsf.views.preview.hub import hub_state, typed_placements
 from gitops_dsf.views.preview.version import FleetVersion, version_of
-from gitops_dsf.views.scoretests.fleets import TestFleets
+from gitops_dsf.views.scoretests.fleets import fleet_of
 from gitops_dsf.views.scoretests.judge import judge
 from gitops_dsf.views.scoretests.story import START
 from tests.support.laws import examples
@@ -34,7 +34,7 @@ KEY = "argocd/guestbook"
 
 
 @cache
-def fleet() -> tuple[Declared, FleetVersion, TestFleets]:
+def fleet() -> tuple[Declared, FleetVersion]:
     """The fleet of `init`, whose scorer publishes each change at once."""
     with TemporaryDirectory() as folder:
         scaffold(target=Path(folder) / "fleet", name="fleet")
@@ -44,7 +44,7 @@ def fleet() -> tuple[Declared, FleetVersion, TestFleets]:
     checked = check_declared(declared)
     version = version_of(checked)
     assert version is not None, checked.diagnostics
-    return declared, version, TestFleets(declared, own=checked)
+    return declared, version
 
 
 raw = st.sampled_from([math.nan, 0.0, 20.0, 45.5, 50.0, 60.0, 100.0])
@@ -56,7 +56,7 @@ walks = st.integers(1, 40).flatmap(
 @examples(20)
 @given(walks)
 def test_a_test_written_from_a_backtest_passes(walk: tuple[list[float], ...]) -> None:
-    _, version, fleets = fleet()
+    whole, version = fleet()
     scorer = version.scorers["cpu-headroom"]
     grid = Grid(start=START, step=scorer.interval, count=len(walk[0]))
     tracks = {}
@@ -106,5 +106,5 @@ def test_a_test_written_from_a_backtest_passes(walk: tuple[list[float], ...]) ->
     loaded = load_text(text, file="tests/law.yaml")
     declared = declare(loaded)
     (test,) = declared.score_tests
-    own, findings = fleets.fleet_of(test)
+    own, findings = fleet_of(test, whole, own=(version, ()))
     assert list(judge(test, fleet=own, findings=findings, documents=loaded.documents)) == []

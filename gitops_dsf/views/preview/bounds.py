@@ -24,24 +24,30 @@ class Certainty:
         return self.certain == self.possible
 
 
-def certainty(verdict: Verdict, unknown: Mapping[str, Mapping[str, Unknown]]) -> Certainty:
-    """Computes the bounds of a verdict's ranking. Its sums contain placeholders for the unknown scores."""
+def certainty(verdict: Verdict, unknown: Mapping[str, Mapping[str, Unknown]]) -> Certainty | None:
+    """Computes the bounds of a verdict's ranking. Its sums contain placeholders for the unknown scores. None
+    if no cluster that passed the filters has an unknown score with a weight.
+    """
     ranking = verdict.ranking
     if ranking is None:
-        return Certainty(certain=verdict.chosen, possible=verdict.chosen)
+        return None
     names = [verdict.state.names[cluster] for cluster in ranking.clusters]
     lows, highs = list(ranking.sums), list(ranking.sums)
+    is_open = False
     for result in verdict.prioritizers:
         cells = unknown.get(result.prioritizer.resource) if result.prioritizer.built_in is None else None
         for index, name in enumerate(names if cells else ()):
             cell = cells.get(name) if cells else None
             if cell is not None:
+                is_open = True
                 ends = (
                     (cell.low - (result.values[index] or 0)) * result.weight,
                     (cell.high - (result.values[index] or 0)) * result.weight,
                 )
                 lows[index] += min(ends)
                 highs[index] += max(ends)
+    if not is_open:
+        return None
     # Equal sums are ordered by name, and indexes are in order of name, so the smaller index wins.
     worst = [(low, -index) for index, low in enumerate(lows)]
     best = [(high, -index) for index, high in enumerate(highs)]
@@ -56,17 +62,3 @@ def certainty(verdict: Verdict, unknown: Mapping[str, Mapping[str, Unknown]]) ->
         if must_beat < number_of_clusters:
             possible.add(name)
     return Certainty(certain=frozenset(certain), possible=frozenset(possible))
-
-
-def touches(verdict: Verdict, unknown: Mapping[str, Mapping[str, Unknown]]) -> bool:
-    """Whether any cluster that passed the filters has an unknown score with a weight."""
-    ranking = verdict.ranking
-    if ranking is None:
-        return False
-    names = verdict.state.names
-    tables = [
-        unknown[item.prioritizer.resource]
-        for item in verdict.prioritizers
-        if unknown.get(item.prioritizer.resource)
-    ]
-    return any(names[cluster] in table for table in tables for cluster in ranking.clusters)

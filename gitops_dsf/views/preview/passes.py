@@ -13,7 +13,7 @@ from gitops_dsf.hub.placements import asks_for_scores
 from gitops_dsf.hub.snapshot import Snapshot
 from gitops_dsf.simulator import HubState, Outcome, Verdict, simulate
 from gitops_dsf.simulator.settle import settle
-from gitops_dsf.views.preview.bounds import Certainty, certainty, touches
+from gitops_dsf.views.preview.bounds import Certainty, certainty
 from gitops_dsf.views.preview.hub import hub_state
 from gitops_dsf.views.preview.nextscores import NextScores, Unknown, next_scores
 from gitops_dsf.views.preview.version import FleetVersion
@@ -65,7 +65,7 @@ def _second(
     unknown, certain = future.unknown, None
     if asks_for_scores(placement) and _existence_unknown(verdict, unknown):
         certain = Certainty(certain=frozenset(), possible=frozenset(verdict.candidates))
-    elif verdict.outcome is Outcome.SCHEDULED and touches(verdict, unknown):
+    elif verdict.outcome is Outcome.SCHEDULED:
         certain = certainty(verdict, unknown)
     return Pass(
         placement=key, before=old, after=verdict, unknown=unknown if certain else {}, certainty=certain

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Final
 
 from gitops_dsf.diagnostics import Diagnostic
-from gitops_dsf.pipeline import Checked, check_declared
+from gitops_dsf.pipeline import check_declared
 from gitops_dsf.repository.model.cluster import ClusterMetadata, ManagedCluster
 from gitops_dsf.repository.model.declared import Declared, Item
 from gitops_dsf.repository.model.repository import FleetRepository
@@ -16,21 +16,16 @@ from gitops_dsf.views.preview.version import FleetVersion, version_of
 _API: Final = "cluster.open-cluster-management.io/v1"
 
 
-class TestFleets:
-    """Resolves the repository for tests. `own` is the result for tests that give no clusters."""
+Judged = tuple[FleetVersion | None, tuple[Diagnostic, ...]]
+"""A repository and all findings. None if one is an error."""
 
-    __test__ = False
 
-    def __init__(self, declared: Declared, *, own: Checked) -> None:
-        self._declared = declared
-        self._own = version_of(own), own.diagnostics
-
-    def fleet_of(self, test: Item[ScoreTest]) -> tuple[FleetVersion | None, tuple[Diagnostic, ...]]:
-        """The repository with the clusters of a test, and all findings. None if one is an error."""
-        if test.value.spec.given.clusters is not None:
-            checked = check_declared(with_clusters(self._declared, test))
-            return version_of(checked), checked.diagnostics
-        return self._own
+def fleet_of(test: Item[ScoreTest], declared: Declared, *, own: Judged) -> Judged:
+    """The repository with the clusters of a test. `own` is the result for tests that give none."""
+    if test.value.spec.given.clusters is None:
+        return own
+    checked = check_declared(with_clusters(declared, test))
+    return version_of(checked), checked.diagnostics
 
 
 def with_clusters(declared: Declared, test: Item[ScoreTest]) -> Declared:

@@ -11,7 +11,8 @@ from gitops_dsf.pipeline import Checked
 from gitops_dsf.repository.load import Document
 from gitops_dsf.repository.model.declared import Declared, Item
 from gitops_dsf.repository.model.score_test import ScoreTest
-from gitops_dsf.views.scoretests.fleets import TestFleets
+from gitops_dsf.views.preview.version import version_of
+from gitops_dsf.views.scoretests.fleets import fleet_of
 from gitops_dsf.views.scoretests.judge import Failure, judge
 from gitops_dsf.views.scoretests.queries import Evaluate, no_promtool
 
@@ -65,10 +66,9 @@ def run_tests(
     """Runs tests one by one. `checked` is the repository as it is, `documents` are all of its documents.
     `evaluate` evaluates queries over given metrics. `prefix` comes before the names of files.
     """
-    found = []
-    fleets = TestFleets(declared, own=checked)
+    found, own = [], (version_of(checked), checked.diagnostics)
     for test in tests:
-        fleet, findings = fleets.fleet_of(test)
+        fleet, findings = fleet_of(test, declared, own=own)
         judged = judge(test, fleet=fleet, findings=findings, documents=documents, evaluate=evaluate)
         failures = tuple(structs.replace(each, file=(prefix / each.file).as_posix()) for each in judged)
         found.append(

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitops_dsf.simulator import simulate
-from gitops_dsf.views.preview.bounds import certainty, touches
+from gitops_dsf.views.preview.bounds import certainty
 from gitops_dsf.views.preview.nextscores import Unknown
 
 NAMES = ("a", "b", "c", "d")
@@ -69,10 +69,12 @@ def test_bounds_agree_with_every_possible_outcome(
     }
     verdict = simulate(hub(present, wanted=wanted, weight=weight, extra=extra), "n/p", NOW)
     found = certainty(verdict, {"open": cells})
+    if found is None:
+        assert not cells
+        return
     outcomes = []
     for values in product(*(range(cell.low, cell.high + 1) for cell in cells.values())):
         chosen = present | dict(zip(cells, values, strict=True))
         outcomes.append(simulate(hub(chosen, wanted=wanted, weight=weight, extra=extra), "n/p", NOW).chosen)
     assert found.certain == frozenset.intersection(*outcomes)
     assert found.possible == frozenset.union(*outcomes)
-    assert touches(verdict, {"open": cells}) is bool(cells)
