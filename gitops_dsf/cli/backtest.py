@@ -116,21 +116,17 @@ def run(args: argparse.Namespace) -> int:
         return 1
     _require_numpy()
     from gitops_dsf.cli.progress import Progress
-    from gitops_dsf.views.backtest.build import HistoryError
 
     answers = _saved(args)
     start, end = span(args, known=_span_of(answers))
     with Progress(stream=sys.stderr) as progress:
-        try:
-            builder = _builder(args, head, start=start, end=end)
-            notes = (
-                _feed_files(args, builder, answers)
-                if args.history is not None
-                else _feed(args, builder, progress, limit)
-            )
-            results = builder.results(window=args.window, stop=limit.is_over)
-        except HistoryError as error:
-            raise UsageError(str(error)) from error
+        builder = _builder(args, head, start=start, end=end)
+        notes = (
+            _feed_files(args, builder, answers)
+            if args.history is not None
+            else _feed(args, builder, progress, limit)
+        )
+        results = builder.results(window=args.window, stop=limit.is_over)
     if args.advise and limit.is_over():
         notes.append("the time limit was over before all settings were tried, so advice is missing")
     sys.stdout.write(_formatted(results, notes, args.output))

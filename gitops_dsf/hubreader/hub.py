@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 from http import HTTPStatus
 from pathlib import Path
 from threading import Timer
-from types import TracebackType
 from typing import Any, Final, Self, TypeVar
 
 import msgspec
@@ -98,13 +97,7 @@ class Hub:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Closes the connection."""
+    def __exit__(self, *error: object) -> None:
         self._server.close()
 
     @property

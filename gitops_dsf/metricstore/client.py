@@ -4,7 +4,6 @@ import asyncio
 import ssl
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Final, Self
 
 import httpx
@@ -76,9 +75,7 @@ class MetricStore:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *error: object) -> None:
         await self._client.aclose()
 
     def refuse_beyond(self, samples: int) -> None:

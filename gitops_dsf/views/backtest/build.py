@@ -20,6 +20,7 @@ from gitops_dsf.backtest.rawscores import Results, Values
 from gitops_dsf.backtest.result import Advice, AdvisedField, BacktestResult, BacktestSide, Span, Trial
 from gitops_dsf.backtest.run import Backtest, run
 from gitops_dsf.backtest.track import Tracks
+from gitops_dsf.errors import UsageError
 from gitops_dsf.hub.flapping import WINDOW_SECONDS
 from gitops_dsf.hub.objects import Placement
 from gitops_dsf.hub.placements import ranked_by
@@ -191,10 +192,6 @@ def document(results: Sequence[Result], *, notes: Sequence[str] = ()) -> Backtes
     )
 
 
-class HistoryError(ValueError):
-    """The asked span of time makes no sense."""
-
-
 class BacktestBuilder:
     """Takes the history of scores page by page, for one or two revisions at once."""
 
@@ -233,7 +230,7 @@ class BacktestBuilder:
                 f"between start and end are {max(0, count)} points of {step:g} s; write a span with 1 to"
                 f" {MOST_POINTS:,}"
             )
-            raise HistoryError(msg)
+            raise UsageError(msg)
         return Grid(start=first, step=step, count=count)
 
     def add(self, asked: Asked, first: int, count: int, results: Results) -> None:
