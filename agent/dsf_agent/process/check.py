@@ -70,14 +70,12 @@ async def _rows(adapters: Adapters, found: Snapshot, *, only: list[str]) -> list
     for problem in found.problems:
         if not only or problem.name in only:
             name = _shown(problem.name) or f"entry {problem.index}"
-            rows.append(
-                Row(
-                    cells=(name, *"------", "bad_entry"),
-                    notes=(f"entry {problem.index}: {problem.reason}",),
-                    good=False,
-                )
-            )
+            rows.append(_failed(name, "bad_entry", f"entry {problem.index}: {problem.reason}"))
     return rows
+
+
+def _failed(name: str, state: str, note: str) -> Row:
+    return Row(cells=(name, *"------", state), notes=(note,), good=False)
 
 
 async def _row(adapters: Adapters, scorer: Summary) -> Row:
@@ -85,21 +83,13 @@ async def _row(adapters: Adapters, scorer: Summary) -> Row:
     try:
         result = await adapters.cycle(scorer, publication=None).run()
     except AgentError as error:
-        return Row(
-            cells=(own, *"------", f"{error.stage}: {error.reason.value}"),
-            notes=(f"{own}: {error}",),
-            good=False,
-        )
+        return _failed(own, f"{error.stage}: {error.reason.value}", f"{own}: {error}")
     except Exception as error:
         log.exception(
             "a cycle failed because of a bug in the agent",
             extra={"scorer": scorer.name, "reason": Reason.INTERNAL.value},
         )
-        return Row(
-            cells=(own, *"------", Reason.INTERNAL.value),
-            notes=(f"{own}: {type(error).__name__}: {error}",),
-            good=False,
-        )
+        return _failed(own, Reason.INTERNAL.value, f"{own}: {type(error).__name__}: {error}")
     items = result.items
     shown = [f"{_shown(name)}={value}" for name, value in list(items.items())[:ITEMS_SHOWN]]
     if len(items) > len(shown):

@@ -1,10 +1,11 @@
 """The running agent: its root tasks, the state they share, readiness, and shutdown."""
 
 import asyncio
+import gc
 import logging
 import signal
 from collections.abc import Coroutine
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -12,7 +13,6 @@ from dsf_agent.configuration.snapshot import Snapshot
 from dsf_agent.configuration.suspension import Suspension
 from dsf_agent.configuration.watch import Observation, UnusableFile, Watcher
 from dsf_agent.endpoints import transport
-from dsf_agent.process import memory
 from dsf_agent.process.build import Adapters
 from dsf_agent.publish.prune import Pruner
 from dsf_agent.schedule.scheduler import Scheduler
@@ -20,6 +20,11 @@ from dsf_agent.schedule.worker import WorkerState
 from dsf_runtime.pages import Page, PageServer
 
 log = logging.getLogger(__name__)
+
+PAUSE_SECONDS: Final = 10.0
+"""Time between two collections. Each takes 1 to 3 ms, also with 50,000 results, because objects of the
+start-up are frozen.
+"""
 
 
 class Agent:
@@ -102,7 +107,7 @@ class Agent:
         adapters = self._adapters
         roots: list[tuple[str, Coroutine[Any, Any, None]]] = [
             ("watch", self._watcher.run()),
-            ("garbage collection", memory.collect_periodically()),
+            ("garbage collection", collect_periodically()),
         ]
         if self._pruner is not None:
             roots.append(("prune", self._pruner.run()))
@@ -232,6 +237,25 @@ async def serve(adapters: Adapters) -> int:
 
 
 def tune() -> None:
-    """Settings of the whole process: large reads from sockets, and a garbage collector that rarely blocks."""
-    memory.freeze_startup_objects()
+    """Settings of the whole process: large reads from sockets, and a garbage collector that rarely blocks.
+
+    Objects of the start-up live as long as the process, so they are excluded from collections. What a scoring
+    cycle creates is freed by reference counts. With Python's defaults a full collection could run in the
+    middle of a cycle and block the loop for 20 ms.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 50, 50)
     transport.use_large_reads()
+
+
+async def collect_periodically(*, pause_seconds: float = PAUSE_SECONDS) -> None:
+    """Collects every few seconds until it is cancelled.
+
+    A failure leaves reference cycles behind: the exception, its frames, and the answers that they hold. The
+    thresholds alone would free them hours later. Measured with 13 failing scorers that restart every 0.1 s:
+    memory grew from 45 to 72 MB in two and a half minutes. With this task it reached 51 MB and stayed there.
+    """
+    while True:
+        await asyncio.sleep(pause_seconds)
+        gc.collect()

@@ -130,7 +130,7 @@ async def test_a_file_without_scorers(check: Check, tmp_path: Path) -> None:
     ("content", "flags", "code", "text"),
     [
         (None, [], 1, "summaries does not exist"),
-        (b"{}", [], 1, "expected a JSON array"),
+        (b"{}", [], 1, "not a JSON array of scorers"),
         (
             json.dumps([entry("cpu", scoring="http://127.0.0.1:1")]).encode(),
             ["--scorer", "gpu"],

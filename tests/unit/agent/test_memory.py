@@ -4,7 +4,7 @@ import asyncio
 import gc
 import weakref
 
-from dsf_agent.process import memory
+from dsf_agent.process import supervise
 from tests.support.waiting import until
 
 
@@ -22,7 +22,7 @@ async def test_reference_cycles_are_collected_periodically() -> None:
         left = weakref.ref(Ring())
         await asyncio.sleep(0.05)
         assert left() is not None
-        collecting = asyncio.create_task(memory.collect_periodically(pause_seconds=0.01))
+        collecting = asyncio.create_task(supervise.collect_periodically(pause_seconds=0.01))
         await until(lambda: left() is None, what="the ring is gone")
         collecting.cancel()
         await asyncio.gather(collecting, return_exceptions=True)
