@@ -6,7 +6,6 @@ They are never edited by hand. The site has all. `python -m tools.reference DIR`
 
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -41,14 +40,6 @@ _EXAMPLES: Final[Mapping[str, Path]] = {
 _MEASURES_PAGE: Final = "scores/measures.md"
 _KEPT: Final = ("dynamicscorer.md", "fleetrepository.md", "scoredapplication.md")
 _GENERATED = "<!-- Generated from the models by `make schemas`; do not edit. -->\n"
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Row:
-    path: str
-    type: str
-    default: str
-    meaning: str
 
 
 def reference_pages() -> Mapping[str, str]:
@@ -118,22 +109,17 @@ def _example(kind: str) -> list[str]:
     return ["```yaml", *kept, "```"]
 
 
-def _table(rows: Iterator[_Row]) -> list[str]:
-    cells = [f"| `{row.path}` | {row.type} | {row.default} | {row.meaning} |" for row in rows]
-    return ["| field | type | default | meaning |", "|---|---|---|---|", *cells]
+def _table(rows: Iterator[str]) -> list[str]:
+    return ["| field | type | default | meaning |", "|---|---|---|---|", *rows]
 
 
-def _rows(schema: Schema, definitions: Schema, prefix: str = "") -> Iterator[_Row]:
+def _rows(schema: Schema, definitions: Schema, prefix: str = "") -> Iterator[str]:
     required = set(schema.get("required", ()))
     for name, field in schema.get("properties", {}).items():
         path = f"{prefix}.{name}" if prefix else name
         inner, _ = _resolved(field, definitions)
-        yield _Row(
-            path=path,
-            type=_type(field, definitions),
-            default=_default(name, field, required),
-            meaning=_sentence(field | inner | field),
-        )
+        meaning, default = _sentence(field | inner | field), _default(name, field, required)
+        yield f"| `{path}` | {_type(field, definitions)} | {default} | {meaning} |"
         child, suffix = (
             (_resolved(inner["items"], definitions)[0], "[]") if inner.get("type") == "array" else (inner, "")
         )

@@ -90,24 +90,14 @@ class WritableHub(Hub):
             raise HubError(msg)
         path = kind.path(namespace=metadata.get("namespace", ""), name=metadata["name"])
         before = self._find(path)
-        params = {"fieldManager": GENERATOR_MANAGER, "force": "true" if force else "false"}
-        answer = self._write(
-            "PATCH", path, params=params, body=item, content_type=APPLY, check=check or self.dry_run
-        )
+        answer = self._patch(path, item, APPLY, check=check, force="true" if force else "false")
         if before is None:
             return Change.CREATED
         return Change.UNCHANGED if _declared(before, item) == _declared(answer, item) else Change.CHANGED
 
     def merge(self, path: str, change: Mapping[str, Any]) -> None:
         """Sends a JSON merge patch. Raises HubError."""
-        self._write(
-            "PATCH",
-            path,
-            params={"fieldManager": GENERATOR_MANAGER},
-            body=dict(change),
-            content_type=MERGE,
-            check=self.dry_run,
-        )
+        self._patch(path, dict(change), MERGE, check=False)
 
     def delete(self, path: str, *, orphan: bool = False) -> bool:
         """Deletes an object. With `orphan` the objects that it owns stay. Returns whether it was there.
@@ -171,18 +161,9 @@ class WritableHub(Hub):
         except _NotFoundError:
             return None
 
-    def _write(
-        self,
-        method: str,
-        path: str,
-        *,
-        params: Mapping[str, str],
-        body: Object,
-        content_type: str,
-        check: bool,
-    ) -> bytes:
-        sent = {**params, **(DRY_RUN if check else {})}
-        return self._ask(method, path, params=sent, body=body, content_type=content_type)
+    def _patch(self, path: str, body: Object, content_type: str, *, check: bool, **params: str) -> bytes:
+        sent = {"fieldManager": GENERATOR_MANAGER, **params, **(DRY_RUN if check or self.dry_run else {})}
+        return self._ask("PATCH", path, params=sent, body=body, content_type=content_type)
 
     def _ask(
         self,

@@ -57,8 +57,6 @@ class Stage:
 
 
 class Drop(Struct, frozen=True):
-    """Why a filter dropped a cluster."""
-
     filter: str
     """Predicate or TaintToleration."""
     reason: str

@@ -4,15 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 
-from gitops_dsf.simulator.cel.function import (
-    CelFailure,
-    Function,
-    Opaque,
-    function,
-    method,
-    opaque,
-    text_of,
-)
+from gitops_dsf.simulator.cel.function import CelFailure, Function, Opaque, function, method, parses, text_of
 
 IP = "net.IP"
 CIDR = "net.CIDR"
@@ -51,14 +43,6 @@ def _cidr(value: Opaque) -> _Interface:
     return ipaddress.ip_interface(text_of(value, CIDR))
 
 
-def _parses(text: str, *, cidr: bool) -> bool:
-    try:
-        _interface(text) if cidr else _address(text)
-    except CelFailure:
-        return False
-    return True
-
-
 def _global_unicast(address: _Address) -> bool:
     """netip.Addr.IsGlobalUnicast: private ranges count as global, the IPv4 broadcast address does not."""
     return not (
@@ -90,7 +74,7 @@ def _contains_cidr(value: Opaque, other: Opaque | str) -> bool:
 
 def _masked(value: Opaque) -> Opaque:
     network = _cidr(value).network
-    return opaque(CIDR, f"{network.network_address}/{network.prefixlen}")
+    return {CIDR: f"{network.network_address}/{network.prefixlen}"}
 
 
 def functions() -> tuple[Function, ...]:
@@ -104,7 +88,7 @@ def functions() -> tuple[Function, ...]:
     )
     return (
         both,
-        function("isIP", lambda text: _parses(text, cidr=False), ("string", "bool")),
+        parses("isIP", _address),
         function("ip.isCanonical", _is_canonical, ("string", "bool")),
         method("family", lambda value: _ip(value).version, (IP, "int")),
         method("isUnspecified", lambda value: _ip(value).is_unspecified, (IP, "bool")),
@@ -112,8 +96,8 @@ def functions() -> tuple[Function, ...]:
         method("isLinkLocalMulticast", lambda value: _link_local_multicast(_ip(value)), (IP, "bool")),
         method("isLinkLocalUnicast", lambda value: _ip(value).is_link_local, (IP, "bool")),
         method("isGlobalUnicast", lambda value: _global_unicast(_ip(value)), (IP, "bool")),
-        function("cidr", lambda text: opaque(CIDR, str(_interface(text))), ("string", CIDR)),
-        function("isCIDR", lambda text: _parses(text, cidr=True), ("string", "bool")),
+        function("cidr", lambda text: {CIDR: str(_interface(text))}, ("string", CIDR)),
+        parses("isCIDR", _interface),
         method("containsIP", _contains_ip, (CIDR, "string", "bool"), (CIDR, IP, "bool")),
         method("containsCIDR", _contains_cidr, (CIDR, "string", "bool"), (CIDR, CIDR, "bool")),
         method("prefixLength", lambda value: _cidr(value).network.prefixlen, (CIDR, "int")),
@@ -122,7 +106,7 @@ def functions() -> tuple[Function, ...]:
 
 
 def _to_ip(value: Opaque | str) -> Opaque:
-    return opaque(IP, str(_address(value)) if isinstance(value, str) else str(_cidr(value).ip))
+    return {IP: str(_address(value)) if isinstance(value, str) else str(_cidr(value).ip)}
 
 
 def _is_canonical(text: str) -> bool:

@@ -74,8 +74,17 @@ def _overloads(name: str, signatures: Iterable[tuple[str, ...]], *, member: bool
         yield Overload(f"{name.replace('.', '_')}_{kind}_{number}", tuple(parameters), returns, member)
 
 
-def opaque(type_name: str, text: str) -> Opaque:
-    return {type_name: text}
+def parses(name: str, parse: Callable[[str], object]) -> Function:
+    """A function that says whether a text can be parsed."""
+
+    def call(text: str) -> bool:
+        try:
+            parse(text)
+        except CelFailure:
+            return False
+        return True
+
+    return function(name, call, ("string", "bool"))
 
 
 def text_of(value: Mapping[str, Any], type_name: str) -> str:

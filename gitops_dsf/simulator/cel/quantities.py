@@ -12,7 +12,7 @@ from gitops_dsf.simulator.cel.function import (
     Opaque,
     function,
     method,
-    opaque,
+    parses,
     text_of,
 )
 from gitops_dsf.simulator.quantity import Quantity, QuantityError, parse
@@ -39,7 +39,7 @@ class QuantityFunctions:
     def functions(self) -> tuple[Function, ...]:
         return (
             function("quantity", self.parse, ("string", TYPE)),
-            function("isQuantity", is_quantity, ("string", "bool")),
+            parses("isQuantity", _parsed),
             function("sign", lambda value: _sign(_value(value)), (TYPE, "int")),
             method("isInteger", self.is_integer, (TYPE, "bool")),
             method("asInteger", self.as_integer, (TYPE, "int")),
@@ -59,10 +59,7 @@ class QuantityFunctions:
         )
 
     def parse(self, text: str) -> Opaque:
-        try:
-            parsed = parse(text)
-        except QuantityError as error:
-            raise CelFailure(str(error)) from error
+        parsed = _parsed(text)
         return self._remember(parsed.value, parsed)
 
     def is_integer(self, value: Opaque) -> bool:
@@ -101,15 +98,14 @@ class QuantityFunctions:
         known = self._forms.get(text, form)
         alike = known is not None and form is not None and known.same_form(form)
         self._forms[text] = form if alike else None
-        return opaque(TYPE, text)
+        return {TYPE: text}
 
 
-def is_quantity(text: str) -> bool:
+def _parsed(text: str) -> Quantity:
     try:
-        parse(text)
-    except QuantityError:
-        return False
-    return True
+        return parse(text)
+    except QuantityError as error:
+        raise CelFailure(str(error)) from error
 
 
 def compare(value: Opaque, other: Opaque) -> int:

@@ -9,15 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from gitops_dsf.simulator.cel.function import (
-    CelFailure,
-    Function,
-    Opaque,
-    function,
-    method,
-    opaque,
-    text_of,
-)
+from gitops_dsf.simulator.cel.function import CelFailure, Function, Opaque, function, method, parses, text_of
 
 TYPE = "kubernetes.Semver"
 _NUMBER = r"(0|[1-9][0-9]*)"
@@ -53,15 +45,7 @@ def _parse(text: str) -> _Version:
 
 
 def _from_text(text: str) -> Opaque:
-    return opaque(TYPE, str(_parse(text)))
-
-
-def _is_semver(text: str) -> bool:
-    try:
-        _parse(text)
-    except CelFailure:
-        return False
-    return True
+    return {TYPE: str(_parse(text))}
 
 
 def compare(value: Opaque, other: Opaque) -> int:
@@ -86,6 +70,6 @@ def _number(name: str, position: int) -> Function:
 def functions() -> tuple[Function, ...]:
     return (
         function("semver", _from_text, ("string", TYPE)),
-        function("isSemver", _is_semver, ("string", "bool")),
+        parses("isSemver", _parse),
         *(_number(name, position) for position, name in enumerate(("major", "minor", "patch"))),
     )

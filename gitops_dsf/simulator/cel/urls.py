@@ -14,7 +14,7 @@ from gitops_dsf.simulator.cel.function import (
     Opaque,
     function,
     method,
-    opaque,
+    parses,
     text_of,
 )
 
@@ -45,15 +45,7 @@ def _part(name: str, group: int) -> Function:
 
 
 def _from_text(text: str) -> Opaque:
-    return opaque(TYPE, _plain(text).string)
-
-
-def _is_url(text: str) -> bool:
-    try:
-        _plain(text)
-    except CelFailure:
-        return False
-    return True
+    return {TYPE: _plain(text).string}
 
 
 def _query(value: Opaque) -> dict[str, list[str]]:
@@ -69,7 +61,7 @@ def functions() -> tuple[Function, ...]:
     parts = ("getScheme", "getHost", "getHostname", "getPort", "getEscapedPath")
     return (
         function("url", _from_text, ("string", TYPE)),
-        function("isURL", _is_url, ("string", "bool")),
+        parses("isURL", _plain),
         *(_part(name, group) for group, name in enumerate(parts, start=1)),
         method("getQuery", _query, (TYPE, "map(string,list(string))")),
     )
