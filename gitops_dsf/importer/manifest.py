@@ -55,13 +55,8 @@ def is_rendered(data: Mapping[str, Any]) -> bool:
 def _cluster(data: Mapping[str, Any], selection: Selection) -> Object:
     labels = _mapping(_mapping(data, "metadata"), "labels")
     spec, status = _mapping(data, "spec"), _mapping(data, "status")
-    taken = {key: value for key, value in sorted(labels.items()) if selection.takes_label(key)}
-    result: Object = {
-        "apiVersion": data["apiVersion"],
-        "kind": data["kind"],
-        "metadata": {"name": name_of(data)},
-    }
-    if taken:
+    result = _object(data)
+    if taken := {key: value for key, value in sorted(labels.items()) if selection.takes_label(key)}:
         result["metadata"]["labels"] = taken
     result["spec"] = {"hubAcceptsClient": bool(spec.get("hubAcceptsClient"))}
     taints = [
@@ -71,59 +66,41 @@ def _cluster(data: Mapping[str, Any], selection: Selection) -> Object:
     ]
     if taints:
         result["spec"]["taints"] = taints
-    known: Object = {}
     claims = [
         {"name": str(claim.get("name")), "value": str(claim.get("value", ""))}
         for claim in _list(status, "clusterClaims")
         if selection.takes_claim(str(claim.get("name")))
     ]
-    if claims:
-        known["clusterClaims"] = sorted(claims, key=lambda claim: claim["name"])
+    known: Object = {"clusterClaims": sorted(claims, key=lambda claim: claim["name"])}
     if selection.resources:
-        known |= {
-            field: dict(_mapping(status, field))
-            for field in ("allocatable", "capacity")
-            if _mapping(status, field)
-        }
-    if known:
+        known |= {field: dict(_mapping(status, field)) for field in ("allocatable", "capacity")}
+    if known := {field: value for field, value in known.items() if value}:
         result["status"] = known
     return result
 
 
-def _cluster_set(data: Mapping[str, Any], selection: Selection) -> Object | None:  # noqa: ARG001 - one signature for all kinds
+def _cluster_set(data: Mapping[str, Any], _: Selection) -> Object | None:
     if name_of(data) in BUILT_IN_SETS:
         return None
-    result: Object = {
-        "apiVersion": data["apiVersion"],
-        "kind": data["kind"],
-        "metadata": {"name": name_of(data)},
-    }
     selector = _mapping(_mapping(data, "spec"), "clusterSelector")
-    if selector:
-        result["spec"] = {"clusterSelector": _plain(selector)}
-    return result
+    return _object(data) | ({"spec": {"clusterSelector": _plain(selector)}} if selector else {})
 
 
-def _scorer(data: Mapping[str, Any], selection: Selection) -> Object:  # noqa: ARG001 - one signature for all kinds
-    metadata: Object = {"name": name_of(data)}
+def _scorer(data: Mapping[str, Any], _: Selection) -> Object:
+    result = _object(data) | {"apiVersion": DSF_API, "spec": _plain(_mapping(data, "spec"))}
     for field in ("labels", "annotations"):
-        kept = {
-            key: value
-            for key, value in _mapping(_mapping(data, "metadata"), field).items()
-            if not key.startswith(_TOOL_METADATA)
-        }
-        if kept:
-            metadata[field] = kept
-    return {
-        "apiVersion": DSF_API,
-        "kind": data["kind"],
-        "metadata": metadata,
-        "spec": _plain(_mapping(data, "spec")),
-    }
+        written = _mapping(_mapping(data, "metadata"), field)
+        if kept := {key: value for key, value in written.items() if not key.startswith(_TOOL_METADATA)}:
+            result["metadata"][field] = kept
+    return result
 
 
 def _scoring_config(data: Mapping[str, Any], selection: Selection) -> Object | None:
     return _scorer(data, selection) if name_of(data) == SINGLETON_NAME else None
+
+
+def _object(data: Mapping[str, Any]) -> Object:
+    return {"apiVersion": data["apiVersion"], "kind": data["kind"], "metadata": {"name": name_of(data)}}
 
 
 _KINDS: Final[Mapping[tuple[str, str], Callable[[Mapping[str, Any], Selection], Object | None]]] = {

@@ -103,18 +103,13 @@ def written_path(item: ErrorDetails, data: Any) -> Path:  # noqa: ANN401 - whate
     path: list[str | int] = []
     value: Any = data
     for index, part in enumerate(item["loc"]):
-        if _holds(value, part):
+        there = value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
+        if part in there:
             path.append(part)
             value = value[part]
         elif item["type"] == "missing" and index == len(item["loc"]) - 1:
             path.append(part)
     return tuple(path)
-
-
-def _holds(value: object, part: str | int) -> bool:
-    if isinstance(value, list):
-        return isinstance(part, int) and part < len(value)
-    return isinstance(value, dict) and part in value
 
 
 def _diagnostic(
@@ -124,18 +119,15 @@ def _diagnostic(
     name = dotted(path)
     kind = first["type"]
     if kind == "extra_forbidden":
-        siblings = _siblings(model, path)
+        owner = model_at(model, path[:-1])
+        siblings = [] if owner is None else field_names(owner)
+        places = [dotted(place) for place in places_elsewhere(model, path)[:3]]
         hint = (
-            _belongs(model, path)
-            or did_you_mean(str(path[-1]), siblings)
-            or f"known here: {names_text(siblings, most=12)}"
+            f"did you mean {' or '.join(places)}?"
+            if places
+            else did_you_mean(str(path[-1]), siblings) or f"known here: {names_text(siblings, most=12)}"
         )
-        where = dotted(path[:-1])
-        message = (
-            f"{path[-1]} is not a field of {where}"
-            if where
-            else f"{path[-1]} is not a field of {document.kind}"
-        )
+        message = f"{path[-1]} is not a field of {dotted(path[:-1]) or document.kind}"
         return codes.UNKNOWN_FIELD.at(document.key_at(path), message, hint)
     if kind == "missing":
         return codes.MISSING_FIELD.at(document.at(path), f"{name} is missing", _addition(model, path))
@@ -197,14 +189,6 @@ def _mend(types: list[str], path: Path, value: object, written: str) -> tuple[st
     return "", None
 
 
-def _belongs(model: type[BaseModel], path: Path) -> str:
-    """Where an unknown field belongs if another object near it has a field of that name."""
-    places = places_elsewhere(model, path)
-    if not places:
-        return ""
-    return f"did you mean {' or '.join(dotted(place) for place in places[:3])}?"
-
-
 def _addition(model: type[BaseModel], path: Path) -> str:
     """What to add: one of the allowed values, or the field's description."""
     for kind in scalar_types(field_at(model, path)):
@@ -224,11 +208,6 @@ def _describe(model: type[BaseModel], path: Path) -> str:
         if path[-1] in {name, field.alias} and name in docs:
             return f"{path[-1]}: {docs[name].split('. ')[0].rstrip('.')}"
     return ""
-
-
-def _siblings(model: type[BaseModel], path: Path) -> list[str]:
-    owner = model_at(model, path[:-1])
-    return [] if owner is None else field_names(owner)
 
 
 def dotted(path: Path) -> str:

@@ -1,5 +1,6 @@
 """Updates a commented YAML tree to given values, without touching values that are equal."""
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
@@ -128,18 +129,7 @@ def alike(one: Any, other: Any) -> bool:  # noqa: ANN401 - whatever YAML holds
 
 def same(one: Any, other: Any) -> bool:  # noqa: ANN401 - whatever YAML holds
     """Whether plain data is equal. true and 1 differ, as they do on the API server."""
-    if isinstance(one, Mapping) and isinstance(other, Mapping):
-        return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
-    if (
-        isinstance(one, Sequence)
-        and isinstance(other, Sequence)
-        and not isinstance(one, str)
-        and not isinstance(other, str)
-    ):
-        return len(one) == len(other) and all(
-            same(left, right) for left, right in zip(one, other, strict=True)
-        )
-    return isinstance(one, bool) == isinstance(other, bool) and bool(one == other)
+    return json.dumps(one, sort_keys=True, default=str) == json.dumps(other, sort_keys=True, default=str)
 
 
 def place(target: CommentedMap, key: str, value: Any) -> None:  # noqa: ANN401 - whatever JSON holds
