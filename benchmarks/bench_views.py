@@ -10,7 +10,6 @@ CPU column is what counts. Exits with 1 when a target is missed.
 from __future__ import annotations
 
 import argparse
-import json
 import random
 import subprocess
 import sys
@@ -23,6 +22,10 @@ from pathlib import Path
 from benchmarks import fleet
 from benchmarks.bench_reconciler import wide_hub
 from benchmarks.measure import Figure, best, shown
+from gitops_dsf.hub.decisions import decision_of
+from gitops_dsf.hub.scores import score_of
+from gitops_dsf.hub.snapshot import Snapshot
+from gitops_dsf.hub.snapshotfile import files
 from tests.support.agent.hub import kubeconfig
 
 PROGRAM = (sys.executable, "-m", "gitops_dsf")
@@ -60,35 +63,27 @@ def build(root: Path, clusters: int, scorers: int) -> None:
 
 def state(root: Path, names: list[str], scorers: int, rng: random.Random) -> list[str]:
     """The snapshot as the reconciler writes it: one line per score."""
-    head = '{"apiVersion": "gitops-dsf.io/v1alpha1",\n"kind": "HubSnapshot",\n"metadata": {"name":"hub"}'
-    until = (NOW + timedelta(hours=1)).strftime("%Y-%m-%dT%H:%M:%SZ")
-    files = {"snapshot.json": f'{head},\n"observedAt": "{NOW.strftime("%Y-%m-%dT%H:%M:%SZ")}"}}\n'}
-    for number in range(scorers):
-        resource = fleet.scorer_name(number)
-        rows = []
-        for name in names:
-            raw = round(rng.random(), 4)
-            rows.append(
-                f'"{name}":'
-                f' {{"values":{{"{resource}":{int(1 + raw * 99)}}},"validUntil":"{until}","raw":{{"{resource}":{raw}}}}}'  # noqa: E501
-            )
-        files[f"scores/{resource}.json"] = (
-            f'{head},\n"scores": {{"{resource}": {{\n' + ",\n".join(rows) + "\n}}}\n"
-        )
-    decisions = [
-        {
-            "namespace": "argocd",
-            "name": f"app-{n:04}-decision-1",
-            "placement": f"app-{n:04}",
-            "clusters": sorted(rng.sample(names, 3)),
+    until, scores = NOW + timedelta(hours=1), {}
+    for resource in map(fleet.scorer_name, range(scorers)):
+        raws = {name: round(rng.random(), 4) for name in names}
+        scores[resource] = {
+            name: score_of({resource: int(1 + raw * 99)}, valid_until=until, raw={resource: raw})
+            for name, raw in raws.items()
         }
+    decisions = tuple(
+        decision_of(
+            namespace="argocd",
+            name=f"app-{n:04}-decision-1",
+            placement=f"app-{n:04}",
+            clusters=sorted(rng.sample(names, 3)),
+        )
         for n in range(APPLICATIONS)
-    ]
-    files["decisions.json"] = f'{head},\n"decisions": {json.dumps(decisions)}}}\n'
-    for path, text in files.items():
+    )
+    found = files(Snapshot(origin="", observed_at=NOW, scores=scores, decisions=decisions), hub="hub")
+    for path, content in found.items():
         (root / path).parent.mkdir(exist_ok=True)
-        (root / path).write_text(text)
-    return list(files)
+        (root / path).write_bytes(content)
+    return list(found)
 
 
 def repository(scale: float, repeats: int) -> Iterator[Figure]:

@@ -22,7 +22,7 @@ from gitops_dsf.wording import names_text
 
 if TYPE_CHECKING:
     from gitops_dsf.backtest.rawscores import Results
-    from gitops_dsf.cli.progress import Progress
+    from gitops_dsf.cli.progress import Step
     from gitops_dsf.metricstore.answer import Answer
     from gitops_dsf.metricstore.client import MetricStore
     from gitops_dsf.views.backtest.build import Asked, BacktestBuilder, Result
@@ -115,16 +115,16 @@ def run(args: argparse.Namespace) -> int:
     if head is None:
         return 1
     _require_numpy()
-    from gitops_dsf.cli.progress import Progress
+    from gitops_dsf.cli.progress import progress
 
     answers = _saved(args)
     start, end = span(args, known=_span_of(answers))
-    with Progress(stream=sys.stderr) as progress:
+    with progress(sys.stderr) as step:
         builder = _builder(args, head, start=start, end=end)
         notes = (
             _feed_files(args, builder, answers)
             if args.history is not None
-            else _feed(args, builder, progress, limit)
+            else _feed(args, builder, step, limit)
         )
         results = builder.results(window=args.window, stop=limit.is_over)
     if args.advise and limit.is_over():
@@ -204,9 +204,7 @@ def _base(args: argparse.Namespace) -> "tuple[FleetVersion | None, str]":
     return fleet, base.title
 
 
-def _feed(
-    args: argparse.Namespace, builder: "BacktestBuilder", progress: "Progress", limit: TimeLimit
-) -> list[str]:
+def _feed(args: argparse.Namespace, builder: "BacktestBuilder", step: "Step", limit: TimeLimit) -> list[str]:
     """Reads the history of a store into the builder. Returns what the store warned of."""
     try:
         from gitops_dsf.metricstore.client import MetricStore
@@ -224,7 +222,7 @@ def _feed(
                 left = limit.read_until - time.monotonic()
                 try:
                     async with asyncio.timeout(None if left == math.inf else left):
-                        notes += await _feed_score(args, builder, store, asked, progress)
+                        notes += await _feed_score(args, builder, store, asked, step)
                 except TimeoutError:
                     builder.leave_out(
                         asked, f"the time limit was over before the history of {asked.score_name} was read"
@@ -239,7 +237,7 @@ async def _feed_score(
     builder: "BacktestBuilder",
     store: "MetricStore",
     asked: "Asked",
-    progress: "Progress",
+    step: "Step",
 ) -> list[str]:
     from gitops_dsf.backtest.rawscores import evaluated, exported, query_of, results
 
@@ -257,7 +255,7 @@ async def _feed_score(
             notes += _without_label(args, asked, found)
         builder.add(asked, page.first, page.count, found)
         notes += [f"the store warns: {text}" for text in page.answer.warnings]
-        progress.step(f"reading {asked.score_name}", page.first + page.count, grid.count)
+        step(f"reading {asked.score_name}", page.first + page.count, grid.count)
     return notes
 
 

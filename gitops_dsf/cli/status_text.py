@@ -28,7 +28,6 @@ SCORERS = 40
 """Scorers shown without --all. Those with scores that are not fresh come first."""
 LISTED = 10
 """Most lines that list clusters."""
-NAMES = 5
 
 
 def status_text(view: Overview, *, everything: bool) -> str:

@@ -161,10 +161,6 @@ def _shared(kept: dict[T, T], part: T) -> T:
     return kept.setdefault(part, part)
 
 
-NOTHING = Score()
-"""An AddOnPlacementScore without items."""
-
-
 def score_of(
     values: Mapping[str, int] | Iterable[tuple[str, int]] = (),
     *,

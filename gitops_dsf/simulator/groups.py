@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 
 from gitops_dsf.hub.decisions import PAGE_CLUSTERS
 from gitops_dsf.hub.names import GROUP_INDEX_LABEL, GROUP_NAME_LABEL, PLACEMENT_LABEL
-from gitops_dsf.hub.objects import LabelSelector, Placement
-from gitops_dsf.hub.selectors import SelectorError, compile_selector
+from gitops_dsf.hub.objects import ClusterPredicate, Placement
+from gitops_dsf.hub.placements import predicate_of
+from gitops_dsf.hub.selectors import SelectorError
 from gitops_dsf.simulator.state import HubState
 from gitops_dsf.simulator.status import SUCCESS, Code, Status
 
@@ -105,16 +106,11 @@ def _cut(
         return cut, status
     pool = set(selected)
     for group in (strategy.decision_groups if strategy else None) or ():
-        selector = group.group_cluster_selector
         try:
-            labels = compile_selector(selector.label_selector if selector else None)
-            claims = selector.claim_selector if selector else None
-            claim_selector = compile_selector(
-                LabelSelector(match_expressions=claims.match_expressions) if claims else None
-            )
+            wanted = predicate_of(ClusterPredicate(group.group_cluster_selector))
         except SelectorError as error:
             return cut, Status(Code.MISCONFIGURED, str(error))
-        matched = pool & state.labels.select(labels) & state.claims.select(claim_selector)
+        matched = pool & state.labels.select(wanted.labels) & state.claims.select(wanted.claims)
         pool -= matched
         cut.extend((group.group_name, chunk) for chunk in _chunks(matched, length, state))
     cut.extend(("", chunk) for chunk in _chunks(pool, length, state))
