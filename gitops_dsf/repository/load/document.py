@@ -58,21 +58,17 @@ class Document:
     @property
     def api_version(self) -> str:
         """The value of `apiVersion`; empty if it is absent or not a string."""
-        value = self.data.get("apiVersion")
-        return value if isinstance(value, str) else ""
+        return _text(self.data, "apiVersion")
 
     @property
     def kind(self) -> str:
         """The value of `kind`; empty if it is absent or not a string."""
-        value = self.data.get("kind")
-        return value if isinstance(value, str) else ""
+        return _text(self.data, "kind")
 
     @property
     def name(self) -> str:
         """The value of `metadata.name`; empty if it is absent or not a string."""
-        metadata = self.data.get("metadata")
-        value = metadata.get("name") if isinstance(metadata, dict) else None
-        return value if isinstance(value, str) else ""
+        return _text(self.data.get("metadata"), "name")
 
     @property
     def position(self) -> Position:
@@ -148,6 +144,11 @@ class Document:
         return Position(
             file=self.file, line=self.first_line + node.start_mark.line + 1, column=node.start_mark.column + 1
         )
+
+
+def _text(data: object, field: str) -> str:
+    value = data.get(field) if isinstance(data, dict) else None
+    return value if isinstance(value, str) else ""
 
 
 _ABSENT = object()

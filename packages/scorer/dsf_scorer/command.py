@@ -136,9 +136,6 @@ def _run(args: argparse.Namespace) -> int:
 
     import uvicorn
 
-    if not 0 <= args.port <= 65_535:
-        msg = f"--port {args.port}: write 0 to 65535"
-        raise UsageError(msg)
     if args.token_file is not None:
         # The application is created on import and reads the environment then.
         os.environ["SCORER_TOKEN_FILE"] = str(args.token_file.absolute())

@@ -9,25 +9,17 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
 from dsf_wire.query import split
 
 Resource = Literal["cpu", "memory", "pods", "extended"]
-Figure = Literal[
-    "allocatable",
-    "requested",
-    "available",
-    "available_ratio",
-    "used",
-    "used_ratio",
-    "nodes",
-    "nodes_usable",
-    "nodes_ready",
-    "nodes_ready_ratio",
-    "pods_pending",
-    "pods_unschedulable",
+OfResource = Literal["allocatable", "requested", "available", "available_ratio"]
+OfUsage = Literal["used", "used_ratio"]
+OfNodes = Literal[
+    "nodes", "nodes_usable", "nodes_ready", "nodes_ready_ratio", "pods_pending", "pods_unschedulable"
 ]
+Figure = OfResource | OfUsage | OfNodes
 
 SOURCE_TYPE: Final = "Kubernetes"
 """The source type whose queries name measures."""
@@ -51,7 +43,7 @@ class Measure:
     @property
     def needs_usage(self) -> bool:
         """Whether the value comes from metrics.k8s.io."""
-        return self.figure in {"used", "used_ratio"}
+        return self.figure in get_args(OfUsage)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,26 +67,16 @@ class MeasureError(ValueError):
 
 
 _SUFFIXES: Final[Mapping[Resource, str]] = {"cpu": "_cores", "memory": "_bytes", "pods": "", "extended": ""}
-_OF_RESOURCES: Final[tuple[Figure, ...]] = ("allocatable", "requested", "available", "available_ratio")
-_OF_USAGE: Final[tuple[Figure, ...]] = ("used", "used_ratio")
-_OF_NODES: Final[tuple[Figure, ...]] = (
-    "nodes",
-    "nodes_usable",
-    "nodes_ready",
-    "nodes_ready_ratio",
-    "pods_pending",
-    "pods_unschedulable",
-)
 
 
 def _measures() -> Iterator[Measure]:
     for per_node, prefix in ((False, ""), (True, "node_")):
         for resource, suffix in _SUFFIXES.items():
-            used = _OF_USAGE if resource in {"cpu", "memory"} else ()
-            for figure in (*_OF_RESOURCES, *used):
+            used = get_args(OfUsage) if resource in {"cpu", "memory"} else ()
+            for figure in (*get_args(OfResource), *used):
                 name = f"{prefix}{resource}_{figure}{'' if figure.endswith('_ratio') else suffix}"
                 yield Measure(name=name, figure=figure, resource=resource, per_node=per_node)
-    for figure in _OF_NODES:
+    for figure in get_args(OfNodes):
         yield Measure(name=figure, figure=figure)
     yield Measure(name="node_ready", figure="nodes_ready", per_node=True)
 

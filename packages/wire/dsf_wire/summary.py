@@ -13,25 +13,6 @@ import msgspec
 from dsf_wire.constants import RUNS_ON_HUB, SCORE_MAX, SCORE_MIN
 from dsf_wire.headers import name_fault, value_fault
 
-UPSTREAM_KEYS: Final = (
-    "name",
-    "scoreName",
-    "sourceType",
-    "sourceEndpoint",
-    "sourceEndpointAuthName",
-    "sourceEndpointAuthKey",
-    "sourceQuery",
-    "sourceRange",
-    "sourceStep",
-    "scoringEndpoint",
-    "scoringInterval",
-    "scoringEndpointAuthName",
-    "scoringEndpointAuthKey",
-    "location",
-    "scoreDestination",
-    "scoreDimensionFormat",
-)
-
 SCORED_BY_API: Final = "API"
 """The scoringType of a scorer whose series a scoring API turns into scores. It is the default and is not
 written.
@@ -153,6 +134,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     location: str = ""
     score_destination: str = ""
     score_dimension_format: str = ""
+    # Upstream's fields end here.
     scoring_arguments: dict[str, Any] | None = None
     score_range: ScoreRange | None = None
     score_aggregation: str | None = None
@@ -185,6 +167,11 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         return self.runs_on == RUNS_ON_HUB
 
 
+UPSTREAM_KEYS: Final = Summary.__struct_encode_fields__[:16]
+"""Upstream's sixteen keys, from name to scoreDimensionFormat. They are always written."""
+_ALWAYS: Final = frozenset(UPSTREAM_KEYS)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Problem:
     """Why one entry of the array could not be used: its index, the name it gives itself if any, and the
@@ -212,9 +199,6 @@ def to_object(summary: Summary) -> dict[str, Any]:
     """The JSON object of a summary: upstream's keys in order, then those of ours that are set."""
     plain: dict[str, Any] = msgspec.to_builtins(summary)
     return {key: value for key, value in plain.items() if key in _ALWAYS or value is not None}
-
-
-_ALWAYS = frozenset(UPSTREAM_KEYS)
 
 
 def encode_one(summary: Summary) -> str:

@@ -151,7 +151,7 @@ def start(programs: Path, directory: Path, *arguments: str) -> "subprocess.Compl
         (["broken:app"], 2, "broken:app cannot be served: SyntaxError"),
         (["needy:app"], 2, "No module named 'no_such_package'"),
         (["undefined:app"], 2, "interval_seconds is 0"),
-        (["scorer:app", "--port", "70000"], 2, "write 0 to 65535"),
+        (["scorer:app", "--port", "70000"], 2, "0-65535"),
     ],
 )
 def test_it_says_why_it_cannot_start(
