@@ -136,7 +136,9 @@ def _generator(document: Document, place: Path) -> Iterator[Diagnostic]:
         message = "neither labelSelector nor name: the generator finds no decision"
         yield codes.GENERATOR.at(document.key_at(place), message, write)
     where = (*place, "labelSelector")
-    yield from invalid(document, where, selector)
+    schema = fields.part("generators", "[]", GENERATOR, "labelSelector")
+    if not any(fields.problems(schema, selector or {})):
+        yield from invalid(document, where, selector)
     if selector and PLACEMENT_LABEL not in _keys(document, where):
         message = "the selector names no Placement: it finds the decisions of all of them"
         yield codes.GENERATOR.at(document.key_at(where), message, f"add the label {PLACEMENT_LABEL}")

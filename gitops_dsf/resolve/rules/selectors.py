@@ -1,6 +1,6 @@
 """Checks label selectors: whether Kubernetes accepts them, and whether they match a cluster."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -100,69 +100,45 @@ def rollouts_find_clusters(context: Context) -> Iterator[Diagnostic]:
             taken[name] |= selected
 
 
-def invalid(document: Document, place: Path, selector: Any) -> Iterator[Diagnostic]:  # noqa: ANN401 - authored or raw
-    """Yields every mistake of one selector, typed or raw. The caller must check that it is a
-    selector at all.
-    """
-    if not isinstance(selector, dict):
-        return
-    labels = selector.get("matchLabels")
-    for key, value in (labels if isinstance(labels, dict) else {}).items():
+def invalid(document: Document, place: Path, selector: Mapping[str, Any] | None) -> Iterator[Diagnostic]:
+    """Yields every mistake of one selector whose shape is right."""
+    selector = selector or {}
+    for key, value in (selector.get("matchLabels") or {}).items():
         where = (*place, "matchLabels", key)
         if not label_key(key):
             message = f"{shortened(key) or 'an empty key'} is not a label key"
             yield codes.BAD_SELECTOR.at(document.key_at(where), message, KEY_RULE)
         yield from _value(document, where, value)
-    terms = selector.get("matchExpressions")
-    for index, term in enumerate(terms if isinstance(terms, list) else []):
-        if isinstance(term, dict):
-            yield from _term(document, (*place, "matchExpressions", index), term)
+    for index, term in enumerate(selector.get("matchExpressions") or ()):
+        yield from _term(document, (*place, "matchExpressions", index), term)
 
 
-def _term(document: Document, place: Path, term: dict[str, Any]) -> Iterator[Diagnostic]:
-    key, operator, values = term.get("key"), term.get("operator"), term.get("values") or []
-    if not isinstance(key, str) or not label_key(key):
-        yield codes.BAD_SELECTOR.at(
-            document.at((*place, "key")),
-            f"{shortened(str(key or 'an empty key'))} is not a label key",
-            KEY_RULE,
-        )
+def _term(document: Document, place: Path, term: Mapping[str, Any]) -> Iterator[Diagnostic]:
+    key, operator, values = term["key"], term["operator"], term.get("values") or []
+    if not label_key(key):
+        message = f"{shortened(key or 'an empty key')} is not a label key"
+        yield codes.BAD_SELECTOR.at(document.at((*place, "key")), message, KEY_RULE)
+    where = (*place, "operator")
     if operator not in OPERATORS:
         message = f"the operator {operator} does not exist" if operator else "the operator is missing"
-        yield codes.BAD_SELECTOR.at(
-            document.at((*place, "operator")),
-            message,
-            f"write {', '.join(OPERATORS[:-1])} or {OPERATORS[-1]}",
-        )
-        return
-    if not isinstance(values, list):
-        yield codes.BAD_SELECTOR.at(
-            document.at((*place, "values")), "values must be a list", "write values: [a, b]"
-        )
+        hint = f"write {', '.join(OPERATORS[:-1])} or {OPERATORS[-1]}"
+        yield codes.BAD_SELECTOR.at(document.at(where), message, hint)
         return
     if operator in {"In", "NotIn"} and not values:
-        yield codes.BAD_SELECTOR.at(
-            document.at((*place, "operator")), f"{operator} needs at least one value", "write values: [a, b]"
-        )
+        message = f"{operator} needs at least one value"
+        yield codes.BAD_SELECTOR.at(document.at(where), message, "write values: [a, b]")
     if operator in {"Exists", "DoesNotExist"} and values:
-        yield codes.BAD_SELECTOR.at(
-            document.key_at((*place, "values")),
-            f"{operator} takes no values",
-            "remove values, or write operator: In",
-        )
+        message, hint = f"{operator} takes no values", "remove values, or write operator: In"
+        yield codes.BAD_SELECTOR.at(document.key_at((*place, "values")), message, hint)
     for index, value in enumerate(values):
         yield from _value(document, (*place, "values", index), value)
 
 
-def _value(document: Document, place: Path, value: Any) -> Iterator[Diagnostic]:  # noqa: ANN401 - authored or raw
-    if isinstance(value, (bool, int, float)):
-        text = document.written(place)
+def _value(document: Document, place: Path, value: str) -> Iterator[Diagnostic]:
+    if not label_value(value):
         yield codes.BAD_SELECTOR.at(
-            document.at(place), f"{text} is not text, as every label value is", f'quote it: "{text}"'
+            document.at(place), f"{shortened(value)} is not a label value", VALUE_RULE
         )
-    elif not isinstance(value, str) or not label_value(value):
-        shown = "an empty value" if value is None else shortened(str(value))
-        yield codes.BAD_SELECTOR.at(document.at(place), f"{shown} is not a label value", VALUE_RULE)
 
 
 def _all_selectors(context: Context) -> Iterator[tuple[Document, Path]]:
