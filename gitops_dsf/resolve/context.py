@@ -5,13 +5,14 @@ from dataclasses import dataclass
 from typing import Final
 
 from gitops_dsf.diagnostics import Severity
+from gitops_dsf.repository.load import Path
 from gitops_dsf.repository.model.application import ScoredApplication
 from gitops_dsf.repository.model.declared import CarriedItem, Declared, Item, RankingItem
-from gitops_dsf.repository.model.ranking import ScoredPlacement
+from gitops_dsf.repository.model.ranking import Score, ScoredPlacement
 from gitops_dsf.repository.model.repository import FleetRepository, FleetRepositorySpec, Git
 from gitops_dsf.repository.model.scoring_config import Mask
 from gitops_dsf.resolve.inventory import NO_CLUSTERS, ClusterInventory
-from gitops_dsf.resolve.metric_sources import ResolvedSource, resolve_source
+from gitops_dsf.resolve.metric_sources import ResolvedSource, Variant, resolve_source
 from gitops_dsf.resolve.scorer import EffectiveScorer, effective
 from gitops_dsf.resolve.targets import target_clusters
 
@@ -95,6 +96,18 @@ class Context:
         """
         for found in self.variants.values():
             yield from {scorer.spec.source.type: scorer for scorer in found}.values()
+
+    @property
+    def source_variants(self) -> Iterator[Variant]:
+        """Every variant of the MetricSources."""
+        return (variant for source in self.sources.values() for variant in source.variants)
+
+    @property
+    def ranked(self) -> Iterator[tuple[RankingItem, Path, Score]]:
+        """Every score of a ranking, and its path."""
+        for item in self.declared.rankings:
+            for index, score in enumerate(item.value.spec.scores):
+                yield item, ("spec", "scores", index), score
 
     def waits_for_lock(self, scorer: EffectiveScorer) -> bool:
         """Whether required fields come from the scorer's /config, and no lock has them yet."""

@@ -176,19 +176,16 @@ def scores_are_listed_once(context: Context) -> Iterator[Diagnostic]:
     """OCM adds the weights of a score that is listed twice
     (docs/decisions/scheduler.md#what-the-scores-do-not-say).
     """
-    for item in context.declared.rankings:
-        seen: dict[tuple[str, str | None], int] = {}
-        for index, score in enumerate(item.value.spec.scores):
-            scorer = context.scorers.get(score.scorer)
-            key = (score.scorer, score.dimension or (scorer.only_item if scorer is not None else None))
-            if key in seen:
-                message = f"{score.scorer} is listed twice for the same dimension; the weights add up"
-                yield codes.DUPLICATE_COORDINATE.at(
-                    item.at("spec", "scores", index, "scorer"),
-                    message,
-                    "keep one entry with the weight you mean",
-                )
-            seen.setdefault(key, index)
+    seen: set[tuple[int, str, str | None]] = set()
+    for item, path, score in context.ranked:
+        scorer = context.scorers.get(score.scorer)
+        dimension = score.dimension or (scorer.only_item if scorer is not None else None)
+        key = (id(item), score.scorer, dimension)
+        if key in seen:
+            message = f"{score.scorer} is listed twice for the same dimension; the weights add up"
+            hint = "keep one entry with the weight you mean"
+            yield codes.DUPLICATE_COORDINATE.at(item.at(*path, "scorer"), message, hint)
+        seen.add(key)
 
 
 def applications_live_with_argocd(context: Context) -> Iterator[Diagnostic]:

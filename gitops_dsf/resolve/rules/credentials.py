@@ -77,19 +77,18 @@ def _peers(context: Context) -> Iterator[_Peer]:
         )
     specs = [scorer.spec for scorer in context.scorers.values()]
     on_hub = {spec.source.ref for spec in specs if spec.on_hub}
-    for source in context.sources.values():
-        for variant in source.variants:
-            yield _Peer(
-                owner=f"MetricSource {source.name}",
-                title=dotted(variant.path[1:]),
-                source=source.name,
-                section="source",
-                url=variant.value.host,
-                credentials=tuple(credentials(variant.value.auth, variant.value)),
-                document=source.item.document,
-                path=variant.path,
-                on_hub=source.name in on_hub,
-            )
+    for variant in context.source_variants:
+        yield _Peer(
+            owner=f"MetricSource {variant.source.name}",
+            title=dotted(variant.path[1:]),
+            source=variant.source.name,
+            section="source",
+            url=variant.value.host,
+            credentials=tuple(credentials(variant.value.auth, variant.value)),
+            document=variant.source.document,
+            path=variant.path,
+            on_hub=variant.source.name in on_hub,
+        )
 
 
 def secrets_are_nobody_elses(context: Context) -> Iterator[Diagnostic]:
@@ -194,11 +193,10 @@ def hosts_are_no_metadata_services(context: Context) -> Iterator[Diagnostic]:
         if is_metadata(host_of(spec.config_url)):
             position = scorer.declared.at("spec", "configURL")
             yield codes.METADATA_HOST.at(position, *_metadata(host_of(spec.config_url)))
-    for source in context.sources.values():
-        for variant in source.variants:
-            host = host_of(variant.value.host)
-            if is_metadata(host):
-                yield codes.METADATA_HOST.at(source.item.at(*variant.path, "host"), *_metadata(host))
+    for variant in context.source_variants:
+        host = host_of(variant.value.host)
+        if is_metadata(host):
+            yield codes.METADATA_HOST.at(variant.source.at(*variant.path, "host"), *_metadata(host))
 
 
 def _metadata(host: str) -> tuple[str, str]:

@@ -9,33 +9,31 @@ from gitops_dsf.resolve.context import Context
 
 def dimensions_can_match(context: Context) -> Iterator[Diagnostic]:
     """The requested item must be one that the scorer's format yields on every cluster."""
-    for item in context.declared.rankings:
-        for index, score in enumerate(item.value.spec.scores):
-            scorer = context.scorers.get(score.scorer)
-            if scorer is None or not scorer.score_name:
-                continue
-            template = scorer.spec.score_dimension_format
-            if any(item.name not in PLACEHOLDERS for item in placeholders(template)):
-                continue  # the format is invalid
-            name = scorer.score_name
-            where = ("spec", "scores", index)
-            if score.dimension is None:
-                if scorer.only_item is None:
-                    message = (
-                        f"{score.scorer} names its items {template}: which of them ranks the clusters is not"
-                        " fixed"
-                    )
-                    hint = (
-                        "write dimension: with one item name that every cluster publishes, or a"
-                        " scoreDimensionFormat without placeholders"
-                    )
-                    yield codes.DIMENSION.at(item.at(*where, "scorer"), message, hint)
-            elif not can_yield(template, score.dimension, score_name=name):
-                fixed = scorer.only_item
-                message = f"{score.scorer} names its items {template}, which never gives {score.dimension}"
-                hint = (
-                    f"write {fixed}, or leave dimension out"
-                    if fixed is not None
-                    else f"write a name of the form {template}"
+    for item, path, score in context.ranked:
+        scorer = context.scorers.get(score.scorer)
+        if scorer is None or not scorer.score_name:
+            continue
+        template = scorer.spec.score_dimension_format
+        if any(item.name not in PLACEHOLDERS for item in placeholders(template)):
+            continue  # the format is invalid
+        name = scorer.score_name
+        if score.dimension is None:
+            if scorer.only_item is None:
+                message = (
+                    f"{score.scorer} names its items {template}: which of them ranks the clusters is not"
+                    " fixed"
                 )
-                yield codes.DIMENSION.at(item.at(*where, "dimension"), message, hint)
+                hint = (
+                    "write dimension: with one item name that every cluster publishes, or a"
+                    " scoreDimensionFormat without placeholders"
+                )
+                yield codes.DIMENSION.at(item.at(*path, "scorer"), message, hint)
+        elif not can_yield(template, score.dimension, score_name=name):
+            fixed = scorer.only_item
+            message = f"{score.scorer} names its items {template}, which never gives {score.dimension}"
+            hint = (
+                f"write {fixed}, or leave dimension out"
+                if fixed is not None
+                else f"write a name of the form {template}"
+            )
+            yield codes.DIMENSION.at(item.at(*path, "dimension"), message, hint)

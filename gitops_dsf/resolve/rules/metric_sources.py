@@ -88,37 +88,35 @@ def variants_can_match(context: Context) -> Iterator[Diagnostic]:
 
 def headers_can_be_sent(context: Context) -> Iterator[Diagnostic]:
     """A header needs a name and a value that HTTP allows, once, and must not be one that the agent sets."""
-    for source in context.sources.values():
-        for variant in source.variants:
-            seen: set[str] = set()
-            for index, header in enumerate(variant.value.headers):
-                path = (*variant.path, "headers", index)
-                fault = name_fault(header.name)
-                if fault:
-                    hint = _HEADER_HINTS.get(header.name.lower(), "remove it, or correct the name")
-                    yield codes.BAD_HEADER.at(source.item.at(*path, "name"), fault, hint)
-                elif header.name.lower() in seen:
-                    message = f"the header {header.name} is written twice"
-                    yield codes.BAD_HEADER.at(source.item.at(*path, "name"), message, "remove one of them")
-                seen.add(header.name.lower())
-                fault = value_fault(header.value) if header.value is not None else ""
-                if fault:
-                    message = f"the header {header.name}: {fault}"
-                    hint = "write printable ASCII characters on one line"
-                    yield codes.BAD_HEADER.at(source.item.at(*path, "value"), message, hint)
+    for variant in context.source_variants:
+        seen: set[str] = set()
+        for index, header in enumerate(variant.value.headers):
+            path = (*variant.path, "headers", index)
+            fault = name_fault(header.name)
+            if fault:
+                hint = _HEADER_HINTS.get(header.name.lower(), "remove it, or correct the name")
+                yield codes.BAD_HEADER.at(variant.source.at(*path, "name"), fault, hint)
+            elif header.name.lower() in seen:
+                message = f"the header {header.name} is written twice"
+                yield codes.BAD_HEADER.at(variant.source.at(*path, "name"), message, "remove one of them")
+            seen.add(header.name.lower())
+            fault = value_fault(header.value) if header.value is not None else ""
+            if fault:
+                message = f"the header {header.name}: {fault}"
+                hint = "write printable ASCII characters on one line"
+                yield codes.BAD_HEADER.at(variant.source.at(*path, "value"), message, hint)
 
 
 def certificates_are_shown(context: Context) -> Iterator[Diagnostic]:
     """A client certificate is part of TLS."""
-    for source in context.sources.values():
-        for variant in source.variants:
-            if variant.value.client_certificate is None or not variant.value.host.lower().startswith("http:"):
-                continue
-            message = f"{dotted(variant.path[1:])} has a client certificate, and its host has no https"
-            position = source.item.document.key_at((*variant.path, "clientCertificate"))
-            yield codes.CERTIFICATE_WITHOUT_TLS.at(
-                position, message, "write an https URL, or remove clientCertificate"
-            )
+    for variant in context.source_variants:
+        if variant.value.client_certificate is None or not variant.value.host.lower().startswith("http:"):
+            continue
+        message = f"{dotted(variant.path[1:])} has a client certificate, and its host has no https"
+        position = variant.source.document.key_at((*variant.path, "clientCertificate"))
+        yield codes.CERTIFICATE_WITHOUT_TLS.at(
+            position, message, "write an https URL, or remove clientCertificate"
+        )
 
 
 _HEADER_HINTS: Final = {

@@ -42,10 +42,9 @@ def _sources(kind: str) -> Callable[[Context], Iterator[Place]]:
         for scorer in context.scorers.values():
             if (PUSHED if scorer.is_pushed else scorer.source_type) == kind:
                 yield scorer.declared.document, ("spec", "source"), ""
-        for source in context.sources.values():
-            for variant in source.variants:
-                if variant.value.type == kind:
-                    yield source.item.document, variant.path, ""
+        for variant in context.source_variants:
+            if variant.value.type == kind:
+                yield variant.source.document, variant.path, ""
 
     return places
 

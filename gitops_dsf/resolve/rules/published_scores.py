@@ -18,19 +18,15 @@ def missing_scores_lose(context: Context) -> Iterator[Diagnostic]:
     """OCM counts a missing or expired score as 0, so 0 must not beat a real score
     (docs/decisions/scheduler.md#what-the-scores-do-not-say).
     """
-    for item in context.declared.rankings:
-        spec = item.value.spec
-        if spec.on_missing_score == "Exclude":
-            continue
-        for index, score in enumerate(spec.scores):
-            scorer = context.complete.get(score.scorer)
-            message = "" if scorer is None else how_zero_wins(scorer, score.weight)
-            if message:
-                hint = (
-                    "give the scorer a scoreRange (output 1..100; swapped outputs make lower better), or"
-                    " write onMissingScore: Exclude"
-                )
-                yield codes.MISSING_BEATS_REAL.at(item.at("spec", "scores", index, "scorer"), message, hint)
+    hint = (
+        "give the scorer a scoreRange (output 1..100; swapped outputs make lower better), or write"
+        " onMissingScore: Exclude"
+    )
+    for item, path, score in context.ranked:
+        scorer = context.complete.get(score.scorer)
+        message = "" if scorer is None else how_zero_wins(scorer, score.weight)
+        if message and item.value.spec.on_missing_score != "Exclude":
+            yield codes.MISSING_BEATS_REAL.at(item.at(*path, "scorer"), message, hint)
 
 
 def how_zero_wins(scorer: EffectiveScorer, weight: int) -> str:
@@ -48,20 +44,18 @@ def how_zero_wins(scorer: EffectiveScorer, weight: int) -> str:
 
 def scores_are_published(context: Context) -> Iterator[Diagnostic]:
     """At least one eligible cluster must publish each score of a ranking."""
-    for item in context.declared.rankings:
-        clusters = eligible(context, item)
-        for index, score in enumerate(item.value.spec.scores):
-            scorer = context.complete.get(score.scorer)
-            if scorer is not None:
-                yield from _unpublished(
-                    context,
-                    scorer,
-                    item,
-                    ("spec", "scores", index, "scorer"),
-                    clusters=clusters,
-                    candidates=f"that are eligible for {item.name}",
-                    here="here",
-                )
+    for item, path, score in context.ranked:
+        scorer = context.complete.get(score.scorer)
+        if scorer is not None:
+            yield from _unpublished(
+                context,
+                scorer,
+                item,
+                (*path, "scorer"),
+                clusters=eligible(context, item),
+                candidates=f"that are eligible for {item.name}",
+                here="here",
+            )
 
 
 def placements_rank_by_what_is_published(context: Context) -> Iterator[Diagnostic]:

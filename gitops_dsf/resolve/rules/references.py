@@ -10,29 +10,26 @@ from gitops_dsf.wording import did_you_mean, names_text
 def scorers_exist(context: Context) -> Iterator[Diagnostic]:
     """Every scorer that a ranking names must exist, be able to run, and publish under a known name."""
     left_out = context.declared.may_exist
-    for item in context.declared.rankings:
-        for index, score in enumerate(item.value.spec.scores):
-            if score.scorer in context.complete or left_out("DynamicScorer", score.scorer):
-                continue
-            position = item.at("spec", "scores", index, "scorer")
-            scorer = context.scorers.get(score.scorer)
-            if scorer is None:
-                yield codes.UNKNOWN_SCORER.at(
-                    position, f"there is no DynamicScorer {score.scorer}", _hint(score.scorer, context)
+    for item, path, score in context.ranked:
+        if score.scorer in context.complete or left_out("DynamicScorer", score.scorer):
+            continue
+        position = item.at(*path, "scorer")
+        scorer = context.scorers.get(score.scorer)
+        if scorer is None:
+            yield codes.UNKNOWN_SCORER.at(
+                position, f"there is no DynamicScorer {score.scorer}", _hint(score.scorer, context)
+            )
+        elif context.config_is_unseen(scorer):
+            if not scorer.score_name:
+                message = f"the name of {score.scorer}'s score is known to its /config alone"
+                hint = (
+                    "write scoring.params.name into the scorer, or run gitops-dsf sync --scorer"
+                    f" {score.scorer}"
                 )
-            elif context.config_is_unseen(scorer):
-                if not scorer.score_name:
-                    message = f"the name of {score.scorer}'s score is known to its /config alone"
-                    hint = (
-                        "write scoring.params.name into the scorer, or run gitops-dsf sync --scorer"
-                        f" {score.scorer}"
-                    )
-                    yield codes.UNKNOWN_SCORER.at(position, message, hint)
-            elif context.waits_for_lock(scorer):
-                message = f"{score.scorer} waits for its lock: nothing will publish this score"
-                yield codes.UNKNOWN_SCORER.at(
-                    position, message, f"run gitops-dsf sync --scorer {score.scorer}"
-                )
+                yield codes.UNKNOWN_SCORER.at(position, message, hint)
+        elif context.waits_for_lock(scorer):
+            message = f"{score.scorer} waits for its lock: nothing will publish this score"
+            yield codes.UNKNOWN_SCORER.at(position, message, f"run gitops-dsf sync --scorer {score.scorer}")
 
 
 def placements_exist(context: Context) -> Iterator[Diagnostic]:

@@ -40,14 +40,13 @@ def urls_can_be_called(context: Context) -> Iterator[Diagnostic]:
             if part.host:
                 yield from _endpoint(part.host, partial(scorer.at, host), host, query_allowed=False)
             yield from _path(part.path, partial(scorer.at, path), path, example)
-    for source in context.sources.values():
-        for variant in source.variants:
-            host, path = variant.value.host, variant.value.path
-            if host:
-                at = partial(source.item.at, *variant.path, "host")
-                yield from _endpoint(host, at, dotted((*variant.path[1:], "host")), query_allowed=False)
-            at = partial(source.item.at, *variant.path, "path")
-            yield from _path(path, at, dotted((*variant.path[1:], "path")), QUERY_PATH)
+    for variant in context.source_variants:
+        host, path = variant.value.host, variant.value.path
+        if host:
+            at = partial(variant.source.at, *variant.path, "host")
+            yield from _endpoint(host, at, dotted((*variant.path[1:], "host")), query_allowed=False)
+        at = partial(variant.source.at, *variant.path, "path")
+        yield from _path(path, at, dotted((*variant.path[1:], "path")), QUERY_PATH)
 
 
 def repositories_hold_no_credentials(context: Context) -> Iterator[Diagnostic]:
