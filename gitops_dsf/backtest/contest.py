@@ -29,16 +29,12 @@ class Contest:
     """Prioritizers that read scores."""
     fixed: tuple[Prioritizer, ...]
     """Prioritizers that read only the allocatable resources of the clusters."""
-    constant: tuple[int, ...]
-    """Their weighted sum, aligned with the candidates."""
     steady: int
     """Weight of Steady; 0 if there is none."""
-    count: int | None
-    """numberOfClusters."""
     required: tuple[tuple[str, str], ...]
     """Resource and item of the scores that a candidate must have to be eligible, whatever their age."""
-    special: str
-    """Why its passes depend on each other by more than Steady; empty if they do not."""
+    special: bool
+    """Whether its passes depend on each other by more than Steady, or on time."""
     undecided: str
     """Why OCM decides nothing; empty if it decides."""
 
@@ -52,11 +48,18 @@ class Contest:
         """Names of the candidates."""
         return tuple(self.state.names[position] for position in self.candidates)
 
-    def constant_of(self, clusters: Sequence[int]) -> tuple[int, ...]:
-        """The weighted sum of the fixed prioritizers if only these clusters pass the filters: each cluster is
-        compared with the others.
+    @cached_property
+    def constant(self) -> tuple[int, ...]:
+        """The weighted sum of the fixed prioritizers, aligned with the candidates: each is compared with the
+        others.
         """
-        return _constant(self.fixed, self.placement, self.state, clusters)
+        # The time does not matter to them.
+        start = datetime.fromtimestamp(0, UTC)
+        results = [
+            score(item, placement=self.placement, state=self.state, clusters=self.candidates, now=start)
+            for item in self.fixed
+        ]
+        return tuple(add_up(results, len(self.candidates)))
 
     @property
     def total_weight(self) -> int:
@@ -70,51 +73,36 @@ def contest(placement: Placement, *, state: HubState, start: float) -> Contest:
     verdict = simulate_placement(
         without_score_predicates(placement), state=state, now=datetime.fromtimestamp(start, UTC)
     )
-    candidates = verdict.stages[-1].clusters if verdict.stages else ()
     used = tuple(item.prioritizer for item in verdict.prioritizers)
-    fixed = tuple(item for item in used if (item.built_in or "").startswith("Resource"))
     return Contest(
         placement=placement,
         state=state,
         members=verdict.membership.clusters,
-        candidates=candidates,
+        candidates=verdict.stages[-1].clusters if verdict.stages else (),
         terms=tuple(item for item in used if item.built_in is None),
-        fixed=fixed,
-        constant=_constant(fixed, placement, state, candidates),
+        fixed=tuple(item for item in used if (item.built_in or "").startswith("Resource")),
         steady=sum(item.weight for item in used if item.built_in == "Steady"),
-        count=placement.spec.number_of_clusters,
         required=required or (),
         special=_special(placement, state, used, verdict.membership.clusters),
         undecided=_undecided(verdict.outcome, verdict.status.failed, verdict.status.message),
     )
 
 
-def _constant(
-    fixed: Sequence[Prioritizer], placement: Placement, state: HubState, clusters: Sequence[int]
-) -> tuple[int, ...]:
-    # The time does not matter to them.
-    start = datetime.fromtimestamp(0, UTC)
-    results = [score(item, placement=placement, state=state, clusters=clusters, now=start) for item in fixed]
-    return tuple(add_up(results, len(clusters)))
-
-
 def _special(
     placement: Placement, state: HubState, used: Sequence[Prioritizer], members: Sequence[int]
-) -> str:
+) -> bool:
     required = required_scores(placement)
     if required is None or not {resource for resource, _ in required} <= {item.resource for item in used}:
-        return "a predicate reads scores"
-    if any(item.built_in == "Balance" for item in used):
-        return "Balance depends on the decisions of other Placements"
-    if any(item.built_in == "Steady" and item.weight < 0 for item in used):
-        return "Steady has a negative weight"
-    for position in state.tainted.intersection(members):
-        for taint in state.clusters[position].taints:
-            if taint.effect == "NoSelectIfNew":
-                return f"{state.names[position]} has a taint that depends on the decision"
-            if any(each.toleration_seconds is not None for each in placement.spec.tolerations or ()):
-                return f"a toleration of a taint of {state.names[position]} runs out"
-    return ""
+        return True
+    if any(item.built_in == "Balance" or (item.built_in == "Steady" and item.weight < 0) for item in used):
+        return True
+    # NoSelectIfNew depends on the decision, and a toleration for some seconds runs out.
+    runs_out = any(each.toleration_seconds is not None for each in placement.spec.tolerations or ())
+    return any(
+        runs_out or taint.effect == "NoSelectIfNew"
+        for position in state.tainted.intersection(members)
+        for taint in state.clusters[position].taints
+    )
 
 
 def _undecided(outcome: Outcome, failed: bool, message: str) -> str:

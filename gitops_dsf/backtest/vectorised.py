@@ -180,7 +180,8 @@ class _Fold:
     def __init__(self, contest: Contest, *, multiplier: int, steady: int, decided: list[Decided]) -> None:
         self._names = contest.names
         self._width = len(contest.names)
-        self._count = self._width if contest.count is None else min(contest.count, self._width)
+        wanted = contest.placement.spec.number_of_clusters
+        self._count = self._width if wanted is None else min(wanted, self._width)
         self._multiplier = multiplier
         self._bonus = steady * MAX_SCORE * max(1, self._width)
         self._decided = decided
@@ -251,7 +252,7 @@ def decide(
     decided: list[Decided] = []
     lost = 0
     for first, last, candidates in stretches(contest, columns):
-        part = replace(contest, candidates=candidates, constant=contest.constant_of(candidates))
+        part = replace(contest, candidates=candidates)
         fold = _Fold(part, multiplier=multiplier, steady=steady, decided=decided)
         for number, sums in sum_blocks(part, columns, found, first=first, last=last):
             lost += fold.add(number, sums)
