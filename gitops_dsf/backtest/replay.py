@@ -9,7 +9,6 @@ last trigger, with the scores of that time.
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Final
 
 from gitops_dsf.backtest.contest import Contest
 from gitops_dsf.backtest.decisions import Decided, DecisionLine
@@ -20,9 +19,6 @@ from gitops_dsf.hub.decisions import decision_of
 from gitops_dsf.hub.scores import Score
 from gitops_dsf.simulator import HubState, Outcome, Verdict, simulate_placement
 from gitops_dsf.simulator.notes import RESYNC_SECONDS
-
-STRETCH: Final = 100
-"""Points between two looks at the clock."""
 
 
 class Replay:
@@ -53,12 +49,9 @@ class Replay:
         """The decisions of the Placements, in the order in which they were given; none if `stop` became true
         before the last point.
         """
-        looked = -STRETCH
-        for number, _ in self.passes():
-            if number >= looked + STRETCH:
-                looked = number
-                if stop():
-                    return ()
+        for _ in self.passes():
+            if stop():
+                return ()
         return tuple(player.line(self._grid) for player in self._players)
 
     def passes(self) -> Iterator[tuple[int, Verdict]]:
