@@ -53,12 +53,11 @@ class DirectoryStore:
         )
 
     async def names(self) -> frozenset[str]:
-        # Labels come before the items, of which there may be tens of thousands.
-        found = await asyncio.to_thread(self._list_owned, until=b"\nstatus:")
-        return frozenset(stored.name for stored in found)
+        return frozenset(stored.name for stored in await self.list_owned(values=False))
 
-    async def list_owned(self) -> list[Stored]:
-        return await asyncio.to_thread(self._list_owned)
+    async def list_owned(self, *, values: bool = True) -> list[Stored]:
+        # Labels and validUntil come before the items, of which there may be tens of thousands.
+        return await asyncio.to_thread(self._list_owned, until=b"\0" if values else b"\n  scores:")
 
     async def delete(self, stored: Stored) -> None:
         await asyncio.to_thread(self._locked, stored.name, lambda: self._delete(stored))
@@ -104,7 +103,7 @@ class DirectoryStore:
                 Path(temporary).unlink(missing_ok=True)
             raise _failed(path, error) from error
 
-    def _list_owned(self, *, until: bytes = b"\0") -> list[Stored]:
+    def _list_owned(self, *, until: bytes) -> list[Stored]:
         try:
             paths = (
                 sorted(path for path in self._directory.iterdir() if path.suffix == ".yaml")

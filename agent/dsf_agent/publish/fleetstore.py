@@ -54,11 +54,11 @@ class FleetStore:
         left out. Raises AgentError if the hub fails.
         """
         if self._own:
-            return await self.of(self._own).list_owned()
+            return await self.of(self._own).list_owned(values=False)
         found: list[Stored] = []
         for cluster in self._names:
             try:
-                listed = await self.of(cluster).list_owned()
+                listed = await self.of(cluster).list_owned(values=False)
             except AgentError as error:
                 if error.reason not in _NOT_ALLOWED:
                     raise

@@ -146,7 +146,8 @@ class HubStore:
         table = await self._server.call("GET", self._base, shape=Table, params=params, accept=TABLE)
         return frozenset(str(row.cells[0]) for row in table.rows if row.cells)
 
-    async def list_owned(self) -> list[Stored]:
+    async def list_owned(self, *, values: bool = True) -> list[Stored]:
+        del values
         found = (await self._server.call("GET", self._base, shape=ObjectList, params=self._owned)).items
         # What is not listed was deleted, or another program has taken it over.
         self._exclusive &= {item.metadata.name for item in found}

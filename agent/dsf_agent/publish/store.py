@@ -59,8 +59,10 @@ class ScoreStore(Protocol):
         """The names of all objects with our label."""
         ...
 
-    async def list_owned(self) -> list[Stored]:
-        """All objects that are labelled as this process writes them."""
+    async def list_owned(self, *, values: bool = True) -> list[Stored]:
+        """All objects that are labelled as this process writes them. ``values`` says whether their values are
+        needed.
+        """
         ...
 
     async def delete(self, stored: Stored) -> None:

@@ -176,7 +176,8 @@ class Store:
         self.deleted: list[str] = []
         self._lists, self._fault = lists, fault
 
-    async def list_owned(self) -> list[Stored]:
+    async def list_owned(self, *, values: bool = True) -> list[Stored]:
+        del values
         self._lists.total += 1
         await asyncio.sleep(0)
         if self._fault is not None:
