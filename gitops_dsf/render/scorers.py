@@ -71,7 +71,9 @@ def _spec(item: EffectiveScorer) -> Object:
         changes |= {"config_url": None, "config_sync_mode": None}
     if not item.on_hub:
         changes["runs_on"] = None
-    found: Object = spec.model_copy(update=changes).model_dump(mode="json", exclude_none=True)
+    # The serializer of the whole object is there since it was read; one of the spec would take 0.1 s to make.
+    whole = item.declared.value.model_copy(update={"spec": spec.model_copy(update=changes)})
+    found: Object = whole.model_dump(mode="json", exclude_none=True, include={"spec"})["spec"]
     if item.metric_source is not None:
         found["source"]["variants"] = [
             each.variant.model_copy(
