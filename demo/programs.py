@@ -82,7 +82,7 @@ class Programs:
             if time.monotonic() > end:
                 msg = f"not within {START_SECONDS:.0f} s: {what}; the logs in {self._logs} may say why"
                 raise GitopsDsfError(msg)
-            self._stop.sleep(0.05)
+            self._stop.sleep(0.2)
         return found
 
     def check(self) -> None:
