@@ -23,8 +23,7 @@ DESCRIPTION = """\
 Says of a Placement what it asks for, which scores it ranks by with which weights, and which clusters are
 eligible. Says of one cluster why OCM would or would not select it: the filter that dropped it, or what each
 score adds to its sum, whom it would change places with, and the nearest score that would flip the decision.
-Of a code of a finding it says what it means, with an example that gives the finding and one that
-does not."""
+Of a code of a finding it says what it means, and most have an example."""
 
 EXAMPLES = """\
 examples:
@@ -116,8 +115,7 @@ def _explain_code(word: str) -> None:
     entry = entries()[known.id]
     text = "\n".join(wrapped(line, indent=0) for line in entry.text.split("\n"))
     parts = [f"{known.id} {known.title} ({known.severity})", text]
-    parts.append(f"With this finding:\n\n{textwrap.indent(entry.bad, '    ')}")
-    parts.append(f"Without it:\n\n{textwrap.indent(entry.good, '    ')}")
+    parts += [f"{head}:\n\n{textwrap.indent(example, '    ')}" for head, example in entry.examples]
     sys.stdout.write("\n\n".join(part for part in parts if part) + "\n")
 
 

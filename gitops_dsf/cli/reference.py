@@ -10,7 +10,6 @@ from gitops_dsf.packagedata import packaged
 
 PAGE: Final = "docs/reference/diagnostics.md"
 _ENTRY: Final = re.compile(r"^### (DSF\d{3}) ([^\n]+)\n(.*?)(?=^##|\Z)", re.MULTILINE | re.DOTALL)
-_SESSION: Final = re.compile(r"^```console (bad|good)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _DIFF: Final = re.compile(r"^```diff\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 """An example of YAML: its `-` lines are in the bad one only, its `+` lines in the good one only."""
 _LINK: Final = re.compile(r"\[([^\]]*)\]\([^)]*\)")
@@ -18,13 +17,19 @@ _LINK: Final = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """One code: what it means, and an example with and without the finding."""
+    """One code: what it means; most have an example with and without the finding."""
 
     title: str
     text: str
     """What it means and why, in paragraphs."""
     bad: str
     good: str
+
+    @property
+    def examples(self) -> tuple[tuple[str, str], ...]:
+        """The examples, each with a heading."""
+        both = (("With this finding", self.bad), ("Without it", self.good))
+        return tuple((head, example) for head, example in both if example)
 
     @property
     def anchor(self) -> str:
@@ -40,16 +45,7 @@ def entries() -> Mapping[str, Entry]:
 
 
 def _entry(title: str, body: str) -> Entry:
-    examples = dict(_SESSION.findall(body))
-    if diff := _DIFF.search(body):
-        lines = diff[1].splitlines(keepends=True)
-        examples = {
-            name: "".join(line[1:] for line in lines if line[0] in (" ", sign))
-            for name, sign in (("bad", "-"), ("good", "+"))
-        }
-    return Entry(
-        title=title,
-        text=_LINK.sub(r"\1", body.partition("\n```")[0]).strip(),
-        bad=examples.get("bad", "").rstrip(),
-        good=examples.get("good", "").rstrip(),
-    )
+    diff = _DIFF.search(body)
+    lines = diff[1].splitlines(keepends=True) if diff else []
+    bad, good = ("".join(line[1:] for line in lines if line[0] in (" ", sign)).rstrip() for sign in "-+")
+    return Entry(title=title, text=_LINK.sub(r"\1", body.partition("\n```")[0]).strip(), bad=bad, good=good)

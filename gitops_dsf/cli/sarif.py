@@ -55,8 +55,8 @@ def _rule(code: str) -> dict[str, Any]:
 
 
 def _help(entry: Entry) -> str:
-    parts = (entry.text, f"With this finding:\n\n{entry.bad}", f"Without it:\n\n{entry.good}")
-    return "\n\n".join(part for part in parts if part)
+    parts = (entry.text, *(f"{head}:\n\n{example}" for head, example in entry.examples))
+    return "\n\n".join(part for part in parts if part) or entry.title
 
 
 def _result(item: Diagnostic, index: int) -> dict[str, Any]:

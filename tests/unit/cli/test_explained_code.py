@@ -10,15 +10,13 @@ from gitops_dsf.diagnostics.codes import CODES
 from tests.unit.cli.test_width import Terminal
 
 
-def test_every_code_is_explained_with_both_examples() -> None:
+def test_every_code_is_explained() -> None:
     found = entries()
     assert list(found) == list(CODES)
     for code, entry in found.items():
         assert entry.title == CODES[code].title
-        assert entry.bad, code
-        assert entry.good, code
         assert "```" not in entry.text + entry.bad + entry.good
-        assert entry.bad != entry.good, code
+        assert entry.bad != entry.good or entry.bad == "", code
 
 
 def test_one_code(capsys: pytest.CaptureFixture[str]) -> None:
