@@ -187,17 +187,14 @@ class Proxy:
 
 
 @pytest.mark.parametrize("page", [b"<html>Sign in</html>", b"[]", b'{"spec": "none"}', b""])
-def test_an_answer_that_is_no_lease_leads_nowhere(page: bytes) -> None:
-    async def main() -> None:
-        clock = asyncio.get_running_loop().time
-        lease = Leadership(api=Proxy(page), namespace="hub", identity="one", clock=clock)
-        with pytest.raises(TimeoutError):
-            async with asyncio.timeout(30):
-                await lease.acquire()
-        assert not lease.is_leader
-        await lease.release()
-
-    virtual_time.run(main())
+async def test_an_answer_that_is_no_lease_leads_nowhere(page: bytes) -> None:
+    clock = asyncio.get_running_loop().time
+    lease = Leadership(api=Proxy(page), namespace="hub", identity="one", clock=clock)
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(30):
+            await lease.acquire()
+    assert not lease.is_leader
+    await lease.release()
 
 
 def replica(name: str, hub: Hub, *, leg: float = 0.01) -> Leadership:
@@ -206,91 +203,76 @@ def replica(name: str, hub: Hub, *, leg: float = 0.01) -> Leadership:
     return Leadership(api=way, namespace="hub", identity=name, clock=asyncio.get_running_loop().time)
 
 
-def test_a_lease_is_not_taken_before_its_whole_duration_has_passed_since_its_last_renewal() -> None:
-    async def main() -> None:
-        clock, hub = asyncio.get_running_loop().time, Hub()
-        first, second = replica("first", hub), replica("second", hub)
-        await first.acquire()
-        keep = asyncio.create_task(first.keep())
-        waiting = asyncio.create_task(second.acquire())
-        await asyncio.sleep(20)
-        keep.cancel()
-        await asyncio.gather(keep, return_exceptions=True)
-        renewed = max(at for at, holder in zip(hub.times, hub.claims, strict=True) if holder == "first")
-        await waiting
-        assert second.is_leader
-        assert DURATION <= clock() - renewed <= DURATION + 2 * RENEW
-
-    virtual_time.run(main())
+async def test_a_lease_is_not_taken_before_its_whole_duration_has_passed_since_its_last_renewal() -> None:
+    clock, hub = asyncio.get_running_loop().time, Hub()
+    first, second = replica("first", hub), replica("second", hub)
+    await first.acquire()
+    keep = asyncio.create_task(first.keep())
+    waiting = asyncio.create_task(second.acquire())
+    await asyncio.sleep(20)
+    keep.cancel()
+    await asyncio.gather(keep, return_exceptions=True)
+    renewed = max(at for at, holder in zip(hub.times, hub.claims, strict=True) if holder == "first")
+    await waiting
+    assert second.is_leader
+    assert DURATION <= clock() - renewed <= DURATION + 2 * RENEW
 
 
 @pytest.mark.parametrize("seconds", [1.0, 3.0, 3.8])
-def test_it_leads_and_goes_on_leading_when_the_hub_takes_long_for_each_answer(seconds: float) -> None:
-    async def main() -> None:
-        hub = Hub()
-        lease = replica("slow", hub, leg=seconds / 2)
-        async with asyncio.timeout(30):
-            await lease.acquire()
-        keep = asyncio.create_task(lease.keep())
-        for _ in range(600):
-            await asyncio.sleep(1)
-            assert lease.left() > 0
-        assert not keep.done()
-        keep.cancel()
-        await asyncio.gather(keep, return_exceptions=True)
-
-    virtual_time.run(main())
+async def test_it_leads_and_goes_on_leading_when_the_hub_takes_long_for_each_answer(seconds: float) -> None:
+    hub = Hub()
+    lease = replica("slow", hub, leg=seconds / 2)
+    async with asyncio.timeout(30):
+        await lease.acquire()
+    keep = asyncio.create_task(lease.keep())
+    for _ in range(600):
+        await asyncio.sleep(1)
+        assert lease.left() > 0
+    assert not keep.done()
+    keep.cancel()
+    await asyncio.gather(keep, return_exceptions=True)
 
 
-def test_nobody_leads_when_the_hub_takes_longer_for_each_answer_than_a_third_of_the_deadline(
+async def test_nobody_leads_when_the_hub_takes_longer_for_each_answer_than_a_third_of_the_deadline(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     """Too little would be left of a claim to do anything with it."""
     caplog.set_level(logging.INFO)
 
-    async def main() -> None:
-        hub = Hub()
-        lease = replica("slow", hub, leg=4.2 / 2)
-        with pytest.raises(TimeoutError):
-            async with asyncio.timeout(600):
-                await lease.acquire()
-        assert not lease.is_leader
-        assert lease.left() <= 0
-        assert caplog.messages == ["not leading: the hub takes more than 4 s to answer"]
-
-    virtual_time.run(main())
+    hub = Hub()
+    lease = replica("slow", hub, leg=4.2 / 2)
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(600):
+            await lease.acquire()
+    assert not lease.is_leader
+    assert lease.left() <= 0
+    assert caplog.messages == ["not leading: the hub takes more than 4 s to answer"]
 
 
-def test_a_renewal_whose_answer_was_lost_costs_no_leadership() -> None:
-    async def main() -> None:
-        hub = Hub()
-        lost: list[float | None] = [0.01] * 4 + [0.01, None] + [0.01] * 1000
-        way = Way(hub=hub, legs=iter(lost))
-        lease = Leadership(api=way, namespace="hub", identity="one", clock=asyncio.get_running_loop().time)
-        await lease.acquire()
-        keep = asyncio.create_task(lease.keep())
-        await asyncio.sleep(60)
-        assert not keep.done()
-        keep.cancel()
-        await asyncio.gather(keep, return_exceptions=True)
-
-    virtual_time.run(main())
+async def test_a_renewal_whose_answer_was_lost_costs_no_leadership() -> None:
+    hub = Hub()
+    lost: list[float | None] = [0.01] * 4 + [0.01, None] + [0.01] * 1000
+    way = Way(hub=hub, legs=iter(lost))
+    lease = Leadership(api=way, namespace="hub", identity="one", clock=asyncio.get_running_loop().time)
+    await lease.acquire()
+    keep = asyncio.create_task(lease.keep())
+    await asyncio.sleep(60)
+    assert not keep.done()
+    keep.cancel()
+    await asyncio.gather(keep, return_exceptions=True)
 
 
-def test_nothing_is_left_of_a_claim_that_was_never_made_or_is_over() -> None:
-    async def main() -> None:
-        hub = Hub()
-        lease = replica("one", hub)
-        assert lease.left() <= 0
-        await lease.acquire()
-        assert lease.left() == pytest.approx(DEADLINE, abs=0.1)
-        await asyncio.sleep(DEADLINE)
-        assert lease.left() <= 0, "as after a process was stopped"
-        keep = asyncio.create_task(lease.keep())
-        await asyncio.sleep(5)
-        assert lease.left() > 0
-        keep.cancel()
-        await asyncio.gather(keep, return_exceptions=True)
-        assert lease.left() == 0
-
-    virtual_time.run(main())
+async def test_nothing_is_left_of_a_claim_that_was_never_made_or_is_over() -> None:
+    hub = Hub()
+    lease = replica("one", hub)
+    assert lease.left() <= 0
+    await lease.acquire()
+    assert lease.left() == pytest.approx(DEADLINE, abs=0.1)
+    await asyncio.sleep(DEADLINE)
+    assert lease.left() <= 0, "as after a process was stopped"
+    keep = asyncio.create_task(lease.keep())
+    await asyncio.sleep(5)
+    assert lease.left() > 0
+    keep.cancel()
+    await asyncio.gather(keep, return_exceptions=True)
+    assert lease.left() == 0

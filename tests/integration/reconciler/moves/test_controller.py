@@ -2,57 +2,38 @@
 wait, and how a new leader starts.
 """
 
-import asyncio
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from contextlib import AsyncExitStack
 from typing import Self
 
 import pytest
-from prometheus_client import CollectorRegistry
 
 from gitops_dsf.reconciler.hub.decisions import DEBOUNCE_SECONDS
-from gitops_dsf.reconciler.metrics import Metrics
 from gitops_dsf.reconciler.moves.controller import PER_MINUTE, RETRIES, MoveController
 from gitops_dsf.reconciler.moves.reachability import HOLD_SECONDS
 from gitops_dsf.reconciler.moves.report import NEWS_SECONDS
-from gitops_dsf.reconciler.shared import Shared
 from tests.integration.reconciler.moves.movehub import APPLICATIONS, CLUSTERS, NAMESPACE, PROGRESSING, MoveHub
-from tests.integration.reconciler.reading import read_again
-from tests.support import virtual_time
-from tests.support.objecthub import FixedClaim, ObjectHub
+from tests.integration.reconciler.replica import Replica, read_again, running
+from tests.support.objecthub import FixedClaim
 from tests.support.waiting import until
 
 
-@dataclass(kw_only=True)
-class Leader:
-    """One leader's controller with a clock that stands still until a test moves it."""
+class Leader(Replica):
+    """One leader's controller."""
 
-    hub: ObjectHub
-    scene: MoveHub
-    now: float = 1000.0
-    claim: FixedClaim = field(default_factory=FixedClaim)
-    metrics: Metrics = field(default_factory=Metrics)
-    ticks: int = 0
+    def __init__(self, scene: MoveHub) -> None:
+        self.hub, self.claim, self.ticks = scene.hub, FixedClaim(), 0
+        super().__init__(scene.hub.api(claim=self.claim))
+        self.controller = MoveController(self.shared, pause=0.01)
 
     async def __aenter__(self) -> Self:
-        self.api = await self.hub.api(claim=self.claim).__aenter__()
-        shared = Shared(
-            api=self.api,
-            metrics=self.metrics,
-            hub_namespace="hub",
-            argocd_namespace=NAMESPACE,
-            clock=lambda: self.now,
-        )
-        self.view = shared.view
-        self.controller = MoveController(shared, pause=0.01)
-        self.task = asyncio.create_task(self.controller.run())
+        self.stack = AsyncExitStack()
+        await self.stack.enter_async_context(self.shared.api)
+        self.task = await self.stack.enter_async_context(running(self.controller))
         await self.after(0)
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        self.task.cancel()
-        await asyncio.gather(self.task, return_exceptions=True)
-        await self.api.__aexit__(None, None, None)
+        await self.stack.aclose()
 
     async def after(self, seconds: float) -> None:
         """Moves the clock, refreshes the informers, and waits until the controller has seen all of that, and
@@ -71,162 +52,124 @@ class Leader:
             await self.view.clusters.refresh()
             await until(lambda passes=passes: self.controller.passes > passes or self.task.done())
 
-    def value(self, name: str, **labels: str) -> float | None:
-        registry: CollectorRegistry = self.metrics.registry
-        return registry.get_sample_value(f"gitops_dsf_reconciler_{name}", labels)
-
     def waits(self) -> dict[str, float]:
-        return {
-            sample.labels["reason"]: sample.value
-            for family in self.metrics.registry.collect()
-            for sample in family.samples
-            if sample.name == "gitops_dsf_reconciler_moves_waiting"
-        }
+        return self.samples("moves_waiting", "reason")
 
 
-def leading(test: Callable[[MoveHub, Callable[[], Leader]], Awaitable[None]]) -> None:
-    async def go() -> None:
-        async with ObjectHub() as hub:
-            scene = MoveHub(hub)
-            await test(scene, lambda: Leader(hub=hub, scene=scene))
-
-    virtual_time.run(go())
-
-
-def test_a_move_from_beginning_to_end() -> None:
-    async def test(scene: MoveHub, new_leader: Callable[[], Leader]) -> None:
-        scene.copy("a")
-        async with new_leader() as leader:
-            await leader.after(60)
-            assert leader.waits() == {}
-            scene.decide("b")
-            await leader.after(0)
-            assert leader.waits() == {"DecisionUnsettled": 1}
-            await leader.after(DEBOUNCE_SECONDS)
-            assert leader.waits() == {"NewCopyMissing": 1}
-            scene.copy("b", status=PROGRESSING)
-            await leader.after(1)
-            assert leader.waits() == {"NewCopyNotHealthy": 1}
-            assert scene.hub.events("MoveWaits") == []
-            await leader.after(NEWS_SECONDS)
-            assert scene.hub.events("MoveWaits") == [
-                "web-a on a is still there: web-b is Progressing/Synced (NewCopyNotHealthy)"
-            ]
-            assert (
-                leader.value("moves_waiting_seconds", applicationset="web")
-                == DEBOUNCE_SECONDS + 1 + NEWS_SECONDS
-            )
-            assert scene.copies() == ["web-a", "web-b"]
-            scene.copy("b")
-            await leader.after(1)
-            assert scene.copies() == ["web-b"]
-            assert leader.waits() == {}
-            assert leader.value("moves_waiting_seconds", applicationset="web") is None
-            assert leader.value("copies_removed_total", applicationset="web") == 1
-            assert scene.hub.events("CopyRemoved") == ["web-a on a is deleted: b is Healthy and Synced"]
-            assert leader.value("decision_changes_total", placement="web") == 1
-            assert leader.value("decision_clusters", placement="web") == 1
-
-    leading(test)
-
-
-def test_a_new_leader_waits_for_the_decision_and_the_time_out_anew() -> None:
-    async def test(scene: MoveHub, new_leader: Callable[[], Leader]) -> None:
+async def test_a_move_from_beginning_to_end(scene: MoveHub) -> None:
+    scene.copy("a")
+    async with Leader(scene) as leader:
+        await leader.after(60)
+        assert leader.waits() == {}
         scene.decide("b")
-        scene.copy("a")
-        scene.copy("b", status={"health": {"status": "Healthy"}, "sync": {"status": "OutOfSync"}})
-        async with new_leader() as leader:
-            await leader.after(DEBOUNCE_SECONDS + 59)
-            assert leader.waits() == {"NewCopyNotHealthy": 1}
-        async with new_leader() as leader:
-            await leader.after(DEBOUNCE_SECONDS - 1)
-            assert leader.waits() == {"DecisionUnsettled": 1}
-            await leader.after(60)
-            assert leader.waits() == {"NewCopyNotHealthy": 1}
-            await leader.after(1)
-            assert scene.copies() == ["web-b"]
-            assert scene.hub.events("CopyRemoved") == [
-                "web-a on a is deleted: the time-out is over, and b is no less healthy"
-            ]
-
-    leading(test)
-
-
-def test_a_copy_that_was_healthy_during_the_wait_is_not_given_up_while_it_rolls_out_a_change() -> None:
-    async def test(scene: MoveHub, new_leader: Callable[[], Leader]) -> None:
-        scene.decide("b")
-        scene.copy("a")
+        await leader.after(0)
+        assert leader.waits() == {"DecisionUnsettled": 1}
+        await leader.after(DEBOUNCE_SECONDS)
+        assert leader.waits() == {"NewCopyMissing": 1}
         scene.copy("b", status=PROGRESSING)
-        async with new_leader() as leader:
-            await leader.after(DEBOUNCE_SECONDS)
-            scene.copy("a", status=PROGRESSING)
-            await leader.after(60)
-            assert leader.waits() == {"TimedOut": 1}
-            await leader.after(1000)
-            assert scene.deletions() == []
-
-    leading(test)
-
-
-def test_a_decision_that_is_empty_or_gone_removes_nothing() -> None:
-    async def test(scene: MoveHub, new_leader: Callable[[], Leader]) -> None:
-        scene.copy("a")
+        await leader.after(1)
+        assert leader.waits() == {"NewCopyNotHealthy": 1}
+        assert scene.hub.events("MoveWaits") == []
+        await leader.after(NEWS_SECONDS)
+        assert scene.hub.events("MoveWaits") == [
+            "web-a on a is still there: web-b is Progressing/Synced (NewCopyNotHealthy)"
+        ]
+        assert (
+            leader.metric("moves_waiting_seconds", applicationset="web")
+            == DEBOUNCE_SECONDS + 1 + NEWS_SECONDS
+        )
+        assert scene.copies() == ["web-a", "web-b"]
         scene.copy("b")
-        scene.decide()
-        async with new_leader() as leader:
-            await leader.after(1000)
-            assert leader.waits() == {"DecisionEmpty": 2}
-            scene.hub.objects.pop(("placementdecisions", NAMESPACE, "web-decision-1"))
-            await leader.after(1000)
-            assert leader.waits() == {"DecisionEmpty": 2}
-            scene.hub.objects.pop(("placements", NAMESPACE, "web"))
-            await leader.after(1000)
-            assert leader.waits() == {"PlacementGone": 2}
+        await leader.after(1)
+        assert scene.copies() == ["web-b"]
+        assert leader.waits() == {}
+        assert leader.metric("moves_waiting_seconds", applicationset="web") is None
+        assert leader.metric("copies_removed_total", applicationset="web") == 1
+        assert scene.hub.events("CopyRemoved") == ["web-a on a is deleted: b is Healthy and Synced"]
+        assert leader.metric("decision_changes_total", placement="web") == 1
+        assert leader.metric("decision_clusters", placement="web") == 1
+
+
+async def test_a_new_leader_waits_for_the_decision_and_the_time_out_anew(scene: MoveHub) -> None:
+    scene.decide("b")
+    scene.copy("a")
+    scene.copy("b", status={"health": {"status": "Healthy"}, "sync": {"status": "OutOfSync"}})
+    async with Leader(scene) as leader:
+        await leader.after(DEBOUNCE_SECONDS + 59)
+        assert leader.waits() == {"NewCopyNotHealthy": 1}
+    async with Leader(scene) as leader:
+        await leader.after(DEBOUNCE_SECONDS - 1)
+        assert leader.waits() == {"DecisionUnsettled": 1}
+        await leader.after(60)
+        assert leader.waits() == {"NewCopyNotHealthy": 1}
+        await leader.after(1)
+        assert scene.copies() == ["web-b"]
+        assert scene.hub.events("CopyRemoved") == [
+            "web-a on a is deleted: the time-out is over, and b is no less healthy"
+        ]
+
+
+async def test_a_copy_that_was_healthy_during_the_wait_is_not_given_up_while_it_rolls_out_a_change(
+    scene: MoveHub,
+) -> None:
+    scene.decide("b")
+    scene.copy("a")
+    scene.copy("b", status=PROGRESSING)
+    async with Leader(scene) as leader:
+        await leader.after(DEBOUNCE_SECONDS)
+        scene.copy("a", status=PROGRESSING)
+        await leader.after(60)
+        assert leader.waits() == {"TimedOut": 1}
+        await leader.after(1000)
         assert scene.deletions() == []
 
-    leading(test)
+
+async def test_a_decision_that_is_empty_or_gone_removes_nothing(scene: MoveHub) -> None:
+    scene.copy("a")
+    scene.copy("b")
+    scene.decide()
+    async with Leader(scene) as leader:
+        await leader.after(1000)
+        assert leader.waits() == {"DecisionEmpty": 2}
+        scene.hub.objects.pop(("placementdecisions", NAMESPACE, "web-decision-1"))
+        await leader.after(1000)
+        assert leader.waits() == {"DecisionEmpty": 2}
+        scene.hub.objects.pop(("placements", NAMESPACE, "web"))
+        await leader.after(1000)
+        assert leader.waits() == {"PlacementGone": 2}
+    assert scene.deletions() == []
 
 
-def test_a_hub_that_refuses_is_asked_again_later_and_said_so() -> None:
-    async def test(scene: MoveHub, new_leader: Callable[[], Leader]) -> None:
-        scene.decide("b")
-        scene.copy("a")
-        scene.copy("b")
-        scene.hub.refusals["DELETE applications"] = [403, 403]
-        async with new_leader() as leader:
-            await leader.after(DEBOUNCE_SECONDS)
-            assert leader.waits() == {"Refused": 1}
-            assert len(scene.deletions()) == 1
-            await leader.after(RETRIES.first / 2)
-            assert len(scene.deletions()) == 1
-            await leader.after(NEWS_SECONDS)
-            assert len(scene.deletions()) == 2
-            assert [text[:46] for text in scene.hub.events("MoveWaits")] == [
-                "web-a on a is still there: DELETE /apis/argopr"
-            ]
-            await leader.after(RETRIES.first * 2)
-            assert scene.copies() == ["web-b"]
-
-    leading(test)
+async def test_a_hub_that_refuses_is_asked_again_later_and_said_so(scene: MoveHub) -> None:
+    scene.moved()
+    scene.hub.refusals["DELETE applications"] = [403, 403]
+    async with Leader(scene) as leader:
+        await leader.after(DEBOUNCE_SECONDS)
+        assert leader.waits() == {"Refused": 1}
+        assert len(scene.deletions()) == 1
+        await leader.after(RETRIES.first / 2)
+        assert len(scene.deletions()) == 1
+        await leader.after(NEWS_SECONDS)
+        assert len(scene.deletions()) == 2
+        assert [text[:46] for text in scene.hub.events("MoveWaits")] == [
+            "web-a on a is still there: DELETE /apis/argopr"
+        ]
+        await leader.after(RETRIES.first * 2)
+        assert scene.copies() == ["web-b"]
 
 
-def test_a_hub_that_does_not_answer_is_left_in_peace_for_a_while() -> None:
-    async def test(scene: MoveHub, new_leader: Callable[[], Leader]) -> None:
-        scene.decide("b")
-        scene.copy("a")
-        scene.copy("b")
-        async with new_leader() as leader:
-            await leader.after(DEBOUNCE_SECONDS - 1)
-            scene.hub.refusals["GET applicationsets/web"] = [0]
-            await leader.after(1)
-            assert leader.waits() == {"HubSilent": 1}
-            asked = scene.hub.asked.count("GET applicationsets/web")
-            await leader.after(RETRIES.first - 1)
-            assert scene.hub.asked.count("GET applicationsets/web") == asked == 1
-            await leader.after(1)
-            assert scene.copies() == ["web-b"]
-
-    leading(test)
+async def test_a_hub_that_does_not_answer_is_left_in_peace_for_a_while(scene: MoveHub) -> None:
+    scene.moved()
+    async with Leader(scene) as leader:
+        await leader.after(DEBOUNCE_SECONDS - 1)
+        scene.hub.refusals["GET applicationsets/web"] = [0]
+        await leader.after(1)
+        assert leader.waits() == {"HubSilent": 1}
+        asked = scene.hub.asked.count("GET applicationsets/web")
+        await leader.after(RETRIES.first - 1)
+        assert scene.hub.asked.count("GET applicationsets/web") == asked == 1
+        await leader.after(1)
+        assert scene.copies() == ["web-b"]
 
 
 READS = [
@@ -240,195 +183,156 @@ READS = [
 
 
 @pytest.mark.parametrize("word", READS)
-def test_a_claim_that_ends_while_a_removal_reads_costs_no_copy(word: str) -> None:
+async def test_a_claim_that_ends_while_a_removal_reads_costs_no_copy(scene: MoveHub, word: str) -> None:
     """As when the process is stopped at that await, and another replica leads by the time that it goes on."""
 
-    async def test(scene: MoveHub, new_leader: Callable[[], Leader]) -> None:
-        scene.decide("b")
-        scene.copy("a")
+    scene.moved()
+    async with Leader(scene) as leader:
+
+        def meanwhile(asked: str) -> None:
+            if asked == word and scene.hub.asked.count("GET applicationsets/web") == 1:
+                leader.claim.seconds = 0.0
+                scene.decide("a")
+
+        await leader.after(DEBOUNCE_SECONDS - 1)
+        scene.hub.between = meanwhile
+        leader.now += 1
+        await until(lambda: leader.waits() in ({"HubSilent": 1}, {"DecisionUnsettled": 1}))
+        assert scene.deletions() == []
+        assert scene.copies() == ["web-a", "web-b"]
+
+
+async def test_many_copies_go_one_by_one_and_not_faster_than_the_limit(scene: MoveHub) -> None:
+    old = [f"old-{number:02}" for number in range(PER_MINUTE + 2)]
+    scene.decide("b")
+    for name in ("b", *old):
+        scene.copy(name)
+    async with Leader(scene) as leader:
+        for _ in range(PER_MINUTE):
+            await leader.after(DEBOUNCE_SECONDS)
+        await leader.after(1)
+        assert len(scene.deletions()) == PER_MINUTE
+        assert scene.copies() == ["web-b", f"web-{old[-2]}", f"web-{old[-1]}"]
+        assert leader.waits() == {"RateLimited": 1, "Queued": 1}
+        await leader.after(60)
+        await leader.after(RETRIES.ceiling)
+        assert scene.copies() == ["web-b"]
+        assert len(scene.deletions()) == PER_MINUTE + 2
+
+
+async def test_a_cluster_that_ocm_does_not_see_keeps_its_copy_and_for_a_while_after_its_return(
+    scene: MoveHub,
+) -> None:
+    scene.available("a", "Unknown")
+    scene.moved()
+    async with Leader(scene) as leader:
+        await leader.after(DEBOUNCE_SECONDS)
+        assert leader.waits() == {"ClusterUnreachable": 1}
+        scene.available("a", "True")
+        await leader.after(HOLD_SECONDS - 1)
+        await leader.after(HOLD_SECONDS - 1)
+        assert leader.waits() == {"ClusterReturned": 1}
+        assert scene.deletions() == []
+        await leader.after(1)
+        assert scene.copies() == ["web-b"]
+
+
+async def test_a_cluster_that_lost_a_taint_keeps_its_copy_until_ocm_has_decided(scene: MoveHub) -> None:
+    scene.available("a", taints=("maintenance",))
+    scene.decide("b")
+    scene.copy("a")
+    scene.copy("b", status=PROGRESSING)
+    async with Leader(scene) as leader:
+        await leader.after(DEBOUNCE_SECONDS)
+        scene.available("a")
+        await leader.after(0)
         scene.copy("b")
-        async with new_leader() as leader:
-
-            def meanwhile(asked: str) -> None:
-                if asked == word and scene.hub.asked.count("GET applicationsets/web") == 1:
-                    leader.claim.seconds = 0.0
-                    scene.decide("a")
-
-            await leader.after(DEBOUNCE_SECONDS - 1)
-            scene.hub.between = meanwhile
-            leader.now += 1
-            await until(lambda: leader.waits() in ({"HubSilent": 1}, {"DecisionUnsettled": 1}))
-            assert scene.deletions() == []
-            assert scene.copies() == ["web-a", "web-b"]
-
-    leading(test)
-
-
-def test_many_copies_go_one_by_one_and_not_faster_than_the_limit() -> None:
-    async def test(scene: MoveHub, new_leader: Callable[[], Leader]) -> None:
-        old = [f"old-{number:02}" for number in range(PER_MINUTE + 2)]
-        scene.decide("b")
-        for name in ("b", *old):
-            scene.copy(name)
-        async with new_leader() as leader:
-            for _ in range(PER_MINUTE):
-                await leader.after(DEBOUNCE_SECONDS)
-            await leader.after(1)
-            assert len(scene.deletions()) == PER_MINUTE
-            assert scene.copies() == ["web-b", f"web-{old[-2]}", f"web-{old[-1]}"]
-            assert leader.waits() == {"RateLimited": 1, "Queued": 1}
-            await leader.after(60)
-            await leader.after(RETRIES.ceiling)
-            assert scene.copies() == ["web-b"]
-            assert len(scene.deletions()) == PER_MINUTE + 2
-
-    leading(test)
-
-
-def test_a_cluster_that_ocm_does_not_see_keeps_its_copy_and_for_a_while_after_its_return() -> None:
-    async def test(scene: MoveHub, new_leader: Callable[[], Leader]) -> None:
-        scene.available("a", "Unknown")
-        scene.decide("b")
-        scene.copy("a")
-        scene.copy("b")
-        async with new_leader() as leader:
-            await leader.after(DEBOUNCE_SECONDS)
-            assert leader.waits() == {"ClusterUnreachable": 1}
-            scene.available("a", "True")
-            await leader.after(HOLD_SECONDS - 1)
-            await leader.after(HOLD_SECONDS - 1)
-            assert leader.waits() == {"ClusterReturned": 1}
-            assert scene.deletions() == []
-            await leader.after(1)
-            assert scene.copies() == ["web-b"]
-
-    leading(test)
-
-
-def test_a_cluster_that_lost_a_taint_keeps_its_copy_until_ocm_has_decided() -> None:
-    async def test(scene: MoveHub, new_leader: Callable[[], Leader]) -> None:
-        scene.available("a", taints=("maintenance",))
-        scene.decide("b")
-        scene.copy("a")
-        scene.copy("b", status=PROGRESSING)
-        async with new_leader() as leader:
-            await leader.after(DEBOUNCE_SECONDS)
-            scene.available("a")
-            await leader.after(0)
-            scene.copy("b")
-            await leader.after(5)
-            assert leader.waits() == {"ClusterReturned": 1}
-            scene.decide("a")
-            await leader.after(0)
-            await leader.after(DEBOUNCE_SECONDS)
-            assert scene.copies() == ["web-a"], "OCM wanted it back; the other one is nobody's"
-
-    leading(test)
+        await leader.after(5)
+        assert leader.waits() == {"ClusterReturned": 1}
+        scene.decide("a")
+        await leader.after(0)
+        await leader.after(DEBOUNCE_SECONDS)
+        assert scene.copies() == ["web-a"], "OCM wanted it back; the other one is nobody's"
 
 
 @pytest.mark.parametrize(
     ("seconds", "left"), [(HOLD_SECONDS - 60, ["web-a", "web-b"]), (HOLD_SECONDS + 60, ["web-b"])]
 )
-def test_a_new_leader_takes_the_time_of_the_return_from_the_condition(
-    seconds: float, left: list[str]
+async def test_a_new_leader_takes_the_time_of_the_return_from_the_condition(
+    scene: MoveHub, seconds: float, left: list[str]
 ) -> None:
-    async def test(scene: MoveHub, new_leader: Callable[[], Leader]) -> None:
-        scene.available("a", since=-seconds)
-        scene.decide("b")
-        scene.copy("a")
-        scene.copy("b")
-        async with new_leader() as leader:
-            await leader.after(DEBOUNCE_SECONDS)
-            assert scene.copies() == left
-
-    leading(test)
+    scene.available("a", since=-seconds)
+    scene.moved()
+    async with Leader(scene) as leader:
+        await leader.after(DEBOUNCE_SECONDS)
+        assert scene.copies() == left
 
 
-def test_a_watch_that_the_hub_refuses_stops_every_deletion_until_it_is_back() -> None:
-    async def test(scene: MoveHub, new_leader: Callable[[], Leader]) -> None:
-        scene.decide("b")
-        scene.copy("a")
-        scene.copy("b")
-        async with new_leader() as leader:
-            # The list is answered, and the watch is not.
-            scene.hub.refusals["WATCH managedclusters"] = [403] * 1000
-            follow = asyncio.create_task(leader.view.clusters.run())
+async def test_a_watch_that_the_hub_refuses_stops_every_deletion_until_it_is_back(scene: MoveHub) -> None:
+    scene.moved()
+    async with Leader(scene) as leader:
+        # The list is answered, and the watch is not.
+        scene.hub.refusals["WATCH managedclusters"] = [403] * 1000
+        async with running(leader.view.clusters):
             await until(lambda: leader.view.clusters.broken)
             await leader.after(DEBOUNCE_SECONDS)
             assert leader.waits() == {"InformerBroken": 1}
             await leader.after(NEWS_SECONDS)
             assert "GET applicationsets/web" not in scene.hub.asked
             (words,) = scene.hub.events("MoveWaits")
-            assert (
-                "what it depends on may be outdated: WATCH"
-                " /apis/cluster.open-cluster-management.io/v1/managedclusters: 403" in words
-            )
+            assert "what it depends on may be outdated: WATCH /apis/cluster" in words
+            assert "v1/managedclusters: 403" in words
             assert leader.view.waits_for
-            assert leader.value("watch_broken", resource="managedclusters") == 1
+            assert leader.metric("watch_broken", resource="managedclusters") == 1
             scene.hub.refusals.clear()
             await until(lambda: not leader.view.clusters.broken)
             await leader.after(1)
             assert scene.copies() == ["web-b"]
-            assert leader.value("watch_broken", resource="managedclusters") == 0
-            follow.cancel()
-            await asyncio.gather(follow, return_exceptions=True)
-
-    leading(test)
+            assert leader.metric("watch_broken", resource="managedclusters") == 0
 
 
-def test_what_is_not_understood_whole_is_left_alone_and_said() -> None:
-    async def test(scene: MoveHub, new_leader: Callable[[], Leader]) -> None:
-        selector = {"matchLabels": {"cluster.open-cluster-management.io/placement": "web"}}
-        generator = {"clusterDecisionResource": {"configMapRef": "x", "labelSelector": selector}}
-        scene.application_set(generators=[generator, generator])
-        scene.decide("b")
-        scene.copy("a")
-        scene.copy("b")
-        async with new_leader() as leader:
-            await leader.after(DEBOUNCE_SECONDS)
-            await leader.after(NEWS_SECONDS)
-            assert leader.waits() == {"Generators": 1}
-            assert leader.value("moves_waiting_seconds", applicationset="web") is None, (
-                "it will never end by itself"
-            )
-            assert scene.hub.events("MoveWaits")[0].endswith("with the label of one Placement (Generators)")
-            scene.application_set(syncPolicy={"applicationsSync": "sync"})
-            await leader.after(1)
-            assert leader.waits() == {}
-        assert scene.deletions() == []
-
-    leading(test)
+async def test_what_is_not_understood_whole_is_left_alone_and_said(scene: MoveHub) -> None:
+    selector = {"matchLabels": {"cluster.open-cluster-management.io/placement": "web"}}
+    generator = {"clusterDecisionResource": {"configMapRef": "x", "labelSelector": selector}}
+    scene.application_set(generators=[generator, generator])
+    scene.moved()
+    async with Leader(scene) as leader:
+        await leader.after(DEBOUNCE_SECONDS)
+        await leader.after(NEWS_SECONDS)
+        assert leader.waits() == {"Generators": 1}
+        assert leader.metric("moves_waiting_seconds", applicationset="web") is None, (
+            "it will never end by itself"
+        )
+        assert scene.hub.events("MoveWaits")[0].endswith("with the label of one Placement (Generators)")
+        scene.application_set(syncPolicy={"applicationsSync": "sync"})
+        await leader.after(1)
+        assert leader.waits() == {}
+    assert scene.deletions() == []
 
 
-def test_a_deletion_that_takes_long_is_shown_and_not_repeated() -> None:
-    async def test(scene: MoveHub, new_leader: Callable[[], Leader]) -> None:
-        scene.decide("b")
-        scene.copy("a", deletionTimestamp="2026-01-01T00:00:00Z")
-        scene.copy("b")
-        scene.copy("c")
-        async with new_leader() as leader:
-            await leader.after(DEBOUNCE_SECONDS)
-            await leader.after(NEWS_SECONDS)
-            assert leader.waits() == {"Going": 2}
-            assert scene.hub.events("MoveWaits") == [
-                "web-a on a is still there: Argo CD is deleting it and its workload (Going)"
-            ]
-            scene.hub.objects.pop((APPLICATIONS, NAMESPACE, "web-a"))
-            await leader.after(1)
-            assert scene.copies() == ["web-b"]
-            assert scene.deletions() == ["DELETE applications/web-c"]
-
-    leading(test)
+async def test_a_deletion_that_takes_long_is_shown_and_not_repeated(scene: MoveHub) -> None:
+    scene.decide("b")
+    scene.copy("a", deletionTimestamp="2026-01-01T00:00:00Z")
+    scene.copy("b")
+    scene.copy("c")
+    async with Leader(scene) as leader:
+        await leader.after(DEBOUNCE_SECONDS)
+        await leader.after(NEWS_SECONDS)
+        assert leader.waits() == {"Going": 2}
+        assert scene.hub.events("MoveWaits") == [
+            "web-a on a is still there: Argo CD is deleting it and its workload (Going)"
+        ]
+        scene.hub.objects.pop((APPLICATIONS, NAMESPACE, "web-a"))
+        await leader.after(1)
+        assert scene.copies() == ["web-b"]
+        assert scene.deletions() == ["DELETE applications/web-c"]
 
 
-def test_an_application_without_an_owner_is_nobodys_copy() -> None:
-    async def test(scene: MoveHub, new_leader: Callable[[], Leader]) -> None:
-        scene.decide("b")
-        scene.copy("a", ownerReferences=[])
-        scene.copy("b")
-        async with new_leader() as leader:
-            await leader.after(DEBOUNCE_SECONDS)
-            assert leader.waits() == {}
-            assert (APPLICATIONS, NAMESPACE, "web-a") in scene.hub.objects
-
-    leading(test)
+async def test_an_application_without_an_owner_is_nobodys_copy(scene: MoveHub) -> None:
+    scene.decide("b")
+    scene.copy("a", ownerReferences=[])
+    scene.copy("b")
+    async with Leader(scene) as leader:
+        await leader.after(DEBOUNCE_SECONDS)
+        assert leader.waits() == {}
+        assert (APPLICATIONS, NAMESPACE, "web-a") in scene.hub.objects

@@ -3,7 +3,7 @@ the last thing that we do.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 
 import pytest
@@ -21,12 +21,10 @@ from tests.integration.reconciler.moves.movehub import (
     PROGRESSING,
     SETS,
     MoveHub,
-    deleter,
     reason,
     state,
 )
-from tests.support import virtual_time
-from tests.support.objecthub import ObjectHub
+from tests.integration.reconciler.moves.movehub import deleter as deleter_of
 
 READS = (
     "GET applicationsets/web",
@@ -62,31 +60,19 @@ def candidate() -> Candidate:
     )
 
 
-def moved(scene: MoveHub) -> None:
-    scene.decide("b")
-    scene.copy("a")
-    scene.copy("b")
+@pytest.fixture
+async def deleter(scene: MoveHub) -> AsyncIterator[CopyDeleter]:
+    scene.moved()
+    async with scene.hub.api() as api:
+        yield deleter_of(api)
 
 
-def removing(test: Callable[[MoveHub, CopyDeleter], Awaitable[None]]) -> None:
-    async def go() -> None:
-        async with ObjectHub() as hub, hub.api() as api:
-            scene = MoveHub(hub)
-            moved(scene)
-            await test(scene, deleter(api))
-
-    virtual_time.run(go())
-
-
-def test_it_reads_everything_again_and_deletes_once() -> None:
-    async def test(scene: MoveHub, deleter: CopyDeleter) -> None:
-        assert await deleter.delete(candidate()) is None
-        assert scene.copies() == ["web-b"]
-        assert scene.hub.asked == [*READS, "PATCH applications/web-b", *READS, "DELETE applications/web-a"]
-        assert await reason(deleter.delete(candidate())) == "Gone"
-        assert len(scene.deletions()) == 1
-
-    removing(test)
+async def test_it_reads_everything_again_and_deletes_once(scene: MoveHub, deleter: CopyDeleter) -> None:
+    assert await deleter.delete(candidate()) is None
+    assert scene.copies() == ["web-b"]
+    assert scene.hub.asked == [*READS, "PATCH applications/web-b", *READS, "DELETE applications/web-a"]
+    assert await reason(deleter.delete(candidate())) == "Gone"
+    assert len(scene.deletions()) == 1
 
 
 Change = Callable[[MoveHub], object]
@@ -124,67 +110,60 @@ CHANGES: dict[str, tuple[Change, str]] = {
 
 
 @pytest.mark.parametrize(("change", "why"), CHANGES.values(), ids=CHANGES)
-def test_what_changed_since_the_informers_saw_it_speaks_against_it(change: Change, why: str) -> None:
-    async def test(scene: MoveHub, deleter: CopyDeleter) -> None:
-        change(scene)
-        before = scene.copies()
-        assert await reason(deleter.delete(candidate())) == why
-        assert (scene.copies(), scene.deletions()) == (before, [])
-
-    removing(test)
-
-
-def test_an_application_that_changes_between_look_and_deletion_is_read_again() -> None:
-    async def test(scene: MoveHub, deleter: CopyDeleter) -> None:
-        touched: list[str] = []
-
-        def meanwhile(word: str) -> None:
-            if word == "DELETE applications" and not touched:
-                touched.append(word)
-                scene.copy("a")
-
-        scene.hub.between = meanwhile
-        assert await deleter.delete(candidate()) is None
-        assert scene.copies() == ["web-b"]
-        assert len(scene.deletions()) == 2, "the first was refused"
-
-    removing(test)
+async def test_what_changed_since_the_informers_saw_it_speaks_against_it(
+    scene: MoveHub, deleter: CopyDeleter, change: Change, why: str
+) -> None:
+    change(scene)
+    before = scene.copies()
+    assert await reason(deleter.delete(candidate())) == why
+    assert (scene.copies(), scene.deletions()) == (before, [])
 
 
-def test_a_copy_that_somebody_else_deletes_just_then_is_gone() -> None:
-    async def test(scene: MoveHub, deleter: CopyDeleter) -> None:
-        def meanwhile(word: str) -> None:
-            if word == "DELETE applications":
-                scene.hub.objects.pop((APPLICATIONS, NAMESPACE, "web-a"))
+async def test_an_application_that_changes_between_look_and_deletion_is_read_again(
+    scene: MoveHub, deleter: CopyDeleter
+) -> None:
+    touched: list[str] = []
 
-        scene.hub.between = meanwhile
-        assert await reason(deleter.delete(candidate())) == "Gone"
-        assert len(scene.deletions()) == 1, "what is gone is not asked for again"
+    def meanwhile(word: str) -> None:
+        if word == "DELETE applications" and not touched:
+            touched.append(word)
+            scene.copy("a")
 
-    removing(test)
-
-
-def test_a_decision_that_flips_back_just_then_is_seen_after_the_conflict() -> None:
-    async def test(scene: MoveHub, deleter: CopyDeleter) -> None:
-        def meanwhile(word: str) -> None:
-            if word == "DELETE applications":
-                scene.decide("a")
-                scene.copy("a")
-
-        scene.hub.between = meanwhile
-        assert await reason(deleter.delete(candidate())) == "DecisionUnsettled"
-        assert scene.copies() == ["web-a", "web-b"]
-
-    removing(test)
+    scene.hub.between = meanwhile
+    assert await deleter.delete(candidate()) is None
+    assert scene.copies() == ["web-b"]
+    assert len(scene.deletions()) == 2, "the first was refused"
 
 
-def test_one_that_changes_all_the_time_is_left_for_later() -> None:
-    async def test(scene: MoveHub, deleter: CopyDeleter) -> None:
-        scene.hub.between = lambda word: scene.copy("a") if word == "DELETE applications" else None
-        assert await reason(deleter.delete(candidate())) == "Conflict"
-        assert len(scene.deletions()) == ATTEMPTS
+async def test_a_copy_that_somebody_else_deletes_just_then_is_gone(
+    scene: MoveHub, deleter: CopyDeleter
+) -> None:
+    def meanwhile(word: str) -> None:
+        if word == "DELETE applications":
+            scene.hub.objects.pop((APPLICATIONS, NAMESPACE, "web-a"))
 
-    removing(test)
+    scene.hub.between = meanwhile
+    assert await reason(deleter.delete(candidate())) == "Gone"
+    assert len(scene.deletions()) == 1, "what is gone is not asked for again"
+
+
+async def test_a_decision_that_flips_back_just_then_is_seen_after_the_conflict(
+    scene: MoveHub, deleter: CopyDeleter
+) -> None:
+    def meanwhile(word: str) -> None:
+        if word == "DELETE applications":
+            scene.decide("a")
+            scene.copy("a")
+
+    scene.hub.between = meanwhile
+    assert await reason(deleter.delete(candidate())) == "DecisionUnsettled"
+    assert scene.copies() == ["web-a", "web-b"]
+
+
+async def test_one_that_changes_all_the_time_is_left_for_later(scene: MoveHub, deleter: CopyDeleter) -> None:
+    scene.hub.between = lambda word: scene.copy("a") if word == "DELETE applications" else None
+    assert await reason(deleter.delete(candidate())) == "Conflict"
+    assert len(scene.deletions()) == ATTEMPTS
 
 
 @pytest.mark.parametrize(
@@ -200,73 +179,67 @@ def test_one_that_changes_all_the_time_is_left_for_later() -> None:
     ],
 )
 @pytest.mark.parametrize("status", [0, 403, 500])
-def test_a_request_that_fails_deletes_nothing(word: str, status: int) -> None:
-    async def test(scene: MoveHub, deleter: CopyDeleter) -> None:
-        scene.hub.refusals[word] = [status]
-        with pytest.raises(ApiError):
-            await deleter.delete(candidate())
-        assert scene.copies() == ["web-a", "web-b"]
-
-    removing(test)
+async def test_a_request_that_fails_deletes_nothing(
+    scene: MoveHub, deleter: CopyDeleter, word: str, status: int
+) -> None:
+    scene.hub.refusals[word] = [status]
+    with pytest.raises(ApiError):
+        await deleter.delete(candidate())
+    assert scene.copies() == ["web-a", "web-b"]
 
 
 @pytest.mark.parametrize("requests", range(1, REQUESTS + 1))
 @pytest.mark.parametrize("meanwhile", ["nothing", "flips back", "new copy fails"])
-def test_a_crash_at_any_request_and_a_new_leader(requests: int, meanwhile: str) -> None:
+async def test_a_crash_at_any_request_and_a_new_leader(
+    scene: MoveHub, deleter: CopyDeleter, requests: int, meanwhile: str
+) -> None:
     """The one that dies may have deleted; the one that follows begins anew, and between them nothing goes
     twice or too early.
     """
 
-    async def test(scene: MoveHub, deleter: CopyDeleter) -> None:
-        task = asyncio.create_task(deleter.delete(candidate()))
-        scene.hub.between = lambda _: task.cancel() if len(scene.hub.asked) == requests else None
-        with pytest.raises(asyncio.CancelledError):
-            await task
-        scene.hub.between = lambda _: None
-        gone_already = "web-a" not in scene.copies()
-        assert gone_already == (requests == REQUESTS)
-        if meanwhile == "flips back":
-            scene.decide("a")
-        elif meanwhile == "new copy fails":
-            scene.copy("b", status=PROGRESSING)
-        found = await reason(deleter.delete(candidate()))
-        if gone_already:
-            assert found
-        elif meanwhile == "nothing":
-            assert not found
-        else:
-            assert found in {"DecisionUnsettled", "NewCopyNotHealthy"}
-            assert scene.copies() == ["web-a", "web-b"]
-        assert "web-b" in scene.copies()
-        assert len(scene.deletions()) <= 1
-
-    removing(test)
+    task = asyncio.create_task(deleter.delete(candidate()))
+    scene.hub.between = lambda _: task.cancel() if len(scene.hub.asked) == requests else None
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    scene.hub.between = lambda _: None
+    gone_already = "web-a" not in scene.copies()
+    assert gone_already == (requests == REQUESTS)
+    if meanwhile == "flips back":
+        scene.decide("a")
+    elif meanwhile == "new copy fails":
+        scene.copy("b", status=PROGRESSING)
+    found = await reason(deleter.delete(candidate()))
+    if gone_already:
+        assert found
+    elif meanwhile == "nothing":
+        assert not found
+    else:
+        assert found in {"DecisionUnsettled", "NewCopyNotHealthy"}
+        assert scene.copies() == ["web-a", "web-b"]
+    assert "web-b" in scene.copies()
+    assert len(scene.deletions()) <= 1
 
 
-def test_an_application_of_many_clusters_reads_them_all_at_once() -> None:
-    async def test(scene: MoveHub, deleter: CopyDeleter) -> None:
-        others = [f"b{number}" for number in range(ONE_BY_ONE)]
-        scene.decide("b", *others)
-        for name in others:
-            scene.copy(name)
-        wide = replace(candidate(), state=state("b", *others))
-        scene.available(others[3], "Unknown")
-        assert await reason(deleter.delete(wide)) == "NewCopyNotHealthy"
-        scene.available(others[3], "True")
-        scene.hub.asked.clear()
-        assert await deleter.delete(wide) is None
-        assert scene.hub.asked.count("GET managedclusters") == 2
+async def test_an_application_of_many_clusters_reads_them_all_at_once(
+    scene: MoveHub, deleter: CopyDeleter
+) -> None:
+    others = [f"b{number}" for number in range(ONE_BY_ONE)]
+    scene.decide("b", *others)
+    for name in others:
+        scene.copy(name)
+    wide = replace(candidate(), state=state("b", *others))
+    scene.available(others[3], "Unknown")
+    assert await reason(deleter.delete(wide)) == "NewCopyNotHealthy"
+    scene.available(others[3], "True")
+    scene.hub.asked.clear()
+    assert await deleter.delete(wide) is None
+    assert scene.hub.asked.count("GET managedclusters") == 2
 
-    removing(test)
 
-
-def test_what_cannot_be_read_speaks_against_it() -> None:
-    async def test(scene: MoveHub, deleter: CopyDeleter) -> None:
-        scene.copy("b", deletionTimestamp="0000-01-01T00:00:00Z")
-        with pytest.raises(Blocked, match="deletionTimestamp") as caught:
-            await deleter.delete(candidate())
-        assert caught.value.reason == "Unreadable"
-        scene.copy("b")
-        assert await deleter.delete(candidate()) is None
-
-    removing(test)
+async def test_what_cannot_be_read_speaks_against_it(scene: MoveHub, deleter: CopyDeleter) -> None:
+    scene.copy("b", deletionTimestamp="0000-01-01T00:00:00Z")
+    with pytest.raises(Blocked, match="deletionTimestamp") as caught:
+        await deleter.delete(candidate())
+    assert caught.value.reason == "Unreadable"
+    scene.copy("b")
+    assert await deleter.delete(candidate()) is None

@@ -192,19 +192,16 @@ def test_whatever_happens(steps: list[Any]) -> None:
     virtual_time.run(go())
 
 
-def test_the_sequences_do_delete() -> None:
+async def test_the_sequences_do_delete() -> None:
     """So that the test above is no test of nothing."""
 
-    async def go() -> None:
-        async with ObjectHub() as hub, hub.api() as api:
-            world = World(hub=hub, scene=MoveHub(hub))
-            world.scene.copy("a")
-            deleter = deleter_of(api)
-            for step in (("decide", frozenset("b")), ("argo", None), ("health", ("b", GOOD))):
-                world.change(*step)
-            await attempt(world, deleter, Attempt(cluster="a", overdue=False, crash=14, meanwhile={}))
-            assert world.deleted == ["web-a"]
-            await attempt(world, deleter, Attempt(cluster="a", overdue=False, crash=0, meanwhile={}))
-            assert world.deleted == ["web-a"]
-
-    virtual_time.run(go())
+    async with ObjectHub() as hub, hub.api() as api:
+        world = World(hub=hub, scene=MoveHub(hub))
+        world.scene.copy("a")
+        deleter = deleter_of(api)
+        for step in (("decide", frozenset("b")), ("argo", None), ("health", ("b", GOOD))):
+            world.change(*step)
+        await attempt(world, deleter, Attempt(cluster="a", overdue=False, crash=14, meanwhile={}))
+        assert world.deleted == ["web-a"]
+        await attempt(world, deleter, Attempt(cluster="a", overdue=False, crash=0, meanwhile={}))
+        assert world.deleted == ["web-a"]
