@@ -20,6 +20,8 @@ from tests.support import virtual_time
 Object = dict[str, Any]
 Key = tuple[str, str, str]
 """Plural, namespace, name."""
+HANG: Object = {"type": "HANG"}
+"""Of a watch: nothing more is said."""
 
 
 @dataclass(kw_only=True)
@@ -53,7 +55,17 @@ class ObjectHub:
         """Every answer waits for this event."""
         self.clock: Callable[[], float] | None = virtual_time.wall
         """The Date header; None means no header."""
-        self._writers: list[asyncio.StreamWriter] = []
+        self.token = ""
+        """The only one that is accepted; empty means any."""
+        self.page = 0
+        """Objects of one answer to a list; 0 means all."""
+        self.instead_of_lists = b""
+        """What somebody between us and the hub says."""
+        self.watches: list[list[Object | None]] | None = None
+        """Events of the next watches; the later ones hang. None instead of an event breaks the connection in
+        the middle of a line. Without a list, a watch ends after a bookmark.
+        """
+        self.writers: list[asyncio.StreamWriter] = []
 
     async def __aenter__(self) -> Self:
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
@@ -62,18 +74,19 @@ class ObjectHub:
 
     async def __aexit__(self, *_: object) -> None:
         self._server.close()
-        for writer in self._writers:
+        for writer in self.writers:
             writer.close()
 
-    def api(self, *, claim: FixedClaim | None = None) -> HubApi:
+    def api(self, *, claim: FixedClaim | None = None, token: Callable[[], str] = lambda: "any") -> HubApi:
         """A client of this server. By default its replica has led for a long time."""
-        return HubApi(load=self.access, left=(claim or FixedClaim()).left, timeout_seconds=20)
-
-    def access(self) -> Access:
-        """The way to this server, with any token."""
-        return Access(
-            host=self.url, trust=ssl.create_default_context(), authorization="Bearer any", proxy=None
+        return HubApi(
+            load=lambda: self.access(token()), left=(claim or FixedClaim()).left, timeout_seconds=20
         )
+
+    def access(self, token: str = "any") -> Access:  # noqa: S107 - of nobody
+        """The way to this server."""
+        trust = ssl.create_default_context()
+        return Access(host=self.url, trust=trust, authorization=f"Bearer {token}", proxy=None)
 
     def put(self, plural: str, name: str, *, namespace: str = "", **fields: Any) -> Object:
         """Writes an object as another client. Labels and similar arguments go into metadata."""
@@ -101,7 +114,7 @@ class ObjectHub:
         ]
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._writers.append(writer)
+        self.writers.append(writer)
         with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
             while await self._one(reader, writer):
                 pass
@@ -115,11 +128,17 @@ class ObjectHub:
         body = await reader.readexactly(int(fields.get("content-length", 0)))
         if self.arrives is not None:
             await self.arrives(f"{method} {_split(urlsplit(target).path)[0]}")
-        status, answer = self._answer(method, target, json.loads(body) if body else {})
+        if self.token and fields.get("authorization") != f"bearer {self.token}":
+            status, answer = 401, {"message": "Unauthorized"}
+        else:
+            status, answer = self._answer(method, target, json.loads(body) if body else {})
         if self.gate is not None:
             await self.gate.wait()
+        if status == 200 and self.watches is not None and "watch=1" in target:
+            await self._watch(writer, self.watches.pop(0) if self.watches else [HANG])
+            return False
         if status:
-            content = json.dumps(answer).encode()
+            content = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
             date = f"Date: {formatdate(self.clock(), usegmt=True)}\r\n" if self.clock else ""
             writer.write(
                 f"HTTP/1.1 {status} X\r\n{date}Content-Length: {len(content)}\r\n\r\n".encode() + content
@@ -127,7 +146,23 @@ class ObjectHub:
             await writer.drain()
         return bool(status)
 
-    def _answer(self, method: str, target: str, body: Object) -> tuple[int, Object]:
+    @staticmethod
+    async def _watch(writer: asyncio.StreamWriter, events: list[Object | None]) -> None:
+        writer.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+        for event in events:
+            if event is None:
+                writer.write(b'5\r\n{"typ\r\n')
+                return
+            if event is HANG:
+                await writer.drain()
+                await asyncio.sleep(30)
+                return
+            line = json.dumps(event, ensure_ascii=False).encode() + b"\n"
+            for piece in (line[:7], line[7:]):
+                writer.write(f"{len(piece):x}\r\n".encode() + piece + b"\r\n")
+        writer.write(b"0\r\n\r\n")
+
+    def _answer(self, method: str, target: str, body: Object) -> tuple[int, Object | bytes]:
         parts = urlsplit(target)
         method = "WATCH" if "watch=1" in parts.query else method
         plural, namespace, name = _split(parts.path)
@@ -140,7 +175,7 @@ class ObjectHub:
         if method == "WATCH":
             return 200, {"type": "BOOKMARK", "object": {"metadata": {"resourceVersion": str(self.version)}}}
         if method == "GET" and not name:
-            return 200, self._list(plural, namespace, parse_qs(parts.query))
+            return 200, self.instead_of_lists or self._list(plural, namespace, parse_qs(parts.query))
         key = (plural, namespace, name or body.get("metadata", {}).get("name", ""))
         before = self.objects.get(key)
         if method == "POST":
@@ -185,7 +220,12 @@ class ObjectHub:
             for (kind, place, name), item in self.objects.items()
             if kind == plural and namespace in {"", place} and only in {"", name}
         ]
-        return {"metadata": {"resourceVersion": str(self.version)}, "items": items}
+        metadata = {"resourceVersion": str(self.version)}
+        if self.page:
+            start = int(query.get("continue", ["0"])[0])
+            metadata |= {"continue": str(start + self.page)} if len(items) > start + self.page else {}
+            items = items[start : start + self.page]
+        return {"metadata": metadata, "items": items}
 
 
 def merged(value: Any, change: Any) -> Any:

@@ -1,11 +1,12 @@
-"""At most one leader at a time, whatever the network does and whatever other clocks say: replicas in virtual
-time.
+"""At most one leader at a time, whatever the network does and whatever other clocks say, and what a leader
+writes into the Lease: replicas in virtual time.
 """
 
 import asyncio
 import itertools
 import logging
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,22 +24,88 @@ DURATION, DEADLINE, RENEW = 15, 12.0, 2.0
 """As the reconciler has them by default."""
 
 
-@dataclass
-class Hub:
-    """One Lease with a resourceVersion, as an API server keeps it."""
+def now() -> float:
+    return asyncio.get_running_loop().time()
 
-    item: dict[str, Any] | None = None
-    version: int = 0
-    claims: list[str] = field(default_factory=list)
-    times: list[float] = field(default_factory=list)
-    """Of the claims."""
 
-    def write(self, item: Mapping[str, Any]) -> bytes:
-        self.version += 1
-        self.item = {**item, "metadata": {**item["metadata"], "resourceVersion": str(self.version)}}
-        self.claims.append(item["spec"]["holderIdentity"])
-        self.times.append(asyncio.get_running_loop().time())
+class Store:
+    """One Lease with a resourceVersion. `seconds` and `faults` are those of the next requests."""
+
+    def __init__(self) -> None:
+        self.item: dict[str, Any] | None = None
+        self.created: list[tuple[str, Mapping[str, Any]]] = []
+        """Path and body of each Lease that was created."""
+        self.specs: list[dict[str, Any]] = []
+        """As they were written."""
+        self.times: list[float] = []
+        self.seconds: list[float] = []
+        self.faults: list[int] = []
+        self._version = 0
+
+    async def get(self, _path: str, /) -> bytes:
+        await self._answer()
+        if self.item is None:
+            raise ApiError("no lease", status=404)
         return msgspec.json.encode(self.item)
+
+    async def create(self, path: str, item: Mapping[str, Any], /) -> bytes:
+        self.created.append((path, item))
+        await self._answer()
+        if self.item is not None:
+            raise ApiError("exists", status=409)
+        return self.write(item["spec"])
+
+    async def replace(self, _path: str, item: Mapping[str, Any], /) -> bytes:
+        await self._answer()
+        if self.item is None:
+            raise ApiError("no lease", status=404)
+        if item["metadata"]["resourceVersion"] != self.item["metadata"]["resourceVersion"]:
+            raise ApiError("changed", status=409)
+        return self.write(item["spec"])
+
+    def write(self, spec: Mapping[str, Any]) -> bytes:
+        self._version += 1
+        self.specs.append({**spec})
+        self.times.append(now())
+        metadata = {"name": "gitops-dsf-reconciler", "resourceVersion": str(self._version)}
+        self.item = {"metadata": metadata, "spec": {**spec}}
+        return msgspec.json.encode(self.item)
+
+    async def _answer(self) -> None:
+        if self.seconds:
+            await asyncio.sleep(self.seconds.pop(0))
+        if self.faults and (status := self.faults.pop(0)):
+            raise ApiError("refused", status=status)
+
+
+def lease(store: Any, identity: str = "one") -> Leadership:
+    """With the default durations, in virtual time."""
+    return Leadership(
+        api=store,
+        namespace="hub",
+        identity=identity,
+        duration=DURATION,
+        deadline=DEADLINE,
+        renew=RENEW,
+        clock=now,
+    )
+
+
+@asynccontextmanager
+async def kept(one: Leadership) -> AsyncIterator["asyncio.Task[None]"]:
+    task = asyncio.create_task(one.keep())
+    try:
+        yield task
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+async def leading() -> tuple[Store, Leadership]:
+    store = Store()
+    one = lease(store)
+    await one.acquire()
+    return store, one
 
 
 @dataclass
@@ -47,40 +114,28 @@ class Way:
     leg.
     """
 
-    hub: Hub
-    legs: Any
+    store: Store
+    legs: Iterator[float | None]
     skew: float = 0.0
 
-    async def get(self, _path: str, /) -> bytes:
-        await self._leg()
-        if self.hub.item is None:
-            raise ApiError("no lease", status=404)
-        answer = msgspec.json.encode(self.hub.item)
-        await self._leg()
-        return answer
+    async def get(self, path: str, /) -> bytes:
+        return await self._through(lambda: self.store.get(path))
 
-    async def create(self, _path: str, item: Mapping[str, Any], /) -> bytes:
-        await self._leg()
-        if self.hub.item is not None:
-            raise ApiError("exists", status=409)
-        answer = self.hub.write(self._skewed(item))
-        await self._leg()
-        return answer
+    async def create(self, path: str, item: Mapping[str, Any], /) -> bytes:
+        return await self._through(lambda: self.store.create(path, self._skewed(item)))
 
-    async def replace(self, _path: str, item: Mapping[str, Any], /) -> bytes:
-        await self._leg()
-        if self.hub.item is None:
-            raise ApiError("not found", status=404)
-        if item["metadata"]["resourceVersion"] != self.hub.item["metadata"]["resourceVersion"]:
-            raise ApiError("changed", status=409)
-        answer = self.hub.write(self._skewed(item))
-        await self._leg()
-        return answer
+    async def replace(self, path: str, item: Mapping[str, Any], /) -> bytes:
+        return await self._through(lambda: self.store.replace(path, self._skewed(item)))
 
     def _skewed(self, item: Mapping[str, Any]) -> dict[str, Any]:
         """renewTime by a clock that is wrong; it must differ each time and mean nothing else."""
-        now = asyncio.get_running_loop().time() + self.skew
-        return {**item, "spec": {**item["spec"], "renewTime": f"{now:.6f}"}}
+        return {**item, "spec": {**item["spec"], "renewTime": f"{now() + self.skew:.6f}"}}
+
+    async def _through(self, call: Callable[[], Awaitable[bytes]]) -> bytes:
+        await self._leg()
+        answer = await call()
+        await self._leg()
+        return answer
 
     async def _leg(self) -> None:
         seconds = next(self.legs)
@@ -95,29 +150,23 @@ class Watch:
     """Who leads, as the replicas themselves think."""
 
     leading: set[str] = field(default_factory=set)
-    terms: int = 0
 
     async def replica(self, name: str, way: Way) -> None:
-        lease = Leadership(
-            api=way,
-            namespace="hub",
-            identity=name,
-            duration=DURATION,
-            deadline=DEADLINE,
-            renew=RENEW,
-            clock=asyncio.get_running_loop().time,
-        )
+        one = lease(way, name)
         while True:
-            await lease.acquire()
+            await one.acquire()
             self.leading.add(name)
-            self.terms += 1
             assert len(self.leading) == 1, f"{self.leading} lead at once"
             try:
-                await lease.keep()
+                await one.keep()
             except LeaseLost:
                 pass
             finally:
                 self.leading.discard(name)
+
+
+def steady(store: Store, leg: float = 0.01) -> Way:
+    return Way(store, itertools.repeat(leg))
 
 
 legs = st.lists(
@@ -131,12 +180,10 @@ legs = st.lists(
 @given(ways=st.lists(st.tuples(legs, st.floats(min_value=-600, max_value=600)), min_size=2, max_size=3))
 def test_two_never_lead_at_once(ways: list[tuple[list[float | None], float]]) -> None:
     async def main() -> None:
-        hub, watch = Hub(), Watch()
+        store, watch = Store(), Watch()
         tasks = [
             asyncio.create_task(
-                watch.replica(
-                    f"replica-{number}", Way(hub=hub, legs=itertools.cycle([*delays, 0.01]), skew=skew)
-                )
+                watch.replica(f"replica-{number}", Way(store, itertools.cycle([*delays, 0.01]), skew))
             )
             for number, (delays, skew) in enumerate(ways)
         ]
@@ -154,12 +201,11 @@ def test_two_never_lead_at_once(ways: list[tuple[list[float | None], float]]) ->
 @settings(examples(10))
 def test_another_leads_soon_after_one_is_gone_whatever_its_clock_said(skew: float) -> None:
     async def main() -> None:
-        hub, watch = Hub(), Watch()
-        first = asyncio.create_task(
-            watch.replica("first", Way(hub=hub, legs=itertools.repeat(0.01), skew=skew))
-        )
+        store, watch = Store(), Watch()
+        skewed = Way(store, itertools.repeat(0.01), skew)
+        first = asyncio.create_task(watch.replica("first", skewed))
         await asyncio.sleep(60)
-        second = asyncio.create_task(watch.replica("second", Way(hub=hub, legs=itertools.repeat(0.01))))
+        second = asyncio.create_task(watch.replica("second", steady(store)))
         await asyncio.sleep(60)
         assert watch.leading == {"first"}, "a healthy leader is left alone"
         first.cancel()
@@ -171,66 +217,47 @@ def test_another_leads_soon_after_one_is_gone_whatever_its_clock_said(skew: floa
     virtual_time.run(main())
 
 
-class Proxy:
-    """Something between a replica and the hub that answers 200 and a page of its own."""
-
-    def __init__(self, page: bytes) -> None:
-        self.page = page
-
-    async def get(self, _path: str, /) -> bytes:
-        return self.page
-
-    async def create(self, _path: str, _item: Mapping[str, Any], /) -> bytes:
-        raise AssertionError("nothing says that there is no lease")
-
-    replace = create
-
-
 @pytest.mark.parametrize("page", [b"<html>Sign in</html>", b"[]", b'{"spec": "none"}', b""])
 async def test_an_answer_that_is_no_lease_leads_nowhere(page: bytes) -> None:
-    clock = asyncio.get_running_loop().time
-    lease = Leadership(api=Proxy(page), namespace="hub", identity="one", clock=clock)
+    """Something between a replica and the hub answers 200 and a page of its own."""
+
+    class Proxy(Store):
+        async def get(self, _path: str, /) -> bytes:
+            return page
+
+    proxy = Proxy()
+    one = lease(proxy)
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(30):
-            await lease.acquire()
-    assert not lease.is_leader
-    await lease.release()
-
-
-def replica(name: str, hub: Hub, *, leg: float = 0.01) -> Leadership:
-    """With the default durations, in virtual time."""
-    way = Way(hub=hub, legs=itertools.repeat(leg))
-    return Leadership(api=way, namespace="hub", identity=name, clock=asyncio.get_running_loop().time)
+            await one.acquire()
+    assert not one.is_leader
+    await one.release()
+    assert proxy.created == proxy.specs == [], "nothing says that there is no lease"
 
 
 async def test_a_lease_is_not_taken_before_its_whole_duration_has_passed_since_its_last_renewal() -> None:
-    clock, hub = asyncio.get_running_loop().time, Hub()
-    first, second = replica("first", hub), replica("second", hub)
+    store = Store()
+    first, second = lease(steady(store), "first"), lease(steady(store), "second")
     await first.acquire()
-    keep = asyncio.create_task(first.keep())
-    waiting = asyncio.create_task(second.acquire())
-    await asyncio.sleep(20)
-    keep.cancel()
-    await asyncio.gather(keep, return_exceptions=True)
-    renewed = max(at for at, holder in zip(hub.times, hub.claims, strict=True) if holder == "first")
+    async with kept(first):
+        waiting = asyncio.create_task(second.acquire())
+        await asyncio.sleep(20)
+    renewed = store.times[-1]
     await waiting
     assert second.is_leader
-    assert DURATION <= clock() - renewed <= DURATION + 2 * RENEW
+    assert DURATION <= now() - renewed <= DURATION + 2 * RENEW
 
 
 @pytest.mark.parametrize("seconds", [1.0, 3.0, 3.8])
 async def test_it_leads_and_goes_on_leading_when_the_hub_takes_long_for_each_answer(seconds: float) -> None:
-    hub = Hub()
-    lease = replica("slow", hub, leg=seconds / 2)
+    one = lease(steady(Store(), leg=seconds / 2))
     async with asyncio.timeout(30):
-        await lease.acquire()
-    keep = asyncio.create_task(lease.keep())
-    for _ in range(600):
-        await asyncio.sleep(1)
-        assert lease.left() > 0
-    assert not keep.done()
-    keep.cancel()
-    await asyncio.gather(keep, return_exceptions=True)
+        await one.acquire()
+    async with kept(one) as task:
+        for _ in range(600):
+            await asyncio.sleep(1)
+            assert one.left() > 0
+        assert not task.done()
 
 
 async def test_nobody_leads_when_the_hub_takes_longer_for_each_answer_than_a_third_of_the_deadline(
@@ -238,41 +265,223 @@ async def test_nobody_leads_when_the_hub_takes_longer_for_each_answer_than_a_thi
 ) -> None:
     """Too little would be left of a claim to do anything with it."""
     caplog.set_level(logging.INFO)
-
-    hub = Hub()
-    lease = replica("slow", hub, leg=4.2 / 2)
+    one = lease(steady(Store(), leg=4.2 / 2))
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(600):
-            await lease.acquire()
-    assert not lease.is_leader
-    assert lease.left() <= 0
+            await one.acquire()
+    assert not one.is_leader
+    assert one.left() <= 0
     assert caplog.messages == ["not leading: the hub takes more than 4 s to answer"]
 
 
 async def test_a_renewal_whose_answer_was_lost_costs_no_leadership() -> None:
-    hub = Hub()
-    lost: list[float | None] = [0.01] * 4 + [0.01, None] + [0.01] * 1000
-    way = Way(hub=hub, legs=iter(lost))
-    lease = Leadership(api=way, namespace="hub", identity="one", clock=asyncio.get_running_loop().time)
-    await lease.acquire()
-    keep = asyncio.create_task(lease.keep())
-    await asyncio.sleep(60)
-    assert not keep.done()
-    keep.cancel()
-    await asyncio.gather(keep, return_exceptions=True)
+    one = lease(Way(Store(), itertools.chain([0.01] * 5, [None], itertools.repeat(0.01))))
+    await one.acquire()
+    async with kept(one) as task:
+        await asyncio.sleep(60)
+        assert not task.done()
 
 
 async def test_nothing_is_left_of_a_claim_that_was_never_made_or_is_over() -> None:
-    hub = Hub()
-    lease = replica("one", hub)
-    assert lease.left() <= 0
-    await lease.acquire()
-    assert lease.left() == pytest.approx(DEADLINE, abs=0.1)
+    one = lease(steady(Store()))
+    assert one.left() <= 0
+    await one.acquire()
+    assert one.left() == pytest.approx(DEADLINE, abs=0.1)
     await asyncio.sleep(DEADLINE)
-    assert lease.left() <= 0, "as after a process was stopped"
-    keep = asyncio.create_task(lease.keep())
-    await asyncio.sleep(5)
-    assert lease.left() > 0
-    keep.cancel()
-    await asyncio.gather(keep, return_exceptions=True)
-    assert lease.left() == 0
+    assert one.left() <= 0, "as after a process was stopped"
+    async with kept(one):
+        await asyncio.sleep(5)
+        assert one.left() > 0
+    assert one.left() == 0
+
+
+async def test_each_renewal_says_when_it_was_and_leaves_the_rest() -> None:
+    """Others count from the change of renewTime; acquireTime and the transitions tell people since when."""
+
+    store, one = await leading()
+    async with kept(one):
+        await asyncio.sleep(61)
+    first = store.specs[0]
+    assert first["holderIdentity"] == "one"
+    assert (first["leaseDurationSeconds"], first["leaseTransitions"]) == (DURATION, 0)
+    assert len({spec["renewTime"] for spec in store.specs}) == len(store.specs)
+    assert all({**spec, "renewTime": first["renewTime"]} == first for spec in store.specs)
+    pauses = [after - before for before, after in zip(store.times, store.times[1:], strict=False)]
+    assert pauses == pytest.approx([RENEW] * 30, abs=0.01)
+
+
+async def test_a_new_holder_is_one_transition_and_a_new_beginning() -> None:
+    store = Store()
+    await lease(store, "before").acquire()
+    before = store.specs[-1]
+    for count in (1, 2):
+        await lease(store, f"after-{count}").acquire()
+        found = store.specs[-1]
+        assert (found["holderIdentity"], found["leaseTransitions"]) == (f"after-{count}", count)
+        assert found["acquireTime"] > before["acquireTime"]
+        assert found["acquireTime"] <= found["renewTime"]
+        before = found
+
+
+async def test_a_replica_takes_its_own_lease_again_at_once() -> None:
+    """Its process started anew under the same name, or its own last write arrived without an answer."""
+
+    store = Store()
+    one = lease(store)
+    store.write({"holderIdentity": "one", "leaseDurationSeconds": DURATION, "renewTime": "then"})
+    began = now()
+    await one.acquire()
+    assert now() == began
+
+
+async def test_a_claim_that_is_nearly_over_when_the_hub_answers_is_renewed_first() -> None:
+    """Nothing is done with a claim that ends at once."""
+
+    store = Store()
+    one = lease(store)
+    store.seconds = [0.0, DEADLINE * 0.75]
+    await one.acquire()
+    assert len(store.specs) == 2
+    assert store.times[1] == store.times[0], "without a pause"
+    assert one.left() == pytest.approx(DEADLINE, abs=0.01)
+
+
+async def test_a_hub_that_takes_nearly_the_whole_pause_to_answer_is_asked_again_at_once() -> None:
+    store, one = await leading()
+    async with kept(one):
+        store.seconds = [0.0, RENEW - 0.05] * 5
+        await asyncio.sleep(15)
+        pauses = [after - before for before, after in itertools.pairwise(store.times[1:6])]
+        assert pauses == pytest.approx([RENEW + 0.05] * 4, abs=0.01)
+
+
+async def test_a_leader_learns_with_its_next_renewal_that_somebody_took_the_lease() -> None:
+    store, one = await leading()
+    async with kept(one) as task:
+        await asyncio.sleep(10.5)
+        store.write({"holderIdentity": "two", "leaseDurationSeconds": DURATION, "renewTime": "now"})
+        await asyncio.sleep(RENEW)
+        assert task.done()
+        with pytest.raises(LeaseLost, match="two took the Lease"):
+            task.result()
+    assert one.left() == 0
+
+
+async def test_a_refused_renewal_is_tried_again_until_the_claim_is_over() -> None:
+    store, one = await leading()
+    async with kept(one) as task:
+        store.faults = [500, 500]
+        await asyncio.sleep(30)
+        assert not task.done()
+        # The write, then the second one, after what stands there was read.
+        store.faults = [500, 0, 500]
+        await asyncio.sleep(30)
+        assert not task.done()
+        store.faults = [500] * 100
+        last = store.times[-1]
+        await asyncio.gather(task, return_exceptions=True)
+        assert now() - last == pytest.approx(DEADLINE, abs=0.2)
+        with pytest.raises(LeaseLost, match="not renewed for 12 s: refused"):
+            task.result()
+
+
+async def test_a_renewal_that_is_refused_in_the_last_second_is_tried_once_more() -> None:
+    """The claim still holds, and so does the lease, which outlives it."""
+
+    store, one = await leading()
+    async with kept(one) as task:
+        store.seconds, store.faults = [DEADLINE - RENEW - 0.5], [500]
+        await asyncio.sleep(DEADLINE - 0.1)
+        assert (store.seconds, store.faults, task.done()) == ([], [], False)
+        assert 0 < one.left() < 0.5
+        await asyncio.sleep(1)
+        assert not task.done()
+        assert one.left() > DEADLINE - 1
+
+
+async def test_the_last_renewal_is_given_up_when_the_claim_is_over() -> None:
+    """Half a second of the claim is left when the renewal begins, and the hub does not answer it."""
+
+    store, one = await leading()
+    async with kept(one) as task:
+        until = now() + one.left()
+        store.seconds, store.faults = [DEADLINE - 2 * RENEW - 0.5, 100], [500]
+        await asyncio.gather(task, return_exceptions=True)
+        assert now() == pytest.approx(until, abs=0.1)
+        with pytest.raises(LeaseLost, match="not renewed for 12 s"):
+            task.result()
+        assert one.left() == 0
+
+
+async def test_a_leader_whose_lease_was_deleted_creates_it_with_the_next_renewal() -> None:
+    store, one = await leading()
+    async with kept(one):
+        store.item = None
+        await asyncio.sleep(RENEW + 0.1)
+        assert len(store.created) == 2
+        assert one.left() > DEADLINE - 1
+
+
+async def test_a_lease_that_is_given_back_has_no_holder_and_says_when() -> None:
+    store, one = await leading()
+    before = store.specs[-1]
+    await one.release()
+    after = store.specs[-1]
+    assert after == {
+        **before,
+        "holderIdentity": "",
+        "leaseDurationSeconds": 1,
+        "renewTime": after["renewTime"],
+    }
+    assert after["renewTime"] > before["renewTime"]
+
+
+async def test_a_replica_gives_back_only_its_own_lease() -> None:
+    """Another one took it meanwhile, and goes on leading."""
+
+    store, one = await leading()
+    assert store.item is not None
+    store.write({**store.item["spec"], "holderIdentity": "two"})
+    written = len(store.specs)
+    await one.release()
+    assert len(store.specs) == written
+    assert store.item["spec"]["holderIdentity"] == "two"
+
+
+@pytest.mark.parametrize(
+    ("spec", "seconds", "transitions"),
+    [
+        (None, 0, 0),
+        ({}, 0, 0),
+        ({"holderIdentity": ""}, 0, 1),
+        ({"holderIdentity": "two", "leaseDurationSeconds": 40}, 40, 1),
+        ({"holderIdentity": "two", "strategy": "OldestEmulationVersion"}, DURATION, 1),
+    ],
+)
+async def test_a_lease_is_free_without_a_holder_or_after_the_time_that_it_names(
+    spec: dict[str, Any] | None, seconds: float, transitions: int
+) -> None:
+    """One that somebody wrote by hand names none and is taken after ours. What is not ours in it stays."""
+    store = Store()
+    store.write(spec or {})
+    assert store.item is not None
+    if spec is None:
+        del store.item["spec"]
+    began = now()
+    await lease(store).acquire()
+    assert seconds <= now() - began <= seconds + RENEW
+    assert store.specs[-1]["leaseTransitions"] == transitions
+    assert store.specs[-1].get("strategy") == (spec or {}).get("strategy")
+
+
+async def test_a_lease_that_does_not_exist_is_created_as_a_complete_object() -> None:
+    """An API server refuses an object without its kind, version or name."""
+    store, _ = await leading()
+    ((path, item),) = store.created
+    assert path == "/apis/coordination.k8s.io/v1/namespaces/hub/leases"
+    assert item == {
+        "apiVersion": "coordination.k8s.io/v1",
+        "kind": "Lease",
+        "metadata": {"name": "gitops-dsf-reconciler"},
+        "spec": store.specs[0],
+    }

@@ -18,7 +18,7 @@ from gitops_dsf.reconciler.settings import GitSettings
 from gitops_dsf.reconciler.shared import Shared
 from gitops_dsf.repository.model.reconciler import JournalBranch
 from tests.hub.controlplane.gitrepository import GitRepository, git
-from tests.integration.reconciler.reading import read_again
+from tests.integration.reconciler.replica import read_again
 from tests.support import hubobjects
 from tests.support.objecthub import FixedClaim, ObjectHub
 from tests.support.virtual_time import wall

@@ -18,7 +18,7 @@ from gitops_dsf.reconciler.shared import Shared
 from gitops_dsf.repository.model.reconciler import Proposals
 from tests.hub.controlplane.gitrepository import GitRepository, git
 from tests.hub.controlplane.gitserver import GitServer
-from tests.integration.reconciler.reading import read_again
+from tests.integration.reconciler.replica import read_again
 from tests.support.github.server import GitHubServer
 from tests.support.objecthub import ObjectHub
 from tests.support.pageserver import PageServer, says

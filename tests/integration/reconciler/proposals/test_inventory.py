@@ -7,7 +7,7 @@ import pytest
 from gitops_dsf.reconciler.proposals.controller import Pauses
 from tests.hub.controlplane.gitrepository import git
 from tests.integration.reconciler.proposals.proposalhub import ProposalHub, cluster
-from tests.integration.reconciler.reading import read_again
+from tests.integration.reconciler.replica import read_again
 
 pytestmark = pytest.mark.real_time  # git is a process, and its server a thread
 

@@ -6,7 +6,7 @@ import pytest
 
 from tests.hub.controlplane.gitrepository import git
 from tests.integration.reconciler.proposals.proposalhub import AUTHOR, ProposalHub, page
-from tests.integration.reconciler.reading import read_again
+from tests.integration.reconciler.replica import read_again
 from tests.support.pageserver import Answer
 
 pytestmark = pytest.mark.real_time  # git is a process, and its server a thread
