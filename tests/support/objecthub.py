@@ -128,6 +128,7 @@ class ObjectHub:
         body = await reader.readexactly(int(fields.get("content-length", 0)))
         if self.arrives is not None:
             await self.arrives(f"{method} {_split(urlsplit(target).path)[0]}")
+        answer: Object | bytes
         if self.token and fields.get("authorization") != f"bearer {self.token}":
             status, answer = 401, {"message": "Unauthorized"}
         else:
