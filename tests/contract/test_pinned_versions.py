@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from gitops_dsf.resolve.rules.placements import SEARCHED_OCM
 from gitops_dsf.views.doctor.checks import argocd, ocm
 
 ROOT = Path(__file__).parents[2]
@@ -127,3 +128,8 @@ def test_the_kubelet_has_the_library_versions_of_the_suite() -> None:
     shared, own = versions("go.mod"), versions("kubelet/go.mod")
     assert "k8s.io/kubernetes" in own
     assert {name: own[name] for name in own if name in shared and shared[name] != own[name]} == {}
+
+
+def test_fields_that_ocm_never_reads_were_looked_for_in_the_pinned_one() -> None:
+    """tests/hub/test_unread_fields.py says what a new pin reads."""
+    assert required(PINS["OCM"]) == SEARCHED_OCM

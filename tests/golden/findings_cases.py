@@ -3,17 +3,23 @@
 
 from collections.abc import Iterator, Mapping
 
-from tests.unit.resolve.test_rules import (
+from tests.support.repositories import (
+    APP,
+    BARE,
     BASE,
     CONFIG,
+    FULL,
     LABELS,
+    LOCK,
     MANY,
+    UPSTREAM,
+    app,
     application_set,
+    asking,
     masks,
     placement,
     policy,
 )
-from tests.unit.resolve.test_rules_elsewhere import APP, BARE, FULL, LOCK, UPSTREAM, app, asking
 
 Documents = Mapping[str, str]
 SETTINGS = BASE["gitops-dsf.yaml"]

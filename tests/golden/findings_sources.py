@@ -24,8 +24,20 @@ from tests.golden.findings_cases import (
     source,
     variants,
 )
-from tests.unit.resolve.test_rules import CONFIG, LABELS, application_set, masks, placement, policy
-from tests.unit.resolve.test_rules_elsewhere import APP, FULL, LOCK, UPSTREAM, app, asking
+from tests.support.repositories import (
+    APP,
+    CONFIG,
+    FULL,
+    LABELS,
+    LOCK,
+    UPSTREAM,
+    app,
+    application_set,
+    asking,
+    masks,
+    placement,
+    policy,
+)
 
 HUB = """\
 apiVersion: dynamic-scoring.open-cluster-management.io/v1alpha1

@@ -7,11 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.golden import findings_cases, findings_score_tests, findings_sources
+from tests.golden import findings_boundaries, findings_cases, findings_score_tests, findings_sources
 from tests.support.goldentext import GoldenText
-from tests.unit.resolve.test_rules import findings
+from tests.support.repositories import findings
 
-CASES = {**findings_cases.CASES, **findings_sources.CASES, **findings_score_tests.CASES}
+CASES = {
+    **findings_cases.CASES,
+    **findings_sources.CASES,
+    **findings_score_tests.CASES,
+    **findings_boundaries.CASES,
+}
 
 
 def found(name: str) -> list[str]:

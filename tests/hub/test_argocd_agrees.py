@@ -19,7 +19,7 @@ from gitops_dsf.resolve import resolve
 from gitops_dsf.resolve.types import Resolved
 from tests.hub.controlplane.binaries import obtain
 from tests.hub.scenario.mutatedsources import Fields, corpus
-from tests.unit.resolve.test_rules import BASE
+from tests.support.repositories import BASE
 
 pytestmark = [pytest.mark.family("argocdgenerator"), pytest.mark.timeout(900)]
 

@@ -124,7 +124,6 @@ TARGETS: Final[Mapping[str, Target]] = {
         sources=("packages/wire/dsf_wire/*.py",),
         tests=(
             "tests/unit/wire/test_*.py",
-            "tests/unit/resolve/test_measures.py",
             "tests/unit/agent/kubernetes/test_*.py",
             "tests/contract/test_schemas.py",
             "tests/unit/agent/test_scores.py",

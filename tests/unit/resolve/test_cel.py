@@ -15,7 +15,7 @@ import pytest
 
 from gitops_dsf.cli.scaffold import scaffold
 from gitops_dsf.resolve.cel import check
-from tests.unit.resolve.test_rules import findings
+from tests.support.repositories import findings
 from tests.unit.simulator.hub import ORACLE
 
 EXPRESSIONS = json.loads(gzip.decompress((ORACLE / "cel.json.gz").read_bytes()))["expressions"]

@@ -1,10 +1,12 @@
-"""PromQL: where it stops to parse, what cannot be parsed safely, and which labels results can have."""
+"""PromQL: where it stops to parse, what cannot be parsed safely, which labels results can have, and which
+clauses mix clusters.
+"""
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gitops_dsf.resolve.promql import can_have, check
+from gitops_dsf.resolve.promql import can_have, check, mixing_clauses
 from gitops_dsf.resolve.promql.functions import FUNCTIONS
 from tests.support.laws import examples
 
@@ -226,3 +228,71 @@ def test_grouping_decides_which_labels_a_result_can_have(query: str, yes: str, n
     assert tree is not None
     assert [label for label in yes.split() if not can_have(tree, label)] == []
     assert [label for label in no.split() if can_have(tree, label)] == []
+
+
+APART = [
+    "sum by (cluster, node) (rate(x[5m]))",
+    "sum without (node) (x)",
+    "x",
+    "-x",
+    "100 * x{a!='b', c=~'on (d)'} / 3 > 5",
+    "a / on (cluster) b",
+    "a / ignoring (node) group_left b",
+    "a and on (cluster, node) b",
+    "topk by (cluster) (3, x)",
+    'label_replace(sum by (id) (x), "cluster", "$1", "id", "(.+)")',
+    'label_join(sum by (a, b) (x), "cluster", "-", "a", "b")',
+    "max_over_time(sum by (cluster) (x)[1h:5m])",
+    "histogram_quantile(0.9, sum by (cluster, le) (rate(x_bucket[5m])))",
+    "quantile by (cluster) (0.5, x)",
+]
+
+
+@pytest.mark.parametrize("query", APART)
+def test_a_query_that_keeps_clusters_apart(query: str) -> None:
+    assert mixed(query) == []
+
+
+@pytest.mark.parametrize(
+    ("query", "marks"),
+    [
+        ("sum(x)", {"sum": "write sum by (cluster) (...)"}),
+        ("SUM(x) BY (node)", {"SUM": "write sum by (cluster, node) (...)"}),
+        ("avg without (cluster, node) (x)", {"avg": "remove cluster from without (cluster, node)"}),
+        ("sum by (cluster) (sum by (node) (x))", {"sum by (node)": "write sum by (cluster, node) (...)"}),
+        ("topk(3, x)", {"topk": "write topk by (cluster) (...)"}),
+        ("count_values('cluster', x)", {"count_values": "write count_values by (cluster) (...)"}),
+        ("x + 1 > -y / on (node) z", {"/ on": "write on (cluster, node)"}),
+        ("a - ignoring (cluster) b", {"- ignoring": "remove cluster from ignoring (...)"}),
+        ("a{x!='1'} or on () b", {"or on": "write on (cluster)"}),
+        ("x offset -5m unless ignoring (cluster) y", {"unless": "remove cluster from ignoring (...)"}),
+        ("x or vector(0)", {"vector": "write an expression that keeps the label cluster"}),
+        ("absent(x)", {"absent": "write an expression that keeps the label cluster"}),
+        (
+            "x / scalar(sum(x))",
+            {
+                "scalar": "write an expression that keeps the label cluster",
+                "sum": "write sum by (cluster) (...)",
+            },
+        ),
+        (
+            "sum(sum) + on (cluster) max(max{sum='max'})",
+            {"sum(": "write sum by (cluster) (...)", "max(": "write max by (cluster) (...)"},
+        ),
+        ("1", {"1": "keep the label cluster of the series"}),
+        (
+            'label_replace(sum by (node) (x), "cluster", "$1", "id", "(.+)")',
+            {"sum": "write sum by (id, node) (...)"},
+        ),
+    ],
+)
+def test_the_clause_that_mixes_clusters_is_named_with_its_place(query: str, marks: dict[str, str]) -> None:
+    assert mixed(query) == [(query.index(text), hint) for text, hint in marks.items()]
+
+
+def mixed(query: str) -> list[tuple[int, str]]:
+    checked = check(query)
+    assert checked.tree is not None, checked.mistakes
+    return [
+        (clause.offset, clause.hint) for clause in mixing_clauses(query, checked.tree, "cluster", most=500)
+    ]

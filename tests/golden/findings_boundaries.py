@@ -1,0 +1,694 @@
+# ruff: noqa: E501 - texts of documents
+"""Small repositories for tests/golden/test_findings.py: settings, images, hosts and URLs, templates of Argo CD,
+and documents that cannot be told apart.
+"""
+
+from collections.abc import Iterator, Mapping
+
+from tests.golden.findings_cases import (
+    CLUSTER,
+    SCORER,
+    SET,
+    SETTINGS,
+    SHARED,
+    Documents,
+    add_on,
+    below,
+    both,
+    cluster,
+    generator,
+    placement,
+    selector,
+    settings,
+    source,
+    variants,
+)
+from tests.golden.findings_score_tests import score_test
+from tests.golden.findings_sources import BROKEN_CLUSTER, HUB, HUB_API, LABEL, QUERY
+from tests.support.repositories import (
+    APP,
+    BARE,
+    CONFIG,
+    FULL,
+    IMAGES,
+    LABELS,
+    LOCK,
+    UPSTREAM,
+    app,
+    application_set,
+    masks,
+    policy,
+)
+
+DIGEST = "sha256:" + "0a" * 32
+PROD, NONE = "{matchLabels: {env: prod}}", "{matchLabels: {env: none}}"
+WITHOUT_IMAGES = SETTINGS.replace(IMAGES, "")
+TOKEN = "auth: {tokenSecretRef: {name: pull, key: k}}"
+
+
+def _images() -> Iterator[tuple[str, Documents]]:
+    for agent, reconciler in (
+        (f"r.example.com:5000/agent@{DIGEST}", f"r.example.com/reconciler:1.0@{DIGEST}"),
+        ("r.example.com:5000/agent:1.0", f"r.example.com/reconciler@{DIGEST}"),
+        (f"agent@{DIGEST}", "r.example.com/reconciler"),
+        (f"agent@{DIGEST[:-1]}", f"reconciler@{DIGEST}0"),
+        (f"agent@{DIGEST.upper()}", f"reconciler{DIGEST}"),
+        ("agent@sha512:" + "0a" * 64, f"reconciler@{DIGEST}@"),
+    ):
+        images = f"agent: {{image: '{agent}'}}, reconciler: {{image: '{reconciler}'}}"
+        yield (
+            f"digests: {agent}, {reconciler}",
+            {"settings": settings(f"{images}, requireImageDigests: true", WITHOUT_IMAGES)},
+        )
+    for rest in (
+        "",
+        "reconciler: {enabled: false}, ",
+        "reconciler: {enabled: false}, delivery: {mode: UpstreamController}, ",
+    ):
+        for digests in ("true", "false"):
+            text = settings(f"{rest}requireImageDigests: {digests}", WITHOUT_IMAGES)
+            yield f"our own images, {rest}digests {digests}", {"settings": text, "scorers": BARE}
+    each = (
+        "requireImageDigests: true, hubScorer: {image: r/hub}, agent: {image: r/agent, openTelemetry: {image: r/otlp, collectorNamespaces: [otel]},"
+        f" rollout: [{{clusterSelector: {PROD}, image: r/next}}, {{clusterSelector: {PROD}, nodeSelector: {{a: b}}}}]}}, reconciler: {{image: r/reconciler}}"
+    )
+    for title, text in (("spokes", SCORER), ("the hub", HUB)):
+        yield (
+            f"each image without a digest, a scorer on {title}",
+            {"settings": settings(each, WITHOUT_IMAGES), "scorers": text},
+        )
+        yield f"no images, a scorer on {title}", {"settings": WITHOUT_IMAGES, "scorers": text}
+
+
+def _rollouts() -> Iterator[tuple[str, Documents]]:
+    def rollout(*entries: str, text: str = SETTINGS) -> str:
+        written = (f"{{clusterSelector: {entry}, image: r/agent:{at}}}" for at, entry in enumerate(entries))
+        return settings(f"agent: {{rollout: [{', '.join(written)}]}}", text)
+
+    for entries in (
+        (PROD,),
+        (PROD, "{matchExpressions: [{key: env, operator: Exists}]}"),
+        (NONE,),
+        ("{matchLabels: {'a b': none}}", NONE),
+        ("{matchLabels: {env: prd}}",),
+        ("{matchLabels: {zone: x}}",),
+        ("{matchExpressions: [{key: env, operator: DoesNotExist}]}",),
+    ):
+        yield f"rollout to {'; '.join(entries)}", {"settings": rollout(*entries)}
+    yield (
+        "rollout to nobody beside a broken cluster",
+        {"settings": rollout(NONE), "clusters": both(CLUSTER, BROKEN_CLUSTER)},
+    )
+    yield "rollout to nobody without clusters", {"settings": rollout(NONE), "clusters": ""}
+    entry = f"agent: {{rollout: [{{clusterSelector: {PROD}, imagePullSecrets: [pull]}}]}}"
+    token = SCORER.replace("scoring: {", f"scoring: {{{TOKEN}, ")
+    yield "a token that a rollout pulls with", {"settings": settings(entry), "scorers": token}
+    yield (
+        "a token that no rollout pulls with",
+        {"settings": settings(entry), "scorers": token.replace("name: pull", "name: mine")},
+    )
+    yield (
+        "a rollout without an image, and digests",
+        {"settings": settings("requireImageDigests: true", settings(entry))},
+    )
+
+
+def _settings() -> Iterator[tuple[str, Documents]]:
+    for url in (
+        "fleet",
+        "ssh://-oProxyCommand=x/fleet",
+        "fd::3",
+        "git@host:a/b.git",
+        "ssh://git@host/a",
+        "/srv/git/a.git",
+    ):
+        yield f"a fleet at {url}", {"settings": SETTINGS.replace("https://git.example.com/fleet.git", url)}
+    for field in (
+        "output: {mode: Branch, branch: main}",
+        "output: {mode: Branch, branch: a..b}",
+        "output: {mode: Branch, branch: rendered/eu-1}",
+        "agent: {egress: {apiServerPorts: [6443]}}",
+        "agent: {egress: {rules: [{to: []}]}}",
+        "agent: {egress: {mode: Limited, rules: [{from: []}]}}",
+        "agent: {resources: {limits: {memory: 10XB}}}",
+        "agent: {resources: {limits: {cpu: '2'}}}",
+        "allowedHosts: ['https://a.example.com']",
+        "allowedHosts: ['*.example.com', 10.0.0.7]",
+        "reconciler: {state: {enabled: true, branch: main}}",
+        "reconciler: {proposals: {kinds: [Locks]}, state: {enabled: true, branch: gitops-dsf}}",
+        *(
+            f"reconciler: {{resources: {{requests: {{cpu: 100m}}, limits: {{cpu: '{limit}'}}}}}}"
+            for limit in ("100m", "0.1", "99m")
+        ),
+        *(
+            f"reconciler: {{nodeSelector: {chosen}}}"
+            for chosen in (
+                "{kubernetes.io/os: linux}",
+                "{kubernetes.io/os: 'a b'}",
+                "{a//b: c}",
+                "{'': 'a b'}",
+            )
+        ),
+    ):
+        yield f"settings {field}", {"settings": settings(field)}
+    yield "an image that is none", {"settings": SETTINGS.replace("r.example.com/agent", "'a b'")}
+    for toleration in (
+        "operator: Exists",
+        "key: a, operator: Exists, effect: PreferNoSchedule",
+        "key: a, operator: Gt, value: '-7'",
+        "key: a, operator: Equal, value: b, effect: NoExecute, tolerationSeconds: 0",
+        "value: b",
+        "operator: Equal",
+        "key: a, operator: Exists, value: b",
+        "key: a, value: b c",
+        "key: a b",
+        "key: a, effect: NoSelect",
+        "key: a, tolerationSeconds: 5",
+        "key: a, effect: NoSchedule, tolerationSeconds: 5",
+        "key: a, effect: NoExecute, tolerationSeconds: 1m",
+        "key: a, Operator: Exists",
+        "key: a, value: true",
+    ):
+        yield (
+            f"a reconciler that tolerates {toleration}",
+            {"settings": settings(f"reconciler: {{tolerations: [{{{toleration}}}]}}")},
+        )
+    for receiver in (
+        "collectorNamespaces: [otel]",
+        "image: prom, collectorNamespaces: []",
+        *(
+            f"image: prom, collectorNamespaces: [otel], {field}"
+            for field in (
+                "memory: 64Mi",
+                "storage: 100Mi",
+                "memory: 300M",
+                "resourceAttributes: [a, b, a]",
+                "runAsUser: 0",
+            )
+        ),
+    ):
+        yield (
+            f"a receiver with {receiver}",
+            {"settings": settings(f"agent: {{openTelemetry: {{{receiver}}}}}")},
+        )
+
+
+def _hosts() -> Iterator[tuple[str, Documents]]:
+    for host in (
+        "localhost",
+        "api.localhost",
+        "127.0.0.1",
+        "127.1",
+        "0.0.0.0",
+        "[::1]",
+        "localhost.example.com",
+        "10.0.0.7",
+    ):
+        yield (
+            f"a scoring API at {host}",
+            {"scorers": SCORER.replace("scoring: {", f"scoring: {{host: 'http://{host}:8000', ")},
+        )
+    yield (
+        "a source at localhost",
+        {"scorers": source("host: 'http://localhost:9090', params: {query: up, range: 60, step: 60}")},
+    )
+    for url in (
+        "http://${HOST}/config",
+        "http://<NODE_IP>:30007/config",
+        "https://api.example.com/config?access_token=abc",
+        "http://bücher.example.com./config?fleet=a&token=",
+        "api.svc:8000/config",
+        "http://api.svc:port/config",
+    ):
+        yield f"a page at {url}", {"scorers": SCORER.replace("http://api.svc:8000/config", f"'{url}'")}
+
+
+def _applications() -> Iterator[tuple[str, Documents]]:
+    for path in ("deploy", "./deploy/../base", "..a", "/deploy", "/", "../deploy", "deploy/../../base", ".."):
+        yield f"an application in {path}", {"apps": app("path: deploy", f"path: '{path}'")}
+    git = (
+        "ssh://git@git.example.com/web.git",
+        "htps://git.example.com/web.git",
+        "https//git.example.com/web.git",
+        "git.example.com/web.git",
+        "x://y",
+        "git://git.example.com/web.git",
+        "oci://registry.example.com/web",
+        "oci://",
+        "htps",
+        "ext::sh -c id",
+    )
+    for url in git:
+        yield f"an application from {url}", {"apps": app("https://git.example.com/web.git", url)}
+    for url in (
+        "registry.example.com/charts",
+        "https://charts.example.com",
+        "http://charts.example.com",
+        "htps://charts.example.com",
+    ):
+        chart = app("https://git.example.com/web.git", url).replace(
+            "path: deploy", "chart: web, targetRevision: 1.0.0"
+        )
+        yield f"a chart from {url}", {"apps": chart}
+    unknown = app("[{scorer: cpu}]", "[{scorer: cpu}, {scorer: none}]") + "  stickiness: 100\n"
+    yield "stickiness beside a scorer that does not exist", {"apps": unknown}
+    for clusters in (both(CLUSTER, cluster("edge-1", "env: edge")), CLUSTER):
+        for name in ("defualt", "northern", "nroth", "north"):
+            labelled = clusters.replace(
+                "labels: {", f"labels: {{cluster.open-cluster-management.io/clusterset: {name}, "
+            )
+            title = f"{clusters.count('kind:')} clusters of the set {name}"
+            yield title, {"clusters": labelled}
+            for state, text in (("known", SET), ("broken", SET.replace("LabelSelector,", "X,"))):
+                north = text.replace("name: edge", "name: north").split("spec:")
+                spec = "spec: {}\n" if state == "known" else f"spec:{north[1]}"
+                yield f"{title}, north is {state}", {"clusters": both(labelled, north[0] + spec)}
+    zone = both(CLUSTER, cluster("other", "zone: 'yes'"))
+    for value in ("'yes'", "yes"):
+        ranked = policy(add_on()).replace(
+            "spec: {",
+            f"spec: {{clusterSets: [global], predicates: [{{requiredClusterSelector: {{labelSelector: {{matchLabels: {{zone: {value}}}}}}}}}], ",
+        )
+        yield (
+            f"a Placement of the zone {value}",
+            {"apps": ranked, "scorers": below(f"clusterSelector: {PROD}"), "clusters": zone},
+        )
+
+
+def _raw() -> Iterator[tuple[str, Documents]]:
+    for spec in (
+        "prioritizerPolicy: {mode: Exact, configuration: []}",
+        "predicates: [{requiredClusterSelectr: {}}]",
+        "predicates: [{requiredClusterSelector: {labelSelector: {matchLabel: {a: b}}}}]",
+        "predicates: [{requiredClusterSelector: {claimSelector: {matchExpressions: [{key: a, operator: Gt}]}}}]",
+        *(
+            f"predicates: [{{requiredClusterSelector: {{claimSelector: {{matchExpressions: [{{key: a, operator: In, values: [{value}]}}]}}}}}}]"
+            for value in ("true", "1", "'b c'")
+        ),
+        "tolerations: [{key: a, operatr: Exists}]",
+        "tolerations: [a]",
+        "numberOfCluster: 1",
+        "clusterSets: [1.10]",
+        "spreadPolicy: {spreadConstraints: [{topologyKey: region, topologyKeyType: Label, maxSkew: 1}]}",
+    ):
+        yield f"Placement with {spec}", {"apps": placement(f"{{{spec}}}")}
+    yield "a Placement that ranks by a resource of others", {"apps": policy(add_on("usage", "a"))}
+    yield "a Placement that ranks by no item", {"apps": policy(add_on("cpu-score", "''"))}
+    yield (
+        "a Placement that ranks by Steady twice",
+        {"apps": policy("{scoreCoordinate: {type: BuiltIn, builtIn: Steady}, weight: 2}")},
+    )
+    incomplete = {"scorers": SCORER.replace("interval: 60", "interval: 0"), "apps": policy(add_on())}
+    yield "a Placement of a scorer that is not complete", incomplete
+    for text in ("{clusterDecisionResource: 3}", "{clusterDecisionResource: {}}"):
+        yield f"an ApplicationSet of {text}", {"apps": both(placement("{}"), application_set(text))}
+    yield (
+        "an ApplicationSet of nothing",
+        {"apps": application_set("").partition("spec:")[0] + "spec: {goTemplate: true}\n"},
+    )
+    yield (
+        "an ApplicationSet that keeps its applications otherwise",
+        {"apps": generator(f"{CONFIG}, {LABELS}", "syncPolicy: {applicationsSync: create-delete}")},
+    )
+    yield "a Placement of labels that are no text", {"apps": selector("{matchLabels: {a: [b]}}")}
+
+
+def _argocd() -> Iterator[tuple[str, Documents]]:
+    where = "path: deploy}"
+    for text in (
+        "path: ., helm: {valueFiles: values.yaml}}",
+        "path: ., helm: {value: a}}",
+        "path: ., helm: {values: null}}",
+        "path: ., helm: {parameters: [{name: a, value: 3}]}}",
+        "path: ., helm: {valueFiles: [null]}}",
+        "path: ., helm: {valueFiles: [values.yaml], parameters: [{name: a, value: '3'}]}}",
+        "path: ., helm: {valuesObject: {replicas: 3, nested: {list: [1, a], cluster: '{{.name}}'}}}}",
+        "path: ., kustomize: {images: nginx=nginx:2}}",
+        "path: ., kustomize: {images: ['nginx=nginx:2'], replicas: [{name: a, count: 5}]}}",
+        "path: ., directory: {recurse: always}}",
+        "path: ., directory: {jsonnet: {tla: [{name: a}]}}}",
+        "path: ., directory: {recurse: true, jsonnet: {extVars: [{name: a, value: b, code: true}]}}}",
+        "path: ., plugin: {env: [{name: a}]}}",
+        "path: ., plugin: {name: cmp, parameters: [{name: a, string: b, array: [c], map: {d: e}}]}}",
+        "path: ., chart: web, targetRevision: 1.0.0}",
+        "path: ., helm: {values: a}, kustomize: {}}",
+        "path: 'a/{{.name'}",
+        "path: 'a/{{name}}'}",
+        "path: 'a/{{.Name}}'}",
+        "path: 'a/{{.score}}'}",
+        "path: ., helm: {values: '{{ .Values.a }}'}}",
+        "path: ., helm: {valuesObject: {'{{ .x }}': a}}}",
+        "path: ., targetRevision: '{{ repeat 9 .name }}'}",
+        "path: 'overlays/{{.name}}', targetRevision: '{{ if eq .name \"a\" }}v1{{ else }}main{{ end }}'}",
+        "chart: web, targetRevision: 1.0.0, helm: {values: '{{`{{ .Release.Name }}`}}'}}",
+        "path: .}, syncPolicy: {automated: true}",
+        "path: .}, syncPolicy: {syncOptions: CreateNamespace=true}",
+        "path: .}, syncPolicy: {syncOptions: ['A={{ .x }}']}",
+        "path: .}, syncPolicy: {automated: {}, syncOptions: [A=b], retry: {limit: 3}}",
+    ):
+        yield f"an application of {text}", {"apps": app(where, text)}
+    sources = "sources: [{repoURL: https://a/v.git, ref: values}, {repoURL: https://a/w.git, path: ., helm: {valueFiles: [$values/a.yaml, b.yaml]}}]"
+    healthy = app('source: {repoURL: "https://git.example.com/web.git", path: deploy}', sources)
+    for old, new in (
+        ("", ""),
+        ("$values/", "$value/"),
+        ("path: .,", "path: ., ref: values,"),
+        ("ref: values", "ref: a/b"),
+    ):
+        yield f"value files of another source, {new}", {"apps": healthy.replace(old, new) if old else healthy}
+    decisions = f"clusterDecisionResource: {{{CONFIG}, {LABELS}, values: {{tier: gold}}}}"
+    go = application_set(
+        f"{{{decisions}}}",
+        "goTemplate: true, goTemplateOptions: [missingkey=error], syncPolicy: {applicationsSync: create-update}",
+    )
+    go = go.replace("metadata: {name: a}, spec", "metadata: {name: 'web-{{.name}}'}, spec")
+    fast = go.replace("goTemplate: true, goTemplateOptions: [missingkey=error]", "goTemplate: false").replace(
+        "{{.name}}", "{{name}}"
+    )
+    for old, new in (
+        ("applicationsSync: create-update", "applicationsSync: never"),
+        ("syncPolicy:", "syncPolicys:"),
+        ("goTemplate:", "goTemplat:"),
+        ("values: {", "requeueAfterSeconds: '3', values: {"),
+        ("values: {", "requeueAfter: 5, values: {"),
+        ("missingkey=error", "missingkey=err"),
+        ("destination: {name: a}", "destination: {cluster: a}"),
+        ("web-{{.name}}", "web-{{.region}}"),
+        ("web-{{.name}}", "web-{{.values.team}}"),
+        ("web-{{.name}}", "web-{{.values.tier}}-{{ index .values `tier` }}"),
+        ("path: a", "path: '{{ repeat 9 .name }}'"),
+        ("path: a", "path: a, chart: web, targetRevision: 1.0.0"),
+        (
+            decisions,
+            "matrix: {generators: [{list: {elements: [{x: '{{ repeat 9 `a` }}'}]}}, {clusters: {}}]}",
+        ),
+        (decisions, decisions.replace("values:", "template: {spec: {project: '{{.x}}'}}, values:")),
+    ):
+        yield f"an ApplicationSet in Go with {new}", {"apps": both(placement("{}"), go.replace(old, new))}
+    clusters = go.replace(decisions, "clusters: {selector: {matchLabels: {a: b}}}")
+    yield (
+        "an ApplicationSet of clusters",
+        {"apps": clusters.replace("web-{{.name}}", "web-{{.nameNormalized}}-{{.metadata.labels.region}}")},
+    )
+    for old, new in (
+        ("web-{{name}}", "web-{{.name}}"),
+        ("web-{{name}}", "web-{{ region }}"),
+        ("web-{{name}}", "{{ name }}-{{clusterName}}-{{values.tier}}"),
+        ("path: a", "path: a, helm: {values: '{{ .Values.x }}'}"),
+    ):
+        yield (
+            f"an ApplicationSet in fasttemplate with {new}",
+            {"apps": both(placement("{}"), fast.replace(old, new))},
+        )
+
+
+def _sources() -> Iterator[tuple[str, Documents]]:
+    for query in ("nodes > 2", "zzz", "nodes; pod_pending; cpu"):
+        yield f"measures: {query}", {"scorers": source(f"type: Kubernetes, params: {{query: '{query}'}}")}
+    mixed = variants(
+        f"clusterSelector: {PROD}, type: Kubernetes",
+        f"clusterSelector: {NONE}, type: Kubernetes",
+        "host: 'http://prom.svc'",
+    )
+    fleet = both(CLUSTER, cluster("none-1", "env: none"), cluster("other-1", "env: other"))
+    for query in ("nodes", "sum(up)"):
+        uses = source(f"ref: platform, params: {{query: {query}, range: 600, step: 60}}")
+        yield (
+            f"a MetricSource with and without measures: {query}",
+            {"scorers": uses, "config": mixed, "clusters": fleet},
+        )
+    instant = source("ref: platform, params: {query: up}")
+    ranged = f"clusterSelector: {PROD}, host: 'http://thanos.svc'"
+    for title, texts in (("instant", ()), ("ranged and instant", (ranged,))):
+        config = variants(*texts, "host: 'http://prom.svc', path: /api/v1/query")
+        yield f"no step with {title} queries", {"scorers": instant, "config": config}
+        yield (
+            f"no step with {title} queries elsewhere",
+            {"scorers": below(f"clusterSelector: {NONE}", instant), "config": config, "clusters": fleet},
+        )
+    nine = both(*(cluster(f"edge-{number}", "env: edge") for number in range(9)))
+    yield (
+        "ten clusters without a variant",
+        {
+            "scorers": source("ref: platform, params: {query: up, range: 60, step: 60}"),
+            "config": variants(ranged),
+            "clusters": both(nine, cluster("metal", "env: edge")),
+        },
+    )
+    for field in (
+        "basicAuth: {secretRef: {name: b}}",
+        "clientCertificate: {secretRef: {name: b}}",
+        "headers: [{name: X-Api-Key, secretRef: {name: b, key: k}}]",
+    ):
+        for host in ("https://p.example.com", "http://p.example.com", "https://p.svc"):
+            for allowed in (SETTINGS, settings("allowedTokenHosts: ['*.example.com']")):
+                title = f"a MetricSource at {host} with {field}, {'allowed' if allowed != SETTINGS else 'not allowed'}"
+                yield (
+                    title,
+                    {
+                        "settings": allowed,
+                        "scorers": source("ref: platform, params: {query: up, range: 60, step: 60}"),
+                        "config": variants(f"host: '{host}', {field}"),
+                    },
+                )
+        reserved = field.replace("name: b", "name: gitops-dsf-agent-hub-kubeconfig")
+        for text in (
+            f"host: 'https://p.svc', {reserved}",
+            f"type: Kubernetes, {field}",
+            f"type: OpenTelemetry, {field}",
+            f"host: 'https://p.svc', auth: {{serviceAccountToken: true}}, {field}",
+        ):
+            yield (
+                f"a MetricSource of {text}",
+                {
+                    "scorers": source("ref: platform, params: {query: nodes, range: 60, step: 60}"),
+                    "config": variants(text),
+                },
+            )
+        one, other = (
+            variants(f"host: 'https://a.svc', {field}"),
+            variants(f"host: 'https://b.svc', {field}").replace("name: platform", "name: other"),
+        )
+        first = source("ref: platform, params: {query: up, range: 60, step: 60}")
+        second = (
+            first.replace("{name: cpu}", "{name: gpu}")
+            .replace("cpu_score", "gpu_score")
+            .replace("ref: platform", "ref: other")
+        )
+        yield f"two hosts with {field}", {"scorers": both(first, second), "config": both(one, other)}
+    for header in (
+        "{name: TE, value: x}",
+        "{name: Proxy-Authorization, secretRef: {name: h, key: k}}",
+        "{name: X-Org, value: ''}",
+        '{name: X-Org, value: "a\\nB: c"}',
+        "{name: X-Api-Key, value: x}",
+        "{name: X-Auth-Token, value: x}",
+        "{name: Cookie, value: x}",
+    ):
+        yield (
+            f"a MetricSource with the header {header}",
+            {
+                "scorers": source("ref: platform, params: {query: up, range: 60, step: 60}"),
+                "config": variants(f"host: 'http://p.svc', headers: [{header}]"),
+            },
+        )
+    same = both(*(cluster(name, f"env: {env}") for name, env in (("a", "x"), ("b", "x"), ("c", "y"))))
+    by_env = HUB.replace(LABEL, "clusterLabel: {name: env, label: env}").replace("(cluster)", "(env)")
+    for title, more in (
+        ("", ""),
+        (", one of them scored", "clusterSelector: {matchLabels: {env: y}}"),
+        (", suspended", "suspend: true"),
+    ):
+        yield (
+            f"clusters with one value{title}",
+            {"scorers": below(more, by_env) if more else by_env, "clusters": same},
+        )
+    for label in ("{name: env, claim: a, label: b}", '{name: "a-b"}'):
+        yield (
+            f"on the hub, the label {label}",
+            {"scorers": HUB.replace(LABEL, f"clusterLabel: {label}").replace("(cluster)", "(env)")},
+        )
+    yield (
+        "on the hub, a password that is not listed",
+        {
+            "scorers": HUB.replace("host: 'http://thanos.svc'", "ref: platform"),
+            "config": variants("host: 'http://m.svc', basicAuth: {secretRef: {name: login}}"),
+        },
+    )
+    yield (
+        "the same score on the hub and on the spokes",
+        {"scorers": both(HUB, QUERY.replace("{name: cpu}", "{name: here}"))},
+    )
+    yield (
+        "a page that is not called",
+        {"scorers": QUERY.replace("  source:", "  configURL: ftp://api/config\n  source:")},
+    )
+    for query in ("up[5m]", '"text"', "100 * (1 - avg(up))", "rate(up[5m])", "topk(1, sum by (node) (up))"):
+        yield f"no API: {query}", {"scorers": QUERY.replace("avg(up)", query)}
+    for value in ("101", "-101", "1.5"):
+        yield f"defaultScore {value}", {"scorers": below(f"defaultScore: {value}", QUERY)}
+    yield "scoring.type query", {"scorers": QUERY.replace("type: Query", "type: query")}
+    yield "a scoring API with nothing of it", {"scorers": QUERY.replace("type: Query, ", "")}
+    yield "a scorer for the hub that calls an API", {"scorers": HUB_API}
+
+
+def _left_out() -> Iterator[tuple[str, Documents]]:
+    """What is wrong in one document is not told of another one as well."""
+    mask = masks("{clusterName: prod-1, scoreName: cpu_score}")
+    for old, new in (
+        ("kind: DynamicScorer\n", ""),
+        ("kind: DynamicScorer", "kind: 5"),
+        ("kind: DynamicScorer", "kind: dynamicscorer"),
+        ("metadata: {name: cpu}", "metadata: {}"),
+        ("metadata: {name: cpu}", "metadata:"),
+        ("metadata: {name: cpu}", "metadata: {name: CPU}"),
+        ("metadata: {name: cpu}", "metadata: {name: 5}"),
+        (SCORER, "kind: [\n"),
+        ("{min: 0, max: 1}", "{min: zero, max: 1}\n  suspend: 'true'\n  scoreTTLSeconds: soon"),
+    ):
+        yield (
+            f"a scorer with {' '.join(new.split()) or 'no kind'}",
+            {"scorers": SCORER.replace(old, new), "apps": APP, "config": mask},
+        )
+    yield (
+        "applications that cannot be read",
+        {"apps": "kind: [\n", "config": masks("{clusterName: prod-2, scoreName: cpu_score}")},
+    )
+    reserved = SCORER.replace(
+        "scoring: {", "scoring: {auth: {tokenSecretRef: {name: hub-kubeconfig, key: k}}, "
+    )
+    yield (
+        "a wrong mode and a reserved Secret",
+        {"settings": settings("delivery: {mode: 5}"), "scorers": reserved},
+    )
+    for stickiness in (0, 20):
+        yield (
+            f"no weight, stickiness {stickiness}",
+            {"apps": app("[{scorer: cpu}]", f"[{{scorer: cpu, weight: 0}}]\n  stickiness: {stickiness}")},
+        )
+    for auth in (
+        "{token: abcdefgh}",
+        "{token: abc}",
+        "{username: abc}",
+        "{tokenSecretRef: {name: a, key: b, value: abcdefgh}}",
+        "{serviceAccountToken: 'true'}",
+    ):
+        yield f"scoring.auth {auth}", {"scorers": SCORER.replace("scoring: {", f"scoring: {{auth: {auth}, ")}
+        yield (
+            f"source.auth {auth}",
+            {
+                "scorers": source(
+                    f"host: 'http://p.svc', auth: {auth}, params: {{query: up, range: 60, step: 30}}"
+                )
+            },
+        )
+    old = LOCK.replace("http://api.svc:8000/config,", "http://old.svc/config,")
+    yield "a lock of another page", {"scorers": FULL, "locks": old}
+    yield (
+        "a scorer that upstream's controller completes",
+        {"settings": UPSTREAM, "scorers": BARE.replace("None", "Full").replace(", interval: 60", "")},
+    )
+    everything = both(
+        SCORER,
+        SCORER.replace("interval: 60", "interval: 0")
+        .replace("description", "descripton")
+        .replace("cpu", "gpu"),
+    )
+    yield (
+        "mistakes of every stage",
+        {
+            "settings": SETTINGS.replace("git.example.com", "user:pass@git.example.com"),
+            "scorers": everything,
+            "clusters": both(CLUSTER, "kind: [\n", cluster("edge_1")),
+            "config": masks(
+                "{clusterName: prod-1, scoreName: cpu_score}, {clusterName: prod-1, scoreName: cpu_score}"
+            ),
+            "apps": both(
+                placement("{numberOfClusters: 0}"), application_set("{clusterDecisionResource: {}}")
+            ),
+        },
+    )
+
+
+def _score_tests() -> Iterator[tuple[str, Documents]]:
+    for more in (0, 1):
+        series = [
+            f"{{scorer: cpu, cluster: prod-1, labels: {{node: n{number}}}, values: 1x9999}}"
+            for number in range(20)
+        ]
+        series += ["{scorer: cpu, cluster: prod-1, labels: {node: last}, values: '1'}"] * more
+        yield (
+            f"as many values as a test may have and {more}",
+            {"apps": APP, "tests": score_test(f"series: [{', '.join(series)}]")},
+        )
+    for name in ("p", "argocd/p", "other/p", "argocd"):
+        yield (
+            f"a test of the Placement {name}",
+            {
+                "apps": placement("{numberOfClusters: 1}"),
+                "tests": score_test(expect=f"decisions: [{{placement: {name}, clusters: []}}]"),
+            },
+        )
+    expect = "decisions: [{application: web, clusters: [prod-2]}]"
+    yield (
+        "a test beside a broken cluster",
+        {"apps": APP, "tests": score_test(expect=expect), "clusters": both(CLUSTER, BROKEN_CLUSTER)},
+    )
+    scores = score_test(expect="scores: [{scorer: cpu, cluster: prod-1, value: 1}]")
+    for mode, text in (("None", SCORER), ("Full", FULL)):
+        yield (
+            f"a test of a score without a name, {mode}",
+            {"scorers": text.replace("name: cpu_score, ", ""), "tests": scores},
+        )
+
+
+def _shared() -> Iterator[tuple[str, Documents]]:
+    """The ranking of a ScoredPlacement is judged like an application's."""
+    for spec in (
+        "scores: [{scorer: gpu}]",
+        "scores: [{scorer: cpu, dimension: other}]",
+        "scores: [{scorer: cpu, weight: -1}]",
+        "scores: [{scorer: cpu}], stickiness: 7",
+        "scores: [{scorer: cpu, weight: 0}]",
+        "scores: [{scorer: cpu}, {scorer: cpu}]",
+        "scores: [{scorer: cpu}], placement: {clusterSets: [nowhere]}",
+        "scores: [{scorer: cpu}], placement: {clusterSelector: {matchLabels: {env: test}}}",
+        "scores: [{scorer: cpu}], placement: {clusterSelector: {matchLabels: {'-': test}}}",
+        "scores: [{scorer: cpu}], placement: {numberOfClusters: 0}",
+        "scores: [{scorer: cpu}], moves: {strategy: Keep}",
+        "placement: {}",
+    ):
+        yield f"ScoredPlacement of {spec}", {"apps": SHARED.partition("spec:")[0] + f"spec: {{{spec}}}\n"}
+    yield "two ScoredPlacements", {"apps": both(SHARED, SHARED)}
+    yield (
+        "a ScoredPlacement and a Placement",
+        {"apps": both(SHARED, placement("{}").replace("name: p", "name: shared"))},
+    )
+    for old, new in (
+        ("[{scorer: cpu}]", ""),
+        ("scores: [{scorer: cpu}]", "placement: {ref: null}"),
+        ("[{scorer: cpu}]", "[{scorer: cpu}]\n  placement: {ref: shared, tolerations: []}"),
+    ):
+        yield (
+            f"an application with {' '.join(new.split())} beside it",
+            {"apps": both(app("  placement: {numberOfClusters: 1}\n", "").replace(old, new), SHARED)},
+        )
+
+
+CASES: Mapping[str, Documents] = dict(
+    case
+    for group in (
+        _images,
+        _rollouts,
+        _settings,
+        _hosts,
+        _applications,
+        _raw,
+        _argocd,
+        _sources,
+        _left_out,
+        _score_tests,
+        _shared,
+    )
+    for case in group()
+)

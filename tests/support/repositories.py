@@ -1,0 +1,132 @@
+"""Small fleet repositories as text, and what `validate` finds about them."""
+
+from gitops_dsf.diagnostics import Diagnostic
+from gitops_dsf.repository.load import Loaded, load_text
+from gitops_dsf.repository.model.validate import declare
+from gitops_dsf.resolve import resolve
+
+IMAGES = ", agent: {image: r.example.com/agent}, reconciler: {image: r.example.com/reconciler}"
+"""Images of a registry, in gitops-dsf.yaml below."""
+BASE = {
+    "gitops-dsf.yaml": (
+        f"""\
+apiVersion: gitops-dsf.io/v1alpha1
+kind: FleetRepository
+metadata: {{name: fleet}}
+spec: {{git: {{url: "https://git.example.com/fleet.git"}}{IMAGES}}}
+"""
+    ),
+    "clusters/c.yaml": (
+        """\
+apiVersion: cluster.open-cluster-management.io/v1
+kind: ManagedCluster
+metadata: {name: prod-1, labels: {env: prod}}
+"""
+    ),
+    "scorers/s.yaml": (
+        """\
+apiVersion: dynamic-scoring.open-cluster-management.io/v1alpha1
+kind: DynamicScorer
+metadata: {name: cpu}
+spec:
+  description: d
+  configURL: http://api.svc:8000/config
+  configSyncMode: None
+  scoring: {params: {name: cpu_score, interval: 60}}
+  scoreRange: {min: 0, max: 1}
+"""
+    ),
+}
+
+
+def findings(**changes: str) -> list[Diagnostic]:
+    names = {"settings": "gitops-dsf.yaml", "clusters": "clusters/c.yaml", "scorers": "scorers/s.yaml"}
+    texts = {**BASE, **{names.get(key, f"{key}/x.yaml"): text for key, text in changes.items()}}
+    loaded = [load_text(text, file=file) for file, text in texts.items()]
+    everything = Loaded(
+        documents=tuple(document for part in loaded for document in part.documents),
+        diagnostics=tuple(item for part in loaded for item in part.diagnostics),
+    )
+    return resolve(declare(everything))[1]
+
+
+def codes(**changes: str) -> list[str]:
+    return [item.code for item in findings(**changes)]
+
+
+def scorer(old: str, new: str) -> str:
+    assert old in BASE["scorers/s.yaml"]
+    return BASE["scorers/s.yaml"].replace(old, new)
+
+
+def masks(text: str) -> str:
+    return (
+        "apiVersion: dynamic-scoring.open-cluster-management.io/v1alpha1\nkind: DynamicScoringConfig\n"
+        f"metadata: {{name: dynamic-scoring-config}}\nspec: {{masks: [{text}]}}\n"
+    )
+
+
+def placement(spec: str) -> str:
+    return (
+        "apiVersion: cluster.open-cluster-management.io/v1beta1\nkind: Placement\nmetadata: {name: p,"
+        f" namespace: argocd}}\nspec: {spec}\n"
+    )
+
+
+def policy(configurations: str, mode: str = "Exact") -> str:
+    steady = "{scoreCoordinate: {type: BuiltIn, builtIn: Steady}, weight: 1}"
+    return placement(f"{{prioritizerPolicy: {{mode: {mode}, configurations: [{configurations}, {steady}]}}}}")
+
+
+TEMPLATE = (
+    "template: {metadata: {name: a}, spec: {project: a, destination: {name: a}, source: {repoURL: a, path:"
+    " a}}}"
+)
+
+
+def application_set(generator: str, rest: str = "syncPolicy: {applicationsSync: create-update}") -> str:
+    spec = f"{{{rest}, {TEMPLATE}, generators: [{generator}]}}"
+    return f"apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {{name: a}}\nspec: {spec}\n"
+
+
+LABELS = "labelSelector: {matchLabels: {cluster.open-cluster-management.io/placement: p}}"
+CONFIG = "configMapRef: gitops-dsf-placement-decisions"
+MANY_CLUSTER = (
+    "apiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedCluster\nmetadata: {{name: c{}, labels:"
+    " {{half: h{}}}}}\n"
+)
+MANY = "---\n".join(MANY_CLUSTER.format(number, number % 2) for number in range(202))
+
+APP = """\
+apiVersion: gitops-dsf.io/v1alpha1
+kind: ScoredApplication
+metadata: {name: web}
+spec:
+  application: {source: {repoURL: "https://git.example.com/web.git", path: deploy}, destinationNamespace: web}
+  placement: {numberOfClusters: 1}
+  scores: [{scorer: cpu}]
+"""
+LOCK = """\
+apiVersion: gitops-dsf.io/v1alpha1
+kind: ScorerLock
+metadata: {name: cpu}
+spec: {configURL: http://api.svc:8000/config, config: {}}
+"""
+UPSTREAM = BASE["gitops-dsf.yaml"].replace("spec: {", "spec: {delivery: {mode: UpstreamController}, ")
+
+
+def asking(query: str, *, span: str = "range: 60, ") -> str:
+    quote = '"' if "\\n" in query else "'"
+    return scorer(
+        "  scoreRange: {min: 0, max: 1}\n",
+        f"  source: {{host: http://prom:9090, params: {{query: {quote}{query}{quote}, {span}step: 60}}}}\n",
+    )
+
+
+BARE = scorer("  scoreRange: {min: 0, max: 1}\n", "")
+FULL = scorer("configSyncMode: None", "configSyncMode: Full")
+
+
+def app(old: str, new: str) -> str:
+    assert old in APP
+    return APP.replace(old, new)
