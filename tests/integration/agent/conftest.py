@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.agent.place import Place
+
 
 @pytest.fixture(autouse=True)
 def _no_descriptor_left() -> Iterator[None]:
@@ -34,3 +36,8 @@ def _descriptors() -> set[str]:
         with suppress(FileNotFoundError):
             found.add(f"{path.name} {path.readlink()}")
     return found
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return Place(tmp_path)

@@ -15,42 +15,36 @@ from tests.support.agent.apis import last_values, prometheus, scores, series
 from tests.support.agent.configmap import ConfigMapVolume, entry
 from tests.support.agent.grid import assert_on_grid, assert_once_per_grid_point, grid_of
 from tests.support.agent.http import HttpFake, Reply, Seen
+from tests.support.agent.place import Place
 from tests.support.agent.process import agent
 from tests.support.agent.running import SHORT, running
 from tests.support.waiting import until
 
 
 @pytest.mark.real_time
-async def test_a_swap_is_noticed_in_a_second(tmp_path: Path) -> None:
-    volume = ConfigMapVolume(tmp_path / "config")
+async def test_a_swap_is_noticed_in_a_second(place: Place) -> None:
     async with HttpFake(scores(1.0)) as scoring:
-        volume.put(entry("one", scoring=f"{scoring.url}/one"))
-        async with running(
-            "--config-dir",
-            volume.directory,
-            "--publish",
-            f"dir:{tmp_path / 'out'}",
-        ):
+        place.put(entry("one", scoring=f"{scoring.url}/one"))
+        async with place.agent():
             await until(lambda: scoring.to("one"), what="the first state")
             for number in range(3):
-                volume.put(entry("one", scoring=f"{scoring.url}/v{number}"))
+                place.put(entry("one", scoring=f"{scoring.url}/v{number}"))
                 await until(lambda number=number: scoring.to(f"v{number}"), what="the next state")
 
 
-async def test_an_edit_restarts_its_own_worker_and_no_other(tmp_path: Path) -> None:
+async def test_an_edit_restarts_its_own_worker_and_no_other(place: Place) -> None:
     """A changed query is used at once. (The upstream agent keeps the first one.) The other scorer
     keeps its grid.
     """
-    volume = ConfigMapVolume(tmp_path / "config")
     async with HttpFake(prometheus(series(1))) as source, HttpFake(scores(1.0)) as scoring:
         one = entry("one", scoring=f"{scoring.url}/one", source=f"{source.url}/one", scoringInterval=60)
         two = entry("two", scoring=f"{scoring.url}/two", source=f"{source.url}/two", scoringInterval=1)
-        volume.put(one, two)
-        async with running("--config-dir", volume.directory, "--publish", f"dir:{tmp_path / 'out'}"):
+        place.put(one, two)
+        async with place.agent():
             await until(lambda: source.to("one") and source.to("two"), what="both ran at once")
             for query in ("a", "b", "c"):
                 calls = len(source.to("one"))
-                volume.put({**one, "sourceQuery": query}, two)
+                place.put({**one, "sourceQuery": query}, two)
                 # At once: by its interval it would run half a minute later at the earliest.
                 await until(
                     lambda calls=calls: len(source.to("one")) > calls,
@@ -64,9 +58,9 @@ async def test_an_edit_restarts_its_own_worker_and_no_other(tmp_path: Path) -> N
             assert len(source.to("one")) == 4
 
 
-async def test_thirty_swaps_a_second(tmp_path: Path) -> None:
+async def test_thirty_swaps_a_second(place: Place) -> None:
     """For a few seconds. In virtual time it is exact when the agent calls."""
-    calls, states = await _follows_swaps(tmp_path, count=150)
+    calls, states = await _follows_swaps(place, count=150)
     assert_on_grid(calls, grid=grid_of("calm"), least=3)
     # Bursts are collected for a tenth of a second, and the agent never falls behind them.
     assert states > 5
@@ -74,30 +68,29 @@ async def test_thirty_swaps_a_second(tmp_path: Path) -> None:
 
 @pytest.mark.soak
 @pytest.mark.real_time
-async def test_a_minute_of_thirty_swaps_a_second(tmp_path: Path) -> None:
+async def test_a_minute_of_thirty_swaps_a_second(place: Place) -> None:
     """With the events of the file system. A busy machine makes calls late, but no grid point has two."""
-    calls, _ = await _follows_swaps(tmp_path, count=1800)
+    calls, _ = await _follows_swaps(place, count=1800)
     assert_once_per_grid_point(calls, grid=grid_of("calm"))
 
 
-async def _follows_swaps(tmp_path: Path, *, count: int) -> tuple[list[Seen], int]:
+async def _follows_swaps(place: Place, *, count: int) -> tuple[list[Seen], int]:
     """The agent follows, has the last state at the end, deletes nothing, and keeps its number of descriptors.
     Returns the calls of the scorer that was not edited, without the first one, and how many states were seen.
     """
-    volume, out = ConfigMapVolume(tmp_path / "config"), tmp_path / "out"
     async with HttpFake(scores(1.0)) as scoring:
         calm = entry("calm", scoring=f"{scoring.url}/calm", scoringInterval=1)
-        volume.put(calm)
-        async with running("--config-dir", volume.directory, "--publish", f"dir:{out}") as agent:
+        place.put(calm)
+        async with place.agent() as agent:
             await until(lambda: scoring.to("calm"), what="it runs")
             start = asyncio.get_running_loop().time()
             for number in range(count):
-                volume.put(calm, entry("edited", scoring=f"{scoring.url}/v{number}", scoringInterval=60))
+                place.put(calm, entry("edited", scoring=f"{scoring.url}/v{number}", scoringInterval=60))
                 # By the clock: a machine that was busy for a moment makes up for it, so there are thirty a
                 # second on average.
                 await asyncio.sleep(max(0.0, start + (number + 1) / 30 - asyncio.get_running_loop().time()))
             await until(lambda: scoring.to(f"v{count - 1}"), what="the last state is in force")
-            assert {path.stem for path in out.glob("*.yaml")} == {"calm-score", "edited-score"}
+            assert {path.stem for path in place.out.glob("*.yaml")} == {"calm-score", "edited-score"}
             assert await agent.failures() == {}
             assert agent.agent.detail()[1]["configuration"]["trouble"] is None
             return scoring.to("calm")[1:], len({seen.path for seen in scoring.seen})
@@ -140,28 +133,28 @@ UPSTREAM = """[
 ]"""  # noqa: E501
 
 
-async def test_upstreams_format_runs_unchanged(tmp_path: Path) -> None:
+async def test_upstreams_format_runs_unchanged(place: Place) -> None:
     """Its sixteen keys, its names, an invalid entry beside valid ones, and a scorer that publishes
     nothing.
     """
-    volume, out = ConfigMapVolume(tmp_path / "config"), tmp_path / "out"
 
     def api(seen: Seen) -> Reply:
         return last_values(seen) if seen.json()["data"] else scores(5.0)(seen)
 
     async with HttpFake(prometheus(series(2, points=2, namespace="ns"))) as source, HttpFake(api) as scoring:
-        volume.put_raw((UPSTREAM % {"source": source.url, "scoring": scoring.url}).encode())
-        async with running("--config-dir", volume.directory, "--publish", f"dir:{out}") as agent:
+        place.volume.put_raw((UPSTREAM % {"source": source.url, "scoring": scoring.url}).encode())
+        async with place.agent() as agent:
             await until(
-                lambda: len(scoring.seen) == 2 and out.exists() and list(out.glob("*.yaml")), what="both ran"
+                lambda: len(scoring.seen) == 2 and place.written(),
+                what="both ran",
             )
             states = agent.agent.detail
             await until(
                 lambda: all(scorer["state"] == "running" for scorer in states()[1]["scorers"]),
                 what="both are counted",
             )
-            assert [path.name for path in out.iterdir()] == ["simple-prediction-score.yaml"]
-            assert '{name: "n1;ns", value: 2}' in (out / "simple-prediction-score.yaml").read_text()
+            assert [path.name for path in place.out.iterdir()] == ["simple-prediction-score.yaml"]
+            assert '{name: "n1;ns", value: 2}' in (place.out / "simple-prediction-score.yaml").read_text()
             sample = (
                 'dynamic_score{ds_cluster="c1",ds_node="n1",ds_device="",ds_namespace="ns",ds_app="",ds_pod="",'
                 'ds_container="",ds_meta="",ds_score_name="simple_prediction_score"}'
@@ -177,9 +170,8 @@ async def test_upstreams_format_runs_unchanged(tmp_path: Path) -> None:
             assert int(first["end"]) - int(first["start"]) == 3600
 
 
-async def test_our_own_keys_take_effect(tmp_path: Path) -> None:
+async def test_our_own_keys_take_effect(place: Place) -> None:
     """Aggregation, range, TTL and arguments, as visible in the published object."""
-    volume, out = ConfigMapVolume(tmp_path / "config"), tmp_path / "out"
     rows = [
         {"metric": {"node": node}, "score": score}
         for node, score in (("a", 0.2), ("b", 0.25), ("a", 0.4), ("b", 0.25), ("c", 7))
@@ -192,10 +184,10 @@ async def test_our_own_keys_take_effect(tmp_path: Path) -> None:
             "scoreTTLSeconds": 7200,
             "scoringArguments": {"horizon": 5},
         }
-        volume.put(entry("cpu", scoring=scoring.url, scoreDimensionFormat="${scoreName}/${node}", **more))
-        async with running("--config-dir", volume.directory, "--publish", f"dir:{out}"):
-            await until((out / "cpu-score.yaml").exists, what="published")
-    status = yamlfast.load((out / "cpu-score.yaml").read_text())["status"]
+        place.put(entry("cpu", scoring=scoring.url, scoreDimensionFormat="${scoreName}/${node}", **more))
+        async with place.agent():
+            await until((place.out / "cpu-score.yaml").exists, what="published")
+    status = yamlfast.load((place.out / "cpu-score.yaml").read_text())["status"]
     names = {item["name"]: item["value"] for item in status["scores"]}
     assert names == {"cpu-score/a": 70, "cpu-score/b": 75, "cpu-score/c": 0}
     left = datetime.fromisoformat(status["validUntil"]).timestamp() - time.time()
@@ -204,14 +196,14 @@ async def test_our_own_keys_take_effect(tmp_path: Path) -> None:
 
 
 @pytest.mark.real_time
-async def test_a_proxy_of_the_environment_is_used(warm_programs: Path, tmp_path: Path) -> None:
+async def test_a_proxy_of_the_environment_is_used(warm_programs: Path, place: Place) -> None:
     """An AddOnDeploymentConfig sets it. NO_PROXY is respected."""
-    volume, out = ConfigMapVolume(tmp_path / "config"), tmp_path / "out"
     async with HttpFake(scores(3.0)) as proxy, HttpFake(scores(4.0)) as near:
-        volume.put(entry("far", scoring="http://scoring.example.org"), entry("near", scoring=near.url))
-        flags = ["--config-dir", volume.directory, "--cluster-name", "c1", "--publish", f"dir:{out}"]
+        place.put(entry("far", scoring="http://scoring.example.org"), entry("near", scoring=near.url))
         environ = {"HTTP_PROXY": proxy.url, "NO_PROXY": "127.0.0.1"}
-        async with agent(*flags, environ=environ, command=warm_programs / "gitops-dsf-agent"):
-            await until(lambda: len(list(out.glob("*.yaml"))) == 2, what="both are published")
+        async with agent(
+            *place.flags("--cluster-name", "c1"), environ=environ, command=warm_programs / "gitops-dsf-agent"
+        ):
+            await until(lambda: len(list(place.out.glob("*.yaml"))) == 2, what="both are published")
         assert {seen.target for seen in proxy.seen} == {"http://scoring.example.org/scoring"}
         assert near.seen

@@ -12,6 +12,7 @@ from tests.support.agent.faults import EAGER
 from tests.support.agent.grid import assert_on_grid, grid_of
 from tests.support.agent.http import Fault, HttpFake, Reply, Seen
 from tests.support.agent.hub import HubFake, failure, hub_flags, timestamp
+from tests.support.agent.place import Place
 from tests.support.agent.running import SHORT, RunningAgent, running
 from tests.support.waiting import until
 
@@ -86,25 +87,24 @@ async def test_a_hub_that_fails_delays_no_cycle_and_gets_the_newest_scores_later
     await asyncio.gather(*(story(name) for name in FAULTS))
 
 
-async def test_a_slow_hub_delays_no_cycle(tmp_path: Path) -> None:
+async def test_a_slow_hub_delays_no_cycle(place: Place) -> None:
     """If an answer of the hub takes longer than an interval, this is no failure: cycles keep their grid,
     and the newest scores are published.
     """
-    hub, api, volume = HubFake(), Scoring(7.0), ConfigMapVolume(tmp_path / "config")
+    hub, api = HubFake(), Scoring(7.0)
 
     async def slowly(seen: Seen) -> Reply | Fault:
         await asyncio.sleep(1.2)
         return hub(seen)
 
     async with HttpFake(slowly) as server, HttpFake(api) as scoring:
-        volume.put(
+        place.put(
             *(
                 entry(one, scoring=f"{scoring.url}/{one}", scoringInterval=1, publish=EAGER)
                 for one in ("cpu", "mem")
             )
         )
-        flags = hub_flags(tmp_path, config_dir=volume.directory, server=server)
-        async with running(*flags) as agent:
+        async with place.agent(hub=server) as agent:
             await until(lambda: hub.values("cpu-score") and hub.values("mem-score"), what="published")
             api.values = (42.0,)
             await until(
@@ -117,14 +117,14 @@ async def test_a_slow_hub_delays_no_cycle(tmp_path: Path) -> None:
             assert await agent.failures() == {}
 
 
-async def test_a_missing_namespace_and_a_hub_that_refuses(tmp_path: Path) -> None:
+async def test_a_missing_namespace_and_a_hub_that_refuses(place: Place) -> None:
     """First the cluster has no namespace, then the hub refuses, then both work."""
-    hub, volume = HubFake(namespaces=()), ConfigMapVolume(tmp_path / "config")
+    hub = HubFake(namespaces=())
     server = HttpFake(hub)
     await server.start()
     async with HttpFake(Scoring(7.0)) as scoring:
-        volume.put(entry("cpu", scoring=scoring.url, scoringInterval=1))
-        async with running(*hub_flags(tmp_path, config_dir=volume.directory, server=server)) as agent:
+        place.put(entry("cpu", scoring=scoring.url, scoringInterval=1))
+        async with place.agent(hub=server) as agent:
             await until(lambda: len(scoring.seen) >= 2, what="cycles go on")
             await until(lambda: _counted(agent, "not_found"), what="the namespace is missed")
             await server.stop()
@@ -135,22 +135,21 @@ async def test_a_missing_namespace_and_a_hub_that_refuses(tmp_path: Path) -> Non
     await server.stop()
 
 
-async def test_a_restart_does_not_write_published_scores_again(tmp_path: Path) -> None:
+async def test_a_restart_does_not_write_published_scores_again(place: Place) -> None:
     """A new process finds the scores on the hub and does not write them before half of the TTL is over."""
-    hub, volume = HubFake(), ConfigMapVolume(tmp_path / "config")
+    hub = HubFake()
     async with HttpFake(hub) as server, HttpFake(Scoring(7.0)) as scoring:
-        volume.put(entry("cpu", scoring=scoring.url, scoringInterval=1))
-        flags = hub_flags(tmp_path, config_dir=volume.directory, server=server)
-        async with running(*flags):
+        place.put(entry("cpu", scoring=scoring.url, scoringInterval=1))
+        async with place.agent(hub=server):
             await until(lambda: hub.values("cpu-score"), what="published")
         written = list(hub.writes)
         assert written == [("POST", "c1/cpu-score"), ("PATCH", "c1/cpu-score/status")]
-        async with running(*flags):
+        async with place.agent(hub=server):
             calls = len(scoring.seen)
             await until(lambda: len(scoring.seen) >= calls + 3, what="three more cycles")
         assert hub.writes == written
         hub.scores["c1", "cpu-score"]["status"]["validUntil"] = timestamp(hub.now() + 400)
-        async with running(*flags):
+        async with place.agent(hub=server):
             await until(lambda: hub.writes != written, what="a refresh after half of the TTL")
         assert (
             datetime.fromisoformat(hub.scores["c1", "cpu-score"]["status"]["validUntil"]).timestamp()
@@ -162,15 +161,15 @@ async def _counted(agent: RunningAgent, reason: str) -> bool:
     return reason in (await agent.failures()).get("cpu-score", set())
 
 
-async def test_an_object_of_another_writer_is_not_changed_while_it_writes(tmp_path: Path) -> None:
+async def test_an_object_of_another_writer_is_not_changed_while_it_writes(place: Place) -> None:
     """A field has only one writer. A live one is reported and not changed; after an hour without a write
     the object is taken over.
     """
-    hub, volume = HubFake(), ConfigMapVolume(tmp_path / "config")
+    hub = HubFake()
     hub.upstream_writes("cpu-score", {"node-0": -50, "node-1": -40})
     async with HttpFake(hub) as server, HttpFake(Scoring(7.0)) as scoring:
-        volume.put(entry("cpu", scoring=scoring.url, scoringInterval=1))
-        async with running(*hub_flags(tmp_path, config_dir=volume.directory, server=server)) as agent:
+        place.put(entry("cpu", scoring=scoring.url, scoringInterval=1))
+        async with place.agent(hub=server) as agent:
             await until(lambda: len(scoring.seen) >= 2, what="cycles")
             await until(lambda: _counted(agent, "conflict"), what="the other one is respected")
             assert "stop that program" in agent.scorer()["publish"]["message"]
@@ -180,19 +179,19 @@ async def test_an_object_of_another_writer_is_not_changed_while_it_writes(tmp_pa
             await until(lambda: "labels" in hub.scores["c1", "cpu-score"]["metadata"], what="labelled ours")
 
 
-async def test_a_deleted_object_is_published_again(tmp_path: Path) -> None:
+async def test_a_deleted_object_is_published_again(place: Place) -> None:
     """Although nothing changed and no refresh is due: every five minutes the agent lists which objects
     exist.
     """
-    hub, volume = HubFake(), ConfigMapVolume(tmp_path / "config")
+    hub = HubFake()
     async with HttpFake(hub) as server, HttpFake(Scoring(7.0)) as scoring:
-        volume.put(
+        place.put(
             *(
                 entry(one, scoring=scoring.url, scoringInterval=1, scoreTTLSeconds=9000)
                 for one in ("cpu", "mem")
             )
         )
-        async with running(*hub_flags(tmp_path, config_dir=volume.directory, server=server)):
+        async with place.agent(hub=server):
             await until(lambda: hub.values("cpu-score") and hub.values("mem-score"), what="published")
             calls = len(scoring.seen)
             await until(lambda: len(scoring.seen) >= calls + 4, what="the agent has had its first look")
@@ -202,15 +201,15 @@ async def test_a_deleted_object_is_published_again(tmp_path: Path) -> None:
             assert hub.writes[written:] == [("POST", "c1/cpu-score"), ("PATCH", "c1/cpu-score/status")]
 
 
-async def test_too_many_items_are_refused_with_advice(tmp_path: Path) -> None:
+async def test_too_many_items_are_refused_with_advice(place: Place) -> None:
     """An object above the size limit is not sent; the log says what to change."""
-    hub, volume = HubFake(), ConfigMapVolume(tmp_path / "config")
+    hub = HubFake()
     api = Reply.of(
         {"results": [{"metric": {"node": "n" * 200 + str(index)}, "score": 1.0} for index in range(6000)]}
     )
     async with HttpFake(hub) as server, HttpFake(lambda _seen: api) as scoring:
-        volume.put(entry("cpu", scoring=scoring.url))
-        async with running(*hub_flags(tmp_path, config_dir=volume.directory, server=server)) as agent:
+        place.put(entry("cpu", scoring=scoring.url))
+        async with place.agent(hub=server) as agent:
             await until(agent.failures, what="refused")
             assert await agent.failures() == {"cpu-score": {"too_large"}}
             assert agent.scorer()["state"] == "running"
@@ -225,18 +224,18 @@ async def _state(agent: RunningAgent) -> str:
     return state
 
 
-async def test_suspension_stops_calls_and_deletes_nothing(tmp_path: Path) -> None:
+async def test_suspension_stops_calls_and_deletes_nothing(place: Place) -> None:
     """A suspended scorer has no calls and no samples, and its object stays. When the ConfigMap cannot be
     read, it runs again.
     """
-    hub, volume = HubFake(), ConfigMapVolume(tmp_path / "config")
+    hub = HubFake()
     where = ("open-cluster-management", "gitops-dsf-suspended")
     async with HttpFake(hub) as server, HttpFake(Scoring(7.0)) as scoring, HttpFake(Scoring(8.0)) as other:
-        volume.put(
+        place.put(
             entry("cpu", scoring=scoring.url, scoringInterval=1),
             entry("mem", scoring=other.url, scoringInterval=1),
         )
-        async with running(*hub_flags(tmp_path, config_dir=volume.directory, server=server)) as agent:
+        async with place.agent(hub=server) as agent:
             await until(lambda: hub.values("cpu-score"), what="published")
             hub.config_maps[where] = {"scorers": '["cpu-score", "unknown"]'}
             await until(lambda: agent.scorer()["state"] == "suspended", what="suspended")

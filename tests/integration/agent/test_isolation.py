@@ -6,8 +6,6 @@ import asyncio
 import itertools
 from contextlib import AsyncExitStack
 from datetime import datetime
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -15,21 +13,21 @@ from dsf_agent.endpoints.budget import FREE_BYTES
 from dsf_agent.scoring.results import RESULT_BYTES
 from tests.support import yamlfast
 from tests.support.agent.apis import last_values, matrix, scores, series
-from tests.support.agent.configmap import ConfigMapVolume, entry
+from tests.support.agent.configmap import entry
+from tests.support.agent.faults import EAGER
 from tests.support.agent.grid import assert_on_grid, grid_of
 from tests.support.agent.http import Fault, HttpFake, Reply, Seen, head
-from tests.support.agent.hub import HubFake, kubeconfig
+from tests.support.agent.hub import HubFake
+from tests.support.agent.place import Place
 from tests.support.agent.process import agent
-from tests.support.agent.running import running
 from tests.support.virtual_time import LoopClock
 from tests.support.waiting import until
 
 
-async def test_an_answer_that_nobody_asked_for_reaches_no_scorer(tmp_path: Path) -> None:
+async def test_an_answer_that_nobody_asked_for_reaches_no_scorer(place: Place) -> None:
     """A peer sends two answers to one request. Another scorer of this origin, which asks right after it, gets
     the answer to its own request.
     """
-    volume, out = ConfigMapVolume(tmp_path / "config"), tmp_path / "out"
     body = b'{"results":[{"metric":{"node":"%s"},"score":1}]}'
 
     def answer(name: bytes) -> bytes:
@@ -41,24 +39,18 @@ async def test_an_answer_that_nobody_asked_for_reaches_no_scorer(tmp_path: Path)
 
     async with HttpFake(reply) as scoring:
         names = [f"s{number}" for number in range(8)]
-        volume.put(*(entry(name, scoring=f"{scoring.url}/{name}", scoringInterval=1) for name in names))
-        async with running("--config-dir", volume.directory, "--publish", f"dir:{out}", per_origin=1):
+        place.put(*(entry(name, scoring=f"{scoring.url}/{name}", scoringInterval=1) for name in names))
+        async with place.agent(per_origin=1):
             await until(lambda: len(scoring.seen) >= 5 * len(names), what="some cycles")
-    assert {path.stem: [one["name"] for one in _scores(path)] for path in out.glob("*.yaml")} == {
-        f"{name}-score": [name] for name in names
-    }
+    assert {
+        path.stem: list(place.items(path.stem.removesuffix("-score"))) for path in place.out.glob("*")
+    } == {f"{name}-score": [name] for name in names}
 
 
-def _scores(path: Path) -> list[dict[str, Any]]:
-    scores: list[dict[str, Any]] = yamlfast.load(path.read_text(encoding="utf-8"))["status"]["scores"]
-    return scores
-
-
-async def test_a_hundred_hanging_scorers_delay_no_healthy_one(tmp_path: Path) -> None:
+async def test_a_hundred_hanging_scorers_delay_no_healthy_one(place: Place) -> None:
     """Peers that accept connections and never answer, one origin for ten scorers, beside a healthy scorer
     with an interval of one second.
     """
-    volume = ConfigMapVolume(tmp_path / "config")
     silent = [HttpFake(lambda _seen: Fault(hang=True)) for _ in range(10)]
     async with AsyncExitStack() as stack:
         for fake in silent:
@@ -67,12 +59,8 @@ async def test_a_hundred_hanging_scorers_delay_no_healthy_one(tmp_path: Path) ->
         hanging = [
             entry(f"h{number}", scoring=silent[number % 10].url, scoringInterval=1) for number in range(100)
         ]
-        volume.put(*hanging, entry("well", scoring=scoring.url, scoringInterval=1))
-        async with running(
-            "--config-dir",
-            volume.directory,
-            "--publish",
-            f"dir:{tmp_path / 'out'}",
+        place.put(*hanging, entry("well", scoring=scoring.url, scoringInterval=1))
+        async with place.agent(
             "--request-timeout",
             "60",
         ) as agent_:
@@ -82,23 +70,18 @@ async def test_a_hundred_hanging_scorers_delay_no_healthy_one(tmp_path: Path) ->
             assert [fake.open for fake in silent] == [8] * 10, "no more calls to one origin than allowed"
 
 
-async def test_a_hundred_hanging_paths_of_one_origin_leave_slots_to_others(tmp_path: Path) -> None:
+async def test_a_hundred_hanging_paths_of_one_origin_leave_slots_to_others(place: Place) -> None:
     """After each of them has hung once, which takes a time-out for every eight, they share four of the
     eight slots. A healthy scorer of the same origin keeps its grid.
     """
-    volume = ConfigMapVolume(tmp_path / "config")
 
     def answer(seen: Seen) -> Reply | Fault:
         return scores(1.0)(seen) if seen.path.startswith("/well/") else Fault(hang=True)
 
     async with HttpFake(answer) as fake:
         hanging = [entry(f"h{number}", scoring=f"{fake.url}/h", scoringInterval=1) for number in range(100)]
-        volume.put(*hanging, entry("well", scoring=f"{fake.url}/well", scoringInterval=1))
-        async with running(
-            "--config-dir",
-            volume.directory,
-            "--publish",
-            f"dir:{tmp_path / 'out'}",
+        place.put(*hanging, entry("well", scoring=f"{fake.url}/well", scoringInterval=1))
+        async with place.agent(
             "--request-timeout",
             "4",
         ) as agent_:
@@ -111,11 +94,11 @@ async def test_a_hundred_hanging_paths_of_one_origin_leave_slots_to_others(tmp_p
             assert "well-score" not in await agent_.failures()
 
 
-async def test_series_that_wait_for_a_hanging_api_count_against_the_budget(tmp_path: Path) -> None:
+async def test_series_that_wait_for_a_hanging_api_count_against_the_budget(place: Place) -> None:
     """Large series stay in memory until they are scored. No more of them are fetched than the budget
     allows, and small scorers keep their grid.
     """
-    volume, hung, hanging = ConfigMapVolume(tmp_path / "config"), list[Seen](), False
+    hung, hanging = list[Seen](), False
     large, small = matrix(series(1600, points=60)), matrix(series(2))
     held = len(large.body) + 1600 * RESULT_BYTES
     budget = 2 * held + held // 2
@@ -136,13 +119,11 @@ async def test_series_that_wait_for_a_hanging_api_count_against_the_budget(tmp_p
             entry(f"big{number}", source=f"{source.url}/big", scoring=api.url, scoringInterval=1)
             for number, api in enumerate(apis)
         ]
-        volume.put(
+        place.put(
             *big, entry("well", source=f"{source.url}/well", scoring=f"{apis[0].url}/well", scoringInterval=1)
         )
         flags = ["--max-bytes-in-flight", str(budget), "--request-timeout", "60"]
-        async with running(
-            "--config-dir", volume.directory, "--publish", f"dir:{tmp_path / 'out'}", *flags
-        ) as agent_:
+        async with place.agent(*flags) as agent_:
             await until(
                 lambda: all(one["lastSuccess"] for one in agent_.agent.detail()[1]["scorers"]),
                 what="all are well, their sizes known",
@@ -154,22 +135,20 @@ async def test_series_that_wait_for_a_hanging_api_count_against_the_budget(tmp_p
             assert (len(hung), len(source.to("big"))) == (2, calls)
 
 
-async def test_ten_times_the_series_and_back(tmp_path: Path) -> None:
+async def test_ten_times_the_series_and_back(place: Place) -> None:
     """A burst is scored like any other answer. With the next cycle its extra items are removed from
     /metrics and the hub.
     """
     count = 20
-    volume, hub = ConfigMapVolume(tmp_path / "config"), HubFake()
+    hub = HubFake()
     answers = {size: matrix(series(size)) for size in (20, 200)}
     async with (
         HttpFake(lambda _seen: answers[count]) as source,
         HttpFake(last_values) as scoring,
         HttpFake(hub) as server,
     ):
-        eager = {"deadband": 0, "minIntervalSeconds": 0}
-        volume.put(entry("cpu", scoring=scoring.url, source=source.url, scoringInterval=1, publish=eager))
-        config = kubeconfig(tmp_path / "kubeconfig", server=server.url)
-        async with running("--config-dir", volume.directory, "--hub-kubeconfig", config) as agent_:
+        place.put(entry("cpu", scoring=scoring.url, source=source.url, scoringInterval=1, publish=EAGER))
+        async with place.agent(hub=server) as agent_:
             for count in (20, 200, 20):
                 await until(lambda count=count: len(hub.values("cpu-score")) == count, what=f"{count} items")
                 exposed = [name for name in await agent_.samples() if name.startswith("dynamic_score{")]
@@ -186,83 +165,57 @@ class Jumping(LoopClock):
         return super().wall() + self.jump
 
 
+def _left(valid_until: str, hub: HubFake) -> float:
+    return datetime.fromisoformat(valid_until).timestamp() - hub.now()
+
+
 @pytest.mark.parametrize("jump", [-86_400.0, 86_400.0])
-async def test_a_jump_of_the_clock(tmp_path: Path, jump: float) -> None:
+async def test_a_jump_of_the_clock(place: Place, jump: float) -> None:
     """Cycles keep their grid, and validUntil stays correct by the hub's clock."""
-    clock, hub, volume = Jumping(), HubFake(), ConfigMapVolume(tmp_path / "config")
+    clock, hub = Jumping(), HubFake()
     async with HttpFake(scores(1.0)) as scoring, HttpFake(hub) as server:
-        volume.put(
-            entry(
-                "cpu",
-                scoring=scoring.url,
-                scoringInterval=1,
-                publish={"deadband": 0, "minIntervalSeconds": 0},
-            )
-        )
-        config = kubeconfig(tmp_path / "kubeconfig", server=server.url)
-        async with running(
-            "--config-dir", volume.directory, "--hub-kubeconfig", config, clock=clock
-        ) as agent_:
+        place.put(entry("cpu", scoring=scoring.url, scoringInterval=1, publish=EAGER))
+        async with place.agent(hub=server, clock=clock) as agent_:
             await until(lambda: hub.values("cpu-score"), what="published")
             clock.jump = jump
             scoring.handler = scores(50.0)
             await until(lambda: hub.values("cpu-score") == {"n0": 50}, what="published after the jump")
-            left = (
-                datetime.fromisoformat(hub.scores["c1", "cpu-score"]["status"]["validUntil"]).timestamp()
-                - hub.now()
-            )
-            assert 890 <= left <= 902
+            assert 890 <= _left(hub.scores["c1", "cpu-score"]["status"]["validUntil"], hub) <= 902
             calls = len(scoring.seen)
             await until(lambda: len(scoring.seen) >= calls + 2, what="the pace goes on")
             assert await agent_.failures() == {}
 
 
 @pytest.mark.parametrize("publishes_to", ["hub", "dir"])
-async def test_a_hub_clock_that_is_set_back(tmp_path: Path, publishes_to: str) -> None:
+async def test_a_hub_clock_that_is_set_back(place: Place, publishes_to: str) -> None:
     """A hub that was an hour ahead is corrected: changes are written at once, and no score stays valid
     for an hour too long.
     """
-    clock, hub, volume, out = Jumping(), HubFake(), ConfigMapVolume(tmp_path / "config"), tmp_path / "out"
+    clock, hub = Jumping(), HubFake()
 
-    def standing() -> tuple[str, int]:
+    def standing() -> tuple[float, int]:
         if publishes_to == "hub":
             status = hub.scores["c1", "cpu-score"]["status"]
         else:
-            status = yamlfast.load((out / "cpu-score.yaml").read_text())["status"]
-        return status["validUntil"], status["scores"][0]["value"]
+            status = yamlfast.load((place.out / "cpu-score.yaml").read_text())["status"]
+        return _left(status["validUntil"], hub), status["scores"][0]["value"]
 
     async with HttpFake(scores(1.0)) as scoring, HttpFake(hub) as server:
-        volume.put(
-            entry(
-                "cpu",
-                scoring=scoring.url,
-                scoringInterval=1,
-                publish={"deadband": 0, "minIntervalSeconds": 0},
-            )
-        )
-        config = kubeconfig(tmp_path / "kubeconfig", server=server.url)
-        flags = ["--hub-kubeconfig", config] if publishes_to == "hub" else ["--publish", f"dir:{out}"]
-        async with running("--config-dir", volume.directory, *flags, clock=clock):
-            await until(
-                lambda: hub.values("cpu-score") or (out / "cpu-score.yaml").exists(), what="published"
-            )
+        place.put(entry("cpu", scoring=scoring.url, scoringInterval=1, publish=EAGER))
+        async with place.agent(hub=server if publishes_to == "hub" else None, clock=clock):
+            await until(lambda: hub.values("cpu-score") or place.items(), what="published")
             hub.clock_offset = clock.jump = -3600.0
             await until(
-                lambda: standing()[1] == 1 and _left(standing()[0], hub) <= 902,
-                what="an expiry by the clock as it is",
+                lambda: standing()[1] == 1 and standing()[0] <= 902, what="an expiry by the clock as it is"
             )
             scoring.handler = scores(50.0)
             await until(lambda: standing()[1] == 50, what="a change is published")
-            assert 890 <= _left(standing()[0], hub) <= 902
-
-
-def _left(valid_until: str, hub: HubFake) -> float:
-    return datetime.fromisoformat(valid_until).timestamp() - hub.now()
+            assert 890 <= standing()[0] <= 902
 
 
 @pytest.mark.real_time
 @pytest.mark.soak
-async def test_soak(tmp_path: Path) -> None:
+async def test_soak(place: Place) -> None:
     """Faults of every kind, edits, and restarts of workers for a while: the number of descriptors and the
     memory do not grow.
     """
@@ -280,50 +233,41 @@ async def test_soak(tmp_path: Path) -> None:
     def source(_seen: Seen) -> Reply | Fault:
         return kinds[next(turn) % len(kinds)]
 
-    volume = ConfigMapVolume(tmp_path / "config")
-    async with HttpFake(source) as prometheus, HttpFake(last_values) as scoring:
-        flags = [
-            "--config-dir",
-            volume.directory,
-            "--cluster-name",
-            "c1",
-            "--publish",
-            f"dir:{tmp_path / 'out'}",
-        ]
-        async with agent(*flags) as process:
+    flags = place.flags("--cluster-name", "c1")
+    async with HttpFake(source) as prometheus, HttpFake(last_values) as scoring, agent(*flags) as process:
 
-            async def rounds(count: int) -> None:
-                for number in range(count):
-                    names = [f"s{index}" for index in range(12)] + [f"t{number % 7}"]
-                    interval = 1 + number % 2
-                    volume.put(
-                        *(
-                            entry(name, scoring=scoring.url, source=prometheus.url, scoringInterval=interval)
-                            for name in names
-                        )
+        async def rounds(count: int) -> None:
+            for number in range(count):
+                names = [f"s{index}" for index in range(12)] + [f"t{number % 7}"]
+                interval = 1 + number % 2
+                place.put(
+                    *(
+                        entry(name, scoring=scoring.url, source=prometheus.url, scoringInterval=interval)
+                        for name in names
                     )
-                    await process.metrics()
-                    await asyncio.sleep(0.1)
+                )
+                await process.metrics()
+                await asyncio.sleep(0.1)
 
-            async def held() -> int:
-                """Descriptors without those of a moment, such as a file that is being written."""
-                counts = []
-                for _ in range(20):
-                    counts.append(process.descriptors())
-                    await asyncio.sleep(0.1)
-                return min(counts)
+        async def held() -> int:
+            """Descriptors without those of a moment, such as a file that is being written."""
+            counts = []
+            for _ in range(20):
+                counts.append(process.descriptors())
+                await asyncio.sleep(0.1)
+            return min(counts)
 
-            await rounds(40)
-            memory, descriptors = process.resident(), await held()
-            await rounds(40)
-            assert await held() < descriptors + 18, (
-                "at most eight connections to each of the two peers are open at one moment"
-            )
-            assert process.resident() < memory + 6 * 2**20
-            samples = await process.metrics()
-            names = {
-                name for name in samples if name.startswith("dynamic_scoring_requests_total") and '"t' in name
-            }
-            assert len(names) == 2, "only the present one of the passing scorers has series"
-            assert await process.terminate() == 0
-            assert "Traceback" not in process.log
+        await rounds(40)
+        memory, descriptors = process.resident(), await held()
+        await rounds(40)
+        assert await held() < descriptors + 18, (
+            "at most eight connections to each of the two peers are open at one moment"
+        )
+        assert process.resident() < memory + 6 * 2**20
+        samples = await process.metrics()
+        names = {
+            name for name in samples if name.startswith("dynamic_scoring_requests_total") and '"t' in name
+        }
+        assert len(names) == 2, "only the present one of the passing scorers has series"
+        assert await process.terminate() == 0
+        assert "Traceback" not in process.log

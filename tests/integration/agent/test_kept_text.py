@@ -1,13 +1,13 @@
 """How much text of the results an agent keeps: large labels of a scoring API do not fill the memory."""
 
 import json
-from pathlib import Path
 
 from dsf_agent.scoring.labels import MAX_NAME
 from dsf_agent.scoring.results import MOST_TEXT
-from tests.support.agent.configmap import ConfigMapVolume, entry
+from tests.support.agent.configmap import entry
 from tests.support.agent.http import HttpFake, Reply
-from tests.support.agent.running import RunningAgent, running
+from tests.support.agent.place import Place
+from tests.support.agent.running import RunningAgent
 from tests.support.waiting import until
 
 
@@ -20,11 +20,10 @@ def _reasons(agent: RunningAgent) -> dict[str, str]:
     return {one["scoreName"]: one["reason"] for one in agent.agent.detail()[1]["scorers"] if one["reason"]}
 
 
-async def test_answers_of_scoring_apis_are_limited_by_their_text(tmp_path: Path) -> None:
+async def test_answers_of_scoring_apis_are_limited_by_their_text(place: Place) -> None:
     """Too many bytes, too much text in memory (a wide character makes a text four times as large), and names
     that are too long. 50,000 results with names as pods have them are fine.
     """
-    volume, out = ConfigMapVolume(tmp_path / "config"), tmp_path / "out"
     answers = {
         "well": _results(50_000, label="app-7d9c5b6f4d-x2x4z"),
         "large": _results(13_000, label="x" * 1300),
@@ -33,7 +32,7 @@ async def test_answers_of_scoring_apis_are_limited_by_their_text(tmp_path: Path)
     }
     formats = {"wide": "${node}${pod}", "long": "${pod}${node}"}
     async with HttpFake(lambda seen: answers[seen.path.split("/")[1]]) as api:
-        volume.put(
+        place.put(
             *(
                 entry(
                     name,
@@ -45,7 +44,7 @@ async def test_answers_of_scoring_apis_are_limited_by_their_text(tmp_path: Path)
                 for name in answers
             )
         )
-        async with running("--config-dir", volume.directory, "--publish", f"dir:{out}") as agent:
+        async with place.agent() as agent:
             await until(lambda: len(_reasons(agent)) == 3, what="three fail")
             assert _reasons(agent) == {
                 "large-score": "too_large",

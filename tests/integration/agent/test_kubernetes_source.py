@@ -15,13 +15,14 @@ from dsf_agent.configuration import settings
 from dsf_agent.kubernetes.objects import Pod
 from dsf_agent.kubernetes.totals import Totals
 from dsf_agent.process import build, check
-from tests.support import yamlfast
 from tests.support.agent.apis import last_values
 from tests.support.agent.clusterapi import ClusterFake
 from tests.support.agent.clusterobjects import node, pod
-from tests.support.agent.configmap import ConfigMapVolume, entry
+from tests.support.agent.configmap import entry
+from tests.support.agent.faults import EAGER
 from tests.support.agent.http import HttpFake
 from tests.support.agent.hub import kubeconfig
+from tests.support.agent.place import Place
 from tests.support.agent.running import RunningAgent, running
 from tests.support.virtual_time import LoopClock
 from tests.support.waiting import until
@@ -32,6 +33,13 @@ NODES = (
     node("c", cpu="2", memory="4Gi", pods="110"),
 )
 
+BY_QUERY: dict[str, Any] = {
+    "scoringType": "Query",
+    "scoringEndpoint": "",
+    "scoreRange": {"min": 0, "max": 1, "outputMin": 0, "outputMax": 100},
+    "publish": EAGER,
+}
+
 
 @dataclass(frozen=True, kw_only=True)
 class Scene:
@@ -39,8 +47,11 @@ class Scene:
 
     api: ClusterFake
     scoring: HttpFake
-    volume: ConfigMapVolume
-    folder: Path
+    place: Place
+
+    def put(self, query: str, **more: Any) -> None:
+        """The only scorer asks for these measures."""
+        self.place.put(self.entry(query, **more))
 
     def entry(self, query: str, *, name: str = "cpu", **more: Any) -> dict[str, Any]:
         plain = {
@@ -53,46 +64,52 @@ class Scene:
 
     @property
     def flags(self) -> list[str | Path]:
-        publish = f"dir:{self.folder / 'out'}"
-        config = kubeconfig(self.folder / "kubeconfig", server=self.api.url)
-        return ["--config-dir", self.volume.directory, "--publish", publish, "--spoke-kubeconfig", config]
+        config = kubeconfig(self.place.folder / "kubeconfig", server=self.api.url)
+        return [*self.place.flags(), "--spoke-kubeconfig", config]
 
     @asynccontextmanager
-    async def agent(self, *flags: str) -> AsyncIterator[RunningAgent]:
+    async def agent(self, *flags: str, scored: bool = True) -> AsyncIterator[RunningAgent]:
+        """By default after the first cycle, which succeeds."""
         async with running(*self.flags, *flags) as agent:
+            if scored:
+                await runs(agent)
             yield agent
 
-    def published(self) -> dict[str, int]:
-        """The items of the scorer in the publish directory."""
-        file = self.folder / "out" / "cpu-score.yaml"
-        if not file.exists():
-            return {}
-        status = yamlfast.load(file.read_text())["status"]
-        return {item["name"]: item["value"] for item in status["scores"]}
+    async def scored(self, times: int) -> None:
+        await until(lambda: len(self.scoring.seen) == times, what=f"scored {times} times")
 
-    def sent(self, index: int = -1) -> list[dict[str, Any]]:
-        """The series of one scoring request."""
-        data: list[dict[str, Any]] = self.scoring.seen[index].json()["data"]
+    def sent(self) -> list[dict[str, Any]]:
+        """The series of the last scoring request."""
+        data: list[dict[str, Any]] = self.scoring.seen[-1].json()["data"]
         return data
 
     def values(self, index: int = -1) -> list[float]:
         """The last value of each series of one scoring request."""
-        return [float(one["values"][-1][1]) for one in self.sent(index)]
+        return [float(one["values"][-1][1]) for one in self.scoring.seen[index].json()["data"]]
+
+
+async def runs(agent: RunningAgent) -> None:
+    await until(lambda: agent.scorer()["state"] == "running", what="it works", seconds=200)
+
+
+async def fails(agent: RunningAgent, reason: str, *, seconds: float = 60) -> str:
+    """The message of the failure."""
+    await until(lambda: agent.scorer()["reason"] == reason, what=f"it failed: {reason}", seconds=seconds)
+    return str(agent.scorer()["message"])
 
 
 @pytest.fixture
-async def scene(tmp_path: Path) -> AsyncIterator[Scene]:
+async def scene(place: Place) -> AsyncIterator[Scene]:
     async with ClusterFake() as api, HttpFake(last_values) as scoring:
         api.put(*NODES)
-        yield Scene(api=api, scoring=scoring, volume=ConfigMapVolume(tmp_path / "config"), folder=tmp_path)
+        yield Scene(api=api, scoring=scoring, place=place)
 
 
 async def test_a_scoring_api_gets_measures_as_series(scene: Scene) -> None:
     """In the order of the query, in the shape of a range query of Prometheus."""
     scene.api.put(pod("one", on="a", cpu="1500m"), pod("done", on="a", cpu="2", phase="Succeeded"))
-    scene.volume.put(scene.entry("cpu_available_ratio; node_cpu_available_cores; nodes_ready"))
+    scene.put("cpu_available_ratio; node_cpu_available_cores; nodes_ready")
     async with scene.agent() as agent:
-        await until(lambda: agent.scorer()["state"] == "running", what="scored")
         found = scene.sent()
         assert [one["metric"] for one in found] == [
             {"__name__": "cpu_available_ratio"},
@@ -112,9 +129,8 @@ async def test_a_change_scores_anew_within_seconds(scene: Scene) -> None:
     """
     first = pod("one", on="a", cpu="1")
     scene.api.put(first)
-    scene.volume.put(scene.entry("cpu_requested_cores"))
-    async with scene.agent() as agent:
-        await until(lambda: agent.scorer()["state"] == "running", what="scored")
+    scene.put("cpu_requested_cores")
+    async with scene.agent():
         await asyncio.sleep(60)
         scene.api.put({**first, "metadata": {**first["metadata"], "labels": {"new": "label"}}})
         await asyncio.sleep(60)
@@ -122,11 +138,11 @@ async def test_a_change_scores_anew_within_seconds(scene: Scene) -> None:
         changed = asyncio.get_running_loop().time()
         for number in range(5):
             scene.api.put(pod(f"more-{number}", on="b", cpu="500m"))
-        await until(lambda: len(scene.scoring.seen) == 2, what="scored anew")
+        await scene.scored(2)
         assert 1 <= asyncio.get_running_loop().time() - changed < 2
         assert scene.values() == [3.5]
         scene.api.delete(first)
-        await until(lambda: len(scene.scoring.seen) == 3, what="scored again")
+        await scene.scored(3)
         assert scene.values() == [2.5]
         await asyncio.sleep(60)
         assert len(scene.scoring.seen) == 3
@@ -134,9 +150,8 @@ async def test_a_change_scores_anew_within_seconds(scene: Scene) -> None:
 
 async def test_a_storm_of_changes_does_not_raise_the_rate_of_scoring(scene: Scene) -> None:
     """Ten changes a second for two minutes. The last change counts."""
-    scene.volume.put(scene.entry("cpu_requested_cores"))
-    async with scene.agent() as agent:
-        await until(lambda: agent.scorer()["state"] == "running", what="scored")
+    scene.put("cpu_requested_cores")
+    async with scene.agent():
         before = len(scene.scoring.seen)
         for number in range(1200):
             scene.api.put(pod(f"p{number % 10}", on="a", cpu=f"{number + 1}m"))
@@ -149,78 +164,62 @@ async def test_a_storm_of_changes_does_not_raise_the_rate_of_scoring(scene: Scen
 
 async def test_a_measure_is_the_score_without_a_scoring_api(scene: Scene) -> None:
     """With scoringType Query. A change of the cluster is published within seconds."""
-    scene.volume.put(
+    scene.place.put(
         scene.entry(
             "node_cpu_available_ratio; cpu_available_ratio",
-            scoringType="Query",
-            scoringEndpoint="",
-            scoreRange={"min": 0, "max": 1, "outputMin": 0, "outputMax": 100},
-            publish={"deadband": 0, "minIntervalSeconds": 0},
             sourceRange=60,
+            **BY_QUERY,
         )
     )
     async with scene.agent() as agent:
-        await until(scene.published, what="published")
-        assert scene.published() == {
-            "cpu-score": 100,
-            "cpu-scorea": 100,
-            "cpu-scoreb": 100,
-            "cpu-scorec": 100,
-        }
+        await until(scene.place.items, what="published")
+        assert scene.place.items() == dict.fromkeys([f"cpu-score{one}" for one in ("", "a", "b", "c")], 100)
         scene.api.put(pod("one", on="c", cpu="1500m"), pod("two", on="a", cpu="1"))
-        await until(lambda: scene.published()["cpu-scorec"] == 25, what="published again", seconds=15)
-        assert scene.published() == {"cpu-score": 75, "cpu-scorea": 75, "cpu-scoreb": 100, "cpu-scorec": 25}
+        await until(lambda: scene.place.items()["cpu-scorec"] == 25, what="published again", seconds=15)
+        assert scene.place.items() == {"cpu-score": 75, "cpu-scorea": 75, "cpu-scoreb": 100, "cpu-scorec": 25}
         assert agent.scorer()["state"] == "running"
     assert scene.scoring.seen == []
 
 
 async def test_the_default_score_is_for_clusters_without_the_resource(scene: Scene) -> None:
     """No node has a GPU, so there is no series."""
-    scene.volume.put(
+    scene.place.put(
         scene.entry(
             'extended_available_ratio{resource="nvidia.com/gpu"}',
-            scoringType="Query",
-            scoringEndpoint="",
+            **BY_QUERY,
             scoreDimensionFormat="${scoreName}",
-            scoreRange={"min": 0, "max": 1, "outputMin": 0, "outputMax": 100},
-            publish={"deadband": 0, "minIntervalSeconds": 0},
             defaultScore=-100,
         )
     )
     async with scene.agent():
-        await until(lambda: scene.published() == {"cpu-score": -100}, what="the default score")
+        await until(lambda: scene.place.items() == {"cpu-score": -100}, what="the default score")
         scene.api.put(node("gpu", cpu="8", memory="8Gi", pods="110", **{"nvidia.com/gpu": "4"}))
-        await until(lambda: scene.published() == {"cpu-score": 100}, what="the GPUs are scored", seconds=15)
+        await until(lambda: scene.place.items() == {"cpu-score": 100}, what="the GPUs are scored", seconds=15)
 
 
 async def test_scorers_share_one_pair_of_informers_that_ends_with_the_last_of_them(scene: Scene) -> None:
     one, two = scene.entry("nodes", name="one"), scene.entry("cpu_available_ratio", name="two", sourceRange=9)
     two["sourceStep"] = 3
     other = entry("none", scoring=scene.scoring.url)
-    scene.volume.put(one, two, other)
+    scene.place.put(one, two, other)
     async with scene.agent() as agent:
-        await until(lambda: len(scene.scoring.seen) == 3, what="all scored")
+        await scene.scored(3)
         assert scene.api.watching == ["nodes", "pods"]
-        scene.volume.put(two, other)
+        scene.place.put(two, other)
         await until(lambda: len(agent.agent.detail()[1]["scorers"]) == 2, what="one went")
         await asyncio.sleep(10)
-        assert sorted(scene.api.asked) == [
-            "list nodes",
-            "list nodes",
-            "list pods",
-            "watch nodes",
-            "watch pods",
-        ]
-        scene.volume.put(other)
+        asked = "list nodes, list nodes, list pods, watch nodes, watch pods"
+        assert ", ".join(sorted(scene.api.asked)) == asked
+        scene.place.put(other)
         await until(lambda: not scene.api.watching, what="the watches ended")
         scene.api.put(pod("new", on="a", cpu="1"))
-        scene.volume.put(scene.entry("cpu_requested_cores"), other)
-        await until(lambda: agent.scorer()["state"] == "running", what="it follows again")
+        scene.place.put(scene.entry("cpu_requested_cores"), other)
+        await runs(agent)
         assert scene.values() == [1.0]
 
 
 async def test_an_agent_without_such_a_scorer_asks_for_nothing(scene: Scene) -> None:
-    scene.volume.put(entry("none", scoring=scene.scoring.url))
+    scene.place.put(entry("none", scoring=scene.scoring.url))
     async with scene.agent():
         await until(lambda: scene.scoring.seen, what="scored")
         await asyncio.sleep(60)
@@ -229,19 +228,18 @@ async def test_an_agent_without_such_a_scorer_asks_for_nothing(scene: Scene) -> 
 
 async def test_usage_comes_from_the_metrics_api(scene: Scene) -> None:
     """Where the cluster does not serve it, only scorers that use it fail. Answers are shared for 15 s."""
-    scene.volume.put(
+    scene.place.put(
         scene.entry("cpu_used_ratio; memory_used_bytes; nodes_ready", name="used"),
         scene.entry("cpu_used_cores", name="other"),
         scene.entry("cpu_available_cores", name="free"),
     )
-    async with scene.agent() as agent:
-        await until(lambda: agent.scorer()["reason"] == "not_found", what="it failed")
-        message = agent.scorer()["message"]
+    async with scene.agent(scored=False) as agent:
+        message = await fails(agent, "not_found")
         assert "this cluster does not serve metrics.k8s.io: install metrics-server" in message
         assert len(scene.scoring.seen) == 1
         scene.api.usage = {"a": {"cpu": "500000000n", "memory": "1Gi"}, "b": {"cpu": "1", "memory": "512Mi"}}
         scene.api.asked.clear()
-        await until(lambda: len(scene.scoring.seen) == 3, what="it scored")
+        await scene.scored(3)
         assert scene.api.asked.count("list usage") == 1
         found = [scene.values(index) for index in (1, 2)]
         assert sorted(found) == [[0.1875, 1.5 * 2**30, 3.0], [1.5]]
@@ -261,23 +259,22 @@ async def test_usage_comes_from_the_metrics_api(scene: Scene) -> None:
         scene.api.put(pod("one", on="a", cpu="1"))
         await asyncio.sleep(15)
         scene.api.put(pod("two", on="a", cpu="1"))
-        await until(lambda: agent.scorer()["reason"] == "forbidden", what="it failed", seconds=20)
-        assert "needs get and list on nodes of metrics.k8s.io" in agent.scorer()["message"]
+        message = await fails(agent, "forbidden", seconds=20)
+        assert "needs get and list on nodes of metrics.k8s.io" in message
         scene.api.refused["usage"] = 503
-        await until(lambda: agent.scorer()["reason"] == "server_error", what="it failed otherwise")
-        message = agent.scorer()["message"]
+        message = await fails(agent, "server_error")
         assert message.startswith("GET /apis/metrics.k8s.io/v1beta1/nodes: 503")
         assert "needs get" not in message
 
 
 async def test_a_usage_that_is_none_fails_the_cycle(scene: Scene) -> None:
     scene.api.usage = {"a": {"cpu": "much", "memory": "1Gi"}}
-    scene.volume.put(scene.entry("cpu_used_cores"))
-    async with scene.agent() as agent:
-        await until(lambda: agent.scorer()["reason"] == "invalid_body", what="it failed")
-        assert "did not answer with a NodeMetricsList: 'much' is not a quantity" in agent.scorer()["message"]
+    scene.put("cpu_used_cores")
+    async with scene.agent(scored=False) as agent:
+        message = await fails(agent, "invalid_body")
+        assert "did not answer with a NodeMetricsList: 'much' is not a quantity" in message
         scene.api.usage = {"a": {"cpu": "1", "memory": "1Gi"}}
-        await until(lambda: agent.scorer()["state"] == "running", what="it works")
+        await runs(agent)
 
 
 @pytest.mark.parametrize("resource", ["nodes", "pods"])
@@ -286,26 +283,24 @@ async def test_a_missing_right_is_named(scene: Scene, resource: str) -> None:
     given.
     """
     scene.api.refused[resource] = 403
-    scene.volume.put(scene.entry("cpu_available_cores", scoringInterval=30))
-    async with scene.agent() as agent:
-        await until(lambda: agent.scorer()["reason"] == "forbidden", what="it failed", seconds=5)
-        message = agent.scorer()["message"]
+    scene.put("cpu_available_cores", scoringInterval=30)
+    async with scene.agent(scored=False) as agent:
+        message = await fails(agent, "forbidden", seconds=5)
         assert f'cannot list resource "{resource}"' in message
         assert f"needs get, list and watch on {resource} of the whole cluster" in message
         del scene.api.refused[resource]
-        await until(lambda: agent.scorer()["state"] == "running", what="it works")
+        await runs(agent)
         assert scene.values() == [10.0]
 
 
 async def test_a_forgotten_version_is_read_again(scene: Scene) -> None:
     """410: the list is read again, changes that were missed are found, and no cycle fails."""
-    scene.volume.put(scene.entry("nodes"))
+    scene.put("nodes")
     async with scene.agent() as agent:
-        await until(lambda: agent.scorer()["state"] == "running", what="scored")
         await asyncio.sleep(30)
         scene.api.end_watches()
         scene.api.delete(NODES[0])
-        await until(lambda: len(scene.scoring.seen) == 2, what="the change was found")
+        await scene.scored(2)
         assert scene.values() == [2.0]
         assert scene.api.asked.count("list pods") == 2
         assert await agent.failures() == {}
@@ -314,11 +309,11 @@ async def test_a_forgotten_version_is_read_again(scene: Scene) -> None:
 
 async def test_slow_lists_are_awaited_up_to_the_time_limit(scene: Scene) -> None:
     scene.api.list_seconds = 8.0
-    scene.volume.put(scene.entry("nodes"))
-    async with scene.agent("--request-timeout", "5") as agent:
-        await until(lambda: agent.scorer()["reason"] == "timeout", what="too slow")
-        assert agent.scorer()["message"] == "the lists of nodes and pods were not complete after 5 s"
-        await until(lambda: agent.scorer()["state"] == "running", what="the lists were read")
+    scene.put("nodes")
+    async with scene.agent("--request-timeout", "5", scored=False) as agent:
+        message = await fails(agent, "timeout")
+        assert message == "the lists of nodes and pods were not complete after 5 s"
+        await runs(agent)
         assert scene.values() == [3.0]
 
 
@@ -326,36 +321,34 @@ async def test_an_api_server_that_is_silent_is_noticed(scene: Scene) -> None:
     """Old numbers are not scored: after two and a half minutes of silence cycles fail, and the published
     scores expire.
     """
-    scene.volume.put(scene.entry("nodes", scoringInterval=30))
+    scene.put("nodes", scoringInterval=30)
     async with scene.agent() as agent:
-        await until(lambda: agent.scorer()["state"] == "running", what="scored")
         scene.api.refused |= {"nodes": 503, "pods": 503}
         scene.api.end_watches()
-        await until(lambda: agent.scorer()["reason"] == "server_error", what="noticed")
-        assert agent.scorer()["message"].startswith(("GET /api/v1/", "WATCH /api/v1/"))
-        assert "503" in agent.scorer()["message"]
-        assert "needs get" not in agent.scorer()["message"]
+        message = await fails(agent, "server_error")
+        assert message.startswith(("GET /api/v1/", "WATCH /api/v1/"))
+        assert "503" in message
+        assert "needs get" not in message
 
 
 async def test_an_api_server_that_is_not_there_yet_is_awaited(scene: Scene) -> None:
-    scene.volume.put(scene.entry("nodes"))
+    scene.put("nodes")
     scene.api.go_away()
-    async with scene.agent() as agent:
-        await until(lambda: agent.scorer()["reason"] == "unreachable", what="it failed", seconds=5)
-        assert "the API server does not answer" in agent.scorer()["message"]
+    async with scene.agent(scored=False) as agent:
+        message = await fails(agent, "unreachable", seconds=5)
+        assert "the API server does not answer" in message
         await scene.api.come_back()
-        await until(lambda: agent.scorer()["state"] == "running", what="it works")
+        await runs(agent)
         assert scene.values() == [3.0]
 
 
 async def test_an_api_server_that_went_away_is_noticed(scene: Scene) -> None:
     """A restart of an API server takes less than two minutes. Until then the last numbers count."""
-    scene.volume.put(scene.entry("nodes", scoringInterval=20))
+    scene.put("nodes", scoringInterval=20)
     async with scene.agent() as agent:
-        await until(lambda: agent.scorer()["state"] == "running", what="scored")
         scene.api.go_away()
         went = asyncio.get_running_loop().time()
-        await until(lambda: agent.scorer()["reason"] == "unreachable", what="noticed", seconds=600)
+        await fails(agent, "unreachable", seconds=600)
         assert 120 < asyncio.get_running_loop().time() - went < 180
         assert len(scene.scoring.seen) >= 6
 
@@ -366,50 +359,20 @@ async def test_objects_that_cannot_be_read_do_not_disturb_others(
     """A pod with a quantity that is none keeps its earlier state, and is left out if it has none."""
     good = pod("good", on="a", cpu="1")
     scene.api.put(good, pod("bad", on="a", cpu="a lot"))
-    scene.volume.put(scene.entry("cpu_requested_cores; pods_requested"))
-    async with scene.agent() as agent:
-        await until(lambda: agent.scorer()["state"] == "running", what="scored")
+    scene.put("cpu_requested_cores; pods_requested")
+    async with scene.agent():
         assert scene.values() == [1.0, 1.0]
         assert "default/bad of /api/v1/pods cannot be read" in caplog.text
         assert "'a lot' is not a quantity" in caplog.text
         scene.api.put(pod("good", on="a", cpu="1e"), pod("other", on="b", cpu="500m"))
-        await until(lambda: len(scene.scoring.seen) == 2, what="scored anew")
+        await scene.scored(2)
         assert scene.values() == [1.5, 2.0]
 
 
-async def test_a_bug_in_following_is_survived(
+async def test_a_bug_in_following_is_survived_and_old_numbers_are_not_scored(
     scene: Scene, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is logged, cycles fail meanwhile, and half a minute later everything is read anew."""
-    real, broken = Totals.pod_changed, [True]
-
-    def fails_once(totals: Totals, key: str, before: Pod | None, after: Pod | None) -> None:
-        if broken:
-            broken.clear()
-            msg = "oops"
-            raise RuntimeError(msg)
-        real(totals, key, before, after)
-
-    monkeypatch.setattr(Totals, "pod_changed", fails_once)
-    scene.api.put(pod("one", on="a", cpu="1"))
-    scene.volume.put(scene.entry("cpu_requested_cores; pods_requested"))
-    async with scene.agent() as agent:
-        told = "following nodes and pods failed because of a bug in the agent"
-        await until(lambda: told in caplog.text, what="it was logged")
-        logged = asyncio.get_running_loop().time()
-        await asyncio.sleep(25)
-        assert scene.api.watching == []
-        await until(lambda: agent.scorer()["failures"], what="the cycle failed")
-        await until(lambda: scene.api.watching, what="they are followed again")
-        assert 29 < asyncio.get_running_loop().time() - logged < 35
-        await until(lambda: agent.scorer()["state"] == "running", what="it works again", seconds=200)
-        assert scene.values() == [1.0, 1.0]
-        assert scene.api.watching == ["nodes", "pods"]
-
-
-async def test_after_a_bug_in_following_old_numbers_are_not_scored(
-    scene: Scene, monkeypatch: pytest.MonkeyPatch
-) -> None:
     real, broken = Totals.pod_changed, list[bool]()
 
     def fails_once(totals: Totals, key: str, before: Pod | None, after: Pod | None) -> None:
@@ -420,47 +383,45 @@ async def test_after_a_bug_in_following_old_numbers_are_not_scored(
         real(totals, key, before, after)
 
     monkeypatch.setattr(Totals, "pod_changed", fails_once)
-    scene.volume.put(scene.entry("cpu_requested_cores", scoringInterval=5))
+    scene.put("cpu_requested_cores; pods_requested", scoringInterval=5)
     async with scene.agent() as agent:
-        await until(lambda: agent.scorer()["state"] == "running", what="scored")
         broken.append(True)
         scene.api.put(pod("one", on="a", cpu="1"))
+        told = "following nodes and pods failed because of a bug in the agent"
+        await until(lambda: told in caplog.text, what="it was logged")
+        logged = asyncio.get_running_loop().time()
+        await asyncio.sleep(25)
+        assert scene.api.watching == []
         await until(lambda: agent.scorer()["failures"], what="the cycle failed")
         assert agent.scorer()["message"] == "nodes and pods are not followed at the moment"
-        await until(lambda: agent.scorer()["state"] == "running", what="it works again", seconds=200)
-        assert scene.values() == [1.0]
+        await until(lambda: scene.api.watching, what="they are followed again")
+        assert 29 < asyncio.get_running_loop().time() - logged < 35
+        await runs(agent)
+        assert scene.values() == [1.0, 1.0]
 
 
 async def test_an_agent_that_knows_no_api_server_says_so(scene: Scene) -> None:
-    scene.volume.put(scene.entry("nodes"))
+    scene.put("nodes")
     without = [flag for flag in scene.flags if flag != "--spoke-kubeconfig"][:-1]
     async with running(*without) as agent:
-        await until(lambda: agent.scorer()["reason"] == "bad_credentials", what="it failed")
-        assert "--spoke-kubeconfig is not set" in agent.scorer()["message"]
+        message = await fails(agent, "bad_credentials")
+        assert "--spoke-kubeconfig is not set" in message
 
 
-@pytest.mark.parametrize(
-    ("more", "told"),
-    [
-        ({"sourceQuery": "nodes; cpus"}, "sourceQuery: there is no measure cpus (character 8)"),
-        (
-            {"sourceQuery": " "},
-            "sourceQuery is empty; write the name of a measure, such as cpu_available_ratio",
-        ),
-    ],
-)
-async def test_entries_that_cannot_run_are_refused(scene: Scene, more: dict[str, Any], told: str) -> None:
-    scene.volume.put(scene.entry("nodes", **more))
-    async with scene.agent() as agent:
+async def test_entries_that_cannot_run_are_refused(scene: Scene) -> None:
+    scene.place.put(scene.entry("nodes; cpus", name="odd"), scene.entry(" ", name="empty"))
+    async with scene.agent(scored=False) as agent:
         await until(lambda: agent.agent.detail()[1]["configuration"]["problems"], what="it was read")
-        (problem,) = agent.agent.detail()[1]["configuration"]["problems"]
-        assert problem["reason"] == told
+        assert [one["reason"] for one in agent.agent.detail()[1]["configuration"]["problems"]] == [
+            "sourceQuery: there is no measure cpus (character 8)",
+            "sourceQuery is empty; write the name of a measure, such as cpu_available_ratio",
+        ]
     assert scene.api.asked == []
 
 
 async def test_check_reads_the_cluster_once(scene: Scene, capsys: pytest.CaptureFixture[str]) -> None:
-    scene.volume.put(scene.entry("cpu_available_ratio"))
-    folder, config = scene.volume.directory, scene.flags[-1]
+    scene.put("cpu_available_ratio")
+    folder, config = scene.place.volume.directory, scene.flags[-1]
     flags = ["--config-dir", folder, "--cluster-name", "c1", "--spoke-kubeconfig", config]
     read = settings.read(settings.parser().parse_args(["check", *map(str, flags)]), {})
     assert await check.run(build.Adapters(read, clock=LoopClock()), only=[]) == 0

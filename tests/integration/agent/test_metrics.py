@@ -2,16 +2,16 @@
 
 import json
 import time
-from pathlib import Path
 
 import pytest
 
 from tests.support.agent.apis import matrix, scores, series
-from tests.support.agent.configmap import ConfigMapVolume, entry
+from tests.support.agent.configmap import entry
 from tests.support.agent.faults import EAGER
 from tests.support.agent.http import HttpFake, Reply
+from tests.support.agent.place import Place
 from tests.support.agent.process import agent as process
-from tests.support.agent.running import RunningAgent, running
+from tests.support.agent.running import RunningAgent
 from tests.support.waiting import until
 
 MIXED = Reply(
@@ -23,16 +23,15 @@ MIXED = Reply(
 )
 
 
-async def test_one_cycle_in_numbers(tmp_path: Path) -> None:
+async def test_one_cycle_in_numbers(place: Place) -> None:
     """Four series with a warning, and five results: a plain one, one beyond the bounds, one without a
     name, a NaN, and an invalid one.
     """
     answer = matrix(series(4), warnings=["not a counter"], infos=["slow"])
-    volume = ConfigMapVolume(tmp_path / "config")
     start = time.time()
     async with HttpFake(lambda _seen: answer) as source, HttpFake(lambda _seen: MIXED) as api:
-        volume.put(entry("cpu", scoring=api.url, source=source.url, scoringInterval=3600), {"name": "odd"})
-        async with running("--config-dir", volume.directory, "--publish", f"dir:{tmp_path / 'out'}") as agent:
+        place.put(entry("cpu", scoring=api.url, source=source.url, scoringInterval=3600), {"name": "odd"})
+        async with place.agent() as agent:
             await until(
                 lambda: _is(agent, 'publish_total{outcome="written",score_name="cpu-score"}', 1),
                 what="written",
@@ -72,23 +71,24 @@ async def test_one_cycle_in_numbers(tmp_path: Path) -> None:
     assert not any(name.startswith("gitops_dsf_agent_failures_total") for name in samples)
 
 
-async def test_outcomes_of_decisions_about_a_write(tmp_path: Path) -> None:
+async def test_outcomes_of_decisions_about_a_write(place: Place) -> None:
     """Written once, unchanged afterwards, deferred when it changes too early, failed when the directory
     cannot be written.
     """
     moving = iter(range(1, 100))
-    volume, blocked = ConfigMapVolume(tmp_path / "config"), tmp_path / "blocked"
+    blocked = place.folder / "blocked"
     blocked.write_text("a file where the directory should be")
     async with HttpFake(
         lambda seen: scores(float(next(moving)) * 2 if seen.path.startswith("/moving") else 1.0)(seen)
     ) as api:
         for out, name, rule, outcomes in (
-            (tmp_path / "out", "still", EAGER, ("written", "unchanged")),
-            (tmp_path / "out", "moving", {"deadband": 2, "minIntervalSeconds": 600}, ("written", "deferred")),
+            (place.out, "still", EAGER, ("written", "unchanged")),
+            (place.out, "moving", {"deadband": 2, "minIntervalSeconds": 600}, ("written", "deferred")),
             (blocked, "blocked", EAGER, ("failed",)),
         ):
-            volume.put(entry(name, scoring=f"{api.url}/{name}", scoringInterval=1, publish=rule))
-            async with running("--config-dir", volume.directory, "--publish", f"dir:{out}") as agent:
+            place.out = out
+            place.put(entry(name, scoring=f"{api.url}/{name}", scoringInterval=1, publish=rule))
+            async with place.agent() as agent:
                 for outcome in outcomes:
                     label = f'publish_total{{outcome="{outcome}",score_name="{name}-score"}}'
                     await until(
@@ -103,15 +103,14 @@ async def _is(agent: RunningAgent, name: str, least: float) -> bool:
     return (await agent.samples()).get(f"gitops_dsf_agent_{name}", 0) >= least
 
 
-async def test_series_of_a_removed_scorer_are_removed(tmp_path: Path) -> None:
+async def test_series_of_a_removed_scorer_are_removed(place: Place) -> None:
     """Neither its counters nor its samples stay on /metrics. Other scorers keep theirs."""
-    volume = ConfigMapVolume(tmp_path / "config")
     async with HttpFake(scores(1.0)) as api:
         gone, stays = (entry(name, scoring=api.url, scoringInterval=1) for name in ("gone", "stays"))
-        volume.put(gone, stays)
-        async with running("--config-dir", volume.directory, "--publish", f"dir:{tmp_path / 'out'}") as agent:
+        place.put(gone, stays)
+        async with place.agent() as agent:
             await until(lambda: _exposes(agent, {"gone-score", "stays-score"}), what="both")
-            volume.put(stays)
+            place.put(stays)
             await until(lambda: _exposes(agent, {"stays-score"}), what="one")
             samples = await agent.samples()
             assert not [name for name in samples if "gone-score" in name]
@@ -123,20 +122,11 @@ async def _exposes(agent: RunningAgent, score_names: set[str]) -> bool:
 
 
 @pytest.mark.real_time
-async def test_json_logs_name_scorer_and_reason(tmp_path: Path) -> None:
+async def test_json_logs_name_scorer_and_reason(place: Place) -> None:
     """Every line is one JSON object."""
-    volume = ConfigMapVolume(tmp_path / "config")
     async with HttpFake(lambda _seen: Reply(status=403, body=b"no\nentry")) as api:
-        volume.put(entry("cpu", scoring=api.url), {"name": "odd"})
-        flags = [
-            "--config-dir",
-            volume.directory,
-            "--cluster-name",
-            "c1",
-            "--publish",
-            f"dir:{tmp_path / 'out'}",
-        ]
-        async with process(*flags, environ={"LOG_FORMAT": "json"}) as running_:
+        place.put(entry("cpu", scoring=api.url), {"name": "odd"})
+        async with process(*place.flags("--cluster-name", "c1"), environ={"LOG_FORMAT": "json"}) as running_:
             await until(lambda: "forbidden" in running_.log, what="it fails")
             await running_.terminate()
     lines = [json.loads(line) for line in running_.log.splitlines()]

@@ -8,18 +8,18 @@ from prometheus_client.parser import text_string_to_metric_families as text_form
 
 from dsf_runtime.pages import MAX_CONNECTIONS
 from tests.support.agent.apis import scores
-from tests.support.agent.configmap import ConfigMapVolume, entry
+from tests.support.agent.configmap import entry
 from tests.support.agent.http import HttpFake
+from tests.support.agent.place import Place
 from tests.support.agent.running import running
 from tests.support.waiting import until
 
 
-async def test_both_formats(tmp_path: Path) -> None:
+async def test_both_formats(place: Place) -> None:
     """Each can be parsed by the reference parser and contains the scores. None is compressed."""
-    volume = ConfigMapVolume(tmp_path / "config")
     async with HttpFake(scores(1.5, -2.0)) as api:
-        volume.put(entry("cpu", scoring=api.url))
-        async with running("--config-dir", volume.directory, "--publish", f"dir:{tmp_path / 'out'}") as agent:
+        place.put(entry("cpu", scoring=api.url))
+        async with place.agent() as agent:
             await until(lambda: agent.scorer()["state"] == "running", what="scored")
             for accept, parse, kind in (
                 ("text/plain", text_format, "text/plain"),
@@ -37,13 +37,12 @@ async def test_both_formats(tmp_path: Path) -> None:
                     assert "process_open_fds" in families
 
 
-async def test_probes_and_requests_that_are_not_served(tmp_path: Path) -> None:
+async def test_probes_and_requests_that_are_not_served(place: Place) -> None:
     """Unknown paths, other methods, garbage, and a peer that sends nothing: each ends, and the next
     request works.
     """
-    volume = ConfigMapVolume(tmp_path / "config")
-    volume.put()
-    async with running("--config-dir", volume.directory, "--publish", f"dir:{tmp_path / 'out'}") as agent:
+    place.put()
+    async with place.agent() as agent:
         await until(lambda: agent.agent.detail()[0], what="the file was seen")
         assert (await agent.get("/healthz")).text == "ok\n"
         assert (await agent.get("/")).status_code == 404

@@ -10,7 +10,7 @@ from dsf_agent.fetch.prometheus import Window
 from tests.support.agent.apis import last_values, matrix, prometheus_error, series
 from tests.support.agent.configmap import ConfigMapVolume, entry
 from tests.support.agent.http import Fault, HttpFake, Reply, Seen
-from tests.support.agent.running import running
+from tests.support.agent.place import Place
 from tests.support.waiting import until
 
 
@@ -18,7 +18,7 @@ def _flags(tmp_path: Path, volume: ConfigMapVolume) -> list[str | Path]:
     return ["--config-dir", volume.directory, "--publish", f"dir:{tmp_path / 'out'}"]
 
 
-async def test_several_queries_are_sent_at_once_and_keep_their_order(tmp_path: Path) -> None:
+async def test_several_queries_are_sent_at_once_and_keep_their_order(place: Place) -> None:
     """The source answers only after all have arrived, the last one first. The scoring API gets the series
     in the order of the queries.
     """
@@ -34,10 +34,9 @@ async def test_several_queries_are_sent_at_once_and_keep_their_order(tmp_path: P
         await asyncio.sleep({"a": 0.3, "b": 0.2, "c": 0.0}[name])
         return matrix(series(2, query=name))
 
-    volume = ConfigMapVolume(tmp_path / "config")
     async with HttpFake(source) as fake, HttpFake(last_values) as scoring:
-        volume.put(entry("cpu", scoring=scoring.url, source=fake.url, sourceQuery="a; b;c;"))
-        async with running(*_flags(tmp_path, volume)) as agent:
+        place.put(entry("cpu", scoring=scoring.url, source=fake.url, sourceQuery="a; b;c;"))
+        async with place.agent() as agent:
             await until(lambda: scoring.seen, what="scored")
             assert [one["metric"]["query"] for one in scoring.seen[0].json()["data"]] == [
                 "a",
@@ -52,7 +51,7 @@ async def test_several_queries_are_sent_at_once_and_keep_their_order(tmp_path: P
             assert (await agent.samples())['gitops_dsf_agent_series_fetched{score_name="cpu-score"}'] == 6
 
 
-async def test_one_of_several_queries_that_fails_fails_the_cycle_and_is_named(tmp_path: Path) -> None:
+async def test_one_of_several_queries_that_fails_fails_the_cycle_and_is_named(place: Place) -> None:
     """Half of the data would give a wrong score. The other calls are cancelled, also one that hangs."""
 
     def source(seen: Seen) -> Reply | Fault:
@@ -63,30 +62,26 @@ async def test_one_of_several_queries_that_fails_fails_the_cycle_and_is_named(tm
         }
         return answers[seen.query["query"]]
 
-    volume = ConfigMapVolume(tmp_path / "config")
     async with HttpFake(source) as fake, HttpFake(last_values) as scoring:
-        volume.put(
-            entry("cpu", scoring=scoring.url, source=fake.url, sourceQuery="a;b;c", scoringInterval=60)
-        )
-        async with running(*_flags(tmp_path, volume), "--request-timeout", "300") as agent:
+        place.put(entry("cpu", scoring=scoring.url, source=fake.url, sourceQuery="a;b;c", scoringInterval=60))
+        async with place.agent("--request-timeout", "300") as agent:
             await until(lambda: agent.scorer()["reason"] == "query_bad_data", what="it failed")
             assert "query 2 of 3 at" in agent.scorer()["message"]
             await until(lambda: fake.open == 0, what="the call that hangs was given up")
             assert scoring.seen == []
 
 
-async def test_a_long_query_is_posted(tmp_path: Path) -> None:
+async def test_a_long_query_is_posted(place: Place) -> None:
     """Proxies refuse long URLs. A form may have any length, and parameters of the endpoint's URL stay in
     the URL.
     """
     long = 'up{instance=~"' + "|".join(f"10.0.0.{number}:9100" for number in range(200)) + '"}'
-    volume = ConfigMapVolume(tmp_path / "config")
     async with HttpFake(lambda _seen: matrix(series(1))) as fake, HttpFake(last_values) as scoring:
         endpoint = {"sourceEndpoint": f"{fake.url}/api/v1/query_range?dedup=true&tenant=a%20b"}
-        volume.put(entry("long", scoring=scoring.url, source=fake.url, sourceQuery=long) | endpoint)
-        async with running(*_flags(tmp_path, volume)):
+        place.put(entry("long", scoring=scoring.url, source=fake.url, sourceQuery=long) | endpoint)
+        async with place.agent():
             await until(lambda: scoring.seen, what="scored")
-            volume.put(entry("short", scoring=scoring.url, source=fake.url) | endpoint)
+            place.put(entry("short", scoring=scoring.url, source=fake.url) | endpoint)
             await until(lambda: len(fake.seen) == 2, what="a short one")
     posted, got = fake.seen
     assert (posted.method, got.method) == ("POST", "GET")
@@ -113,20 +108,19 @@ def test_the_window_ends_at_a_multiple_of_a_small_step_and_now_with_a_large_one(
     assert Window.ending(now=1_700_003_599.9, seconds=7200, step=step) == Window(start=end - 7200, end=end)
 
 
-async def test_an_instant_query(tmp_path: Path) -> None:
+async def test_an_instant_query(place: Place) -> None:
     """A path that ends with /query asks for one time. Samples reach the scoring API as series with one
     value.
     """
     sample: dict[str, Any] = {"metric": {"node": "a"}, "value": [1_700_000_000.5, "7"]}
     answer = Reply.of({"status": "success", "data": {"resultType": "vector", "result": [sample]}})
-    volume, out = ConfigMapVolume(tmp_path / "config"), tmp_path / "out"
     async with HttpFake(lambda _seen: answer) as fake, HttpFake(last_values) as scoring:
-        volume.put(
+        place.put(
             entry("cpu", scoring=scoring.url, source=fake.url)
             | {"sourceEndpoint": f"{fake.url}/prom/api/v1/query"}
         )
-        async with running(*_flags(tmp_path, volume)):
-            await until((out / "cpu-score.yaml").exists, what="published")
+        async with place.agent():
+            await until((place.out / "cpu-score.yaml").exists, what="published")
     assert set(fake.seen[0].query) == {"query", "time"}
     assert scoring.seen[0].json() == {"data": [{"metric": {"node": "a"}, "values": [sample["value"]]}]}
-    assert '{name: "a", value: 7}' in (out / "cpu-score.yaml").read_text()
+    assert '{name: "a", value: 7}' in (place.out / "cpu-score.yaml").read_text()

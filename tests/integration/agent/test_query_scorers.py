@@ -8,7 +8,8 @@ import pytest
 from tests.support.agent.apis import last_values, matrix, prometheus_error
 from tests.support.agent.configmap import ConfigMapVolume, entry
 from tests.support.agent.http import HttpFake, Reply, Seen
-from tests.support.agent.running import RunningAgent, running
+from tests.support.agent.place import Place
+from tests.support.agent.running import RunningAgent
 from tests.support.waiting import until
 
 
@@ -38,14 +39,14 @@ async def _state(agent: RunningAgent, state: str) -> dict[str, Any]:
     return agent.scorer()
 
 
-async def test_the_values_of_a_query_are_published(tmp_path: Path) -> None:
+async def test_the_values_of_a_query_are_published(place: Place) -> None:
     """No scoring API is called, and an instant query is sent whatever the path of the endpoint is."""
-    volume, out = ConfigMapVolume(tmp_path / "config"), tmp_path / "out" / "cpu-score.yaml"
+    out = place.out / "cpu-score.yaml"
     async with HttpFake(lambda _seen: _vector(({"node": "a"}, "0.25"), ({"node": "b"}, "0.5"))) as source:
         endpoint = f"{source.url}/proxy/instant"
         scale = {"min": 0, "max": 1, "outputMin": 0, "outputMax": 100}
-        volume.put(_query_entry("cpu", source.url, sourceEndpoint=endpoint, scoreRange=scale))
-        async with running(*_flags(tmp_path, volume)) as agent:
+        place.put(_query_entry("cpu", source.url, sourceEndpoint=endpoint, scoreRange=scale))
+        async with place.agent() as agent:
             await until(out.exists, what="published")
             samples = await agent.samples()
     assert (source.seen[0].path, set(source.seen[0].query)) == ("/proxy/instant", {"query", "time"})
@@ -61,7 +62,7 @@ async def test_the_values_of_a_query_are_published(tmp_path: Path) -> None:
     assert 'dynamic_scoring_perform_seconds_total{score_name="cpu-score"}' in samples
 
 
-async def test_several_expressions_are_several_results(tmp_path: Path) -> None:
+async def test_several_expressions_are_several_results(place: Place) -> None:
     """Labels that are equal in two expressions give one item, and scoreAggregation combines its values."""
 
     def source(seen: Seen) -> Reply:
@@ -71,25 +72,24 @@ async def test_several_expressions_are_several_results(tmp_path: Path) -> None:
         }
         return answers[seen.query["query"]]
 
-    volume, out = ConfigMapVolume(tmp_path / "config"), tmp_path / "out" / "cpu-score.yaml"
+    out = place.out / "cpu-score.yaml"
     async with HttpFake(source) as fake:
-        volume.put(_query_entry("cpu", fake.url, sourceQuery="up; down;", scoreAggregation="Sum"))
-        async with running(*_flags(tmp_path, volume)):
+        place.put(_query_entry("cpu", fake.url, sourceQuery="up; down;", scoreAggregation="Sum"))
+        async with place.agent():
             await until(out.exists, what="published")
     assert '{name: "a", value: 10}' in out.read_text()
     assert '{name: "b", value: 2}' in out.read_text()
 
 
-async def test_a_query_without_series_publishes_nothing(tmp_path: Path) -> None:
-    volume = ConfigMapVolume(tmp_path / "config")
+async def test_a_query_without_series_publishes_nothing(place: Place) -> None:
     async with HttpFake(lambda _seen: _vector()) as source:
-        volume.put(_query_entry("cpu", source.url))
-        async with running(*_flags(tmp_path, volume)) as agent:
+        place.put(_query_entry("cpu", source.url))
+        async with place.agent() as agent:
             found = await _state(agent, "failing")
             assert await agent.failures() == {"cpu-score": {"no_results"}}
             assert await agent.stages() == {"score"}
     assert found["message"] == "the query gave no series"
-    assert not (tmp_path / "out" / "cpu-score.yaml").exists()
+    assert not (place.out / "cpu-score.yaml").exists()
 
 
 @pytest.mark.parametrize(
@@ -113,30 +113,29 @@ async def test_a_query_without_series_publishes_nothing(tmp_path: Path) -> None:
     ids=["not-finite", "histogram", "no-label"],
 )
 async def test_a_query_without_a_usable_value_is_told_and_publishes_nothing(
-    tmp_path: Path, answer: Reply, words: str
+    place: Place, answer: Reply, words: str
 ) -> None:
-    volume = ConfigMapVolume(tmp_path / "config")
     async with HttpFake(lambda _seen: answer) as source:
-        volume.put(_query_entry("cpu", source.url))
-        async with running(*_flags(tmp_path, volume)) as agent:
+        place.put(_query_entry("cpu", source.url))
+        async with place.agent() as agent:
             found = await _state(agent, "failing")
             assert await agent.failures() == {"cpu-score": {"no_results"}}
     assert words in found["message"]
-    assert not (tmp_path / "out" / "cpu-score.yaml").exists()
+    assert not (place.out / "cpu-score.yaml").exists()
 
 
-async def test_a_default_score_is_published_while_there_are_no_series(tmp_path: Path) -> None:
+async def test_a_default_score_is_published_while_there_are_no_series(place: Place) -> None:
     """There is no raw score then, so dynamic_score has no sample. Real scores replace it."""
     answer = [_vector()]
-    volume, out = ConfigMapVolume(tmp_path / "config"), tmp_path / "out" / "cpu-score.yaml"
+    out = place.out / "cpu-score.yaml"
     rule = {"deadband": 0, "minIntervalSeconds": 0}
     async with HttpFake(lambda _seen: answer[0]) as source:
-        volume.put(
+        place.put(
             _query_entry(
                 "cpu", source.url, defaultScore=-5, scoreDimensionFormat="${scoreName}", publish=rule
             )
         )
-        async with running(*_flags(tmp_path, volume)) as agent:
+        async with place.agent() as agent:
             await until(out.exists, what="published")
             assert '{name: "cpu-score", value: -5}' in out.read_text()
             used = 'gitops_dsf_agent_default_score_used{score_name="cpu-score"}'
@@ -149,25 +148,24 @@ async def test_a_default_score_is_published_while_there_are_no_series(tmp_path: 
             assert await agent.exposed() == {"cpu-score"}
 
 
-async def test_a_source_that_fails_does_not_give_the_default_score(tmp_path: Path) -> None:
+async def test_a_source_that_fails_does_not_give_the_default_score(place: Place) -> None:
     """A default in place of an unknown value would move applications while a Prometheus restarts."""
-    volume = ConfigMapVolume(tmp_path / "config")
     async with HttpFake(lambda _seen: prometheus_error("unavailable", "starting", status=503)) as source:
-        volume.put(_query_entry("cpu", source.url, defaultScore=1, scoreDimensionFormat=""))
-        async with running(*_flags(tmp_path, volume)) as agent:
+        place.put(_query_entry("cpu", source.url, defaultScore=1, scoreDimensionFormat=""))
+        async with place.agent() as agent:
             await _state(agent, "failing")
             assert await agent.failures() == {"cpu-score": {"query_unavailable"}}
-    assert not (tmp_path / "out" / "cpu-score.yaml").exists()
+    assert not (place.out / "cpu-score.yaml").exists()
 
 
-async def test_a_scoring_api_is_not_called_without_series_if_there_is_a_default_score(tmp_path: Path) -> None:
-    volume, out = ConfigMapVolume(tmp_path / "config"), tmp_path / "out" / "cpu-score.yaml"
+async def test_a_scoring_api_is_not_called_without_series_if_there_is_a_default_score(place: Place) -> None:
+    out = place.out / "cpu-score.yaml"
     async with HttpFake(lambda _seen: matrix([])) as source, HttpFake(last_values) as scoring:
-        volume.put(
+        place.put(
             entry("cpu", scoring=scoring.url, source=source.url)
             | {"defaultScore": 3, "scoreDimensionFormat": "${scoreName};${cluster}"}
         )
-        async with running(*_flags(tmp_path, volume)):
+        async with place.agent():
             await until(out.exists, what="published")
         assert not scoring.seen
     assert '{name: "cpu-score;c1", value: 3}' in out.read_text()

@@ -11,10 +11,11 @@ from typing import Any
 from dsf_agent.scoring.labels import MAX_NAME
 from tests.support import yamlfast
 from tests.support.agent.apis import matrix, scores, series
-from tests.support.agent.configmap import ConfigMapVolume, entry
+from tests.support.agent.configmap import entry
 from tests.support.agent.faults import EAGER, survives
 from tests.support.agent.http import Fault, HttpFake, Reply, head
-from tests.support.agent.running import RunningAgent, running
+from tests.support.agent.place import Place
+from tests.support.agent.running import RunningAgent
 from tests.support.waiting import until
 
 
@@ -129,17 +130,15 @@ async def test_every_fault_of_a_scoring_api(tmp_path: Path) -> None:
     await survives(tmp_path, side="scoring", faults=FAILED)
 
 
-async def test_a_peer_that_drips_endlessly_is_ended_by_the_total_time_out(tmp_path: Path) -> None:
+async def test_a_peer_that_drips_endlessly_is_ended_by_the_total_time_out(place: Place) -> None:
     """Each byte arrives within the time-out. The time limit of the whole request ends the call."""
     drip = Fault(writes=(head(length=1000), *([b" "] * 100)), pause=5.0, hang=True)
-    volume = ConfigMapVolume(tmp_path / "config")
     async with HttpFake(lambda _seen: drip) as api, HttpFake(lambda _seen: matrix(series(3))) as source:
-        volume.put(
+        place.put(
             entry("scoring", source=source.url, scoring=api.url, scoringInterval=3600),
             entry("source", source=api.url, scoring=source.url, scoringInterval=3600),
         )
-        flags = ["--config-dir", volume.directory, "--publish", f"dir:{tmp_path / 'out'}"]
-        async with running(*flags, "--request-timeout", "12") as agent:
+        async with place.agent("--request-timeout", "12") as agent:
             await until(lambda: _all_fail(agent), what="both calls ended")
             called = max(seen.at for seen in api.seen)
             assert 11.5 < asyncio.get_running_loop().time() - called < 17.0
@@ -151,17 +150,16 @@ def _all_fail(agent: RunningAgent) -> bool:
     return len(scorers) == 2 and all(scorer["reason"] for scorer in scorers)
 
 
-async def test_every_answer_with_good_results(tmp_path: Path) -> None:
+async def test_every_answer_with_good_results(place: Place) -> None:
     """Answers with some or only valid results: exactly the right items are published, and each dropped
     result is counted with its reason.
     """
-    volume, out = ConfigMapVolume(tmp_path / "config"), tmp_path / "out"
     async with HttpFake(lambda seen: PUBLISHED[seen.path.split("/")[1]][0]) as api:
-        volume.put(*(entry(name, scoring=f"{api.url}/{name}", scoringInterval=60) for name in PUBLISHED))
-        async with running("--config-dir", volume.directory, "--publish", f"dir:{out}") as agent:
-            await until(lambda: len(list(out.glob("*.yaml"))) == len(PUBLISHED), what="all are written")
+        place.put(*(entry(name, scoring=f"{api.url}/{name}", scoringInterval=60) for name in PUBLISHED))
+        async with place.agent() as agent:
+            await until(lambda: len(list(place.out.glob("*.yaml"))) == len(PUBLISHED), what="all are written")
             for name, (_, items, dropped) in PUBLISHED.items():
-                assert _items(out / f"{name}-score.yaml") == items, name
+                assert _items(place.out / f"{name}-score.yaml") == items, name
                 assert await _dropped(agent, f"{name}-score") == dropped, name
             assert await agent.failures() == {}
             assert await agent.exposed() == {f"{name}-score" for name in PUBLISHED}
@@ -181,16 +179,15 @@ async def _dropped(agent: RunningAgent, score_name: str) -> dict[str, int]:
     }
 
 
-async def test_results_are_counted_if_none_is_usable(tmp_path: Path) -> None:
+async def test_results_are_counted_if_none_is_usable(place: Place) -> None:
     """The cycle fails because there are no results, and each result is counted by the reason why it was
     dropped.
     """
-    volume = ConfigMapVolume(tmp_path / "config")
     async with HttpFake(scores("x", float("nan"), float("inf"))) as bad, HttpFake(scores(1.0, 2.0)) as good:
-        volume.put(
+        place.put(
             entry("bad", scoring=bad.url), entry("nameless", scoring=good.url, scoreDimensionFormat="${pod}")
         )
-        async with running("--config-dir", volume.directory, "--publish", f"dir:{tmp_path / 'out'}") as agent:
+        async with place.agent() as agent:
             failed = {"bad-score": {"no_results"}, "nameless-score": {"no_results"}}
             await until(lambda: _has_failed(agent, failed), what="both failed")
             assert await _dropped(agent, "bad-score") == {"invalid": 1, "not_finite": 2}
@@ -201,55 +198,52 @@ async def _has_failed(agent: RunningAgent, expected: dict[str, set[str]]) -> boo
     return await agent.failures() == expected
 
 
-async def test_samples_of_a_failing_scorer_are_removed_and_its_scores_expire(tmp_path: Path) -> None:
+async def test_samples_of_a_failing_scorer_are_removed_and_its_scores_expire(place: Place) -> None:
     """The upstream agent keeps the last values on /metrics. Here they are removed with the first failure,
     and the published object does not change.
     """
     answer: Reply = GOOD
-    volume, out = ConfigMapVolume(tmp_path / "config"), tmp_path / "out"
     async with HttpFake(lambda _seen: answer) as api:
-        volume.put(entry("cpu", scoring=api.url, scoringInterval=1, publish=EAGER))
-        async with running("--config-dir", volume.directory, "--publish", f"dir:{out}") as agent:
-            await until(lambda: out.exists() and list(out.glob("cpu*")), what="published")
+        place.put(entry("cpu", scoring=api.url, scoringInterval=1, publish=EAGER))
+        async with place.agent() as agent:
+            await until(lambda: place.out.exists() and list(place.out.glob("cpu*")), what="published")
             assert await agent.exposed() == {"cpu-score"}
-            text = (out / "cpu-score.yaml").read_text()
+            text = (place.out / "cpu-score.yaml").read_text()
             answer = Reply(status=500)
             await until(lambda: agent.scorer()["state"] == "failing", what="it fails")
             assert await agent.exposed() == set()
-            assert (out / "cpu-score.yaml").read_text() == text
+            assert (place.out / "cpu-score.yaml").read_text() == text
 
 
-async def test_a_cycle_without_results_publishes_nothing_and_changes_nothing(tmp_path: Path) -> None:
+async def test_a_cycle_without_results_publishes_nothing_and_changes_nothing(place: Place) -> None:
     """For a new source no empty object is published, because OCM would count 0. If data disappears, the
     last scores stay until they expire.
     """
     answer: Reply = results()
-    volume, out = ConfigMapVolume(tmp_path / "config"), tmp_path / "out"
     async with HttpFake(lambda _seen: matrix([])) as source, HttpFake(lambda _seen: answer) as api:
-        volume.put(entry("cpu", scoring=api.url, source=source.url, scoringInterval=1, publish=EAGER))
-        async with running("--config-dir", volume.directory, "--publish", f"dir:{out}") as agent:
+        place.put(entry("cpu", scoring=api.url, source=source.url, scoringInterval=1, publish=EAGER))
+        async with place.agent() as agent:
             # More calls than a back-off of its own would make in a minute: an empty answer is nobody's
             # overload.
             await until(lambda: len(api.seen) >= 8, what="it goes on asking once an interval")
             assert await agent.failures() == {"cpu-score": {"no_results"}}
             assert "no results for 0 series" in agent.scorer()["message"]
-            assert not list(out.glob("*.yaml"))
+            assert not list(place.out.glob("*.yaml"))
             answer = GOOD
-            await until(lambda: list(out.glob("cpu*")), what="published once there is data")
-            text = (out / "cpu-score.yaml").read_text()
+            await until(lambda: list(place.out.glob("cpu*")), what="published once there is data")
+            text = (place.out / "cpu-score.yaml").read_text()
             answer = results()
             await until(lambda: agent.scorer()["state"] == "failing", what="the data is gone")
             assert await agent.exposed() == set()
-            assert (out / "cpu-score.yaml").read_text() == text
+            assert (place.out / "cpu-score.yaml").read_text() == text
 
 
-async def test_the_request_is_the_wire_contract(tmp_path: Path) -> None:
+async def test_the_request_is_the_wire_contract(place: Place) -> None:
     """``{"data": [...], "arguments": ...}`` with the series exactly as the source sent them, and with a
     Content-Length.
     """
     given = series(2, points=2)
     given[0]["values"][0][1] = "1.0000000000000000001"
-    volume = ConfigMapVolume(tmp_path / "config")
     sources: list[dict[str, Any]] = [*given]
     async with HttpFake(lambda _seen: matrix(sources)) as source, HttpFake(lambda _seen: GOOD) as api:
         two = entry(
@@ -259,8 +253,8 @@ async def test_the_request_is_the_wire_contract(tmp_path: Path) -> None:
             sourceQuery='a{x=";"}; b',
             scoringArguments={"α": [1, {"b": None}]},
         )
-        volume.put(two, entry("none", scoring=api.url))
-        async with running("--config-dir", volume.directory, "--publish", f"dir:{tmp_path / 'out'}"):
+        place.put(two, entry("none", scoring=api.url))
+        async with place.agent():
             await until(lambda: len(api.seen) == 2, what="both scored")
         posted = {len(seen.json()["data"]): seen for seen in api.seen}
         assert posted[0].json() == {"data": []}

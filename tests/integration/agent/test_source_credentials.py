@@ -5,7 +5,6 @@ agent runs, and never shown.
 import asyncio
 import base64
 import logging
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +12,10 @@ import pytest
 
 from tests.support.agent.apis import matrix, prometheus, prometheus_error, scores, series
 from tests.support.agent.certificates import Authority
-from tests.support.agent.configmap import ConfigMapVolume, entry
+from tests.support.agent.configmap import entry
 from tests.support.agent.http import HttpFake, Reply, Seen
-from tests.support.agent.hub import HubFake, kubeconfig
-from tests.support.agent.running import RunningAgent, running
+from tests.support.agent.hub import HubFake
+from tests.support.agent.place import Place
 from tests.support.waiting import until
 
 BASIC = {"name": "login", "usernameKey": "username", "passwordKey": "password"}
@@ -33,11 +32,6 @@ def basic(user: str, password: str) -> str:
     return "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode()
 
 
-def flags(volume: ConfigMapVolume, out: Path, api_server: HttpFake, root: Path) -> list[str | Path]:
-    config = kubeconfig(root / "spoke", server=api_server.url)
-    return ["--config-dir", volume.directory, "--publish", f"dir:{out}", "--spoke-kubeconfig", config]
-
-
 class Gate:
     """A metric source that wants these headers."""
 
@@ -52,21 +46,26 @@ class Gate:
 
 
 async def test_headers_and_password_go_to_the_source_alone_and_are_replaced_after_a_401(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+    place: Place, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The Secrets are read by name. After a 401 they are read again, and the cycle succeeds."""
+    """The Secrets are read by name. After a 401 they are read again, and the cycle succeeds. An entry with
+    a header that the agent sets itself is a problem of its own.
+    """
     caplog.set_level(logging.DEBUG)
     spoke = HubFake()
     spoke.secrets["dynamic-scoring", "login"] = secret(username="scorer", password="first-s3cret\n")
     spoke.secrets["dynamic-scoring", "api"] = secret(k="key-s3cret-1\n")
     gate = Gate(authorization=basic("scorer", "first-s3cret"))
     gate.wanted |= {"x-scope-orgid": "platform", "x-api-key": "key-s3cret-1"}
-    volume, out = ConfigMapVolume(tmp_path / "config"), tmp_path / "out"
     async with HttpFake(spoke) as api_server, HttpFake(scores(5.0)) as scoring, HttpFake(gate) as source:
         more: dict[str, Any] = {"sourceBasicAuth": BASIC, "sourceHeaders": [ORG, API_KEY]}
-        volume.put(entry("cpu", scoring=scoring.url, source=source.url, scoringInterval=1, **more))
-        async with running(*flags(volume, out, api_server, tmp_path), "--log-level", "debug") as agent:
-            await until((out / "cpu-score.yaml").exists, what="published")
+        bad: dict[str, Any] = {"sourceHeaders": [{"name": "Host", "value": "elsewhere"}]}
+        place.put(
+            entry("cpu", scoring=scoring.url, source=source.url, scoringInterval=1, **more),
+            entry("bad", scoring=scoring.url, source=source.url, **bad),
+        )
+        async with place.agent("--log-level", "debug", spoke=api_server) as agent:
+            await until(place.items, what="published")
             spoke.secrets["dynamic-scoring", "login"] = secret(username="other", password="second-s3cret")
             spoke.secrets["dynamic-scoring", "api"] = secret(k="key-s3cret-2")
             gate.wanted |= {"authorization": basic("other", "second-s3cret"), "x-api-key": "key-s3cret-2"}
@@ -75,73 +74,64 @@ async def test_headers_and_password_go_to_the_source_alone_and_are_replaced_afte
             assert await agent.failures() == {}
             gate.wanted["x-api-key"] = "nobody has this"
             await until(lambda: agent.scorer()["reason"] == "unauthorized", what="a key that nobody has")
-            everything = (await agent.get("/metrics")).text + (await agent.get("/readyz")).text + caplog.text
+            ready = (await agent.get("/readyz")).text
+            everything = (await agent.get("/metrics")).text + ready + caplog.text
+    assert "the agent sets the header Host itself" in ready
     names = {"authorization", "x-scope-orgid", "x-api-key"}
     assert all(names.isdisjoint(seen.headers) for seen in scoring.seen)
     assert "s3cret" not in everything
     assert base64.b64encode(b"scorer:first-s3cret").decode()[:8] not in everything
 
 
-async def test_secrets_that_a_source_quotes_are_hidden(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+async def test_secrets_that_a_source_quotes_are_hidden_and_sent_nowhere_else(
+    place: Place, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """A redirect to another host is not followed."""
+
     def quoting(seen: Seen) -> Reply:
         encoded = seen.headers["authorization"].removeprefix("Basic ")
         password, key = base64.b64decode(encoded).decode().partition(":")[2], seen.headers["x-api-key"]
-        match seen.path.split("/")[1]:
-            case "page":
-                return Reply(status=400, body=f"you sent {encoded} with {key}".encode())
-            case "elsewhere":
-                return Reply(status=302, headers={"Location": f"/login/{encoded}/{password}/{key}"})
-            case "error":
-                return prometheus_error("bad_data", f"what is {password} and {key}?")
-            case _:
-                return matrix(series(1), warnings=[f"{password} is old, and {key} too"])
+        location = f"{elsewhere.url}/login/{encoded}/{password}/{key}"
+        answers = {
+            "page": Reply(status=400, body=f"you sent {encoded} with {key}".encode()),
+            "elsewhere": Reply(status=308, headers={"Location": location}),
+            "error": prometheus_error("bad_data", f"what is {password} and {key}?"),
+            "warned": matrix(series(1), warnings=[f"{password} is old, and {key} too"]),
+        }
+        return answers[seen.path.split("/")[1]]
 
     caplog.set_level(logging.DEBUG, logger="dsf_agent")
-    spoke, volume = HubFake(), ConfigMapVolume(tmp_path / "config")
+    spoke = HubFake()
     spoke.secrets["dynamic-scoring", "login"] = secret(username="u", password="s3cret-0123456789")
     spoke.secrets["dynamic-scoring", "api"] = secret(k="s3cret-key-0123456789")
     encoded = base64.b64encode(b"u:s3cret-0123456789").decode()
-    names = ("page", "elsewhere", "error", "warned")
-    async with HttpFake(spoke) as api_server, HttpFake(quoting) as peer, HttpFake(scores(5.0)) as scoring:
+    async with (
+        HttpFake(spoke) as api_server,
+        HttpFake(quoting) as peer,
+        HttpFake(scores(5.0)) as scoring,
+        HttpFake(prometheus(series(1))) as elsewhere,
+    ):
         more: dict[str, Any] = {"sourceBasicAuth": BASIC, "sourceHeaders": [API_KEY], "sourceRef": "platform"}
-        volume.put(*(entry(name, scoring=scoring.url, source=f"{peer.url}/{name}", **more) for name in names))
-        async with running(*flags(volume, tmp_path / "out", api_server, tmp_path)) as agent:
-            await until(
-                lambda: (
-                    sum(bool(one["reason"]) for one in agent.agent.detail()[1]["scorers"]) == 3
-                    and scoring.seen
-                ),
-                what="all were called",
-            )
-            messages = [one["message"] for one in agent.agent.detail()[1]["scorers"] if one["reason"]]
+        names = ("page", "elsewhere", "error", "warned")
+        place.put(*(entry(name, scoring=scoring.url, source=f"{peer.url}/{name}", **more) for name in names))
+        async with place.agent(spoke=api_server) as agent:
+
+            def messages() -> list[str]:
+                return [one["message"] for one in agent.agent.detail()[1]["scorers"] if one["reason"]]
+
+            await until(lambda: len(messages()) == 3 and scoring.seen, what="all were called")
+            assert all(message.startswith("MetricSource platform: ") for message in messages())
             everything = (await agent.get("/metrics")).text + (await agent.get("/readyz")).text + caplog.text
-    assert all(message.startswith("MetricSource platform: ") for message in messages)
     assert "s3cret" not in everything
     assert encoded[:8] not in everything
-
-
-async def test_a_redirect_sends_no_credentials_to_another_host(tmp_path: Path) -> None:
-    spoke, volume = HubFake(), ConfigMapVolume(tmp_path / "config")
-    spoke.secrets["dynamic-scoring", "login"] = secret(username="u", password="p")
-    spoke.secrets["dynamic-scoring", "api"] = secret(k="k")
-    async with HttpFake(spoke) as api_server, HttpFake(prometheus(series(1))) as elsewhere:
-        away = Reply(status=308, headers={"Location": f"{elsewhere.url}/api/v1/query_range"})
-        async with HttpFake(lambda _seen: away) as source, HttpFake(scores(5.0)) as scoring:
-            more: dict[str, Any] = {"sourceBasicAuth": BASIC, "sourceHeaders": [API_KEY]}
-            volume.put(entry("cpu", scoring=scoring.url, source=source.url, **more))
-            async with running(*flags(volume, tmp_path / "out", api_server, tmp_path)) as agent:
-                await until(lambda: agent.scorer()["reason"] == "redirected", what="refused")
-        assert source.seen
-        assert elsewhere.seen == []
+    assert elsewhere.seen == []
 
 
 async def test_a_client_certificate_is_shown_and_replaced(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+    place: Place, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The server asks for a certificate of one authority, then of another. The Secret is read again in the
-    cycle in which the old certificate is refused.
+    cycle in which the old certificate is refused. A scorer without it gets nothing.
     """
     caplog.set_level(logging.DEBUG)
     spoke, servers, first, second = HubFake(), Authority("servers"), Authority("first"), Authority("second")
@@ -152,45 +142,34 @@ async def test_a_client_certificate_is_shown_and_replaced(
         return secret(**{"tls.crt": crt.read_text(), "tls.key": key.read_text()})
 
     spoke.secrets["dynamic-scoring", "pair"] = pair(first, "one")
-    volume, out = ConfigMapVolume(tmp_path / "config"), tmp_path / "out"
     tls = servers.server(tmp_path / "server-1", client_authority=first)
     source = HttpFake(prometheus(series(1)), tls=tls)
     await source.start()
     async with HttpFake(spoke) as api_server, HttpFake(scores(5.0)) as scoring:
         trusted = {"sourceAuth": {"caConfigMapRef": {"name": "ca", "key": "ca.crt"}}}
-        with_pair = entry(
-            "cpu",
-            scoring=scoring.url,
-            source=source.url,
-            scoringInterval=1,
-            sourceClientCertificate=PAIR,
-            **trusted,
-        )
-        volume.put(with_pair)
-        async with running(*flags(volume, out, api_server, tmp_path)) as agent:
-            await until((out / "cpu-score.yaml").exists, what="published")
+        plain = entry("cpu", scoring=scoring.url, source=source.url, scoringInterval=1, **trusted)
+        place.put(plain)
+        async with place.agent(spoke=api_server) as agent:
+            await until(lambda: agent.scorer()["reason"] in {"tls", "connection_lost"}, what="refused")
+            assert (source.seen, scoring.seen) == ([], [])
+            place.put({**plain, "sourceClientCertificate": PAIR})
+            await until(place.items, what="published")
             assert {common_name(seen) for seen in source.seen} == {"one"}
             await source.stop()
             spoke.secrets["dynamic-scoring", "pair"] = pair(second, "two")
             source.use_tls(servers.server(tmp_path / "server-2", client_authority=second))
             await source.start()
             await until(lambda: common_name(source.seen[-1]) == "two", what="the new certificate")
-            volume.put(with_pair)
             spoke.secrets["dynamic-scoring", "pair"] = secret(**{"tls.crt": "no", "tls.key": "s3cret-key"})
-            volume.put({**with_pair, "sourceClientCertificate": {**PAIR, "privateKeyKey": "other"}})
+            place.put({**plain, "sourceClientCertificate": {**PAIR, "privateKeyKey": "other"}})
             await until(lambda: agent.scorer()["reason"] == "token_unavailable", what="no key, no call")
             everything = (await agent.get("/metrics")).text + (await agent.get("/readyz")).text + caplog.text
     await source.stop()
-    await ends_of_connections()
+    # Virtual time, longer than asyncio waits for the other side to end TLS. Until then the server has its
+    # sockets.
+    await asyncio.sleep(60)
     assert "PRIVATE KEY" not in everything
     assert "s3cret" not in everything
-
-
-async def ends_of_connections() -> None:
-    """Virtual time, longer than asyncio waits for the other side to end TLS. Until then the server has its
-    sockets.
-    """
-    await asyncio.sleep(60)
 
 
 def common_name(seen: Seen) -> str:
@@ -198,69 +177,23 @@ def common_name(seen: Seen) -> str:
     return str(subject["commonName"])
 
 
-async def test_an_entry_with_a_header_that_cannot_be_sent_is_a_problem_of_its_own(tmp_path: Path) -> None:
-    spoke, volume, out = HubFake(), ConfigMapVolume(tmp_path / "config"), tmp_path / "out"
-    async with (
-        HttpFake(spoke) as api_server,
-        HttpFake(prometheus(series(1))) as source,
-        HttpFake(scores(5.0)) as scoring,
-    ):
-        host = {"name": "Host", "value": "elsewhere"}
-        volume.put(
-            entry("bad", scoring=scoring.url, source=source.url, sourceHeaders=[host]),
-            entry("good", scoring=scoring.url, source=source.url, sourceHeaders=[ORG]),
-        )
-        async with running(*flags(volume, out, api_server, tmp_path)) as agent:
-            await until((out / "good-score.yaml").exists, what="published")
-            problems = (await agent.get("/readyz")).text
-    assert "the agent sets the header Host itself" in problems
-    assert {seen.headers["x-scope-orgid"] for seen in source.seen} == {"platform"}
-
-
-async def test_without_its_certificate_a_source_is_not_asked(tmp_path: Path) -> None:
-    spoke, authority = HubFake(), Authority()
-    spoke.config_maps["dynamic-scoring", "ca"] = {"ca.crt": authority.pem}
-    volume, out = ConfigMapVolume(tmp_path / "config"), tmp_path / "out"
-    tls = authority.server(tmp_path / "server", client_authority=Authority("another"))
-    async with (
-        HttpFake(spoke) as api_server,
-        HttpFake(scores(5.0)) as scoring,
-        HttpFake(prometheus(series(1)), tls=tls) as source,
-    ):
-        trusted = {"sourceAuth": {"caConfigMapRef": {"name": "ca", "key": "ca.crt"}}}
-        volume.put(entry("cpu", scoring=scoring.url, source=source.url, **trusted))
-        print("SOURCE", source.port)
-        async with running(*flags(volume, out, api_server, tmp_path)) as agent:
-            await until(lambda: agent.scorer()["reason"] in {"tls", "connection_lost"}, what="refused")
-    await ends_of_connections()
-    assert source.seen == []
-    assert scoring.seen == []
-
-
-async def test_a_metric_names_the_source_that_a_scorer_names_now(tmp_path: Path) -> None:
-    spoke, volume = HubFake(), ConfigMapVolume(tmp_path / "config")
-    async with (
-        HttpFake(spoke) as api_server,
-        HttpFake(prometheus(series(1))) as source,
-        HttpFake(scores(5.0)) as scoring,
-    ):
+async def test_a_metric_names_the_source_that_a_scorer_names_now(place: Place) -> None:
+    async with HttpFake(prometheus(series(1))) as source, HttpFake(scores(5.0)) as scoring:
         plain = entry("cpu", scoring=scoring.url, source=source.url)
+        place.put({**plain, "sourceRef": "old"})
+        async with place.agent() as agent:
 
-        def shown(name: str) -> str:
-            return f'gitops_dsf_agent_source_info{{score_name="cpu-score",source="{name}"}}'
+            async def shown() -> set[str]:
+                found = [
+                    one for one in await agent.samples() if one.startswith("gitops_dsf_agent_source_info")
+                ]
+                return {one.split('source="')[1].rstrip('"}') for one in found}
 
-        volume.put({**plain, "sourceRef": "old"})
-        async with running(*flags(volume, tmp_path / "out", api_server, tmp_path)) as agent:
-            await until(agent_shows(agent, shown("old")), what="the first source")
-            volume.put({**plain, "sourceRef": "new"})
-            await until(agent_shows(agent, shown("new")), what="the second source")
-            assert shown("old") not in await agent.samples()
-            volume.put(plain)
-            await until(agent_shows(agent, shown("new"), absent=True), what="no source")
+            async def shows(*names: str) -> bool:
+                return await shown() == set(names)
 
-
-def agent_shows(agent: RunningAgent, sample: str, *, absent: bool = False) -> Callable[[], Awaitable[bool]]:
-    async def look() -> bool:
-        return (sample in await agent.samples()) is not absent
-
-    return look
+            await until(lambda: shows("old"), what="the first source")
+            place.put({**plain, "sourceRef": "new"})
+            await until(lambda: shows("new"), what="the second source alone")
+            place.put(plain)
+            await until(shows, what="no source")

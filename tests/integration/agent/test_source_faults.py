@@ -4,17 +4,15 @@ other scorer, and ends.
 
 import gzip
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from dsf_agent.scoring.labels import MAX_NAME
-from tests.support import yamlfast
-from tests.support.agent.apis import last_values, matrix, prometheus_error, series
-from tests.support.agent.configmap import ConfigMapVolume, entry
+from tests.support.agent.apis import last_values, matrix, prometheus, prometheus_error, series
+from tests.support.agent.configmap import entry
 from tests.support.agent.faults import survives
-from tests.support.agent.http import Fault, HttpFake, Reply, Seen, head
-from tests.support.agent.running import running
+from tests.support.agent.http import Fault, HttpFake, Reply, head
+from tests.support.agent.place import Place
 from tests.support.waiting import until
 
 BODY = matrix(series(3)).body
@@ -131,28 +129,26 @@ def _odd() -> dict[str, tuple[Reply, list[dict[str, Any]], dict[str, int], int]]
     }
 
 
-async def test_unusual_valid_answers(tmp_path: Path) -> None:
+async def test_unusual_valid_answers(place: Place) -> None:
     """Long labels, repeated label sets, any script, NaN: they are forwarded unchanged,
     scored and published.
     """
-    volume, out, odd = ConfigMapVolume(tmp_path / "config"), tmp_path / "out", _odd()
+    odd = _odd()
     async with (
         HttpFake(lambda seen: odd[seen.path.split("/")[1]][0]) as source,
         HttpFake(last_values) as scoring,
     ):
-        volume.put(
+        place.put(
             *(entry(name, scoring=f"{scoring.url}/{name}", source=f"{source.url}/{name}") for name in odd)
         )
-        async with running("--config-dir", volume.directory, "--publish", f"dir:{out}") as agent:
-            await until(lambda: len(list(out.glob("*.yaml"))) == len(odd), what="all are published")
+        async with place.agent() as agent:
+            await until(lambda: len(list(place.out.glob("*.yaml"))) == len(odd), what="all are published")
             assert await agent.failures() == {}
             posted = {seen.path.split("/")[1]: seen.json() for seen in scoring.seen}
             samples = await agent.samples()
             for name, (_, given, items, count) in odd.items():
                 assert posted[name] == {"data": given}, name
-                assert _published(out / f"{name}-score.yaml") == {
-                    node: min(value, 100) for node, value in items.items()
-                }, name
+                assert place.items(name) == {node: min(value, 100) for node, value in items.items()}, name
                 exposed = [
                     line
                     for line in samples
@@ -162,22 +158,15 @@ async def test_unusual_valid_answers(tmp_path: Path) -> None:
             assert not any(len(line) > 1000 for line in samples)
 
 
-def _published(path: Path) -> dict[str, int]:
-    return {
-        item["name"]: item["value"]
-        for item in yamlfast.load(path.read_text(encoding="utf-8"))["status"]["scores"]
-    }
-
-
-async def test_an_invalid_address(tmp_path: Path) -> None:
+async def test_an_invalid_address(place: Place) -> None:
     """It looks like a URL and is not valid. Source and scoring API have their own reason for it."""
-    volume, host = ConfigMapVolume(tmp_path / "config"), "☃.com"
-    async with HttpFake(_always(matrix(series(1)))) as source:
-        volume.put(
+    host = "☃.com"
+    async with HttpFake(prometheus(series(1))) as source:
+        place.put(
             entry("source", scoring="http://127.0.0.1:1", source=f"http://{host}"),
             entry("scoring", scoring=f"http://{host}", source=source.url),
         )
-        async with running("--config-dir", volume.directory, "--publish", f"dir:{tmp_path / 'out'}") as agent:
+        async with place.agent() as agent:
             await until(
                 lambda: {one["reason"] for one in agent.agent.detail()[1]["scorers"]} == {"bad_url"},
                 what="both fail",
@@ -186,19 +175,14 @@ async def test_an_invalid_address(tmp_path: Path) -> None:
             assert host in agent.scorer()["message"]
 
 
-async def test_the_reason_of_an_invalid_query_is_reported(tmp_path: Path) -> None:
+async def test_the_reason_of_an_invalid_query_is_reported(place: Place) -> None:
     """/readyz shows the text of Prometheus, without the query and without credentials of the URL."""
     answer = prometheus_error("bad_data", 'invalid parameter "query": 1:4: parse error')
-    volume = ConfigMapVolume(tmp_path / "config")
-    async with HttpFake(_always(answer)) as source:
+    async with HttpFake(lambda _seen: answer) as source:
         secret = source.url.replace("http://", "http://user:hunter2@")
-        volume.put(entry("cpu", scoring=source.url, source=secret))
-        async with running("--config-dir", volume.directory, "--publish", f"dir:{tmp_path / 'out'}") as agent:
+        place.put(entry("cpu", scoring=source.url, source=secret))
+        async with place.agent() as agent:
             await until(lambda: agent.scorer()["reason"], what="it failed")
             text = (await agent.get("/readyz")).text
             assert 'bad_data: invalid parameter \\"query\\": 1:4: parse error' in text
             assert "hunter2" not in text
-
-
-def _always(reply: Reply) -> Callable[[Seen], Reply]:
-    return lambda _seen: reply
