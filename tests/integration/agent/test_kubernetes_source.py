@@ -202,7 +202,7 @@ async def test_scorers_share_one_pair_of_informers_that_ends_with_the_last_of_th
     two["sourceStep"] = 3
     other = entry("none", scoring=scene.scoring.url)
     scene.place.put(one, two, other)
-    async with scene.agent() as agent:
+    async with scene.agent(scored=False) as agent:
         await scene.scored(3)
         assert scene.api.watching == ["nodes", "pods"]
         scene.place.put(two, other)
@@ -220,7 +220,7 @@ async def test_scorers_share_one_pair_of_informers_that_ends_with_the_last_of_th
 
 async def test_an_agent_without_such_a_scorer_asks_for_nothing(scene: Scene) -> None:
     scene.place.put(entry("none", scoring=scene.scoring.url))
-    async with scene.agent():
+    async with scene.agent(scored=False):
         await until(lambda: scene.scoring.seen, what="scored")
         await asyncio.sleep(60)
     assert scene.api.asked == []
