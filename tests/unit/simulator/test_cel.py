@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from gitops_dsf.simulator import Code, HubState, Outcome, Unsupported
+from gitops_dsf.simulator import HubState, Outcome, Unsupported
 from gitops_dsf.simulator.cel.predicates import CelPredicates
 from tests.unit.simulator.hub import (
     GROUP,
@@ -22,7 +22,6 @@ from tests.unit.simulator.hub import (
     cel,
     cluster,
     decision,
-    exact,
     placement,
     plain,
     run,
@@ -72,30 +71,6 @@ def test_cluster_views_are_what_go_makes_of_the_type() -> None:
     assert [viewed(document) for document in DATA["clusters"]] == DATA["views"]
 
 
-@pytest.mark.parametrize(
-    "expression",
-    [
-        "managedCluster.metadata.name == 'c1'",
-        "managedCluster.metadata.labels['cluster.open-cluster-management.io/clusterset'] == 's1'",
-        "managedCluster.scores('r').exists(s, s.name == 'a' && s.value > 15)",
-        "managedCluster.scores('r').map(s, s.value).sum() == 20",
-        "quantity(managedCluster.status.allocatable.cpu) == quantity('1500m')",
-        "semver('1.28.3').isGreaterThan(semver('1.28.3-rc.1'))",
-        "cidr('10.0.0.0/8').containsIP(ip('10.1.2.3'))",
-        "url('https://example.com:6443/x').getPort() == '6443'",
-        "'cluster-12'.find('[0-9]+') == '12'",
-        "[1, 2, 3].isSorted()",
-        "'{\"a\": 1}'.parseJSON().a == 1",
-        "managedCluster.metadata.?labels.?zone.orValue('none') == 'none'",
-    ],
-)
-def test_each_library_in_a_predicate(expression: str) -> None:
-    """One expression of each library that OCM loads selects the cluster."""
-    status = {"allocatable": {"cpu": "1.5"}, "capacity": {"cpu": "2"}}
-    verdict = run(cluster("c1", status=status), score("c1", a=20), placement(predicates=cel(expression)))
-    assert verdict.ranked == ("c1",), verdict.notes
-
-
 def test_unsupported_is_no_verdict() -> None:
     """What cannot be answered is said, and nothing is concluded."""
     verdict = run(cluster("c1"), decision("c1"), placement(predicates=cel("'%d'.format([1]) == '1'")))
@@ -127,48 +102,6 @@ def test_unsupported_does_not_matter_where_another_predicate_matches() -> None:
     ]
     verdict = run(cluster("c1", labels={"a": "b"}), placement(predicates=predicates))
     assert (verdict.outcome, verdict.ranked) == (Outcome.SCHEDULED, ("c1",))
-
-
-def test_type_error_is_found_before_any_cluster() -> None:
-    """An undeclared name is a compile error: Misconfigured, everything evicted."""
-    verdict = run(cluster("c1"), decision("c1"), placement(predicates=cel("cluster.name == 'x'")))
-    assert verdict.status.code is Code.MISCONFIGURED
-    assert verdict.status.message.startswith("compilation failed: ERROR: <input>:1:")
-    assert "undeclared reference to 'cluster" in verdict.status.message
-    assert verdict.evicts_everything
-
-
-def test_compile_error_comes_before_a_bad_selector_of_a_later_predicate() -> None:
-    """Predicates are prepared one after the other."""
-    bad = {"labelSelector": {"matchExpressions": [{"key": "k", "operator": "in"}]}}
-    verdict = run(cluster("c1"), placement(predicates=[*cel("x"), {"requiredClusterSelector": bad}]))
-    assert "undeclared reference" in verdict.status.message
-
-
-def test_runtime_error_drops_silently() -> None:
-    """A missing key drops the cluster; the status stays Success, and the reason is in the verdict."""
-    expression = 'managedCluster.metadata.labels["env"] == "prod"'
-    verdict = run(cluster("c1", labels={"env": "prod"}), cluster("c2"), placement(predicates=cel(expression)))
-    assert (verdict.ranked, verdict.status.code) == (("c1",), Code.SUCCESS)
-    assert "Key not found in map" in verdict.dropped["c2"].reason
-
-
-def test_expired_score_still_passes_a_predicate() -> None:
-    """scores() does not look at validUntil."""
-    verdict = run(
-        cluster("c1"),
-        score("c1", until="2020-01-01T00:00:00Z", a=20),
-        placement(
-            predicates=cel('managedCluster.scores("r").size() == 1'), prioritizerPolicy=exact(("r/a", 1))
-        ),
-    )
-    assert verdict.scores == {"c1": 0}
-
-
-def test_all_expressions_of_a_predicate_must_hold() -> None:
-    """celExpressions are ANDed."""
-    verdict = run(cluster("c1"), placement(predicates=cel("true", "false")))
-    assert verdict.dropped["c1"].reason == "CEL expression 'false' is false"
 
 
 @pytest.mark.parametrize(

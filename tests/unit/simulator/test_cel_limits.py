@@ -27,134 +27,56 @@ def answer(expression: str, *objects: dict[str, Any], **fields: Any) -> bool | s
 
 
 @pytest.mark.parametrize(
-    ("expression", "expected"),
+    "expression",
     [
-        ("ip('127.0.0.1').isGlobalUnicast()", False),
-        ("ip('::1').isGlobalUnicast()", False),
-        ("ip('0.0.0.0').isGlobalUnicast()", False),
-        ("ip('255.255.255.255').isGlobalUnicast()", False),
-        ("ip('224.0.0.1').isGlobalUnicast()", False),
-        ("ip('169.254.1.1').isGlobalUnicast()", False),
-        ("ip('fe80::1').isGlobalUnicast()", False),
-        ("ip('10.0.0.1').isGlobalUnicast()", True),
-        ("ip('2001:db8::1').isGlobalUnicast()", True),
-        ("ip('224.0.0.5').isLinkLocalMulticast()", True),
-        ("ip('224.0.1.5').isLinkLocalMulticast()", False),
-        ("ip('ff02::1').isLinkLocalMulticast()", True),
-        ("ip('ff12::1').isLinkLocalMulticast()", True),
-        ("ip('ff05::1').isLinkLocalMulticast()", False),
-        ("ip('fe02::1').isLinkLocalMulticast()", False),
-        ("ip('169.254.1.1').isLinkLocalUnicast()", True),
-        ("ip('10.0.0.1').isLinkLocalUnicast()", False),
-        ("ip('127.0.0.1').isLoopback()", True),
-        ("ip('::').isUnspecified()", True),
-        ("isIP('::ffff:10.0.0.1')", False),
-        ("isIP('x')", False),
-        ("isCIDR('x/8')", False),
-        ("isCIDR('10.0.0.0/８')", False),
-        ("isIP('fe80::1%eth0')", False),
-        ("ip.isCanonical('2001:DB8::1')", False),
-        ("isCIDR('10.0.0.0/8')", True),
-        ("isCIDR('10.0.0.0/32')", True),
-        ("isCIDR('10.0.0.0/33')", False),
-        ("isCIDR('10.0.0.0/08')", False),
-        ("isCIDR('10.0.0.0/0')", True),
-        ("isCIDR('10.0.0.0/+8')", False),
-        ("isCIDR('10.0.0.0')", False),
-        ("isCIDR('::/128')", True),
-        ("isCIDR('::/129')", False),
-        ("cidr('10.0.0.0/8').containsIP('10.1.2.3')", True),
-        ("cidr('10.0.0.0/8').containsIP('::1')", False),
-        ("cidr('10.0.0.0/8').containsCIDR('10.1.0.0/16')", True),
-        ("cidr('10.0.0.0/8').containsCIDR('10.0.0.0/8')", True),
-        ("cidr('10.1.0.0/16').containsCIDR('10.0.0.0/8')", False),
-        ("cidr('10.0.0.0/8').containsCIDR('11.0.0.0/16')", False),
-        ("cidr('10.0.0.0/8').containsCIDR('::/64')", False),
-        ("cidr('10.1.2.3/8').masked() == cidr('10.0.0.0/8')", True),
-        ("cidr('10.1.2.3/8').ip() == ip('10.1.2.3')", True),
-        ("cidr('10.1.2.3/8').prefixLength() == 8", True),
+        "!ip('127.0.0.1').isGlobalUnicast() && !ip('::1').isGlobalUnicast() && !ip('::').isGlobalUnicast()",
+        "!ip('224.0.0.1').isGlobalUnicast() && !ip('169.254.1.1').isGlobalUnicast()",
+        "!ip('255.255.255.255').isGlobalUnicast() && ip('2001:db8::1').isGlobalUnicast()",
+        "ip('224.0.0.5').isLinkLocalMulticast() && !ip('224.0.1.5').isLinkLocalMulticast()",
+        "ip('ff12::1').isLinkLocalMulticast() && !ip('ff05::1').isLinkLocalMulticast()",
+        "!ip('fe02::1').isLinkLocalMulticast() && !ip('10.0.0.1').isLinkLocalUnicast()",
+        "ip('127.0.0.1').isLoopback() && ip('::').isUnspecified()",
+        "!isIP('::ffff:10.0.0.1') && !isIP('x') && !isIP('fe80::1%eth0')",
+        "isCIDR('10.0.0.0/0') && isCIDR('10.0.0.0/32') && !isCIDR('10.0.0.0/33') && !isCIDR('x/8')",
+        "isCIDR('::/128') && !isCIDR('::/129') && !isCIDR('10.0.0.0/+8') && !isCIDR('10.0.0.0/８')",
+        "cidr('::/8').containsCIDR(cidr('::/16')) && cidr('10.0.0.0/8').containsIP(ip('10.1.2.3'))",
+        "cidr('10.0.0.0/8').containsCIDR('10.0.0.0/8') && !cidr('10.1.0.0/16').containsCIDR('10.0.0.0/8')",
+        "!cidr('10.0.0.0/8').containsCIDR('11.0.0.0/16') && !cidr('10.0.0.0/8').containsCIDR('::/64')",
+        "cidr('10.1.2.3/8').ip() == ip('10.1.2.3') && cidr('10.1.2.3/8').prefixLength() == 8",
+        "semver('1.0.0').compareTo(semver('1.0.0')) == 0 && semver('1.0.0-a').isLessThan(semver('1.0.0'))",
+        "semver('1.0.0-a').compareTo(semver('1.0.0-b')) == -1",
+        "semver('1.0.0-b').compareTo(semver('1.0.0-a')) == 1",
+        "semver('1.0.0-2').isLessThan(semver('1.0.0-10')) && semver('1.0.0-2').isLessThan(semver('1.0.0-a'))",
+        "semver('1.0.0-a').isLessThan(semver('1.0.0-a.1')) && semver('1.9.0').isLessThan(semver('1.10.0'))",
+        "semver('1.2.3').major() == 1 && semver('1.2.3').minor() == 2 && semver('1.2.3').patch() == 3",
+        "isSemver('18446744073709551615.0.0') && !isSemver('18446744073709551616.0.0')",
+        "!isSemver('1.0.0-18446744073709551616') && !isSemver('1.0.0-01') && isSemver('1.0.0-0')",
+        "isSemver('1.0.0-0a') && isSemver('1.0.0-a01') && !isSemver('v1.0.0') && !isSemver('1.0')",
+        "[1, 2, 2].isSorted() && !['b', 'a'].isSorted()",
+        "[2, 3, 1].max() == 3 && [2, 1, 3].min() == 1 && ['b', 'c', 'a'].max() == 'c'",
+        "1.0 / [0.0, -0.0].max() > 0.0 && 1.0 / [0.0, -0.0].min() > 0.0",
+        "[9223372036854775807, 0].sum() == 9223372036854775807 && [-200].sum() == -200",
+        "[-9223372036854775807, -1].sum() == -9223372036854775807 - 1 && [1].filter(x, x > 5).sum() == 0",
+        "quantity('1k').isInteger() && quantity('1k').asInteger() == 1000",
+        "!quantity('1500m').isInteger() && !quantity('16Ei').isInteger()",
+        "quantity('999999999999999999').asInteger() == 999999999999999999",
+        "quantity('1').add(quantity('500m')) == quantity('1500m') && sign(quantity('0')) == 0",
+        "!quantity('1').isGreaterThan(quantity('1')) && quantity('1').compareTo(quantity('2')) == -1",
+        "isQuantity('1Gi') && !isQuantity('1 Gi')",
+        "'a1b22'.findAll('[0-9]+', 1) == ['1'] && 'abc'.find('[0-9]') == '' && 'a'.find(r'\\d') == ''",
+        "url('https://h:1/p?a=1&b=2&a=3').getQuery() == {'a': ['1', '3'], 'b': ['2']}",
+        "url('https://[::1]:1/p').getHostname() == '::1' && url('https://[::1]:1/p').getHost() == '[::1]:1'",
+        "url('https://h?a=b=c').getQuery() == {'a': ['b=c']} && url('https://h').getQuery() == {}",
+        """'{"a": "\\\\u00e9"}'.parseJSON().a == 'é' && '[1]'.parseJSON()[0] == 1.0""",
+        "string(1) == '1' && double('infinity') > 1.0",
+        "duration('1s') == duration('1000ms')",
+        " && ".join(["[] == []"] * 50),
+        f"[{', '.join(['1'] * 20_000)}] != []",
     ],
 )
-def test_addresses(expression: str, expected: bool) -> None:
-    assert answer(expression) is expected
-
-
-@pytest.mark.parametrize(
-    ("expression", "expected"),
-    [
-        ("semver('1.0.0-a').isLessThan(semver('1.0.0'))", True),
-        ("semver('1.0.0').isLessThan(semver('1.0.0-a'))", False),
-        ("semver('1.0.0').compareTo(semver('1.0.0')) == 0", True),
-        ("semver('1.0.0-a').compareTo(semver('1.0.0-a')) == 0", True),
-        ("semver('1.0.0-a').compareTo(semver('1.0.0-b')) == -1", True),
-        ("semver('1.0.0-b').compareTo(semver('1.0.0-a')) == 1", True),
-        ("semver('1.0.0-2').isLessThan(semver('1.0.0-10'))", True),
-        ("semver('1.0.0-10').isLessThan(semver('1.0.0-a'))", True),
-        ("semver('1.0.0-a').isLessThan(semver('1.0.0-a.1'))", True),
-        ("semver('1.10.0').isGreaterThan(semver('1.9.0'))", True),
-        ("semver('1.9.0').isGreaterThan(semver('1.10.0'))", False),
-        ("semver('1.2.3').compareTo(semver('1.2.3+build')) == 0", True),
-        ("semver('1.2.3').major() == 1", True),
-        ("semver('1.2.3').minor() == 2", True),
-        ("semver('1.2.3').patch() == 3", True),
-        ("isSemver('18446744073709551615.0.0')", True),
-        ("isSemver('18446744073709551616.0.0')", False),
-        ("isSemver('1.0.0-18446744073709551616')", False),
-        ("isSemver('1.0.0-01')", False),
-        ("isSemver('1.0.0-0')", True),
-        ("isSemver('1.0.0-0a')", True),
-        ("isSemver('1.0.0-a01')", True),
-        ("isSemver('v1.0.0')", False),
-        ("isSemver('1.0')", False),
-    ],
-)
-def test_versions(expression: str, expected: bool) -> None:
-    assert answer(expression) is expected
-
-
-@pytest.mark.parametrize(
-    ("expression", "expected"),
-    [
-        ("[1, 2, 2].isSorted()", True),
-        ("[2, 1].isSorted()", False),
-        ("['b', 'a'].isSorted()", False),
-        ("[2, 3, 1].max() == 3", True),
-        ("[2, 1, 3].min() == 1", True),
-        ("['b', 'c', 'a'].max() == 'c'", True),
-        ("[1, 2].sum() == 3", True),
-        ("[1.5, 2.0].sum() == 3.5", True),
-        ("[9223372036854775807, 0].sum() == 9223372036854775807", True),
-        ("quantity('1k').isInteger() && quantity('1k').asInteger() == 1000", True),
-        ("quantity('1500m').isInteger()", False),
-        ("quantity('999999999999999999').asInteger() == 999999999999999999", True),
-        ("quantity('1').add(quantity('500m')) == quantity('1500m')", True),
-        ("quantity('1').sub(2).isLessThan(quantity('0'))", True),
-        ("sign(quantity('-1')) == -1", True),
-        ("sign(quantity('0')) == 0", True),
-        ("quantity('1').isGreaterThan(quantity('1'))", False),
-        ("quantity('1').compareTo(quantity('2')) == -1", True),
-        ("isQuantity('1Gi') && !isQuantity('1 Gi')", True),
-        ("'a1b22'.findAll('[0-9]+') == ['1', '22']", True),
-        ("'a1b22'.findAll('[0-9]+', 1) == ['1']", True),
-        ("'a1b22'.findAll('[0-9]+', 0) == []", True),
-        ("'abc'.find('[0-9]') == ''", True),
-        ("url('https://h:1/p?a=1&b=2&a=3').getQuery() == {'a': ['1', '3'], 'b': ['2']}", True),
-        ("url('https://[::1]:1/p').getHostname() == '::1'", True),
-        ("url('https://[::1]:1/p').getHost() == '[::1]:1'", True),
-        ("url('https://h').getQuery() == {}", True),
-        ("[1].filter(x, x > 5).sum() == 0", True),
-        ("url('https://h').getPort() == '' && url('https://h').getEscapedPath() == ''", True),
-        ("""'{"a": "\\\\u00e9"}'.parseJSON().a == 'é'""", True),
-        ("'[1]'.parseJSON()[0] == 1.0", True),
-        ("int('7') == 7", True),
-        ("'7 ' == '7 '", True),
-        ("duration('1s') == duration('1000ms')", True),
-        ("double('infinity') > 1.0", True),
-        (" && ".join(["[] == []"] * 50), True),
-    ],
-)
-def test_lists_quantities_texts_and_urls(expression: str, expected: bool) -> None:
-    assert answer(expression) is expected
+def test_what_is_true(expression: str) -> None:
+    """Beside the answers of Go in test_cel.py: the ends of ranges, and both orders of arguments."""
+    assert answer(expression) is True
 
 
 @pytest.mark.parametrize(
@@ -166,19 +88,19 @@ def test_lists_quantities_texts_and_urls(expression: str, expected: bool) -> Non
         ("'1e999'.parseJSON() == 1.0", "out of range"),
         ("'NaN'.parseJSON() == 1.0", "NaN is not JSON"),
         ("[9223372036854775807, 1].sum() == 0", "integer overflow"),
-        ("managedCluster.metadata.name", "the result is not a bool"),
+        ("[-9223372036854775807, -2].sum() == 0", "integer overflow"),
+        ("'a'.startsWith(1)", "found no matching overload for 'startsWith'"),
+        ("[quantity('1')]", "the result is not a bool but LIST"),
+        ("type(1)", "the result is not a bool but TYPE"),
+        ("null", "the result is not a bool but NULL"),
         ("quantity('9223372036854775807').add(1).sub(1) == quantity('x')", "not a quantity"),
         ("quantity('1500m').asInteger() == 1", "cannot convert value to integer"),
         ("url('') == url('')", "empty url"),
         ("[dyn(1), dyn(true)].max() == 1", "no such overload"),
-        ("[dyn('a')].sum() == 1", "no such overload"),
-        ("[dyn(1), dyn('a')].max() == 1", "no such overload"),
         ("[1].filter(x, x > 5).max() == 1", "called on empty list"),
         ("[1].filter(x, x > 5).min() == 1", "called on empty list"),
-        ("quantity('9223372036854775807').asInteger() == 1", "cannot convert value to integer"),
         ("cidr('10.0.0.0/8/8') == cidr('10.0.0.0/8')", "network address '10.0.0.0/8/8'"),
         ("'a'.find(managedCluster.metadata.name + '[') == ''", "error parsing regexp: missing ]"),
-        ("[dyn(true)].sum() == 1", "no such overload"),
         ("[dyn(1), dyn(1.5)].sum() == 1", "no such overload"),
     ],
 )
@@ -199,13 +121,7 @@ ALL = "all(a, {0}.all(b, {0}.all(c, a != b || b != c)))"
     ("expression", "fields", "reason"),
     [
         ("int('77 ') == 77", {}, "a number from the text '77 '"),
-        ("int(' 7') == 7", {}, "a number from the text ' 7'"),
         ("double('9e999') > 1.0", {}, "a number from the text '9e999'"),
-        (
-            "int(managedCluster.metadata.labels.l) == 7",
-            {"labels": {"l": " 7"}},
-            "a number from the text ' 7'",
-        ),
         (
             "int(managedCluster.status.clusterClaims[0].value) == 7",
             {"status": {"clusterClaims": CLAIMS}},
@@ -225,7 +141,19 @@ ALL = "all(a, {0}.all(b, {0}.all(c, a != b || b != c)))"
         ("1 + 'a' == 2", {}, "types that may differ after arithmetic"),
         ("[b'a'].isSorted()", {}, "isSorted (for these types)"),
         ("`a` == 1", {}, "backticks"),
-        ("type(quantity('1')) == type(quantity('1'))", {}, "type (together with quantities"),
+        ("uint(' 7') == 7u", {}, "a number from the text ' 7'"),
+        ("[duration('1s')].sum() == 1", {}, "sum (for these types)"),
+        ("[duration('1s')].min() == 1", {}, "min (for these types)"),
+        ("[duration('1s')].max() == 1", {}, "max (for these types)"),
+        *(
+            (
+                f"{reflection}({value}) == {reflection}({value})",
+                {},
+                f"{reflection} (together with quantities, URLs, addresses or versions)",
+            )
+            for reflection in ("type", "dyn", "string")
+            for value in ("quantity('1')", "url('https://h')", "ip('::1')", "cidr('::/1')", "semver('1.0.0')")
+        ),
         ("string(duration('1s')) == '1s'", {}, "string (together with durations"),
         ("managedCluster == managedCluster", {}, "after a list but not after a watch"),
         ("managedCluster.size() == 3", {}, "after a list but not after a watch"),
@@ -332,17 +260,17 @@ def test_namespaces_of_a_cluster_as_cel_sees_them() -> None:
     }
 
 
-@pytest.mark.parametrize(("count", "answered"), [(200, True), (201, False)])
-def test_the_limit_of_brackets(count: int, answered: bool) -> None:
-    text = f"[{', '.join(['[]'] * (count - 1))}] != []"
-    text = text.replace("[], ", "", 1)
-    assert text.count("[") == count
-    assert isinstance(answer(text), Unsupported) is not answered
-
-
-@pytest.mark.parametrize(("length", "answered"), [(100_000, True), (100_001, False)])
-def test_the_limit_of_characters(length: int, answered: bool) -> None:
-    text = "true" + " " * (length - 4)
+@pytest.mark.parametrize(
+    ("text", "answered"),
+    [
+        (f"[{', '.join(['[]'] * 198)}] != []", True),
+        (f"[{', '.join(['[]'] * 199)}] != []", False),
+        ("true".ljust(100_000), True),
+        ("true".ljust(100_001), False),
+    ],
+    ids=["200 brackets", "201 brackets", "100,000 characters", "100,001 characters"],
+)
+def test_the_limits_of_a_text(text: str, answered: bool) -> None:
     assert isinstance(answer(text), Unsupported) is not answered
 
 

@@ -9,7 +9,6 @@ import json
 
 import pytest
 
-from gitops_dsf.simulator.prioritizers import go_int64
 from gitops_dsf.simulator.quantity import QuantityError, from_json, parse, pow10
 from tests.unit.simulator.hub import ORACLE
 
@@ -61,39 +60,23 @@ def test_pow10(exponent: int, value: float) -> None:
     assert pow10(exponent) == value
 
 
-@pytest.mark.parametrize(
-    ("value", "integer"), [(1.9, 1), (-1.9, -1), (float("nan"), -(2**63)), (1e300, -(2**63)), (-0.5, 0)]
-)
-def test_conversion_truncates(value: float, integer: int) -> None:
-    """Towards zero, and the smallest int64 where Go's result is that on amd64."""
-    assert go_int64(value) == integer
-
-
-@pytest.mark.parametrize(
-    ("text", "canonical"),
-    [
-        ("1.0Ki", "1Ki"),
-        ("1.5Ki", "1536"),
-        ("0.5Mi", "512Ki"),
-        ("1000.0", "1k"),
-        ("0.1n", "1n"),
-        ("1000e3", "1e6"),
-    ],
-)
-def test_canonical_texts(text: str, canonical: str) -> None:
-    assert str(parse(text)) == canonical
-
-
 @pytest.mark.parametrize("text", ["1e2000", "1e-2000", "9" * 5_000, "0." + "0" * 5_000 + "1"])
 def test_more_digits_than_anybody_needs_are_refused(text: str) -> None:
     with pytest.raises(QuantityError, match="more than 1000 digits"):
         parse(text)
 
 
-def test_a_quantity_equals_no_number() -> None:
-    assert parse("1") != 1
-
-
 @pytest.mark.parametrize("text", ["1e400", "-1e400"])
 def test_a_number_beyond_every_float_is_infinite(text: str) -> None:
     assert parse(text).approximate() == float("-inf" if text.startswith("-") else "inf")
+
+
+@pytest.mark.parametrize(
+    ("text", "canonical"),
+    [
+        *(("1.0Ki", "1Ki"), ("1.5Ki", "1536"), ("0.5Mi", "512Ki")),
+        *(("1000.0", "1k"), ("0.1n", "1n"), ("1000e3", "1e6"), ("0.9765625Ki", "1k"), ("01Ki", "01Ki")),
+    ],
+)
+def test_canonical_texts(text: str, canonical: str) -> None:
+    assert str(parse(text)) == canonical

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -78,17 +77,3 @@ def test_agrees_with_schedule(case: dict[str, Any]) -> None:
         if want.get(key) != got.get(key)
     ]
     assert not lines, "\n  ".join(["differs in", *lines])
-
-
-def test_the_cases_cover_what_can_happen() -> None:
-    """All status codes, a panic and a failed pass are among them."""
-    seen = Counter(
-        "panic"
-        if "panic" in case["verdict"]
-        else "err"
-        if "err" in case["verdict"]
-        else case["verdict"]["statusCode"]
-        for case in CASES
-    )
-    assert set(seen) == {0, 1, 2, 3, "panic", "err"}
-    assert sum(seen.values()) == 500
