@@ -1,7 +1,6 @@
 """The inputs that the fuzzer kept: those that once broke a reader, and those that reach new lines."""
 
 import multiprocessing
-import signal
 import traceback
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -48,16 +47,3 @@ def test_readers_survive_their_corpus(name: str) -> None:
     inputs = sorted((CORPUS / name).iterdir())
     assert inputs
     assert outcome(READERS[name], inputs) == ""
-
-
-def test_a_crash_names_its_input(tmp_path: Path) -> None:
-    (tmp_path / "good").write_bytes(b"good")
-    (tmp_path / "worse").write_bytes(b"worse")
-
-    def crash(content: bytes) -> None:
-        if content == b"worse":
-            signal.raise_signal(signal.SIGKILL)
-
-    assert (
-        outcome(Reader(read=crash, words=()), sorted(tmp_path.iterdir())) == "worse ends the process with -9"
-    )
