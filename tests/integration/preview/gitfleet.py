@@ -199,3 +199,11 @@ class Run:
         printed = self(*arguments, "-o", "json", code=code)
         check_output([*map(str, arguments), "-o", "json"], printed)
         return json.loads(printed)
+
+    def compared(self, fleet: GitFleet, *arguments: str | Path, base: str = "main", code: int = 0) -> Any:
+        """The comparison of the working tree with a base."""
+        return self.json("diff", fleet.path, "--base", base, *arguments, code=code)["comparison"]
+
+    def shown(self, fleet: GitFleet, *arguments: str | Path) -> str:
+        """What `diff` says of the working tree against main."""
+        return self("diff", fleet.path, "--base", "main", *arguments)

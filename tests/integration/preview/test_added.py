@@ -45,7 +45,7 @@ def test_a_new_scorer_shows_its_query_and_where_metrics_go(fleet: GitFleet, run:
     new = scorer("wide", query=EVERYTHING, configURL=f"{OUTSIDE}/config")
     new["spec"]["scoring"]["host"] = OUTSIDE
     fleet.write("scorers/wide.yaml", new)
-    found = run.json("diff", fleet.path, "--base", "main")["comparison"]["scorers"]
+    found = run.compared(fleet)["scorers"]
     assert shown(found, "wide") == (
         "added",
         {
@@ -56,7 +56,7 @@ def test_a_new_scorer_shows_its_query_and_where_metrics_go(fleet: GitFleet, run:
         },
     )
     for form in ("text", "markdown"):
-        printed = run("diff", fleet.path, "--base", "main", "-o", form)
+        printed = run.shown(fleet, "-o", form)
         assert EVERYTHING in printed
         assert OUTSIDE in printed
 
@@ -64,7 +64,7 @@ def test_a_new_scorer_shows_its_query_and_where_metrics_go(fleet: GitFleet, run:
 def test_a_new_application_shows_what_it_deploys_and_where(fleet: GitFleet, run: Run) -> None:
     fleet.write("apps/miner.yaml", application("miner"))
     fleet.write("apps/tools.yaml", SET)
-    found = run.json("diff", fleet.path, "--base", "main")["comparison"]["sources"]
+    found = run.compared(fleet)["sources"]
     assert shown(found, "miner") == (
         "added",
         {
@@ -83,21 +83,6 @@ def test_a_new_application_shows_what_it_deploys_and_where(fleet: GitFleet, run:
         },
     )
     for form in ("text", "markdown"):
-        printed = run("diff", fleet.path, "--base", "main", "-o", form)
+        printed = run.shown(fleet, "-o", form)
         assert "https://git.example.com/tools.git" in printed
         assert "https://git.example.com/apps.git" in printed
-
-
-def test_what_goes_or_stays_shows_no_more_than_before(fleet: GitFleet, run: Run) -> None:
-    fleet.write("scorers/wide.yaml", scorer("wide", query=EVERYTHING))
-    fleet.write("apps/tools.yaml", SET)
-    fleet.commit("more")
-    (fleet.path / "scorers/wide.yaml").unlink()
-    edited = {**SET, "spec": {**SET["spec"], "syncPolicy": {"applicationsSync": "create-only"}}}  # type: ignore[dict-item]
-    fleet.write("apps/tools.yaml", edited)
-    found = run.json("diff", fleet.path, "--base", "main")["comparison"]
-    assert shown(found["scorers"], "wide") == ("removed", {})
-    assert shown(found["sources"], "argocd/tools") == (
-        "changed",
-        {"spec.syncPolicy.applicationsSync": ("create-update", "create-only")},
-    )

@@ -10,21 +10,21 @@ def said(text: str) -> list[str]:
 
 def test_a_new_namespace_of_a_placement_needs_the_project_first(fleet: GitFleet, run: Run) -> None:
     fleet.write("apps/training.yaml", placement("training", namespace="kueue-system"))
-    (line,) = said(run("diff", fleet.path, "--base", "main"))
+    (line,) = said(run.shown(fleet))
     assert line == (
         "- AppProject gitops-dsf in rendered/argocd, which people apply: run kubectl apply --server-side -f"
         " rendered/argocd; until then Argo CD refuses what its AppProjects do not allow"
     )
     fleet.commit("train")
     fleet.write("apps/more.yaml", placement("more", namespace="kueue-system"))
-    assert said(run("diff", fleet.path, "--base", "main")) == []
+    assert said(run.shown(fleet)) == []
 
 
 def test_an_application_that_goes_is_named(fleet: GitFleet, run: Run) -> None:
     fleet.write("gitops-dsf.yaml", settings(output={"shards": 2}))
     fleet.commit("two shards")
     fleet.write("gitops-dsf.yaml", settings())
-    (line,) = said(run("diff", fleet.path, "--base", "main"))
+    (line,) = said(run.shown(fleet))
     assert line == (
         "- rendered/argocd no longer has Application gitops-dsf-works-01, which Argo CD leaves on the hub:"
         " delete it there"

@@ -15,7 +15,7 @@ def test_a_small_comment(fleet: GitFleet, scores: Path, run: Run) -> None:
     fleet.write(
         "scorers/cpu.yaml", scorer("cpu", scoreRange={"min": 0, "max": 100, "outputMin": 100, "outputMax": 1})
     )
-    text = run("diff", fleet.path, "--base", "main", "--scores", scores, "-o", "markdown")
+    text = run.shown(fleet, "--scores", scores, "-o", "markdown")
     assert text.startswith(f"{MARKER}\n### gitops-dsf preview\n")
     assert "- **1 application moves**" in text
     assert "| `argocd/guestbook` | eu-1 | us-1 | eu-1: rank 3 of 3" in text
@@ -27,9 +27,7 @@ def test_a_small_comment(fleet: GitFleet, scores: Path, run: Run) -> None:
         < text.index("#### Moves")
         < text.index("#### Warnings")
     )
-    assert run("diff", fleet.path, "--base", "main", "--scores", scores, "-o", "markdown") == text, (
-        "the same again"
-    )
+    assert run.shown(fleet, "--scores", scores, "-o", "markdown") == text, "the same again"
 
 
 @pytest.mark.parametrize("count", [20, 300])
@@ -56,7 +54,7 @@ def test_a_comment_never_grows_too_long(fleet: GitFleet, tmp_path: Path, run: Ru
     fleet.write(
         "apps/many.yaml", *(application(f"application-{number:03}", count=19) for number in range(count))
     )
-    text = run("diff", fleet.path, "--base", "main", "--scores", where, "-o", "markdown")
+    text = run.shown(fleet, "--scores", where, "-o", "markdown")
     assert len(text) <= MAX_CHARACTERS - 500
     assert text.startswith(MARKER)
     assert text.count("<details>") == text.count("</details>") == 4
@@ -67,7 +65,7 @@ def test_a_comment_never_grows_too_long(fleet: GitFleet, tmp_path: Path, run: Ru
         )
         assert re.search(r"\.\.\. and \d+ moves more", text)
         assert "more characters)" in text
-    full = run("diff", fleet.path, "--base", "main", "--scores", where)
+    full = run.shown(fleet, "--scores", where)
     assert full.count("\n| `argocd/application-") == count
 
 
@@ -77,7 +75,7 @@ def test_what_people_wrote_stays_text(fleet: GitFleet, run: Run) -> None:
         "scorers/cpu.yaml",
         scorer("cpu", query='label_replace(up, "x", "```", "y", "</details>")', description=description),
     )
-    text = run("diff", fleet.path, "--base", "main", "-o", "markdown")
+    text = run.shown(fleet, "-o", "markdown")
     outside = re.sub(r"(?ms)^(`{3,})diff$.*?^\1$", "", text)
     outside = re.sub(r"(`+)(?!`).*?(?<!`)\1(?!`)", "", outside)
     assert outside.count("</details>") == outside.count("<details>")
@@ -88,7 +86,7 @@ def test_what_people_wrote_stays_text(fleet: GitFleet, run: Run) -> None:
 
 
 def test_without_hub_data_it_says_what_to_fetch(fleet: GitFleet, run: Run) -> None:
-    text = run("diff", fleet.path, "--base", "main", "--state-branch", "gitops-dsf-state", "-o", "markdown")
+    text = run.shown(fleet, "--state-branch", "gitops-dsf-state", "-o", "markdown")
     assert (
         "which applications move is unknown: there is no branch gitops-dsf-state in this clone"
         in text.replace("\\", "")

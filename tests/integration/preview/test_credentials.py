@@ -38,23 +38,21 @@ def test_an_added_scorer_shows_its_credentials(used: GitFleet, run: Run) -> None
         "auth": {"serviceAccountToken": True},
     }
     used.write("scorers/more.yaml", asking("more", "https://collector.example.net", TOKEN, scoring=scoring))
-    text = run("diff", used.path, "--base", "main")
+    text = run.shown(used)
     assert "- sends the token in Secret prometheus-token to https://collector.example.net (source)" in text
     assert "- sends the token of the agent's pod to http://api.scoring.svc (scoring)" in text
     assert (
         "collector.example.net gets the token in Secret prometheus-token for the first time (scorer more)"
         in text
     )
-    (change,) = run.json("diff", used.path, "--base", "main")["comparison"]["scorers"]
+    (change,) = run.compared(used)["scorers"]
     assert {
         "section": "source",
         "kind": "token",
         "secret": "prometheus-token",
         "to": "https://collector.example.net",
     } in change["credentials"]
-    assert "sends the token in Secret prometheus" in run(
-        "diff", used.path, "--base", "main", "-o", "markdown"
-    )
+    assert "sends the token in Secret prometheus" in run.shown(used, "-o", "markdown")
 
 
 def test_the_credentials_of_each_variant_of_a_source_are_shown(used: GitFleet, run: Run) -> None:
@@ -70,15 +68,6 @@ def test_the_credentials_of_each_variant_of_a_source_are_shown(used: GitFleet, r
     params = {"query": "avg(up)", "range": 600, "step": 60}
     used.write("config/sources.yaml", source)
     used.write("scorers/more.yaml", scorer("more", source={"ref": "platform", "params": params}))
-    text = run("diff", used.path, "--base", "main")
+    text = run.shown(used)
     assert "- sends the token of the agent's pod to https://thanos.monitoring.svc (source)" in text
     assert "- sends the token in Secret t to https://prometheus.monitoring.svc (source)" in text
-
-
-def test_what_was_sent_before_is_not_repeated(used: GitFleet, run: Run) -> None:
-    used.write(
-        "scorers/cpu.yaml",
-        {**asking("cpu", "https://prometheus.example.com", TOKEN), "metadata": {"name": "cpu"}},
-    )
-    used.write("apps/guestbook.yaml")
-    assert "sends the token" not in run("diff", used.path, "--base", "main")

@@ -26,18 +26,18 @@ def fleet(fleet: GitFleet) -> GitFleet:
 
 def test_the_edited_field_comes_before_what_is_rendered(fleet: GitFleet, run: Run) -> None:
     edit(fleet, "guestbook", stickiness=10)
-    text = run("diff", fleet.path, "--base", "main")
+    text = run.shown(fleet)
     written = "ScoredApplication **`guestbook`** changed\n\n- `spec.stickiness`: `20` → `10`\n"
     assert written in text
     assert text.index(written) < text.index("Placement **`argocd/guestbook`** changed")
-    comment = run("diff", fleet.path, "--base", "main", "-o", "markdown")
+    comment = run.shown(fleet, "-o", "markdown")
     assert "<details><summary>Applications and placements as written (1)</summary>" in comment
     assert "- `spec.stickiness`: `20` → `10`" in comment
 
 
 def test_a_score_is_named_by_its_scorer(fleet: GitFleet, run: Run) -> None:
     edit(fleet, "guestbook", scores=[{"scorer": "cpu", "weight": 2}])
-    assert "- `spec.scores[cpu].weight`: `1` → `2`\n" in run("diff", fleet.path, "--base", "main")
+    assert "- `spec.scores[cpu].weight`: `1` → `2`\n" in run.shown(fleet)
 
 
 def test_equal_edits_of_many_applications_are_one(fleet: GitFleet, run: Run) -> None:
@@ -48,7 +48,7 @@ def test_equal_edits_of_many_applications_are_one(fleet: GitFleet, run: Run) -> 
     for name in names:
         edit(fleet, name, stickiness=10)
     edit(fleet, "guestbook", stickiness=50)
-    text = run("diff", fleet.path, "--base", "main")
+    text = run.shown(fleet)
     listed = ", ".join(names[:10])
     assert (
         f"ScoredApplication **`{listed} and 20 more`** changed\n\n- `spec.stickiness`: `20` → `10`\n" in text
@@ -56,7 +56,7 @@ def test_equal_edits_of_many_applications_are_one(fleet: GitFleet, run: Run) -> 
     assert "ScoredApplication **`guestbook`** changed\n\n- `spec.stickiness`: `20` → `50`\n" in text
     assert text.count("ScoredApplication") == 2
     assert text.count("\nPlacement ") == 2
-    found = run.json("diff", fleet.path, "--base", "main")["comparison"]
+    found = run.compared(fleet)
     assert [(len(item["names"]), item["change"]) for item in found["sources"]] == [
         (30, "changed"),
         (1, "changed"),
@@ -101,4 +101,4 @@ def test_what_is_not_known_is_refused(fleet: GitFleet, run: Run) -> None:
     edit(fleet, "guestbook", stickiness=10)
     run("diff", fleet.path, "--base", "main", "--fail-on", "move", code=1)
     assert "--fail-on: which applications move is unknown: no scores given" in run.err
-    run("diff", fleet.path, "--base", "main", "--fail-on", "rescore")
+    run.shown(fleet, "--fail-on", "rescore")

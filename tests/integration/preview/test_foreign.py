@@ -32,7 +32,7 @@ def attacked(fleet: GitFleet) -> GitFleet:
 @pytest.mark.parametrize("head", [[], ["--head", "change"]])
 def test_a_foreign_file_comes_first(attacked: GitFleet, run: Run, head: list[str]) -> None:
     attacked.commit("add an administrator")
-    text = run("diff", str(attacked.path), "--base", "main", *head)
+    text = run.shown(attacked, *head)
     assert text.splitlines()[4:7] == [
         (
             "**Foreign files**: 1 file that no source renders to; Argo CD would apply what is in rendered/,"
@@ -41,14 +41,10 @@ def test_a_foreign_file_comes_first(attacked: GitFleet, run: Run, head: list[str
         "",
         f"- `{ADMIN}`",
     ]
-
-
-def test_markdown_and_json_name_it_and_it_is_a_difference(attacked: GitFleet, run: Run) -> None:
-    markdown = run("diff", str(attacked.path), "--base", "main", "-o", "markdown")
-    assert f"- `{ADMIN}`" in markdown
-    assert markdown.index(ADMIN) < markdown.index("| scorers")
-    found = run.json("diff", attacked.path, "--base", "main", "--exit-code", code=1)
+    found = run.json("diff", attacked.path, "--base", "main", *head, "--exit-code", code=1)
     assert found["foreignFiles"] == ["platform/admin.yaml"]
+    markdown = run.shown(attacked, *head, "-o", "markdown")
+    assert markdown.index(ADMIN) < markdown.index("| scorers")
 
 
 def test_a_tree_that_is_not_rendered_yet_is_not_foreign(fleet: GitFleet, run: Run) -> None:
@@ -56,4 +52,4 @@ def test_a_tree_that_is_not_rendered_yet_is_not_foreign(fleet: GitFleet, run: Ru
     fleet.commit("rendered")
     fleet.write("scorers/cpu.yaml", scorer("load"))
     (fleet.path / "apps/guestbook.yaml").unlink()
-    assert "Foreign" not in run("diff", str(fleet.path), "--base", "main")
+    assert "Foreign" not in run.shown(fleet)

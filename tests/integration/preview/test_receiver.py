@@ -18,12 +18,12 @@ def allow(fleet: GitFleet, *namespaces: str) -> None:
 def test_pods_that_may_push_for_the_first_time_are_named_once(fleet: GitFleet, run: Run) -> None:
     allow(fleet, "otel")
     fleet.write("scorers/load.yaml", scorer("load", source={"type": "OpenTelemetry", "params": PARAMS}))
-    text = run("diff", fleet.path, "--base", "main")
+    text = run.shown(fleet)
     assert "get a receiver for OpenTelemetry metrics, to which pods of otel may push: " in text
     assert "may push OpenTelemetry metrics for the first time" not in text
     fleet.commit("receive metrics")
     fleet.write("scorers/more.yaml", scorer("more", source={"type": "OpenTelemetry", "params": PARAMS}))
-    assert "may push" not in run("diff", fleet.path, "--base", "main")
+    assert "may push" not in run.shown(fleet)
     allow(fleet, "otel", "apps")
-    text = run("diff", fleet.path, "--base", "main")
+    text = run.shown(fleet)
     assert "pods of apps may push OpenTelemetry metrics for the first time" in text

@@ -8,7 +8,6 @@ import pytest
 import yaml
 
 from tests.integration.preview.gitfleet import GitFleet, Run, application, scorer
-from tests.support import yamlfast
 
 
 def clone(origin: Path, target: Path, *arguments: str) -> None:
@@ -29,22 +28,13 @@ def state_of(fleet: GitFleet) -> tuple[str, ...]:
     )
 
 
-def test_renamed_and_split_files_are_no_difference(fleet: GitFleet, run: Run) -> None:
-    fleet.git("mv", "scorers/cpu.yaml", "scorers/processor.yaml")
-    documents = list(yamlfast.load_all((fleet.path / "clusters/fleet.yaml").read_text()))
-    (fleet.path / "clusters/fleet.yaml").unlink()
-    for document in documents:
-        fleet.write(f"clusters/one-{document['metadata']['name']}.yml", document)
-    assert run.json("diff", fleet.path, "--base", "main", "--exit-code")["differs"] is False
-
-
 def test_a_dirty_tree_is_the_head_and_stays_as_it_is(fleet: GitFleet, scores: Path, run: Run) -> None:
     fleet.write("scorers/cpu.yaml", scorer("cpu", query="min(up)"))
     fleet.git("add", "scorers/cpu.yaml")
     fleet.write("scorers/cpu.yaml", scorer("cpu", query="max(up)"))  # staged once, edited again
     fleet.write("scorers/untracked.yaml", scorer("untracked"))
     before = state_of(fleet)
-    found = run.json("diff", fleet.path, "--base", "HEAD", "--scores", scores)["comparison"]["scorers"]
+    found = run.compared(fleet, "--scores", scores, base="HEAD")["scorers"]
     assert [(item["name"], item["change"]) for item in found] == [("cpu", "changed"), ("untracked", "added")]
     assert found[0]["fields"][0]["after"] == "max(up)"
     assert state_of(fleet) == before
@@ -96,23 +86,6 @@ def test_a_shallow_clone_says_how_to_get_the_base(fleet: GitFleet, tmp_path: Pat
     assert "fetch-depth: 0" in run.err
 
 
-def test_a_shallow_clone_without_a_merge_base_compares_with_the_revision_itself(
-    fleet: GitFleet, tmp_path: Path, run: Run
-) -> None:
-    fleet.git("branch", "feature")
-    fleet.write("apps/second.yaml", application("second"))
-    fleet.commit("main goes on")
-    fleet.git("checkout", "--quiet", "feature")
-    fleet.write("scorers/net.yaml", scorer("net"))
-    fleet.commit("feature")
-    clone(fleet.top, tmp_path / "shallow", "--depth=1", "--no-single-branch", "--branch=feature")
-    found = run.json("diff", tmp_path / "shallow", "--base", "origin/main")
-    assert "this clone is shallow" in found["notes"][0]
-    assert [(item["placement"], item["change"]) for item in found["comparison"]["placements"]] == [
-        ("argocd/second", "removed")
-    ]
-
-
 @pytest.mark.parametrize("style", ["text", "markdown"])
 def test_a_base_that_does_not_validate(fleet: GitFleet, run: Run, style: str) -> None:
     good = (fleet.path / "scorers/cpu.yaml").read_text()
@@ -121,10 +94,10 @@ def test_a_base_that_does_not_validate(fleet: GitFleet, run: Run, style: str) ->
     )
     fleet.commit("broken")
     (fleet.path / "scorers/cpu.yaml").write_text(good)
-    told = run("diff", fleet.path, "--base", "main", "-o", style)
+    told = run.shown(fleet, "-o", style)
     assert "The base does not validate" in told or "the base does not validate" in told
     assert "scorers/cpu.yaml:" in told
-    assert run.json("diff", fleet.path, "--base", "main", "--exit-code", code=1)["comparison"] is None
+    assert run.compared(fleet, "--exit-code", code=1) is None
 
 
 def test_a_head_that_does_not_validate_is_told_and_fails(fleet: GitFleet, run: Run) -> None:
@@ -164,7 +137,7 @@ def test_sources_in_a_submodule_are_read_at_the_commit_of_the_base(
     team.write("second.yaml", application("second", count=2))
     team.commit("two clusters")
     fleet.git("-C", "apps/team", "pull", "--quiet")
-    [change] = run.json("diff", fleet.path, "--base", "main")["comparison"]["placements"]
+    [change] = run.compared(fleet)["placements"]
     assert [(item["path"], item["before"], item["after"]) for item in change["fields"]] == [
         ("spec.numberOfClusters", 1, 2)
     ]
@@ -173,26 +146,6 @@ def test_sources_in_a_submodule_are_read_at_the_commit_of_the_base(
     run("diff", tmp_path / "clone", "--base", "main", code=1)
     assert "the submodule apps/team is not checked out" in run.err
     assert "git submodule update --init" in run.err
-
-
-def test_a_nested_clone_that_was_added_by_accident_is_an_empty_folder(fleet: GitFleet, run: Run) -> None:
-    """Git records a commit and no submodule, and another clone has an empty folder there."""
-    commit = fleet.git("rev-parse", "HEAD").strip()
-    fleet.git("update-index", "--add", "--cacheinfo", f"160000,{commit},scorers/extra")
-    fleet.git("commit", "--quiet", "--message", "Oh")
-    for head in ([], ["--head", "HEAD"]):
-        assert run.json("diff", fleet.path, "--base", "HEAD", *head)["differs"] is False
-
-
-def test_a_fleet_that_is_a_submodule_itself(fleet: GitFleet, tmp_path: Path, run: Run) -> None:
-    outer = GitFleet(tmp_path / "outer")
-    outer.git("submodule", "--quiet", "add", fleet.top.as_uri(), "inner")
-    outer.commit("inner")
-    inner = outer.top / "inner"
-    (inner / "scorers/cpu.yaml").unlink()
-    (inner / "apps/guestbook.yaml").unlink()
-    found = run.json("diff", inner, "--base", "HEAD")["comparison"]
-    assert [(item["name"], item["change"]) for item in found["scorers"]] == [("cpu", "removed")]
 
 
 def test_symbolic_links_inside_the_repository_are_followed_and_others_reported(
@@ -206,14 +159,14 @@ def test_symbolic_links_inside_the_repository_are_followed_and_others_reported(
     (fleet.path / "scorers/out.yaml").symlink_to("../../secret.yaml")
     fleet.commit("leads out")
     (fleet.path / "scorers/out.yaml").unlink()
-    assert "symbolic link" in run("diff", fleet.path, "--base", "main")
+    assert "symbolic link" in run.shown(fleet)
 
 
 def test_in_a_hook_of_git(fleet: GitFleet, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     fleet.write("scorers/cpu.yaml", scorer("cpu", query="max(up)"))
     monkeypatch.setenv("GIT_DIR", "/nonexistent/.git")
     monkeypatch.setenv("GIT_INDEX_FILE", "/nonexistent/index")
-    assert len(run.json("diff", fleet.path, "--base", "main")["comparison"]["scorers"]) == 1
+    assert len(run.compared(fleet)["scorers"]) == 1
 
 
 @pytest.mark.parametrize(

@@ -13,13 +13,13 @@ def test_agents_that_may_read_pods_for_the_first_time_are_named_once(fleet: GitF
         scorer("free", source={"type": "Kubernetes", "params": {"query": PARAMS["query"]}}),
     )
     words = "may read all nodes and pods for the first time (scorer free): "
-    assert words in run("diff", fleet.path, "--base", "main")
+    assert words in run.shown(fleet)
     fleet.commit("count pods")
     fleet.write(
         "scorers/more.yaml",
         scorer("more", source={"type": "Kubernetes", "params": {"query": PARAMS["query"]}}),
     )
-    assert "may read all nodes" not in run("diff", fleet.path, "--base", "main")
+    assert "may read all nodes" not in run.shown(fleet)
 
 
 def test_only_clusters_with_such_a_variant_are_named(fleet: GitFleet, run: Run) -> None:
@@ -30,7 +30,7 @@ def test_only_clusters_with_such_a_variant_are_named(fleet: GitFleet, run: Run) 
     )
     fleet.write("config/sources.yaml", source)
     fleet.write("scorers/free.yaml", scorer("free", source={"ref": "platform", "params": PARAMS}))
-    text = run("diff", fleet.path, "--base", "main")
+    text = run.shown(fleet)
     (line,) = (line.strip() for line in text.splitlines() if "may read all nodes and pods" in line)
     assert line == (
         "- the agents of 2 clusters may read all nodes and pods for the first time (scorer free): eu-1, eu-2"

@@ -42,52 +42,21 @@ def test_a_shared_decision_moves_every_application_that_follows_it(
     fleet.write("apps/shared.yaml", placement("frontends"), *followers)
     fleet.commit("shared")
     fleet.write("scorers/cpu.yaml", lower_is_better())
-    found = run.json("diff", fleet.path, "--base", "main", "--scores", scores)["comparison"]
+    found = run.compared(fleet, "--scores", scores)
     assert [(move["application"], move["followers"], move["to"]) for move in found["moves"]] == [
         ("argocd/frontends", ["shop", "web"], ["us-1"]),
         ("argocd/guestbook", ["guestbook"], ["us-1"]),
     ]
-    text = run("diff", fleet.path, "--base", "main", "--scores", scores)
+    text = run.shown(fleet, "--scores", scores)
     assert "| `argocd/frontends (shop, web)` | eu-1 | us-1 |" in text
     assert "- **3 applications move**\n" in text
-
-
-def test_a_hand_written_applicationset_follows_one_too(fleet: GitFleet, scores: Path, run: Run) -> None:
-    raw = {
-        "apiVersion": "argoproj.io/v1alpha1",
-        "kind": "ApplicationSet",
-        "metadata": {"name": "raw", "namespace": "argocd"},
-        "spec": {
-            "goTemplate": True,
-            "generators": [
-                {
-                    "clusterDecisionResource": {
-                        "configMapRef": "gitops-dsf-placement-decisions",
-                        "labelSelector": {
-                            "matchLabels": {"cluster.open-cluster-management.io/placement": "frontends"}
-                        },
-                    }
-                }
-            ],
-            "syncPolicy": {"applicationsSync": "create-update"},
-            "template": {
-                "metadata": {"name": "raw-{{.name}}"},
-                "spec": {"project": "default", "destination": {"name": "{{.name}}"}},
-            },
-        },
-    }
-    fleet.write("apps/shared.yaml", placement("frontends"), follower("web", "frontends"), raw)
-    fleet.commit("shared")
-    fleet.write("scorers/cpu.yaml", lower_is_better())
-    text = run("diff", fleet.path, "--base", "main", "--scores", scores)
-    assert "| `argocd/frontends (raw, web)` | eu-1 | us-1 |" in text
 
 
 def test_a_decision_for_other_consumers_is_no_application(fleet: GitFleet, scores: Path, run: Run) -> None:
     fleet.write("apps/training.yaml", placement("training", namespace="kueue-system"))
     fleet.commit("training")
     fleet.write("scorers/cpu.yaml", lower_is_better())
-    text = run("diff", fleet.path, "--base", "main", "--scores", scores)
+    text = run.shown(fleet, "--scores", scores)
     assert "| `kueue-system/training` | eu-1 | us-1 |" in text
     assert "- **1 application moves, 1 decision for other consumers changes**\n" in text
 
@@ -96,7 +65,7 @@ def test_an_application_that_changes_to_a_shared_placement_says_so(
     fleet: GitFleet, scores: Path, run: Run
 ) -> None:
     fleet.write("apps/guestbook.yaml", placement("frontends"), follower("guestbook", "frontends"))
-    moves = run.json("diff", fleet.path, "--base", "main", "--scores", scores)["comparison"]["moves"]
+    moves = run.compared(fleet, "--scores", scores)["moves"]
     assert [(move["application"], move["to"]) for move in moves] == [
         ("argocd/frontends", ["eu-1"]),
         ("argocd/guestbook", []),
@@ -116,11 +85,3 @@ def test_stickiness_counts_the_decision_of_its_own_namespace(
     folder = save(replace(hub, decisions=(*hub.decisions, own)), tmp_path / "hub")
     text = run("explain", "training", "eu-2", fleet.path, "--scores", folder)
     assert "kueue-system/training, cluster eu-2: selected" in text
-
-
-def test_simulate_and_explain_take_its_name(fleet: GitFleet, scores: Path, run: Run) -> None:
-    fleet.write("apps/training.yaml", placement("training", namespace="kueue-system"))
-    [found] = run.json("simulate", fleet.path, "--scores", scores, "--placement", "training")["placements"]
-    assert found["placement"] == "kueue-system/training"
-    text = run("explain", "training", "eu-1", fleet.path, "--scores", scores)
-    assert "kueue-system/training, cluster eu-1: selected" in text

@@ -65,6 +65,16 @@ def test_deleting_placement_is_not_scheduled() -> None:
     document["metadata"]["deletionTimestamp"] = NOW
     verdict = run(cluster("c1"), decision("c9"), document)
     assert (verdict.outcome, verdict.after) == (Outcome.DELETING, {"p-decision-1": ("c9",)})
+    assert verdict.notes == ("the Placement is being deleted: OCM does not schedule it",)
+
+
+def test_a_bad_selector_of_a_cluster_set_ends_the_pass() -> None:
+    objects = hub(cluster("c1"), placement())
+    bad = {"matchExpressions": [{"key": "k", "operator": "in", "values": ["v"]}]}
+    objects[0]["spec"]["clusterSelector"] = {"selectorType": "LabelSelector", "labelSelector": bad}
+    verdict = simulate(objects, "ns/p", NOW)
+    assert verdict.outcome is Outcome.FAILED
+    assert str(verdict.sync_error).startswith('failed to get clusters from ClusterSet "s1": ')
 
 
 def test_int64_sums_wrap() -> None:
