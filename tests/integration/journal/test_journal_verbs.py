@@ -165,26 +165,6 @@ def test_log_lists_one_line_for_each_move(journal: Path, capsys: pytest.CaptureF
     assert "no change is recorded in this span" in capsys.readouterr().err
 
 
-def test_a_placement_that_was_made_again_is_listed_after_the_one_before(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Both count their records from 1."""
-    later = AT + timedelta(days=1)
-    again = [
-        msgspec.structs.replace(record, uid="another")
-        for record in (
-            msgspec.structs.replace(START, id="start", time=later),
-            move(2, "eu-1", "eu-3", later + timedelta(hours=1)),
-        )
-    ]
-    (tmp_path / "2026-06.jsonl").write_bytes(b"".join(map(encode, (*RECORDS, *again))))
-    assert main(["log", "portal", "--journal", str(tmp_path), *SPAN, "-o", "json"]) == 0
-    listed = json.loads(capsys.readouterr().out)["records"]
-    assert [item["time"] for item in listed] == sorted(item["time"] for item in listed)
-    assert main(["log", "portal", "--journal", str(tmp_path)]) == 0
-    assert "moved from eu-1 to eu-3" in capsys.readouterr().out
-
-
 def test_a_corrupt_line_is_told_and_skipped(journal: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with (journal / "2026-06.jsonl").open("ab") as file:
         file.write(b'{"id": 5\n')
@@ -217,12 +197,6 @@ def test_the_branch_of_a_clone(journal: Path, tmp_path: Path, capsys: pytest.Cap
     git("checkout", "--quiet", "main", folder=clone)
     assert main(["log", "portal", str(clone)]) == 0
     assert "moved from eu-2 to eu-1" in capsys.readouterr().out
-
-
-def test_months_before_the_span_are_not_read(journal: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (journal / "2026-04.jsonl").write_bytes(b"nothing\n")
-    assert main(["log", "--journal", str(journal), *SPAN]) == 0
-    assert capsys.readouterr().err == ""
 
 
 @pytest.mark.parametrize(

@@ -12,18 +12,9 @@ from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.metrics import Metrics
 from tests.support.objecthub import Object, ObjectHub
 
-ABOUT = Reference(api_version="example.com/v1", kind="Thing", namespace="hub", name="thing", uid="7")
 
-
-def thing(number: int) -> Reference:
-    """One of many objects."""
-    return Reference(
-        api_version="example.com/v1",
-        kind="Thing",
-        namespace="hub",
-        name=f"thing-{number}",
-        uid=f"uid-{number}",
-    )
+def thing(name: str = "thing", uid: str = "7") -> Reference:
+    return Reference(api_version="example.com/v1", kind="Thing", namespace="hub", name=name, uid=uid)
 
 
 class Recorder:
@@ -35,17 +26,14 @@ class Recorder:
         self.counter = metrics.events
         self.events = Events(api=api, outcomes=metrics.events, clock=lambda: self.now)
 
-    async def say(self, message: str = "it happened", about: Reference = ABOUT) -> None:
-        await self.events.say(about, "Happened", message, warning=True)
+    async def say(self, message: str = "it happened", about: Reference | None = None) -> None:
+        await self.events.say(about or thing(), "Happened", message, warning=True)
 
     def outcomes(self) -> dict[str, float]:
-        samples = [
-            sample
-            for family in self.counter.collect()
-            for sample in family.samples
-            if sample.name.endswith("_total")
-        ]
-        return {sample.labels["outcome"]: sample.value for sample in samples}
+        samples = [sample for family in self.counter.collect() for sample in family.samples]
+        return {
+            sample.labels["outcome"]: sample.value for sample in samples if sample.name.endswith("_total")
+        }
 
 
 def written(hub: ObjectHub) -> list[Object]:
@@ -65,12 +53,8 @@ async def test_an_event_says_what_kubectl_shows() -> None:
             "name": "thing",
             "uid": "7",
         }
-        assert (event["type"], event["reason"], event["message"], event["count"]) == (
-            "Warning",
-            "Happened",
-            "it happened",
-            1,
-        )
+        found = (event["type"], event["reason"], event["message"], event["count"])
+        assert found == ("Warning", "Happened", "it happened", 1)
         assert event["source"] == {"component": "gitops-dsf-reconciler"}
 
 
@@ -83,9 +67,7 @@ async def test_the_same_words_are_counted_up_within_an_hour_and_by_another_leade
         await Recorder(api).say()
         assert [event["count"] for event in written(hub)] == [4]
         await recorder.say("something else")
-        await recorder.say(
-            about=Reference(api_version="v1", kind="Thing", namespace="hub", name="thing", uid="8")
-        )
+        await recorder.say(about=thing(uid="8"))
         assert len(written(hub)) == 3
         assert recorder.outcomes() == {"written": 3, "counted": 2}
 
@@ -113,21 +95,19 @@ async def test_too_many_at_once_are_dropped() -> None:
     async with ObjectHub() as hub, hub.api() as api:
         recorder = Recorder(api)
         for number in range(BURST + 10):
-            await recorder.say(about=thing(number))
+            await recorder.say(about=thing(uid=str(number)))
         assert len(written(hub)) == BURST
         assert recorder.outcomes()["dropped"] == 10
         recorder.now = 5 / PER_SECOND
         for number in range(10):
-            await recorder.say(about=thing(1000 + number))
+            await recorder.say(about=thing(uid=str(1000 + number)))
         assert len(written(hub)) == BURST + 5
 
 
 async def test_long_names_and_messages_are_cut_to_what_an_api_server_takes() -> None:
     async with ObjectHub() as hub, hub.api() as api:
         name = "a" * 235 + ".b" * 9
-        await Recorder(api).say(
-            "m" * 2000, about=Reference(api_version="v1", kind="T", namespace="hub", name=name, uid="1")
-        )
+        await Recorder(api).say("m" * 2000, about=thing(name))
         (event,) = written(hub)
         assert len(event["message"]) == 1024
         assert len(event["metadata"]["name"]) <= 253

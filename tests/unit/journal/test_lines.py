@@ -48,20 +48,6 @@ def test_a_record_that_is_there_twice_is_read_once() -> None:
     assert read(appended(files, [one, two])).records == (one, two)
 
 
-def test_records_of_one_moment_and_placement_have_ids_of_their_own() -> None:
-    assert record(1).id != record(2).id
-    assert record().id != record(placement="argocd/shop").id
-    assert record().id == record().id
-
-
-def test_a_cut_line_does_not_swallow_the_next_record() -> None:
-    cut = encode(record(1))[:-20]
-    files = appended({"2026-06.jsonl": cut}, [record(2)])
-    found = read(files)
-    assert found.records == (record(2),)
-    assert [bad.partition(": this")[0] for bad in found.bad] == ["2026-06.jsonl:1"]
-
-
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
@@ -80,11 +66,6 @@ def test_a_corrupt_line_is_told_with_its_place_and_skipped(line: bytes, problem:
     (bad,) = found.bad
     assert bad.startswith("2026-06.jsonl:2: ")
     assert problem in bad
-
-
-def test_keys_of_a_later_version_are_ignored() -> None:
-    content = {**msgspec.json.decode(encode(record())), "weather": "rain"}
-    assert read({"2026-06.jsonl": msgspec.json.encode(content)}).records == (record(),)
 
 
 def test_a_large_decision_is_recorded_by_what_left_and_joined() -> None:

@@ -155,19 +155,6 @@ async def test_a_commit_changes_what_it_names_and_nothing_else(
     git("fsck", "--strict", folder=repository.bare)
 
 
-async def test_whoever_amends_a_commit_counts(repository: GitRepository, tmp_path: Path) -> None:
-    mine = clone(repository.url, tmp_path / "work")
-    await mine.heads("main")
-    commit = await committed(mine, {"a.yaml": b"a: 2\n"}, parent=await mine.fetch("main"))
-    await mine.push(commit, branch="ours", expected=None)
-    assert await mine.written_by(await mine.fetch("ours")) == AUTHOR
-    git("fetch", "--quiet", "origin", "ours", folder=repository.clone)
-    git("checkout", "--quiet", "--detach", "FETCH_HEAD", folder=repository.clone)
-    git("commit", "--quiet", "--amend", "--message", "Better", folder=repository.clone)
-    git("push", "--quiet", "--force", "origin", "HEAD:refs/heads/ours", folder=repository.clone)
-    assert await mine.written_by(await mine.fetch("ours")) == "A Platform Engineer <platform@example.com>"
-
-
 async def test_a_branch_is_replaced_only_under_its_lease(
     url: str, repository: GitRepository, tmp_path: Path
 ) -> None:
@@ -189,17 +176,6 @@ async def test_a_branch_is_replaced_only_under_its_lease(
     assert list(repository.branches()) == ["main"]
     with pytest.raises(GitError, match="main is the protected branch"):
         await mine.push(second, branch="main", expected=repository.branches()["main"])
-
-
-async def test_a_rule_of_the_server_is_told(repository: GitRepository, tmp_path: Path) -> None:
-    hook = repository.bare / "hooks/pre-receive"
-    hook.parent.mkdir(exist_ok=True)
-    hook.write_text("#!/bin/sh\necho 'commits must be signed' >&2\nexit 1\n", encoding="utf-8")
-    hook.chmod(0o755)
-    mine = clone(repository.url, tmp_path / "work")
-    await mine.heads("main")
-    with pytest.raises(GitError, match=r"commits must be signed.*pre-receive hook declined"):
-        await mine.push(await committed(mine, {"a": b""}), branch="state", expected=None)
 
 
 async def test_a_clone_is_made_anew_after_a_failure_and_before_it_grows(

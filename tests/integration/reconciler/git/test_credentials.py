@@ -185,10 +185,3 @@ def test_texts_are_cleaned_of_every_form(secret: Path) -> None:
 def test_the_beginning_of_a_token_that_somebody_cut_is_cleaned_too(secret: Path) -> None:
     (secret / "token").write_text("ghp_0123456789abcdef\n", encoding="utf-8")
     assert Credentials(folder=secret).cleaned("refused: ghp_0123456789") == "refused: (token)"
-
-
-def test_a_forge_needs_a_token(secret: Path) -> None:
-    with pytest.raises(GitError, match="has no token"):
-        Credentials(folder=secret).token()
-    (secret / "token").write_text("abc\n", encoding="utf-8")
-    assert Credentials(folder=secret).token() == "abc"

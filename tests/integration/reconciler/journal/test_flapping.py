@@ -53,15 +53,6 @@ async def test_a_noisy_score_is_named(scene: JournalHub) -> None:
     assert replica.returns() == {}
 
 
-async def test_the_next_leader_knows_what_happened_before(scene: JournalHub) -> None:
-    async with scene.replica() as replica:
-        await replica.pushed(1)
-        await flaps(replica)
-    async with scene.replica() as replica:
-        await asyncio.sleep(5)
-        assert replica.returns() == {"cpu": 2.0}
-
-
 async def test_moves_of_a_placement_that_was_deleted_are_not_those_of_the_next_one(
     scene: JournalHub,
 ) -> None:

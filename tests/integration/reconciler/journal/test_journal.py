@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from gitops_dsf.errors import RepositoryError
 from gitops_dsf.journal.record import new_record
-from gitops_dsf.reconciler.git import Clone, GitError
+from gitops_dsf.reconciler.git import Clone
 from gitops_dsf.reconciler.journal.branch import JournalBranch
 from gitops_dsf.reconciler.settings import GitSettings
 from tests.hub.controlplane.gitrepository import git
@@ -18,7 +17,6 @@ from tests.integration.reconciler.journal.journalhub import (
     BRANCH,
     INTERVAL,
     JournalHub,
-    names,
     repository,
 )
 from tests.support import hubobjects
@@ -79,19 +77,6 @@ async def test_scores_with_odd_times_stop_no_record(scene: JournalHub) -> None:
     assert scene.branch().records[1].doubt == ""
 
 
-@pytest.mark.parametrize("cpu", ["1e2000", "9" * 5_000, "1e1.5"], ids=["exponent", "nines", "none"])
-async def test_one_clusters_odd_quantity_stops_no_record(scene: JournalHub, cpu: str) -> None:
-    """A spoke writes it with the rights of its registration, and the API server accepts it."""
-    odd = hubobjects.cluster("cluster3")
-    odd["status"] |= {"allocatable": {"cpu": cpu}, "capacity": {"cpu": cpu}}
-    scene.put(odd)
-    async with scene.replica() as replica:
-        await replica.pushed(1)
-        await replica.moves("cluster2", cluster1=35)
-        await replica.pushed(2)
-    assert scene.branch().records[1].doubt == ""
-
-
 async def test_a_decision_that_the_simulator_does_not_reach_is_told(scene: JournalHub) -> None:
     async with scene.replica() as replica:
         await replica.pushed(1)
@@ -137,17 +122,6 @@ async def test_a_killed_leader_takes_with_it_what_was_not_pushed_and_the_next_on
     assert "nobody looked" in records[1].doubt
 
 
-async def test_a_leader_that_was_killed_after_its_push_is_not_repeated(scene: JournalHub) -> None:
-    async with scene.replica() as replica:
-        await replica.pushed(1)
-        await replica.moves("cluster2")
-        await replica.pushed(2)
-    async with scene.replica() as replica:
-        await asyncio.sleep(3 * INTERVAL)
-    assert scene.moves() == [START, (("cluster1",), ("cluster2",))]
-    assert scene.commits() == 2
-
-
 async def test_a_push_without_an_answer_is_not_repeated(scene: JournalHub) -> None:
     hook = scene.repository.bare / "hooks" / "post-receive"
     async with scene.replica() as replica:
@@ -160,20 +134,6 @@ async def test_a_push_without_an_answer_is_not_repeated(scene: JournalHub) -> No
         await replica.failed()
         hook.unlink()
         await replica.moves("cluster3")
-        await replica.pushed(3)
-        await replica.pending(0)
-    assert scene.moves() == [START, (("cluster1",), ("cluster2",)), (("cluster2",), ("cluster3",))]
-
-
-async def test_a_refused_push_is_repeated_with_all_that_happened_since(scene: JournalHub) -> None:
-    async with scene.replica() as replica:
-        await replica.pushed(1)
-        scene.refuse_pushes(refused=True)
-        await replica.moves("cluster2")
-        await replica.failed()
-        await replica.moves("cluster3")
-        assert replica.metric("pending") == 2
-        scene.refuse_pushes(refused=False)
         await replica.pushed(3)
         await replica.pending(0)
     assert scene.moves() == [START, (("cluster1",), ("cluster2",)), (("cluster2",), ("cluster3",))]
@@ -231,16 +191,6 @@ async def test_a_replica_that_lost_the_lease_records_nothing(scene: JournalHub) 
         await replica.moves("cluster2")
         await asyncio.sleep(2 * INTERVAL)
     assert scene.moves() == [START]
-
-
-async def test_scores_before_are_known_to_the_next_leader(scene: JournalHub) -> None:
-    async with scene.replica() as replica:
-        await replica.pushed(1)
-    async with scene.replica() as replica:
-        await replica.moves("cluster2", cluster1=35)
-        await replica.pushed(2)
-    changed = scene.branch().records[1].scores
-    assert [(each.cluster, each.before, each.after) for each in changed] == [("cluster1", 80, 35)]
 
 
 async def test_while_the_repository_is_away_its_leader_records_and_a_new_one_waits(
@@ -312,82 +262,9 @@ async def test_a_branch_of_something_else_is_not_touched(scene: JournalHub) -> N
     assert git("ls-tree", "--name-only", BRANCH, folder=scene.repository.bare).split() == ["notes.txt"]
 
 
-async def test_of_two_pushes_at_once_the_refused_one_appends_what_is_new(
-    scene: JournalHub, tmp_path: Path
-) -> None:
-    async with scene.replica() as replica:
-        await replica.pushed(1)
-        await replica.moves("cluster2")
-        await replica.moves("cluster3")
-        await replica.pushed(3)
-    records = list(scene.branch().records)
-    git("update-ref", "-d", f"refs/heads/{BRANCH}", folder=scene.repository.bare)
-    settings = GitSettings(url=scene.repository.url, author=AUTHOR)
-    now = records[0].time
-
-    def clone(name: str) -> Clone:
-        (tmp_path / name).mkdir()
-        return Clone(settings=settings, folder=tmp_path / name)
-
-    other = JournalBranch(clone=clone("other"), name=BRANCH)
-
-    class Overtaken(Clone):
-        """Somebody else pushes after this clone has fetched and before it pushes."""
-
-        async def push(self, commit: str | None, *, branch: str, expected: str | None) -> None:
-            if not scene.repository.branches().keys() & {BRANCH}:
-                assert await other.append(records[:2], at=now) == []
-            await super().push(commit, branch=branch, expected=expected)
-
-    (tmp_path / "overtaken").mkdir()
-    mine = JournalBranch(clone=Overtaken(settings=settings, folder=tmp_path / "overtaken"), name=BRANCH)
-    with pytest.raises(GitError):
-        await mine.append(records, at=now)
-    assert await mine.append(records, at=now) == records[:2]
-    assert scene.branch().records == tuple(records)
-    assert scene.commits() == 2
-    assert await mine.append(records, at=now) == records
-    assert scene.commits() == 2
-
-
-async def test_a_foreign_branch_is_an_error_that_names_what_to_do(scene: JournalHub, tmp_path: Path) -> None:
-    (tmp_path / "clone").mkdir()
-    settings = GitSettings(url=scene.repository.url, author=AUTHOR)
-    (scene.repository.clone / "notes.txt").write_text("ours\n")
-    git("checkout", "--quiet", "-b", BRANCH, folder=scene.repository.clone)
-    git("add", ".", folder=scene.repository.clone)
-    git("commit", "--quiet", "--message", "Notes", folder=scene.repository.clone)
-    git("push", "--quiet", "origin", BRANCH, folder=scene.repository.clone)
-    branch = JournalBranch(clone=Clone(settings=settings, folder=tmp_path / "clone"), name=BRANCH)
-    with pytest.raises(RepositoryError, match=r"holds notes.txt and no month.*reconciler.journal.branch"):
-        await branch.look([])
-
-
-async def test_clusters_of_a_larger_decision(scene: JournalHub) -> None:
-    async with scene.replica() as replica:
-        await replica.pushed(1)
-        await replica.moves("cluster1", "cluster2")
-        await replica.pushed(2)
-    record = scene.branch().records[1]
-    assert (record.left, record.joined, names(record.clusters)) == ((), ("cluster2",), ["cluster2"])
-
-
 async def test_a_hub_without_argo_cd_has_a_journal(scene: JournalHub) -> None:
     async with scene.replica() as replica:
         scene.hub.refusals["GET applications"] = [404]
         await replica.pushed(1)
     (record,) = scene.branch().records
     assert (record.commit, record.to) == ("", ("cluster1",))
-
-
-async def test_a_placement_that_was_deleted_and_made_again_starts_anew(scene: JournalHub) -> None:
-    async with scene.replica() as replica:
-        await replica.pushed(1)
-        item = scene.hub.objects["placements", "argocd", "guestbook"]
-        item["metadata"]["uid"] = "another"
-        await replica.moves("cluster2")
-        await replica.pushed(2)
-    assert [(record.kind, record.uid) for record in scene.branch().records] == [
-        ("Start", "placements-guestbook"),
-        ("Start", "another"),
-    ]

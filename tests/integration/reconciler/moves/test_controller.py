@@ -255,19 +255,6 @@ async def test_a_cluster_that_lost_a_taint_keeps_its_copy_until_ocm_has_decided(
         assert scene.copies() == ["web-a"], "OCM wanted it back; the other one is nobody's"
 
 
-@pytest.mark.parametrize(
-    ("seconds", "left"), [(HOLD_SECONDS - 60, ["web-a", "web-b"]), (HOLD_SECONDS + 60, ["web-b"])]
-)
-async def test_a_new_leader_takes_the_time_of_the_return_from_the_condition(
-    scene: MoveHub, seconds: float, left: list[str]
-) -> None:
-    scene.available("a", since=-seconds)
-    scene.moved()
-    async with Leader(scene) as leader:
-        await leader.after(DEBOUNCE_SECONDS)
-        assert scene.copies() == left
-
-
 async def test_a_watch_that_the_hub_refuses_stops_every_deletion_until_it_is_back(scene: MoveHub) -> None:
     scene.moved()
     async with Leader(scene) as leader:
@@ -326,13 +313,3 @@ async def test_a_deletion_that_takes_long_is_shown_and_not_repeated(scene: MoveH
         await leader.after(1)
         assert scene.copies() == ["web-b"]
         assert scene.deletions() == ["DELETE applications/web-c"]
-
-
-async def test_an_application_without_an_owner_is_nobodys_copy(scene: MoveHub) -> None:
-    scene.decide("b")
-    scene.copy("a", ownerReferences=[])
-    scene.copy("b")
-    async with Leader(scene) as leader:
-        await leader.after(DEBOUNCE_SECONDS)
-        assert leader.waits() == {}
-        assert (APPLICATIONS, NAMESPACE, "web-a") in scene.hub.objects

@@ -1,7 +1,5 @@
 """Ends at any point, rivals, and servers that are away: nothing is lost or done twice."""
 
-import asyncio
-import random
 from pathlib import Path
 
 import pytest
@@ -23,22 +21,6 @@ async def test_a_leader_that_ends_in_the_midst_leaves_the_rest_to_the_next(
     async with scene.hub:
         async with scene.working() as working:
             await working.until(lambda: scene.server.manners.requests >= requests, "it is under way")
-        await _offers_each_once(scene, forge)
-
-
-@pytest.mark.soak
-@pytest.mark.worker
-async def test_leaders_that_end_at_any_point_do_nothing_twice(
-    scene: ProposalHub, forge: GitHubServer
-) -> None:
-    scene.departs("cpu")
-    scene.joins("c6")
-    scene.server.manners.push_seconds = 0.3
-    pick = random.Random(7)
-    async with scene.hub:
-        for _ in range(8):
-            async with scene.working():
-                await asyncio.sleep(pick.uniform(0.2, 6.0))
         await _offers_each_once(scene, forge)
 
 

@@ -54,14 +54,6 @@ async def test_a_cluster_that_is_gone_for_long_is_removed(scene: ProposalHub, tm
         await working.until(lambda: working.count("inventory", "withdrawn") == 1, "it is counted")
 
 
-async def test_a_file_goes_with_its_last_cluster(scene: ProposalHub) -> None:
-    scene.leaves("c5")
-    async with scene.hub, scene.working() as working:
-        await working.until(lambda: scene.proposals, "a branch appears")
-        assert scene.changed(scene.one) == ["clusters/c5.yaml"]
-        assert "c5.yaml" not in git("ls-tree", "-r", "--name-only", scene.one, folder=scene.repository.bare)
-
-
 async def test_absence_counts_after_ten_minutes_only(scene: ProposalHub) -> None:
     scene.pauses = Pauses(apart=0.0, between=0.0, longest_between=0.0)
     scene.leaves("c5")

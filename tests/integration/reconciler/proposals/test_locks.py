@@ -6,7 +6,6 @@ import pytest
 
 from tests.hub.controlplane.gitrepository import git
 from tests.integration.reconciler.proposals.proposalhub import AUTHOR, ProposalHub, page
-from tests.integration.reconciler.replica import read_again
 from tests.support.pageserver import Answer
 
 pytestmark = pytest.mark.real_time  # git is a process, and its server a thread
@@ -42,39 +41,6 @@ async def test_what_a_page_says_is_offered_on_a_branch_of_its_own(scene: Proposa
     assert not ran.exists(), "no file of the repository runs"
 
 
-async def test_a_look_that_finds_nothing_to_do_is_counted(scene: ProposalHub) -> None:
-    """An alert must tell a quiet fleet from one whose repository is away."""
-    scene.over_http = True
-    scene.drifts("cpu")
-    async with scene.hub, scene.working() as working:
-        await working.looks_again("inventory", "nothing")
-        await working.looks_again("locks", "nothing")
-        scene.pages.pages["/cpu/config"] = page("cpu_score", interval=30)
-        await working.until(lambda: working.count("locks", "pushed") == 1, "it is pushed")
-        scene.server.manners.account = "somebody:else"
-        await working.looks_again("inventory", "failed", times=1)
-        counted = working.count("inventory", "nothing")
-        await working.looks_again("inventory", "failed", times=1)
-        assert working.count("inventory", "nothing") == counted
-
-
-async def test_newer_content_supersedes_and_none_withdraws(scene: ProposalHub) -> None:
-    scene.departs("cpu")
-    async with scene.hub, scene.working() as working:
-        await working.until(lambda: scene.proposals, "a branch appears")
-        first = scene.one
-        scene.pages.pages["/cpu/config"] = page("cpu_score", interval=45)
-        await working.until(
-            lambda: scene.proposals and first not in scene.proposals, "another one takes its place"
-        )
-        assert "interval: 45" in scene.repository.read("locks/cpu.yaml", branch=scene.one)
-        await working.until(lambda: working.count("locks", "superseded") == 1, "it is counted")
-        scene.pages.pages["/cpu/config"] = page("cpu_score", interval=60)
-        await working.until(lambda: not scene.proposals, "nothing is left to offer")
-        await working.until(lambda: working.count("locks", "withdrawn") == 1, "it is counted")
-        assert working.count("locks", "pushed") == 2
-
-
 async def test_a_page_that_is_not_accepted_leaves_everything_as_it_is(scene: ProposalHub) -> None:
     scene.departs("cpu")
     async with scene.hub, scene.working() as working:
@@ -90,20 +56,6 @@ async def test_a_page_that_is_not_accepted_leaves_everything_as_it_is(scene: Pro
             await working.looks_again("locks", "undecided")
             assert scene.proposals == before
         assert working.count("locks", "withdrawn") == 0
-
-
-async def test_a_merge_ends_it_and_begins_nothing(scene: ProposalHub) -> None:
-    scene.departs("cpu")
-    async with scene.hub, scene.working() as working:
-        await working.until(lambda: scene.proposals, "a branch appears")
-        git("fetch", "--quiet", "origin", scene.one, folder=scene.repository.clone)
-        git("merge", "--quiet", "--no-ff", "--no-edit", "FETCH_HEAD", folder=scene.repository.clone)
-        git("push", "--quiet", "origin", "main", folder=scene.repository.clone)
-        await working.until(lambda: not scene.proposals, "the merged branch is removed")
-        scene.joins("c6")  # something else goes on while the hub still says Drifted
-        await read_again(working.view)
-        await working.until(lambda: working.count("inventory", "pushed") == 1, "the inventory is offered")
-        assert working.count("locks", "pushed") == 1
 
 
 async def test_people_who_push_to_a_branch_own_it(scene: ProposalHub) -> None:

@@ -1,7 +1,5 @@
 """Pull requests: one for each proposal, and people's answers count."""
 
-from pathlib import Path
-
 import pytest
 
 from tests.hub.controlplane.gitrepository import git
@@ -143,18 +141,3 @@ async def test_a_push_that_the_rules_refuse_stops_no_other(
     assert "inventory-" in forge.opened()[0]
     assert "hook declined" in caplog.text
     assert TOKEN not in caplog.text
-
-
-async def test_texts_of_strangers_stay_texts(scene: ProposalHub, forge: GitHubServer, tmp_path: Path) -> None:
-    scene.pages.pages["/cpu/config"] = page(
-        "cpu_score", query='up{job="```@everyone {subject} [x](http://evil)"}'
-    )
-    scene.drifts("cpu")
-    async with scene.hub, scene.working() as working:
-        await working.until(lambda: len(forge.opened()) == 1, "a request is opened")
-    body = forge.pulls[0].body
-    fence = "`" * 4
-    inside = body.split(f"{fence}text\n")[1].split(f"\n{fence}\n")[0]
-    assert "@ everyone {subject} [x](http://evil)" in inside
-    assert "@everyone" not in body
-    assert scene.errors(forge.opened()[0], tmp_path / "copy") == []

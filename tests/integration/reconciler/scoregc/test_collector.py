@@ -192,16 +192,6 @@ async def test_scores_of_others_are_left_for_ever_and_read_once_an_hour(hub: Dea
     assert hub.deletions == [f"DELETE addonplacementscores/{SCORE}"]
 
 
-async def test_a_scorer_that_is_gone_leaves_scores_for_a_day(hub: DeadScoreHub) -> None:
-    del hub.server.objects["dynamicscorers", HUB, "cpu"]
-    hub.score("c07", -DAY - 60)
-    async with hub.collecting():
-        await until(lambda: hub.metric("dead_scores", scorer=SCORE) == 1)
-        hub.now += CONFIRM_SECONDS
-        await until(lambda: hub.removed() == ["c07"])
-        assert hub.server.events("DeadScoresRemoved") == []
-
-
 async def test_without_the_hubs_time_nothing_is_expired(hub: DeadScoreHub) -> None:
     hub.server.clock = None
     async with hub.collecting():
@@ -241,27 +231,3 @@ async def test_a_watch_that_the_hub_refuses_stops_every_removal_until_it_is_back
             assert hub.removed() == []
             hub.server.refusals.clear()
             await until(lambda: hub.left() == [])
-
-
-@pytest.mark.parametrize(
-    "word", ["GET addonplacementscores", "GET managedclusters", "GET managedclusteraddons"]
-)
-async def test_a_claim_that_ends_while_a_removal_reads_costs_no_score(hub: DeadScoreHub, word: str) -> None:
-    """As when the process is stopped at that await."""
-
-    ended: list[str] = []
-
-    def meanwhile(asked: str) -> None:
-        if asked == word and not ended:
-            ended.append(asked)
-            hub.claim.seconds = 0.0
-
-    async with hub.collecting():
-        await until(lambda: hub.dead == 20)
-        hub.server.between = meanwhile
-        hub.now += CONFIRM_SECONDS
-        await until(lambda: ended)
-        await for_a_while(10 * INTERVAL)
-        assert (hub.deletions, hub.removed()) == ([], [])
-        hub.claim.seconds = 1000.0
-        await until(lambda: hub.left() == [])

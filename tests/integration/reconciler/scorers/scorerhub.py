@@ -6,17 +6,17 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from typing import Any
 
-from gitops_dsf.reconciler.hub.view import HubView
-from gitops_dsf.reconciler.metrics import Metrics
+from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.scan import ScoreScanner
 from gitops_dsf.reconciler.scorers.controller import ScorerController
 from gitops_dsf.reconciler.scorers.health import FAILURES
-from gitops_dsf.reconciler.shared import Shared
 from gitops_dsf.sync.fetch import Fetcher, FetchLimits
+from tests.integration.reconciler.replica import Replica, read_again
+from tests.support.hubobjects import ARGOCD, HUB
 from tests.support.objecthub import ObjectHub
 from tests.support.virtual_time import wall
 
-NAMESPACE, ARGOCD = "hub", "argocd"
+NAMESPACE = HUB
 PLACEMENT_LABEL = "cluster.open-cluster-management.io/placement"
 LONG_AGO = "2020-01-01T00:00:00Z"
 
@@ -39,24 +39,14 @@ class ScorerHub(ObjectHub):
             "scoreTTLSeconds": 900,
             **spec,
         }
-        self.put(
-            "dynamicscorers",
-            name,
-            namespace=NAMESPACE,
-            metadata={"generation": 1, "creationTimestamp": created},
-            spec=whole,
-            status={},
-        )
+        metadata = {"generation": 1, "creationTimestamp": created}
+        self.put("dynamicscorers", name, namespace=NAMESPACE, metadata=metadata, spec=whole, status={})
 
     def cluster(self, *names: str, created: str = LONG_AGO, **labels: str) -> None:
         for name in names:
-            self.put("managedclusters", name, metadata={"labels": labels, "creationTimestamp": created})
-            self.put(
-                "managedclusteraddons",
-                "gitops-dsf-agent",
-                namespace=name,
-                metadata={"creationTimestamp": created},
-            )
+            made = {"creationTimestamp": created}
+            self.put("managedclusters", name, metadata={"labels": labels, **made})
+            self.put("managedclusteraddons", "gitops-dsf-agent", namespace=name, metadata=made)
 
     def score(self, cluster: str, resource: str = "cpu", *, seconds: float = 900, names: str = "all") -> None:
         status = {
@@ -108,43 +98,28 @@ class ScorerHub(ObjectHub):
         return [word.partition("/")[2] for word in self.asked if word.startswith("PATCH dynamicscorers/")]
 
 
-class Leader:
-    """One replica that leads."""
+class Leader(Replica):
+    """One replica that leads. It does nothing until its controller is told to."""
 
-    def __init__(self, controller: ScorerController, view: HubView, metrics: Metrics) -> None:
-        self.controller, self.view, self.metrics = controller, view, metrics
+    def __init__(self, api: HubApi, *, fetcher: Fetcher, interval: float) -> None:
+        super().__init__(api, clock=asyncio.get_running_loop().time)
+        # Every pass looks at the scores anew.
+        self.shared.scanner = ScoreScanner(view=self.view, now=api.now, seconds=0)
+        self.controller = ScorerController(self.shared, fetcher=fetcher, interval=interval)
 
     async def once(self) -> int:
         """One complete pass, with as many probes as health needs. Returns how many statuses were written."""
-        view, controller = self.view, self.controller
-        for source in (
-            view.scorers,
-            view.scores,
-            view.clusters,
-            view.addons,
-            view.masks,
-            view.placements,
-            view.decisions,
-        ):
-            await source.refresh()
+        await read_again(self.view)
         for last in range(FAILURES):
-            await controller.prober.round(dict(view.scorers.items))
-            undecided = any(health.contradictions for health in controller.health.values())
+            await self.controller.prober.round(dict(self.view.scorers.items))
+            undecided = any(health.contradictions for health in self.controller.health.values())
             if not undecided or last == FAILURES - 1:
                 break
             await asyncio.sleep(1)
-        return await controller.write()
-
-    def metric(self, name: str, **labels: str) -> float | None:
-        return self.metrics.registry.get_sample_value(f"gitops_dsf_reconciler_{name}", labels)
+        return await self.controller.write()
 
 
 @asynccontextmanager
 async def leading(hub: ObjectHub, *, interval: float = 30.0) -> AsyncIterator[Leader]:
-    """A replica with its own connections. It does nothing until its controller is told to."""
-    metrics = Metrics()
     async with hub.api() as api, Fetcher(limits=FetchLimits(seconds=20.0)) as fetcher:
-        shared = Shared(api=api, metrics=metrics, hub_namespace=NAMESPACE, argocd_namespace=ARGOCD)
-        # Every pass looks at the scores anew.
-        shared.scanner = ScoreScanner(view=shared.view, now=api.now, seconds=0)
-        yield Leader(ScorerController(shared, fetcher=fetcher, interval=interval), shared.view, metrics)
+        yield Leader(api, fetcher=fetcher, interval=interval)

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from dsf_runtime.apiserver import ApiError
-from tests.integration.reconciler.scorers.scorerhub import ScorerHub, leading, stamp
+from tests.integration.reconciler.scorers.scorerhub import LONG_AGO, NAMESPACE, ScorerHub, leading, stamp
 from tests.support.pageserver import Answer, PageServer
 from tests.support.virtual_time import wall
 
@@ -43,7 +43,7 @@ async def test_a_query_scorer_is_not_probed_and_judged_by_its_scores(pages: Page
         hub.cluster("c1")
         hub.masks("[]")
         assert await leader.once() == 1
-        item = hub.get("dynamicscorers", "cpu", namespace="hub")
+        item = hub.get("dynamicscorers", "cpu", namespace=NAMESPACE)
         assert item is not None
         assert item["status"]["healthStatus"] == "Inactive"
         assert hub.condition("cpu")[:2] == ("False", "NoScores")
@@ -53,7 +53,7 @@ async def test_a_query_scorer_is_not_probed_and_judged_by_its_scores(pages: Page
         assert leader.metric("scorer_healthy", scorer="cpu") is None
         hub.score("c1")
         assert await leader.once() == 1
-        item = hub.get("dynamicscorers", "cpu", namespace="hub")
+        item = hub.get("dynamicscorers", "cpu", namespace=NAMESPACE)
         assert item is not None
         assert item["status"]["healthStatus"] == "Active"
         assert not pages.asked
@@ -155,6 +155,8 @@ async def test_what_a_placement_may_choose_changes_with_clusters_decisions_and_t
         hub.scorer("cpu", clusterSelector={"matchLabels": {"runs": "yes"}})
         hub.cluster("c1", "c2", runs="yes", zone="x")
         hub.cluster("c3", zone="y")
+        gone = {"labels": {"runs": "yes", "zone": "x"}, "deletionTimestamp": LONG_AGO}
+        hub.put("managedclusters", "gone", metadata=gone)
         hub.masks("[]")
         zone_x = {"requiredClusterSelector": {"labelSelector": {"matchLabels": {"zone": "x"}}}}
         hub.placement("web", predicates=[zone_x])

@@ -6,7 +6,6 @@ import asyncio
 import json
 
 import msgspec
-import pytest
 
 from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.reconciler.hub.kinds import scorer
@@ -19,15 +18,9 @@ SECONDS = 4.0
 GOOD, HANGING = 160, 40
 
 
-def made(url: str) -> DynamicScorer:
-    item = {"metadata": {"name": url}, "spec": {"configURL": f"{url}/config", "configSyncMode": "Full"}}
+def made(url: str, name: str = "cpu", mode: str = "Full") -> DynamicScorer:
+    item = {"metadata": {"name": name}, "spec": {"configURL": f"{url}/config", "configSyncMode": mode}}
     return scorer(msgspec.Raw(json.dumps(item).encode()))[1]
-
-
-@pytest.fixture(autouse=True)
-def _no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
-        monkeypatch.delenv(name, raising=False)
 
 
 async def timed(urls: list[str], *, concurrent: int = CONCURRENT) -> tuple[dict[str, Page | Fault], float]:
@@ -60,3 +53,10 @@ async def test_places_that_hang_are_given_free_after_one_time_limit_each() -> No
     assert {url for url in urls if isinstance(found[f"{url}/healthz"], Fault)} == set(silent)
     # Four that hang in two places; /config of none of them is asked.
     assert 2 * SECONDS <= taken < 3 * SECONDS
+
+
+async def test_a_page_that_several_scorers_share_is_asked_once_and_without_full_not_at_all() -> None:
+    async with serving(good=1, hanging=0) as ((url,), _), Fetcher() as fetcher:
+        every = [made(url, "a"), made(url, "b"), made(url, "c", mode="None")]
+        assert set(await probe(every, fetcher=fetcher)) == {f"{url}/healthz", f"{url}/config"}
+        assert set(await probe(every[2:], fetcher=fetcher)) == {f"{url}/healthz"}

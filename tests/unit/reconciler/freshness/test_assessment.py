@@ -38,61 +38,50 @@ def assessed(
     )
 
 
-def test_all_fresh() -> None:
-    found = assessed({"a": fresh(), "b": fresh()}, "ab")
-    assert (found.fresh, found.status, found.reason, found.message) == (
-        2,
-        "True",
-        "Fresh",
-        "fresh on 2 clusters",
-    )
-    assert assessed({"a": fresh()}, "a").message == "fresh on 1 cluster"
+LATE = fresh(224)
+"""Less than a quarter of its TTL is left."""
+UNMASKED = "True Fresh fresh on 1 cluster; missing or masked on 1 cluster (b): the hub has no ConfigMap"
 
 
-def test_less_than_a_quarter_of_the_ttl_is_about_to_expire() -> None:
-    found = assessed({"a": fresh(), "b": fresh(224)}, "ab")
-    assert (found.fresh, found.expiring, found.status) == (2, {"b"}, "True")
-    assert found.message == "fresh on 2 clusters, about to expire on 1 cluster (b)"
+@pytest.mark.parametrize(
+    ("scores", "expected", "more", "said"),
+    [
+        ({"a": fresh(), "b": fresh(225)}, "ab", {}, "True Fresh fresh on 2 clusters"),
+        ({"a": fresh()}, "a", {}, "True Fresh fresh on 1 cluster"),
+        ({"a": fresh(), "b": LATE}, "ab", {}, "True Fresh fresh on 2 clusters, about to expire on 1 cluster"),
+        (
+            {"b": fresh(-1), "c": fresh(count=0)},
+            "bc",
+            {},
+            "False Expired fresh on 0 clusters; expired or",
+        ),
+        ({"a": fresh(0), "b": fresh(-1)}, "ab", {}, "False Expired fresh on 1 cluster, about to expire on 1"),
+        (
+            {"a": fresh(), "b": fresh(count=0)},
+            "ab",
+            {},
+            "False Expired fresh on 1 cluster; expired or empty on 1",
+        ),
+        ({"a": fresh()}, "abc", {}, "False Missing fresh on 1 cluster; missing on 2 clusters (b, c)"),
+        ({}, "abcdefg", {}, "False NoScores fresh on 0 clusters; missing on 7 clusters (a, b, c, d, e and 2"),
+        # What is not expected is not missed, but counts when it is there.
+        ({"a": fresh(), "z": fresh(-1)}, "a", {}, "False Expired fresh on 1 cluster; expired or empty on 1"),
+        # A new one has time.
+        ({"a": fresh()}, "ab", {"since": NOW - 119}, "True Fresh fresh on 1 cluster; not published yet on 1"),
+        ({"a": fresh()}, "ab", {"since": NOW - 120}, "False Missing fresh on 1 cluster; missing on 1"),
+        ({}, "ab", {"since": NOW - 119}, "Unknown"),
+        # Without masks nobody is blamed.
+        ({"a": fresh()}, "ab", {"masks_known": False}, UNMASKED),
+        ({}, "ab", {"masks_known": False}, "Unknown"),
+    ],
+)
+def test_what_is_said(scores: dict[str, Score], expected: str, more: dict[str, Any], said: str) -> None:
+    found = assessed(scores, expected, **more)
+    assert f"{found.status} {found.reason} {found.message}".startswith(said)
 
 
-def test_expired_or_empty() -> None:
-    found = assessed({"a": fresh(), "b": fresh(-1), "c": fresh(count=0), "d": fresh(0)}, "abcd")
-    assert (found.fresh, found.expired, found.status, found.reason) == (2, {"b", "c"}, "False", "Expired")
-    assert (
-        found.message
-        == "fresh on 2 clusters, about to expire on 1 cluster (d); expired or empty on 2 clusters (b, c)"
-    )
-
-
-def test_what_should_be_there_and_is_not_is_missing() -> None:
-    found = assessed({"a": fresh()}, "abc")
-    assert (found.missing, found.status, found.reason) == ({"b", "c"}, "False", "Missing")
-    assert found.message == "fresh on 1 cluster; missing on 2 clusters (b, c)"
-    nothing = assessed({}, "abcdefg")
-    assert (nothing.status, nothing.reason) == ("False", "NoScores")
-    assert nothing.message == "fresh on 0 clusters; missing on 7 clusters (a, b, c, d, e and 2 more)"
-
-
-def test_what_is_not_expected_is_not_missed_but_counts_when_it_is_there() -> None:
-    assert assessed({"a": fresh(), "z": fresh(-1)}, "a").expired == {"z"}
-    assert assessed({}, "").missing == frozenset()
-
-
-def test_a_new_one_has_time() -> None:
-    found = assessed({"a": fresh()}, "ab", since=NOW - 119)
-    assert (found.waiting, found.missing, found.status, found.reason) == ({"b"}, frozenset(), "True", "Fresh")
-    assert "not published yet on 1 cluster (b)" in found.message
-    assert assessed({}, "ab", since=NOW - 119).status == "Unknown"
-    assert assessed({"a": fresh()}, "ab", since=NOW - 120).missing == {"b"}
-    assert grace(made().interval) == 120
-    assert grace(made(interval=100).interval) == 200
-
-
-def test_without_masks_nobody_is_blamed() -> None:
-    found = assessed({"a": fresh()}, "ab", masks_known=False)
-    assert (found.missing, found.unclear, found.status, found.reason) == (frozenset(), {"b"}, "True", "Fresh")
-    assert "missing or masked on 1 cluster (b): the hub has no ConfigMap gitops-dsf-masks" in found.message
-    assert assessed({}, "ab", masks_known=False).status == "Unknown"
+def test_time_that_a_new_one_has() -> None:
+    assert (grace(made().interval), grace(made(interval=100).interval)) == (120, 200)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ import msgspec
 import pytest
 
 from gitops_dsf.hub.decisions import DecisionPage
-from gitops_dsf.reconciler.hub.kinds import decision_page
 from gitops_dsf.reconciler.moves.completeness import Blocked, ObservedPlacement, complete_decision
 
 
@@ -48,16 +47,3 @@ def test_anything_else_is_a_doubt(pages: list[DecisionPage], of: ObservedPlaceme
     with pytest.raises(Blocked) as caught:
         complete_decision(pages, of)
     assert caught.value.reason == why
-
-
-def test_a_page_knows_the_placement_that_controls_it() -> None:
-    owners = [
-        {"kind": "Thing", "uid": "x", "controller": True},
-        {"kind": "Placement", "uid": "p1", "controller": True},
-    ]
-    labels = {"cluster.open-cluster-management.io/placement": "web"}
-    item = {
-        "metadata": {"name": "web-decision-1", "labels": labels, "ownerReferences": owners},
-        "status": {"decisions": None},
-    }
-    assert decision_page(msgspec.Raw(json.dumps(item).encode())) == ("web-decision-1", page())

@@ -6,10 +6,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from gitops_dsf.hub.applications import Application
 from gitops_dsf.hub.applicationsets import TIMEOUT_SECONDS, ApplicationSet, Handover
 from gitops_dsf.hub.names import PLACEMENT_LABEL
-from gitops_dsf.reconciler.hub.kinds import application, application_set, versioned
+from gitops_dsf.reconciler.hub.kinds import application, application_set
 from gitops_dsf.repository.model.application import Moves
 
 GENERATOR: dict[str, Any] = {
@@ -131,45 +130,6 @@ def test_either_template_language_names_the_cluster(name: str) -> None:
     found = made(name=name).handover
     assert found is not None
     assert found.name_on("a") == "a-web"
-
-
-def test_a_copy() -> None:
-    owners = [
-        {"kind": "ApplicationSet", "name": "x", "uid": "9"},
-        {"kind": "ApplicationSet", "name": "web", "uid": "1", "controller": True},
-    ]
-    metadata = {
-        "name": "web-a",
-        "uid": "u",
-        "resourceVersion": "77",
-        "labels": {"gitops-dsf.io/application": "web"},
-        "ownerReferences": owners,
-        "finalizers": ["resources-finalizer.argocd.argoproj.io/background"],
-        "deletionTimestamp": "2026-01-01T00:00:00Z",
-    }
-    status = {
-        "health": {"status": "Healthy"},
-        "sync": {"status": "Synced", "revision": "1"},
-        "operationState": {"phase": "Succeeded"},
-    }
-    item = raw(
-        {"metadata": metadata, "spec": {"destination": {"name": "a", "namespace": "web"}}, "status": status}
-    )
-    wanted = Application(
-        name="web-a",
-        uid="u",
-        owner="web",
-        owner_uid="1",
-        application="web",
-        cluster="a",
-        health="Healthy",
-        sync="Synced",
-        phase="Succeeded",
-        prunes=True,
-        deleting=True,
-    )
-    assert application(item) == ("web-a", wanted)
-    assert (versioned(item).copy, versioned(item).version) == (wanted, "77")
 
 
 def test_a_copy_that_is_pulled_runs_where_its_annotation_says() -> None:

@@ -33,6 +33,10 @@ def copy(cluster: str, **fields: Any) -> Application:
     return Application(**{**made, "cluster": cluster, **GOOD, **fields})
 
 
+def copies(clusters: str) -> tuple[Application, ...]:
+    return tuple(map(copy, clusters))
+
+
 def state(decided: str, *copies: Application, **fields: Any) -> MoveState:
     made = {
         "asked_for": None,
@@ -49,8 +53,70 @@ def short(verdicts: tuple[CopyVerdict, ...]) -> dict[str, str]:
     return {verdict.copy.cluster: f"{verdict.action} {verdict.reason}" for verdict in verdicts}
 
 
-def test_the_old_copy_goes_when_the_new_one_is_healthy_and_synced() -> None:
-    assert short(evaluate(state("b", copy("a"), copy("b")))) == {"a": "delete Healthy"}
+MOVED = msgspec.structs.replace(copy("c"), cluster="b")
+"""Somebody moved it to a decided cluster."""
+LOST = copy("", name=name_on(""))
+"""Its name may be the one that the ApplicationSet would give to it all the same."""
+NEW_B, NEW_C, NEW_D, NEW_E, NEW_F = (copy(name, **NEW) for name in "bcdef")
+BAD_A, BAD_B, BAD_C = (copy(name, **BAD) for name in "abc")
+AB, ABC = copies("ab"), copies("abc")
+
+
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [
+        (state("b", *AB), "a delete Healthy"),
+        (state("abd", *ABC, NEW_D), "c wait NewCopyNotHealthy"),
+        (state("abd", *copies("abcd")), "c delete Healthy"),
+        # An old copy stands in for each new one that is not healthy: three move, and one has arrived.
+        (state("def", *copies("abcd"), NEW_E, NEW_F), "a delete Healthy, b wait Queued, c wait Queued"),
+        (state("def", *copies("bcd"), NEW_E, NEW_F), "b wait NewCopyNotHealthy, c wait NewCopyNotHealthy"),
+        # None has arrived, and enough copies outside of the decision are not enough.
+        (state("c", *AB, NEW_C), "a wait NewCopyNotHealthy, b wait NewCopyNotHealthy"),
+        (state("c", *AB, BAD_C), "a wait NewCopyNotHealthy, b wait NewCopyNotHealthy"),
+        # The least healthy goes first.
+        (state("c", copy("a"), BAD_B, copy("c")), "a wait Queued, b delete Healthy"),
+        # A smaller decision costs no copy below the number asked for.
+        (state("ab", *ABC, asked_for=3), "c wait WantedCount"),
+        (state("ab", *ABC, asked_for=2), "c delete Healthy"),
+        (state("abd", *copies("abcd"), asked_for=3), "c delete Healthy"),
+        # A rollout: the old one was Healthy a minute ago, and the new one never was.
+        (state("b", copy("a", **NEW), NEW_B, overdue=True, best={"uid-a": 3}), "a wait TimedOut"),
+        (state("b", copy("a", **NEW), NEW_B, overdue=True, best={"uid-a": 2}), "a delete TimedOut"),
+        # After the time-out the wanted count still holds.
+        (state("bc", copy("a"), copy("b", sync="OutOfSync"), BAD_C, overdue=True), "a wait TimedOut"),
+        # A cluster that OCM does not see neither counts nor loses its copy.
+        (state("b", *AB, unreachable=frozenset("a")), "a wait ClusterUnreachable"),
+        (state("b", BAD_A, BAD_B, overdue=True, unreachable=frozenset("b")), "a wait TimedOut"),
+        (state("b", *AB, returned=frozenset("a")), "a wait ClusterReturned"),
+        (state("b", *AB, returned=frozenset("b")), "a delete Healthy"),
+        (state("b", copy("a"), MOVED), "a wait NewCopyMissing"),
+        (state("bc", *AB, BAD_C, LOST), " keep NoCluster, a wait NewCopyNotHealthy"),
+    ],
+)
+def test_which_copy_goes_and_what_the_others_wait_for(found: MoveState, expected: str) -> None:
+    verdicts = sorted(short(evaluate(found)).items())
+    assert ", ".join(f"{cluster} {verdict}" for cluster, verdict in verdicts) == expected
+
+
+def test_one_goes_at_a_time() -> None:
+    found = evaluate(state("c", copy("a"), copy("b", **BAD, deleting=True), copy("c")))
+    assert [(verdict.reason, verdict.message) for verdict in found] == [
+        ("Going", "web-b is being deleted; one copy is deleted at a time"),
+        ("Going", "Argo CD is deleting it and its workload"),
+    ]
+
+
+def test_it_says_that_a_cluster_is_not_reached_after_the_time_out() -> None:
+    (verdict,) = evaluate(state("b", *copies("ab"), unreachable=frozenset("b"), overdue=True))
+    assert verdict.action is Action.WAIT
+    assert verdict.message == "the time-out is over, and still web-b is on a cluster that OCM does not reach"
+
+
+def test_a_deletion_relies_on_copies_of_decided_clusters_first() -> None:
+    verdict = evaluate(state("yz", *copies("abyz")))[0]
+    assert (verdict.action, verdict.copy.cluster) == (Action.DELETE, "a")
+    assert [item.cluster for item in verdict.relies_on] == ["y", "z", "b"]
 
 
 @pytest.mark.parametrize(
@@ -78,51 +144,6 @@ def test_it_waits_for_a_copy_that_does_not_exist_whatever_the_time() -> None:
         )
 
 
-def test_one_of_three_moves() -> None:
-    copies = (copy("a"), copy("b"), copy("c"))
-    assert short(evaluate(state("abd", *copies, copy("d", **NEW)))) == {"c": "wait NewCopyNotHealthy"}
-    assert short(evaluate(state("abd", *copies, copy("d")))) == {"c": "delete Healthy"}
-
-
-def test_an_old_copy_stands_in_for_each_new_one_that_is_not_healthy() -> None:
-    """Three move at once, and one has arrived."""
-    new = (copy("d"), copy("e", **NEW), copy("f", **NEW))
-    found = short(evaluate(state("def", copy("a"), copy("b"), copy("c"), *new)))
-    assert found == {"a": "delete Healthy", "b": "wait Queued", "c": "wait Queued"}
-    found = short(evaluate(state("def", copy("b"), copy("c"), *new)))
-    assert found == {"b": "wait NewCopyNotHealthy", "c": "wait NewCopyNotHealthy"}
-
-
-def test_nothing_goes_before_one_new_copy_has_arrived() -> None:
-    assert set(short(evaluate(state("c", copy("a"), copy("b"), copy("c", **NEW)))).values()) == {
-        "wait NewCopyNotHealthy"
-    }
-
-
-def test_the_least_healthy_goes_first_and_one_at_a_time() -> None:
-    assert short(evaluate(state("c", copy("a"), copy("b", **BAD), copy("c")))) == {
-        "a": "wait Queued",
-        "b": "delete Healthy",
-    }
-    found = evaluate(state("c", copy("a"), copy("b", **BAD, deleting=True), copy("c")))
-    assert short(found) == {"a": "wait Going", "b": "wait Going"}
-    assert [verdict.message for verdict in found] == [
-        "web-b is being deleted; one copy is deleted at a time",
-        "Argo CD is deleting it and its workload",
-    ]
-
-
-def test_a_smaller_decision_costs_no_copy_below_the_number_asked_for() -> None:
-    assert short(evaluate(state("ab", copy("a"), copy("b"), copy("c"), asked_for=3))) == {
-        "c": "wait WantedCount"
-    }
-    assert short(evaluate(state("ab", copy("a"), copy("b"), copy("c"), asked_for=2))) == {
-        "c": "delete Healthy"
-    }
-    found = short(evaluate(state("abd", *map(copy, "abcd"), asked_for=3)))
-    assert found == {"c": "delete Healthy"}
-
-
 @pytest.mark.parametrize(
     ("old", "new", "goes"),
     [
@@ -144,61 +165,10 @@ def test_a_smaller_decision_costs_no_copy_below_the_number_asked_for() -> None:
 def test_after_the_time_out_a_copy_goes_for_one_that_is_no_less_healthy(
     old: dict[str, Any], new: dict[str, Any], goes: bool
 ) -> None:
-    copies = (copy("a", **{**GOOD, **old}), copy("b", **{**GOOD, **new}))
-    assert short(evaluate(state("b", *copies)))["a"].startswith("wait ")
-    found = short(evaluate(state("b", *copies, overdue=True)))
+    both = (copy("a", **{**GOOD, **old}), copy("b", **{**GOOD, **new}))
+    assert short(evaluate(state("b", *both)))["a"].startswith("wait ")
+    found = short(evaluate(state("b", *both, overdue=True)))
     assert found == {"a": "delete TimedOut" if goes else "wait TimedOut"}
-
-
-def test_a_rollout_on_the_old_cluster_does_not_make_it_a_failing_one() -> None:
-    """Both are Progressing: the old one was Healthy a minute ago, and the new one never was."""
-    copies = (copy("a", **NEW), copy("b", **NEW))
-    assert short(evaluate(state("b", *copies, overdue=True, best={"uid-a": 3}))) == {"a": "wait TimedOut"}
-    assert short(evaluate(state("b", *copies, overdue=True, best={"uid-a": 2}))) == {"a": "delete TimedOut"}
-
-
-def test_after_the_time_out_the_wanted_count_still_holds() -> None:
-    copies = (copy("a"), copy("b", sync="OutOfSync"), copy("c", **BAD))
-    assert short(evaluate(state("bc", *copies, overdue=True))) == {"a": "wait TimedOut"}
-
-
-def test_a_cluster_that_ocm_does_not_see_neither_counts_nor_loses_its_copy() -> None:
-    found = short(evaluate(state("b", copy("a"), copy("b"), unreachable=frozenset("a"))))
-    assert found == {"a": "wait ClusterUnreachable"}
-    (verdict,) = evaluate(state("b", copy("a"), copy("b"), unreachable=frozenset("b"), overdue=True))
-    assert verdict.action is Action.WAIT
-    assert verdict.message == "the time-out is over, and still web-b is on a cluster that OCM does not reach"
-
-
-def test_a_deletion_relies_on_copies_of_decided_clusters_first() -> None:
-    [verdict] = [
-        found for found in evaluate(state("yz", *map(copy, "abyz"))) if found.action is Action.DELETE
-    ]
-    assert verdict.copy.cluster == "a"
-    assert [item.cluster for item in verdict.relies_on] == ["y", "z", "b"]
-
-
-def test_a_cluster_that_returned_keeps_its_copy() -> None:
-    found = evaluate(state("b", copy("a"), copy("b"), returned=frozenset("a")))
-    assert short(found) == {"a": "wait ClusterReturned"}
-    assert short(evaluate(state("b", copy("a"), copy("b"), returned=frozenset("b")))) == {
-        "a": "delete Healthy"
-    }
-
-
-def test_enough_copies_outside_of_the_decision_are_not_enough() -> None:
-    copies = (copy("a"), copy("b"), copy("c", **BAD))
-    assert short(evaluate(state("c", *copies))) == {
-        "a": "wait NewCopyNotHealthy",
-        "b": "wait NewCopyNotHealthy",
-    }
-
-
-def test_a_failing_copy_is_not_given_up_for_one_on_a_cluster_that_ocm_does_not_reach() -> None:
-    copies = (copy("a", **BAD), copy("b", **BAD))
-    assert short(evaluate(state("b", *copies, overdue=True))) == {"a": "delete TimedOut"}
-    found = evaluate(state("b", *copies, overdue=True, unreachable=frozenset("b")))
-    assert short(found) == {"a": "wait TimedOut"}
 
 
 @pytest.mark.parametrize(
@@ -232,18 +202,6 @@ def test_what_is_not_as_it_was_made_is_kept(fields: dict[str, Any], reason: str)
         old = msgspec.structs.replace(copy("a"), **fields)
         (verdict,) = evaluate(state("b", old, copy("b"), overdue=overdue))
         assert (verdict.action, verdict.reason) == (Action.KEEP, reason)
-
-
-def test_a_copy_that_somebody_moved_to_a_decided_cluster_does_not_count() -> None:
-    moved = msgspec.structs.replace(copy("c"), cluster="b")
-    assert short(evaluate(state("b", copy("a"), moved))) == {"a": "wait NewCopyMissing"}
-
-
-def test_a_copy_without_a_cluster_does_not_count() -> None:
-    """Its name may be the one that the ApplicationSet would give to it all the same."""
-    lost = copy("", name=name_on(""))
-    found = short(evaluate(state("bc", copy("a"), copy("b"), copy("c", **BAD), lost)))
-    assert found["a"] == "wait NewCopyNotHealthy"
 
 
 @pytest.mark.parametrize(

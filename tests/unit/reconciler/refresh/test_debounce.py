@@ -34,27 +34,6 @@ def test_a_decision_counts_once_it_held_still() -> None:
     assert debounce.due({"web": follower()}, 500) == ([], None)
 
 
-def test_pages_that_are_rewritten_into_the_same_union_are_no_news() -> None:
-    debounce = RefreshDebounce(decisions=DecisionSets())
-    debounce.decisions.observe([page("a", "b"), page("c")], 0)
-    assert names(debounce, {"web": follower()}, 10) == ["web"]
-    debounce.decisions.observe([page("a", "b")], 20)
-    debounce.decisions.observe([page("a"), page("b", "c")], 20.5)
-    assert names(debounce, {"web": follower()}, 60) == []
-
-
-def test_an_empty_decision_is_never_passed_on_and_the_same_after_it_is_news() -> None:
-    debounce = RefreshDebounce(decisions=DecisionSets())
-    debounce.decisions.observe([page("a")], 0)
-    assert names(debounce, {"web": follower()}, 5) == ["web"]
-    debounce.decisions.observe([page()], 20)
-    assert names(debounce, {"web": follower()}, 40) == []
-    debounce.decisions.observe([], 41)
-    assert names(debounce, {"web": follower()}, 60) == []
-    debounce.decisions.observe([page("a")], 61)
-    assert names(debounce, {"web": follower()}, 66) == ["web"]
-
-
 def test_of_several_placements_one_that_became_empty_is_not_passed_on() -> None:
     debounce, both = RefreshDebounce(decisions=DecisionSets()), {"web": follower("web", "api")}
     full, other = page("a"), page("b", placement="api")
@@ -70,14 +49,6 @@ def test_of_several_placements_one_that_became_empty_is_not_passed_on() -> None:
     assert names(debounce, asked, 82) == [], "a look that failed is not asked for again while one is empty"
     debounce.decisions.observe([page(), page("c", placement="api")], 90)
     assert names(debounce, both, 95) == ["web"], "the other has news of its own"
-
-
-def test_an_application_set_that_is_newer_than_the_decision_is_told_at_once() -> None:
-    debounce = RefreshDebounce(decisions=DecisionSets())
-    debounce.decisions.observe([page("a")], 0)
-    assert names(debounce, {}, 50) == []
-    assert names(debounce, {"web": follower()}, 50) == ["web"]
-    assert names(debounce, {"web": follower(uid="2")}, 50.5) == ["web"], "deleted and made anew"
 
 
 def test_one_application_set_is_refreshed_at_most_every_ten_seconds() -> None:
@@ -100,16 +71,6 @@ def test_an_annotation_that_is_still_there_is_written_anew() -> None:
         assert due.again
         debounce.refreshed(due, before + AGAIN_SECONDS)
     assert debounce.due({"web": follower()}, 1000) == ([], None), "Argo CD looked"
-
-
-def test_another_decision_does_not_wait_for_an_annotation_that_stays() -> None:
-    debounce = RefreshDebounce(decisions=DecisionSets())
-    debounce.decisions.observe([page("a")], 0)
-    assert names(debounce, {"web": follower()}, 5) == ["web"]
-    debounce.decisions.observe([page("b")], 6)
-    assert names(debounce, {"web": follower(asked=True)}, 14.9) == []
-    found, _ = debounce.due({"web": follower(asked=True)}, 15)
-    assert [due.again for due in found] == [False]
 
 
 def test_followers_of_several_placements_wait_for_all_and_strangers_for_none() -> None:

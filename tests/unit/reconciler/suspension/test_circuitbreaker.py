@@ -61,32 +61,6 @@ def test_a_score_without_a_scoring_api_is_lifted_and_never_suspended() -> None:
     assert it.decide([without], NONE, 100 * HOLD) == {}
 
 
-def test_neither_alone_is_enough() -> None:
-    for health in (ACTIVE, UNKNOWN, None):
-        it = breaker()
-        for at in (0.0, HOLD, 10 * HOLD):
-            assert it.decide([state(health=health)], NONE, at) == {}
-    it = breaker()
-    for at in (0.0, HOLD, 10 * HOLD):
-        assert it.decide([state(counts=ScoreCounts(expected=4, fresh=3, stale=1))], NONE, at) == {}
-
-
-def test_an_answer_in_between_starts_the_wait_anew() -> None:
-    it = breaker()
-    it.decide([state()], NONE, 0.0)
-    it.decide([state(health=ACTIVE)], NONE, 60.0)
-    it.decide([state()], NONE, 70.0)
-    assert it.decide([state()], NONE, 100.0) == {}
-    assert set(it.decide([state()], NONE, 160.0)) == {"cpu_score"}
-
-
-def test_it_is_lifted_when_the_api_answers_whatever_the_scores_say() -> None:
-    it = breaker()
-    current = frozenset({"cpu_score"})
-    assert it.decide([state(counts=ScoreCounts())], current, 0.0) == {}
-    assert it.decide([state(health=ACTIVE)], current, 1.0) == {"cpu_score": "its API answers the hub"}
-
-
 def test_what_is_not_ours_to_suspend_is_lifted() -> None:
     current = frozenset({"cpu_score", "by-hand"})
     for item, why in (
@@ -118,12 +92,6 @@ def test_a_trial_finds_out_whether_agents_reach_what_the_hub_does_not() -> None:
     )
     assert set(it.decide([state()], NONE, over)) == current, "they do not"
     assert it.decide([state()], current, over + TRIAL_EVERY - 1) == {}
-
-
-def test_a_scorer_without_a_score_name_cannot_be_named() -> None:
-    it = breaker()
-    it.decide([state(score="")], NONE, 0.0)
-    assert it.decide([state(score="")], NONE, HOLD) == {}
 
 
 def test_scorers_that_share_a_name_are_suspended_together_or_not_at_all() -> None:
