@@ -7,12 +7,17 @@ from pathlib import Path
 from gitops_dsf.render.reconciler.rights import DECISIONS, RIGHTS, Right
 
 DOCS = Path(__file__).parents[2] / "docs/operate/security.md"
-HEAD = ["| where | what | verbs |", "|---|---|---|"]
+HEAD = ["| where | what |", "|---|---|"]
 
 
-def row(right: Right) -> str:
+def row(where: str) -> str:
+    rights = [right for right in (*RIGHTS, DECISIONS) if right.where == where]
+    return f"| {where} | {'; '.join(map(said, rights))} |"
+
+
+def said(right: Right) -> str:
     names = "".join(f" `{name}`" for name in right.names)
-    return f"| {right.where} | {right.resource}{names} | {', '.join(right.verbs)} |"
+    return f"{right.resource}{names} ({', '.join(right.verbs)})"
 
 
 def test_the_table_is_the_list() -> None:
@@ -20,4 +25,6 @@ def test_the_table_is_the_list() -> None:
     start = next(index for index, line in enumerate(lines) if lines[index : index + 2] == HEAD)
     table = lines[start + 2 :]
     end = next((index for index, line in enumerate(table) if not line.startswith("|")), len(table))
-    assert table[:end] == [row(right) for right in (*RIGHTS, DECISIONS)]
+    assert table[:end] == [
+        row(where) for where in dict.fromkeys(right.where for right in (*RIGHTS, DECISIONS))
+    ]
