@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from gitops_dsf.argocd import fields
-from gitops_dsf.diagnostics import Diagnostic, codes
+from gitops_dsf.diagnostics import Diagnostic, Edit, codes
 from gitops_dsf.hub.names import PLACEMENT_LABEL
 from gitops_dsf.repository.load import Document, Path, texts_in, value_at
 from gitops_dsf.repository.model.declared import Item
@@ -48,8 +48,12 @@ def application_sets_live_with_argocd(context: Context) -> Iterator[Diagnostic]:
                 f"decisions are looked up in {context.argocd_namespace}, the Argo CD namespace, never in"
                 f" {namespace}"
             )
+            place = ("metadata", "namespace")
             yield codes.WRONG_NAMESPACE.at(
-                item.at("metadata", "namespace"), message, f"write {context.argocd_namespace}"
+                item.at(*place),
+                message,
+                f"write {context.argocd_namespace}",
+                edits=(Edit(place, value=context.argocd_namespace),),
             )
 
 
@@ -121,10 +125,16 @@ def _generator(document: Document, place: Path) -> Iterator[Diagnostic]:
             " Application is deleted"
         )
         position = document.at((*place, "configMapRef"))
-        yield codes.GENERATOR_CONFIG.at(position, message, f"write configMapRef: {DUCK_TYPE_CONFIGMAP}")
+        yield codes.GENERATOR_CONFIG.at(
+            position,
+            message,
+            f"write configMapRef: {DUCK_TYPE_CONFIGMAP}",
+            edits=(Edit((*place, "configMapRef"), value=DUCK_TYPE_CONFIGMAP),),
+        )
     if name is not None and selector:
         message = "name and labelSelector together are an error to the generator"
-        yield codes.GENERATOR.at(document.key_at((*place, "name")), message, "remove name")
+        where = (*place, "name")
+        yield codes.GENERATOR.at(document.key_at(where), message, "remove name", edits=(Edit(where),))
     elif name is not None:
         message = (
             f"{name} is one page of a decision: clusters beyond the hundredth, and other decision groups, are"

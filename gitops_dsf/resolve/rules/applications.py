@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from gitops_dsf.argocd import fields
-from gitops_dsf.diagnostics import Diagnostic, codes
+from gitops_dsf.diagnostics import Diagnostic, Edit, codes
 from gitops_dsf.repository.load import Document, Path, value_at
 from gitops_dsf.repository.model.mistake import dotted
 from gitops_dsf.resolve.context import Context
@@ -64,11 +64,12 @@ def paths_stay_inside(context: Context) -> Iterator[Diagnostic]:
             inside = posixpath.normpath(path.lstrip("/") or ".")
             if not path.startswith("/") and inside.split("/")[0] != "..":
                 continue
-            names = [part for part in inside.split("/") if part != ".."]
+            right = "/".join(part for part in inside.split("/") if part != "..") or "."
             yield codes.SOURCE_PATH.at(
                 item.at(*place, "path"),
                 f"{path} is not a path inside of the repository: Argo CD refuses it",
-                f"write path: {'/'.join(names) or '.'}, relative to the root of the repository",
+                f"write path: {right}, relative to the root of the repository",
+                edits=(Edit((*place, "path"), value=right),),
             )
 
 

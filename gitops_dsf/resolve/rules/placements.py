@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dsf_wire.dimension import can_yield
 from gitops_dsf.argocd import fields
-from gitops_dsf.diagnostics import Diagnostic, codes
+from gitops_dsf.diagnostics import Diagnostic, Edit, codes
 from gitops_dsf.repository.load import Document, Path, value_at
 from gitops_dsf.repository.model.declared import Item
 from gitops_dsf.repository.model.delivery import RawPlacement
@@ -193,15 +193,18 @@ def _expression(document: Document, place: Path, text: str) -> Iterator[Diagnost
 def _implicit(document: Document) -> Iterator[Diagnostic]:
     """Defaults of the API server that decide what ranks the clusters."""
     configurations = list(indexes(document, *_POLICY, "configurations"))
-    for place, field, default in (
+    defaults: list[tuple[Path, str, str | int]] = [
         (_POLICY, "mode", "Additive"),
-        *((place, "weight", "1") for place in configurations),
+        *((place, "weight", 1) for place in configurations),
         *(((*place, "scoreCoordinate"), "type", "BuiltIn") for place in configurations),
-    ):
+    ]
+    for place, field, default in defaults:
         value = value_at(document.data, place)
         if isinstance(value, dict) and value and value.get(field) is None:
             message = f"{field} is left to the API server, which takes {default}"
-            yield codes.IMPLICIT_DEFAULT.at(document.key_at(place), message, f"write {field}: {default}")
+            edits = (Edit((*place, field), value=default),)
+            hint = f"write {field}: {default}"
+            yield codes.IMPLICIT_DEFAULT.at(document.key_at(place), message, hint, edits=edits)
 
 
 def _rankings(document: Document) -> Iterator[Diagnostic]:

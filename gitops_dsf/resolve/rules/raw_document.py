@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator
 
 from gitops_dsf.argocd import fields
-from gitops_dsf.diagnostics import Diagnostic, codes
+from gitops_dsf.diagnostics import Diagnostic, Edit, codes
 from gitops_dsf.repository.load import Document, Path, value_at
 from gitops_dsf.repository.model.mistake import dotted
 from gitops_dsf.wording import did_you_mean
@@ -27,15 +27,17 @@ def misfits(document: Document, schema: fields.Schema, *place: str | int) -> Ite
 
 def _wrong(document: Document, place: Path, expected: str, known: Collection[str]) -> Diagnostic:
     hint, written = "", document.written(place)
+    edits: tuple[Edit, ...] = ()
     if expected == "a whole number" and written.isdigit():
-        hint = "remove the quotes"
+        hint, edits = "remove the quotes", (Edit(place, value=int(written)),)
     elif expected == "text" and written and value_at(document.data, place) is not None:
-        hint = f'quote it: "{written}"'
+        hint, edits = f'quote it: "{written}"', (Edit(place, value=written),)
     elif expected == "a list" and written:
         hint = f"write [{written}]"
     elif known:
         hint = f"its fields are {', '.join(sorted(known))}"
-    return codes.PLACEMENT_SHAPE.at(document.at(place), f"{dotted(place)} must be {expected}", hint)
+    message = f"{dotted(place)} must be {expected}"
+    return codes.PLACEMENT_SHAPE.at(document.at(place), message, hint, edits=edits)
 
 
 def resources_ranked_by(document: Document) -> Iterator[tuple[Path, str]]:

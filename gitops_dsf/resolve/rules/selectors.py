@@ -134,11 +134,10 @@ def _term(document: Document, place: Path, term: Mapping[str, Any]) -> Iterator[
         yield from _value(document, (*place, "values", index), value)
 
 
-def _value(document: Document, place: Path, value: str) -> Iterator[Diagnostic]:
-    if not label_value(value):
-        yield codes.BAD_SELECTOR.at(
-            document.at(place), f"{shortened(value)} is not a label value", VALUE_RULE
-        )
+def _value(document: Document, place: Path, value: str | None) -> Iterator[Diagnostic]:
+    if value is None or not label_value(value):
+        shown = "an empty value" if value is None else shortened(value)
+        yield codes.BAD_SELECTOR.at(document.at(place), f"{shown} is not a label value", VALUE_RULE)
 
 
 def _all_selectors(context: Context) -> Iterator[tuple[Document, Path]]:
