@@ -39,6 +39,15 @@ spec: {clusterSelector: {selectorType: LabelSelector, labelSelector: {matchLabel
 """
 
 
+def case(name: str, **documents: str) -> tuple[str, Documents]:
+    return name, documents
+
+
+def listed(text: str) -> list[str]:
+    """Values, several on a line."""
+    return [value.strip() for line in text.strip().splitlines() for value in line.split(" | ")]
+
+
 def settings(new: str, text: str = SETTINGS) -> str:
     """Settings with a new field, or with more fields in a section that is there."""
     section, _, fields = new.partition("{")
@@ -131,21 +140,17 @@ def claims(count: int, own: int) -> str:
 def _queries() -> Iterator[tuple[str, Documents]]:
     for word in ("| json", "default 0", "DEFAULT 0", "if up", "ifnot up", "keep_metric_names", "nonsense"):
         yield f"PromQL: up {word}", {"scorers": asking(f"up {word}")}
-        yield (
+        yield case(
             f"MetricsQL: up {word}",
-            {"scorers": asking(f"up {word}").replace("host:", "dialect: MetricsQL, host:")},
+            scorers=asking(f"up {word}").replace("host:", "dialect: MetricsQL, host:"),
         )
     other = asking("up").replace("host:", "dialect: Other, host:")
     yield "dialect Other", {"scorers": other}
     yield "dialect Other with source type None", {"scorers": other.replace("host:", "type: None, host:")}
     yield "dialect Other without a query", {"scorers": other.replace("query: 'up'", "query: ''")}
-    yield (
+    yield case(
         "dialect MetricsQL with two mistakes",
-        {
-            "scorers": asking("up default 0; sum(up); down default 0").replace(
-                "host:", "dialect: MetricsQL, host:"
-            )
-        },
+        scorers=asking("up default 0; sum(up); down default 0").replace("host:", "dialect: MetricsQL, host:"),
     )
     for text in (
         "sum(up; up up",
@@ -159,44 +164,31 @@ def _queries() -> Iterator[tuple[str, Documents]]:
         yield f"expressions: {text}", {"scorers": asking(text)}
     for size in (65_536, 65_537):
         yield f"query of {size} characters", {"scorers": asking("up" + "_" * (size - 2))}
-    for template in (
-        "${nodes}",
-        "${xyz}",
-        "$node",
-        "${node",
-        "${",
-        "${scoreName}",
-        "a$nodes",
-        "${scoreName}$node.x",
-        "${node}${nod}",
-        "${cluster};${meta}",
-        "${namespace};${pod}",
-    ):
+    for template in listed("""
+        ${nodes} | ${xyz} | $node | ${node | ${ | ${scoreName} | a$nodes | ${scoreName}$node.x
+        ${node}${nod} | ${cluster};${meta} | ${namespace};${pod}
+    """):
         yield f"dimension format {template}", {"scorers": below(f"scoreDimensionFormat: '{template}'")}
-        yield (
+        yield case(
             f"dimension format {template} with a query",
-            {"scorers": below(f"scoreDimensionFormat: '{template}'", asking("sum by (pod) (up)"))},
+            scorers=below(f"scoreDimensionFormat: '{template}'", asking("sum by (pod) (up)")),
         )
-        yield (
+        yield case(
             f"dimension format {template} with two queries",
-            {
-                "scorers": below(
-                    f"scoreDimensionFormat: '{template}'", asking("sum by (pod) (up); sum by (node) (up)")
-                )
-            },
+            scorers=below(
+                f"scoreDimensionFormat: '{template}'", asking("sum by (pod) (up); sum by (node) (up)")
+            ),
         )
-        yield (
+        yield case(
             f"dimension format {template} without a scoring API",
-            {
-                "scorers": below(f"scoreDimensionFormat: '{template}'", asking("sum by (pod) (up)", span=""))
-                .replace("  configURL: http://api.svc:8000/config\n  configSyncMode: None\n", "")
-                .replace("scoring: {", "scoring: {type: Query, ")
-                .replace(", step: 60", "")
-            },
+            scorers=below(f"scoreDimensionFormat: '{template}'", asking("sum by (pod) (up)", span=""))
+            .replace("  configURL: http://api.svc:8000/config\n  configSyncMode: None\n", "")
+            .replace("scoring: {", "scoring: {type: Query, ")
+            .replace(", step: 60", ""),
         )
-    yield (
+    yield case(
         "a query with a mistake and a placeholder",
-        {"scorers": below("scoreDimensionFormat: '${node}'", asking("sum(up; up"))},
+        scorers=below("scoreDimensionFormat: '${node}'", asking("sum(up; up")),
     )
 
 
@@ -213,18 +205,16 @@ def _durations() -> Iterator[tuple[str, Documents]]:
         (21_999, 2),
         (33_000, 2),
     ):
-        yield (
+        yield case(
             f"range {span} and step {step}",
-            {"scorers": asking("up", span=f"range: {span}, ").replace("step: 60", f"step: {step}")},
+            scorers=asking("up", span=f"range: {span}, ").replace("step: 60", f"step: {step}"),
         )
     yield "no range", {"scorers": asking("up", span="")}
-    yield (
+    yield case(
         "no range with path query",
-        {
-            "scorers": asking("up", span="").replace(
-                "host: http://prom:9090", "host: http://prom:9090, path: /api/v1/query"
-            )
-        },
+        scorers=asking("up", span="").replace(
+            "host: http://prom:9090", "host: http://prom:9090, path: /api/v1/query"
+        ),
     )
     yield "no step", {"scorers": asking("up").replace(", step: 60", "")}
     yield "no source host", {"scorers": asking("up").replace("host: http://prom:9090, ", "")}
@@ -241,9 +231,9 @@ def _durations() -> Iterator[tuple[str, Documents]]:
         yield f"source {fields} and no lock", {"scorers": source(fields, FULL.replace(", interval: 60", ""))}
     for ttl in (119, 120, 600):
         yield f"scoreTTLSeconds {ttl}", {"scorers": below(f"scoreTTLSeconds: {ttl}")}
-    yield (
+    yield case(
         "scoreTTLSeconds 300 and interval 200",
-        {"scorers": below("scoreTTLSeconds: 300").replace("interval: 60", "interval: 200")},
+        scorers=below("scoreTTLSeconds: 300").replace("interval: 60", "interval: 200"),
     )
 
 
@@ -252,18 +242,13 @@ def _locks() -> Iterator[tuple[str, Documents]]:
         return {"scorers": text, "locks": LOCK.replace("config: {}", f"config: {{{config}}}"), **more}
 
     spec = source("host: http://prom.a:9090, path: /p, params: {query: up, range: 60, step: 60}", FULL)
-    for config in (
-        "source: {type: None}",
-        "source: {path: /q}",
-        "source: {params: {query: down}}",
-        "source: {params: {range: 61}}",
-        "source: {params: {step: 61}}",
-        "source: {params: {query: up, range: 60, step: 60}}",
-        "scoring: {path: /s}",
-        "scoring: {params: {name: other}}",
-        "scoring: {params: {interval: 61}}",
-        "scoring: {params: {interval: 0, name: ''}}",
-    ):
+    for config in listed("""
+        source: {type: None} | source: {path: /q} | source: {params: {query: down}}
+        source: {params: {range: 61}} | source: {params: {step: 61}}
+        source: {params: {query: up, range: 60, step: 60}} | scoring: {path: /s}
+        scoring: {params: {name: other}} | scoring: {params: {interval: 61}}
+        scoring: {params: {interval: 0, name: ''}}
+    """):
         yield f"lock {config}", locked(config, spec)
     empty = source("path: '', params: {query: '', range: 0, step: 0}", FULL)
     yield (
@@ -273,15 +258,10 @@ def _locks() -> Iterator[tuple[str, Documents]]:
             empty,
         ),
     )
-    for url in (
-        "http://prom.a:9090",
-        "http://PROM.A:9090",
-        "https://prom.a:9090",
-        "http://prom.a:9091",
-        "http://prom.b:9090",
-        "http://[",
-        "prom",
-    ):
+    for url in listed("""
+        http://prom.a:9090 | http://PROM.A:9090 | https://prom.a:9090 | http://prom.a:9091
+        http://prom.b:9090 | http://[ | prom
+    """):
         for auth in (
             "",
             "tokenSecretRef: {name: t, key: k}",
@@ -349,65 +329,52 @@ def _locks() -> Iterator[tuple[str, Documents]]:
 def _names() -> Iterator[tuple[str, Documents]]:
     yield "two score names that are equal", {"scorers": both(SCORER, second(score="cpu_score"))}
     yield "two score names of one object", {"scorers": both(SCORER, second(score="CPU-score"))}
-    yield (
+    yield case(
         "three score names of one object",
-        {"scorers": both(SCORER, second(score="CPU-score"), second(name="net", score="cpu.score"))},
+        scorers=both(SCORER, second(score="CPU-score"), second(name="net", score="cpu.score")),
     )
-    yield (
+    yield case(
         "two scorers without score names",
-        {
-            "scorers": both(
-                *(
-                    text.replace("{name: cpu_score, ", "{").replace("{name: gpu_score, ", "{")
-                    for text in (FULL, second(FULL))
-                )
+        scorers=both(
+            *(
+                text.replace("{name: cpu_score, ", "{").replace("{name: gpu_score, ", "{")
+                for text in (FULL, second(FULL))
             )
-        },
+        ),
     )
-    yield (
-        "a Placement of an application",
-        {"apps": both(APP, placement("{}").replace("name: p", "name: web"))},
+    yield case(
+        "a Placement of an application", apps=both(APP, placement("{}").replace("name: p", "name: web"))
     )
-    yield (
+    yield case(
         "a Placement of an application elsewhere",
-        {
-            "apps": both(
-                APP, placement("{}").replace("name: p, namespace: argocd", "name: web, namespace: web")
-            )
-        },
+        apps=both(APP, placement("{}").replace("name: p, namespace: argocd", "name: web, namespace: web")),
     )
-    yield (
+    yield case(
         "a Placement of an application in the default namespace",
-        {"apps": both(APP, placement("{}").replace("name: p, namespace: argocd", "name: web"))},
+        apps=both(APP, placement("{}").replace("name: p, namespace: argocd", "name: web")),
     )
-    yield (
-        "an ApplicationSet of an application",
-        {"apps": both(APP, placement("{}"), named("web", "x-{{name}}"))},
+    yield case(
+        "an ApplicationSet of an application", apps=both(APP, placement("{}"), named("web", "x-{{name}}"))
     )
-    yield (
-        "a ScoredPlacement of an application",
-        {"apps": both(APP, SHARED.replace("name: shared", "name: web"))},
+    yield case(
+        "a ScoredPlacement of an application", apps=both(APP, SHARED.replace("name: shared", "name: web"))
     )
-    yield (
+    yield case(
         "a ScoredPlacement of an application that follows it",
-        {
-            "apps": both(
-                app("{numberOfClusters: 1}\n  scores: [{scorer: cpu}]", "{ref: web}"),
-                SHARED.replace("name: shared", "name: web"),
-            )
-        },
+        apps=both(
+            app("{numberOfClusters: 1}\n  scores: [{scorer: cpu}]", "{ref: web}"),
+            SHARED.replace("name: shared", "name: web"),
+        ),
     )
     yield "two Placements", {"apps": both(placement("{}"), placement("{}"))}
     for size in (63, 64):
         name = "a" * size
         yield f"an application of {size} characters", {"apps": app("{name: web}", f"{{name: {name}}}")}
-        yield (
-            f"a Placement of {size} characters",
-            {"apps": placement("{}").replace("name: p,", f"name: {name},")},
+        yield case(
+            f"a Placement of {size} characters", apps=placement("{}").replace("name: p,", f"name: {name},")
         )
-        yield (
-            f"a ScoredPlacement of {size} characters",
-            {"apps": SHARED.replace("name: shared", f"name: {name}")},
+        yield case(
+            f"a ScoredPlacement of {size} characters", apps=SHARED.replace("name: shared", f"name: {name}")
         )
 
 
@@ -430,45 +397,43 @@ def _masks() -> Iterator[tuple[str, Documents]]:
     ):
         yield f"masks {text}", {"config": masks(text)}
         yield f"masks {text} of an unknown fleet", {"config": masks(text), "clusters": SET}
-        yield (
+        yield case(
             f"masks {text} beside a broken cluster",
-            {"config": masks(text), "clusters": both(CLUSTER, cluster("xyz", "env: [a]"))},
+            config=masks(text),
+            clusters=both(CLUSTER, cluster("xyz", "env: [a]")),
         )
-        yield (
+        yield case(
             f"masks {text} beside a broken scorer",
-            {"config": masks(text), "scorers": both(SCORER, second().replace("interval: 60", "interval: x"))},
+            config=masks(text),
+            scorers=both(SCORER, second().replace("interval: 60", "interval: x")),
         )
     unnamed = second(FULL).replace("name: gpu_score, ", "")
-    yield (
+    yield case(
         "a mask beside a scorer whose score name is not known",
-        {"config": masks("{clusterName: prod-1, scoreName: xyz}"), "scorers": both(SCORER, unnamed)},
+        config=masks("{clusterName: prod-1, scoreName: xyz}"),
+        scorers=both(SCORER, unnamed),
     )
-    yield (
+    yield case(
         "a mask beside a scorer without a lock",
-        {
-            "config": masks("{clusterName: prod-1, scoreName: xyz}"),
-            "scorers": both(SCORER, second(FULL).replace(", interval: 60", "")),
-        },
+        config=masks("{clusterName: prod-1, scoreName: xyz}"),
+        scorers=both(SCORER, second(FULL).replace(", interval: 60", "")),
     )
-    yield (
+    yield case(
         "a mask beside a scorer without a score name",
-        {
-            "config": masks("{clusterName: prod-1, scoreName: xyz}"),
-            "scorers": both(SCORER, second().replace("name: gpu_score, ", "")),
-        },
+        config=masks("{clusterName: prod-1, scoreName: xyz}"),
+        scorers=both(SCORER, second().replace("name: gpu_score, ", "")),
     )
-    yield (
+    yield case(
         "a mask without scores",
-        {
-            "config": masks("{clusterName: prod-1, scoreName: 'x*'}"),
-            "scorers": FULL.replace("name: cpu_score, ", ""),
-        },
+        config=masks("{clusterName: prod-1, scoreName: 'x*'}"),
+        scorers=FULL.replace("name: cpu_score, ", ""),
     )
     yield "a config of another name", {"config": masks("").replace("dynamic-scoring-config", "other")}
     yield "masks of every cluster", {"config": masks("{clusterName: '*', scoreName: cpu_score}")}
-    yield (
+    yield case(
         "masks of every cluster, suspended",
-        {"config": masks("{clusterName: '*', scoreName: cpu_score}"), "scorers": below("suspend: true")},
+        config=masks("{clusterName: '*', scoreName: cpu_score}"),
+        scorers=below("suspend: true"),
     )
 
 
@@ -483,44 +448,39 @@ def _selectors() -> Iterator[tuple[str, Documents]]:
         "{matchLabels: {env: 'a b'}}",
     ):
         yield f"a scorer for {text}", {"scorers": below(f"clusterSelector: {text}")}
-        yield (
+        yield case(
             f"a scorer for {text} of an unknown fleet",
-            {"scorers": below(f"clusterSelector: {text}"), "clusters": SET},
+            scorers=below(f"clusterSelector: {text}"),
+            clusters=SET,
         )
-        yield (
+        yield case(
             f"a scorer for {text} beside a broken cluster",
-            {
-                "scorers": below(f"clusterSelector: {text}"),
-                "clusters": both(CLUSTER, cluster("xyz", "env: [a]")),
-            },
+            scorers=below(f"clusterSelector: {text}"),
+            clusters=both(CLUSTER, cluster("xyz", "env: [a]")),
         )
-        yield (
+        yield case(
             f"ServiceMonitors for {text}",
-            {"settings": settings(f"agent: {{serviceMonitor: {{clusterSelector: {text}}}}}")},
+            settings=settings(f"agent: {{serviceMonitor: {{clusterSelector: {text}}}}}"),
         )
-        yield (
+        yield case(
             f"a cluster set for {text}",
-            {"clusters": both(CLUSTER, SET.replace("{matchLabels: {env: prod}}", text))},
+            clusters=both(CLUSTER, SET.replace("{matchLabels: {env: prod}}", text)),
         )
-        yield (
+        yield case(
             f"an application for {text}",
-            {"apps": app("{numberOfClusters: 1}", f"{{numberOfClusters: 1, clusterSelector: {text}}}")},
+            apps=app("{numberOfClusters: 1}", f"{{numberOfClusters: 1, clusterSelector: {text}}}"),
         )
-        yield (
+        yield case(
             f"a decision group for {text}",
-            {
-                "apps": app(
-                    "{numberOfClusters: 1}",
-                    f"{{decisionGroups: {{groups: [{{groupName: first, clusterSelector: {text}}}]}}}}",
-                )
-            },
+            apps=app(
+                "{numberOfClusters: 1}",
+                f"{{decisionGroups: {{groups: [{{groupName: first, clusterSelector: {text}}}]}}}}",
+            ),
         )
-    yield (
+    yield case(
         "labels with many values",
-        {
-            "scorers": below("clusterSelector: {matchLabels: {env: x}}"),
-            "clusters": both(*(cluster(f"c{number}", f"env: v{number}") for number in range(8))),
-        },
+        scorers=below("clusterSelector: {matchLabels: {env: x}}"),
+        clusters=both(*(cluster(f"c{number}", f"env: v{number}") for number in range(8))),
     )
     for text in (
         "{matchExpressions: [{operator: Exists}]}",
@@ -565,32 +525,28 @@ def _labels() -> Iterator[tuple[str, Documents]]:
             new = f"{field}: {{{key}: '1'}}"
             yield f"scorer with {new}", {"scorers": SCORER.replace("{name: cpu}", f"{{name: cpu, {new}}}")}
             yield f"application with {new}", {"apps": app("{name: web}", f"{{name: web, {new}}}")}
-            yield (
+            yield case(
                 f"ScoredPlacement with {new}",
-                {"apps": SHARED.replace("{name: shared}", f"{{name: shared, {new}}}")},
+                apps=SHARED.replace("{name: shared}", f"{{name: shared, {new}}}"),
             )
-            yield (
+            yield case(
                 f"Placement with {new}",
-                {"apps": placement("{}").replace("namespace: argocd", f"namespace: argocd, {new}")},
+                apps=placement("{}").replace("namespace: argocd", f"namespace: argocd, {new}"),
             )
-            yield (
+            yield case(
                 f"ApplicationSet with {new}",
-                {
-                    "apps": both(
-                        placement("{}"),
-                        named("a", "a-{{name}}").replace("{name: a}", f"{{name: a, {new}}}", 1),
-                    )
-                },
+                apps=both(
+                    placement("{}"), named("a", "a-{{name}}").replace("{name: a}", f"{{name: a, {new}}}", 1)
+                ),
             )
             yield f"cluster with {new}", {"clusters": CLUSTER.replace("labels: {env: prod}", new)}
-            yield (
+            yield case(
                 f"cluster set with {new}",
-                {"clusters": both(CLUSTER, SET.replace("{name: edge}", f"{{name: edge, {new}}}"))},
+                clusters=both(CLUSTER, SET.replace("{name: edge}", f"{{name: edge, {new}}}")),
             )
     yield "a label value of 70 characters", {"clusters": CLUSTER.replace("env: prod", f"env: {'a' * 70}")}
-    yield (
-        "annotations that are a list",
-        {"scorers": SCORER.replace("{name: cpu}", "{name: cpu, annotations: [a]}")},
+    yield case(
+        "annotations that are a list", scorers=SCORER.replace("{name: cpu}", "{name: cpu, annotations: [a]}")
     )
     yield "metadata that is a text", {"scorers": SCORER.replace("{name: cpu}", "cpu")}
 
@@ -601,42 +557,44 @@ def _rankings() -> Iterator[tuple[str, Documents]]:
         yield f"weights {weights}", {"scorers": pair, "apps": weighted(*weights)}
     for points in (0, 1, 7, 10, 25, 33, 50, 100):
         for weights in ((1, 1), (3, 4), (10, 7)):
-            yield (
+            yield case(
                 f"stickiness {points} with weights {weights}",
-                {"scorers": pair, "apps": weighted(*weights, rest=f"\n  stickiness: {points}")},
+                scorers=pair,
+                apps=weighted(*weights, rest=f"\n  stickiness: {points}"),
             )
     for first, last in ((0, 100), (-1, 100), (100, -1), (1, 0), (-100, 0), (-5, -1)):
         for weight in (1, 0, -1):
-            yield (
+            yield case(
                 f"scores from {first} to {last} with weight {weight}",
-                {"scorers": ranged(first, last), "apps": weighted(weight)},
+                scorers=ranged(first, last),
+                apps=weighted(weight),
             )
-            yield (
+            yield case(
                 f"scores from {first} to {last} with weight {weight} in a Placement",
-                {"scorers": ranged(first, last), "apps": policy(add_on(weight=weight))},
+                scorers=ranged(first, last),
+                apps=policy(add_on(weight=weight)),
             )
     yield "scores of any value", {"scorers": BARE, "apps": weighted(1)}
     yield "scores of any value with a negative weight", {"scorers": BARE, "apps": weighted(-1)}
-    yield (
+    yield case(
         "scores of any value with a negative weight in a Placement",
-        {"scorers": BARE, "apps": policy(add_on(weight=-1))},
+        scorers=BARE,
+        apps=policy(add_on(weight=-1)),
     )
     yield "scores of any value, excluded", {"scorers": BARE, "apps": APP + "  onMissingScore: Exclude\n"}
     for strategy in ("Replace", "MakeBeforeBreak"):
         for missing in ("Exclude", "Neutral"):
-            yield (
+            yield case(
                 f"moves {strategy} with missing scores {missing}",
-                {"apps": APP + f"  onMissingScore: {missing}\n  moves: {{strategy: {strategy}}}\n"},
+                apps=APP + f"  onMissingScore: {missing}\n  moves: {{strategy: {strategy}}}\n",
             )
-            yield (
+            yield case(
                 f"moves {strategy} with missing scores {missing} of a ScoredPlacement",
-                {
-                    "apps": both(
-                        app("{numberOfClusters: 1}\n  scores: [{scorer: cpu}]", "{ref: shared}")
-                        + f"  moves: {{strategy: {strategy}}}\n",
-                        SHARED.replace("spec: {", f"spec: {{onMissingScore: {missing}, "),
-                    )
-                },
+                apps=both(
+                    app("{numberOfClusters: 1}\n  scores: [{scorer: cpu}]", "{ref: shared}")
+                    + f"  moves: {{strategy: {strategy}}}\n",
+                    SHARED.replace("spec: {", f"spec: {{onMissingScore: {missing}, "),
+                ),
             )
     for scores in (
         "{scorer: cpu}, {scorer: cpu}",
@@ -647,71 +605,57 @@ def _rankings() -> Iterator[tuple[str, Documents]]:
         yield f"scores {scores}", {"apps": app("{scorer: cpu}", scores)}
     for template in ("${scoreName}", "${scoreName};${node}", "${cluster}", "x", "${nodes}"):
         for dimension in ("", ", dimension: x", ", dimension: 'cpu_score;a'", ", dimension: cpu_score"):
-            yield (
+            yield case(
                 f"format {template} and score{dimension}",
-                {
-                    "scorers": below(f"scoreDimensionFormat: '{template}'"),
-                    "apps": app("{scorer: cpu}", f"{{scorer: cpu{dimension}}}"),
-                },
+                scorers=below(f"scoreDimensionFormat: '{template}'"),
+                apps=app("{scorer: cpu}", f"{{scorer: cpu{dimension}}}"),
             )
-    yield (
+    yield case(
         "a score of a scorer without a score name",
-        {
-            "scorers": FULL.replace("name: cpu_score, ", ""),
-            "apps": app("{scorer: cpu}", "{scorer: cpu, dimension: x}"),
-        },
+        scorers=FULL.replace("name: cpu_score, ", ""),
+        apps=app("{scorer: cpu}", "{scorer: cpu, dimension: x}"),
     )
     for name in ("xyz", "cpuu", "cpu_score"):
         yield f"scorer {name}", {"apps": app("{scorer: cpu}", f"{{scorer: {name}}}")}
     yield "scorer xyz of an empty fleet", {"apps": APP, "scorers": ""}
     yield "a scorer with a mistake", {"apps": APP, "scorers": SCORER.replace("interval: 60", "interval: x")}
     yield "a scorer that waits for its lock", {"apps": APP, "scorers": FULL.replace(", interval: 60", "")}
-    yield (
+    yield case(
         "a scorer whose score name only upstream knows",
-        {
-            "apps": APP,
-            "settings": UPSTREAM,
-            "scorers": FULL.replace("name: cpu_score, ", "").replace("  scoreRange: {min: 0, max: 1}\n", ""),
-        },
+        apps=APP,
+        settings=UPSTREAM,
+        scorers=FULL.replace("name: cpu_score, ", "").replace("  scoreRange: {min: 0, max: 1}\n", ""),
     )
-    yield (
+    yield case(
         "a scorer that only upstream knows",
-        {
-            "apps": APP,
-            "settings": UPSTREAM,
-            "scorers": FULL.replace(", interval: 60", "").replace("  scoreRange: {min: 0, max: 1}\n", ""),
-        },
+        apps=APP,
+        settings=UPSTREAM,
+        scorers=FULL.replace(", interval: 60", "").replace("  scoreRange: {min: 0, max: 1}\n", ""),
     )
     follow = app("{numberOfClusters: 1}\n  scores: [{scorer: cpu}]", "{ref: REF}")
     for ref in ("shared", "shred", "web", "p", "xyz"):
         yield f"placement.ref {ref}", {"apps": both(follow.replace("REF", ref), SHARED, placement("{}"))}
-    yield (
+    yield case(
         "placement.ref of a ScoredPlacement elsewhere",
-        {
-            "apps": both(
-                follow.replace("REF", "shared"),
-                SHARED.replace("{name: shared}", "{name: shared, namespace: kueue}"),
-            )
-        },
+        apps=both(
+            follow.replace("REF", "shared"),
+            SHARED.replace("{name: shared}", "{name: shared, namespace: kueue}"),
+        ),
     )
-    yield (
+    yield case(
         "placement.ref of a ScoredPlacement with a mistake",
-        {
-            "apps": both(
-                follow.replace("REF", "shared"), SHARED.replace("numberOfClusters: 1", "numberOfClusters: x")
-            )
-        },
+        apps=both(
+            follow.replace("REF", "shared"), SHARED.replace("numberOfClusters: 1", "numberOfClusters: x")
+        ),
     )
     yield "placement.ref without ScoredPlacements", {"apps": follow.replace("REF", "xyz")}
-    yield (
+    yield case(
         "placement.ref and a ranking",
-        {
-            "apps": both(
-                app("{numberOfClusters: 1}", "{ref: shared, numberOfClusters: 1}")
-                + "  stickiness: 1\n  onMissingScore: Neutral\n",
-                SHARED,
-            )
-        },
+        apps=both(
+            app("{numberOfClusters: 1}", "{ref: shared, numberOfClusters: 1}")
+            + "  stickiness: 1\n  onMissingScore: Neutral\n",
+            SHARED,
+        ),
     )
     yield "no ranking", {"apps": app("  scores: [{scorer: cpu}]\n", "")}
     yield "no scores", {"apps": app("[{scorer: cpu}]", "")}
@@ -719,31 +663,24 @@ def _rankings() -> Iterator[tuple[str, Documents]]:
 
 def _targets() -> Iterator[tuple[str, Documents]]:
     for text in ("", "delivery: {mode: UpstreamController}"):
-        yield (
-            f"no clusters, {text}",
-            {"settings": settings(text) if text else SETTINGS, "clusters": SET, "scorers": BARE},
+        yield case(
+            f"no clusters, {text}", settings=settings(text) if text else SETTINGS, clusters=SET, scorers=BARE
         )
     yield "no clusters and a broken one", {"clusters": cluster("x", "env: [a]")}
-    for name in (
-        "argocd",
-        "open-cluster-management",
-        "kube-system",
-        "open-cluster-management-hub",
-        "default",
-        "kube",
-        "kueue",
-    ):
+    for name in listed("""
+        argocd | open-cluster-management | kube-system | open-cluster-management-hub | default
+        kube | kueue
+    """):
         yield f"cluster {name}", {"clusters": cluster(name)}
-        yield (
+        yield case(
             f"ScoredPlacement in {name}",
-            {
-                "clusters": cluster("kueue"),
-                "apps": SHARED.replace("{name: shared}", f"{{name: shared, namespace: {name}}}"),
-            },
+            clusters=cluster("kueue"),
+            apps=SHARED.replace("{name: shared}", f"{{name: shared, namespace: {name}}}"),
         )
-    yield (
+    yield case(
         "cluster cd where Argo CD is in cd",
-        {"clusters": cluster("cd"), "settings": settings("argocd: {namespace: cd}")},
+        clusters=cluster("cd"),
+        settings=settings("argocd: {namespace: cd}"),
     )
     for rules in (
         "clusterSets: [edge]",
@@ -757,17 +694,20 @@ def _targets() -> Iterator[tuple[str, Documents]]:
     ):
         text = app("{numberOfClusters: 1}", f"{{numberOfClusters: 1, {rules}}}")
         yield f"application with {rules}", {"apps": text, "clusters": both(CLUSTER, SET)}
-        yield (
+        yield case(
             f"application with {rules} in a fleet where no cluster is in the set",
-            {"apps": text, "clusters": both(CLUSTER, SET.replace("env: prod", "env: x"))},
+            apps=text,
+            clusters=both(CLUSTER, SET.replace("env: prod", "env: x")),
         )
-        yield (
+        yield case(
             f"application with {rules} beside a broken cluster",
-            {"apps": text, "clusters": both(CLUSTER, SET, cluster("x", "env: [a]"))},
+            apps=text,
+            clusters=both(CLUSTER, SET, cluster("x", "env: [a]")),
         )
-        yield (
+        yield case(
             f"application with {rules} beside a broken set",
-            {"apps": text, "clusters": both(CLUSTER, SET.replace("spec: {", "spec: {x: 1, "))},
+            apps=text,
+            clusters=both(CLUSTER, SET.replace("spec: {", "spec: {x: 1, ")),
         )
     for fields in (
         "scoreDestination: None",
@@ -800,144 +740,93 @@ def _targets() -> Iterator[tuple[str, Documents]]:
                 ),
             ),
         ):
-            yield (
-                f"{title} and scorer with {fields}",
-                {"clusters": clusters, "scorers": below(fields), "apps": text},
+            yield case(
+                f"{title} and scorer with {fields}", clusters=clusters, scorers=below(fields), apps=text
             )
-            yield (
+            yield case(
                 f"{title} and scorer with {fields} beside a broken cluster",
-                {
-                    "clusters": both(clusters, cluster("x", "env: [a]")),
-                    "scorers": below(fields),
-                    "apps": text,
-                },
+                clusters=both(clusters, cluster("x", "env: [a]")),
+                scorers=below(fields),
+                apps=text,
             )
     for count in (100, 101):
         for number in ("", "numberOfClusters: 100", "numberOfClusters: 101", "numberOfClusters: 500"):
-            yield (
+            yield case(
                 f"application of {count} clusters with {number or 'all'}",
-                {"clusters": many_of(count), "apps": app("{numberOfClusters: 1}", f"{{{number}}}")},
+                clusters=many_of(count),
+                apps=app("{numberOfClusters: 1}", f"{{{number}}}"),
             )
-            yield (
+            yield case(
                 f"ScoredPlacement of {count} clusters with {number or 'all'}",
-                {"clusters": many_of(count), "apps": SHARED.replace("numberOfClusters: 1", number)},
+                clusters=many_of(count),
+                apps=SHARED.replace("numberOfClusters: 1", number),
             )
-            yield (
+            yield case(
                 f"Placement of {count} clusters with {number or 'all'}",
-                {
-                    "clusters": many_of(count),
-                    "apps": placement(f"{{clusterSets: [global]{', ' + number if number else ''}}}"),
-                },
+                clusters=many_of(count),
+                apps=placement(f"{{clusterSets: [global]{', ' + number if number else ''}}}"),
             )
     for count, own in ((20, 20), (21, 21), (25, 20), (25, 21), (30, 25)):
         yield f"{count} claims, {own} of them custom", {"clusters": claims(count, own)}
 
 
 def _placements() -> Iterator[tuple[str, Documents]]:
-    for spec in (
-        "numberOfClusters: -1",
-        "numberOfClusters: 0",
-        "numberOfClusters: 1",
-        "numberOfClusters: true",
-        "numberOfClusters: '3'",
-        "numberOfClusters: 1.5",
-        "clusterSets: [edg]",
-        "clusterSets: [defalt]",
-        "clusterSets: [globl]",
-        "clusterSets: [xyz]",
-        "clusterSets: edge",
-        "clusterSets: [1]",
-        "sortBy: x",
-        "sortBy: null",
-        "scoreRateLimit: 1",
-        "spreadPolicy: {}",
-        "tolerations: [{key: a, operator: exists}]",
-        "tolerations: [{key: a, operator: xyz}]",
-        "tolerations: [{key: a, operator: ''}]",
-        "tolerations: [{operator: Exists}]",
-        "tolerations: [{operator: ''}]",
-        "tolerations: [{}]",
-        "tolerations: [{key: '', operator: Equal}]",
-        "tolerations: [{key: a, operator: Exists, value: b}]",
-        "tolerations: [{key: a, operator: Exists, value: ''}]",
-        "tolerations: [{key: a, effect: ''}]",
-        "tolerations: [{key: a, effect: NoSelct}]",
-        "tolerations: [{key: a, effect: xyz}]",
-        "tolerations: [{key: a, effect: PreferNoSelect}, {key: a, effect: NoSelectIfNew}]",
-        "tolerations: [{key: 1}]",
-        "tolerations: 3",
-        "predicates: [{requiredClusterSelector: 3}]",
-        "predicates: 3",
-        "predicates: [{requiredClusterSelector: {labelSelector: 3, claimSelector: 3, celSelector: 3}}]",
-        "predicates: [{requiredClusterSelector: {celSelector: {celExpressions: 3}}}]",
-        "predicates: [{requiredClusterSelector: {celSelector: {celExpressions: [3]}}}]",
-        "decisionStrategy: {groupStrategy: 3}",
-        "decisionStrategy: {groupStrategy: {decisionGroups: 3}}",
-        "decisionStrategy: {groupStrategy: {decisionGroups: [3, {groupName: ab, groupClusterSelector: 3}]}}",
-        "decisionStrategy: {groupStrategy: {decisionGroups: [{groupName: 3}]}}",
-        "prioritizerPolicy: 3",
-        "prioritizerPolicy: {mode: Exact, configurations: 3}",
-        "prioritizerPolicy: {mode: Exact, configurations: [{weight: 1, scoreCoordinate: 3}]}",
-        "prioritizerPolicy: {mode: Exact, configurations: [{weight: 1, scoreCoordinate: {type: AddOn, addOn: 3}}]}",
-        "prioritizerPolicy: {mode: Exact, configurations: [{weight: 1, scoreCoordinate: {type: BuiltIn, builtIn: 3}}]}",
-        "xyz: 1",
-        "numberofClusters: 1",
-        "decisionStrategy: 3",
-    ):
+    for spec in listed("""
+        numberOfClusters: -1 | numberOfClusters: 0 | numberOfClusters: 1 | numberOfClusters: true
+        numberOfClusters: '3' | numberOfClusters: 1.5 | clusterSets: [edg] | clusterSets: [defalt]
+        clusterSets: [globl] | clusterSets: [xyz] | clusterSets: edge | clusterSets: [1] | sortBy: x
+        sortBy: null | scoreRateLimit: 1 | spreadPolicy: {}
+        tolerations: [{key: a, operator: exists}] | tolerations: [{key: a, operator: xyz}]
+        tolerations: [{key: a, operator: ''}] | tolerations: [{operator: Exists}]
+        tolerations: [{operator: ''}] | tolerations: [{}]
+        tolerations: [{key: '', operator: Equal}]
+        tolerations: [{key: a, operator: Exists, value: b}]
+        tolerations: [{key: a, operator: Exists, value: ''}] | tolerations: [{key: a, effect: ''}]
+        tolerations: [{key: a, effect: NoSelct}] | tolerations: [{key: a, effect: xyz}]
+        tolerations: [{key: a, effect: PreferNoSelect}, {key: a, effect: NoSelectIfNew}]
+        tolerations: [{key: 1}] | tolerations: 3 | predicates: [{requiredClusterSelector: 3}]
+        predicates: 3
+        predicates: [{requiredClusterSelector: {labelSelector: 3, claimSelector: 3, celSelector: 3}}]
+        predicates: [{requiredClusterSelector: {celSelector: {celExpressions: 3}}}]
+        predicates: [{requiredClusterSelector: {celSelector: {celExpressions: [3]}}}]
+        decisionStrategy: {groupStrategy: 3}
+        decisionStrategy: {groupStrategy: {decisionGroups: 3}}
+        decisionStrategy: {groupStrategy: {decisionGroups: [3, {groupName: ab, groupClusterSelector: 3}]}}
+        decisionStrategy: {groupStrategy: {decisionGroups: [{groupName: 3}]}} | prioritizerPolicy: 3
+        prioritizerPolicy: {mode: Exact, configurations: 3}
+        prioritizerPolicy: {mode: Exact, configurations: [{weight: 1, scoreCoordinate: 3}]}
+        prioritizerPolicy: {mode: Exact, configurations: [{weight: 1, scoreCoordinate: {type: AddOn, addOn: 3}}]}
+        prioritizerPolicy: {mode: Exact, configurations: [{weight: 1, scoreCoordinate: {type: BuiltIn, builtIn: 3}}]}
+        xyz: 1 | numberofClusters: 1 | decisionStrategy: 3
+    """):
         yield f"Placement with {spec}", {"apps": placement(f"{{{spec}}}"), "clusters": both(CLUSTER, SET)}
-    yield (
+    yield case(
         "a Placement of a set with a mistake",
-        {
-            "apps": placement("{clusterSets: [edge]}"),
-            "clusters": both(
-                CLUSTER, SET.replace("spec: {", "spec: {x: 1, ").replace("LabelSelector,", "X,")
-            ),
-        },
+        apps=placement("{clusterSets: [edge]}"),
+        clusters=both(CLUSTER, SET.replace("spec: {", "spec: {x: 1, ").replace("LabelSelector,", "X,")),
     )
-    for size in (
-        "0",
-        "1",
-        "-1",
-        "true",
-        "null",
-        "'5'",
-        "' 5 '",
-        "0%",
-        "1%",
-        "99%",
-        "100%",
-        "101%",
-        "5 %",
-        "abc",
-        "1.5",
-    ):
-        yield (
+    for size in listed("""
+        0 | 1 | -1 | true | null | '5' | ' 5 ' | 0% | 1% | 99% | 100% | 101% | 5 % | abc | 1.5
+    """):
+        yield case(
             f"groups of {size}",
-            {
-                "apps": placement(
-                    f"{{decisionStrategy: {{groupStrategy: {{clustersPerDecisionGroup: {size}}}}}}}"
-                )
-            },
+            apps=placement(f"{{decisionStrategy: {{groupStrategy: {{clustersPerDecisionGroup: {size}}}}}}}"),
         )
     for name in ("a", "ab", "a" * 63, "a" * 64):
-        yield (
+        yield case(
             f"a group named {name}",
-            {
-                "apps": placement(
-                    f"{{decisionStrategy: {{groupStrategy: {{decisionGroups: [{{groupName: {name}}}]}}}}}}"
-                )
-            },
+            apps=placement(
+                f"{{decisionStrategy: {{groupStrategy: {{decisionGroups: [{{groupName: {name}}}]}}}}}}"
+            ),
         )
     bad = "{matchLabels: {a b: c}}"
     expressions = "{matchExpressions: [{key: a, operator: x}]}"
-    yield (
+    yield case(
         "a group with bad selectors",
-        {
-            "apps": placement(
-                "{decisionStrategy: {groupStrategy: {decisionGroups: [{groupName: ab, groupClusterSelector: {labelSelector:"
-                f" {bad}, claimSelector: {expressions}}}}}]}}}}}}"
-            )
-        },
+        apps=placement(
+            "{decisionStrategy: {groupStrategy: {decisionGroups: [{groupName: ab, groupClusterSelector: {labelSelector:"
+            f" {bad}, claimSelector: {expressions}}}}}]}}}}}}"
+        ),
     )
     for expression in (
         "",
@@ -966,22 +855,20 @@ def _prioritizers() -> Iterator[tuple[str, Documents]]:
     steady = "{scoreCoordinate: {type: BuiltIn, builtIn: Steady}, weight: WEIGHT}"
     for weight in (-1, 0, 1):
         for mode in ("Exact", "Additive"):
-            yield (
+            yield case(
                 f"Steady of weight {weight} with mode {mode}",
-                {
-                    "apps": placement(
-                        f"{{prioritizerPolicy: {{mode: {mode}, configurations: [{add_on()}, {steady.replace('WEIGHT', str(weight))}]}}}}"
-                    )
-                },
+                apps=placement(
+                    f"{{prioritizerPolicy: {{mode: {mode}, configurations: [{add_on()}, {steady.replace('WEIGHT', str(weight))}]}}}}"
+                ),
             )
     for score in (
         add_on(),
         add_on(weight=0),
         "{scoreCoordinate: {type: BuiltIn, builtIn: Balance}, weight: 1}",
     ):
-        yield (
+        yield case(
             f"no Steady beside {score}",
-            {"apps": placement(f"{{prioritizerPolicy: {{mode: Exact, configurations: [{score}]}}}}")},
+            apps=placement(f"{{prioritizerPolicy: {{mode: Exact, configurations: [{score}]}}}}"),
         )
     for configuration in (
         "{scoreCoordinate: {type: BuiltIn, builtIn: Balance}, weight: -10}",
@@ -1011,19 +898,15 @@ def _prioritizers() -> Iterator[tuple[str, Documents]]:
         "{scoreCoordinate: {type: BuiltIn, builtIn: Balance}, weight: 1}, {scoreCoordinate: {type: BuiltIn, builtIn: Balance}, weight: 1}",
     ):
         yield f"prioritizer {configuration}", {"apps": policy(configuration)}
-        yield (
+        yield case(
             f"prioritizer {configuration} beside a broken scorer",
-            {
-                "apps": policy(configuration),
-                "scorers": both(SCORER, second().replace("interval: 60", "interval: x")),
-            },
+            apps=policy(configuration),
+            scorers=both(SCORER, second().replace("interval: 60", "interval: x")),
         )
-        yield (
+        yield case(
             f"prioritizer {configuration} beside a scorer without a lock",
-            {
-                "apps": policy(configuration),
-                "scorers": both(SCORER, second(FULL).replace(", interval: 60", "")),
-            },
+            apps=policy(configuration),
+            scorers=both(SCORER, second(FULL).replace(", interval: 60", "")),
         )
 
 
@@ -1086,13 +969,11 @@ def _application_sets() -> Iterator[tuple[str, Documents]]:
         ("path: a", "kustomize: {patches: ['{{.score}}']}"),
     ):
         yield f"template with {new}", {"apps": generator(f"{CONFIG}, {LABELS}").replace(old, new)}
-    yield (
-        "a label of a list",
-        {"apps": generator(f"{CONFIG}, labelSelector: {{matchLabels: {{{label}: [p]}}}}")},
+    yield case(
+        "a label of a list", apps=generator(f"{CONFIG}, labelSelector: {{matchLabels: {{{label}: [p]}}}}")
     )
-    yield (
-        "a score in a generator",
-        {"apps": generator(f"{CONFIG}, {LABELS}, values: {{a: '{{{{.score}}}}'}}")},
+    yield case(
+        "a score in a generator", apps=generator(f"{CONFIG}, {LABELS}, values: {{a: '{{{{.score}}}}'}}")
     )
     for name in ("p", "web", "shared", "q", "webb", "broken", "xyz"):
         broken = placement("{}").replace("name: p,", "name: broken,").replace("spec: {}", "spec: 3")
@@ -1116,46 +997,37 @@ def _application_sets() -> Iterator[tuple[str, Documents]]:
             SHARED.replace("name: shared", "name: q").replace("numberOfClusters: 1", "numberOfClusters: x"),
         ),
     ):
-        yield (
+        yield case(
             f"an ApplicationSet that follows a {kind} with a mistake",
-            {"apps": both(generator(f"{CONFIG}, {LABELS.replace(': p}', ': q}')}"), text)},
+            apps=both(generator(f"{CONFIG}, {LABELS.replace(': p}', ': q}')}"), text),
         )
     follows = application_set(
         f"{{clusterDecisionResource: {{{CONFIG}, {LABELS.replace(': p}', ': shared}')}}}}}"
     )
-    yield (
+    yield case(
         "an ApplicationSet that follows a ScoredPlacement elsewhere",
-        {"apps": both(SHARED.replace("{name: shared}", "{name: shared, namespace: kueue}"), follows)},
+        apps=both(SHARED.replace("{name: shared}", "{name: shared, namespace: kueue}"), follows),
     )
     for namespace in ("argocd", "web"):
-        yield (
+        yield case(
             f"an ApplicationSet in {namespace}",
-            {
-                "apps": generator(f"{CONFIG}, {LABELS}").replace(
-                    "metadata: {name: a}", f"metadata: {{name: a, namespace: {namespace}}}", 1
-                )
-            },
+            apps=generator(f"{CONFIG}, {LABELS}").replace(
+                "metadata: {name: a}", f"metadata: {{name: a, namespace: {namespace}}}", 1
+            ),
         )
-        yield (
+        yield case(
             f"an application in {namespace}",
-            {"apps": app("{name: web}", f"{{name: web, namespace: {namespace}}}")},
+            apps=app("{name: web}", f"{{name: web, namespace: {namespace}}}"),
         )
 
 
 def _credentials() -> Iterator[tuple[str, Documents]]:
-    for host in (
-        "http://api.svc:8000",
-        "http://api.scoring.svc.cluster.local",
-        "http://api",
-        "http://api.example.com",
-        "https://api.example.com",
-        "https://other.org",
-        "http://169.254.169.254",
-        "http://metadata.google.internal",
-        "http://10.0.0.7",
-        "https://10.0.0.7",
-        "http://[fe80::1]",
-    ):
+    for host in listed("""
+        http://api.svc:8000 | http://api.scoring.svc.cluster.local | http://api
+        http://api.example.com | https://api.example.com | https://other.org
+        http://169.254.169.254 | http://metadata.google.internal | http://10.0.0.7
+        https://10.0.0.7 | http://[fe80::1]
+    """):
         for auth in (
             "tokenSecretRef: {name: t, key: k}",
             "serviceAccountToken: true",
@@ -1163,15 +1035,16 @@ def _credentials() -> Iterator[tuple[str, Documents]]:
         ):
             scoring = SCORER.replace("scoring: {", f"scoring: {{host: '{host}', auth: {{{auth}}}, ")
             yield f"scoring {host} with {auth}", {"scorers": scoring}
-            yield (
+            yield case(
                 f"scoring {host} with {auth} where hosts are allowed",
-                {"scorers": scoring, "settings": settings("allowedTokenHosts: ['*.example.com', 10.0.0.7]")},
+                scorers=scoring,
+                settings=settings("allowedTokenHosts: ['*.example.com', 10.0.0.7]"),
             )
             asked = asking("up").replace("host: http://prom:9090", f"host: '{host}', auth: {{{auth}}}")
             yield f"source {host} with {auth}", {"scorers": asked}
-            yield (
+            yield case(
                 f"source {host} with {auth} and type None",
-                {"scorers": asked.replace("host:", "type: None, host:", 1)},
+                scorers=asked.replace("host:", "type: None, host:", 1),
             )
         yield f"configURL {host}", {"scorers": SCORER.replace("http://api.svc:8000/config", f"{host}/config")}
     for secret in (
@@ -1188,10 +1061,7 @@ def _credentials() -> Iterator[tuple[str, Documents]]:
     for section in ("agent", "hubScorer", "reconciler"):
         pulling = f"{section}: {{imagePullSecrets: [t]}}"
         yield f"a token that is a pull secret of {section}", {"scorers": token, "settings": settings(pulling)}
-    yield (
-        "a pull secret that is listed twice",
-        {"settings": settings("agent: {imagePullSecrets: [t, t]}")},
-    )
+    yield case("a pull secret that is listed twice", settings=settings("agent: {imagePullSecrets: [t, t]}"))
     for name in ("openshift-service-ca.crt", "kube-root-ca.crt", "mine"):
         for key in ("service-ca.crt", "ca.crt"):
             auth = f"auth: {{caConfigMapRef: {{name: {name}, key: {key}}}}}"
@@ -1203,66 +1073,56 @@ def _credentials() -> Iterator[tuple[str, Documents]]:
     for host in ("http://a.svc", "http://a.svc:9000", "http://b.svc", "https://a.svc"):
         two = second(one).replace("http://a.svc", host)
         yield f"one Secret for http://a.svc and {host}", {"scorers": both(one, two)}
-        yield (
+        yield case(
             f"one Secret for http://a.svc and {host} with the upstream controller",
-            {"scorers": both(one, two).replace("  scoreRange: {min: 0, max: 1}\n", ""), "settings": UPSTREAM},
+            scorers=both(one, two).replace("  scoreRange: {min: 0, max: 1}\n", ""),
+            settings=UPSTREAM,
         )
-    yield (
+    yield case(
         "one Secret for three hosts",
-        {
-            "scorers": both(
-                one,
-                second(one).replace("a.svc", "b.svc"),
-                second(one, "net", "net_score").replace("a.svc", "c.svc"),
-            )
-        },
+        scorers=both(
+            one,
+            second(one).replace("a.svc", "b.svc"),
+            second(one, "net", "net_score").replace("a.svc", "c.svc"),
+        ),
     )
 
 
 def _secrets() -> Iterator[tuple[str, Documents]]:
-    for arguments in (
-        "{password: abc}",
-        "{password: abcd}",
-        "{passwords: abcdef}",
-        "{monkey: abcdef}",
-        "{openaiApiKey: abcdef}",
-        "{a: {token: abcdef}}",
-        "{a: [{secret: abcdef}]}",
-        "{header: 'Bearer 1234567'}",
-        "{header: 'Bearer 12345678'}",
-        "{key: AKIAIOSFODNN7EXAMPLE}",
-        "{a: eyJhbGciOiJI1.eyJzdWIiOiIxMj.x}",
-        "{a: ghp_0123456789abcdef}",
-        "{password: 12345}",
-    ):
-        yield (
+    for arguments in listed("""
+        {password: abc} | {password: abcd} | {passwords: abcdef} | {monkey: abcdef}
+        {openaiApiKey: abcdef} | {a: {token: abcdef}} | {a: [{secret: abcdef}]}
+        {header: 'Bearer 1234567'} | {header: 'Bearer 12345678'} | {key: AKIAIOSFODNN7EXAMPLE}
+        {a: eyJhbGciOiJI1.eyJzdWIiOiIxMj.x} | {a: ghp_0123456789abcdef} | {password: 12345}
+    """):
+        yield case(
             f"arguments {arguments}",
-            {"scorers": SCORER.replace("scoring: {", f"scoring: {{arguments: {arguments}, ")},
+            scorers=SCORER.replace("scoring: {", f"scoring: {{arguments: {arguments}, "),
         )
-        yield (
+        yield case(
             f"annotations {arguments}",
-            {"scorers": SCORER.replace("{name: cpu}", f"{{name: cpu, annotations: {arguments}}}")},
+            scorers=SCORER.replace("{name: cpu}", f"{{name: cpu, annotations: {arguments}}}"),
         )
     token = "ghp_0123456789abcdef"
-    yield (
-        "a token in an application",
-        {"apps": app("path: deploy}", f"path: deploy, helm: {{values: '{token}'}}}}")},
+    yield case(
+        "a token in an application", apps=app("path: deploy}", f"path: deploy, helm: {{values: '{token}'}}}}")
     )
-    yield (
+    yield case(
         "a token in a ScoredPlacement",
-        {"apps": SHARED.replace("{name: shared}", f"{{name: shared, annotations: {{a: {token}}}}}")},
+        apps=SHARED.replace("{name: shared}", f"{{name: shared, annotations: {{a: {token}}}}}"),
     )
-    yield (
+    yield case(
         "a token in an ApplicationSet",
-        {"apps": generator(f"{CONFIG}, {LABELS}").replace("path: a", f"path: {token}")},
+        apps=generator(f"{CONFIG}, {LABELS}").replace("path: a", f"path: {token}"),
     )
-    yield (
+    yield case(
         "a token in a lock",
-        {"scorers": FULL, "locks": LOCK.replace("config: {}", f"config: {{description: {token}}}")},
+        scorers=FULL,
+        locks=LOCK.replace("config: {}", f"config: {{description: {token}}}"),
     )
-    yield (
+    yield case(
         "a token in the settings",
-        {"settings": SETTINGS.replace("{name: fleet}", f"{{name: fleet, annotations: {{a: {token}}}}}")},
+        settings=SETTINGS.replace("{name: fleet}", f"{{name: fleet, annotations: {{a: {token}}}}}"),
     )
 
 
@@ -1271,57 +1131,32 @@ def _quoted(text: str) -> str:
 
 
 def _urls() -> Iterator[tuple[str, Documents]]:
-    for url in (
-        "''",
-        "x",
-        "ftp://a",
-        "http://",
-        "http://a:x",
-        "http://[",
-        "'http://a b'",
-        "http://a/b?c=d",
-        "http://a/b?token=d",
-        "http://a/b?token=",
-        "http://a#b",
-        "http://u@a",
-        "http://u:p@a",
-        "http://a_b",
-        "http://-a",
-        "http://a..b",
-        "http://<IP>",
-        "http://10.0.0.1",
-        "http://[::1]:80",
-        "http://a.",
-        "HTTP://A",
-    ):
+    for url in listed("""
+        '' | x | ftp://a | http:// | http://a:x | http://[ | 'http://a b' | http://a/b?c=d
+        http://a/b?token=d | http://a/b?token= | http://a#b | http://u@a | http://u:p@a | http://a_b
+        http://-a | http://a..b | http://<IP> | http://10.0.0.1 | http://[::1]:80 | http://a.
+        HTTP://A
+    """):
         yield f"configURL {url}", {"scorers": SCORER.replace("http://api.svc:8000/config", url)}
-        yield (
-            f"scoring.host {url}",
-            {"scorers": SCORER.replace("scoring: {", f"scoring: {{host: {_quoted(url)}, ")},
+        yield case(
+            f"scoring.host {url}", scorers=SCORER.replace("scoring: {", f"scoring: {{host: {_quoted(url)}, ")
         )
         yield f"source.host {url}", {"scorers": asking("up").replace("http://prom:9090", _quoted(url))}
     for path in ("/a", "a", "/a?b", "/a#b", "'/a b'", "''"):
         yield f"scoring.path {path}", {"scorers": SCORER.replace("scoring: {", f"scoring: {{path: {path}, ")}
         yield f"source.path {path}", {"scorers": asking("up").replace("host:", f"path: {path}, host:")}
-    for url in (
-        "https://a/b.git",
-        "https://u@a/b.git",
-        "https://u:p@a/b.git",
-        "ssh://git@a/b.git",
-        "ssh://git:p@a/b.git",
-        "git@a:b.git",
-        "http://[",
-    ):
+    for url in listed("""
+        https://a/b.git | https://u@a/b.git | https://u:p@a/b.git | ssh://git@a/b.git
+        ssh://git:p@a/b.git | git@a:b.git | http://[
+    """):
         yield f"git.url {url}", {"settings": SETTINGS.replace("https://git.example.com/fleet.git", url)}
         yield f"repoURL {url}", {"apps": app("https://git.example.com/web.git", url)}
-        yield (
+        yield case(
             f"second repoURL {url}",
-            {
-                "apps": app(
-                    'source: {repoURL: "https://git.example.com/web.git", path: deploy}',
-                    f"sources: [{{repoURL: https://a/b.git, path: a}}, {{repoURL: '{url}', path: b}}]",
-                )
-            },
+            apps=app(
+                'source: {repoURL: "https://git.example.com/web.git", path: deploy}',
+                f"sources: [{{repoURL: https://a/b.git, path: a}}, {{repoURL: '{url}', path: b}}]",
+            ),
         )
     for text in (
         "chart: c",
@@ -1331,13 +1166,11 @@ def _urls() -> Iterator[tuple[str, Documents]]:
         "path: '', chart: ''",
     ):
         yield f"source with {text}", {"apps": app("path: deploy", text)}
-        yield (
+        yield case(
             f"second source with {text}",
-            {
-                "apps": app("source: {", "sources: [{repoURL: https://a/b.git, path: a}, {").replace(
-                    "path: deploy}", f"{text}}}]"
-                )
-            },
+            apps=app("source: {", "sources: [{repoURL: https://a/b.git, path: a}, {").replace(
+                "path: deploy}", f"{text}}}]"
+            ),
         )
 
 
@@ -1400,18 +1233,17 @@ def _metric_sources() -> Iterator[tuple[str, Documents]]:
             {**documents, "scorers": below("clusterSelector: {matchLabels: {env: 'a b'}}", uses)},
         )
     for ref in ("platfrm", "xyz"):
-        yield (
-            f"source.ref {ref}",
-            {"config": variants(host), "scorers": uses.replace("ref: platform", f"ref: {ref}")},
+        yield case(
+            f"source.ref {ref}", config=variants(host), scorers=uses.replace("ref: platform", f"ref: {ref}")
         )
-        yield (
-            f"source.ref {ref} without MetricSources",
-            {"scorers": uses.replace("ref: platform", f"ref: {ref}")},
+        yield case(
+            f"source.ref {ref} without MetricSources", scorers=uses.replace("ref: platform", f"ref: {ref}")
         )
     yield "source.ref of a MetricSource with a mistake", {"config": variants("host: 3"), "scorers": uses}
-    yield (
+    yield case(
         "an unused MetricSource beside a broken scorer",
-        {"config": variants(host), "scorers": SCORER.replace("interval: 60", "interval: x")},
+        config=variants(host),
+        scorers=SCORER.replace("interval: 60", "interval: x"),
     )
     for field in (
         "type: Prometheus",
@@ -1420,17 +1252,14 @@ def _metric_sources() -> Iterator[tuple[str, Documents]]:
         "auth: {serviceAccountToken: true}",
         "dialect: MetricsQL",
     ):
-        yield (
-            f"source.ref and {field}",
-            {"config": variants(host), "scorers": uses.replace("ref:", f"{field}, ref:")},
+        yield case(
+            f"source.ref and {field}", config=variants(host), scorers=uses.replace("ref:", f"{field}, ref:")
         )
-    yield (
+    yield case(
         "source.ref with the upstream controller",
-        {
-            "config": variants(host),
-            "settings": UPSTREAM,
-            "scorers": uses.replace("  scoreRange: {min: 0, max: 1}\n", ""),
-        },
+        config=variants(host),
+        settings=UPSTREAM,
+        scorers=uses.replace("  scoreRange: {min: 0, max: 1}\n", ""),
     )
 
 
@@ -1497,44 +1326,39 @@ def _more() -> Iterator[tuple[str, Documents]]:
     ):
         measured = source(f"type: Kubernetes, params: {{query: '{text}'}}")
         yield f"measures {text[:40]}, {text.count(';')} semicolons", {"scorers": measured}
-        yield (
+        yield case(
             f"measures {text[:40]}, {text.count(';')} semicolons, by node",
-            {"scorers": below("scoreDimensionFormat: '${node}'", measured)},
+            scorers=below("scoreDimensionFormat: '${node}'", measured),
         )
     for text in ("k8s.pod.cpu", "sum(k8s.pod.cpu)", "up.", "up{a.b='c'}"):
         yield f"PromQL: {text}", {"scorers": asking(text.replace("'", '"'))}
     for kind in ("API", "Query"):
-        yield (
+        yield case(
             f"upstream: scoring.type {kind}",
-            {
-                "settings": UPSTREAM,
-                "scorers": BARE.replace("scoring: {", f"scoring: {{type: {kind}, "),
-            },
+            settings=UPSTREAM,
+            scorers=BARE.replace("scoring: {", f"scoring: {{type: {kind}, "),
         )
     nameless = second().replace("name: gpu_score, ", "")
     for name in ("gpu", "gpuu"):
-        yield (
+        yield case(
             f"a mask of {name} beside a scorer without a score name",
-            {
-                "config": masks(f"{{clusterName: prod-1, scoreName: {name}}}"),
-                "scorers": both(SCORER, nameless),
-            },
+            config=masks(f"{{clusterName: prod-1, scoreName: {name}}}"),
+            scorers=both(SCORER, nameless),
         )
-    yield (
+    yield case(
         "a Placement and a scorer whose selector has a mistake",
-        {
-            "scorers": below("clusterSelector: {matchLabels: {env: 'a b'}}"),
-            "apps": policy(add_on()).replace("spec: {", "spec: {clusterSets: [global], "),
-        },
+        scorers=below("clusterSelector: {matchLabels: {env: 'a b'}}"),
+        apps=policy(add_on()).replace("spec: {", "spec: {clusterSets: [global], "),
     )
     spec = source(
         "host: 'http://[', auth: {tokenSecretRef: {name: t, key: k}}, params: {query: up, range: 60, step: 60}",
         FULL,
     )
     for url in ("http://[", "http://[a"):
-        yield (
+        yield case(
             f"a lock that moves a source from no URL to {url} with a token",
-            {"scorers": spec, "locks": LOCK.replace("config: {}", f"config: {{source: {{host: '{url}'}}}}")},
+            scorers=spec,
+            locks=LOCK.replace("config: {}", f"config: {{source: {{host: '{url}'}}}}"),
         )
     yield "scores of any value in a Placement", {"scorers": BARE, "apps": policy(add_on())}
     for text in (
@@ -1547,12 +1371,10 @@ def _more() -> Iterator[tuple[str, Documents]]:
     for new in ("name: ''", "name: null"):
         yield f"score with {new}", {"scorers": SCORER.replace("name: cpu_score", new)}
     yield "a Placement for null", {"apps": selector("null"), "clusters": many_of(101)}
-    yield (
+    yield case(
         "a Placement of all clusters for null",
-        {
-            "apps": selector("null").replace("spec: {", "spec: {clusterSets: [global], "),
-            "clusters": many_of(101),
-        },
+        apps=selector("null").replace("spec: {", "spec: {clusterSets: [global], "),
+        clusters=many_of(101),
     )
 
 
@@ -1560,27 +1382,22 @@ def _others() -> Iterator[tuple[str, Documents]]:
     digests = settings("requireImageDigests: true")
     yield "images without digests", {"settings": digests}
     for image in ("r/c:1", f"r/c@sha256:{'0a' * 32}"):
-        yield (
+        yield case(
             f"images without digests and receiver {image}",
-            {
-                "settings": settings(
-                    f"agent: {{openTelemetry: {{image: '{image}', collectorNamespaces: [otel]}}}}", digests
-                )
-            },
+            settings=settings(
+                f"agent: {{openTelemetry: {{image: '{image}', collectorNamespaces: [otel]}}}}", digests
+            ),
         )
     yield "no settings", {"settings": ""}
     yield "settings with a mistake", {"settings": SETTINGS.replace("spec: {", "spec: {x: 1, ")}
     yield "scorers without fields", {"scorers": SCORER.replace("{name: cpu_score, interval: 60}", "{}")}
-    yield (
-        "a source without a step and a query",
-        {"scorers": source("type: Prometheus, host: http://prom:9090")},
+    yield case(
+        "a source without a step and a query", scorers=source("type: Prometheus, host: http://prom:9090")
     )
-    yield (
+    yield case(
         "ten thousand writes a second",
-        {
-            "scorers": below("scoreTTLSeconds: 2").replace("interval: 60", "interval: 1"),
-            "clusters": many_of(202),
-        },
+        scorers=below("scoreTTLSeconds: 2").replace("interval: 60", "interval: 1"),
+        clusters=many_of(202),
     )
 
 

@@ -3,7 +3,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from tests.golden.findings_cases import APP, SCORER, Documents, both, second
+from tests.golden.findings_cases import APP, SCORER, Documents, both, case, second
 
 HEAD = "apiVersion: gitops-dsf.io/v1alpha1\nkind: ScoreTest\nmetadata: {name: t}\n"
 DECISION = "decisions: [{application: web, clusters: [prod-1]}]"
@@ -70,76 +70,55 @@ def _names() -> Iterator[tuple[str, Documents]]:
         ("clusters: [{name: prod-1, labels: {'not a label': x}}]", DECISION),
     ):
         yield f"test {given} expects {expect}", {"apps": APP, "tests": score_test(given, expect)}
-    yield (
+    yield case(
         "test of a malformed scorer",
-        {
-            "scorers": SCORER.replace("description: d", "description: 5"),
-            "tests": score_test(
-                "scores: [{scorer: cpu, cluster: prod-1, value: 1}]", "findings: [{code: DSF015}]"
-            ),
-        },
+        scorers=SCORER.replace("description: d", "description: 5"),
+        tests=score_test("scores: [{scorer: cpu, cluster: prod-1, value: 1}]", "findings: [{code: DSF015}]"),
     )
-    yield (
+    yield case(
         "test of a scorer that waits for its lock",
-        {
-            "scorers": both(
-                SCORER,
-                second()
-                .replace("configSyncMode: None", "configSyncMode: Full")
-                .replace("scoring: {params: {name: gpu_score, interval: 60}}", "scoring: {}"),
-            ),
-            "tests": score_test(
-                "scores: [{scorer: gpu, cluster: prod-1, value: 1}]", "findings: [{code: DSF114}]"
-            ),
-        },
+        scorers=both(
+            SCORER,
+            second()
+            .replace("configSyncMode: None", "configSyncMode: Full")
+            .replace("scoring: {params: {name: gpu_score, interval: 60}}", "scoring: {}"),
+        ),
+        tests=score_test("scores: [{scorer: gpu, cluster: prod-1, value: 1}]", "findings: [{code: DSF114}]"),
     )
     shared = "apiVersion: gitops-dsf.io/v1alpha1\nkind: ScoredPlacement\nmetadata: {name: web, namespace: other}\nspec: {scores: [{scorer: cpu}], placement: {numberOfClusters: 1}}\n"
-    yield (
+    yield case(
         "test of one of two Placements with a name",
-        {
-            "apps": both(APP, shared),
-            "tests": score_test(
-                "", "decisions: [{placement: web, clusters: []}, {placement: other/web, clusters: []}]"
-            ),
-        },
+        apps=both(APP, shared),
+        tests=score_test(
+            "", "decisions: [{placement: web, clusters: []}, {placement: other/web, clusters: []}]"
+        ),
     )
 
 
 def _items() -> Iterator[tuple[str, Documents]]:
     dimensions = SCORER.replace("  scoring:", "  scoreDimensionFormat: '${node}-x'\n  scoring:")
     for item in ("", "dimension: a-x, ", "dimension: a-y, "):
-        yield (
+        yield case(
             f"test of an item {item}",
-            {
-                "scorers": dimensions,
-                "tests": score_test(
-                    f"scores: [{{scorer: cpu, {item}cluster: prod-1, value: 1}}]",
-                    "findings: [{code: DSF113}]",
-                ),
-            },
+            scorers=dimensions,
+            tests=score_test(
+                f"scores: [{{scorer: cpu, {item}cluster: prod-1, value: 1}}]", "findings: [{code: DSF113}]"
+            ),
         )
-    yield (
+    yield case(
         "test of a scorer by the name of its AddOnPlacementScore",
-        {
-            "tests": score_test(
-                "scores: [{resource: cpu-score, dimension: cpu_score, cluster: prod-1, value: 1}]",
-                "findings: [{code: DSF016}]",
-            ),
-        },
+        tests=score_test(
+            "scores: [{resource: cpu-score, dimension: cpu_score, cluster: prod-1, value: 1}]",
+            "findings: [{code: DSF016}]",
+        ),
     )
-    yield (
+    yield case(
         "test of the only item under a wrong name",
-        {
-            "tests": score_test("", "scores: [{scorer: cpu, dimension: cpu, cluster: prod-1, value: 1}]"),
-        },
+        tests=score_test("", "scores: [{scorer: cpu, dimension: cpu, cluster: prod-1, value: 1}]"),
     )
-    yield (
+    yield case(
         "test of the only item under its name",
-        {
-            "tests": score_test(
-                "", "scores: [{scorer: cpu, dimension: cpu_score, cluster: prod-1, value: 1}]"
-            ),
-        },
+        tests=score_test("", "scores: [{scorer: cpu, dimension: cpu_score, cluster: prod-1, value: 1}]"),
     )
 
 

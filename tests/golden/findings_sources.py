@@ -15,8 +15,10 @@ from tests.golden.findings_cases import (
     add_on,
     below,
     both,
+    case,
     cluster,
     generator,
+    listed,
     many_of,
     second,
     selector,
@@ -83,98 +85,79 @@ def _on_the_hub() -> Iterator[tuple[str, Documents]]:
     yield "on the hub, without a label", {"scorers": HUB.replace(f", {LABEL}", "")}
     for kind in ("None", "Kubernetes", "OpenTelemetry", "Prometheus"):
         yield f"on the hub, type {kind}", {"scorers": HUB.replace("{host:", f"{{type: {kind}, host:")}
-        yield (
+        yield case(
             f"on the hub, type {kind} of a MetricSource",
-            {
-                "config": variants(f"type: {kind}, host: 'http://thanos.svc'"),
-                "scorers": HUB.replace("host: 'http://thanos.svc'", "ref: platform"),
-            },
+            config=variants(f"type: {kind}, host: 'http://thanos.svc'"),
+            scorers=HUB.replace("host: 'http://thanos.svc'", "ref: platform"),
         )
-        yield (
+        yield case(
             f"on the hub, type {kind} of a lock",
-            {
-                "scorers": FULL.replace(
-                    "  scoring:",
-                    f"  runsOn: Hub\n  source: {{type: {kind}, host: 'http://thanos.svc', {LABEL}}}\n  scoring:",
-                )
-            },
+            scorers=FULL.replace(
+                "  scoring:",
+                f"  runsOn: Hub\n  source: {{type: {kind}, host: 'http://thanos.svc', {LABEL}}}\n  scoring:",
+            ),
         )
-    yield (
+    yield case(
         "on the hub, without a lock and an interval",
-        {
-            "scorers": FULL.replace(
-                "  scoring:", f"  runsOn: Hub\n  source: {{type: None, {LABEL}}}\n  scoring:"
-            ).replace(", interval: 60", "")
-        },
+        scorers=FULL.replace(
+            "  scoring:", f"  runsOn: Hub\n  source: {{type: None, {LABEL}}}\n  scoring:"
+        ).replace(", interval: 60", ""),
     )
     for texts in (
         ("host: 'http://a.svc'", "host: 'http://b.svc'"),
         ("host: 'http://a.svc', clusterSelector: {matchLabels: {env: prod}}",),
     ):
-        yield (
+        yield case(
             f"on the hub, MetricSource of {'; '.join(texts)}",
-            {
-                "config": variants(*texts),
-                "scorers": HUB.replace("host: 'http://thanos.svc'", "ref: platform"),
-            },
+            config=variants(*texts),
+            scorers=HUB.replace("host: 'http://thanos.svc'", "ref: platform"),
         )
     for field in (LABEL, "clusterLabel: {name: cluster, claim: id.k8s.io}"):
         yield f"on the spokes, {field}", {"scorers": source(f"host: 'http://prom.svc', {field}")}
-    yield (
+    yield case(
         "on the spokes, clustersPerRequest",
-        {"scorers": SCORER.replace("scoring: {", "scoring: {clustersPerRequest: 3, ")},
+        scorers=SCORER.replace("scoring: {", "scoring: {clustersPerRequest: 3, "),
     )
     for field in ("label: zone", "claim: id.k8s.io"):
         text = HUB.replace(LABEL, f"clusterLabel: {{name: cluster, {field}}}")
         for count in range(5):
             for labels in ("zone: a", "env: b"):
-                yield (
+                yield case(
                     f"on the hub, {field} of {count} clusters with {labels}",
-                    {"scorers": text, "clusters": edge(count, labels)},
+                    scorers=text,
+                    clusters=edge(count, labels),
                 )
-        yield (
+        yield case(
             f"on the hub, {field}, suspended",
-            {"scorers": below("suspend: true", text), "clusters": edge(2, "zone: a")},
+            scorers=below("suspend: true", text),
+            clusters=edge(2, "zone: a"),
         )
     claims = "status: {clusterClaims: [{name: id.k8s.io, value: x}]}\n"
-    yield (
+    yield case(
         "on the hub, clusters with one claim",
-        {
-            "scorers": HUB.replace(LABEL, "clusterLabel: {name: cluster, claim: id.k8s.io}"),
-            "clusters": both(CLUSTER + claims, cluster("edge") + claims),
-        },
+        scorers=HUB.replace(LABEL, "clusterLabel: {name: cluster, claim: id.k8s.io}"),
+        clusters=both(CLUSTER + claims, cluster("edge") + claims),
     )
-    yield (
+    yield case(
         "one scorer on the hub with a label, one on the spokes without",
-        {
-            "scorers": both(second(QUERY), HUB.replace(LABEL, "clusterLabel: {name: cluster, label: zone}")),
-            "clusters": edge(2, "zone: a"),
-        },
+        scorers=both(second(QUERY), HUB.replace(LABEL, "clusterLabel: {name: cluster, label: zone}")),
+        clusters=edge(2, "zone: a"),
     )
-    for query in (
-        "sum(up)",
-        "up; sum(up)",
-        "sum(up; sum(down",
-        "sum by (cluster) (up); avg(up)",
-        "sum by (cluster, pod) (up)",
-        "up",
-        "sum(; sum(up)",
-        "up up; sum(up)",
-    ):
+    for query in listed("""
+        sum(up) | up; sum(up) | sum(up; sum(down | sum by (cluster) (up); avg(up)
+        sum by (cluster, pod) (up) | up | sum(; sum(up) | up up; sum(up)
+    """):
         yield f"on the hub: {query}", {"scorers": asked(query, HUB)}
-        yield (
-            f"on the hub: {query}, by pod",
-            {"scorers": below("scoreDimensionFormat: '${pod}'", asked(query, HUB))},
+        yield case(
+            f"on the hub: {query}, by pod", scorers=below("scoreDimensionFormat: '${pod}'", asked(query, HUB))
         )
-        yield (
-            f"on the spokes with a label: {query}",
-            {"scorers": asked(query, HUB).replace("  runsOn: Hub\n", "")},
+        yield case(
+            f"on the spokes with a label: {query}", scorers=asked(query, HUB).replace("  runsOn: Hub\n", "")
         )
-        yield (
-            f"on the hub without a label: {query}",
-            {"scorers": asked(query, HUB).replace(f", {LABEL}", "")},
+        yield case(
+            f"on the hub without a label: {query}", scorers=asked(query, HUB).replace(f", {LABEL}", "")
         )
-    for secret, listed in (
+    for secret, allowed in (
         ("a", ""),
         ("a", "secrets: [a]"),
         ("a", "secrets: [b]"),
@@ -186,39 +169,32 @@ def _on_the_hub() -> Iterator[tuple[str, Documents]]:
                 ("source", HUB.replace("{host:", f"{{auth: {{{auth}}}, host:")),
                 ("scoring", HUB_API.replace("scoring: {", f"scoring: {{auth: {{{auth}}}, ")),
             ):
-                yield (
-                    f"on the hub, {where} with {auth}, {listed or 'no list'}",
-                    {
-                        "scorers": text,
-                        "settings": settings(f"hubScorer: {{{listed}}}") if listed else SETTINGS,
-                    },
+                yield case(
+                    f"on the hub, {where} with {auth}, {allowed or 'no list'}",
+                    scorers=text,
+                    settings=settings(f"hubScorer: {{{allowed}}}") if allowed else SETTINGS,
                 )
-                yield (
-                    f"on the hub, {where} with {auth}, {listed} without settings",
-                    {"scorers": text, "settings": ""},
+                yield case(
+                    f"on the hub, {where} with {auth}, {allowed} without settings", scorers=text, settings=""
                 )
-    yield (
+    yield case(
         "on the hub, a MetricSource with a Secret",
-        {
-            "config": variants("host: 'http://thanos.svc', auth: {tokenSecretRef: {name: a, key: k}}"),
-            "scorers": HUB.replace("host: 'http://thanos.svc'", "ref: platform"),
-        },
+        config=variants("host: 'http://thanos.svc', auth: {tokenSecretRef: {name: a, key: k}}"),
+        scorers=HUB.replace("host: 'http://thanos.svc'", "ref: platform"),
     )
-    yield (
+    yield case(
         "on the spokes, a MetricSource with a Secret",
-        {
-            "config": variants("host: 'http://thanos.svc', auth: {tokenSecretRef: {name: a, key: k}}"),
-            "scorers": source("ref: platform, params: {query: up, range: 60, step: 60}"),
-        },
+        config=variants("host: 'http://thanos.svc', auth: {tokenSecretRef: {name: a, key: k}}"),
+        scorers=source("ref: platform, params: {query: up, range: 60, step: 60}"),
     )
-    yield (
-        "on the hub, images without digests",
-        {"scorers": HUB, "settings": settings("requireImageDigests: true")},
+    yield case(
+        "on the hub, images without digests", scorers=HUB, settings=settings("requireImageDigests: true")
     )
     yield "on the hub with the upstream controller", {"scorers": HUB, "settings": UPSTREAM}
-    yield (
+    yield case(
         "one scorer on the hub, one on the spokes, images without digests",
-        {"scorers": both(HUB, second()), "settings": settings("requireImageDigests: true")},
+        scorers=both(HUB, second()),
+        settings=settings("requireImageDigests: true"),
     )
     for count in (100, 101):
         for title, text, number in (("on the hub", HUB, 20), ("on the spokes", SCORER, 80)):
@@ -239,35 +215,20 @@ def _pushed() -> Iterator[tuple[str, Documents]]:
         ("upstream,", UPSTREAM),
     ):
         yield f"{title} a receiver", {"settings": given, "scorers": text}
-        yield (
+        yield case(
             f"{title} a receiver, on the hub",
-            {"settings": given, "scorers": HUB.replace("{host:", "{type: OpenTelemetry, host:")},
+            settings=given,
+            scorers=HUB.replace("{host:", "{type: OpenTelemetry, host:"),
         )
         yield f"{title} a receiver, no range", {"settings": given, "scorers": text.replace("range: 60, ", "")}
-        yield (
-            f"{title} a receiver, no query",
-            {"settings": given, "scorers": text.replace("query: 'up', ", "")},
-        )
-        for query in (
-            "k8s.pod.cpu",
-            "sum(k8s.pod.cpu)",
-            "up up",
-            "a.b + up up",
-            "up ?",
-            ".a",
-            "a.b.c",
-            "a;b.c",
-            "'x'.a",
-            "k8s.pod up",
-            "up a.b",
-            "sum(up",
-            "a.b.",
-            "up .",
-        ):
+        yield case(f"{title} a receiver, no query", settings=given, scorers=text.replace("query: 'up', ", ""))
+        for query in listed("""
+            k8s.pod.cpu | sum(k8s.pod.cpu) | up up | a.b + up up | up ? | .a | a.b.c | a;b.c | 'x'.a
+            k8s.pod up | up a.b | sum(up | a.b. | up .
+        """):
             quoted = query.replace("'", "''")
-            yield (
-                f"{title} a receiver: {query}",
-                {"settings": given, "scorers": text.replace("'up'", f"'{quoted}'")},
+            yield case(
+                f"{title} a receiver: {query}", settings=given, scorers=text.replace("'up'", f"'{quoted}'")
             )
         for field in (
             "host: 'http://prom.svc'",
@@ -276,19 +237,16 @@ def _pushed() -> Iterator[tuple[str, Documents]]:
             "dialect: MetricsQL",
             "dialect: Other",
         ):
-            yield (
+            yield case(
                 f"{title} a receiver, {field}",
-                {"settings": given, "scorers": text.replace("params:", f"{field}, params:", 1)},
+                settings=given,
+                scorers=text.replace("params:", f"{field}, params:", 1),
             )
-        yield (
+        yield case(
             f"{title} a receiver, a MetricSource",
-            {
-                "settings": given,
-                "config": variants(
-                    "type: OpenTelemetry, host: 'http://prom.svc'", "host: 'http://thanos.svc'"
-                ),
-                "scorers": text.replace("type: OpenTelemetry", "ref: platform"),
-            },
+            settings=given,
+            config=variants("type: OpenTelemetry, host: 'http://prom.svc'", "host: 'http://thanos.svc'"),
+            scorers=text.replace("type: OpenTelemetry", "ref: platform"),
         )
 
 
@@ -311,12 +269,10 @@ def _measured() -> Iterator[tuple[str, Documents]]:
         "clientCertificate: {secretRef: {name: a}}",
         "headers: [{name: A, value: b}]",
     ):
-        yield (
+        yield case(
             f"measures of a MetricSource with {field}",
-            {
-                "config": variants(f"type: Kubernetes, {field}", "host: 'http://prom.svc', path: /p"),
-                "scorers": text.replace("type: Kubernetes", "ref: platform"),
-            },
+            config=variants(f"type: Kubernetes, {field}", "host: 'http://prom.svc', path: /p"),
+            scorers=text.replace("type: Kubernetes", "ref: platform"),
         )
     for query in (
         "",
@@ -344,35 +300,30 @@ def _measured() -> Iterator[tuple[str, Documents]]:
         ):
             yield f"measures: {query}, type {kind}", {"scorers": given}
             for template in ("${node}", "${pod}", "${scoreName}"):
-                yield (
+                yield case(
                     f"measures: {query}, type {kind}, {template}",
-                    {"scorers": below(f"scoreDimensionFormat: '{template}'", given)},
+                    scorers=below(f"scoreDimensionFormat: '{template}'", given),
                 )
-            yield (
-                f"measures: {query}, type {kind}, averaged",
-                {"scorers": below("scoreAggregation: Mean", given)},
+            yield case(
+                f"measures: {query}, type {kind}, averaged", scorers=below("scoreAggregation: Mean", given)
             )
     for span in (604_800, 604_801):
         yield f"measures of {span} seconds", {"scorers": text.replace("range: 60", f"range: {span}")}
     for count in (100, 101):
-        yield (
-            f"{count} measures",
-            {"scorers": text.replace("'nodes'", f"'{'; '.join(['node_ready'] * count)}'")},
+        yield case(
+            f"{count} measures", scorers=text.replace("'nodes'", f"'{'; '.join(['node_ready'] * count)}'")
         )
-        yield (
+        yield case(
             f"{count} measures and a mistake",
-            {"scorers": text.replace("'nodes'", f"'{'; '.join(['nodez', *['nodes'] * (count - 1)])}'")},
+            scorers=text.replace("'nodes'", f"'{'; '.join(['nodez', *['nodes'] * (count - 1)])}'"),
         )
     yield "measures with the upstream controller", {"scorers": text, "settings": UPSTREAM}
     yield "dialect Other of measures", {"scorers": text.replace("type:", "dialect: Other, type:")}
-    yield (
+    yield case(
         "dialect MetricsQL of measures with a mistake",
-        {"scorers": text.replace("type:", "dialect: MetricsQL, type:").replace("'nodes'", "'up default 0'")},
+        scorers=text.replace("type:", "dialect: MetricsQL, type:").replace("'nodes'", "'up default 0'"),
     )
-    yield (
-        "a measure before much space",
-        {"scorers": text.replace("'nodes'", f"'nodes{' ' * 65_537}'")},
-    )
+    yield case("a measure before much space", scorers=text.replace("'nodes'", f"'nodes{' ' * 65_537}'"))
 
 
 def _without_an_api() -> Iterator[tuple[str, Documents]]:
@@ -390,17 +341,16 @@ def _without_an_api() -> Iterator[tuple[str, Documents]]:
         "auth: {serviceAccountToken: true}",
         "arguments: {a: b}",
     ):
-        yield (
-            f"no API and scoring.{field}",
-            {"scorers": QUERY.replace("type: Query", f"type: Query, {field}")},
+        yield case(
+            f"no API and scoring.{field}", scorers=QUERY.replace("type: Query", f"type: Query, {field}")
         )
     for field in ("range: 60", "step: 60", "range: 0", "range: 60, step: 60"):
         yield f"no API and params.{field}", {"scorers": QUERY.replace("{query:", f"{{{field}, query:")}
     for kind in ("None", "Prometheus", "Kubernetes"):
         yield f"no API and type {kind}", {"scorers": QUERY.replace("{host:", f"{{type: {kind}, host:")}
-        yield (
+        yield case(
             f"no API and type {kind} without a query",
-            {"scorers": QUERY.replace("{host:", f"{{type: {kind}, host:").replace("query: 'avg(up)'", "")},
+            scorers=QUERY.replace("{host:", f"{{type: {kind}, host:").replace("query: 'avg(up)'", ""),
         )
         for score in (
             "defaultScore: 50",
@@ -408,35 +358,25 @@ def _without_an_api() -> Iterator[tuple[str, Documents]]:
             "defaultScore: 50\n  scoreDestination: None",
         ):
             title = score.replace("\n ", ",")
-            yield (
+            yield case(
                 f"no API and type {kind} with {title}",
-                {"scorers": below(score, QUERY.replace("{host:", f"{{type: {kind}, host:"))},
+                scorers=below(score, QUERY.replace("{host:", f"{{type: {kind}, host:")),
             )
-            yield (
+            yield case(
                 f"an API and type {kind} with {title}",
-                {"scorers": below(score, asking("up").replace("{host:", f"{{type: {kind}, host:"))},
+                scorers=below(score, asking("up").replace("{host:", f"{{type: {kind}, host:")),
             )
-            yield (
+            yield case(
                 f"an API without a lock and type {kind} with {title}",
-                {
-                    "scorers": below(score, source(f"type: {kind}", FULL)).replace(", interval: 60", ""),
-                },
+                scorers=below(score, source(f"type: {kind}", FULL)).replace(", interval: 60", ""),
             )
     yield "no API and no host", {"scorers": QUERY.replace("host: 'http://prom.svc', ", "")}
     yield "no API and no interval", {"scorers": QUERY.replace(", interval: 60", "")}
     yield "no API and no name", {"scorers": QUERY.replace("name: cpu_score, ", "")}
-    for query in (
-        "up",
-        "avg(up)",
-        "up; avg(up)",
-        "avg(up); up",
-        "sum by (pod) (up)",
-        "up up",
-        "up up; avg(up)",
-        "a * b",
-        "avg(a) + avg(b)",
-        "label_replace(avg(a), 'x', 'y', 'z', '')",
-    ):
+    for query in listed("""
+        up | avg(up) | up; avg(up) | avg(up); up | sum by (pod) (up) | up up | up up; avg(up)
+        a * b | avg(a) + avg(b) | label_replace(avg(a), 'x', 'y', 'z', '')
+    """):
         quoted = query.replace("'", "''")
         for more in (
             "",
@@ -448,33 +388,29 @@ def _without_an_api() -> Iterator[tuple[str, Documents]]:
             "scoreDimensionFormat: '${meta}'",
             "scoreDimensionFormat: '${pod};${node}'",
         ):
-            yield (
+            yield case(
                 f"no API: {query}, {more or 'as it is'}",
-                {"scorers": below(more, asked(quoted)) if more else asked(quoted)},
+                scorers=below(more, asked(quoted)) if more else asked(quoted),
             )
-        yield (
+        yield case(
             f"an API: {query}",
-            {"scorers": below("scoreDimensionFormat: '${pod}'", asking("up").replace("'up'", f"'{quoted}'"))},
+            scorers=below("scoreDimensionFormat: '${pod}'", asking("up").replace("'up'", f"'{quoted}'")),
         )
-        yield (
+        yield case(
             f"an API: {query}, in MetricsQL",
-            {
-                "scorers": below(
-                    "scoreDimensionFormat: '${pod}'",
-                    asking("up").replace("'up'", f"'{quoted}'").replace("host:", "dialect: MetricsQL, host:"),
-                )
-            },
+            scorers=below(
+                "scoreDimensionFormat: '${pod}'",
+                asking("up").replace("'up'", f"'{quoted}'").replace("host:", "dialect: MetricsQL, host:"),
+            ),
         )
     yield "no API, with a lock", {"scorers": QUERY, "locks": LOCK}
     for name in ("X-A", "host", "authorization"):
-        yield (
+        yield case(
             f"a MetricSource whose header {name} has no Secret",
-            {
-                "config": variants(
-                    f"host: 'http://prom.svc', headers: [{{name: {name}, value: 'a b'}}, {{name: {name}, value: 'Bearer abcdefgh'}}]"
-                ),
-                "scorers": QUERY.replace("host: 'http://prom.svc'", "ref: platform"),
-            },
+            config=variants(
+                f"host: 'http://prom.svc', headers: [{{name: {name}, value: 'a b'}}, {{name: {name}, value: 'Bearer abcdefgh'}}]"
+            ),
+            scorers=QUERY.replace("host: 'http://prom.svc'", "ref: platform"),
         )
 
 
@@ -531,43 +467,36 @@ def _beside_mistakes() -> Iterator[tuple[str, Documents]]:
                     ),
                 },
             )
-        yield (
-            f"an ambiguous scorer for {title}",
-            {"scorers": scorer.replace("metadata: {name: cpu}", AMBIGUOUS)},
+        yield case(
+            f"an ambiguous scorer for {title}", scorers=scorer.replace("metadata: {name: cpu}", AMBIGUOUS)
         )
-        yield (
+        yield case(
             f"an ambiguous scorer for {title} and an application",
-            {"scorers": scorer.replace("metadata: {name: cpu}", AMBIGUOUS), "apps": APP},
+            scorers=scorer.replace("metadata: {name: cpu}", AMBIGUOUS),
+            apps=APP,
         )
-        yield (
+        yield case(
             f"an ambiguous Placement for {title}",
-            {
-                "apps": policy(add_on())
-                .replace("spec: {", "spec: {clusterSets: [global], ")
-                .replace("metadata: {", "metadata: {annotations: {a: yes}, "),
-                "scorers": scorer,
-            },
+            apps=policy(add_on())
+            .replace("spec: {", "spec: {clusterSets: [global], ")
+            .replace("metadata: {", "metadata: {annotations: {a: yes}, "),
+            scorers=scorer,
         )
         yield f"ServiceMonitors for {title}, no settings else", {"settings": monitor, **empty}
     for name in ("gpu", "gpuu", "cpu"):
         text = app("{scorer: cpu}", f"{{scorer: {name}}}")
-        yield (
-            f"score of {name} beside a broken scorer",
-            {"apps": text, "scorers": both(SCORER, BROKEN_SCORER)},
-        )
+        yield case(f"score of {name} beside a broken scorer", apps=text, scorers=both(SCORER, BROKEN_SCORER))
         yield f"score of {name}, all broken", {"apps": text, "scorers": BROKEN_SCORER}
     for strategy in ("Replace", "Keep"):
         for ref in ("xyz", "shared"):
-            yield (
+            yield case(
                 f"moves {strategy} with placement.ref {ref}",
-                {
-                    "apps": both(
-                        app("{numberOfClusters: 1}\n  scores: [{scorer: cpu}]", f"{{ref: {ref}}}")
-                        + f"  moves: {{strategy: {strategy}}}\n",
-                        SHARED.replace("spec: {", "spec: {onMissingScore: Exclude, "),
-                    ),
-                    "clusters": both(cluster("eu-1"), cluster("'1'")),
-                },
+                apps=both(
+                    app("{numberOfClusters: 1}\n  scores: [{scorer: cpu}]", f"{{ref: {ref}}}")
+                    + f"  moves: {{strategy: {strategy}}}\n",
+                    SHARED.replace("spec: {", "spec: {onMissingScore: Exclude, "),
+                ),
+                clusters=both(cluster("eu-1"), cluster("'1'")),
             )
     for policy_text in (
         "{automated: {prune: true}}",
@@ -575,19 +504,15 @@ def _beside_mistakes() -> Iterator[tuple[str, Documents]]:
         "{automated: {prun: true}}",
         "{xyz: 1}",
     ):
-        yield (
+        yield case(
             f"syncPolicy {policy_text}",
-            {"apps": app("path: deploy}", f"path: deploy}}, syncPolicy: {policy_text}")},
+            apps=app("path: deploy}", f"path: deploy}}, syncPolicy: {policy_text}"),
         )
     for dimension in ("a", "cpu_score"):
         for other in ("", ", dimension: b", ", dimension: a", ", dimension: cpu_score"):
-            yield (
+            yield case(
                 f"a score of {dimension} and one{other}",
-                {
-                    "apps": app(
-                        "{scorer: cpu}", f"{{scorer: cpu, dimension: {dimension}}}, {{scorer: cpu{other}}}"
-                    )
-                },
+                apps=app("{scorer: cpu}", f"{{scorer: cpu, dimension: {dimension}}}, {{scorer: cpu{other}}}"),
             )
     for sets in ("[global]", "[]", "3", "global", "[global, 3]", "[[a]]", "{a: b}", "null"):
         for predicates in (
@@ -598,57 +523,41 @@ def _beside_mistakes() -> Iterator[tuple[str, Documents]]:
             ", predicates: [{}]",
             ", predicates: [{requiredClusterSelector: {labelSelector: null}}]",
         ):
-            yield (
+            yield case(
                 f"a Placement of {sets}{predicates}",
-                {
-                    "apps": policy(add_on()).replace("spec: {", f"spec: {{clusterSets: {sets}{predicates}, "),
-                    "clusters": many_of(101),
-                },
+                apps=policy(add_on()).replace("spec: {", f"spec: {{clusterSets: {sets}{predicates}, "),
+                clusters=many_of(101),
             )
-    for url in (
-        "http://[",
-        "http://",
-        "x",
-        "''",
-        "http://169.254.169.254",
-        "http://a.svc?b=c",
-        "http://a.svc?token=",
-        "http://a.svc?token=b",
-        "https://169.254.169.254?token=b",
-    ):
-        yield (
+    for url in listed("""
+        http://[ | http:// | x | '' | http://169.254.169.254 | http://a.svc?b=c
+        http://a.svc?token= | http://a.svc?token=b | https://169.254.169.254?token=b
+    """):
+        yield case(
             f"a MetricSource at {url}",
-            {
-                "config": variants(f"host: '{url.strip(chr(39))}'"),
-                "scorers": source("ref: platform, params: {query: up, range: 60, step: 60}"),
-            },
+            config=variants(f"host: '{url.strip(chr(39))}'"),
+            scorers=source("ref: platform, params: {query: up, range: 60, step: 60}"),
         )
-        yield (
-            f"no API, source at {url}",
-            {"scorers": QUERY.replace("'http://prom.svc'", f"'{url.strip(chr(39))}'")},
+        yield case(
+            f"no API, source at {url}", scorers=QUERY.replace("'http://prom.svc'", f"'{url.strip(chr(39))}'")
         )
     yield "no API and no configURL", {"scorers": QUERY}
-    yield (
-        "an API and no configURL",
-        {"scorers": SCORER.replace("  configURL: http://api.svc:8000/config\n", "")},
+    yield case(
+        "an API and no configURL", scorers=SCORER.replace("  configURL: http://api.svc:8000/config\n", "")
     )
     for name in ("a-{{name}}", "3", "[a]", "{a: b}", "null", "a", "a-{{x}}"):
         text = generator(f"{CONFIG}, {LABELS}")
-        yield (
+        yield case(
             f"a template named {name}",
-            {
-                "apps": both(
-                    text.replace(
-                        "metadata: {name: a}, spec: {project",
-                        f"metadata: {{name: {name if name[0] in '3[n' or name[:2] == '{a' else chr(39) + name + chr(39)}}}, spec: {{project",
-                    ),
-                    APP,
-                )
-            },
+            apps=both(
+                text.replace(
+                    "metadata: {name: a}, spec: {project",
+                    f"metadata: {{name: {name if name[0] in '3[n' or name[:2] == '{a' else chr(39) + name + chr(39)}}}, spec: {{project",
+                ),
+                APP,
+            ),
         )
-    yield (
-        "an application of an incomplete scorer",
-        {"apps": APP, "scorers": SCORER.replace("name: cpu_score, ", "")},
+    yield case(
+        "an application of an incomplete scorer", apps=APP, scorers=SCORER.replace("name: cpu_score, ", "")
     )
     for text in (
         "(up;xx yy; (zz",
@@ -660,22 +569,16 @@ def _beside_mistakes() -> Iterator[tuple[str, Documents]]:
     ):
         quoted = text.replace("'", "''")
         yield f"PromQL: {text}", {"scorers": asking("up").replace("'up'", f"'{quoted}'")}
-        yield (
+        yield case(
             f"MetricsQL: {text}",
-            {
-                "scorers": asking("up")
-                .replace("'up'", f"'{quoted}'")
-                .replace("host:", "dialect: MetricsQL, host:")
-            },
+            scorers=asking("up").replace("'up'", f"'{quoted}'").replace("host:", "dialect: MetricsQL, host:"),
         )
     for kind in ("Kubernetes", "None", "Prometheus"):
-        yield (
+        yield case(
             f"sixty thousand points of type {kind}",
-            {
-                "scorers": source(
-                    f"type: {kind}, host: 'http://prom.svc', params: {{query: nodes, range: 60000, step: 1}}"
-                )
-            },
+            scorers=source(
+                f"type: {kind}, host: 'http://prom.svc', params: {{query: nodes, range: 60000, step: 1}}"
+            ),
         )
     host = "host: 'http://prom.svc'"
     same = f"{host}, clusterSelector: {{matchLabels: {{env: prod}}}}"
@@ -684,46 +587,33 @@ def _beside_mistakes() -> Iterator[tuple[str, Documents]]:
         ("the same", (same, same, same)),
         ("both", (same, host, same, host)),
     ):
-        yield (
+        yield case(
             f"variants of {title}",
-            {
-                "config": variants(*texts),
-                "scorers": source("ref: platform, params: {query: up, range: 60, step: 60}"),
-            },
+            config=variants(*texts),
+            scorers=source("ref: platform, params: {query: up, range: 60, step: 60}"),
         )
-    yield (
+    yield case(
         "an ApplicationSet that follows a ScoredPlacement elsewhere and another of the same name",
-        {
-            "apps": both(
-                SHARED.replace("{name: shared}", "{name: p, namespace: kueue}"),
-                generator(f"{CONFIG}, {LABELS}"),
-                APP,
-            )
-        },
+        apps=both(
+            SHARED.replace("{name: shared}", "{name: p, namespace: kueue}"),
+            generator(f"{CONFIG}, {LABELS}"),
+            APP,
+        ),
     )
-    yield (
+    yield case(
         "a source without a host, and no configURL",
-        {
-            "scorers": asking("up")
-            .replace("host: http://prom:9090, ", "")
-            .replace("http://api.svc:8000/config", "''")
-        },
+        scorers=asking("up")
+        .replace("host: http://prom:9090, ", "")
+        .replace("http://api.svc:8000/config", "''"),
     )
     for query in ('nodes; nodes{a="b"}', 'nodes; extended_available{x="b"}'):
-        yield (
-            f"measures: {query}",
-            {"scorers": source(f"type: Kubernetes, params: {{query: '{query}'}}")},
-        )
+        yield case(f"measures: {query}", scorers=source(f"type: Kubernetes, params: {{query: '{query}'}}"))
     for new in ("metadata: [a]", "metadata: {name: cpu, labels: [a], annotations: 3}", "metadata: a"):
         yield f"a scorer with {new}", {"scorers": SCORER.replace("metadata: {name: cpu}", new)}
     for span in ("", "path: /api/v1/query, "):
-        yield (
+        yield case(
             f"many points at {span or 'no path'}",
-            {
-                "scorers": source(
-                    f"{span}host: 'http://prom.svc', params: {{query: up, range: 60000, step: 1}}"
-                )
-            },
+            scorers=source(f"{span}host: 'http://prom.svc', params: {{query: up, range: 60000, step: 1}}"),
         )
     fleet = both(cluster("'1'"), cluster("eu-1"))
     longer = APP.replace("{name: web}", "{name: web-eu}")
@@ -738,14 +628,15 @@ def _beside_mistakes() -> Iterator[tuple[str, Documents]]:
             text = application_set(generators).replace(
                 "metadata: {name: a}, spec: {project", f"metadata: {{name: '{name}'}}, spec: {{project"
             )
-            yield (
+            yield case(
                 f"an ApplicationSet of {name} with {title}",
-                {"clusters": fleet, "apps": both(APP, longer, placement("{clusterSets: [global]}"), text)},
+                clusters=fleet,
+                apps=both(APP, longer, placement("{clusterSets: [global]}"), text),
             )
     for resource in ("[a]", "{a: b}", "3", "null"):
-        yield (
+        yield case(
             f"a Placement that ranks by {resource}",
-            {"apps": policy(add_on(resource).replace("type: AddOn, ", ""))},
+            apps=policy(add_on(resource).replace("type: AddOn, ", "")),
         )
         yield f"a Placement that ranks by {resource}, of type AddOn", {"apps": policy(add_on(resource))}
     for config in (
@@ -753,26 +644,28 @@ def _beside_mistakes() -> Iterator[tuple[str, Documents]]:
         "source: {type: None, host: 'http://a.svc'}",
         "source: {type: None, params: {range: 60}}",
     ):
-        yield (
+        yield case(
             f"a lock that alone says {config}",
-            {"scorers": FULL, "locks": LOCK.replace("config: {}", f"config: {{{config}}}")},
+            scorers=FULL,
+            locks=LOCK.replace("config: {}", f"config: {{{config}}}"),
         )
-    yield (
+    yield case(
         "a step of two seconds",
-        {"scorers": source("host: 'http://prom.svc', params: {query: up, range: 21998, step: 1}")},
+        scorers=source("host: 'http://prom.svc', params: {query: up, range: 21998, step: 1}"),
     )
     for query in ("up; ", "up;", " ;up", ";", "up;  ;down"):
-        yield (
+        yield case(
             f"upstream: '{query}' with a blank",
-            {"settings": UPSTREAM, "scorers": asking(query).replace("  scoreRange: {min: 0, max: 1}\n", "")},
+            settings=UPSTREAM,
+            scorers=asking(query).replace("  scoreRange: {min: 0, max: 1}\n", ""),
         )
-    yield (
+    yield case(
         "upstream: type Prometheus without a query",
-        {"settings": UPSTREAM, "scorers": source("type: Prometheus, host: 'http://prom.svc'")},
+        settings=UPSTREAM,
+        scorers=source("type: Prometheus, host: 'http://prom.svc'"),
     )
-    yield (
-        "a Placement that ranks by a score without type",
-        {"apps": policy(add_on().replace("type: AddOn, ", ""))},
+    yield case(
+        "a Placement that ranks by a score without type", apps=policy(add_on().replace("type: AddOn, ", ""))
     )
     for spec in (
         "prioritizerPolicy: [a]",
@@ -782,131 +675,113 @@ def _beside_mistakes() -> Iterator[tuple[str, Documents]]:
         yield f"Placement with {spec}", {"apps": placement(f"{{{spec}}}")}
     for length in (252, 253, 254):
         key = ("a." * 127)[: length - 1] + "a/x"
-        yield (
+        yield case(
             f"a label with a domain of {length} characters",
-            {"scorers": SCORER.replace("{name: cpu}", f"{{name: cpu, labels: {{{key}: x}}}}")},
+            scorers=SCORER.replace("{name: cpu}", f"{{name: cpu, labels: {{{key}: x}}}}"),
         )
-    yield (
+    yield case(
         "Placement of 101 clusters with numberOfClusters: true",
-        {"clusters": many_of(101), "apps": placement("{clusterSets: [global], numberOfClusters: true}")},
+        clusters=many_of(101),
+        apps=placement("{clusterSets: [global], numberOfClusters: true}"),
     )
     for url in ("http://u@a/b.git", "ftp://u@a/b.git"):
         yield f"settings with {url}", {"settings": SETTINGS.replace("https://git.example.com/fleet.git", url)}
-    yield (
+    yield case(
         "Placement of no set with numberOfClusters: 101",
-        {"apps": placement("{clusterSets: [], numberOfClusters: 101}")},
+        apps=placement("{clusterSets: [], numberOfClusters: 101}"),
     )
-    yield (
+    yield case(
         "an ApplicationSet whose labelSelector is a list",
-        {
-            "apps": both(
-                placement("{}"),
-                application_set(f"{{clusterDecisionResource: {{{CONFIG}, labelSelector: [a]}}}}"),
-            )
-        },
+        apps=both(
+            placement("{}"), application_set(f"{{clusterDecisionResource: {{{CONFIG}, labelSelector: [a]}}}}")
+        ),
     )
-    yield (
+    yield case(
         "on the hub, the second expression mixes clusters",
-        {"scorers": asked("sum by (cluster) (up); 1 + sum(down)", HUB)},
+        scorers=asked("sum by (cluster) (up); 1 + sum(down)", HUB),
     )
-    yield (
+    yield case(
         "dialect Other, whose series are not known to share an item",
-        {"scorers": asked("up").replace("source: {", "source: {dialect: Other, ")},
+        scorers=asked("up").replace("source: {", "source: {dialect: Other, "),
     )
     yield "PromQL: a mistake in a query of 65537 characters", {"scorers": asking("up up" + " " * 65_532)}
-    yield (
+    yield case(
         "an ApplicationSet for a ScoredPlacement elsewhere whose names collide",
-        {
-            "clusters": fleet,
-            "apps": both(
-                APP,
-                SHARED.replace("{name: shared}", "{name: p, namespace: kueue}"),
-                application_set(follows).replace(
-                    "metadata: {name: a}, spec: {project", "metadata: {name: 'web-{{name}}'}, spec: {project"
-                ),
+        clusters=fleet,
+        apps=both(
+            APP,
+            SHARED.replace("{name: shared}", "{name: p, namespace: kueue}"),
+            application_set(follows).replace(
+                "metadata: {name: a}, spec: {project", "metadata: {name: 'web-{{name}}'}, spec: {project"
             ),
-        },
+        ),
     )
-    yield (
+    yield case(
         "two hosts that get the token of the pod",
-        {
-            "scorers": asking("up")
-            .replace("host:", "auth: {serviceAccountToken: true}, host:")
-            .replace("scoring: {", "scoring: {host: 'http://api.svc', auth: {serviceAccountToken: true}, ")
-        },
+        scorers=asking("up")
+        .replace("host:", "auth: {serviceAccountToken: true}, host:")
+        .replace("scoring: {", "scoring: {host: 'http://api.svc', auth: {serviceAccountToken: true}, "),
     )
-    yield (
-        "a query without a host and a lock",
-        {"scorers": source("params: {query: up, range: 60, step: 60}", FULL)},
+    yield case(
+        "a query without a host and a lock", scorers=source("params: {query: up, range: 60, step: 60}", FULL)
     )
     yield "PromQL: a blank expression", {"scorers": asking("(up; ; (down")}
-    yield (
+    yield case(
         "masks in two configs",
-        {
-            "config": both(
-                masks("{clusterName: '*', scoreName: cpu_score}"),
-                masks("{clusterName: xyz, scoreName: abc}").replace("dynamic-scoring-config", "other"),
-            )
-        },
+        config=both(
+            masks("{clusterName: '*', scoreName: cpu_score}"),
+            masks("{clusterName: xyz, scoreName: abc}").replace("dynamic-scoring-config", "other"),
+        ),
     )
     uses = source("ref: platform, params: {query: up, range: 60, step: 60}")
     lacking = variants(f"{host}, clusterSelector: {{matchLabels: {{env: edge}}}}")
-    yield (
+    yield case(
         "a MetricSource and an ambiguous scorer",
-        {"config": lacking, "scorers": uses.replace("metadata: {name: cpu}", AMBIGUOUS)},
+        config=lacking,
+        scorers=uses.replace("metadata: {name: cpu}", AMBIGUOUS),
     )
-    yield (
+    yield case(
         "source.ref and a Secret of the agent",
-        {
-            "config": variants(host),
-            "scorers": uses.replace(
-                "ref:", "auth: {tokenSecretRef: {name: bootstrap-hub-kubeconfig, key: k}}, ref:"
-            ),
-        },
+        config=variants(host),
+        scorers=uses.replace(
+            "ref:", "auth: {tokenSecretRef: {name: bootstrap-hub-kubeconfig, key: k}}, ref:"
+        ),
     )
     for kind in ("Kubernetes", "None"):
-        yield (
+        yield case(
             f"on the hub without a label, type {kind}",
-            {"scorers": HUB.replace(f", {LABEL}", "").replace("{host:", f"{{type: {kind}, host:")},
+            scorers=HUB.replace(f", {LABEL}", "").replace("{host:", f"{{type: {kind}, host:"),
         )
     yield "PromQL: a mistake in a query of 65536 characters", {"scorers": asking("up up" + " " * 65_531)}
-    yield (
+    yield case(
         "dialect Other, type Prometheus and no query",
-        {"scorers": source("type: Prometheus, dialect: Other, host: 'http://prom.svc'")},
+        scorers=source("type: Prometheus, dialect: Other, host: 'http://prom.svc'"),
     )
-    yield (
+    yield case(
         "an application of a set with a mistake",
-        {
-            "apps": app("{numberOfClusters: 1}", "{numberOfClusters: 1, clusterSets: [edge]}"),
-            "clusters": both(CLUSTER, SET.replace("LabelSelector,", "X,")),
-        },
+        apps=app("{numberOfClusters: 1}", "{numberOfClusters: 1, clusterSets: [edge]}"),
+        clusters=both(CLUSTER, SET.replace("LabelSelector,", "X,")),
     )
     yield "a token in a MetricSource", {"config": variants(f"{host}, path: /ghp_0123456789abcdef")}
     yield "an empty document", {"settings": "", "apps": ""}
     yield "only comments", {"settings": "# nothing\n"}
     yield "an empty repository", {"settings": "", "apps": "", "clusters": "", "scorers": ""}
     for field in ("namespace: null", "namespace: ''", "namespace: argocd"):
-        yield (
+        yield case(
             f"two Placements of {field}",
-            {
-                "apps": both(
-                    placement("{}"),
-                    placement("{}").replace("name: p, namespace: argocd", f"name: p, {field}"),
-                )
-            },
+            apps=both(
+                placement("{}"), placement("{}").replace("name: p, namespace: argocd", f"name: p, {field}")
+            ),
         )
     for key in ("A.b/c", "a.b/c", "A_b", "a b"):
-        yield (
+        yield case(
             f"labels and annotations {key}",
-            {
-                "scorers": SCORER.replace(
-                    "{name: cpu}", f"{{name: cpu, labels: {{{key}: x}}, annotations: {{{key}: 'x y'}}}}"
-                )
-            },
+            scorers=SCORER.replace(
+                "{name: cpu}", f"{{name: cpu, labels: {{{key}: x}}, annotations: {{{key}: 'x y'}}}}"
+            ),
         )
-    yield (
-        "a label that is a list",
-        {"apps": placement("{}").replace("name: p,", "name: p, labels: {a: [b]},")},
+    yield case(
+        "a label that is a list", apps=placement("{}").replace("name: p,", "name: p, labels: {a: [b]},")
     )
 
 
@@ -943,9 +818,9 @@ def _every_field() -> Iterator[tuple[str, Documents]]:
         " tolerations: [{key: a, operator: Equal, value: b, effect: NoSelect, tolerationSeconds: 1}]}"
     )
     yield "a Placement with every field", {"apps": placement(placement_spec)}
-    yield (
+    yield case(
         "an application with every field of a syncPolicy",
-        {"apps": app("path: deploy}", f"path: deploy}}, syncPolicy: {SYNC}")},
+        apps=app("path: deploy}", f"path: deploy}}, syncPolicy: {SYNC}"),
     )
     for title, generators in (
         ("", f"[{DECISIONS}]"),
