@@ -1401,6 +1401,97 @@ def _others() -> Iterator[tuple[str, Documents]]:
     )
 
 
+def _agents() -> Iterator[tuple[str, Documents]]:
+    digests = settings("requireImageDigests: true")
+    entry = "clusterSelector: {matchLabels: {env: prod}}, image: 'r/a:2'"
+    for entries in (
+        f"{{{entry}}}",
+        f"{{{entry}}}, {{{entry}}}",
+        f"{{clusterSelector: {{}}, tolerations: [], image: 'r/a:3'}}, {{{entry}, nodeSelector: {{}}, tolerations: []}}",
+        "{clusterSelector: {}}",
+        "{clusterSelector: {matchLabels: {env: x}}, image: 'r/a:2'}",
+        "{clusterSelector: {matchLabels: {env: 'x!'}}, image: 'r/a:2'}",
+    ):
+        rollout = f"agent: {{rollout: [{entries}]}}"
+        yield rollout, {"settings": settings(rollout)}
+        yield f"{rollout} without digests", {"settings": settings(rollout, digests)}
+    for fields in (
+        "tolerations: [{value: 'yes'}]",
+        "nodeSelector: {kubernetes.io/os: 'linux,arm'}",
+        "nodeSelector: {a//b: x}",
+        "imagePullSecrets: [a, b, a]",
+        "resources: {requests: {cpu: 1001m}, limits: {cpu: '1'}}",
+        "resources: {requests: {cpu: '1'}, limits: {cpu: 1000m}}",
+        "resources: {requests: {memory: 0.5Gi}, limits: {memory: 500M}}",
+        "resources: {limits: {memory: 64Mi}}",
+    ):
+        for section in ("agent", "hubScorer", "reconciler"):
+            yield f"{section} with {fields}", {"settings": settings(f"{section}: {{{fields}}}")}
+        rollout = f"agent: {{rollout: [{{clusterSelector: {{}}, {fields}}}]}}"
+        yield rollout, {"settings": settings(rollout)}
+    for fields in (
+        "replicas: 0",
+        "suspend: {quorumPercent: 101}",
+        "proposals: {forgeURL: 'https://github.example.com'}",
+        "proposals: {author: {name: 'a\\nb', email: a@example.com}}",
+        "proposals: {kinds: [Locks], forge: GitHub}",
+        "state: {branch: -x}",
+        "state: {enabled: true, branch: main}",
+        "journal: {enabled: true, branch: main}",
+        "state: {enabled: true}, journal: {enabled: true, branch: gitops-dsf-state}",
+    ):
+        yield f"reconciler with {fields}", {"settings": settings(f"reconciler: {{{fields}}}")}
+    head = settings("reconciler: {proposals: {kinds: [Locks]}}").replace(
+        "git: {", "git: {targetRevision: HEAD, "
+    )
+    yield "proposals onto HEAD", {"settings": head}
+    for image in ("https://r/a:1", "localhost:5000/r/a:1"):
+        yield f"image {image}", {"settings": settings(f"hubScorer: {{image: '{image}'}}")}
+
+
+def _pages() -> Iterator[tuple[str, Documents]]:
+    """URLs of what people look at, and hosts that are not meant."""
+    for url in listed("""
+        https://github.com/acme/fleet/tree/main | https://gitlab.com/acme/fleet/-/tree/main
+        https://git.internal/team/tree/blob.git | git@git.internal:team/tree/main
+        https://git.internal/team/tree | https://git.example.com/platform/fleet.git
+    """):
+        yield f"git.url {url}", {"settings": SETTINGS.replace("https://git.example.com/fleet.git", url)}
+        yield f"repoURL {url}", {"apps": app("https://git.example.com/web.git", url)}
+    wide = asking('{__name__=~".+"}')
+    for url in listed("""
+        https://evil.example.com | https://203.0.113.7 | https://api.corp.example.com
+        https://forecast.scoring.example.com | http://scorer.scoring.svc:8000 | http://scorer:8000
+    """):
+        scorers = wide.replace("http://api.svc:8000", url)
+        yield f"every metric to {url}", {"scorers": scorers}
+        for field in ("allowedHosts", "allowedTokenHosts"):
+            given = settings(f"{field}: ['*.corp.example.com', forecast.scoring.example.com]")
+            yield f"every metric to {url} with {field}", {"scorers": scorers, "settings": given}
+    elsewhere = settings("hubNamespace: hub-scoring, argocd: {namespace: gitops}")
+    for name in listed("""
+        kube-system | open-cluster-management-agent | gitops | hub-scoring | dynamic-scoring | argocd
+        open-cluster-management | default | web | kubeflow
+    """):
+        apps = app("destinationNamespace: web", f"destinationNamespace: {name}")
+        yield f"an application into {name}", {"apps": apps}
+        yield f"an application into {name}, others elsewhere", {"apps": apps, "settings": elsewhere}
+        raw = generator(f"{CONFIG}, {LABELS}").replace(
+            "destination: {", f"destination: {{namespace: {name}, "
+        )
+        yield f"an ApplicationSet into {name}", {"apps": raw}
+
+
+def _texts() -> Iterator[tuple[str, Documents]]:
+    yield "a quote that is not closed", {"scorers": SCORER.replace("description: d", 'description: "d')}
+    for text in ('"Note: d"', '"d\n    and e"'):
+        yield f"a description {text!r}", {"scorers": SCORER.replace("description: d", f"description: {text}")}
+    for query in ("ratee(up[5m])", "holt_winters(up[1h], 0.5, 0.5)", "range_median(up[1h])"):
+        yield f"PromQL: {query}", {"scorers": asking(query)}
+        metricsql = asking(query).replace("host:", "dialect: MetricsQL, host:")
+        yield f"MetricsQL: {query}", {"scorers": metricsql}
+
+
 CASES: Mapping[str, Documents] = dict(
     case
     for group in (
@@ -1423,6 +1514,9 @@ CASES: Mapping[str, Documents] = dict(
         _upstream,
         _more,
         _others,
+        _agents,
+        _pages,
+        _texts,
     )
     for case in group()
 )

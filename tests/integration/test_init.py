@@ -11,10 +11,8 @@ from pathlib import Path
 import pytest
 
 from gitops_dsf import __version__
-from gitops_dsf.cli.scaffold import TEMPLATE_NAME, TEMPLATE_URL, default_name, repo_template, scaffold
+from gitops_dsf.cli.scaffold import TEMPLATE_NAME, default_name, repo_template, scaffold
 from gitops_dsf.errors import RepositoryError, UsageError
-from gitops_dsf.pipeline import check
-from gitops_dsf.repository.load.names import FOLDERS
 from tests.support import yamlfast
 from tests.support.commandline import gitops_dsf
 
@@ -54,12 +52,6 @@ def test_the_pipeline_is_that_of_the_forge(
     assert ("There is no pipeline: name the forge with --forge" in made.stdout) == (pipeline is None)
 
 
-def test_what_is_not_asked_for_is_not_written(tmp_path: Path) -> None:
-    plain = scaffold(target=tmp_path / "plain", name="fleet")
-    asked = scaffold(target=tmp_path / "asked", name="fleet", extras=("codeowners", "pre-commit"))
-    assert set(asked) - set(plain) == {"CODEOWNERS", ".pre-commit-config.yaml"}
-
-
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -76,19 +68,6 @@ def test_a_bad_wish_is_refused_before_anything_is_written(
     assert refused.returncode == 2
     assert message in refused.stderr
     assert not (tmp_path / "fleet").exists()
-
-
-def test_the_richer_examples_have_no_findings(tmp_path: Path) -> None:
-    scaffold(target=tmp_path / "fleet", name="fleet", registry=REGISTRY, git_url=URL, extras=("examples",))
-    checked = check(tmp_path / "fleet")
-    assert checked.diagnostics == ()
-    assert checked.resolved is not None
-    assert len(checked.resolved.scorers) == 3
-    assert checked.resolved.targets == {
-        "eu-north-1": ("cpu-headroom", "latency-forecast", "region-preference"),
-        "eu-west-1": ("cpu-headroom", "latency-forecast", "region-preference"),
-        "us-east-1": ("cpu-headroom",),
-    }
 
 
 def test_init_then_validate_then_render(tmp_path: Path) -> None:
@@ -176,12 +155,6 @@ def test_the_commands_of_the_install_page_work_on_a_hub_of_ones_own(wheels: Path
     assert works == {"paris.manifestwork.yaml"}, "and no example cluster"
 
 
-def test_without_examples_the_repository_names_nothing_of_them(tmp_path: Path) -> None:
-    written = scaffold(target=tmp_path / "without", name="fleet", examples=False)
-    inside = {path for path in written if path.partition("/")[0] in FOLDERS}
-    assert inside == {f"{folder}/.gitkeep" for folder in FOLDERS}, "what people write next has its folder"
-
-
 def test_name_and_url_replace_the_templates_everywhere(tmp_path: Path) -> None:
     url = f"https://git.internal/{TEMPLATE_NAME}-of-ours.git"
     scaffold(target=tmp_path, name="emea", git_url=url)
@@ -189,12 +162,6 @@ def test_name_and_url_replace_the_templates_everywhere(tmp_path: Path) -> None:
     assert not [path for path, text in texts.items() if TEMPLATE_NAME in text.replace(url, "")]
     assert url in texts[tmp_path / "gitops-dsf.yaml"]
     assert texts[tmp_path / "README.md"].startswith("# emea\n")
-
-
-def test_the_template_holds_what_init_replaces() -> None:
-    text = (repo_template() / "gitops-dsf.yaml").read_text("utf-8")
-    assert f"name: {TEMPLATE_NAME}\n" in text
-    assert f"url: {TEMPLATE_URL} " in text
 
 
 def test_the_template_pins_this_version() -> None:
@@ -207,11 +174,6 @@ def test_the_template_pins_this_version() -> None:
         "repos"
     ][0]["hooks"]
     assert {hook["language"] for hook in hooks} == {"system"}
-
-
-def test_a_fresh_clone_is_empty_enough(tmp_path: Path) -> None:
-    subprocess.run(["git", "init", "-q", tmp_path], check=True)
-    assert "gitops-dsf.yaml" in scaffold(target=tmp_path, name="fleet")
 
 
 def test_a_folder_in_use_is_refused_and_left_alone(tmp_path: Path) -> None:
@@ -244,14 +206,6 @@ def test_a_bad_name_or_url_is_refused_before_anything_is_written(
     with pytest.raises(UsageError, match=message):
         scaffold(target=tmp_path / "fleet", name=name, git_url=url)
     assert not (tmp_path / "fleet").exists()
-
-
-@pytest.mark.parametrize(
-    "url", ["git@git.internal:platform/emea.git", "ssh://git@git.internal:2222/platform/emea.git", URL]
-)
-def test_urls_that_argo_cd_clones_are_accepted(tmp_path: Path, url: str) -> None:
-    scaffold(target=tmp_path, name="emea", git_url=url)
-    assert yamlfast.load((tmp_path / "gitops-dsf.yaml").read_text("utf-8"))["spec"]["git"]["url"] == url
 
 
 def test_a_file_or_a_dangling_link_is_refused(tmp_path: Path) -> None:
@@ -301,19 +255,6 @@ def test_the_wheel_holds_the_whole_template(wheels: Path) -> None:
         ".vscode/settings.json",
     } <= outside
     assert inside >= outside
-
-
-def test_the_wheel_holds_every_package(wheels: Path) -> None:
-    (wheel,) = wheels.glob("gitops_dsf-*.whl")
-    inside = {
-        name.split("/")[1]
-        for name in zipfile.ZipFile(wheel).namelist()
-        if name.startswith("gitops_dsf/") and name.endswith(".py")
-    }
-    listed = subprocess.run(
-        ["git", "ls-files", "gitops_dsf/*.py"], cwd=ROOT, capture_output=True, text=True, check=True
-    ).stdout
-    assert {line.split("/")[1] for line in listed.splitlines()} == inside
 
 
 def test_init_from_the_wheel_away_from_the_checkout(wheels: Path, tmp_path: Path) -> None:

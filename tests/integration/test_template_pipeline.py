@@ -8,7 +8,6 @@ from unittest import mock
 import pytest
 
 from gitops_dsf.ci.publish import HELPER
-from gitops_dsf.cli.main import VERBS
 from gitops_dsf.cli.scaffold import repo_template, scaffold
 from tests.support import yamlfast
 from tests.support.commandline import gitops_dsf
@@ -111,14 +110,6 @@ def test_directory_mode_commits_the_tree_beside_the_sources(fleet: Fleet, tmp_pa
     assert render_is_clean(fleet, tmp_path)
 
 
-def test_publishing_twice_commits_once(fleet: Fleet) -> None:
-    fleet.publish()
-    commits = fleet.log(SOURCES)
-    again = fleet.publish()
-    assert (again.returncode, "up to date" in again.stdout) == (0, True)
-    assert fleet.log(SOURCES) == commits
-
-
 def test_a_push_that_loses_a_race_is_rendered_again_on_top(fleet: Fleet, tmp_path: Path) -> None:
     """Another merge lands between fetch and push: its change is neither overwritten nor left unrendered."""
     other = tmp_path / "other"
@@ -191,19 +182,6 @@ def test_branch_mode_writes_a_branch_of_its_own(fleet: Fleet) -> None:
     assert len(fleet.log(RENDERED)) == 2
 
 
-def test_branch_mode_adds_a_commit_for_a_change(fleet: Fleet) -> None:
-    branch_mode(fleet)
-    fleet.publish()
-    fleet.git("checkout", "--quiet", "-B", "work", f"origin/{SOURCES}")
-    fleet.edit("scorers/cpu-headroom.yaml", "interval: 60", "interval: 90")
-    fleet.commit("Score less often")
-    assert fleet.publish().returncode == 0
-    assert len(fleet.log(RENDERED)) == 3
-    changed = fleet.git("diff", "--name-only", f"{RENDERED}~1", RENDERED, cwd=fleet.origin).splitlines()
-    assert "rendered/platform/dynamicscorer.cpu-headroom.yaml" in changed
-    assert all(path.startswith("rendered/") for path in changed)
-
-
 def test_the_branch_of_the_sources_is_never_rendered_onto(fleet: Fleet) -> None:
     branch_mode(fleet)
     fleet.edit("gitops-dsf.yaml", "    shards: 1", f"    branch: {SOURCES}\n    shards: 1")
@@ -212,15 +190,6 @@ def test_the_branch_of_the_sources_is_never_rendered_onto(fleet: Fleet) -> None:
     result = fleet.publish()
     assert result.returncode == 1
     assert before == fleet.log(SOURCES)
-
-
-def test_a_repository_with_errors_publishes_nothing(fleet: Fleet) -> None:
-    fleet.edit("scorers/cpu-headroom.yaml", "type: Query", "type: query")
-    fleet.commit("A mistake")
-    result = fleet.publish()
-    assert result.returncode == 1
-    assert "scorers/cpu-headroom.yaml" in result.stderr
-    assert fleet.log(SOURCES) == ["A mistake", "Begin"]
 
 
 def test_a_push_that_is_not_allowed_ends_with_a_reason(fleet: Fleet) -> None:
@@ -299,10 +268,3 @@ def test_actions_are_pinned_by_commit() -> None:
     used = [step["uses"] for job in workflow["jobs"].values() for step in job["steps"] if "uses" in step]
     assert used
     assert [action for action in used if len(action.rpartition("@")[2]) != 40] == []
-
-
-def test_hooks_call_verbs_that_exist() -> None:
-    hooks = yamlfast.load(
-        (repo_template() / "on-request/pre-commit/.pre-commit-config.yaml").read_text("utf-8")
-    )["repos"][0]["hooks"]
-    assert {hook["entry"].split()[1] for hook in hooks} == {"validate", "test", "render"} <= VERBS.keys()

@@ -87,16 +87,6 @@ def test_a_verb_that_asks_somebody_names_its_extra(
     assert "needs: pip install 'gitops-dsf[live]'" in done.stderr
 
 
-def test_the_environment_has_no_extra(pipeline_programs: Path) -> None:
-    script = (
-        "import importlib.util as u; print([n for n in ('httpx', 'numpy', 'dsf_runtime') if u.find_spec(n)])"
-    )
-    done = subprocess.run(
-        [pipeline_programs / "python", "-I", "-c", script], capture_output=True, text=True, check=True
-    )
-    assert done.stdout == "[]\n"
-
-
 def run(programs: Path, *words: str, folder: Path) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}
     return subprocess.run(
@@ -120,12 +110,6 @@ def test_init_takes_the_wheels(wheels: Path, tmp_path: Path) -> None:
     copied = {path.name for path in (tmp_path / "fleet/wheels").iterdir()}
     names = ("gitops_dsf", "gitops_dsf_runtime", "gitops_dsf_scorer", "gitops_dsf_wire")
     assert copied == {f"{name}-{__version__}-py3-none-any.whl" for name in names}
-
-
-def test_without_wheels_init_says_what_to_do(tmp_path: Path) -> None:
-    made = gitops_dsf("init", "fleet", cwd=tmp_path)
-    assert "No package index has gitops-dsf" in made.stdout
-    assert "--wheels" in made.stdout
 
 
 def test_a_folder_without_the_wheels_is_refused_before_anything_is_written(tmp_path: Path) -> None:

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from gitops_dsf.cli.main import VERBS, main
-from gitops_dsf.cli.shell_completion import SHELLS as OFFERED
 from tests.support.shells import SHELLS
 
 Offered = Callable[[str], set[str]]
@@ -25,10 +24,6 @@ def offered(request: pytest.FixtureRequest, tmp_path: Path) -> Offered:
     return lambda line: SHELLS[request.param](line, cwd=tmp_path)
 
 
-def test_every_shell_of_the_verb_is_tried() -> None:
-    assert sorted(SHELLS) == sorted(OFFERED)
-
-
 def test_verbs(offered: Offered) -> None:
     assert offered("gitops-dsf ") >= set(VERBS)
     assert offered("gitops-dsf va") == {"validate"}
@@ -37,11 +32,6 @@ def test_verbs(offered: Offered) -> None:
 def test_options_of_a_verb(offered: Offered) -> None:
     assert offered("gitops-dsf render --") >= {"--check", "--stdout", "--part", "--allow-shrink", "--help"}
     assert offered("gitops-dsf validate --s") == {"--strict"}
-
-
-def test_values(offered: Offered) -> None:
-    assert offered("gitops-dsf validate -o ") == {"text", "json", "github", "sarif", "yaml"}
-    assert offered("gitops-dsf --completion ") >= {"bash", "fish", "zsh"}
 
 
 def test_folders_for_a_folder_and_parts_for_a_part(offered: Offered, tmp_path: Path) -> None:

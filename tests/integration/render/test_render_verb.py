@@ -4,7 +4,6 @@ Aspects covered: --check; --stdout and --part; --out; the guard against shrinkin
 output that cannot be written; errors in the repository; both output modes; both delivery modes; limits.
 """
 
-import os
 import re
 import subprocess
 from pathlib import Path
@@ -60,18 +59,6 @@ def fleet(tmp_path: Path) -> Path:
 
 
 class TestCheck:
-    def test_before_the_first_render_everything_is_missing(self, fleet: Path) -> None:
-        done = render("--check", cwd=fleet)
-        assert done.returncode == 1
-        assert "missing: rendered/INVENTORY" in done.stdout.splitlines()
-        assert "run `gitops-dsf render`" in done.stderr
-        assert not (fleet / "rendered").exists()
-
-    def test_after_a_render_nothing_is(self, fleet: Path) -> None:
-        assert render(cwd=fleet).returncode == 0
-        done = render("--check", cwd=fleet)
-        assert (done.returncode, done.stdout) == (0, "")
-
     def test_each_way_of_being_stale_is_named_and_nothing_is_written(self, fleet: Path) -> None:
         extra = fleet / "clusters" / "extra.yaml"
         extra.write_text(fleets.text_of([fleets.cluster("extra")]), encoding="utf-8")
@@ -91,15 +78,6 @@ class TestCheck:
             "left over: rendered/works-00/extra.manifestwork.yaml",
         }
         assert content(rendered) == before
-
-    def test_a_render_mends_all_of_it(self, fleet: Path) -> None:
-        render(cwd=fleet)
-        before = content(fleet / "rendered")
-        (fleet / "rendered" / "INVENTORY").unlink()
-        (fleet / "rendered" / "platform" / "README.md").unlink()
-        done = render(cwd=fleet)
-        assert done.stdout.endswith("2 added, 0 changed, 0 removed\n")
-        assert content(fleet / "rendered") == before
 
 
 class TestBootstrap:
@@ -137,16 +115,6 @@ class TestStdout:
         assert {"ManifestWork", "DynamicScorer", "Placement", "ApplicationSet"} <= kinds
         assert "AppProject" not in kinds
         assert not (fleet / "rendered").exists()
-
-    def test_warnings_go_to_standard_error(self, fleet: Path) -> None:
-        (fleet / "scorers" / "often.yaml").write_text(
-            fleets.text_of([scorer("often", scoreTTLSeconds=60)]),
-            encoding="utf-8",
-        )
-        done = render("--stdout", "--part", "platform", cwd=fleet)
-        assert done.returncode == 0
-        assert "warning DSF119" in done.stderr
-        assert all(item["kind"] for item in yamlfast.load_all(done.stdout))
 
     @pytest.mark.parametrize(
         ("arguments", "code", "message"),
@@ -204,15 +172,6 @@ class TestOutput:
         assert done.returncode == 0, done.stderr
         assert content(tmp_path / "a" / "tree") == content(fleet / "rendered")
 
-    def test_a_file_of_somebody_else_is_reported_and_left(self, fleet: Path) -> None:
-        render(cwd=fleet)
-        note = fleet / "rendered" / "works-00" / "notes.txt"
-        note.write_text("mine", encoding="utf-8")
-        done = render(cwd=fleet)
-        assert done.returncode == 0
-        assert "rendered/works-00/notes.txt: not written by gitops-dsf, left alone" in done.stderr
-        assert note.read_text("utf-8") == "mine"
-
     @pytest.mark.parametrize(
         "name",
         ["works-00/admin.yaml", "platform/.admin.yml", "delivery/kustomization.yaml", "more/admin.json"],
@@ -225,12 +184,6 @@ class TestOutput:
         done = render("--check", cwd=fleet)
         assert (done.returncode, done.stdout) == (1, f"foreign: rendered/{name}\n")
         assert "Argo CD would apply them: remove them" in done.stderr
-
-    def test_a_check_lets_a_file_pass_that_argocd_never_reads(self, fleet: Path) -> None:
-        render(cwd=fleet)
-        (fleet / "rendered" / "README.md").write_text("mine", encoding="utf-8")
-        (fleet / "rendered" / "works-00" / ".gitkeep").touch()
-        assert render("--check", cwd=fleet).returncode == 0
 
     def test_a_tree_behind_a_symlink_is_neither_read_nor_written(self, fleet: Path, tmp_path: Path) -> None:
         (tmp_path / "outside").mkdir()
@@ -262,13 +215,6 @@ class TestOutput:
         assert done.returncode == 1
         assert "scorers/broken.yaml:2:1: error DSF001" in done.stderr
         assert content(fleet / "rendered") == before
-
-    @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
-    def test_a_folder_that_may_not_be_written_is_said(self, fleet: Path) -> None:
-        (fleet / "rendered").mkdir(mode=0o555)
-        done = render(cwd=fleet)
-        assert (done.returncode, done.stdout) == (1, "")
-        assert "cannot write" in done.stderr
 
     @pytest.mark.parametrize("place", ["rendered", "rendered/platform"])
     def test_a_file_where_a_folder_belongs_is_said(self, fleet: Path, place: str) -> None:
@@ -304,13 +250,6 @@ class TestShrinking:
         assert content(fleet / "rendered") == before
         assert render("--allow-shrink", cwd=fleet).stdout.endswith("0 added, 1 changed, 9 removed\n")
 
-    def test_a_fifth_goes_without(self, tmp_path: Path) -> None:
-        fleet = fleets.write(tmp_path / "fleet", sources(10))
-        render(cwd=fleet)
-        for number in range(2):
-            (fleet / "clusters" / f"{number:03}.yaml").unlink()
-        assert render(cwd=fleet).returncode == 0
-
     def test_the_last_scorer_needs_a_word_and_suspending_it_does_not(self, tmp_path: Path) -> None:
         fleet = fleets.write(tmp_path / "fleet", sources(2))
         render(cwd=fleet)
@@ -328,13 +267,6 @@ class TestShrinking:
         render(cwd=suspended)
         fleets.write(suspended, sources(2, scorers=(scorer("cpu", suspend=True),)))
         assert render(cwd=suspended).returncode == 0
-
-    def test_a_move_to_another_shard_is_no_shrinking(self, tmp_path: Path) -> None:
-        fleet = fleets.write(tmp_path / "fleet", sources(10))
-        render(cwd=fleet)
-        fleets.write(fleet, sources(10, output={"shards": 7}))
-        assert render(cwd=fleet).returncode == 0
-        assert len(list((fleet / "rendered").glob("works-*/c*.manifestwork.yaml"))) == 10
 
 
 class TestModes:
@@ -357,61 +289,6 @@ class TestModes:
                 for mode, tree in trees.items()
             }
             assert revisions == {"Directory": "main", "Branch": "by-ci"}
-
-    def test_upstreams_controller_gets_its_resources_and_nothing_else(self, tmp_path: Path) -> None:
-        fleet = fleets.write(tmp_path / "fleet", sources(3, delivery={"mode": "UpstreamController"}))
-        assert render(cwd=fleet).returncode == 0
-        kinds = {
-            yamlfast.load(data)["kind"]
-            for path, data in content(fleet / "rendered").items()
-            if path.endswith(".yaml")
-        }
-        assert "DynamicScorer" in kinds
-        assert kinds.isdisjoint(
-            {"ManifestWork", "ManagedClusterAddOn", "AddOnTemplate", "CustomResourceDefinition"}
-        )
-
-    def test_our_fields_are_errors_for_upstreams_controller(self, tmp_path: Path) -> None:
-        ours: dict[str, Any] = {
-            "suspend": True,
-            "clusterSelector": {"matchLabels": {"a": "b"}},
-            "scoreRange": {"min": 0, "max": 1},
-            "scoreAggregation": "Mean",
-            "scoreTTLSeconds": 900,
-            "publish": {"deadband": 1},
-            "source": {"type": "None", "auth": {"serviceAccountToken": True}},
-            "scoring": {
-                "params": {"name": "cpu", "interval": 60},
-                "arguments": {"a": 1},
-                "auth": {"caConfigMapRef": {"name": "ca", "key": "ca.crt"}},
-            },
-        }
-        mixed = sources(3, scorers=(scorer("cpu", **ours),), delivery={"mode": "UpstreamController"})
-        masks = [
-            {"clusterName": "c*", "scoreName": "cpu"},
-            {"clusterSelector": {"matchLabels": {"a": "b"}}, "scoreName": "cpu"},
-        ]
-        config = {
-            "apiVersion": DSF,
-            "kind": "DynamicScoringConfig",
-            "metadata": {"name": "dynamic-scoring-config"},
-            "spec": {"masks": masks},
-        }
-        done = render(cwd=fleets.write(tmp_path / "fleet", mixed.with_documents(config)))
-        assert done.returncode == 1
-        found = [line for line in done.stderr.splitlines() if "error DSF022" in line]
-        named = (
-            "suspend",
-            "clusterSelector",
-            "scoreRange",
-            "scoreAggregation",
-            "scoreTTLSeconds",
-            "publish",
-            "arguments",
-        )
-        for field in (*named, "serviceAccountToken", "caConfigMapRef", "c*"):
-            assert any(field in line for line in found), (field, found)
-        assert not (tmp_path / "fleet" / "rendered").exists()
 
 
 class TestLimits:
@@ -457,13 +334,6 @@ class TestLimits:
         }
         assert names == {"a" * 252 + "b", "a" * 252 + "c"}
 
-    def test_two_documents_that_would_be_one_object(self, fleet: Path) -> None:
-        raw = (fleet / "apps" / "raw-guestbook.yaml").read_text("utf-8").replace("raw-guestbook", "guestbook")
-        (fleet / "apps" / "again.yaml").write_text(raw, encoding="utf-8")
-        done = render(cwd=fleet)
-        assert done.returncode == 1
-        assert "error DSF018: Placement guestbook in argocd comes from apps/guestbook.yaml" in done.stderr
-
 
 class TestOutThatIsNoFolder:
     def test_an_empty_path_is_wrong_usage_and_not_this_folder(self, fleet: Path) -> None:
@@ -472,11 +342,6 @@ class TestOutThatIsNoFolder:
         assert (done.returncode, done.stdout) == (2, "")
         assert "--out is empty" in done.stderr
         assert content(fleet) == before
-
-    def test_a_file_is_named_as_one(self, fleet: Path) -> None:
-        done = render("--out", "README.md", cwd=fleet)
-        assert done.returncode == 1
-        assert "README.md is a file; name the folder that the tree goes into" in done.stderr
 
     @pytest.mark.parametrize("out", [".", "scorers", "clusters/new", "rendered/../apps", "../fleet"])
     def test_a_folder_of_sources_is_refused(self, fleet: Path, out: str) -> None:

@@ -51,21 +51,3 @@ def test_an_agent_publishes_what_sample_scorers_say(tmp_path: Path, warm_program
     ):
         scores = asyncio.run(scenario(mean.url, fixed.url))
     assert scores == {"n0": 1, "n1": 2, "region": 80, "green": 12}
-
-
-def test_a_refusal_of_the_sdk_reaches_the_agents_log(tmp_path: Path, warm_programs: Path) -> None:
-    """Arguments that a scorer does not understand: the agent's log names the field."""
-
-    async def scenario(url: str) -> str:
-        ConfigMapVolume(tmp_path / "config").put(entry("fixed", scoring=url, scoringArguments={"score": {}}))
-        async with agent(
-            "--config-dir", tmp_path / "config", "--publish", f"dir:{tmp_path / 'out'}", *FLAGS
-        ) as running:
-            await until(lambda: "scoring.arguments" in running.log, what="the agent logs the refusal")
-            return running.log
-
-    with serving("fixed:app", EXAMPLES / "fixed", programs=warm_programs) as fixed:
-        log = asyncio.run(scenario(fixed.url))
-    assert "422" in log
-    assert "$.arguments" in log
-    assert published(tmp_path / "out") == {}

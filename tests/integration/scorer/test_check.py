@@ -147,17 +147,6 @@ def test_an_api_that_takes_no_input_is_one_line_and_passes(stand_in: Callable[[B
     )
 
 
-def test_an_api_that_is_meant_to_read_metrics_refuses_what_it_cannot_read(
-    stand_in: Callable[[Behaviour], StandIn],
-) -> None:
-    def careless(asked: Asked) -> Given:
-        return good(asked) if asked.path in {"/config", "/healthz"} else static(asked)
-
-    code, found = check(stand_in(careless).url, "--strict")
-    assert code == 1
-    assert found["scoring.truncated-json"][0] == "warning"
-
-
 def on(path: str, given: Given) -> Behaviour:
     return lambda asked: given if asked.path == path else good(asked)
 
@@ -472,12 +461,6 @@ def test_a_terminal_does_not_obey_a_strangers_answer(
     assert "$.\\x1b[2Jcleared" in output
     assert "\\x1b]0;title\\x07" in output
     assert "\x1b" not in output
-
-
-def test_lone_surrogates_are_a_finding_not_a_crash(stand_in: Callable[[Behaviour], StandIn]) -> None:
-    code, found = check(stand_in(on("/config", Given(body=b'{"\\ud800": 1}'))).url)
-    assert code == 1
-    assert found["config"][0] == "error"
 
 
 @pytest.mark.parametrize(

@@ -8,18 +8,7 @@ import pytest
 
 from gitops_dsf.cli.main import main
 from tests.support import yamlfast
-from tests.support.commandline import gitops_dsf
 from tests.support.scorer.projecttests import run_project_tests
-
-FILES = [
-    "Containerfile",
-    "README.md",
-    "deploy/api.yaml",
-    "dynamicscorer.yaml",
-    "pyproject.toml",
-    "scorer.py",
-    "test_scorer.py",
-]
 
 
 @pytest.fixture
@@ -28,17 +17,6 @@ def project(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
     assert main(["scorer", "new", "cpu-mean", "--dir", str(folder)]) == 0
     assert "dsf-scorer run scorer:app" in capsys.readouterr().out
     return folder
-
-
-def test_its_files(project: Path) -> None:
-    assert files(project) == FILES
-    text = "".join((project / name).read_text() for name in FILES)
-    assert "$name" not in text
-    assert "$version" not in text
-
-
-def files(folder: Path) -> list[str]:
-    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
 
 
 def test_its_service_is_what_its_scorer_calls(project: Path) -> None:
@@ -62,14 +40,6 @@ def test_its_own_test_passes(project: Path) -> None:
     assert "3 passed" in done.stdout
 
 
-def test_its_own_test_can_fail(project: Path) -> None:
-    scorer = project / "scorer.py"
-    scorer.write_text(scorer.read_text().replace("fmean(values)", "max(values)"))
-    done = run_project_tests(project, "-q")
-    assert done.returncode == 1
-    assert "1 failed, 2 passed" in done.stdout
-
-
 def test_it_runs_and_keeps_the_contract(
     project: Path, serve: Callable[..., Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -86,11 +56,6 @@ def test_its_scorer_fits_into_a_fleet_repository(
     (fleet / "scorers" / "cpu-mean.yaml").write_text((project / "dynamicscorer.yaml").read_text())
     capsys.readouterr()
     assert main(["validate", str(fleet), "--strict"]) == 0, capsys.readouterr().out
-
-
-def test_the_name_is_the_folder_when_none_is_given(tmp_path: Path) -> None:
-    assert gitops_dsf("scorer", "new", "gpu", cwd=tmp_path).returncode == 0
-    assert files(tmp_path / "gpu") == FILES
 
 
 @pytest.mark.parametrize(

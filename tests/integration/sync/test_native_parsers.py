@@ -74,15 +74,6 @@ def test_a_long_text_is_searched_for_secrets_once(repository: Repository) -> Non
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
 
 
-def test_a_token_of_three_parts_is_found(repository: Repository, server: PageServer) -> None:
-    content = page()
-    content["description"] = "use -eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJzY29yZXIifQ.c2lnbmF0dXJl"
-    server.pages["/config"] = says(**content)
-    repository.scorer("cpu", f"{server.url}/config")
-    done = verb(repository.root, "sync")
-    assert "looks like a secret" in done.stdout + done.stderr
-
-
 def written(repository: Repository, query: str, **spec: str) -> None:
     """Writes the scorer into the repository, so that no lock is needed."""
     source = {**SOURCE, "type": "Prometheus", "path": "/api/v1/query", "params": {"query": query}}

@@ -92,15 +92,6 @@ spec:
     assert out.err == "1 new\n"
 
 
-def test_a_second_run_changes_nothing(cpu: Repository) -> None:
-    before = cpu.files()
-    stamp = (cpu.root / "locks/cpu.yaml").stat().st_mtime_ns
-    assert cpu.sync() == 0
-    assert cpu.sync("--check") == 0
-    assert cpu.files() == before
-    assert (cpu.root / "locks/cpu.yaml").stat().st_mtime_ns == stamp
-
-
 def test_a_page_of_the_same_meaning_is_no_change(cpu: Repository, server: PageServer) -> None:
     before = cpu.files()
     changed = page()
@@ -290,13 +281,6 @@ def test_bad_answers_are_refused_and_the_old_lock_stays(
     assert cpu.files() == before
 
 
-def test_a_redirect_on_the_same_origin_is_followed(cpu: Repository, server: PageServer) -> None:
-    server.pages["/config"] = Answer(status=308, headers={"Location": "/config/"})
-    server.pages["/config/"] = says(**page(interval=61))
-    assert cpu.sync() == 0
-    assert cpu.said("cpu")["scoring"]["params"]["interval"] == 61
-
-
 def test_network_faults_are_told_apart(repository: Repository, capsys: pytest.CaptureFixture[str]) -> None:
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
@@ -374,18 +358,6 @@ def test_a_score_name_that_collides_is_refused_whoever_had_it_first(
     assert cpu.said("cpu")["scoring"]["params"]["interval"] == 77
 
 
-def test_of_two_new_scorers_with_one_name_the_first_wins(repository: Repository, server: PageServer) -> None:
-    for name in ("b", "a", "c", "d"):
-        server.pages[f"/{name}"] = says(**page(name="same" if name in "ab" else name))
-        repository.scorer(name, f"{server.url}/{name}")
-    assert repository.sync() == 1
-    assert sorted(path.name for path in (repository.root / "locks").iterdir()) == [
-        "a.yaml",
-        "c.yaml",
-        "d.yaml",
-    ]
-
-
 def test_a_name_that_masks_refer_to_does_not_vanish(
     cpu: Repository, server: PageServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -453,16 +425,6 @@ def test_a_host_that_only_the_page_names_gets_no_token(
     assert repository.sync() == 0
 
 
-def test_a_page_that_leaves_the_scorer_incomplete_is_refused(
-    cpu: Repository, server: PageServer, capsys: pytest.CaptureFixture[str]
-) -> None:
-    before = cpu.files()
-    server.pages["/config"] = says(name="cpu", scoring={"params": {"interval": 60}})
-    assert cpu.sync() == 1
-    assert "scoring.params.name is missing" in capsys.readouterr().out
-    assert cpu.files() == before
-
-
 def test_a_scorer_that_became_a_query_is_left_alone(
     cpu: Repository, server: PageServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -491,15 +453,6 @@ def test_a_scorer_that_is_no_longer_full_is_reported(
     assert "there is no DynamicScorer of this name" in capsys.readouterr().out
     assert server.asked.total() == asked
     assert before["locks/cpu.yaml"] == cpu.files()["locks/cpu.yaml"]
-
-
-def test_a_changed_config_url_is_locked_anew(cpu: Repository, server: PageServer) -> None:
-    server.pages["/v2/config"] = server.pages["/config"]
-    cpu.scorer("cpu", f"{server.url}/v2/config")
-    assert cpu.sync("--check") == 1
-    assert cpu.sync() == 0
-    assert f"configURL: {server.url}/v2/config" in cpu.lock("cpu")
-    assert produce(cpu.root).diagnostics == ()
 
 
 def test_a_lock_that_somebody_broke_is_not_written_over(
@@ -539,17 +492,6 @@ def test_only_the_named_scorer_is_asked(
     assert cpu.sync("--scorer", "mem") == 2
 
 
-def test_locks_that_lead_out_of_the_repository_are_left_alone(
-    repository: Repository, server: PageServer, tmp_path: Path
-) -> None:
-    (tmp_path / "elsewhere").mkdir()
-    (repository.root / "locks").symlink_to(tmp_path / "elsewhere")
-    server.pages["/config"] = says(**page())
-    repository.scorer("cpu", f"{server.url}/config")
-    assert repository.sync() == 1
-    assert list((tmp_path / "elsewhere").iterdir()) == []
-
-
 def test_wrong_usage(tmp_path: Path, repository: Repository, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["sync", "cpu"]) == 2
     assert "write --scorer cpu for one scorer" in capsys.readouterr().err
@@ -578,10 +520,3 @@ def self_signed(folder: Path) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(file)
     return context
-
-
-def test_a_folder_that_is_no_fleet_repository_is_told(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["sync", str(tmp_path)]) == 2
-    assert "holds no gitops-dsf.yaml; name a fleet repository" in capsys.readouterr().err

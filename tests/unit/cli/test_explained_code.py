@@ -1,13 +1,10 @@
 """`explain`, which prints the entries of docs/reference/diagnostics.md without the page."""
 
-from contextlib import redirect_stdout
-
 import pytest
 
 from gitops_dsf.cli.main import main
 from gitops_dsf.cli.reference import entries
 from gitops_dsf.diagnostics.codes import CODES
-from tests.unit.cli.test_width import Terminal
 
 
 def test_every_code_is_explained() -> None:
@@ -26,14 +23,6 @@ def test_one_code(capsys: pytest.CaptureFixture[str]) -> None:
     assert "\nWith this finding:\n\n    # apps/web.yaml\n    spec:\n" in out
     assert "{env: staging}" in out.partition("Without it:")[0]
     assert "{env: prod}" in out.partition("Without it:")[2]
-
-
-def test_its_text_fits_into_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "60")
-    with redirect_stdout(Terminal()) as shown:
-        assert main(["explain", "DSF191"]) == 0
-    text = shown.getvalue().partition("With this finding:")[0]
-    assert 40 < max(map(len, text.splitlines())) <= 60
 
 
 def test_codes_that_begin_so_are_listed(capsys: pytest.CaptureFixture[str]) -> None:

@@ -54,42 +54,6 @@ def test_warnings_fail_only_with_strict(root: Path, capsys: pytest.CaptureFixtur
     assert "warning DSF208" in capsys.readouterr().out
 
 
-AI_WORKLOAD = """\
-apiVersion: dynamic-scoring.open-cluster-management.io/v1alpha1
-kind: DynamicScorer
-metadata: {name: perf}
-spec:
-  description: The scoring API knows the application of each pod
-  configURL: http://api.svc:8000/config
-  configSyncMode: None
-  source: {host: "http://prom:9090", params: {query: 'sum by (pod) (rate(tokens_total[1m]))', range: 60, step: 60}}
-  scoring: {params: {name: perf, interval: 60}}
-  scoreDimensionFormat: "${app};${device}"
-"""  # noqa: E501
-
-
-def test_a_notice_never_fails(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """What a scoring API answers is not known here: a label that no query keeps may be set by the API."""
-    (root / "scorers").mkdir()
-    (root / "scorers" / "perf.yaml").write_text(AI_WORKLOAD)
-    assert main(["validate", "--strict", str(root)]) == 0
-    out, err = capsys.readouterr()
-    assert (
-        "perf.yaml:10:26: notice DSF113: no query keeps the label app: ${app} is empty unless the scoring API"
-        " sets it\n" in out
-    )
-    assert (
-        "    fine if the scoring API sets app; otherwise keep the label in the query, or remove the"
-        " placeholder\n" in out
-    )
-    assert err.startswith("0 errors, 0 warnings, 2 notices in 1 file\n")
-    assert main(["validate", "--strict", "-o", "github", str(root)]) == 0
-    assert capsys.readouterr().out.startswith("::notice file=")
-    assert main(["validate", "--strict", "-o", "sarif", str(root)]) == 0
-    [run] = json.loads(capsys.readouterr().out)["runs"]
-    assert {result["level"] for result in run["results"]} == {"note"}
-
-
 def test_text_names_file_line_column_code_and_hint(
     bad: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -116,24 +80,6 @@ def test_paths_are_relative_to_the_working_directory(
     monkeypatch.chdir(bad / "clusters")
     main(["validate", ".."])
     assert capsys.readouterr().out.startswith(f"{bad}/clusters/")
-
-
-def test_json_is_a_list_of_findings(
-    bad: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(bad)
-    assert main(["validate", "-o", "json"]) == 1
-    assert json.loads(capsys.readouterr().out) == [
-        {
-            "code": "DSF012",
-            "severity": "error",
-            "message": "kind ManagedClustr is not read in a fleet repository",
-            "hint": "did you mean ManagedCluster?",
-            "file": "clusters/a,b: 100%.yaml",
-            "line": 2,
-            "column": 7,
-        }
-    ]
 
 
 def test_json_without_findings_is_an_empty_list(root: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -42,12 +42,3 @@ def test_it_overlooks_nothing(document: dict[str, Any], value: dict[str, Any]) -
     yaml.dump(document, text)
     changes = update(yaml.load(text.getvalue()), value)
     assert bool(differing(document, value)) == bool(changes)
-
-
-def test_order_of_claims_is_no_difference() -> None:
-    one, other = ({"name": name, "value": "1"} for name in ("a", "b"))
-    document, value = (
-        {"kind": "ManagedCluster", "spec": {"hubAcceptsClient": True}, "status": {"clusterClaims": claims}}
-        for claims in ([one, other], [other, one])
-    )
-    assert not differing(document, value)

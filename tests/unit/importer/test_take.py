@@ -202,34 +202,6 @@ def test_a_second_run_changes_nothing(fleet: Path) -> None:
     assert {path: path.read_bytes() for path in fleet.rglob("*") if path.is_file()} == before
 
 
-def test_scorers_and_masks_come_without_what_controllers_report(fleet: Path) -> None:
-    (fleet / "config").mkdir(exist_ok=True)
-    for path in (fleet / "config").glob("*.yaml"):
-        path.unlink()
-    bring(
-        fleet,
-        managed_cluster("ber-1"),
-        managed_cluster("ber-2"),
-        dynamic_scorer("sample"),
-        scoring_config(("ber-1", "sample_score")),
-    )
-    scorer = document(fleet / "scorers" / "sample.yaml")
-    assert scorer["metadata"] == {
-        "name": "sample",
-        "labels": {"team": "platform"},
-        "annotations": {"example.com/owner": "platform"},
-    }
-    assert scorer["spec"] == dynamic_scorer("sample")["spec"]
-    assert document(fleet / "config" / "dynamic-scoring-config.yaml")["spec"]["masks"] == [
-        {"clusterName": "ber-1", "scoreName": "sample_score"}
-    ]
-    assert [
-        item
-        for item in check(fleet).diagnostics
-        if item.position.file in {"scorers/sample.yaml", "config/dynamic-scoring-config.yaml"}
-    ] == []
-
-
 def test_a_scorer_that_git_has_counts(fleet: Path) -> None:
     bring(fleet, dynamic_scorer("sample", interval=30))
     path = fleet / "scorers" / "sample.yaml"
@@ -269,11 +241,6 @@ def test_a_cluster_that_is_not_on_the_hub_is_reported_and_stays(fleet: Path) -> 
     assert (fleet / "clusters" / "ber-1.yaml").exists()
 
 
-def test_a_list_of_scorers_says_nothing_about_clusters(fleet: Path) -> None:
-    bring(fleet, managed_cluster("ber-1"))
-    assert bring(fleet, dynamic_scorer("sample")).missing == []
-
-
 def test_a_file_of_the_same_name_gets_one_more_document(fleet: Path) -> None:
     path = fleet / "clusters" / "ber-1.yaml"
     path.write_text(WRITTEN_BY_HAND, encoding="utf-8")
@@ -299,23 +266,21 @@ def test_a_name_that_is_no_name_is_refused(fleet: Path, name: Any) -> None:
     assert set(fleet.parent.rglob("*")) == before
 
 
-def test_the_same_object_twice_is_refused(fleet: Path) -> None:
-    with pytest.raises(RepositoryError, match="ManagedCluster ber-1 is in the input twice"):
-        bring(fleet, managed_cluster("ber-1"), managed_cluster("ber-1"))
-
-
-def test_nothing_to_import_is_said(fleet: Path) -> None:
-    with pytest.raises(
-        RepositoryError, match=r"no DynamicScorer, .* or ManagedClusterSet in the input; it holds 1 Pod"
-    ):
-        bring(fleet, {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}})
-
-
-def test_a_repository_that_cannot_be_read_is_not_written_to(fleet: Path) -> None:
-    (fleet / "clusters" / "broken.yaml").write_text("kind: [", encoding="utf-8")
-    with pytest.raises(RepositoryError, match=r"clusters/broken.yaml:1:8"):
-        bring(fleet, managed_cluster("ber-1"))
-    assert not (fleet / "clusters" / "ber-1.yaml").exists()
+@pytest.mark.parametrize(
+    ("objects", "words"),
+    [
+        ([managed_cluster("ber-1")] * 2, "ManagedCluster ber-1 is in the input twice"),
+        (
+            [{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}}],
+            r"no DynamicScorer, .* or ManagedClusterSet in the input; it holds 1 Pod",
+        ),
+    ],
+)
+def test_input_that_cannot_be_meant_is_refused(
+    fleet: Path, objects: list[dict[str, Any]], words: str
+) -> None:
+    with pytest.raises(RepositoryError, match=words):
+        bring(fleet, *objects)
 
 
 def test_nothing_is_written_through_a_link_out_of_the_repository(fleet: Path) -> None:
@@ -368,15 +333,6 @@ def test_what_upstreams_controller_read_from_config_becomes_the_locks(fleet: Pat
         [],
         [line.name for line in found.refused],
     )
-
-
-def test_the_version_of_early_releases_of_the_addon_is_imported_as_ours(fleet: Path) -> None:
-    bring(fleet, *samples(api_version="dynamic-scoring.open-cluster-management.io/v1"))
-    assert (
-        document(fleet / "scorers" / "sample-scorer.yaml")["apiVersion"]
-        == "dynamic-scoring.open-cluster-management.io/v1alpha1"
-    )
-    assert (fleet / "locks" / "sample-scorer.yaml").exists()
 
 
 def test_a_lock_that_git_has_stays_unless_it_is_to_be_overwritten(fleet: Path) -> None:

@@ -32,13 +32,6 @@ def owned(rendered: Path) -> frozenset[str]:
     return read_inventory(SafeFolder(rendered), rendered)
 
 
-def test_what_is_written_compares_clean(tmp_path: Path) -> None:
-    wanted = tree(platform__a="1\n", works__b="2\n")
-    bring(wanted, tmp_path)
-    assert compare(wanted, tmp_path).is_clean
-    assert (tmp_path / "platform/a").read_bytes() == HEADER + b"1\n"
-
-
 def test_a_second_write_touches_only_what_changed(tmp_path: Path) -> None:
     bring(tree(x__a="1\n", x__b="2\n"), tmp_path)
     before = (tmp_path / "x/a").stat().st_ino
@@ -46,13 +39,6 @@ def test_a_second_write_touches_only_what_changed(tmp_path: Path) -> None:
     assert changes.stale == ["x/b"]
     bring(tree(x__a="1\n", x__b="3\n"), tmp_path)
     assert (tmp_path / "x/a").stat().st_ino == before
-
-
-def test_what_is_no_longer_wanted_goes_with_its_empty_directory(tmp_path: Path) -> None:
-    bring(tree(x__a="1\n", y__b="2\n"), tmp_path)
-    bring(tree(x__a="1\n"), tmp_path)
-    assert not (tmp_path / "y").exists()
-    assert owned(tmp_path) == {"x/a"}
 
 
 def test_a_foreign_file_is_reported_and_never_touched(tmp_path: Path) -> None:
@@ -63,12 +49,6 @@ def test_a_foreign_file_is_reported_and_never_touched(tmp_path: Path) -> None:
     assert changes.foreign == ("x/notes.txt",)
     bring(tree(y__b="1\n"), tmp_path)
     assert note.read_text() == "mine"
-
-
-def test_a_foreign_file_in_our_place_blocks(tmp_path: Path) -> None:
-    (tmp_path / "x").mkdir()
-    (tmp_path / "x" / "a").write_text("mine")
-    assert compare(tree(x__a="1\n"), tmp_path).blocked == ("x/a",)
 
 
 def test_a_file_of_ours_that_a_killed_render_left_out_of_the_inventory_is_taken_back(tmp_path: Path) -> None:
@@ -194,13 +174,6 @@ def test_a_symlink_to_the_very_bytes_is_replaced_all_the_same(tmp_path: Path) ->
     outside = (rendered / "x" / "a").rename(tmp_path / "outside")
     (rendered / "x" / "a").symlink_to(outside)
     assert compare(tree(x__a="1\n"), rendered).changed == ("x/a",)
-
-
-def test_an_unwritable_folder_is_said_with_its_path(tmp_path: Path) -> None:
-    target = tmp_path / "rendered"
-    target.write_text("a file where the folder should be")
-    with pytest.raises(RepositoryError, match="rendered"):
-        bring(tree(x__a="1\n"), target)
 
 
 def test_a_folder_that_is_a_symlink_is_not_followed(tmp_path: Path) -> None:

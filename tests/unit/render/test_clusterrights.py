@@ -39,35 +39,6 @@ def summaries(found: dict[str, dict[str, Any]], cluster: str) -> list[dict[str, 
     return entries
 
 
-def test_only_clusters_with_such_a_scorer_have_the_rights(tmp_path: Path) -> None:
-    one = {"matchLabels": {"env": "prod"}}
-    found = objects(
-        rendered(
-            tmp_path,
-            fleets.cluster("c0", env="prod"),
-            fleets.cluster("c1", env="test"),
-            scorer("plain"),
-            counting("free", "cpu_available_ratio; nodes", clusterSelector=one),
-            clusters=0,
-        )
-    )
-    wide = {
-        cluster: [item for item in manifests(found, cluster) if item["kind"].startswith("ClusterRole")]
-        for cluster in ("c0", "c1")
-    }
-    assert wide["c1"] == []
-    role, binding = wide["c0"]
-    assert role["rules"] == [BASICS]
-    assert binding["roleRef"] == {
-        "apiGroup": "rbac.authorization.k8s.io",
-        "kind": "ClusterRole",
-        "name": role["metadata"]["name"],
-    }
-    assert binding["subjects"] == [
-        {"kind": "ServiceAccount", "name": "gitops-dsf-agent", "namespace": "dynamic-scoring"}
-    ]
-
-
 def test_a_variant_of_a_metric_source_counts_on_its_clusters_only(tmp_path: Path) -> None:
     """One scorer asks a Prometheus where there is one, and nodes and pods elsewhere."""
     source = metric_source(
@@ -96,9 +67,3 @@ def test_a_variant_of_a_metric_source_counts_on_its_clusters_only(tmp_path: Path
 def test_usage_needs_a_right_of_its_own(tmp_path: Path) -> None:
     documents = [counting("free", "nodes"), counting("used", "pods_available; node_cpu_used_ratio")]
     assert rules(objects(rendered(tmp_path, *documents)), "c1") == [BASICS, USAGE]
-
-
-def test_the_wire_names_the_type_and_no_endpoint(tmp_path: Path) -> None:
-    found = objects(rendered(tmp_path, counting("free", "cpu_available_ratio")))
-    (entry,) = summaries(found, "c0")
-    assert (entry["sourceType"], entry["sourceEndpoint"]) == ("Kubernetes", "")

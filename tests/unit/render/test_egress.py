@@ -8,8 +8,7 @@ import pytest
 from dsf_wire.summary import Summary
 from gitops_dsf.render.egress import egress_policy
 from gitops_dsf.repository.model.repository import Egress
-from tests.support.fleets import cluster
-from tests.support.rendering import metric_source, objects, rendered, scorer
+from tests.support.rendering import objects, rendered, scorer
 
 DNS = [
     {"port": 53, "protocol": "TCP"},
@@ -82,39 +81,3 @@ def test_a_fleet_without_the_setting_has_no_such_policy(tmp_path: Path) -> None:
     assert works
     kinds = [manifest["kind"] for item in works for manifest in item["spec"]["workload"]["manifests"]]
     assert "NetworkPolicy" not in kinds
-
-
-def test_a_cluster_may_reach_the_variant_of_its_source_only(tmp_path: Path) -> None:
-    source = metric_source(
-        "platform",
-        {
-            "clusterSelector": {"matchLabels": {"vendor": "OpenShift"}},
-            "host": "https://thanos.openshift.svc:9091",
-        },
-        {"host": "http://prometheus.monitoring.svc:9090"},
-    )
-    params = {"query": "up", "range": 60, "step": 15}
-    asking = scorer(
-        "cpu", configURL="http://api.scoring.svc/config", source={"ref": "platform", "params": params}
-    )
-    result = rendered(
-        tmp_path,
-        asking,
-        source,
-        cluster("shift", vendor="OpenShift"),
-        cluster("metal"),
-        clusters=0,
-        agent={"egress": {"mode": "Limited"}},
-    )
-    allowed = {}
-    for path, item in objects(result).items():
-        if item["kind"] == "ManifestWork":
-            manifests = item["spec"]["workload"]["manifests"]
-            (policy,) = (one for one in manifests if one["kind"] == "NetworkPolicy")
-            allowed[path.rpartition("/")[2].partition(".")[0]] = [
-                rule for rule in policy["spec"]["egress"] if "to" in rule
-            ]
-    assert allowed == {
-        "shift": [namespace("openshift"), namespace("scoring")],
-        "metal": [namespace("monitoring"), namespace("scoring")],
-    }

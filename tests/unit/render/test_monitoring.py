@@ -109,16 +109,6 @@ class TestQueries:
                 names = [inner.name for inner in nodes(node.expr) if type(inner).__name__ == "VectorSelector"]
                 assert set(node.modifier.labels) <= known[names[0]] | SCRAPED, f"{where}: {names[0]}"
 
-    def test_a_query_of_a_series_that_does_not_exist_would_be_found(
-        self, known: dict[str, frozenset[str]]
-    ) -> None:
-        (node,) = (
-            item
-            for item in nodes(promql_parser.parse("sum(rate(no_such_total[5m]))"))
-            if type(item).__name__ == "VectorSelector"
-        )
-        assert node.name not in known
-
 
 class TestAlerts:
     def test_names_are_unique(self) -> None:
@@ -143,9 +133,6 @@ class TestAlerts:
         docs = (ROOT / "docs/operate/monitoring.md").read_text(encoding="utf-8")
         alert = ALERTS[name]
         assert re.search(rf"^\| `{name}` \| {alert['labels']['severity']} \| \S", docs, re.MULTILINE)
-
-    def test_severities_are_three(self) -> None:
-        assert {alert["labels"]["severity"] for alert in ALERTS.values()} == {"critical", "warning", "info"}
 
 
 class TestDashboard:
@@ -176,16 +163,6 @@ class TestDashboard:
             assert len({target["refId"] for target in panel["targets"]}) == len(panel["targets"])
             assert all(target["datasource"]["uid"] == "${datasource}" for target in panel["targets"])
             assert panel["description"]
-
-    def test_it_is_a_dashboard_for_a_file_and_for_the_sidecar(self) -> None:
-        """Grafana's provisioning wants the model itself: no wrapper, no database id, which another Grafana
-        would not have.
-        """
-        found = DASHBOARD
-        assert found["schemaVersion"] >= 39
-        assert {"uid", "title", "panels", "templating", "time"} <= found.keys()
-        assert "id" not in found
-        assert "dashboard" not in found
 
     def test_legends_use_labels_that_the_result_has(self) -> None:
         for panel in PANELS:

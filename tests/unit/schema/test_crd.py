@@ -106,14 +106,6 @@ def test_upstream_fields_are_all_there(part: str, fields: set[str]) -> None:
     assert fields <= {path for path, _ in nodes(schema_of("DynamicScorer")["properties"][part])}
 
 
-def test_only_upstream_requirements_are_required() -> None:
-    """Those of the scoring API are required by a rule, because a scorer by query has none."""
-    spec = schema_of("DynamicScorer")["properties"]["spec"]
-    assert spec["required"] == ["description"]
-    [rule] = spec["x-kubernetes-validations"]
-    assert "has(self.configURL) && has(self.configSyncMode)" in rule["rule"]
-
-
 def test_conditions_merge_by_type() -> None:
     """Two writers of different conditions must not overwrite each other: the list is a map, as for
     metav1.Condition.
@@ -121,13 +113,6 @@ def test_conditions_merge_by_type() -> None:
     conditions = schema_of("DynamicScorer")["properties"]["status"]["properties"]["conditions"]
     assert conditions["x-kubernetes-list-type"] == "map"
     assert conditions["x-kubernetes-list-map-keys"] == ["type"]
-
-
-def test_arguments_keep_what_people_write() -> None:
-    arguments = schema_of("DynamicScorer")["properties"]["spec"]["properties"]["scoring"]["properties"][
-        "arguments"
-    ]
-    assert arguments["x-kubernetes-preserve-unknown-fields"] is True
 
 
 def test_stored_defaults_are_the_models_defaults() -> None:
@@ -231,10 +216,3 @@ def test_rules_between_fields_are_cel() -> None:
         "spec.scoreRange": ["self.min < self.max", "self.outputMin != self.outputMax"],
         "spec.masks[]": ["has(self.clusterName) != has(self.clusterSelector)"],
     }
-
-
-def test_short_names_do_not_shadow_kubernetes() -> None:
-    taken = {"ds", "cm", "po", "svc", "sa", "ns", "deploy", "crd", "no", "pv", "pvc"}
-    ours = [name for crd in crds() for name in crd["spec"]["names"]["shortNames"]]
-    assert len(set(ours)) == len(ours) == 2
-    assert not taken & set(ours)

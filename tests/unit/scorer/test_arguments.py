@@ -84,10 +84,6 @@ def keyword(one: Series, *, arguments: Window) -> float:
     return 1.0
 
 
-def unreadable(one: Series, arguments: memoryview) -> float:
-    return 1.0
-
-
 def unknown(one: Series, arguments: "NoSuchType") -> float:  # type: ignore[name-defined] # noqa: F821
     return 1.0
 

@@ -81,11 +81,6 @@ def test_deep_nesting_is_refused(body: bytes) -> None:
     assert 400 <= send(roomy, "POST", "/scoring", body=body).status < 500
 
 
-def test_empty_arguments_are_none_at_all() -> None:
-    assert ask(last, [], arguments={}).status == 200
-    assert send(last, "POST", "/scoring", body=b'{"data": [], "arguments": null}').status == 200
-
-
 def test_an_announced_size_above_the_limit_is_refused_unread() -> None:
     reply = send(last, "POST", "/scoring", body=b"", headers={"content-length": "201"})
     assert (reply.status, reply.headers["connection"]) == (413, "close")

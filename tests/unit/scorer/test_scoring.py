@@ -32,14 +32,6 @@ def test_each_result_carries_the_labels_of_its_series() -> None:
     assert reply.headers["content-type"] == "application/json"
 
 
-def test_none_is_no_score() -> None:
-    assert ask(mean, [series([], node="a"), series([4], node="b")]).results == [Score({"node": "b"}, 4.0)]
-
-
-def test_no_series_give_no_results() -> None:
-    assert ask(mean, []).body == b'{"results":[]}'
-
-
 def test_samples_arrive_as_doubles_with_their_times() -> None:
     seen: list[Series] = []
 
@@ -62,10 +54,6 @@ def test_samples_arrive_as_doubles_with_their_times() -> None:
     finite = seen[0].finite()
     assert (list(finite.timestamps), list(finite.values)) == ([5.0], [-0.25])
     assert finite.finite() is finite
-
-
-def test_one_sample_of_an_instant_query_is_a_series_of_one() -> None:
-    assert ask(mean, [{"metric": {}, "value": [7, "3"]}]).scores == [3.0]
 
 
 def test_scores_that_are_not_finite_are_dropped_and_counted() -> None:
@@ -155,15 +143,6 @@ def test_it_can_be_mounted_below_a_prefix(path: str) -> None:
     assert reply.scores == [2.0]
     config = msgspec.json.decode(send(mean, "GET", "/config", root_path="/apis/mean").body, type=ScorerConfig)
     assert config.scoring.path == "/apis/mean/scoring"
-
-
-def test_the_scoring_path_can_be_chosen() -> None:
-    @scorer(name="custom", interval_seconds=60, path="/v2/score")
-    def app(one: Series) -> float | None:
-        return one.last
-
-    assert ask(app, [series([2])]).scores == [2.0]
-    assert send(app, "POST", "/scoring", body=b'{"data":[]}').status == 404
 
 
 def test_requests_are_counted_by_status() -> None:

@@ -3,8 +3,6 @@
 import subprocess
 import sys
 
-import dsf_scorer
-
 FOREIGN = (
     "pydantic",
     "promql_parser",
@@ -18,12 +16,6 @@ FOREIGN = (
     "starlette",
     "prometheus_client",
 )
-
-
-def test_all_lists_what_is_there_sorted() -> None:
-    names = dsf_scorer.__all__
-    assert sorted(names) == list(names)
-    assert all(hasattr(dsf_scorer, name) for name in names)
 
 
 def test_importing_the_sdk_imports_nothing_of_the_generator() -> None:

@@ -72,25 +72,6 @@ def test_an_unusable_token_file_closes_and_shows_in_health(token_file: Path, con
     assert str(token_file) not in health.error, "paths are nobody's business"
 
 
-@pytest.mark.parametrize("path", ["/healthz", "/config", "/metrics"])
-def test_the_other_pages_are_public(token_file: Path, path: str) -> None:
-    assert send(app_with(Settings(token_file=token_file)), "GET", path).status == 200
-
-
-def test_without_a_token_everybody_is_served() -> None:
-    assert ask(app_with(Settings())).status == 200
-
-
-def test_settings_come_from_the_environment(token_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SCORER_TOKEN_FILE", str(token_file))
-
-    @scorer(name="guarded", interval_seconds=60)
-    def app(one: Series) -> float | None:
-        return one.last
-
-    assert [ask(app, token=token).status for token in ("first", "other")] == [200, 401]
-
-
 def test_every_setting_has_a_variable() -> None:
     settings = Settings.from_environment(
         {

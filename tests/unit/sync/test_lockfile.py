@@ -96,39 +96,6 @@ def test_the_neighbour_in_the_file_keeps_its_word(first: dict[str, Any], second:
     assert read(text, "mem") == {"config": first, "configURL": "http://new.example.com"}
 
 
-def test_keys_are_sorted_and_new_ones_find_their_place() -> None:
-    text = updated(
-        "", scorer="cpu", config_url=URL, config={"name": "a", "scoring": {"params": {"name": "a"}}}
-    )
-    text = updated(
-        text,
-        scorer="cpu",
-        config_url=URL,
-        config={
-            "description": "d",
-            "name": "a",
-            "scoring": {"params": {"interval": 5, "name": "a"}, "path": "/s"},
-        },
-    )
-    keys = [line.strip().partition(":")[0] for line in text.splitlines()[2:]]
-    assert keys == [
-        "apiVersion",
-        "kind",
-        "metadata",
-        "name",
-        "spec",
-        "config",
-        "description",
-        "name",
-        "scoring",
-        "params",
-        "interval",
-        "name",
-        "path",
-        "configURL",
-    ]
-
-
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
 def test_line_breaks_stay_as_they_are(newline: str) -> None:
     text = updated("", scorer="cpu", config_url=URL, config={"name": "a"}).replace("\n", newline)
@@ -164,10 +131,3 @@ spec:
         config={"name": "b", "scoring": {"host": "http://scorer.example.com"}},
     )
     assert found == neighbour + mine.replace("name: a ", "name: b ").replace("    description: old\n", "")
-
-
-def test_a_byte_order_mark_stays() -> None:
-    text = "\ufeff" + updated("", scorer="cpu", config_url=URL, config={"name": "a"})
-    assert updated(text, scorer="cpu", config_url=URL, config={"name": "b"}) == text.replace(
-        "name: a\n", "name: b\n"
-    )

@@ -17,19 +17,6 @@ def page(body: bytes, media: str = "application/json") -> Page:
     return Page(url="http://scorer.example.com/config?token=secret", media=media, body=body)
 
 
-def test_empty_fields_and_unknown_ones_are_left_out() -> None:
-    said = {
-        "name": "cpu",
-        "extra": 1,
-        "source": {"type": "", "params": {"range": 0}},
-        "scoring": {"params": {"interval": 5}, "x": [1]},
-    }
-    assert read_page(page(json.dumps(said).encode())) == {
-        "name": "cpu",
-        "scoring": {"params": {"interval": 5}},
-    }
-
-
 @given(st.binary(max_size=60) | JSON_VALUES.map(lambda value: json.dumps(value).encode()))
 def test_any_bytes_are_fields_or_a_reason(body: bytes) -> None:
     said = outcome(body)

@@ -36,12 +36,6 @@ def test_the_containerfile_of_the_command_line_is_like_the_reconcilers() -> None
     assert len(same[0]) > 25
 
 
-def test_an_unknown_image_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        images.main(["hub"])
-    assert "no image 'hub'; there are agent, reconciler, cli" in capsys.readouterr().err
-
-
 def test_a_machine_without_buildah_is_told_so(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -1,6 +1,5 @@
 """Releases: schemas, checksums, notes, and metadata."""
 
-import hashlib
 import re
 import tarfile
 import tomllib
@@ -33,14 +32,6 @@ def test_the_schemas_contain_crds_and_the_licence(tmp_path: Path) -> None:
         names = tar.getnames()
     assert {f"{name}/LICENSE", f"{name}/schemas/json/fleetrepository_v1alpha1.json"} <= set(names)
     assert len([one for one in names if one.startswith(f"{name}/schemas/crds/")]) >= 2
-
-
-def test_checksums_are_lines_of_sha256sum(tmp_path: Path) -> None:
-    (tmp_path / "b").write_bytes(b"2")
-    (tmp_path / "a").write_bytes(b"1")
-    assert release.sums(tmp_path) == (
-        f"{hashlib.sha256(b'1').hexdigest()}  a\n{hashlib.sha256(b'2').hexdigest()}  b\n"
-    )
 
 
 def test_notes_are_the_section_of_the_version(root: Path) -> None:

@@ -16,11 +16,6 @@ def test_every_page_is_in_the_navigation_once() -> None:
     assert PAGES - set(listed) - FIELDS == {"README.md"}
 
 
-def test_pages_for_contributors_stand_apart() -> None:
-    navigation = groups((DOCS / "README.md").read_text("utf-8"))
-    assert {page.partition("/")[0] for page in list(navigation.values())[-1]} == {"contributing"}
-
-
 def test_the_front_page_and_the_fields_have_trees_of_pages() -> None:
     pages = sources(DOCS)
     assert pages["index.md"].split(":caption: Start")[1].split()[0] == "start/quickstart.md"
@@ -33,7 +28,3 @@ def test_links_out_of_the_folder_lead_to_the_source() -> None:
     source = "https://forge.internal/project/blob/main/CONTRIBUTING.md"
     assert f"[CONTRIBUTING]({source})" in pages["contributing/architecture.md"]
     assert f"[CONTRIBUTING]({source}#the-hub-suite)" in pages["contributing/tests.md"]
-
-
-def test_without_a_published_source_links_out_of_the_folder_are_text() -> None:
-    assert " CONTRIBUTING leads " in sources(DOCS, repository=None)["contributing/architecture.md"]

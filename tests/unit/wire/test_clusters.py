@@ -43,19 +43,6 @@ def test_clusters_with_the_same_scorers_share_a_list_and_have_a_line_each() -> N
     ]
 
 
-def test_thousands_of_clusters_fit_into_a_config_map() -> None:
-    """Eight thousand clusters with the claim of an OpenShift cluster, and names of 16 characters."""
-    fleet = [
-        FleetCluster(
-            name=f"cluster-{index:08}",
-            scorers=("cpu",),
-            values={"claim:id.openshift.io": f"0b1d2a3c-0000-4000-8000-{index:012}"},
-        )
-        for index in range(8_000)
-    ]
-    assert len(clusters.encode(fleet)) < 1_000_000
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -71,8 +58,3 @@ def test_thousands_of_clusters_fit_into_a_config_map() -> None:
 def test_a_list_that_is_not_valid_is_refused_as_a_whole(text: str, message: str) -> None:
     with pytest.raises(ClustersError, match=message):
         clusters.decode(text)
-
-
-def test_the_value_of_a_cluster_is_its_name_or_one_of_its_values() -> None:
-    cluster = FleetCluster(name="a", values={"claim:id": "x"})
-    assert (cluster.value(""), cluster.value("claim:id"), cluster.value("label:id")) == ("a", "x", None)

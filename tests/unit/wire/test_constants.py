@@ -1,9 +1,6 @@
 """Numbers that generator, agent, scoring APIs and OCM must agree on."""
 
-import msgspec
-
 from dsf_wire import constants
-from dsf_wire.scoring import ConfigParams, ConfigScoringParams, ConfigSource, ScorerConfig
 
 
 def test_limits_and_defaults() -> None:
@@ -14,12 +11,3 @@ def test_limits_and_defaults() -> None:
     assert (constants.MAX_SCORE_ITEMS, constants.MAX_ITEM_NAME) == (20_000, 4096)
     assert constants.MAX_POINTS == 11_000, "the limit of Prometheus"
     assert constants.HUB_SCORER_WRITES_PER_SECOND == 50
-
-
-def test_fields_that_a_config_page_leaves_out() -> None:
-    page = msgspec.json.decode(b'{"source": {"params": {}}, "scoring": {"params": {}}}', type=ScorerConfig)
-    assert page == ScorerConfig()
-    assert page.source == ConfigSource(
-        type="", host="", path="", params=ConfigParams(query="", range=0, step=0)
-    )
-    assert page.scoring.params == ConfigScoringParams(name="", interval=0)

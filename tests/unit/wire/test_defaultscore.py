@@ -9,19 +9,5 @@ def test_the_default_score_is_an_item_named_without_labels() -> None:
     assert default_items(scorer, cluster="c1") == {"cpu@c1": 7}
 
 
-def test_a_default_score_of_zero_is_published() -> None:
-    assert default_items(Summary(name="s", score_name="cpu", default_score=0), cluster="c1") == {"cpu": 0}
-
-
 def test_without_a_default_score_nothing_is_published() -> None:
     assert default_items(Summary(name="s", score_name="cpu"), cluster="c1") is None
-
-
-def test_labels_of_results_are_empty() -> None:
-    scorer = Summary(
-        name="s",
-        score_name="cpu",
-        default_score=7,
-        score_dimension_format="${cluster}/${namespace}/${scoreName}",
-    )
-    assert default_items(scorer, cluster="c2") == {"c2//cpu": 7}

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from dsf_wire import summary
 from dsf_wire.constants import default_ttl_seconds
 from dsf_wire.summary import (
-    ClusterLabel,
     ConfigMapRef,
     EndpointAuth,
     PublishRule,
@@ -32,46 +31,6 @@ FULL = Summary(
     scoring_type="Query",
     default_score=-5,
 )
-
-
-def test_upstreams_keys_come_first_and_in_its_order() -> None:
-    """Its sixteen keys are always written, ours only when set."""
-    assert list(json.loads(summary.encode([Summary(name="n", score_name="s")]))[0]) == list(
-        summary.UPSTREAM_KEYS
-    )
-    assert list(json.loads(summary.encode([FULL]))[0])[len(summary.UPSTREAM_KEYS) :] == [
-        "scoringArguments",
-        "scoreRange",
-        "scoreAggregation",
-        "scoreTTLSeconds",
-        "publish",
-        "sourceAuth",
-        "scoringAuth",
-        "scoringType",
-        "defaultScore",
-    ]
-
-
-@pytest.mark.parametrize(
-    ("label", "key"),
-    [
-        (ClusterLabel(name="cluster"), ""),
-        (ClusterLabel(name="cluster", claim="id.k8s.io"), "claim:id.k8s.io"),
-        (ClusterLabel(name="cluster", label="zone"), "label:zone"),
-    ],
-)
-def test_the_key_of_a_clusters_value(label: ClusterLabel, key: str) -> None:
-    assert label.identity == key
-
-
-def test_what_runs_a_scorer_and_what_scores() -> None:
-    assert Summary(name="n", score_name="s", scoring_type="Query").scored_by_query
-    assert Summary(name="n", score_name="s", runs_on="Hub").on_hub
-    for other in (
-        Summary(name="n", score_name="s"),
-        Summary(name="n", score_name="s", scoring_type="API", runs_on="Spokes"),
-    ):
-        assert (other.scored_by_query, other.on_hub) == (False, False)
 
 
 def test_the_text_of_a_summary_without_optional_fields() -> None:
