@@ -44,31 +44,3 @@ async def test_scores_reach_the_hub(tmp_path: Path) -> None:
             offset = (await running.metrics())["gitops_dsf_agent_hub_clock_offset_seconds"]
             assert abs(offset - 600) < 30
             assert await running.terminate() == 0
-
-
-@pytest.mark.real_time
-async def test_removed_scorer_is_deleted_and_others_stay(tmp_path: Path) -> None:
-    """A complete file without a scorer deletes the object of that scorer after the prune delay."""
-    hub = HubFake()
-    async with (
-        HttpFake(hub) as api_server,
-        HttpFake(prometheus(series(1))) as source,
-        HttpFake(last_values) as scoring,
-    ):
-        volume = ConfigMapVolume(tmp_path / "config")
-        cpu, mem = (entry(name, scoring=scoring.url, source=source.url) for name in ("cpu", "mem"))
-        volume.put(cpu, mem)
-        config = kubeconfig(tmp_path / "kubeconfig", server=api_server.url)
-        flags = [
-            "--config-dir",
-            volume.directory,
-            "--cluster-name",
-            "c1",
-            "--hub-kubeconfig",
-            config,
-        ]
-        async with agent(*flags):
-            await until(lambda: hub.values("cpu-score") and hub.values("mem-score"), what="both published")
-            volume.put(cpu)
-            await until(lambda: ("c1", "mem-score") not in hub.scores, what="mem-score is deleted")
-            assert hub.values("cpu-score")

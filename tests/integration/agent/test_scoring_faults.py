@@ -198,23 +198,6 @@ async def _has_failed(agent: RunningAgent, expected: dict[str, set[str]]) -> boo
     return await agent.failures() == expected
 
 
-async def test_samples_of_a_failing_scorer_are_removed_and_its_scores_expire(place: Place) -> None:
-    """The upstream agent keeps the last values on /metrics. Here they are removed with the first failure,
-    and the published object does not change.
-    """
-    answer: Reply = GOOD
-    async with HttpFake(lambda _seen: answer) as api:
-        place.put(entry("cpu", scoring=api.url, scoringInterval=1, publish=EAGER))
-        async with place.agent() as agent:
-            await until(lambda: place.out.exists() and list(place.out.glob("cpu*")), what="published")
-            assert await agent.exposed() == {"cpu-score"}
-            text = (place.out / "cpu-score.yaml").read_text()
-            answer = Reply(status=500)
-            await until(lambda: agent.scorer()["state"] == "failing", what="it fails")
-            assert await agent.exposed() == set()
-            assert (place.out / "cpu-score.yaml").read_text() == text
-
-
 async def test_a_cycle_without_results_publishes_nothing_and_changes_nothing(place: Place) -> None:
     """For a new source no empty object is published, because OCM would count 0. If data disappears, the
     last scores stay until they expire.

@@ -134,21 +134,3 @@ def test_an_object_that_upstream_created_again_between_two_writes_is_a_conflict(
         assert caught.value.reason is Reason.CONFLICT
 
     run_on_hub(tmp_path, story)
-
-
-def test_one_list_in_five_minutes_finds_deleted_objects(tmp_path: Path) -> None:
-    """One for all scorers."""
-
-    async def story(agent: AgentOnHub) -> None:
-        hub, store = agent.hub, agent.store
-        lists: list[str] = []
-        hub.before = lambda seen: lists.append(seen.path) if "as=Table" in seen.headers["accept"] else None
-        names = [f"score-{number}" for number in range(20)]
-        written = hub.now()
-        for name in names:
-            await store.write(name, scorer="cpu", values=OURS, valid_until=written + 9000)
-        del hub.scores["c1", "score-7"]
-        assert set(names) - await store.names() == {"score-7"}
-        assert len(lists) == 1
-
-    run_on_hub(tmp_path, story)

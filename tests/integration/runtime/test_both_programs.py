@@ -130,23 +130,6 @@ async def test_the_hubs_clock_counts_and_does_not_jump_with_the_local_one(
 
 
 @everybody
-@pytest.mark.parametrize(
-    "date", ["Fri, 31 Dec 9999 23:59:59 GMT", "Thu, 01 Jan 1970 00:00:00 GMT", "yesterday"]
-)
-async def test_an_implausible_date_is_ignored(program: Start, tmp_path: Path, date: str) -> None:
-    """A proxy in front of the hub may send one. It is still a valid time."""
-    hub = Hub()
-    hub.date = lambda: date
-    async with (
-        HttpFake(hub) as server,
-        program(kubeconfig(tmp_path / "config", server=server.url), SystemClock()) as it,
-    ):
-        await it.get()
-        assert it.hub_time() == pytest.approx(SystemClock().wall(), abs=5)
-        it.write_time(it.hub_time())
-
-
-@everybody
 @pytest.mark.parametrize("named", [True, False])
 async def test_the_certificate_may_be_for_the_kubeconfigs_tls_server_name(
     program: Start, tmp_path: Path, *, named: bool

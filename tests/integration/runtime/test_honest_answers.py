@@ -9,7 +9,6 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
-import uvicorn
 
 from dsf_agent.endpoints.transport import Call, CallLimits, Transport, use_large_reads
 from dsf_runtime.access import Access
@@ -123,29 +122,3 @@ async def test_each_result_may_be_a_chunk(name: str) -> None:
     row = b'{"metric":{"node":"n1"},"score":5},'
     async with ChunkedServer(row * 10_000, size=len(row)) as server:
         assert await READERS[name](server.url, None) == row * 10_000
-
-
-async def test_uvicorn_may_stream() -> None:
-    """The server under most scoring APIs, which sends a chunk for each piece that the program yields."""
-
-    async def app(scope: dict[str, object], receive: object, send: Callable[..., Awaitable[None]]) -> None:
-        del receive
-        assert scope["type"] == "http"
-        await send({"type": "http.response.start", "status": 200, "headers": []})
-        for at in range(0, len(RESULTS), 700):
-            await send({"type": "http.response.body", "body": RESULTS[at : at + 700], "more_body": True})
-        await send({"type": "http.response.body", "body": b""})
-
-    config = uvicorn.Config(app, host="127.0.0.1", port=0, lifespan="off", log_level="critical")  # type: ignore[arg-type]
-    server = uvicorn.Server(config)
-    config.load()
-    serving = asyncio.create_task(server.serve())
-    while not server.started:  # noqa: ASYNC110 - the server has no event for it
-        await asyncio.sleep(0)
-    url = f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
-    try:
-        for name, read in READERS.items():
-            assert await read(url, None) == RESULTS, name
-    finally:
-        server.should_exit = True
-        await serving

@@ -13,11 +13,9 @@ from dsf_agent.errors import AgentError, Reason
 from dsf_agent.fetch import promjson
 from dsf_agent.fetch.promjson import Series
 from dsf_agent.scoring import query, results
-from dsf_agent.scoring.items import Items, items_of
 from dsf_agent.scoring.labels import LabelSets
 from dsf_agent.scoring.query import QueryScore
-from dsf_agent.scoring.results import DROP_INVALID, DROP_NOT_FINITE, Results
-from dsf_wire.summary import Summary
+from dsf_agent.scoring.results import DROP_INVALID, Results
 from tests.support.laws import examples
 
 TEMPLATE = "${node}"
@@ -47,11 +45,6 @@ async def _fetched(result: object, *, kind: str) -> Series:
     return await promjson.read(bytearray(body), where="query")
 
 
-async def _items(found: Results, **fields: Any) -> Items:
-    scorer = Summary(name="s", score_name="s1", **fields)
-    return await items_of(scorer, found.label_sets, found.scores)
-
-
 async def test_the_value_of_each_series_is_its_score() -> None:
     """In both shapes of the API; of several points the last one counts."""
     found = await _score(
@@ -69,25 +62,6 @@ async def test_the_value_of_each_series_is_its_score() -> None:
         ("d", 0.0),
     ]
     assert not found.dropped
-
-
-async def test_a_scalar_is_one_score_without_labels() -> None:
-    found = await _score(await _fetched([1_700_000_000, "42"], kind="scalar"))
-    assert (found.scores, [one.item for one in found.label_sets]) == ([42.0], [""])
-
-
-async def test_a_string_is_no_score() -> None:
-    with pytest.raises(AgentError, match="result of type 'string'") as caught:
-        await _fetched([1_700_000_000, "up"], kind="string")
-    assert caught.value.reason is Reason.INVALID_BODY
-
-
-@pytest.mark.parametrize("value", ["NaN", "+Inf", "-Inf"])
-async def test_what_is_not_finite_is_dropped_and_the_others_count(value: str) -> None:
-    found = await _score(_series(_row("a", "1"), _row("b", value), _row("c", "3")))
-    assert found.scores == [1.0, 3.0]
-    assert dict(found.dropped) == {DROP_NOT_FINITE: 1}
-    assert found.first_fault.startswith("series 1: score is ")
 
 
 ODD = {
@@ -111,30 +85,6 @@ async def test_an_unusual_series_is_dropped_alone_with_its_reason(name: str) -> 
     assert dict(found.dropped) == {DROP_INVALID: 1}
     assert words in found.first_fault
     assert found.first_fault.startswith("series 1: ")
-
-
-async def test_native_histograms_of_a_vector_are_dropped() -> None:
-    """Prometheus answers them with `histogram` in place of `value`."""
-    found = await _score(
-        await _fetched(
-            [
-                {"metric": {"node": "a"}, "histogram": [1, {"count": "1", "sum": "2", "buckets": []}]},
-                {"metric": {"node": "b"}, "value": [1, "5"]},
-            ],
-            kind="vector",
-        )
-    )
-    assert found.scores == [5.0]
-    assert dict(found.dropped) == {DROP_INVALID: 1}
-
-
-@pytest.mark.parametrize(("how", "value"), [(None, 30), ("Sum", 40), ("Mean", 20), ("Min", 10), ("Max", 30)])
-async def test_equal_items_of_several_expressions_are_aggregated(how: str | None, value: int) -> None:
-    """Series of all expressions are results, in the order of the expressions. Those with the same item are
-    one score, as results of a scoring API are.
-    """
-    found = await _score(_series(_row("a", "10"), _row("b", "5"), _row("a", "30", device="gpu0")))
-    assert (await _items(found, score_aggregation=how)).values == {"a": value, "b": 5}
 
 
 async def test_series_that_cannot_be_read_fail_the_cycle() -> None:
@@ -169,17 +119,6 @@ async def test_other_tasks_run_between_the_pieces() -> None:
     done = True
     await task
     assert turns >= len(series.parts[0]) // query.PIECE > 5
-
-
-async def test_labels_that_no_answer_has_any_more_are_forgotten() -> None:
-    """A scorer keeps the label sets of the last answer, so that a cluster whose pods change does not fill the
-    memory.
-    """
-    label_sets = _label_sets()
-    stage = QueryScore(label_sets=label_sets)
-    for node in ("a", "b", "c"):
-        await stage(_series(_row(node, "1")))
-    assert len(label_sets._before) + len(label_sets._now) == 1
 
 
 def test_pieces_are_the_series_again() -> None:

@@ -108,16 +108,6 @@ def test_the_size_of_batches_does_not_matter(given_results: list[Result], size: 
     assert _items(given_results, scorer=_scorer(), size=size) == _items(given_results, scorer=_scorer())
 
 
-def test_upstreams_collision_of_label_sets() -> None:
-    """{node: a} and {pod: a} are two series and two items. (In the upstream agent they have the same map
-    key.)
-    """
-    both: list[Result] = [(("a", "", "", "", "", "", ""), 1.0), (("", "", "", "", "a", "", ""), 2.0)]
-    scorer = Summary(name="n", score_name="s", score_dimension_format="${node};${pod}")
-    assert _items(both, scorer=scorer).values == {"a;": 1, ";a": 2}
-    assert _text(both, _label_sets()).count(b"\n") == 2
-
-
 NASTY = st.text(
     alphabet=st.one_of(st.sampled_from('\\"\n{}=,%'), st.characters(codec="utf-8", exclude_characters="\r")),
     max_size=8,

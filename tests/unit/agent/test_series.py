@@ -121,20 +121,6 @@ def test_pieces_and_whole_agree(result: list[dict[str, Any]], piece: int) -> Non
     assert pieces is None or (_data(pieces) == result and pieces.count == len(result))
 
 
-def test_instant_samples_become_series() -> None:
-    """The value of a vector becomes a list with one value, as the wire contract requires."""
-    series = _read(
-        _answer(
-            [{"metric": {"a": "b"}, "value": [1, "2"]}, {"metric": {}, "value": [1.5, "NaN"]}], kind="vector"
-        )
-    )
-    assert _data(series) == [
-        {"metric": {"a": "b"}, "values": [[1, "2"]]},
-        {"metric": {}, "values": [[1.5, "NaN"]]},
-    ]
-    assert series.count == 2
-
-
 def test_a_scalar_is_one_series_without_labels() -> None:
     """A scalar is only ``[time, value]``."""
     assert _data(_read(_answer([1, "2"], kind="scalar"))) == [{"metric": {}, "values": [[1, "2"]]}]

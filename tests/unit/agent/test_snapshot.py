@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from dsf_agent.configuration import snapshot
-from dsf_wire.summary import SummariesError
 from tests.support.agent.configmap import entry
 
 GOOD = entry("good", scoring="http://s", source="http://p")
@@ -110,13 +109,6 @@ def test_an_instant_query_needs_no_step() -> None:
 def test_a_query_without_a_type_means_prometheus() -> None:
     """No query and no type mean no source."""
     assert _parse({**GOOD, "sourceType": ""}, entry("none", scoring="http://s", sourceType="")).complete
-
-
-@pytest.mark.parametrize("content", [b"", b" \n\t"])
-def test_an_empty_file_is_an_error(content: bytes) -> None:
-    """The message says what to write instead."""
-    with pytest.raises(SummariesError, match="JSON array \\[\\]"):
-        snapshot.parse(content)
 
 
 @pytest.mark.parametrize("content", [b"[]", b" [ ]\n"])
