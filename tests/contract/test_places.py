@@ -139,7 +139,7 @@ PLACES: dict[str, str] = {
     "DSF344": "apps/web.yaml:9:17",
     "DSF345": "apps/set.yaml:14:19",
     "DSF346": "apps/web.yaml:9:7",
-    "DSF347": "apps/chart.yaml:12:24",
+    "DSF347": "apps/web.yaml:6:131",
     "DSF401": "apps/web.yaml:5:14",
     "DSF402": "apps/set.yaml:9:7",
     "DSF403": "apps/set.yaml:11:9",
@@ -273,6 +273,8 @@ FIELDS = {
     "DSF335": "apps/web.yaml spec application source path: /deploy",
     "DSF340": "clusters/prod.yaml metadata labels cluster.open-cluster-management.io/clusterset: prodd",
     "DSF346": "apps/web.yaml spec application source chart: web",
+    "DSF347": "apps/web.yaml spec application: {destinationNamespace: web, sources: [{repoURL: http://x.svc,"
+    " chart: x, targetRevision: 1.2.3, helm: {valueFiles: [$values/x.yaml]}}]}",
     "DSF401": "apps/web.yaml metadata namespace: web",
     "DSF404": 'apps/set.yaml spec template spec project: "{{ .name }}"',
     "DSF407": "apps/batch.yaml metadata name: bach",
