@@ -119,16 +119,6 @@ def test_the_lock_gives_the_requirements(
     assert not names & foreign
 
 
-def test_copied_files_exist() -> None:
-    """Files of the project, and from the first stage only the environment. The image has no base."""
-    for text in _texts(BUILD, "COPY"):
-        *sources, _ = text.split()
-        assert all((ROOT / source).exists() for source in sources), text
-    assert _texts(ROOTFS, "COPY") == ["--from=build /opt/agent /opt/agent"]
-    assert "uv venv --quiet /opt/agent" in _commands()
-    assert (_texts(FINAL, "FROM"), _texts(FINAL, "COPY")) == (["scratch"], ["--from=root /rootfs /"])
-
-
 def test_it_runs_the_installed_program_as_a_user_without_rights() -> None:
     """A numeric user, set after the last command that needs root. Entry point, verb and port are those of
     the program.
@@ -149,11 +139,3 @@ def test_it_runs_the_installed_program_as_a_user_without_rights() -> None:
         settings.parser().parse_args([verb, "--cluster-name", "c", "--publish", "dir:x"]), {}
     )
     assert [int(text) for text in _texts(FINAL, "EXPOSE")] == [read.metrics_address.port] == [8080]
-
-
-def test_the_standard_library_is_compiled_before_the_root_is_read_only() -> None:
-    """The base image has no byte code, and later nothing can be written."""
-    (run,) = _texts(ROOTFS, "RUN")
-    assert "-m compileall" in run
-    assert "--invalidation-mode unchecked-hash" in run
-    assert any("PYTHONDONTWRITEBYTECODE=1" in text for text in _texts(FINAL, "ENV"))

@@ -5,7 +5,7 @@ a store in memory.
 import asyncio
 import logging
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
@@ -59,24 +59,6 @@ class Store:
             raise AgentError("no", reason=self.refusals[stored.name])
         del self.objects[stored.name]
         self.deletions[stored.name] = self.elapsed
-
-    async def read(self, name: str) -> Stored | None:
-        raise AssertionError(name)
-
-    async def write(
-        self,
-        name: str,
-        *,
-        scorer: str,
-        values: Mapping[str, int],
-        valid_until: float,
-    ) -> None:
-        del scorer, values, valid_until
-        raise AssertionError(name)
-
-    async def deleted_by_others(self, name: str, *, written: float) -> bool:
-        del written
-        raise AssertionError(name)
 
 
 class MiddleOfRange(random.Random):

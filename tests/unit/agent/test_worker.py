@@ -1,6 +1,7 @@
 """A bug in the agent affects only one scorer."""
 
 import random
+from collections.abc import Sequence
 
 from prometheus_client import generate_latest
 
@@ -12,131 +13,96 @@ from dsf_runtime.clock import SystemClock
 from dsf_wire.summary import Summary
 from tests.support.waiting import until
 
-
-class FakeCycle:
-    """A cycle that raises an unexpected exception, or none."""
-
-    def __init__(self, *, fault: BaseException | None = None) -> None:
-        self.fault = fault
-        self.runs = 0
-
-    async def run(self) -> CycleResult:
-        self.runs += 1
-        if self.fault is not None:
-            raise self.fault
-        return CycleResult()
+COUNTED = b'failures_total{reason="internal",score_name="broken",stage="score"} 1.0'
 
 
-class WorkerFactory:
-    """Creates workers with the cycles of a test, by scorer name."""
+class BrokenRandom(random.Random):
+    """Random numbers that fail, so that the handling of a failure fails too."""
 
-    def __init__(self, metrics: Metrics, cycles: dict[str, FakeCycle], *, rng: random.Random) -> None:
-        self._metrics = metrics
-        self._cycles = cycles
-        self._rng = rng
+    def uniform(self, a: float, b: float) -> float:
+        raise RuntimeError((a, b))
 
-    def __call__(self, scorer: Summary) -> Worker:
+
+class Bench:
+    """Two scorers, ``broken`` with a fault of its cycle, or none, and ``well``."""
+
+    def __init__(self, fault: BaseException | None, *, rng: random.Random, creatable: bool = True) -> None:
+        self.fault, self._rng, self._creatable = fault, rng, creatable
+        self.runs = {"broken": 0, "well": 0}
+        self.metrics = Metrics(cluster="c")
+        self.scheduler = Scheduler(make=self._worker, metrics=self.metrics, cluster="c", splay=0.0)
+
+    def _worker(self, scorer: Summary) -> Worker:
+        name = scorer.name
+
+        async def cycle() -> CycleResult:
+            self.runs[name] += 1
+            if name == "broken" and self.fault is not None:
+                raise self.fault
+            return CycleResult()
+
+        if name == "broken" and not self._creatable and not scorer.source_step:
+            raise OverflowError
         return Worker(
             scorer=scorer,
-            cycle=self._cycles[scorer.name].run,
+            cycle=cycle,
             publication=None,
             grid=Grid(interval=0.05, phase=0.0),
             clock=SystemClock(),
-            metrics=self._metrics.of(scorer.score_name),
+            metrics=self.metrics.of(scorer.score_name),
             rng=self._rng,
         )
 
+    async def apply(self, *, step: int = 0) -> None:
+        """``step`` is an edit of the broken scorer."""
+        broken = Summary(name="broken", score_name="broken", scoring_interval=1, source_step=step)
+        both: Sequence[Summary] = (broken, Summary(name="well", score_name="well", scoring_interval=1))
+        await self.scheduler.apply(both)
 
-def _scorer(name: str) -> Summary:
-    return Summary(name=name, score_name=name, scoring_interval=1)
+    async def more_runs(self, name: str, count: int) -> None:
+        before = self.runs[name]
+        await until(lambda: self.runs[name] >= before + count, what=f"{name} runs")
 
 
 async def test_a_bug_in_a_cycle_is_a_failure_of_one_scorer() -> None:
     """It is counted as internal and retried, and the other scorer keeps its grid. Recovery is noticed at
     once.
     """
-    metrics, cycles = (
-        Metrics(cluster="c"),
-        {"broken": FakeCycle(fault=ZeroDivisionError("oops")), "well": FakeCycle()},
-    )
-    scheduler = Scheduler(
-        make=WorkerFactory(metrics, cycles, rng=random.Random(1)), metrics=metrics, cluster="c", splay=0.0
-    )
-    await scheduler.apply([_scorer("broken"), _scorer("well")])
-    await until(lambda: cycles["well"].runs >= 10 and cycles["broken"].runs >= 2, what="both run")
-    state = scheduler.states()["broken"]
+    bench = Bench(ZeroDivisionError("oops"), rng=random.Random(1))
+    await bench.apply()
+    await bench.more_runs("well", 10)
+    await until(lambda: bench.runs["broken"] >= 2, what="it is retried")
+    state = bench.scheduler.states()["broken"]
     assert (state.reason, state.message) == ("internal", "ZeroDivisionError: oops")
-    assert b'failures_total{reason="internal",score_name="broken",stage="score"}' in generate_latest(
-        metrics.registry
-    )
-    cycles["broken"].fault = None
-    await until(lambda: not scheduler.states()["broken"].failures, what="healed")
-    await scheduler.stop(grace=1.0)
-
-
-class BrokenRandom(random.Random):
-    """Random numbers that fail, so that the handling of a failure fails too."""
-
-    broken = False
-
-    def uniform(self, a: float, b: float) -> float:
-        if self.broken:
-            msg = "the dice are gone"
-            raise RuntimeError(msg)
-        return super().uniform(a, b)
+    assert COUNTED.split()[0] in generate_latest(bench.metrics.registry)
+    bench.fault = None
+    await until(lambda: not bench.scheduler.states()["broken"].failures, what="healed")
+    await bench.scheduler.stop(grace=1.0)
 
 
 async def test_a_failed_worker_affects_no_other_and_can_be_replaced() -> None:
     """An exception that the worker does not catch ends neither the process nor other workers. An edit
     starts a new worker at once.
     """
-    metrics, cycles, dice = (
-        Metrics(cluster="c"),
-        {"broken": FakeCycle(fault=ZeroDivisionError()), "well": FakeCycle()},
-        BrokenRandom(1),
-    )
-    dice.broken = True
-    scheduler = Scheduler(
-        make=WorkerFactory(metrics, cycles, rng=dice), metrics=metrics, cluster="c", splay=0.0
-    )
-    await scheduler.apply([_scorer("broken"), _scorer("well")])
-    await until(lambda: cycles["broken"].runs == 1, what="it died")
-    runs = cycles["well"].runs
-    await until(lambda: cycles["well"].runs >= runs + 5, what="the neighbour goes on")
-    assert cycles["broken"].runs == 1
-    cycles["broken"].fault = None
-    await scheduler.apply(
-        [Summary(name="broken", score_name="broken", scoring_interval=1, source_step=5), _scorer("well")]
-    )
-    await until(lambda: cycles["broken"].runs > 1, what="it runs again")
-    await scheduler.stop(grace=1.0)
-
-
-class FailingFactory(WorkerFactory):
-    """Cannot create one of the workers."""
-
-    def __call__(self, scorer: Summary) -> Worker:
-        if scorer.name == "broken" and not scorer.source_step:
-            msg = "no such worker"
-            raise OverflowError(msg)
-        return super().__call__(scorer)
+    bench = Bench(ZeroDivisionError(), rng=BrokenRandom(1))
+    await bench.apply()
+    await until(lambda: bench.runs["broken"] == 1, what="it died")
+    await bench.more_runs("well", 5)
+    assert bench.runs["broken"] == 1
+    bench.fault = None
+    await bench.apply(step=5)
+    await bench.more_runs("broken", 1)
+    await bench.scheduler.stop(grace=1.0)
 
 
 async def test_a_worker_that_cannot_be_created_affects_no_other_and_is_counted() -> None:
     """The process continues and can be stopped. After an edit the worker runs at once."""
-    metrics, cycles = Metrics(cluster="c"), {"broken": FakeCycle(), "well": FakeCycle()}
-    scheduler = Scheduler(
-        make=FailingFactory(metrics, cycles, rng=random.Random(1)), metrics=metrics, cluster="c", splay=0.0
-    )
-    await scheduler.apply([_scorer("broken"), _scorer("well")])
-    await until(lambda: cycles["well"].runs >= 5, what="the neighbour runs")
-    assert b'failures_total{reason="internal",score_name="broken",stage="score"} 1.0' in generate_latest(
-        metrics.registry
-    )
-    assert list(scheduler.states()) == ["well"]
-    await scheduler.apply(
-        [Summary(name="broken", score_name="broken", scoring_interval=1, source_step=5), _scorer("well")]
-    )
-    await until(lambda: cycles["broken"].runs >= 1, what="the edited one runs")
-    await scheduler.apply([_scorer("broken"), _scorer("well")])
-    await scheduler.stop(grace=1.0)
+    bench = Bench(None, rng=random.Random(1), creatable=False)
+    await bench.apply()
+    await bench.more_runs("well", 5)
+    assert COUNTED in generate_latest(bench.metrics.registry)
+    assert list(bench.scheduler.states()) == ["well"]
+    await bench.apply(step=5)
+    await bench.more_runs("broken", 1)
+    await bench.apply()
+    await bench.scheduler.stop(grace=1.0)
