@@ -65,9 +65,45 @@ def scores(*expected: tuple[str, int | str]) -> dict[str, Any]:
     }
 
 
-def test_raw_scores_are_mapped_and_rounded_as_agents_do(fleet: Path) -> None:
-    expect = scores(("0s", 1), ("59s", 1), ("1m", 50), ("2m", 100), ("3m", 100))
-    assert failures(fleet, {"series": [series("0 50 100 250")]}, expect) == []
+GIVEN = {"scores": [{**CPU, "cluster": EU, "value": 50}]}
+"""The score before the first run."""
+
+
+def with_field(fleet: Path, field: str) -> None:
+    """Gives the scorer one more field."""
+    edit(fleet, "scorers/cpu-headroom.yaml", "  scoreRange:", f"  {field}\n  scoreRange:")
+
+
+@pytest.mark.parametrize(
+    ("field", "given", "expected"),
+    [
+        ("suspend: false", [series("0 50 100 250")], [("0s", 1), ("59s", 1), ("1m", 50), ("3m", 100)]),
+        ("suspend: false", [], [("0s", 50), ("7d", 50)]),
+        ("suspend: false", [series("90")], [("0s", 90)]),
+        ("defaultScore: 7", [series("60")], [("15m", 60), ("16m", "Expired")]),
+        ("defaultScore: 7", [series("50 _ stale")], [("1m", 7), ("2m", 7)]),
+        ("defaultScore: 7", [series("60 NaN Inf")], [("2m", 60)]),
+        (
+            "scoreAggregation: Max",
+            [series("20 _", labels={"node": "a"}), series("80 30", labels={"node": "b"})],
+            [("0s", 80), ("1m", 30)],
+        ),
+    ],
+    ids=[
+        "mapped and rounded as agents do",
+        "given scores without a series stay",
+        "given scores are old enough to change at once",
+        "after the last value the source does not answer",
+        "a run without series gives the default score",
+        "a run without a usable result fails",
+        "results of one item are aggregated",
+    ],
+)
+def test_what_runs_publish(
+    fleet: Path, field: str, given: list[dict[str, Any]], expected: list[tuple[str, int | str]]
+) -> None:
+    with_field(fleet, field)
+    assert failures(fleet, {"series": given, **GIVEN}, scores(*expected)) == []
 
 
 def test_a_wrong_value_is_shown_with_its_place_and_reason(fleet: Path) -> None:
@@ -85,7 +121,7 @@ def test_a_wrong_value_is_shown_with_its_place_and_reason(fleet: Path) -> None:
 
 
 def test_changes_below_the_deadband_wait_for_the_next_renewal(fleet: Path) -> None:
-    given = {"series": [series("50 51x30")], "scores": [{**CPU, "cluster": EU, "value": 50}]}
+    given = {"series": [series("50 51x30")], **GIVEN}
     assert failures(fleet, given, scores(("5m", 50), ("7m", 51))) == []
     (failure,) = failures(fleet, given, scores(("5m", 51)))
     assert failure["reasons"] == [
@@ -106,16 +142,6 @@ def test_changes_wait_for_the_minimum_interval(fleet: Path) -> None:
     assert failure["reasons"][-1] == "publish.minIntervalSeconds 60 after the last write are not over"
 
 
-def test_given_scores_are_old_enough_to_change_at_once(fleet: Path) -> None:
-    given = {"series": [series("90")], "scores": [{**CPU, "cluster": EU, "value": 50}]}
-    assert failures(fleet, given, scores(("0s", 90))) == []
-
-
-def test_given_scores_without_a_series_stay(fleet: Path) -> None:
-    given = {"scores": [{**CPU, "cluster": EU, "value": 50}]}
-    assert failures(fleet, given, scores(("0s", 50), ("7d", 50))) == []
-
-
 def test_without_results_scores_expire(fleet: Path) -> None:
     given = {"series": [series("50 _x30")]}
     assert failures(fleet, given, scores(("15m", 50), ("15m1s", "Expired"))) == []
@@ -129,23 +155,8 @@ def test_without_results_scores_expire(fleet: Path) -> None:
     )
 
 
-def test_after_the_last_value_the_source_does_not_answer(fleet: Path) -> None:
-    edit(fleet, "scorers/cpu-headroom.yaml", "  scoreRange:", "  defaultScore: 7\n  scoreRange:")
-    assert failures(fleet, {"series": [series("50")]}, scores(("15m", 50), ("16m", "Expired"))) == []
-
-
-def test_a_run_without_series_gives_the_default_score(fleet: Path) -> None:
-    edit(fleet, "scorers/cpu-headroom.yaml", "  scoreRange:", "  defaultScore: 7\n  scoreRange:")
-    assert failures(fleet, {"series": [series("50 _ stale")]}, scores(("1m", 7), ("2m", 7))) == []
-
-
-def test_a_run_without_a_usable_result_fails(fleet: Path) -> None:
-    edit(fleet, "scorers/cpu-headroom.yaml", "  scoreRange:", "  defaultScore: 7\n  scoreRange:")
-    assert failures(fleet, {"series": [series("50 NaN Inf")]}, scores(("2m", 50))) == []
-
-
 def test_raw_scores_are_told_beside_what_came_of_them(fleet: Path) -> None:
-    edit(fleet, "scorers/cpu-headroom.yaml", "  scoreRange:", "  scoreAggregation: Max\n  scoreRange:")
+    with_field(fleet, "scoreAggregation: Max")
     given = {
         "series": [
             series("0.5 250 NaN", labels={"node": "a"}),
@@ -164,18 +175,14 @@ def test_raw_scores_are_told_beside_what_came_of_them(fleet: Path) -> None:
 AT = ("0s", "1m", "2m")
 
 
-def test_results_of_one_item_are_aggregated(fleet: Path) -> None:
-    edit(fleet, "scorers/cpu-headroom.yaml", "  scoreRange:", "  scoreAggregation: Max\n  scoreRange:")
-    given = {"series": [series("20 _", labels={"node": "a"}), series("80 30", labels={"node": "b"})]}
-    assert failures(fleet, given, scores(("0s", 80), ("1m", 30))) == []
+def without_applications(fleet: Path) -> None:
+    for application in ("guestbook", "raw-guestbook"):
+        (fleet / "apps" / f"{application}.yaml").unlink()
 
 
 def test_items_are_named_by_labels(fleet: Path) -> None:
-    edit(
-        fleet, "scorers/cpu-headroom.yaml", "  scoreRange:", "  scoreDimensionFormat: ${node}\n  scoreRange:"
-    )
-    for application in ("guestbook", "raw-guestbook"):
-        (fleet / "apps" / f"{application}.yaml").unlink()
+    with_field(fleet, "scoreDimensionFormat: ${node}")
+    without_applications(fleet)
     given = {"series": [series("20", labels={"node": "a"}), series("80", labels={"node": "b"})]}
     expect = {"scores": [{**CPU, "cluster": EU, "dimension": "b", "value": 80}]}
     assert failures(fleet, given, expect) == []
@@ -189,35 +196,19 @@ def test_items_are_named_by_labels(fleet: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("file", "old", "new", "reason"),
+    ("field", "reason"),
     [
+        ("suspend: true", "cpu-headroom is suspended, so it runs nowhere"),
         (
-            "scorers/cpu-headroom.yaml",
-            "  scoreRange:",
-            "  suspend: true\n  scoreRange:",
-            "cpu-headroom is suspended, so it runs nowhere",
-        ),
-        (
-            "scorers/cpu-headroom.yaml",
-            "  scoreRange:",
-            "  clusterSelector: {matchLabels: {region: eu-north}}\n  scoreRange:",
+            "clusterSelector: {matchLabels: {region: eu-north}}",
             "cpu-headroom does not run on eu-west-1: its clusterSelector, or a mask, leaves the cluster out",
         ),
-        (
-            "scorers/cpu-headroom.yaml",
-            "  scoreRange:",
-            "  scoreDestination: None\n  scoreRange:",
-            "cpu-headroom does not publish: its scoreDestination is None",
-        ),
+        ("scoreDestination: None", "cpu-headroom does not publish: its scoreDestination is None"),
     ],
-    ids=["suspended", "not-selected", "no-destination"],
 )
-def test_a_scorer_that_does_not_run_publishes_nothing(
-    fleet: Path, file: str, old: str, new: str, reason: str
-) -> None:
-    edit(fleet, file, old, new)
-    for application in ("guestbook", "raw-guestbook"):
-        (fleet / "apps" / f"{application}.yaml").unlink()
+def test_a_scorer_that_does_not_run_publishes_nothing(fleet: Path, field: str, reason: str) -> None:
+    with_field(fleet, field)
+    without_applications(fleet)
     given = {"series": [series("50")]}
     assert failures(fleet, given, scores(("0s", "Missing"))) == []
     (failure,) = failures(fleet, given, scores(("0s", 50)))
@@ -247,12 +238,6 @@ def test_a_wrong_decision_is_explained_for_both_clusters(fleet: Path) -> None:
         (EU, True),
     ]
     assert failure["explanations"][0]["margin"] == 200
-
-
-def test_a_decision_with_more_clusters_than_expected_is_wrong(fleet: Path) -> None:
-    given = {"scores": [{**CPU, "cluster": EU, "value": 90}]}
-    (failure,) = failures(fleet, given, guestbook())
-    assert (failure["expected"], failure["got"]) == ("no cluster", EU)
 
 
 def test_tests_with_other_clusters_do_not_disturb_each_other(fleet: Path) -> None:
@@ -318,11 +303,6 @@ def test_fields_of_given_clusters_replace_those_of_the_inventory(fleet: Path) ->
     assert failures(fleet, given, guestbook(EU)) == []
 
 
-def test_a_test_needs_no_cluster_for_each_selector(fleet: Path) -> None:
-    given = {"clusters": [{"name": EU, "labels": {"env": "other"}}]}
-    assert failures(fleet, given, guestbook()) == []
-
-
 def test_masks_of_clusters_that_a_test_leaves_out_are_no_mistakes(fleet: Path) -> None:
     mask = "apiVersion: dynamic-scoring.open-cluster-management.io/v1alpha1\nkind: DynamicScoringConfig\n"
     mask += "metadata: {name: dynamic-scoring-config}\n"
@@ -332,29 +312,6 @@ def test_masks_of_clusters_that_a_test_leaves_out_are_no_mistakes(fleet: Path) -
     assert failures(fleet, given, guestbook(NORTH)) == []
     (failure,) = failures(fleet, {"series": [series("50")]}, scores(("0s", 50)))
     assert "a mask, leaves the cluster out" in failure["reasons"][0]
-
-
-def test_placements_are_named_with_or_without_their_namespace(fleet: Path) -> None:
-    for name in ("raw-guestbook", "argocd/raw-guestbook"):
-        expect = {"decisions": [{"placement": name, "clusters": [EU]}]}
-        given = {"scores": [{**CPU, "cluster": EU, "value": 90}]}
-        assert failures(fleet, given, expect) == []
-
-
-def test_an_application_may_follow_a_shared_placement(fleet: Path) -> None:
-    (fleet / "apps" / "shared.yaml").write_text(
-        "apiVersion: gitops-dsf.io/v1alpha1\nkind: ScoredPlacement\nmetadata: {name: shared}\n"
-        "spec: {placement: {numberOfClusters: 1, clusterSets: [fleet]}, scores: [{scorer: cpu-headroom}]}\n"
-    )
-    application = yaml.safe_load((fleet / "apps" / "guestbook.yaml").read_text("utf-8"))
-    application["spec"]["placement"] = {"ref": "shared"}
-    for field in ("scores", "stickiness", "onMissingScore"):
-        del application["spec"][field]
-    (fleet / "apps" / "guestbook.yaml").write_text(yaml.safe_dump(application))
-    given = {"scores": [{**CPU, "cluster": EU, "value": 90}]}
-    assert failures(fleet, given, guestbook(EU)) == []
-    (failure,) = failures(fleet, given, guestbook(NORTH))
-    assert failure["subject"] == "decision of argocd/shared at 0s"
 
 
 def test_scores_of_other_add_ons_can_be_given(fleet: Path) -> None:
@@ -433,15 +390,20 @@ def test_metrics_do_not_count_for_scorers_with_an_api(fleet: Path) -> None:
     assert failure["reasons"] == [f"{why}; give series of it"]
 
 
-def test_the_results_of_promtool_are_the_runs(fleet: Path, tmp_path: Path) -> None:
-    """A program in its place that says what promtool says. tests/hub runs the real one."""
-    program = tmp_path / "promtool"
-    report = "".join(
-        f'    expr: "q", time: {at}m,\n        exp: x\n        got: {got}\n' for at, got in enumerate(GOT)
+def promtool_that_says(folder: Path, *got: str) -> Path:
+    """A program in place of promtool. tests/hub runs the real one."""
+    report = (
+        f'    expr: "q", time: {at}m,\n        exp: x\n        got: {one}\n' for at, one in enumerate(got)
     )
-    (tmp_path / "report").write_text(report)
-    program.write_text(f"#!/bin/sh\ncat {tmp_path}/report\nexit 1\n")
+    (folder / "report").write_text("".join(report))
+    program = folder / "promtool"
+    program.write_text(f"#!/bin/sh\ncat {folder}/report\nexit 1\n")
     program.chmod(0o755)
+    return program
+
+
+def test_the_results_of_promtool_are_the_runs(fleet: Path, tmp_path: Path) -> None:
+    program = promtool_that_says(tmp_path, *GOT)
     write(fleet, METRICS, scores(("0s", 40), ("1m", 60), ("2m", 60), ("3m", 71)))
     done = gitops_dsf("test", "--promtool", program, cwd=fleet)
     assert done.returncode == 0, done.stdout
@@ -458,11 +420,7 @@ def test_the_results_of_promtool_are_the_runs(fleet: Path, tmp_path: Path) -> No
 def test_metrics_of_another_name_than_the_query_asks_for(
     fleet: Path, tmp_path: Path, name: str, told: bool
 ) -> None:
-    program = tmp_path / "promtool"
-    program.write_text(
-        "#!/bin/sh\nprintf '    expr: \"q\", time: 0s,\\n        exp: x\\n        got: nil\\n'\nexit 1\n"
-    )
-    program.chmod(0o755)
+    program = promtool_that_says(tmp_path, "nil")
     metric = {"cluster": EU, "series": f'{name}{{mode="idle"}}', "values": "0+1x5"}
     write(fleet, {"metrics": [metric]}, scores(("0s", 50)))
     done = gitops_dsf("test", "--promtool", program, cwd=fleet)
