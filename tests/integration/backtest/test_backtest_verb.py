@@ -103,6 +103,32 @@ def _fleet(
     return root
 
 
+def _commit(fleet: Path) -> None:
+    who = ["-c", "user.name=t", "-c", "user.email=t@example.com"]
+    for words in (["init", "-b", "main"], ["add", "."], [*who, "commit", "-m", "fleet"]):
+        subprocess.run(["git", *words], cwd=fleet, check=True, capture_output=True)
+
+
+def _edit(fleet: Path, old: str, new: str) -> None:
+    app = fleet / "apps" / "portal.yaml"
+    app.write_text(app.read_text().replace(old, new))
+
+
+def _said(fleet: Path, history: Store | Path, *words: str | Path, span: tuple[str, ...] = SPAN) -> str:
+    """What a backtest prints that ends well, of a store or of a file."""
+    where = ("--prometheus", history.url) if isinstance(history, Store) else ("--history", history)
+    done = gitops_dsf("backtest", fleet, *where, *span, *words)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def _figures(fleet: Path, history: Store | Path, *words: str) -> dict[str, Any]:
+    """The figures of the only Placement, in JSON."""
+    [found] = json.loads(_said(fleet, history, *words, "-o", "json"))["head"]["placements"].values()
+    figures: dict[str, Any] = found
+    return figures
+
+
 @pytest.fixture
 def store() -> Iterator[Store]:
     with Store(scores=SCORES) as running:
@@ -111,9 +137,8 @@ def store() -> Iterator[Store]:
 
 def test_a_noisy_cluster_moves_an_application_back_and_forth(tmp_path: Path, store: Store) -> None:
     fleet = _fleet(tmp_path / "fleet", stickiness=10)
-    done = gitops_dsf("backtest", fleet, "--prometheus", store.url, *SPAN, "-o", "json")
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
+    said = _said(fleet, store, "-o", "json")
+    found = json.loads(said)
     [figures] = found["head"]["placements"].values()
     assert figures["moves"] == 72, "one for each ten minutes of the second half"
     assert figures["returns"] == 71
@@ -124,8 +149,7 @@ def test_a_noisy_cluster_moves_an_application_back_and_forth(tmp_path: Path, sto
 
 def test_enough_stickiness_holds_it_and_costs_regret(tmp_path: Path, store: Store) -> None:
     fleet = _fleet(tmp_path / "fleet", stickiness=20)
-    done = gitops_dsf("backtest", fleet, "--prometheus", store.url, *SPAN, "-o", "json")
-    [figures] = json.loads(done.stdout)["head"]["placements"].values()
+    figures = _figures(fleet, store)
     assert (figures["moves"], figures["returns"]) == (0, 0)
     assert figures["regret"] == pytest.approx(12 / 4, rel=0.02), "twelve points behind, a quarter of the time"
 
@@ -133,16 +157,15 @@ def test_enough_stickiness_holds_it_and_costs_regret(tmp_path: Path, store: Stor
 def test_the_advice_names_file_line_and_value_and_writes_nothing(tmp_path: Path, store: Store) -> None:
     fleet = _fleet(tmp_path / "fleet", stickiness=10)
     written = (fleet / "apps" / "portal.yaml").read_text()
-    done = gitops_dsf("backtest", fleet, "--prometheus", store.url, *SPAN, "--advise")
-    assert done.returncode == 0, done.stderr
+    said = _said(fleet, store, "--advise")
     assert (
         "argocd/portal: stickiness 20 instead of 10: 0 moves instead of 72, 0 back and forth instead of 71;"
         " regret 3.0 instead of 0.0\n"
-        "      apps/portal.yaml:7: spec.stickiness: 20 instead of 10\n" in done.stdout
+        "      apps/portal.yaml:7: spec.stickiness: 20 instead of 10\n" in said
     )
     assert written.splitlines()[6] == "  stickiness: 10  # of the weighted mean"
     assert (fleet / "apps" / "portal.yaml").read_text() == written
-    rows = [line.split() for line in done.stdout.splitlines() if "as written" in line]
+    rows = [line.split() for line in said.splitlines() if "as written" in line]
     assert [(row[0], row[-1]) for row in rows] == [("20", "recommended"), ("10", "written")]
 
 
@@ -159,23 +182,20 @@ def test_the_advice_names_the_object_of_its_own_namespace(tmp_path: Path, store:
             "  scores: [{scorer: idle}]\n"
             f"  stickiness: {stickiness}\n"
         )
-    done = gitops_dsf("backtest", fleet, "--prometheus", store.url, *SPAN, "--advise")
-    assert done.returncode == 0, done.stderr
-    assert "  a/jobs: keep stickiness 20: it does not flap" in done.stdout
+    said = _said(fleet, store, "--advise")
+    assert "  a/jobs: keep stickiness 20: it does not flap" in said
     assert (
         "  b/jobs: stickiness 20 instead of 10: 0 moves instead of 72, 0 back and forth instead of 71;"
         " regret 3.0 instead of 0.0\n"
-        "      apps/b.yaml:7: spec.stickiness: 20 instead of 10\n" in done.stdout
+        "      apps/b.yaml:7: spec.stickiness: 20 instead of 10\n" in said
     )
-    data = json.loads(
-        gitops_dsf("backtest", fleet, "--prometheus", store.url, *SPAN, "--advise", "-o", "json").stdout
-    )
+    data = json.loads(_said(fleet, store, "--advise", "-o", "json"))
     found = {key: advice["fields"] for key, advice in data["head"]["advice"].items()}
     assert found["a/jobs"] == []
     assert [(each["file"], each["line"], each["after"]) for each in found["b/jobs"]] == [
         ("apps/b.yaml", 7, 20)
     ]
-    page = gitops_dsf("backtest", fleet, "--prometheus", store.url, *SPAN, "-o", "html").stdout
+    page = _said(fleet, store, "-o", "html")
     assert "<h2>a/jobs</h2>" in page
     assert "<h2>b/jobs</h2>" in page
 
@@ -188,74 +208,50 @@ def test_nothing_that_is_tried_stops_a_swing_of_all_points(tmp_path: Path) -> No
     }
     fleet = _fleet(tmp_path / "fleet", stickiness=100, weight=10, score_range={"outputMin": -100})
     with Store(scores=scores) as store:
-        done = gitops_dsf("backtest", fleet, "--prometheus", store.url, *SPAN, "--advise")
-    assert done.returncode == 0, done.stderr
+        said = _said(fleet, store, "--advise")
     assert (
-        "keep stickiness 100: no setting that was tried stops it from moving back and forth 47 times"
-        in done.stdout
-    ), done.stdout
-    assert "it does not flap" not in done.stdout
+        "keep stickiness 100: no setting that was tried stops it from moving back and forth 47 times" in said
+    ), said
+    assert "it does not flap" not in said
 
 
 def test_a_decision_of_two_clusters(tmp_path: Path) -> None:
     """Of four clusters the two best are chosen, and change places all at once."""
     high, low = (lambda at: 80.0 if (at // 900) % 2 else 20.0), (lambda at: 20.0 if (at // 900) % 2 else 80.0)
-    scores: dict[tuple[str, str], Value] = {
-        ("idle", "eu"): high,
-        ("idle", "us"): high,
-        ("idle", "ap"): low,
-        ("idle", "sa"): low,
-    }
+    scores = {("idle", name): value for name, value in zip(("eu", "us", "ap", "sa"), (high, high, low, low), strict=False)}
     fleet = _fleet(tmp_path / "fleet", stickiness=10, clusters=("eu", "us", "ap", "sa"), count=2)
-    words = ("--history", tmp_path / "history.json", *SPAN)
-    (tmp_path / "history.json").write_bytes(answer_of(matrix(scores, start=START, end=START + DAY, step=60)))
-    done = gitops_dsf("backtest", fleet, *words)
-    assert done.returncode == 0, done.stderr
-    [(moves, back)] = re.findall(r"(\d+) moves[^,]*, (\d+) of them back and forth", done.stdout)
+    history = _saved(tmp_path / "history.json", scores=scores)
+    said = _said(fleet, history)
+    [(moves, back)] = re.findall(r"(\d+) moves[^,]*, (\d+) of them back and forth", said)
     assert int(moves) > 90
     assert int(back) == int(moves) - 1, "the first one goes to where they had not been"
-    assert sum(map(int, re.findall(r"(\d+) %", done.stdout))) in range(140, 160), "three of four"
+    assert sum(map(int, re.findall(r"(\d+) %", said))) in range(140, 160), "three of four"
     held = _fleet(tmp_path / "held", stickiness=100, clusters=("eu", "us", "ap", "sa"), count=2)
-    done = gitops_dsf("backtest", held, *words)
-    assert "0 moves" in done.stdout
-    assert "ap 100 %, sa 100 %" in done.stdout, "both ran all the time"
-    assert "57.7, the sum of 2 clusters" in done.stdout, "60 points for each, half of the time, less delays"
-
-
-def _git(root: Path, *words: str) -> None:
-    who = ["-c", "user.name=t", "-c", "user.email=t@example.com"]
-    subprocess.run(["git", *who, *words], cwd=root, check=True, capture_output=True)
+    said = _said(held, history)
+    assert "0 moves" in said
+    assert "ap 100 %, sa 100 %" in said, "both ran all the time"
+    assert "57.7, the sum of 2 clusters" in said, "60 points for each, half of the time, less delays"
 
 
 def test_two_revisions_side_by_side(tmp_path: Path, store: Store) -> None:
     fleet = _fleet(tmp_path / "fleet", stickiness=20)
-    _git(fleet, "init", "-b", "main")
-    _git(fleet, "add", ".")
-    _git(fleet, "commit", "-m", "fleet")
-    app = fleet / "apps" / "portal.yaml"
-    app.write_text(app.read_text().replace("stickiness: 20", "stickiness: 10"))
-    done = gitops_dsf("backtest", fleet, "--prometheus", store.url, *SPAN, "--base", "main")
-    assert "72 moves instead of 0, 71 of them back and forth between eu and us (idle)" in done.stdout, (
-        done.stderr
-    )
-    comment = gitops_dsf(
-        "backtest", fleet, "--prometheus", store.url, *SPAN, "--base", "main", "-o", "markdown"
-    )
-    assert "1 Placement would have decided differently" in comment.stdout
-    assert "| `argocd/portal` | 72 moves instead of 0" in comment.stdout
-    page = gitops_dsf("backtest", fleet, "--prometheus", store.url, *SPAN, "--base", "main", "-o", "html")
-    assert page.stdout.startswith("<!doctype html>")
-    assert "argocd/portal as in main" in page.stdout
-    assert 'http-equiv="Content-Security-Policy" content="default-src \'none\'' in page.stdout
+    _commit(fleet)
+    _edit(fleet, "stickiness: 20", "stickiness: 10")
+    said = _said(fleet, store, "--base", "main")
+    assert "72 moves instead of 0, 71 of them back and forth between eu and us (idle)" in said
+    comment = _said(fleet, store, "--base", "main", "-o", "markdown")
+    assert "1 Placement would have decided differently" in comment
+    assert "| `argocd/portal` | 72 moves instead of 0" in comment
+    page = _said(fleet, store, "--base", "main", "-o", "html")
+    assert page.startswith("<!doctype html>")
+    assert "argocd/portal as in main" in page
+    assert 'http-equiv="Content-Security-Policy" content="default-src \'none\'' in page
 
 
 def test_the_pipeline_adds_a_backtest_to_the_preview(tmp_path: Path) -> None:
     fleet = _fleet(tmp_path / "fleet", stickiness=20)
-    _git(fleet, "init", "-b", "main")
-    _git(fleet, "add", ".")
-    _git(fleet, "commit", "-m", "fleet")
-    app = fleet / "apps" / "portal.yaml"
-    app.write_text(app.read_text().replace("stickiness: 20", "stickiness: 10"))
+    _commit(fleet)
+    _edit(fleet, "stickiness: 20", "stickiness: 10")
     title = "### What this would have done"
 
     def log(**variables: str) -> str:
@@ -273,28 +269,22 @@ def test_the_pipeline_adds_a_backtest_to_the_preview(tmp_path: Path) -> None:
 
 def test_a_changed_query_has_no_past(tmp_path: Path, store: Store) -> None:
     fleet = _fleet(tmp_path / "fleet", stickiness=20)
-    _git(fleet, "init", "-b", "main")
-    _git(fleet, "add", ".")
-    _git(fleet, "commit", "-m", "fleet")
+    _commit(fleet)
     _fleet(fleet, stickiness=20, query="avg(other)")
-    done = gitops_dsf("backtest", fleet, "--prometheus", store.url, *SPAN, "--base", "main")
-    assert "not decided after the change" in done.stdout
+    said = _said(fleet, store, "--base", "main")
+    assert "not decided after the change" in said
     assert (
         "argocd/portal: idle: query changed, so the raw scores of the past are those of another definition"
-        in done.stdout
+        in said
     )
-    comment = gitops_dsf(
-        "backtest", fleet, "--prometheus", store.url, *SPAN, "--base", "main", "-o", "markdown"
-    )
-    assert "- `argocd/portal`: idle: query changed" in comment.stdout
+    comment = _said(fleet, store, "--base", "main", "-o", "markdown")
+    assert "- `argocd/portal`: idle: query changed" in comment
 
 
 def test_a_changed_query_on_the_hub_is_evaluated_anew(tmp_path: Path) -> None:
     """The store has the metrics of all clusters, so it can say what the new query would have given."""
     fleet = _fleet(tmp_path / "fleet", stickiness=10, cluster_label="region")
-    _git(fleet, "init", "-b", "main")
-    _git(fleet, "add", ".")
-    _git(fleet, "commit", "-m", "fleet")
+    _commit(fleet)
     _fleet(fleet, stickiness=10, query="avg by (region) (calm)", cluster_label="region")
     new: dict[str, dict[str, Value]] = {
         "avg by (region) (calm)": {
@@ -304,10 +294,8 @@ def test_a_changed_query_on_the_hub_is_evaluated_anew(tmp_path: Path) -> None:
         }
     }
     with Store(scores=SCORES, queries=new, label="region") as store:
-        words = ("--prometheus", store.url, *SPAN, "--base", "main", "-o", "json")
-        done = gitops_dsf("backtest", fleet, *words)
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
+        said = _said(fleet, store, "--base", "main", "-o", "json")
+    found = json.loads(said)
     [before] = found["base"]["placements"].values()
     [after] = found["head"]["placements"].values()
     assert before["moves"] == 72
@@ -325,8 +313,8 @@ def test_gaps_are_told_and_expire_scores(tmp_path: Path) -> None:
     }
     fleet = _fleet(tmp_path / "fleet", stickiness=10)
     with Store(scores=scores) as store:
-        done = gitops_dsf("backtest", fleet, "--prometheus", store.url, *SPAN, "-o", "json")
-    head = json.loads(done.stdout)["head"]
+        said = _said(fleet, store, "-o", "json")
+    head = json.loads(said)["head"]
     [figures] = head["placements"].values()
     assert [(each["left"], each["joined"]) for each in figures["changes"]] == [
         (["eu"], ["us"]),
@@ -335,30 +323,6 @@ def test_gaps_are_told_and_expire_scores(tmp_path: Path) -> None:
     assert 900 <= figures["changes"][0]["at"] - gap[0] <= 1700, "the TTL, and at most a resync more"
     assert figures["changes"][1]["at"] == gap[1]
     assert head["gaps"] == {"idle": {"eu": pytest.approx(1 / 12, rel=0.01)}}
-
-
-def test_a_cluster_without_the_score_is_not_eligible_if_the_application_says_so(tmp_path: Path) -> None:
-    begins = START + DAY / 2
-    scores: dict[tuple[str, str], Value] = {
-        ("idle", "eu"): lambda _at: 10.0,
-        ("idle", "us"): lambda at: 90.0 if at >= begins else None,
-    }
-    fleet = _fleet(tmp_path / "fleet", stickiness=10, on_missing="Exclude")
-    with Store(scores=scores) as store:
-        done = gitops_dsf("backtest", fleet, "--prometheus", store.url, *SPAN, "-o", "json")
-    [figures] = json.loads(done.stdout)["head"]["placements"].values()
-    assert [(each["at"], each["joined"]) for each in figures["changes"]] == [(begins, ["us"])]
-
-
-def test_pages_become_smaller_when_the_store_refuses(tmp_path: Path) -> None:
-    fleet = _fleet(tmp_path / "fleet", stickiness=10)
-    with Store(scores=SCORES, most_samples=100) as store:
-        small = gitops_dsf("backtest", fleet, "--prometheus", store.url, *SPAN, "-o", "json")
-        assert len(store.asked) > 28
-    with Store(scores=SCORES) as store:
-        large = gitops_dsf("backtest", fleet, "--prometheus", store.url, *SPAN, "-o", "json")
-    assert small.returncode == 0, small.stderr
-    assert json.loads(small.stdout) == json.loads(large.stdout)
 
 
 def test_the_token_and_headers_go_to_the_store(tmp_path: Path) -> None:
@@ -399,16 +363,6 @@ def test_a_store_that_is_not_there_is_told(tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
-def test_saved_answers_say_the_same_as_the_store(tmp_path: Path, store: Store) -> None:
-    fleet = _fleet(tmp_path / "fleet", stickiness=10)
-    rows = matrix(SCORES, start=START, end=START + DAY, step=60)
-    (tmp_path / "history.json").write_bytes(answer_of(rows))
-    live = gitops_dsf("backtest", fleet, "--prometheus", store.url, *SPAN, "-o", "json")
-    saved = gitops_dsf("backtest", fleet, "--history", tmp_path / "history.json", *SPAN, "-o", "json")
-    assert saved.returncode == 0, saved.stderr
-    assert json.loads(saved.stdout) == json.loads(live.stdout)
-
-
 def _saved(path: Path, *, start: float = START, step: int = 60, scores: Any = None) -> Path:
     path.write_bytes(answer_of(matrix(scores or SCORES, start=start, end=start + DAY, step=step)))
     return path
@@ -416,13 +370,12 @@ def _saved(path: Path, *, start: float = START, step: int = 60, scores: Any = No
 
 def test_a_file_gives_the_span(tmp_path: Path) -> None:
     fleet = _fleet(tmp_path / "fleet", stickiness=10)
-    done = gitops_dsf("backtest", fleet, "--history", _saved(tmp_path / "history.json"))
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("1.0 days from 2026-06-01 00:00 to 2026-06-02 00:00 UTC")
-    assert "72 moves" in done.stdout
-    assert "samples" not in done.stdout, "all were used"
-    half = gitops_dsf("backtest", fleet, "--history", tmp_path / "history.json", "--days", "0.5")
-    assert half.stdout.startswith("12.0 hours from 2026-06-01 12:00 to 2026-06-02 00:00 UTC")
+    said = _said(fleet, _saved(tmp_path / "history.json"), span=())
+    assert said.startswith("1.0 days from 2026-06-01 00:00 to 2026-06-02 00:00 UTC")
+    assert "72 moves" in said
+    assert "samples" not in said, "all were used"
+    half = _said(fleet, tmp_path / "history.json", "--days", "0.5", span=())
+    assert half.startswith("12.0 hours from 2026-06-01 12:00 to 2026-06-02 00:00 UTC")
 
 
 @pytest.mark.parametrize("step", [15, 60])
@@ -430,11 +383,10 @@ def test_samples_between_points_are_those_of_the_next_point(tmp_path: Path, step
     """17 s after each minute, as a store answers a question that does not start at a full minute."""
     fleet = _fleet(tmp_path / "fleet", stickiness=10)
     file = _saved(tmp_path / "history.json", start=START + 17, step=step)
-    done = gitops_dsf("backtest", fleet, "--history", file, "-o", "json")
-    assert done.returncode == 0, done.stderr
-    [figures] = json.loads(done.stdout)["head"]["placements"].values()
+    said = _said(fleet, file, "-o", "json", span=())
+    [figures] = json.loads(said)["head"]["placements"].values()
     assert figures["moves"] == 71, "the last change lies 17 s after the last point"
-    notes = json.loads(done.stdout)["notes"]
+    notes = json.loads(said)["notes"]
     count = 2 * (DAY // step + 1)
     assert [note.split(". Used: ")[1].split(" samples")[0] for note in notes] == [f"2,880 of {count:,}"]
 
@@ -467,9 +419,7 @@ def test_a_history_that_is_too_large_is_refused_before_the_first_request(
 ) -> None:
     monkeypatch.setitem(StoreLimits.__init__.__kwdefaults__, "samples", 2 * (DAY // 60 + 1))  # type: ignore[arg-type]
     fleet = _fleet(tmp_path / "fleet", stickiness=10)
-    done = gitops_dsf("backtest", fleet, "--prometheus", store.url, *SPAN)
-    assert done.returncode == 0, done.stderr
-    assert "72 moves" in done.stdout
+    assert "72 moves" in _said(fleet, store)
     store.asked.clear()
     later = ("--from", "2026-06-01T00:00:00Z", "--to", "2026-06-02T00:01:00Z")
     done = gitops_dsf("backtest", fleet, "--prometheus", store.url, *later)
@@ -486,28 +436,16 @@ def test_clusters_that_swing_alike_move_if_their_agents_score_at_different_momen
 
     fleet = _fleet(tmp_path / "fleet", stickiness=0)
     file = _saved(tmp_path / "h.json", scores={("idle", "eu"): alike, ("idle", "us"): alike})
-    done = gitops_dsf("backtest", fleet, "--history", file, "--advise")
-    assert done.returncode == 0, done.stderr
-    [(least, most)] = re.findall(r"argocd/portal +0 moves \((\d+) to (\d+)\) ", done.stdout)
+    said = _said(fleet, file, "--advise", span=())
+    [(least, most)] = re.findall(r"argocd/portal +0 moves \((\d+) to (\d+)\) ", said)
     assert int(least) == 0
     assert int(most) > 50, "nearly each of the 71 jumps"
-    assert "  agents score at moments of their own; (2 to 9) are the fewest and the most moves" in done.stdout
-    assert f"with other moments of the agents, {most} moves: more may be better" in done.stdout
-    again = gitops_dsf("backtest", fleet, "--history", file, "--advise")
-    assert again.stdout == done.stdout
-    data = json.loads(gitops_dsf("backtest", fleet, "--history", file, "-o", "json").stdout)
+    assert "  agents score at moments of their own; (2 to 9) are the fewest and the most moves" in said
+    assert f"with other moments of the agents, {most} moves: more may be better" in said
+    again = _said(fleet, file, "--advise", span=())
+    assert again == said
+    data = json.loads(_said(fleet, file, "-o", "json", span=()))
     assert data["head"]["placements"]["argocd/portal"]["movesRange"] == [0, int(most)]
-
-
-def test_a_clear_move_is_one_whenever_agents_score(tmp_path: Path) -> None:
-    scores: dict[tuple[str, str], Value] = {
-        ("idle", "eu"): lambda at: 80.0 if at < START + DAY / 2 else 10.0,
-        ("idle", "us"): _steady,
-    }
-    fleet = _fleet(tmp_path / "fleet", stickiness=10)
-    file = _saved(tmp_path / "h.json", scores=scores)
-    done = gitops_dsf("backtest", fleet, "--history", file)
-    assert re.search(r"argocd/portal +1 move +1\.0 ", done.stdout), done.stdout
 
 
 def test_a_placement_that_is_too_large_for_replays_is_told(
@@ -515,9 +453,9 @@ def test_a_placement_that_is_too_large_for_replays_is_told(
 ) -> None:
     monkeypatch.setattr("gitops_dsf.backtest.phases.MOST_CELLS", 1000)
     fleet = _fleet(tmp_path / "fleet", stickiness=10)
-    done = gitops_dsf("backtest", fleet, "--history", _saved(tmp_path / "h.json"))
-    assert "with other moments of the agents, 1 Placement may move more or less often" in done.stdout
-    assert "argocd/portal  72 moves, 71" in done.stdout
+    said = _said(fleet, _saved(tmp_path / "h.json"), span=())
+    assert "with other moments of the agents, 1 Placement may move more or less often" in said
+    assert "argocd/portal  72 moves, 71" in said
 
 
 def test_a_cluster_has_one_colour_before_and_after(tmp_path: Path) -> None:
@@ -527,13 +465,10 @@ def test_a_cluster_has_one_colour_before_and_after(tmp_path: Path) -> None:
         ("idle", "us"): _steady,
     }
     fleet = _fleet(tmp_path / "fleet", stickiness=10, weight=-1)
-    _git(fleet, "init", "-b", "main")
-    _git(fleet, "add", ".")
-    _git(fleet, "commit", "-m", "fleet")
-    app = fleet / "apps" / "portal.yaml"
-    app.write_text(app.read_text().replace("weight: -1", "weight: 1"))
+    _commit(fleet)
+    _edit(fleet, "weight: -1", "weight: 1")
     file = _saved(tmp_path / "history.json", scores=scores)
-    page = gitops_dsf("backtest", fleet, "--history", file, "--base", "main", "-o", "html").stdout
+    page = _said(fleet, file, "--base", "main", "-o", "html", span=())
     legend = re.findall(r'<li class="(c\d)"><i></i>(\w+)</li>', page)
     assert len(legend) == 4, "two clusters on two charts"
     assert len(set(legend)) == 2
@@ -551,9 +486,8 @@ def test_ticks_are_not_repeated(tmp_path: Path, points: int) -> None:
     rows = matrix(SCORES, start=START + 1080, end=START + 1080 + 60 * (points - 1), step=60)
     (tmp_path / "history.json").write_bytes(answer_of(rows))
     span = ("--from", "2026-06-01T00:18:00Z", "--to", f"2026-06-01T00:{17 + points}:00Z")
-    done = gitops_dsf("backtest", fleet, "--history", tmp_path / "history.json", *span, "-o", "html")
-    assert done.returncode == 0, done.stderr
-    for chart in re.findall(r"<svg.*?</svg>", done.stdout):
+    said = _said(fleet, tmp_path / "history.json", "-o", "html", span=span)
+    for chart in re.findall(r"<svg.*?</svg>", said):
         ticks = re.findall(r'<text class="axis"[^>]* text-anchor="middle">([^<]*)</text>', chart)
         assert len(ticks) >= 3
         assert len(set(ticks)) == len(ticks)
@@ -586,27 +520,23 @@ def test_both_revisions_are_compared_over_one_span(tmp_path: Path, begins: float
         scores["calm", cluster] = lambda at: 50.0 if at >= START + begins * DAY else None
     fleet = _fleet(tmp_path / "fleet", stickiness=10)
     (fleet / "scorers" / "calm.yaml").write_text(SECOND)
-    _git(fleet, "init", "-b", "main")
-    _git(fleet, "add", ".")
-    _git(fleet, "commit", "-m", "fleet")
-    app = fleet / "apps" / "portal.yaml"
-    app.write_text(app.read_text().replace("scores: [", "scores: [{scorer: calm, weight: 1}, "))
+    _commit(fleet)
+    _edit(fleet, "scores: [", "scores: [{scorer: calm, weight: 1}, ")
     with Store(scores=scores) as store:
-        done = gitops_dsf("backtest", fleet, "--prometheus", store.url, *SPAN, "--base", "main")
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith(span), done.stdout
+        said = _said(fleet, store, "--base", "main")
+    assert said.startswith(span), said
     if begins < 0.9:
-        assert "UTC, a point every 60 s; before that, calm has no scores" in done.stdout
-        assert "0 moves, as before" in done.stdout
+        assert "UTC, a point every 60 s; before that, calm has no scores" in said
+        assert "0 moves, as before" in said
     else:
-        assert "not decided after the change" in done.stdout
+        assert "not decided after the change" in said
         told = "calm begins only at 2026-06-01T22:48:00Z; --from 2026-06-01T22:48:00Z decides"
-        assert told in done.stdout
+        assert told in said
     since = ("--from", "2026-06-01T22:48:00Z", "--to", SPAN[-1])
     with Store(scores=scores) as store:
-        done = gitops_dsf("backtest", fleet, "--prometheus", store.url, *since, "--base", "main")
-    assert "0 moves, as before" in done.stdout
-    assert "before that" not in done.stdout
+        said = _said(fleet, store, "--base", "main", span=since)
+    assert "0 moves, as before" in said
+    assert "before that" not in said
 
 
 @pytest.mark.parametrize(
@@ -631,26 +561,23 @@ def test_wrong_usage_is_told(tmp_path: Path, store: Store, words: list[str], tol
 
 def test_series_without_the_label_of_the_cluster_are_told(tmp_path: Path, store: Store) -> None:
     fleet = _fleet(tmp_path / "fleet", stickiness=10)
-    done = gitops_dsf("backtest", fleet, "--prometheus", store.url, *SPAN, "--cluster-label", "cluster_name")
-    assert done.returncode == 0, done.stderr
+    said = _said(fleet, store, "--cluster-label", "cluster_name")
     told = "no series of idle has the label cluster_name; --cluster-label names another one"
-    assert done.stdout.count(told) == 1
+    assert said.count(told) == 1
 
 
 def test_a_time_limit_leaves_out_what_the_store_does_not_answer(tmp_path: Path) -> None:
     fleet = _fleet(tmp_path / "fleet", stickiness=10)
     with Store(scores=SCORES, hangs=True) as store:
-        done = gitops_dsf("backtest", fleet, "--prometheus", store.url, *SPAN, "--time-limit", "2")
-    assert done.returncode == 0, done.stderr
-    assert "no Placement ranks by scores whose past is known" in done.stdout
-    assert "argocd/portal: the time limit was over before the history of idle was read" in done.stdout
+        said = _said(fleet, store, "--time-limit", "2")
+    assert "no Placement ranks by scores whose past is known" in said
+    assert "argocd/portal: the time limit was over before the history of idle was read" in said
 
 
 def test_without_history_nothing_is_decided(tmp_path: Path) -> None:
     fleet = _fleet(tmp_path / "fleet", stickiness=10)
     with Store(scores={}) as store:
-        done = gitops_dsf("backtest", fleet, "--prometheus", store.url, *SPAN)
-    assert done.returncode == 0, done.stderr
-    assert "idle has gaps on 2 clusters: eu 100 %, us 100 % of the points are missing" in done.stdout
-    assert "argocd/portal: the history has no result of idle in this time" in done.stdout
-    assert "no Placement ranks by scores whose past is known" in done.stdout
+        said = _said(fleet, store)
+    assert "idle has gaps on 2 clusters: eu 100 %, us 100 % of the points are missing" in said
+    assert "argocd/portal: the history has no result of idle in this time" in said
+    assert "no Placement ranks by scores whose past is known" in said
