@@ -218,7 +218,8 @@ def test_nothing_that_is_tried_stops_a_swing_of_all_points(tmp_path: Path) -> No
 def test_a_decision_of_two_clusters(tmp_path: Path) -> None:
     """Of four clusters the two best are chosen, and change places all at once."""
     high, low = (lambda at: 80.0 if (at // 900) % 2 else 20.0), (lambda at: 20.0 if (at // 900) % 2 else 80.0)
-    scores = {("idle", name): value for name, value in zip(("eu", "us", "ap", "sa"), (high, high, low, low), strict=False)}
+    values = {"eu": high, "us": high, "ap": low, "sa": low}
+    scores = {("idle", name): value for name, value in values.items()}
     fleet = _fleet(tmp_path / "fleet", stickiness=10, clusters=("eu", "us", "ap", "sa"), count=2)
     history = _saved(tmp_path / "history.json", scores=scores)
     said = _said(fleet, history)

@@ -15,7 +15,6 @@ from gitops_dsf.hubreader.hub import Hub, whole
 from gitops_dsf.views.doctor.registry import CHECKS
 from tests.integration.hubverbs.conftest import Run, Serve
 from tests.support.apiserver import ApiServer, serving
-from tests.support.healthyhub import facts
 from tests.support.hubobjects import ARGOCD, PATHS, Object, cluster, fleet, global_set, meta
 
 SECRETS = "/api/v1/secrets"
@@ -52,17 +51,12 @@ def bare(serve: Serve) -> ApiServer:
         ("contexts: [{name: other, context: {cluster: c, user: u}}]", "there is no context hub, only other"),
     ],
 )
-@pytest.mark.parametrize("verb", [("doctor",), ("status",), ("uninstall",)])
+@pytest.mark.parametrize("verb", ["doctor", "status", "uninstall"])
 def test_a_kubeconfig_that_is_none_is_told(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], verb: tuple[str, ...], content: str, words: str
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], verb: str, content: str, words: str
 ) -> None:
     (tmp_path / "kubeconfig").write_text(content, encoding="utf-8")
-    if verb == ("reconcile",):
-        (tmp_path / "gitops-dsf.yaml").write_text(
-            "{metadata: {name: fleet}, spec: {git: {url: 'https://git.example.com/fleet.git'}}}"
-        )
-        verb = ("reconcile", f"--config={tmp_path / 'gitops-dsf.yaml'}")
-    assert main([*verb, "--context", "hub", "--kubeconfig", str(tmp_path / "kubeconfig")]) == 1
+    assert main([verb, "--context", "hub", "--kubeconfig", str(tmp_path / "kubeconfig")]) == 1
     said = capsys.readouterr()
     assert words in said.err
     assert "context hub: " not in said.err.partition("context hub: ")[2], "the context is named once"
@@ -181,12 +175,6 @@ def test_of_secrets_only_metadata_is_ever_asked_for(bare: ApiServer, run: Run) -
     assert "c2VjcmV0" not in ran.stdout
 
 
-def test_nothing_is_written(bare: ApiServer, run: Run) -> None:
-    """The server knows GET alone: any other method would be a 501, and a crash of the client."""
-    assert run(bare, "doctor").returncode == 0
-    assert bare.requests
-
-
 def test_a_hub_that_is_away_is_a_message(serve: Serve, run: Run) -> None:
     ran = run(serve(away=True), "doctor")
     assert (ran.returncode, ran.stdout) == (1, "")
@@ -208,10 +196,6 @@ def test_namespaces_can_be_others(bare: ApiServer, run: Run) -> None:
     assert any("/namespaces/scoring/dynamicscorers" in path for path in paths)
     assert any("/namespaces/openshift-gitops/applicationsets" in path for path in paths)
     assert not any("/namespaces/argocd/" in path for path in paths)
-
-
-def test_the_healthy_facts_of_the_unit_tests_have_every_source() -> None:
-    assert facts().unread == {}
 
 
 def test_a_score_that_upstream_writes_beside_our_agent_is_an_error(serve: Serve, run: Run) -> None:
@@ -237,48 +221,3 @@ def test_a_score_that_upstream_writes_beside_our_agent_is_an_error(serve: Serve,
         f"AddOnPlacementScore {where} is written by our agent and by dynamic-scoring-agent"
     )
     assert "--show-managed-fields" in findings[0]["fix"]
-
-
-@pytest.mark.parametrize(
-    ("resources", "message"),
-    [
-        (
-            [
-                {"kind": "ConfigMap", "status": "Synced", "message": "configmap/a serverside-applied"},
-                {
-                    "kind": "Placement",
-                    "status": "SyncFailed",
-                    "message": "namespace later is not permitted in project 'dsf'",
-                },
-            ],
-            "Argo CD syncs nothing of Application gitops-dsf-delivery: namespace later is not permitted",
-        ),
-        ([], "Application gitops-dsf-delivery cannot be synced: some tasks are not valid. Retrying"),
-    ],
-)
-def test_a_sync_that_argocd_tries_again_and_again_is_an_error(
-    serve: Serve, run: Run, resources: list[dict[str, str]], message: str
-) -> None:
-    """Its phase is Running."""
-    application = {
-        "apiVersion": "argoproj.io/v1alpha1",
-        "kind": "Application",
-        "metadata": {
-            **meta("gitops-dsf-delivery", namespace=ARGOCD),
-            "labels": {"app.kubernetes.io/part-of": "gitops-dsf"},
-        },
-        "status": {
-            "sync": {"status": "OutOfSync"},
-            "operationState": {
-                "phase": "Running",
-                "retryCount": 2,
-                "message": "some tasks are not valid. Retrying attempt #2 at 9:15AM.",
-                "syncResult": {"resources": resources},
-            },
-        },
-    }
-    hub = serve([*fleet(now=datetime.now(UTC)), application])
-    found = run(hub, "doctor", "-o", "json")
-    (finding,) = (one for one in json.loads(found.stdout)["findings"] if one["check"] == "argocd-delivery")
-    assert finding["state"] == "error"
-    assert finding["message"].startswith(message)

@@ -148,13 +148,6 @@ def test_a_wide_fleet_is_summed_up_and_shown_when_asked(serve: Serve, run: Run) 
     assert "s008" not in one
 
 
-def test_lists_are_read_page_by_page(serve: Serve, run: Run) -> None:
-    hub = serve(page=2)
-    ran = run(hub, "status", "-o", "json")
-    assert json.loads(ran.stdout)["hub"]["clusters"] == 3
-    assert any("continue=" in request for request in hub.requests)
-
-
 def test_a_list_that_changed_too_much_meanwhile_is_said(serve: Serve, run: Run) -> None:
     ran = run(serve(page=2, expired=1), "status")
     assert ran.returncode == 1
@@ -189,12 +182,6 @@ def test_a_credential_plug_in_that_is_missing_is_an_error(serve: Serve, tmp_path
     assert (ran.returncode, ran.stdout) == (1, "")
     assert "getting credentials: exec: executable no-such-plug-in not found" in ran.stderr
     assert hub.requests == []
-
-
-def test_without_the_right_to_see_scores_none_is_called_missing(serve: Serve, run: Run) -> None:
-    ran = run(serve(refused={PATHS["AddOnPlacementScore"]: 403}), "status")
-    assert re.search(r"^  cpu +Active +- +\? +\? +\? +- +- +- +-$", ran.stdout, re.MULTILINE), ran.stdout
-    assert "what OCM would decide is not known" in ran.stdout
 
 
 def test_a_hub_without_argocd_is_shown(serve: Serve, run: Run) -> None:
@@ -235,12 +222,6 @@ def test_names_that_are_not_there_are_wrong_usage(serve: Serve, run: Run) -> Non
     assert "the hub has no DynamicScorer cup; there is cpu" in ran.stderr
 
 
-def test_the_hubs_clock_counts_and_not_ours(serve: Serve, run: Run) -> None:
-    """An hour ahead, the scores of a minute ago have expired."""
-    found = json.loads(run(serve(ahead=3600), "status", "-o", "json").stdout)
-    assert {cell["state"] for item in found["scorers"] for cell in item["scores"]} == {"expired"}
-
-
 def test_every_state_and_standing_is_documented() -> None:
     from gitops_dsf.hub.freshness import State
     from gitops_dsf.views.status.model import Standing
@@ -251,12 +232,6 @@ def test_every_state_and_standing_is_documented() -> None:
         *map(str, State),
         *map(str, Standing),
     ]
-
-
-@pytest.mark.parametrize("arguments", [["-o", "html"], ["surplus"]])
-def test_wrong_usage(serve: Serve, run: Run, arguments: list[str]) -> None:
-    ran = run(serve(), "status", *arguments)
-    assert (ran.returncode, ran.stdout) == (2, "")
 
 
 @pytest.mark.parametrize("verb", ["status", "doctor"])
@@ -336,10 +311,3 @@ def test_texts_of_others_stay_on_their_line(serve: Serve, run: Run, verb: tuple[
     assert "curl evil.example" in out, "this test has lost its hostile text"
     assert all(line.isprintable() for line in out.split("\n"))
     assert not any(line.strip().startswith("fix: curl") for line in out.split("\n"))
-
-
-def test_the_json_of_a_hostile_text_says_the_same(serve: Serve, run: Run) -> None:
-    shown = json.loads(run(serve(hostile()), "status", "-o", "json").stdout)
-    assert FORGED in {item["message"] for item in shown["applications"]}
-    for finding in json.loads(run(serve(hostile()), "doctor", "-o", "json").stdout)["findings"]:
-        assert finding["message"].isprintable(), "a finding is a text for people"

@@ -154,26 +154,6 @@ def rendered_value(repository: Repository, field: str) -> Any:
     return value
 
 
-async def test_a_dropped_field_stays_drift_until_the_scorer_no_longer_has_it(pages: PageServer) -> None:
-    pages.pages["/config"] = says(**PAGE)
-    spec = {"source": PAGE["source"], "scoring": PAGE["scoring"], "configSyncMode": "Full"}
-    async with ScorerHub(pages.url) as hub, leading(hub) as leader:
-        hub.scorer("cpu", **spec)
-        await leader.once()
-        pages.pages["/config"] = says(
-            **{**PAGE, "source": {"type": "Prometheus", "params": {"query": "up", "step": 60}}}
-        )
-        await leader.once()
-        assert hub.condition("cpu", "ConfigSynced")[2].startswith(
-            "/config differs from the accepted settings: source.params.range is missing, and was 3600."
-        )
-        item = hub.get("dynamicscorers", "cpu", namespace=NAMESPACE)
-        assert item is not None
-        item["spec"]["source"] = {"type": "Prometheus", "params": {"query": "up", "step": 60}}
-        await leader.once()
-        assert hub.condition("cpu", "ConfigSynced")[1] == "InSync"
-
-
 async def test_a_score_without_an_end_is_endless_and_never_fresh(pages: PageServer, status: Status) -> None:
     async with ScorerHub(pages.url) as hub, leading(hub) as leader:
         hub.scorer("cpu")

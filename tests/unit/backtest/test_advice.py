@@ -45,13 +45,6 @@ def test_noise_asks_for_more_stickiness_and_no_more_than_needed() -> None:
     assert found.changes
 
 
-def test_what_does_not_flap_is_kept() -> None:
-    step = [40] * 300 + [60] * 300
-    found = _advise(step, [50] * GRID.count, stickiness=10)
-    assert not found.changes, found
-    assert found.recommended is found.written
-
-
 def test_the_front_has_fewer_moves_for_more_regret() -> None:
     waves = [50 + 15 * ((number // 30) % 2) + number % 3 for number in range(GRID.count)]
     found = _advise(waves, [57] * GRID.count, stickiness=0)

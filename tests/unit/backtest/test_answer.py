@@ -17,14 +17,6 @@ from tests.support.metricstore import answer_of
 ROW = {"metric": {"ds_cluster": "a"}, "values": [[60, "1.5"], [120, "NaN"], [180.5, "+Inf"]]}
 
 
-def test_a_matrix_becomes_arrays() -> None:
-    [series] = read(answer_of([ROW]), where="store").series
-    assert series.labels == {"ds_cluster": "a"}
-    assert series.times.tolist() == [60, 120, 180.5]
-    assert series.values.tolist()[0] == 1.5
-    assert str(series.values.tolist()[1:]) == "[nan, inf]"
-
-
 @examples(300)
 @given(st.lists(st.floats(), max_size=20))
 def test_values_are_those_that_were_written(values: list[float]) -> None:
@@ -34,11 +26,6 @@ def test_values_are_those_that_were_written(values: list[float]) -> None:
     [series] = read(answer_of([row]), where="store").series
     assert series.times.tolist() == list(range(len(values)))
     assert [repr(value) for value in series.values.tolist()] == [repr(value) for value in values]
-
-
-def test_an_empty_answer_has_no_series() -> None:
-    assert read(answer_of([]), where="store").series == ()
-    assert read(answer_of([{"metric": {}, "values": []}]), where="store").samples == 0
 
 
 def test_warnings_and_partial_answers_are_told() -> None:

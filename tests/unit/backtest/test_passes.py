@@ -40,14 +40,6 @@ def _decided(state: HubState, tracks: Tracks, *, name: str = "p") -> list[tuple[
     return [(each.number, each.clusters) for each in found.lines[f"ns/{name}"].decided]
 
 
-def test_an_expired_score_counts_as_0_when_a_pass_sees_it() -> None:
-    """The score of a expires after 900 s; the write of b at that time triggers the pass that sees it."""
-    policy = exact(("r/v", 1), ("Balance", 1))
-    state = _hub(p={"numberOfClusters": 1, "prioritizerPolicy": policy})
-    tracks = {"r": {"a": _track([20]), "b": _track([10] * 41), "c": _track([5] * 41)}}
-    assert _decided(state, tracks) == [(0, ("a",)), (16, ("b",))]
-
-
 @pytest.mark.parametrize("others", [{}, {"Balance": 1}])
 def test_clusters_are_compared_only_with_those_that_pass_the_filters(others: Mapping[str, int]) -> None:
     """While b has no score, c has the most CPU, and 100 points for it."""

@@ -7,56 +7,37 @@ import pytest
 from gitops_dsf.hub.pods import obstacles
 
 
-def container(**state: Any) -> dict[str, Any]:
-    return {"name": "main", "image": "registry.example.com/a:1", **state}
+def pod(kind: str = "containerStatuses", last: str = "", **state: Any) -> dict[str, Any]:
+    """The status of a pod whose container is in this state."""
+    ended = {"lastState": {"terminated": {"reason": last, "exitCode": 137}}} if last else {}
+    return {kind: [{"name": "main", "image": "registry.example.com/a:1", "state": state, **ended}]}
 
 
 @pytest.mark.parametrize(
     ("status", "told"),
     [
         (
-            {
-                "containerStatuses": [
-                    container(state={"waiting": {"reason": "ErrImagePull", "message": "denied"}})
-                ]
-            },
+            pod(waiting={"reason": "ErrImagePull", "message": "denied"}),
             ("image registry.example.com/a:1 cannot be pulled (ErrImagePull: denied)",),
         ),
         (
-            {
-                "initContainerStatuses": [
-                    container(state={"waiting": {"reason": "ImagePullBackOff", "message": "Back-off"}})
-                ]
-            },
+            pod("initContainerStatuses", waiting={"reason": "ImagePullBackOff", "message": "Back-off"}),
             ("image registry.example.com/a:1 cannot be pulled (ImagePullBackOff)",),
         ),
         (
-            {
-                "containerStatuses": [
-                    container(
-                        state={"waiting": {"reason": "CrashLoopBackOff"}},
-                        lastState={"terminated": {"reason": "OOMKilled", "exitCode": 137}},
-                    )
-                ]
-            },
+            pod(last="OOMKilled", waiting={"reason": "CrashLoopBackOff"}),
             ("container main ends again and again, last with OOMKilled (exit code 137)",),
         ),
         (
-            {
-                "containerStatuses": [
-                    container(
-                        state={"waiting": {"reason": "CreateContainerConfigError", "message": "no secret"}}
-                    )
-                ]
-            },
+            pod(waiting={"reason": "CreateContainerConfigError", "message": "no secret"}),
             ("container main cannot start (CreateContainerConfigError: no secret)",),
         ),
         (
             {"conditions": [{"type": "PodScheduled", "status": "False", "message": "0/3 nodes"}]},
             ("its pod cannot be scheduled: 0/3 nodes",),
         ),
-        ({"containerStatuses": [container(state={"waiting": {"reason": "ContainerCreating"}})]}, ()),
-        ({"containerStatuses": [container(state={"running": {}})]}, ()),
+        (pod(waiting={"reason": "ContainerCreating"}), ()),
+        (pod(running={}), ()),
         ({}, ()),
     ],
 )

@@ -18,8 +18,3 @@ def test_a_file_that_is_not_utf_8_is_refused_with_its_byte(content: bytes) -> No
     byte = content.index(b"\xf5")
     with pytest.raises(SnapshotError, match=rf"hub is not UTF-8 \(byte {byte}\)"):
         list(documents(content, file="hub"))
-
-
-def test_json_with_characters_beyond_ascii_is_read() -> None:
-    (found,) = documents('{"kind": "ManagedCluster", "name": "ü"}'.encode(), file="hub")
-    assert found.plain() == {"kind": "ManagedCluster", "name": "ü"}

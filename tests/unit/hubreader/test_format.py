@@ -193,14 +193,6 @@ def test_other_kinds_and_hidden_files_are_passed_over(tmp_path: Path) -> None:
     assert dict(found.items()) == {"cpu": 3}
 
 
-def test_typed_lists_leave_the_kind_of_their_items_out() -> None:
-    text = (
-        '{"kind": "AddOnPlacementScoreList", "items": [{"metadata": {"name": "cpu", "namespace": "eu"},'
-        ' "status": {}}]}'
-    )
-    assert from_contents([("a.json", text.encode())], origin="x").score_count == 1
-
-
 @pytest.mark.parametrize(
     ("seconds", "text"),
     [(0, "0 s"), (119.9, "119 s"), (120, "2 min"), (7199, "119 min"), (7200, "2 h"), (172_800, "2 d")],

@@ -20,11 +20,6 @@ def standings(view: ApplicationView) -> dict[str, str]:
     return {copy.cluster: str(copy.standing) for copy in view.copies}
 
 
-def test_an_application_where_it_should_be_is_settled() -> None:
-    view = only(application_set("web"), decision("web", "a"), application("web", "a"))
-    assert (standings(view), view.settled) == ({"a": "running"}, True)
-
-
 def test_a_move_shows_what_the_old_copy_waits_for() -> None:
     decided = (application_set("web"), decision("web", "b"), application("web", "a"))
     assert standings(only(*decided)) == {"a": "waiting", "b": "pending"}
@@ -45,15 +40,6 @@ def test_a_pulled_application_names_its_cluster_by_annotation() -> None:
     pulled = application("web", "a", annotations={"apps.open-cluster-management.io/ocm-managed-cluster": "a"})
     pulled["spec"]["destination"] = {"server": "https://kubernetes.default.svc"}
     assert standings(only(application_set("web"), decision("web", "a"), pulled)) == {"a": "running"}
-
-
-def test_an_error_of_the_applicationset_is_told() -> None:
-    view = only(
-        application_set("web", error="no clusterDecisionResources found"),
-        decision("web", "a"),
-        application("web", "a"),
-    )
-    assert (view.message, view.settled) == ("no clusterDecisionResources found", False)
 
 
 def test_a_nested_generator_is_followed() -> None:

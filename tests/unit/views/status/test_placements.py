@@ -39,11 +39,6 @@ def only(objects: list[Object], **more: Any) -> PlacementView:
     return build(inputs_of(objects, **more)).placements[0]
 
 
-def test_a_decision_that_ocm_would_keep_is_settled() -> None:
-    view = only(scored({"a": 80, "b": 60}, decided=("a",)))
-    assert (view.decided, view.next, view.settled, view.eligible) == (("a",), ("a",), True, 2)
-
-
 def test_a_decision_that_ocm_would_change_is_not() -> None:
     """Nothing wakes OCM when a score expires; it looks again within 10 minutes."""
     objects = scored({"a": 80, "b": 60}, decided=("a",))
@@ -72,11 +67,6 @@ def test_the_flip_that_is_told_flips_and_one_point_less_does_not(values: dict[st
         step = 1 if turn.score.needed > turn.score.value else -1
         almost = only(scored({**values, turn.cluster: turn.score.needed - step}, number=number))
         assert almost.next == before.next
-
-
-def test_where_everyone_is_chosen_nothing_can_flip() -> None:
-    view = only(scored({"a": 1, "b": 2}, number=2, decided=("a", "b")))
-    assert view.flips == ()
 
 
 def test_a_flip_that_no_score_can_reach_is_said_as_such() -> None:

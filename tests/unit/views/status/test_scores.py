@@ -58,24 +58,6 @@ def test_scores_with_the_default_value_are_counted(default: int | None, at: int 
     assert cpu(objects).at_default == at
 
 
-def test_a_score_without_an_end_counts_for_ever_and_has_no_age() -> None:
-    endless = score("c", "cpu", 50)
-    del endless["status"]["validUntil"]
-    cell = cell_of(scorer("cpu"), endless)
-    assert (cell.state, cell.age_seconds) == (State.ENDLESS, None)
-
-
-def test_a_score_without_an_item_is_empty() -> None:
-    assert cell_of(scorer("cpu"), score("c", "cpu", None)).state is State.EMPTY
-
-
-def test_the_ttl_defaults_as_the_wire_says() -> None:
-    item = scorer("cpu")
-    del item["spec"]["scoreTTLSeconds"]
-    item["spec"]["scoring"]["params"]["interval"] = 200
-    assert cpu([cluster("c"), addon("c"), item]).scorer.ttl == 2000
-
-
 def test_a_scorer_is_missing_where_its_selector_and_an_agent_are_and_nothing_is_published() -> None:
     objects = [
         *(cluster(name, zone=zone) for name, zone in (("a", "x"), ("b", "x"), ("c", "y"), ("d", "x"))),
@@ -119,10 +101,6 @@ def test_who_suspended_a_scorer_and_what_is_expected_then() -> None:
     assert (by_git.suspended, states(by_git), by_git.unexpected) == ("git", {"a": "fresh"}, ("a",))
     by_reconciler = cpu([*objects, scorer("cpu")], suspended=frozenset({"cpu"}))
     assert (by_reconciler.suspended, states(by_reconciler)) == ("reconciler", {"a": "fresh", "b": "missing"})
-
-
-def test_a_scorer_that_publishes_metrics_only_misses_nothing() -> None:
-    assert list(cpu([cluster("a"), addon("a"), scorer("cpu", scoreDestination="None")]).cells()) == []
 
 
 def test_the_score_of_a_full_scorer_without_a_name_is_the_one_its_page_gave() -> None:
@@ -177,12 +155,6 @@ def test_a_filter_by_scorer_takes_what_ranks_by_it_along() -> None:
         (),
         (),
     )
-
-
-def test_a_filter_by_placement_takes_its_scorers_along() -> None:
-    view = build(inputs_of(fleet()), Filter(placement="guestbook"))
-    assert [one.scorer.name for one in view.scorers] == ["cpu"]
-    assert [one.name for one in view.applications] == ["guestbook"]
 
 
 def test_a_filter_by_cluster_keeps_its_cells() -> None:
