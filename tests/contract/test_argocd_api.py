@@ -34,13 +34,6 @@ def test_argocd_has_every_plain_function() -> None:
     assert set(api()["functions"]).isdisjoint({"env", "expandenv", "getHostByName"})
 
 
-def test_the_page_for_authors_names_every_plain_function() -> None:
-    text = (ROOT / "docs/reference/generator.md").read_text("utf-8")
-    section = text.partition("## Templates in an application")[2].partition("\n## ")[0]
-    named = set(re.findall(r"`(\w+)`", section.partition("the functions")[2]))
-    assert named == {*PLAIN, "index"}
-
-
 def test_the_fields_that_rules_read_are_there() -> None:
     assert set(part("template", "spec", "source")["properties"]) > {
         "helm",

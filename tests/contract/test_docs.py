@@ -1,11 +1,19 @@
-"""README and docs: links lead somewhere, YAML is what the models take, and commands are commands."""
+"""README and docs: every link leads somewhere, and every block is what it says.
+
+YAML is a whole object, a part of a file of a fleet repository, or the configuration of another program; its
+first line or its title names the file or the program. Commands exist with their arguments. Python and shell
+sessions (`console`) stand on pages that a test runs.
+"""
 
 import re
 import shlex
+import subprocess
 from argparse import ArgumentParser
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from itertools import takewhile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,169 +21,156 @@ from gitops_dsf.cli.main import VERBS, verb_parser
 from gitops_dsf.repository.model.kinds import KINDS
 from tests.support import yamlfast
 from tests.support.commandline import gitops_dsf
+from tests.support.diagnostics_docs import BASE
+from tests.support.pages import FENCE, PAGES, ROOT, Block, anchors, blocks, name
 
-ROOT = Path(__file__).parents[2]
-PAGES = sorted(
-    [
-        *ROOT.glob("*.md"),
-        ROOT / "argocd/README.md",
-        ROOT / "repo-template/README.md",
-        *ROOT.glob("docs/**/*.md"),
-    ]
-)
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
-FENCE = re.compile(r"^( *)```(\w*)\n(.*?)^\1```", re.MULTILINE | re.DOTALL)
-INDENTED = re.compile(r"(?:^ {4,}\S.*\n)+", re.MULTILINE)
-MAKE = re.compile(r"^make ([a-z-]+)", re.MULTILINE)
+CITED = re.compile(r"(?<![\w/:<*{}.-])(?P<path>(?:[\w.-]+/)*[\w-]+\.md)\b(?!\.tmpl)(?:#(?P<anchor>[\w-]+))?")
+CODE = (".py", ".pyi", ".toml", ".yaml", ".yml", ".lua", ".sh", ".tmpl", "Makefile", "Containerfile", "run")
+NOT_OURS = ("tests/data/", "tests/golden/", "schemas/", "repo-template/", "examples/fleet/")
+"""Recorded answers of other programs, and files that live or run in a repository of their own."""
 
 
-def name(page: Path) -> str:
-    return page.relative_to(ROOT).as_posix()
+def dead(file: Path, target: str) -> bool:
+    """Whether a link or a citation leads nowhere, from the file or from the root of the repository."""
+    path, _, anchor = target.partition("#")
+    found = [page for page in ((file.parent / path).resolve(), ROOT / path) if path and page.exists()]
+    pages = found if path else [file]
+    return not pages or (anchor != "" and not any(anchor in anchors(page) for page in pages))
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_every_link_leads_somewhere(page: Path) -> None:
-    dead = []
-    for target in LINK.findall(FENCE.sub("", page.read_text(encoding="utf-8"))):
-        if re.match(r"[a-z]+:", target):
-            continue
-        path, _, anchor = target.partition("#")
-        file = (page.parent / path).resolve() if path else page
-        if not file.exists() or (anchor and anchor not in anchors(file)):
-            dead.append(target)
-    assert dead == []
+    text = FENCE.sub("", page.read_text("utf-8"))
+    links = [target for target in LINK.findall(text) if not re.match(r"[a-z]+:", target)]
+    assert [target for target in links if dead(page, target)] == []
+    cited = re.findall(r"`((?:[\w-]+/)*[\w-]+\.md(?:#[\w-]+)?)`", text)
+    assert [target for target in cited if dead(page, target.partition("#")[0])] == []
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name)
-def test_every_document_of_ours_is_what_the_models_take(page: Path) -> None:
-    if page.name == "diagnostics.md":
-        pytest.skip("its bad examples are bad on purpose; test_diagnostics_docs runs them")
-    for text in blocks(page, "yaml"):
-        for document in yamlfast.load_all(text):
-            model = (
-                KINDS.get((document.get("apiVersion", ""), document.get("kind", "")))
-                if isinstance(document, dict)
-                else None
-            )
-            if model is not None:
-                model.model_validate(document)
-
-
-@pytest.mark.parametrize("page", PAGES, ids=name)
-def test_every_command_exists_with_its_flags(page: Path) -> None:
+def test_comments_cite_what_is_in_the_repository() -> None:
+    """A file may name pages that it deals with itself: it quotes them, or redirects into them."""
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     wrong = []
-    for line in commands(page):
-        words = shlex.split(
-            re.split(r"\s{2,}", line)[0], comments=True
-        )  # what stands apart explains the command
-        if len(words) < 2 or words[1].startswith("-") or words[1] == "VERB":
-            continue
-        if words[1] not in VERBS:
-            wrong.append(f"{line}: no such verb")
-            continue
-        known = help_of(words[1])
-        wrong += [
-            f"{line}: no {word}"
-            for word in words[2:]
-            if word.startswith("--") and word.partition("=")[0] not in known
-        ]
+    for path in listed.splitlines():
+        if path.endswith(CODE) and not path.startswith(NOT_OURS) and (ROOT / path).is_file():
+            text = (ROOT / path).read_text("utf-8")
+            for found in CITED.finditer(text):
+                own = rf"[\"']{re.escape(found['path'])}[\"']|> {re.escape(found['path'])}"
+                if dead(ROOT / path, found[0]) and not re.search(own, text):
+                    wrong.append(f"{path}: {found[0]}")
     assert wrong == []
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name)
-def test_every_command_of_a_block_has_the_arguments_that_its_verb_takes(
-    page: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    refused = []
-    for line in commands(page):
-        words = shlex.split(re.split(r"\s{2,}", line)[0], comments=True)
-        words = list(takewhile(lambda word: word not in {"|", ">", "2>", ">>"}, words))
-        if len(words) < 2 or words[1] not in VERBS or "..." in words or "<" in line:
-            continue  # it names a verb in general, or a part of it must be filled in
-        try:
-            parser_of(words[1]).parse_args(words[2:])
-        except SystemExit as end:
-            if end.code != 0:
-                refused.append((line, capsys.readouterr().err))
-    assert refused == []
+RUN_BY = {
+    "CONTRIBUTING.md": "contract/test_walks.py",
+    "README.md": "contract/test_walks.py",
+    "docs/decisions/backtest.md": "contract/test_walks.py",
+    "docs/decisions/preview.md": "contract/test_walks.py",
+    "docs/start/quickstart.md": "contract/test_walks.py",
+    "docs/reference/diagnostics.md": "contract/test_diagnostics_docs.py",
+    "docs/reference/outputs.md": "contract/test_python_api.py",
+    "docs/scores/scorers.md": "unit/scorer/test_guide.py",
+}
+"""The test that runs the Python and the shell sessions of a page."""
+PARTS = {"gitops-dsf.yaml": "gitops-dsf.yaml", "scorers": "scorers/cpu.yaml", "apps": "apps/web.yaml"}
+"""The file of the base repository that a part of a file is merged into, by file or folder."""
+ELSEWHERE = ("# prometheus.yml of ", "# configuration of ", "# an Application of Argo CD, below spec")
+INDENTED = re.compile(r"(?:^ {4,}\S.*\n)+", re.MULTILINE)
+TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
+
+
+def wrong_yaml(page: Path, block: Block) -> Iterator[str]:
+    if page.name == "diagnostics.md":  # its bad examples are bad on purpose
+        return
+    first = block.text.splitlines()[0]
+    if first.startswith(ELSEWHERE) or block.title.startswith("."):
+        yamlfast.load(block.text)
+        return
+    for written in yamlfast.load_all(block.text):
+        document = written
+        if not {"apiVersion", "kind", "metadata"} <= document.keys():
+            target = PARTS.get(first.removeprefix("# ").partition("/")[0])
+            if not first.startswith("# ") or target is None:
+                yield f"the first line does not say what this is: {first}"
+                continue
+            document = merged(yamlfast.load(BASE[target]), written)
+        model = KINDS.get((document["apiVersion"], document["kind"]))
+        if model is not None:
+            model.model_validate(document)
+
+
+def merged(whole: Any, part: Any) -> Any:
+    """A mapping with the fields of a part, field by field."""
+    if not isinstance(whole, Mapping) or not isinstance(part, Mapping):
+        return part
+    return {**whole, **{key: merged(whole.get(key), value) for key, value in part.items()}}
+
+
+def not_run(page: Path, block: Block) -> Iterator[str]:
+    test = RUN_BY.get(name(page))
+    if test is None or page.name not in (ROOT / "tests" / test).read_text("utf-8"):
+        yield f"no test runs the {block.language} of this page"
+
+
+def nothing(_page: Path, _block: Block) -> Iterator[str]:
+    yield from ()
+
+
+CHECKS: Mapping[str, Callable[[Path, Block], Iterator[str]]] = {
+    "yaml": wrong_yaml,
+    "python": not_run,
+    "console": not_run,
+    **dict.fromkeys(("", "sh", "bash", "text", "diff", "promql"), nothing),
+}
+"""By language. The commands of all blocks are checked below."""
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
-def test_every_make_target_exists(page: Path) -> None:
-    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
-    text = page.read_text(encoding="utf-8")
-    asked = {
-        target
-        for block in INDENTED.findall(text)
-        for target in MAKE.findall(re.sub(r"^ +", "", block, flags=re.MULTILINE))
-    }
-    asked |= set(re.findall(r"`make ([a-z-]+)", text))
-    assert asked <= targets
+def test_every_block_is_what_it_says(page: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    wrong = [problem for block in blocks(page) for problem in CHECKS[block.language](page, block)]
+    for line in lines_of_blocks(page):
+        for command in map(str.strip, line.split("&&")):
+            if command.startswith("gitops-dsf "):
+                wrong += refused(command, capsys)
+            wrong += [f"no target {target}" for target in asked(r"^make ([a-z-]+)", command) - TARGETS]
+    wrong += [f"no target {one}" for one in asked(r"`make ([a-z-]+)", page.read_text("utf-8")) - TARGETS]
+    assert wrong == []
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name)
-def test_no_page_has_definition_lists(page: Path) -> None:
-    """GitHub and GitLab show them literally."""
-    text = FENCE.sub("", page.read_text(encoding="utf-8"))
-    assert re.findall(r"^ {0,3}: +\S.*$", text, re.MULTILINE) == []
+def asked(pattern: str, text: str) -> set[str]:
+    return set(re.findall(pattern, text))
 
 
-def test_the_example_of_the_readme_works_as_printed(tmp_path: Path) -> None:
-    """As a reader does it: the commands in order, each file at the path that stands above it."""
-    text = (ROOT / "README.md").read_text("utf-8").partition("## What you write")[2].partition("\n## ")[0]
-    init, render = re.findall(r"^    gitops-dsf (.+)$", text, re.MULTILINE)
-    assert gitops_dsf(*init.split(), cwd=tmp_path).returncode == 0
-    fleet = tmp_path / "fleet"
-    files = re.findall(
-        r"`([\w/.-]+\.yaml)`[^`]*(?:`[^`]+`[^`]*)?\n\n```yaml\n(.*?)^```$", text, re.MULTILINE | re.DOTALL
-    )
-    assert [path for path, _ in files] == [
-        "scorers/cpu-headroom.yaml",
-        "apps/guestbook.yaml",
-        "clusters/paris.yaml",
+def lines_of_blocks(page: Path) -> list[str]:
+    """Of indented blocks and of those of a shell."""
+    text = page.read_text("utf-8").replace("\\\n", " ")
+    fenced = [
+        found["text"] for found in FENCE.finditer(text) if found["language"] in {"", "sh", "bash", "console"}
     ]
-    for path, content in files:
-        (fleet / path).write_text(content)  # into folders that are there
-    done = gitops_dsf(render, cwd=fleet)
-    assert done.returncode == 0, done.stderr
-    (look,) = re.findall(r"^    cat (.+)$", text, re.MULTILINE)
-    assert "resourceName: cpu-headroom" in (fleet / look).read_text()
-
-
-def blocks(page: Path, language: str) -> list[str]:
-    """Fenced blocks of a language, without the indentation of a list that they stand in."""
-    found = []
-    for indent, fence, body in FENCE.findall(page.read_text(encoding="utf-8")):
-        if fence == language:
-            found.append(re.sub(f"^{indent}", "", body, flags=re.MULTILINE))
-    return found
-
-
-def commands(page: Path) -> list[str]:
-    text = page.read_text(encoding="utf-8").replace("\\\n", " ")
-    lines = [
+    return [
         line.strip().removeprefix("$ ")
-        for block in (*INDENTED.findall(text), *fenced(text))
+        for block in (*INDENTED.findall(text), *fenced)
         for line in block.splitlines()
     ]
-    return [
-        part.strip() for line in lines for part in line.split("&&") if part.strip().startswith("gitops-dsf ")
-    ]
 
 
-def fenced(text: str) -> list[str]:
-    return [
-        body
-        for _, language, body in FENCE.findall(text)
-        if language in {"", "sh", "bash", "console", "shell"}
-    ]
-
-
-@cache
-def anchors(file: Path) -> frozenset[str]:
-    """GitHub's rule: lower-case, punctuation dropped, blanks to dashes."""
-    headings = re.findall(r"^#+ (.*)$", file.read_text(encoding="utf-8"), re.MULTILINE)
-    return frozenset(re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings)
+def refused(line: str, capsys: pytest.CaptureFixture[str]) -> list[str]:
+    """What stands apart explains the command. Where a part must be filled in, its flags exist."""
+    words = shlex.split(re.split(r"\s{2,}", line)[0], comments=True)
+    words = list(takewhile(lambda word: word not in {"|", ">", "2>", ">>"}, words))
+    if len(words) < 2 or words[1].startswith("-") or words[1] == "VERB":
+        return []
+    if words[1] not in VERBS:
+        return [f"{line}: no such verb"]
+    if "..." in words or "<" in line:
+        flags = {word.partition("=")[0] for word in words[2:] if word.startswith("--")}
+        return [f"{line}: no {flag}" for flag in flags - flags_of(words[1])]
+    try:
+        parser_of(words[1]).parse_args(words[2:])
+    except SystemExit as end:
+        return [f"{line}: {capsys.readouterr().err}"] if end.code else []
+    return []
 
 
 @cache
@@ -184,7 +179,7 @@ def parser_of(verb: str) -> ArgumentParser:
 
 
 @cache
-def help_of(verb: str) -> frozenset[str]:
+def flags_of(verb: str) -> frozenset[str]:
     commands = [[verb], *([verb, sub] for sub in ("check", "run", "new") if verb == "scorer")]
     return frozenset(
         option

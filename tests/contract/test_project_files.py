@@ -5,17 +5,12 @@ true of this repository.
 import re
 import subprocess
 import sys
-import textwrap
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-import dsf_scorer
 from tests import conftest
-from tests.contract.test_docs import blocks
 from tests.hub import conftest as hub
-from tests.support import yamlfast
 
 ROOT = Path(__file__).parents[2]
 WORKFLOWS = sorted(
@@ -26,20 +21,6 @@ WORKFLOWS = sorted(
 )
 USES = re.compile(r"uses: (\S+)@(\S+)(?: # (\S+))?")
 TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
-
-
-def test_the_first_change_of_contributing_works() -> None:
-    """The example's test fails on Series as it is, and passes on one with the example's property."""
-    test, code = blocks(ROOT / "CONTRIBUTING.md", "python")
-    scope: dict[str, Any] = {}
-    exec(compile(test, "test_series.py", "exec"), scope)  # noqa: S102 - the document's own example
-    (run,) = (item for name, item in scope.items() if name.startswith("test_"))
-    with pytest.raises(AttributeError):
-        run()
-    body: dict[str, Any] = {"Series": dsf_scorer.Series}
-    exec(f"class Longer(Series):\n{textwrap.indent(code, '    ')}", body)  # noqa: S102
-    scope["Series"] = body["Longer"]
-    run()
 
 
 def test_actions_are_pinned_by_commit_and_everywhere_alike() -> None:
@@ -60,14 +41,6 @@ def test_pipelines_run_every_step_of_ci_run(file: str) -> None:
     assert steps == {"lint", "fuzz", "test", "test-hub"}
     run = set(re.findall(r"make ([a-z-]+)", (ROOT / file).read_text("utf-8")))
     assert steps <= run <= TARGETS
-
-
-def test_hooks_run_programs_of_the_lock_file() -> None:
-    (repo,) = yamlfast.load((ROOT / ".pre-commit-config.yaml").read_text("utf-8"))["repos"]
-    assert repo["repo"] == "local"
-    assert all(
-        hook["entry"].startswith(".venv/bin/") and hook["language"] == "system" for hook in repo["hooks"]
-    )
 
 
 @pytest.mark.parametrize(
@@ -98,11 +71,3 @@ def test_the_longest_files_of_tests_exist() -> None:
     longest = [ROOT / "tests" / name for name in conftest.LONGEST]
     longest += [ROOT / f"tests/hub/test_{name}.py" for name in hub.LONGEST]
     assert [path for path in longest if not path.is_file()] == []
-
-
-@pytest.mark.parametrize("content", ["#" * 9_000_000, b"#" * 9_000_000], ids=["text", "bytes"])
-def test_long_parameters_get_short_and_different_names(content: str | bytes) -> None:
-    names = [conftest.pytest_make_parametrize_id(one) for one in (content, content[1:], content[1:])]
-    assert len(set(names)) == 2
-    assert all(name is not None and len(name) < 150 for name in names)
-    assert conftest.pytest_make_parametrize_id("short") is None

@@ -107,26 +107,3 @@ def test_images_are_in_the_registry() -> None:
         == f"r.example.com/a/gitops-dsf-agent:{version.current(ROOT)}"
     )
     assert (REGISTRY is None) == (REPOSITORY is None)
-
-
-def test_nothing_leads_to_a_place_that_nobody_has_reserved() -> None:
-    places = re.compile(r"(github\.com|ghcr\.io|pypi\.org/project|docker\.io)/gitops-dsf")
-    folders = (
-        "gitops_dsf",
-        "packages/wire",
-        "packages/scorer",
-        "packages/runtime",
-        "agent",
-        "repo-template",
-        "schemas",
-        "argocd",
-        "docs",
-    )
-    found = [
-        path
-        for folder in folders
-        for path in (ROOT / folder).rglob("*")
-        if path.suffix in {".py", ".md", ".yaml", ".json", ".toml", ".tmpl"}
-        and places.search(path.read_text("utf-8"))
-    ]
-    assert found == []

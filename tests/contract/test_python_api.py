@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from tests.contract.test_docs import blocks
+from tests.support.pages import Block, blocks
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs/reference/outputs.md"
@@ -153,14 +153,7 @@ def test_the_page_names_everything_that_is_exported(module: str) -> None:
 
 
 @pytest.mark.parametrize("example", blocks(PAGE, "python"), ids=["scorer", "testing", "simulator"])
-def test_the_examples_of_the_page_run(example: str, tmp_path: Path) -> None:
+def test_the_examples_of_the_page_run(example: Block, tmp_path: Path) -> None:
     file = tmp_path / "example.py"
-    file.write_text(example, "utf-8")
+    file.write_text(example.text, "utf-8")
     runpy.run_path(str(file))
-
-
-@pytest.mark.parametrize("module", MODULES)
-def test_all_lists_nothing_private_and_nothing_twice(module: str) -> None:
-    exported = importlib.import_module(module).__all__
-    assert len(set(exported)) == len(exported)
-    assert [name for name in exported if name.startswith("_") and name != "__version__"] == []

@@ -115,7 +115,6 @@ TARGETS: Final[Mapping[str, Target]] = {
             "tests/unit/render/test_agent.py",
             "tests/unit/repository/model/test_validate.py",
             "tests/contract/test_diagnostics_docs.py",
-            "tests/contract/test_places.py",
             "tests/golden/test_findings.py",
             "tests/golden/test_golden.py",
         ),

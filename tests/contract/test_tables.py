@@ -1,0 +1,111 @@
+"""Tables of the documents are complete, and what they name exists."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import promql_parser
+
+from dsf_agent.errors import Reason
+from dsf_agent.metrics.registry import Metrics
+from dsf_scorer.scaffold import create
+from gitops_dsf.argocd.gotemplate.plain import PLAIN
+from gitops_dsf.diagnostics.codes import CODES
+from gitops_dsf.render.reconciler.rights import DECISIONS, RIGHTS
+from gitops_dsf.views.doctor.registry import CHECKS
+from tests.support import yamlfast
+from tests.support.pages import ROOT, blocks
+
+DOCS = ROOT / "docs"
+SUITE = ROOT / "tests" / "hub"
+
+
+def text_of(page: str) -> str:
+    return (DOCS / page).read_text("utf-8")
+
+
+def test_every_check_of_doctor_has_a_row_and_its_role_only_reads() -> None:
+    rows = re.findall(r"^\| `([a-z-]+)` \|", text_of("operate/status.md"), re.MULTILINE)
+    assert rows == [check.id for check in CHECKS]
+    role = yamlfast.load(blocks(DOCS / "operate/status.md", "yaml")[0].text)
+    assert {verb for rule in role["rules"] for verb in rule["verbs"]} == {"get", "list"}
+
+
+def test_the_rights_of_the_reconciler_are_those_that_are_rendered() -> None:
+    _, _, table = text_of("operate/security.md").partition("| where | what |\n|---|---|\n")
+    rights: dict[str, list[str]] = {}
+    for right in (*RIGHTS, DECISIONS):
+        names = "".join(f" `{name}`" for name in right.names)
+        rights.setdefault(right.where, []).append(f"{right.resource}{names} ({', '.join(right.verbs)})")
+    assert table.partition("\n\n")[0].splitlines() == [
+        f"| {where} | {'; '.join(what)} |" for where, what in rights.items()
+    ]
+
+
+def test_every_hazard_names_a_rule_and_a_test_and_every_hazard_test_is_named() -> None:
+    _, _, section = text_of("decisions/scheduler.md").partition("\n## Hazards\n")
+    rows = [
+        [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
+        for line in section.splitlines()
+        if line.startswith("| ") and not line.startswith("| hazard |")
+    ]
+    assert len(rows) > 30
+    named = set()
+    for row in rows:
+        assert [bool(cell) for cell in row] == [True] * 4, row
+        *_, rule, test = row
+        assert rule.startswith(("renderer", "agent", "none: ")) or set(rule.split(", ")) <= set(CODES), row
+        named.add(test.strip("`"))
+    assert named <= hub_tests("test_*.py")
+    assert hub_tests("test_hazards*.py") - named == set()
+
+
+def hub_tests(files: str) -> set[str]:
+    return {
+        f"{file.name}::{item.name}"
+        for file in SUITE.glob(files)
+        for item in ast.parse(file.read_text("utf-8")).body
+        if isinstance(item, ast.FunctionDef) and item.name.startswith("test_")
+    }
+
+
+def test_the_page_for_authors_names_every_plain_function() -> None:
+    section = text_of("reference/generator.md").partition("## Templates in an application")[2]
+    functions = section.partition("\n## ")[0].partition("the functions")[2]
+    assert set(re.findall(r"`(\w+)`", functions)) == {*PLAIN, "index"}
+
+
+def test_the_page_about_scoring_apis_explains_every_file_of_a_project(tmp_path: Path) -> None:
+    create("cpu-headroom", tmp_path)
+    files = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*") if path.is_file()}
+    rows = re.findall(r"^\| (`.+?) \|", text_of("scores/scoring-apis.md"), re.MULTILINE)
+    named = {name for row in rows for name in re.findall(r"`(.+?)`", row)}
+    assert named == files - {"README.md", "pyproject.toml"}
+
+
+def test_the_page_about_scoring_apis_asks_metrics_and_names_reasons_of_the_agent() -> None:
+    page = text_of("scores/scoring-apis.md")
+    queries = re.findall(r"^\| .+ \| `(\w+[ (].*\(.*)` \|$", page, re.MULTILINE)
+    assert len(queries) == 4
+    known = {
+        f"{name}{suffix}"
+        for name in Metrics(cluster="c").registry._names_to_collectors
+        for suffix in ("", "_total", "_bucket")
+    }
+    assert all(set(metrics(promql_parser.parse(query))) <= known for query in queries)
+    _, _, table = page.partition("| what is wrong |")
+    cells = re.findall(r"^\| .+? \| (.+) \| (.+) \|$", table, re.MULTILINE)
+    said = {reason for row in cells for cell in row for reason in re.findall(r"`([a-z_]+)`", cell)}
+    assert said - {"reason"} <= {str(reason) for reason in Reason}
+    assert "tls" in said
+
+
+def metrics(tree: Any) -> Iterator[str]:
+    if type(tree).__name__ == "VectorSelector":
+        yield tree.name
+    parts = (getattr(tree, part, None) for part in ("expr", "lhs", "rhs", "vector_selector"))
+    for child in (*(getattr(tree, "args", None) or ()), *parts):
+        if child is not None:
+            yield from metrics(child)

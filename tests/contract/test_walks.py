@@ -1,0 +1,219 @@
+"""Pages that are walked as a reader does it: README.md, docs/start/quickstart.md, docs/decisions/backtest.md,
+docs/decisions/preview.md, docs/scores/scoring-apis.md and CONTRIBUTING.md.
+"""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dsf_scorer
+from dsf_scorer.scaffold import create
+from gitops_dsf.cli.main import main
+from gitops_dsf.cli.scaffold import scaffold
+from gitops_dsf.repository.model.series_values import expand
+from tests.support import yamlfast
+from tests.support.commandline import gitops_dsf
+from tests.support.initflags import NAMED
+from tests.support.pages import ROOT, blocks
+
+
+def test_the_example_of_the_readme_works_as_printed(tmp_path: Path) -> None:
+    """As a reader does it: the commands in order, each file at the path that stands above it."""
+    text = (ROOT / "README.md").read_text("utf-8").partition("## What you write")[2].partition("\n## ")[0]
+    init, render = re.findall(r"^    gitops-dsf (.+)$", text, re.MULTILINE)
+    assert gitops_dsf(*init.split(), cwd=tmp_path).returncode == 0
+    fleet = tmp_path / "fleet"
+    files = re.findall(
+        r"`([\w/.-]+\.yaml)`[^`]*(?:`[^`]+`[^`]*)?\n\n```yaml\n(.*?)^```$", text, re.MULTILINE | re.DOTALL
+    )
+    assert [path for path, _ in files] == [
+        "scorers/cpu-headroom.yaml",
+        "apps/guestbook.yaml",
+        "clusters/paris.yaml",
+    ]
+    for path, content in files:
+        (fleet / path).write_text(content)  # into folders that are there
+    done = gitops_dsf(render, cwd=fleet)
+    assert done.returncode == 0, done.stderr
+    (look,) = re.findall(r"^    cat (.+)$", text, re.MULTILINE)
+    assert "resourceName: cpu-headroom" in (fleet / look).read_text()
+
+
+REST = "..."
+"""A line of an expected output that stands for any lines."""
+
+
+def test_the_tutorial_shows_what_happens(tmp_path: Path, warm_programs: Path) -> None:
+    """It ends with the move that it promises, and with tests that pass."""
+    folder, page = tmp_path, ROOT / "docs/start/quickstart.md"
+    for block in blocks(page):
+        if block.language == "console":
+            for command, expected in commands(block.text):
+                if command.startswith("cd "):
+                    folder /= command.removeprefix("cd ")
+                else:
+                    shown(run(command, folder, warm_programs), expected, command)
+        elif block.language == "yaml":
+            (folder / block.title).write_text(block.text, encoding="utf-8")
+        elif block.language == "diff":
+            edit(folder / block.title, block.text)
+        else:
+            assert block.language == "sh", f"a {block.language} block is neither run nor written"
+    *_, move, _, last = blocks(page, "console")
+    assert "1 application moves" in move.text
+    assert last.text.endswith("1 test passed\n")
+
+
+def commands(body: str) -> list[tuple[str, list[str]]]:
+    found: list[tuple[str, list[str]]] = []
+    for line in body.splitlines():
+        if line.startswith("$ "):
+            found.append((line.removeprefix("$ "), []))
+        else:
+            found[-1][1].append(line)
+    return found
+
+
+def run(command: str, folder: Path, programs: Path) -> list[str]:
+    environment = {
+        "PATH": f"{programs}:{os.environ['PATH']}",
+        "HOME": str(folder),
+        "PYTHONUNBUFFERED": "1",
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        "GIT_AUTHOR_NAME": "a",
+        "GIT_AUTHOR_EMAIL": "a@example.com",
+        "GIT_COMMITTER_NAME": "a",
+        "GIT_COMMITTER_EMAIL": "a@example.com",
+    }
+    done = subprocess.run(
+        ["bash", "-c", command],
+        cwd=folder,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode in {0, 1}, f"{command}\n{done.stdout}"
+    return done.stdout.splitlines()
+
+
+def shown(output: list[str], expected: list[str], command: str) -> None:
+    pattern = "".join("(?:.*\n)*?" if line == REST else re.escape(f"{line}\n") for line in expected)
+    text = "".join(f"{line}\n" for line in output)
+    assert re.fullmatch(pattern, text), f"$ {command}\n{text}"
+
+
+def edit(file: Path, body: str) -> None:
+    lines = body.splitlines()
+    before = "".join(f"{line[1:]}\n" for line in lines if line[0] in " -")
+    after = "".join(f"{line[1:]}\n" for line in lines if line[0] in " +")
+    text = file.read_text(encoding="utf-8")
+    assert text.count(before) == 1, f"{file.name} does not have\n{before}"
+    file.write_text(text.replace(before, after), encoding="utf-8")
+
+
+def test_the_example_of_the_backtest_runs_as_shown(tmp_path: Path) -> None:
+    page = ROOT / "docs/decisions/backtest.md"
+    (script,), (session,), (change,) = (blocks(page, language) for language in ("python", "console", "diff"))
+    (line,) = re.findall(r"line (\d+) of `apps/guestbook.yaml` becomes", page.read_text("utf-8"))
+    old, new = (text[1:] for text in change.text.splitlines())
+    init, _, backtest, expected = session.text.split("\n", 3)
+    ran = subprocess.run([sys.executable, "-c", script.text], capture_output=True, check=True)
+    (tmp_path / "scores.json").write_bytes(ran.stdout)
+    made = gitops_dsf(*shlex.split(init)[2:], cwd=tmp_path)
+    assert made.returncode == 0, made.stderr
+    application = tmp_path / "fleet" / "apps" / "guestbook.yaml"
+    before = application.read_text("utf-8").splitlines()
+    done = gitops_dsf(*shlex.split(backtest)[2:], cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, expected)
+    assert before[int(line) - 1] == old, "the advice names the line"
+    assert new == old.replace("20", "25")
+
+
+PREVIEW = ROOT / "docs/decisions/preview.md"
+
+
+@pytest.fixture
+def fleet(tmp_path: Path) -> Path:
+    scaffold(target=tmp_path / "fleet", name="fleet", extras=("examples",))
+    return tmp_path / "fleet"
+
+
+def test_the_tests_of_the_preview_page_pass_and_fail_as_shown(fleet: Path) -> None:
+    """tests/hub/test_score_test_queries.py runs the one that needs promtool."""
+    tests = [block.text for block in blocks(PREVIEW, "yaml") if block.text.startswith("# tests/")]
+    tests = [text for text in tests if "metrics:" not in text]
+    for text in tests:
+        (fleet / text.split()[1]).write_text(text, encoding="utf-8")
+    done = gitops_dsf("test", cwd=fleet)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.endswith(f"{len(tests) + 1} tests passed\n")
+    application = fleet / "apps" / "guestbook.yaml"
+    application.write_text(application.read_text("utf-8").replace("stickiness: 20", "stickiness: 0"), "utf-8")
+    ((command, expected),) = commands(blocks(PREVIEW, "console")[0].text)
+    done = gitops_dsf(*shlex.split(command)[1:], cwd=fleet)
+    assert done.returncode == 1
+    shown(done.stdout.splitlines(), expected, command)
+
+
+def test_the_notation_of_series_means_what_the_table_says() -> None:
+    rows = re.findall(
+        r"^\| `([^`]+)` \| ([-\d ]+)(?:: a value[^|]*\||\|)", PREVIEW.read_text("utf-8"), re.MULTILINE
+    )
+    assert len(rows) == 2
+    for written, values in rows:
+        assert list(expand(written)) == [float(value) for value in values.split()]
+
+
+def delivered(title: str) -> list[Any]:
+    """The block of docs/scores/scoring-apis.md with this title."""
+    (block,) = (one for one in blocks(ROOT / "docs/scores/scoring-apis.md", "yaml") if one.title == title)
+    return yamlfast.load_all(block.text)
+
+
+def test_the_page_about_scoring_apis_delivers_what_the_command_writes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its ManifestWork has the objects, its ApplicationSet their folder, and a fleet repository takes it."""
+    folder, project = tmp_path / "fleet", tmp_path / "project"
+    paths = create("cpu-headroom", project)
+    items = yamlfast.load_all((project / "deploy/api.yaml").read_text("utf-8"))
+    (work,) = delivered("work")
+    namespace, *manifests = work["spec"]["workload"]["manifests"]
+    assert manifests == items
+    assert {item["metadata"]["namespace"] for item in items} == {namespace["metadata"]["name"]}
+    placement, application_set = delivered("fleet")
+    spec = application_set["spec"]["template"]["spec"]
+    assert [path.name for path in paths if path.parent.name == spec["source"]["path"]] == ["api.yaml"]
+    assert spec["destination"]["namespace"] == namespace["metadata"]["name"]
+    assert main(["init", str(folder), *NAMED]) == 0
+    (folder / "apps/placement.yaml").write_text(yamlfast.dump(placement), encoding="utf-8")
+    (folder / "apps/set.yaml").write_text(yamlfast.dump(application_set), encoding="utf-8")
+    (folder / "scorers/cpu-headroom.yaml").write_text(
+        (project / "dynamicscorer.yaml").read_text("utf-8"), "utf-8"
+    )
+    capsys.readouterr()
+    assert main(["validate", str(folder), "--strict"]) == 0, capsys.readouterr().out
+
+
+def test_the_first_change_of_contributing_works() -> None:
+    """The example's test fails on Series as it is, and passes on one with the example's property."""
+    test, code = (block.text for block in blocks(ROOT / "CONTRIBUTING.md", "python"))
+    scope: dict[str, Any] = {}
+    exec(compile(test, "test_series.py", "exec"), scope)  # noqa: S102 - the document's own example
+    (run,) = (item for name, item in scope.items() if name.startswith("test_"))
+    with pytest.raises(AttributeError):
+        run()
+    body: dict[str, Any] = {"Series": dsf_scorer.Series}
+    exec(f"class Longer(Series):\n{textwrap.indent(code, '    ')}", body)  # noqa: S102
+    scope["Series"] = body["Longer"]
+    run()
