@@ -15,8 +15,9 @@ from tests.support.agent.apis import Scoring
 from tests.support.agent.configmap import ConfigMapVolume, entry
 from tests.support.agent.grid import assert_on_grid, grid_of
 from tests.support.agent.http import Fault, HttpFake, Reply, Seen
-from tests.support.agent.hub import HubFake, hub_flags, timestamp
-from tests.support.agent.running import SHORT, RunningAgent, running
+from tests.support.agent.hub import HubFake, timestamp
+from tests.support.agent.place import Place
+from tests.support.agent.running import SHORT, RunningAgent
 from tests.support.waiting import until
 
 NOTHING_DELETED: dict[str, tuple[Callable[[ConfigMapVolume, dict[str, object]], object], str | None]] = {
@@ -44,20 +45,18 @@ async def test_an_incomplete_file_deletes_nothing(tmp_path: Path, caplog: pytest
     """Known scorers keep running on their grid. Log, metric and /readyz give the reason."""
 
     async def story(name: str) -> None:
-        hub, volume = HubFake(), ConfigMapVolume(tmp_path / name / "config")
+        hub, place = HubFake(), Place(tmp_path / name)
         change, reason = NOTHING_DELETED[name]
         async with HttpFake(hub) as server, HttpFake(Scoring(7.0)) as scoring:
             cpu, mem = (
                 entry(one, scoring=f"{scoring.url}/{one}", scoringInterval=1) for one in ("cpu", "mem")
             )
-            volume.put(cpu, mem)
-            async with running(
-                *hub_flags(tmp_path / name, config_dir=volume.directory, server=server)
-            ) as agent:
+            place.put(cpu, mem)
+            async with place.agent(hub=server) as agent:
                 await until(
                     lambda: hub.values("cpu-score") and hub.values("mem-score"), what=f"published: {name}"
                 )
-                change(volume, cpu)
+                change(place.volume, cpu)
                 await until(
                     lambda: _told(agent) == (reason, 0 if reason else 1), what=f"the change was seen: {name}"
                 )
@@ -93,17 +92,17 @@ def _told(agent: RunningAgent) -> tuple[str | None, int]:
     return (configuration["trouble"] or {}).get("reason"), len(configuration["problems"])
 
 
-async def test_only_our_objects_are_deleted(tmp_path: Path) -> None:
+async def test_only_our_objects_are_deleted(place: Place) -> None:
     """Scores of other programs in the cluster's namespace stay, whatever their names."""
-    hub, volume = HubFake(), ConfigMapVolume(tmp_path / "config")
+    hub = HubFake()
     hub.scores["c1", "resource-usage-score"] = {
         "metadata": {"name": "resource-usage-score", "resourceVersion": "1"}
     }
     ours = {"app.kubernetes.io/managed-by": "gitops-dsf-agent"}
     hub.scores["c1", "gone"] = {"metadata": {"name": "gone", "resourceVersion": "2", "labels": ours}}
     async with HttpFake(hub) as server, HttpFake(Scoring(7.0)) as scoring:
-        volume.put(entry("cpu", scoring=scoring.url))
-        async with running(*hub_flags(tmp_path, config_dir=volume.directory, server=server)) as agent:
+        place.put(entry("cpu", scoring=scoring.url))
+        async with place.agent(hub=server) as agent:
             await until(lambda: ("c1", "gone") not in hub.scores, what="our own orphan is deleted")
             await until(lambda: hub.values("cpu-score"), what="published")
             assert ("c1", "resource-usage-score") in hub.scores
@@ -124,21 +123,20 @@ def _old(hub: HubFake, name: str, *, left: float | None) -> None:
     hub.scores["c1", name] = plain
 
 
-async def test_the_scores_of_the_last_scorer_are_deleted(tmp_path: Path) -> None:
+async def test_the_scores_of_the_last_scorer_are_deleted(place: Place) -> None:
     """A cluster gets ``[]`` when its last scorer is removed or suspended in git. It must be unchanged
     longer than another file.
     """
-    hub, volume = HubFake(), ConfigMapVolume(tmp_path / "config")
+    hub = HubFake()
     hub.scores["c1", "resource-usage-score"] = {
         "metadata": {"name": "resource-usage-score", "resourceVersion": "1"}
     }
     async with HttpFake(hub) as server, HttpFake(Scoring(7.0)) as scoring:
-        volume.put(entry("cpu", scoring=scoring.url, scoringInterval=1))
-        flags = hub_flags(tmp_path, config_dir=volume.directory, server=server)
-        async with running(*flags, waits=replace(SHORT, prune=0.5)) as agent:
+        place.put(entry("cpu", scoring=scoring.url, scoringInterval=1))
+        async with place.agent(hub=server, waits=replace(SHORT, prune=0.5)) as agent:
             await until(lambda: hub.values("cpu-score"), what="published")
             emptied = asyncio.get_running_loop().time()
-            volume.put()
+            place.put()
             await until(
                 lambda: ("c1", "cpu-score") not in hub.scores, what="the last one's scores are deleted"
             )
@@ -149,49 +147,48 @@ async def test_the_scores_of_the_last_scorer_are_deleted(tmp_path: Path) -> None
             assert samples["gitops_dsf_agent_config_usable"] == 1
             assert await agent.exposed() == set()
             calls = len(scoring.seen)
-            volume.put(entry("cpu", scoring=scoring.url, scoringInterval=1))
+            place.put(entry("cpu", scoring=scoring.url, scoringInterval=1))
             await until(lambda: hub.values("cpu-score"), what="it comes back like a new one")
             assert len(scoring.seen) > calls
 
 
-async def test_an_empty_list_that_comes_and_goes_deletes_nothing(tmp_path: Path) -> None:
+async def test_an_empty_list_that_comes_and_goes_deletes_nothing(place: Place) -> None:
     """Two programs write the ConfigMap, or a revert comes in time: the scores stay while no empty list is
     unchanged for long enough.
     """
-    hub, volume = HubFake(), ConfigMapVolume(tmp_path / "config")
+    hub = HubFake()
     async with HttpFake(hub) as server, HttpFake(Scoring(7.0)) as scoring:
         cpu = entry("cpu", scoring=scoring.url, scoringInterval=60)
-        volume.put(cpu)
-        flags = hub_flags(tmp_path, config_dir=volume.directory, server=server)
+        place.put(cpu)
         # An empty list must stand for six seconds; each of these stands for less, all together for more.
-        async with running(*flags, waits=replace(SHORT, prune=1)) as agent:
+        async with place.agent(hub=server, waits=replace(SHORT, prune=1)) as agent:
             await until(lambda: hub.values("cpu-score"), what="published")
             for _ in range(5):
-                volume.put()
+                place.put()
                 await until(lambda: not agent.agent.detail()[1]["scorers"], what="the empty list is in force")
                 await asyncio.sleep(1.5)
-                volume.put(cpu)
+                place.put(cpu)
                 await until(lambda: agent.agent.detail()[1]["scorers"], what="the scorer is back")
             await asyncio.sleep(1.0)
             assert hub.values("cpu-score") == {"n0": 7}
             assert not any(method == "DELETE" for method, _ in hub.writes)
 
 
-async def test_a_process_that_starts_on_an_empty_list_deletes_only_expired_scores(tmp_path: Path) -> None:
+async def test_a_process_that_starts_on_an_empty_list_deletes_only_expired_scores(place: Place) -> None:
     """It cannot tell a suspended scorer from a wrong mount. Scores stay until they have expired by the
     hub's clock.
     """
-    hub, volume = HubFake(), ConfigMapVolume(tmp_path / "config")
+    hub = HubFake()
     hub.clock_offset = 600.0
     _old(hub, "expired", left=-30)
     ends = hub.now() + 8
     _old(hub, "soon", left=8)
     _old(hub, "valid", left=600)
     _old(hub, "never-written", left=None)
-    volume.put()
+    place.put()
     async with (
         HttpFake(hub) as server,
-        running(*hub_flags(tmp_path, config_dir=volume.directory, server=server)),
+        place.agent(hub=server),
     ):
         await until(lambda: ("c1", "expired") not in hub.scores, what="the expired one goes")
         assert set(hub.scores) == {("c1", "soon"), ("c1", "valid"), ("c1", "never-written")}
@@ -201,16 +198,16 @@ async def test_a_process_that_starts_on_an_empty_list_deletes_only_expired_score
         assert set(hub.scores) == {("c1", "valid"), ("c1", "never-written")}
 
 
-async def test_a_scorer_that_returns_while_scores_are_listed_keeps_them(tmp_path: Path) -> None:
+async def test_a_scorer_that_returns_while_scores_are_listed_keeps_them(place: Place) -> None:
     """The configuration is checked again before each deletion, because the list of scores takes time."""
-    hub, volume = HubFake(), ConfigMapVolume(tmp_path / "config")
+    hub = HubFake()
     agents: list[RunningAgent] = []
     returns: list[dict[str, object]] = []
 
     async def answer(seen: Seen) -> Reply | Fault:
         reply = hub(seen)
         if returns and seen.method == "GET" and seen.path.endswith("/addonplacementscores"):
-            volume.put(*returns)
+            place.put(*returns)
             returns.clear()
             await until(lambda: len(agents[0].agent.detail()[1]["scorers"]) == 2, what="mem is back")
         return reply
@@ -218,9 +215,8 @@ async def test_a_scorer_that_returns_while_scores_are_listed_keeps_them(tmp_path
     async with HttpFake(answer) as server, HttpFake(Scoring(7.0)) as scoring:
         cpu = entry("cpu", scoring=scoring.url, scoringInterval=3600)
         mem = entry("mem", scoring=scoring.url, scoringInterval=3600)
-        volume.put(cpu, mem)
-        flags = hub_flags(tmp_path, config_dir=volume.directory, server=server)
-        async with running(*flags, waits=replace(SHORT, prune=0.5)) as agent:
+        place.put(cpu, mem)
+        async with place.agent(hub=server, waits=replace(SHORT, prune=0.5)) as agent:
             agents.append(agent)
             await until(
                 lambda: hub.values("cpu-score") and hub.values("mem-score"), what="both are published"
@@ -228,27 +224,26 @@ async def test_a_scorer_that_returns_while_scores_are_listed_keeps_them(tmp_path
             # The scorer that returns calls its API again. It gets no answer, so it writes nothing meanwhile.
             scoring.handler = lambda _seen: Fault(hang=True)
             returns += [cpu, mem]
-            volume.put(cpu)
+            place.put(cpu)
             await until(lambda: not returns, what="mem returns during the list")
             await asyncio.sleep(10)
             assert not any(seen.method == "DELETE" for seen in server.seen)
             assert hub.values("mem-score") == {"n0": 7}
 
 
-async def test_the_file_of_the_last_scorer_is_deleted_too(tmp_path: Path) -> None:
+async def test_the_file_of_the_last_scorer_is_deleted_too(place: Place) -> None:
     """The same rules with ``--publish dir:PATH``."""
-    volume, out = ConfigMapVolume(tmp_path / "config"), tmp_path / "out"
-    flags = ["--config-dir", volume.directory, "--publish", f"dir:{out}"]
+    file = place.out / "cpu-score.yaml"
     async with HttpFake(Scoring(7.0)) as scoring:
-        volume.put(entry("cpu", scoring=scoring.url))
-        async with running(*flags):
-            await until((out / "cpu-score.yaml").exists, what="published")
-        volume.put()
-        async with running(*flags):
+        place.put(entry("cpu", scoring=scoring.url))
+        async with place.agent():
+            await until(file.exists, what="published")
+        place.put()
+        async with place.agent():
             await asyncio.sleep(2.5)
-            assert (out / "cpu-score.yaml").exists(), "another process wrote it, and it is valid"
-        text = (out / "cpu-score.yaml").read_text()
+            assert file.exists(), "another process wrote it, and it is valid"
+        text = file.read_text()
         stamp = text.split('validUntil: "')[1].split('"')[0]
-        (out / "cpu-score.yaml").write_text(text.replace(stamp, "2026-01-01T00:00:00Z"))
-        async with running(*flags):
-            await until(lambda: not (out / "cpu-score.yaml").exists(), what="it has expired")
+        file.write_text(text.replace(stamp, "2026-01-01T00:00:00Z"))
+        async with place.agent():
+            await until(lambda: not file.exists(), what="it has expired")

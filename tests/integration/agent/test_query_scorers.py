@@ -1,12 +1,11 @@
 """Scorers without a scoring API, and default scores: from the source to the published object."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.support.agent.apis import last_values, matrix, prometheus_error
-from tests.support.agent.configmap import ConfigMapVolume, entry
+from tests.support.agent.configmap import entry
 from tests.support.agent.http import HttpFake, Reply, Seen
 from tests.support.agent.place import Place
 from tests.support.agent.running import RunningAgent
@@ -28,10 +27,6 @@ def _query_entry(name: str, source: str, **more: Any) -> dict[str, Any]:
 def _vector(*samples: tuple[dict[str, str], str]) -> Reply:
     result = [{"metric": labels, "value": [1_700_000_000.5, value]} for labels, value in samples]
     return Reply.of({"status": "success", "data": {"resultType": "vector", "result": result}})
-
-
-def _flags(tmp_path: Path, volume: ConfigMapVolume) -> list[str | Path]:
-    return ["--config-dir", volume.directory, "--publish", f"dir:{tmp_path / 'out'}"]
 
 
 async def _state(agent: RunningAgent, state: str) -> dict[str, Any]:
@@ -81,36 +76,21 @@ async def test_several_expressions_are_several_results(place: Place) -> None:
     assert '{name: "b", value: 2}' in out.read_text()
 
 
-async def test_a_query_without_series_publishes_nothing(place: Place) -> None:
-    async with HttpFake(lambda _seen: _vector()) as source:
-        place.put(_query_entry("cpu", source.url))
-        async with place.agent() as agent:
-            found = await _state(agent, "failing")
-            assert await agent.failures() == {"cpu-score": {"no_results"}}
-            assert await agent.stages() == {"score"}
-    assert found["message"] == "the query gave no series"
-    assert not (place.out / "cpu-score.yaml").exists()
+HISTOGRAM = {"metric": {"node": "a"}, "histogram": [1, {"count": "1", "sum": "1"}]}
 
 
 @pytest.mark.parametrize(
     ("answer", "words"),
     [
+        (_vector(), "the query gave no series"),
         (_vector(({"node": "a"}, "NaN"), ({"node": "b"}, "+Inf")), "series 0: score is nan"),
         (
-            Reply.of(
-                {
-                    "status": "success",
-                    "data": {
-                        "resultType": "vector",
-                        "result": [{"metric": {"node": "a"}, "histogram": [1, {"count": "1", "sum": "1"}]}],
-                    },
-                }
-            ),
+            Reply.of({"status": "success", "data": {"resultType": "vector", "result": [HISTOGRAM]}}),
             "native histogram",
         ),
         (_vector(({"job": "x"}, "5")), "none of 1 results gives an item to publish: 1 no_name"),
     ],
-    ids=["not-finite", "histogram", "no-label"],
+    ids=["no-series", "not-finite", "histogram", "no-label"],
 )
 async def test_a_query_without_a_usable_value_is_told_and_publishes_nothing(
     place: Place, answer: Reply, words: str
@@ -120,8 +100,9 @@ async def test_a_query_without_a_usable_value_is_told_and_publishes_nothing(
         async with place.agent() as agent:
             found = await _state(agent, "failing")
             assert await agent.failures() == {"cpu-score": {"no_results"}}
+            assert await agent.stages() == {"score"}
     assert words in found["message"]
-    assert not (place.out / "cpu-score.yaml").exists()
+    assert not place.written()
 
 
 async def test_a_default_score_is_published_while_there_are_no_series(place: Place) -> None:
