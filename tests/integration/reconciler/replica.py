@@ -4,13 +4,17 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Protocol
 
 from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.reconciler.metrics import Metrics
 from gitops_dsf.reconciler.shared import Shared
+from tests.hub.controlplane.gitrepository import GitRepository
+from tests.support import hubobjects
 from tests.support.hubobjects import ARGOCD, HUB, stamp
+from tests.support.objecthub import Object, ObjectHub
 from tests.support.virtual_time import wall
 
 
@@ -61,6 +65,35 @@ async def read_again(view: HubView) -> None:
     await view.masks.refresh()
     for informer in view.informers:
         await informer.refresh()
+
+
+def fleet_on(hub: ObjectHub) -> None:
+    """The small fleet of `hubobjects`, with one application."""
+    for item in hubobjects.fleet(now=datetime.fromtimestamp(wall(), UTC)):
+        put(hub, item)
+
+
+def put(hub: ObjectHub, item: Object) -> None:
+    """As the API server returns it; the same UID each time."""
+    plural = hubobjects.PATHS[item["kind"]].rpartition("/")[2]
+    meta = {"uid": f"{plural}-{item['metadata']['name']}", **item["metadata"]}
+    rest = {key: value for key, value in item.items() if key not in {"kind", "metadata"}}
+    hub.put(plural, meta["name"], namespace=meta.get("namespace", ""), metadata=meta, **rest)
+
+
+def repository(folder: Path) -> GitRepository:
+    """Of a path, without a server."""
+    bare = folder / "fleet.git"
+    return GitRepository.create(url=str(bare), bare=bare, clone=folder / "clone")
+
+
+async def in_time(condition: Callable[[], object], *, what: str) -> None:
+    """Looks every few seconds of virtual time, because git is a process and takes real time."""
+    for _ in range(200):
+        if condition():
+            return
+        await asyncio.sleep(6)
+    raise AssertionError(f"not in time: {what}")
 
 
 def from_now(seconds: float) -> str:

@@ -9,6 +9,11 @@ from typing import Any
 
 Schema = dict[str, Any]
 
+
+def words(text: str) -> list[str]:
+    return text.split()
+
+
 TIME: Schema = {"type": "string", "format": "date-time"}
 TIME_OR_NULL: Schema = {"type": ["string", "null"], "format": "date-time"}
 REPOSITORY: Schema = {
@@ -19,10 +24,7 @@ REPOSITORY: Schema = {
         "private": {"type": "boolean"},
     },
 }
-USER: Schema = {
-    "type": ["object", "null"],
-    "required": ["login", "id", "node_id", "url", "type", "site_admin"],
-}
+USER: Schema = {"type": ["object", "null"], "required": words("login id node_id url type site_admin")}
 SIDE: Schema = {
     "type": "object",
     "required": ["label", "ref", "repo", "sha", "user"],
@@ -36,43 +38,11 @@ SIDE: Schema = {
 }
 PULL: Schema = {
     "type": "object",
-    "required": [
-        *(
-            "url",
-            "id",
-            "node_id",
-            "html_url",
-            "diff_url",
-            "patch_url",
-            "issue_url",
-            "commits_url",
-            "comments_url",
-            "statuses_url",
-        ),
-        *(
-            "number",
-            "state",
-            "locked",
-            "title",
-            "user",
-            "body",
-            "labels",
-            "milestone",
-            "created_at",
-            "updated_at",
-            "closed_at",
-        ),
-        *(
-            "merged_at",
-            "merge_commit_sha",
-            "assignee",
-            "head",
-            "base",
-            "_links",
-            "author_association",
-            "auto_merge",
-        ),
-    ],
+    "required": words(
+        "url id node_id html_url diff_url patch_url issue_url commits_url comments_url statuses_url number"
+        " state locked title user body labels milestone created_at updated_at closed_at merged_at"
+        " merge_commit_sha assignee head base _links author_association auto_merge"
+    ),
     "properties": {
         "number": {"type": "integer", "minimum": 1},
         "state": {"enum": ["open", "closed"]},
@@ -100,14 +70,7 @@ VALIDATION_ERROR: Schema = {
     "type": "object",
     "required": ["message", "documentation_url"],
     "properties": {
-        "errors": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "required": ["code"],
-                "properties": {"message": {"type": "string"}, "code": {"type": "string"}},
-            },
-        }
+        "errors": {"type": "array", "items": {"type": "object", "required": ["code"]}},
     },
 }
 CREATE_PULL: Schema = {

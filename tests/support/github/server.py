@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 from urllib.parse import parse_qsl, urlsplit
 
 import jsonschema
@@ -20,7 +20,9 @@ from tests.hub.controlplane.gitrepository import GitError, GitRepository, git
 from tests.support.github import schemas
 from tests.support.threadserver import Handler, ThreadServer
 
+T = TypeVar("T")
 OWNER, NAME = "team", "fleet"
+DOCS = "https://docs.github.com/rest"
 Answer = tuple[int, Any, dict[str, str]]
 REPOSITORY = {
     "id": 1,
@@ -150,46 +152,32 @@ class GitHubServer:
         if not request.headers.get("User-Agent"):
             self.violations.append(f"{path}: GitHub answers 403 without User-Agent")
         if request.headers.get("Authorization") != f"Bearer {self.token}":
-            return self._checked(
-                401,
-                {"message": "Bad credentials", "documentation_url": "https://docs.github.com/rest"},
-                schemas.BASIC_ERROR,
-            )
+            denied = {"message": "Bad credentials", "documentation_url": DOCS}
+            return self._checked(401, denied, schemas.BASIC_ERROR)
         self._notice_deleted_branches()
-        call = (request.command, *path.strip("/").split("/"))
+        call = (request.command, *path.removeprefix(f"/repos/{OWNER}/{NAME}").strip("/").split("/"))
         query = dict(parse_qsl(address.query))
         data: Any = json.loads(body) if body else None
         match call:
-            case ("GET", "repos", owner, name, "pulls") if (owner, name) == (OWNER, NAME):
+            case ("GET", "pulls"):
                 self._check(query, schemas.LIST_PULLS)
-                return self._list(request, query)
-            case ("POST", "repos", owner, name, "pulls") if (owner, name) == (OWNER, NAME):
+                return self._list(query)
+            case ("POST", "pulls"):
                 self._check(data, schemas.CREATE_PULL)
                 return self._create(data)
-            case ("PATCH", "repos", owner, name, "pulls", number) if (owner, name) == (OWNER, NAME):
+            case ("PATCH", "pulls", number):
                 self._check(data, schemas.UPDATE_PULL)
                 pull = self._pull(int(number))
                 pull.state, pull.body = data.get("state", pull.state), data.get("body", pull.body)
                 return self._checked(200, self._shown(pull), schemas.PULL)
-            case ("POST", "repos", owner, name, "issues", number, "comments") if (owner, name) == (
-                OWNER,
-                NAME,
-            ):
+            case ("POST", "issues", number, "comments"):
                 self._check(data, schemas.CREATE_COMMENT)
                 added = self._pull(int(number)).comment(data["body"], user=BOT)
                 return self._checked(201, _shown_comment(added), schemas.COMMENT)
-            case ("GET", "repos", owner, name, "issues", number, "comments") if (owner, name) == (
-                OWNER,
-                NAME,
-            ):
-                size, page = int(query.get("per_page", "30")), int(query.get("page", "1"))
-                listed = self._pull(int(number)).thread[(page - 1) * size : page * size]
-                shown = [_shown_comment(comment) for comment in listed]
+            case ("GET", "issues", number, "comments"):
+                shown = [_shown_comment(comment) for comment in _page(self._pull(int(number)).thread, query)]
                 return self._checked(200, shown, {"type": "array", "items": schemas.COMMENT})
-            case ("PATCH", "repos", owner, name, "issues", "comments", number) if (owner, name) == (
-                OWNER,
-                NAME,
-            ):
+            case ("PATCH", "issues", "comments", number):
                 self._check(data, schemas.CREATE_COMMENT)
                 (edited,) = (one for pull in self.pulls for one in pull.thread if one.id == int(number))
                 edited.body = data["body"]
@@ -199,7 +187,7 @@ class GitHubServer:
                 return self._checked(403, answer, schemas.BASIC_ERROR)
         return self._checked(404, {"message": "Not Found", "status": "404"}, schemas.BASIC_ERROR)
 
-    def _list(self, request: BaseHTTPRequestHandler, query: dict[str, str]) -> Answer:
+    def _list(self, query: dict[str, str]) -> Answer:
         state, head = query.get("state", "open"), query.get("head", "")
         found = [
             pull
@@ -209,46 +197,32 @@ class GitHubServer:
             and head in {"", f"{OWNER}:{pull.branch}"}
         ]
         found.sort(key=lambda pull: pull.number, reverse=query.get("direction", "desc") == "desc")
-        size, page = int(query.get("per_page", "30")), int(query.get("page", "1"))
-        shown = [self._shown(pull) for pull in found[(page - 1) * size : page * size]]
-        link = (
-            {"Link": f'<https://api.github.test{request.path}&page={page + 1}>; rel="next"'}
-            if len(found) > page * size
-            else {}
-        )
-        status, answer, headers = self._checked(200, shown, {"type": "array", "items": schemas.PULL})
-        return status, answer, {**headers, **link}
+        shown = [self._shown(pull) for pull in _page(found, query)]
+        return self._checked(200, shown, {"type": "array", "items": schemas.PULL})
 
     def _create(self, data: dict[str, Any]) -> Answer:
         branch, base = data["head"], data["base"]
         try:
-            sha = git(
-                "rev-parse", "--verify", "--quiet", f"refs/heads/{branch}", folder=self._repository.bare
-            ).strip()
-            ahead = int(git("rev-list", "--count", f"{base}..{branch}", folder=self._repository.bare))
+            bare = self._repository.bare
+            sha = git("rev-parse", "--verify", "--quiet", f"refs/heads/{branch}", folder=bare).strip()
+            ahead = int(git("rev-list", "--count", f"{base}..{branch}", folder=bare))
         except GitError:
-            return self._invalid({"resource": "PullRequest", "field": "head", "code": "invalid"})
+            return self._invalid(resource="PullRequest", field="head", code="invalid")
         if any(pull.branch == branch and pull.base == base and pull.state == "open" for pull in self.pulls):
             message = f"A pull request already exists for {OWNER}:{branch}."
-            return self._invalid({"resource": "PullRequest", "code": "custom", "message": message})
+            return self._invalid(resource="PullRequest", code="custom", message=message)
         if not ahead:
             message = f"No commits between {base} and {branch}"
-            return self._invalid({"resource": "PullRequest", "code": "custom", "message": message})
-        pull = Pull(
-            number=len(self.pulls) + 1,
-            title=data["title"],
-            branch=branch,
-            base=base,
-            body=data.get("body", ""),
-            sha=sha,
-        )
+            return self._invalid(resource="PullRequest", code="custom", message=message)
+        title, body = data["title"], data.get("body", "")
+        pull = Pull(number=len(self.pulls) + 1, title=title, branch=branch, base=base, body=body, sha=sha)
         self.pulls.append(pull)
         return self._checked(201, self._shown(pull), schemas.PULL)
 
-    def _invalid(self, detail: dict[str, str]) -> Answer:
+    def _invalid(self, **detail: str) -> Answer:
         answer = {
             "message": "Validation Failed",
-            "documentation_url": "https://docs.github.com/rest",
+            "documentation_url": DOCS,
             "errors": [detail],
             "status": "422",
         }
@@ -263,23 +237,11 @@ class GitHubServer:
 
     def _shown(self, pull: Pull) -> dict[str, Any]:
         url = f"https://github.test/{OWNER}/{NAME}/pull/{pull.number}"
-        links = (
-            "url",
-            "html_url",
-            "diff_url",
-            "patch_url",
-            "issue_url",
-            "commits_url",
-            "comments_url",
-            "statuses_url",
-        )
+        parts = schemas.words("html_ diff_ patch_ issue_ commits_ comments_ statuses_")
+        links = ["url", *(f"{part}url" for part in parts)]
         nothing = ("user", "milestone", "assignee", "auto_merge", "merge_commit_sha")
-        side = {
-            "label": f"{OWNER}:{pull.branch}",
-            "sha": pull.sha,
-            "user": None,
-            "repo": {**REPOSITORY, "full_name": pull.full_name},
-        }
+        repository = {**REPOSITORY, "full_name": pull.full_name}
+        side = {"label": f"{OWNER}:{pull.branch}", "sha": pull.sha, "user": None, "repo": repository}
         return {
             **dict.fromkeys(links, url),
             **dict.fromkeys(nothing),
@@ -316,6 +278,11 @@ class GitHubServer:
             f"{self.log[-1]}: {each.message}"
             for each in jsonschema.Draft202012Validator(schema).iter_errors(value)
         ]
+
+
+def _page(items: list[T], query: dict[str, str]) -> list[T]:
+    size, page = int(query.get("per_page", "30")), int(query.get("page", "1"))
+    return items[(page - 1) * size : page * size]
 
 
 def _shown_comment(comment: Comment) -> dict[str, Any]:

@@ -3,14 +3,9 @@ says.
 """
 
 import asyncio
-from collections.abc import AsyncIterator
-from pathlib import Path
-
-import pytest
 
 from gitops_dsf.journal.flapping import SPAN_SECONDS
-from tests.integration.reconciler.journal.journalhub import JournalHub, Replica, repository
-from tests.support.objecthub import ObjectHub
+from tests.integration.reconciler.journal.journalhub import JournalHub, Leader
 
 WORDS = (
     "moved back and forth 2 times within a day between cluster1 and cluster2, most of all because of cpu;"
@@ -18,13 +13,7 @@ WORDS = (
 )
 
 
-@pytest.fixture
-async def scene(tmp_path: Path) -> AsyncIterator[JournalHub]:
-    async with ObjectHub() as hub:
-        yield JournalHub(hub=hub, repository=repository(tmp_path / "git"), work=tmp_path / "work")
-
-
-async def flaps(replica: Replica) -> None:
+async def flaps(replica: Leader) -> None:
     """From cluster1 to cluster2, back, and to cluster2 again, which always has 60: it leads by 40, then
     trails by 20.
     """

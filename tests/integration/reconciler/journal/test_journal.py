@@ -1,7 +1,6 @@
 """The journal on real git repositories: what a record says, and that nothing is lost or written twice."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from datetime import timedelta
 from pathlib import Path
 
@@ -17,28 +16,17 @@ from tests.integration.reconciler.journal.journalhub import (
     BRANCH,
     INTERVAL,
     JournalHub,
-    repository,
 )
+from tests.integration.reconciler.replica import put
 from tests.support import hubobjects
-from tests.support.objecthub import FixedClaim, ObjectHub
+from tests.support.objecthub import FixedClaim
 
 START = (None, ("cluster1",))
 
 
-@pytest.fixture
-async def scene(tmp_path: Path) -> AsyncIterator[JournalHub]:
-    async with ObjectHub() as hub:
-        yield JournalHub(hub=hub, repository=repository(tmp_path / "git"), work=tmp_path / "work")
-
-
 async def test_a_move_is_recorded_with_its_reasons(scene: JournalHub) -> None:
-    scene.put(
-        {
-            "kind": "Application",
-            "metadata": {"name": "gitops-dsf-delivery", "namespace": "argocd"},
-            "status": {"history": [{"revision": "0" * 40}, {"revision": "4f2c" * 10}]},
-        }
-    )
+    history = [{"revision": "0" * 40}, {"revision": "4f2c" * 10}]
+    scene.hub.put("applications", "gitops-dsf-delivery", namespace="argocd", status={"history": history})
     async with scene.replica() as replica:
         await replica.pushed(1)
         await replica.moves("cluster2", cluster1=35)
@@ -62,19 +50,20 @@ async def test_a_move_is_recorded_with_its_reasons(scene: JournalHub) -> None:
     assert git("log", "-1", "--format=%an <%ae>", BRANCH, folder=scene.repository.bare).strip() == AUTHOR
 
 
-async def test_scores_with_odd_times_stop_no_record(scene: JournalHub) -> None:
-    """Any agent can write these, and the API server accepts them."""
+async def test_odd_times_and_quantities_stop_no_record(scene: JournalHub) -> None:
+    """Any agent can write the times, a spoke the quantities, and the API server accepts them."""
     times = ("9999-12-31T23:59:59-12:00", "0001-01-01T00:00:00+14:00", "0000-01-01T00:00:00Z")
-    for cluster, until in zip(("cluster4", "cluster5", "cluster6"), times, strict=True):
-        item = hubobjects.score(cluster, "cpu", 70)
+    for number, (until, cpu) in enumerate(zip(times, ("1e2000", "9" * 5_000, "1e1.5"), strict=True), 4):
+        item, odd = hubobjects.score(f"cluster{number}", "cpu", 70), hubobjects.cluster(f"odd{number}")
         item["status"]["validUntil"] = until
-        scene.put(item)
+        odd["status"] |= {"allocatable": {"cpu": cpu}, "capacity": {"cpu": cpu}}
+        put(scene.hub, item)
+        put(scene.hub, odd)
     async with scene.replica() as replica:
         await replica.pushed(1)
         await replica.moves("cluster2", cluster1=35)
         await replica.pushed(2)
-    assert scene.branch().records[1].to == ("cluster2",)
-    assert scene.branch().records[1].doubt == ""
+    assert (scene.branch().records[1].to, scene.branch().records[1].doubt) == (("cluster2",), "")
 
 
 async def test_a_decision_that_the_simulator_does_not_reach_is_told(scene: JournalHub) -> None:
@@ -92,7 +81,7 @@ async def test_pushes_wait_for_each_other_and_only_append(scene: JournalHub) -> 
         for cluster in ("cluster2", "cluster3", "cluster1"):
             await replica.moves(cluster)
         assert scene.commits() == 1, "three moves within the interval"
-        assert replica.metric("pending") == 3
+        assert replica.metric("journal_pending") == 3
         await replica.pushed(4)
         await asyncio.sleep(3 * INTERVAL)
     assert scene.commits() == 2, "nothing happened since"
@@ -123,13 +112,10 @@ async def test_a_killed_leader_takes_with_it_what_was_not_pushed_and_the_next_on
 
 
 async def test_a_push_without_an_answer_is_not_repeated(scene: JournalHub) -> None:
-    hook = scene.repository.bare / "hooks" / "post-receive"
     async with scene.replica() as replica:
         await replica.pushed(1)
         # The server takes the push, and the connection ends before it says so.
-        hook.parent.mkdir(exist_ok=True)
-        hook.write_text("#!/bin/sh\nkill -9 $PPID\n")
-        hook.chmod(0o755)
+        hook = scene.hook("post-receive", "kill -9 $PPID")
         await replica.moves("cluster2")
         await replica.failed()
         hook.unlink()
@@ -150,7 +136,7 @@ async def test_when_too_many_wait_changes_are_recorded_later(
         await replica.failed()
         await replica.moves("cluster3")
         await replica.moves("cluster1")
-        assert replica.metric("pending") == 1
+        assert replica.metric("journal_pending") == 1
         scene.refuse_pushes(refused=False)
         await replica.pushed(3)
         await replica.moves("cluster2")
@@ -204,7 +190,7 @@ async def test_while_the_repository_is_away_its_leader_records_and_a_new_one_wai
         await replica.moves("cluster3")
         await replica.pending(2)
         await asyncio.sleep(INTERVAL)
-        assert (replica.metric("pending_seconds") or 0) > 0
+        assert (replica.metric("journal_pending_seconds") or 0) > 0
         away.rename(scene.repository.bare)
         await replica.pushed(3)
     scene.repository.bare.rename(away)
@@ -258,7 +244,7 @@ async def test_a_branch_of_something_else_is_not_touched(scene: JournalHub) -> N
     git("push", "--quiet", "origin", BRANCH, folder=clone)
     async with scene.replica() as replica:
         await asyncio.sleep(3 * INTERVAL)
-        assert replica.metric("pushes_total", outcome="failed")
+        assert replica.metric("journal_pushes_total", outcome="failed")
     assert git("ls-tree", "--name-only", BRANCH, folder=scene.repository.bare).split() == ["notes.txt"]
 
 

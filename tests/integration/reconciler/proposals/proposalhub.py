@@ -9,23 +9,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from dsf_runtime.clock import monotonic
 from gitops_dsf.pipeline import check
-from gitops_dsf.reconciler.hub.view import HubView
-from gitops_dsf.reconciler.metrics import Metrics
 from gitops_dsf.reconciler.proposals.controller import Pauses, ProposalController
 from gitops_dsf.reconciler.settings import GitSettings
-from gitops_dsf.reconciler.shared import Shared
 from gitops_dsf.repository.model.reconciler import Proposals
 from tests.hub.controlplane.gitrepository import GitRepository, git
 from tests.hub.controlplane.gitserver import GitServer
-from tests.integration.reconciler.replica import read_again
+from tests.integration.reconciler.replica import Replica, read_again, running
 from tests.support.github.server import GitHubServer
+from tests.support.hubobjects import HUB
 from tests.support.objecthub import ObjectHub
 from tests.support.pageserver import PageServer, says
 
 AUTHOR = "Fleet Reconciler <fleet@example.com>"
 TOKEN = "ghp_ofthistest"
-HUB = "open-cluster-management"
 SETTINGS = """\
 apiVersion: gitops-dsf.io/v1alpha1
 kind: FleetRepository
@@ -87,7 +85,6 @@ class ProposalHub:
     secret: Path
     work: Path
     forge: GitHubServer | None = None
-    settings: dict[str, Any] = field(default_factory=dict)
     folder: str = ""
     pauses: Pauses = field(
         default_factory=lambda: Pauses(apart=0.0, between=0.0, longest_between=0.0, left=0.0)
@@ -103,13 +100,8 @@ class ProposalHub:
         """What the scorer controller writes into the status."""
         reason = "Drifted" if drifted else "InSync"
         status = {"conditions": [{"type": "ConfigSynced", "status": "False", "reason": reason}]}
-        self.hub.put(
-            "dynamicscorers",
-            name,
-            namespace=HUB,
-            spec={"scoring": {"params": {"name": f"{name}_score"}}},
-            status=status,
-        )
+        spec = {"scoring": {"params": {"name": f"{name}_score"}}}
+        self.hub.put("dynamicscorers", name, namespace=HUB, spec=spec, status=status)
 
     def departs(self, name: str) -> None:
         """Its page says another interval than its lock, and the hub knows."""
@@ -117,12 +109,8 @@ class ProposalHub:
         self.drifts(name)
 
     def joins(self, name: str, *, accepted: bool = True, **labels: str) -> None:
-        self.hub.put(
-            "managedclusters",
-            name,
-            metadata={"labels": {"region": "eu", **labels}},
-            spec={"hubAcceptsClient": accepted},
-        )
+        metadata = {"labels": {"region": "eu", **labels}}
+        self.hub.put("managedclusters", name, metadata=metadata, spec={"hubAcceptsClient": accepted})
 
     def leaves(self, name: str) -> None:
         del self.hub.objects["managedclusters", "", name]
@@ -130,6 +118,16 @@ class ProposalHub:
     @property
     def proposals(self) -> dict[str, str]:
         return {name: commit for name, commit in self.repository.branches().items() if name != "main"}
+
+    def amended(self, branch: str) -> str:
+        """The commit that people add to this branch."""
+        clone = self.repository.clone
+        git("fetch", "--quiet", "origin", branch, folder=clone)
+        git("checkout", "--quiet", "--detach", "FETCH_HEAD", folder=clone)
+        git("commit", "--quiet", "--allow-empty", "--message", "Also this", folder=clone)
+        git("push", "--quiet", "origin", f"HEAD:refs/heads/{branch}", folder=clone)
+        git("checkout", "--quiet", "main", folder=clone)
+        return self.proposals[branch]
 
     @property
     def one(self) -> str:
@@ -143,75 +141,44 @@ class ProposalHub:
 
     def errors(self, branch: str, folder: Path) -> list[str]:
         """What `gitops-dsf validate` says of a branch."""
-        git(
-            "clone",
-            "--quiet",
-            "--branch",
-            branch,
-            str(self.repository.bare),
-            str(folder),
-            folder=self.repository.bare,
-        )
+        bare = self.repository.bare
+        git("clone", "--quiet", "--branch", branch, str(bare), str(folder), folder=bare)
         return [str(item) for item in check(folder / self.folder).diagnostics if item.severity == "error"]
 
     @contextlib.asynccontextmanager
     async def working(self, *, clock: Callable[[], float] | None = None) -> AsyncIterator["Leader"]:
         async with self.hub.api() as api:
-            metrics = Metrics()
-            more = {"clock": clock} if clock is not None else {}
-            shared = Shared(api=api, metrics=metrics, hub_namespace=HUB, argocd_namespace="argocd", **more)
-            view = shared.view
-            await read_again(view)
-            controller = ProposalController(
-                shared,
-                git=GitSettings(
-                    url=self.url,
-                    author=AUTHOR,
-                    credentials=self.secret,
-                    work_dir=self.work,
-                    path=self.folder,
-                    branch="main",
-                ),
-                settings=Proposals.model_construct(
-                    **{
-                        "kinds": ["Locks", "Inventory"],
-                        "interval_seconds": 0.05,
-                        "forge": "GitHub" if self.forge else "None",
-                        "forge_url": self.forge.url if self.forge else None,
-                        **self.settings,
-                    }
-                ),
-                page_seconds=5,
-                pauses=self.pauses,
+            leader = Leader(api, clock=clock or monotonic)
+            await read_again(leader.view)
+            git = GitSettings(
+                url=self.url,
+                author=AUTHOR,
+                credentials=self.secret,
+                work_dir=self.work,
+                path=self.folder,
+                branch="main",
             )
-            task = asyncio.create_task(controller.run())
-            try:
-                yield Leader(view=view, metrics=metrics, task=task)
-            finally:
-                task.cancel()
-                with contextlib.suppress(asyncio.CancelledError):
-                    await task
+            settings = Proposals.model_construct(
+                kinds=["Locks", "Inventory"],
+                interval_seconds=0.05,  # type: ignore[arg-type]
+                forge="GitHub" if self.forge else "None",
+                forge_url=self.forge.url if self.forge else None,
+            )
+            controller = ProposalController(
+                leader.shared, git=git, settings=settings, page_seconds=5, pauses=self.pauses
+            )
+            async with running(controller) as leader.task:
+                yield leader
 
 
-@dataclass(kw_only=True)
-class Leader:
-    view: HubView
-    metrics: Metrics
+class Leader(Replica):
     task: "asyncio.Task[None]"
 
     def count(self, kind: str, outcome: str) -> float:
-        return (
-            self.metrics.registry.get_sample_value(
-                "gitops_dsf_reconciler_proposals_total", {"kind": kind, "outcome": outcome}
-            )
-            or 0.0
-        )
+        return self.metric("proposals_total", kind=kind, outcome=outcome) or 0.0
 
     def open(self, kind: str) -> float:
-        return (
-            self.metrics.registry.get_sample_value("gitops_dsf_reconciler_proposal_open", {"kind": kind})
-            or 0.0
-        )
+        return self.metric("proposal_open", kind=kind) or 0.0
 
     async def until(self, condition: Callable[[], object], what: str, *, seconds: float = 60) -> None:
         try:

@@ -18,10 +18,9 @@ async def test_a_leader_that_ends_in_the_midst_leaves_the_rest_to_the_next(
     """It ends after so many requests to the git server: before it pushed, between two pushes, after both."""
     scene.departs("cpu")
     scene.joins("c6")
-    async with scene.hub:
-        async with scene.working() as working:
-            await working.until(lambda: scene.server.manners.requests >= requests, "it is under way")
-        await _offers_each_once(scene, forge)
+    async with scene.working() as working:
+        await working.until(lambda: scene.server.manners.requests >= requests, "it is under way")
+    await _offers_each_once(scene, forge)
 
 
 async def _offers_each_once(scene: ProposalHub, forge: GitHubServer) -> None:
@@ -38,7 +37,7 @@ async def test_two_that_think_they_lead_offer_it_once(
     scene: ProposalHub, forge: GitHubServer, tmp_path: Path
 ) -> None:
     scene.departs("cpu")
-    async with scene.hub, scene.working() as one:
+    async with scene.working() as one:
         scene.work = tmp_path / "other"
         async with scene.working() as other:
             for each in (one, other):
@@ -50,7 +49,7 @@ async def test_git_that_is_away_or_wants_another_token_delays_only(scene: Propos
     scene.over_http = True
     scene.departs("cpu")
     scene.server.stop()
-    async with scene.hub, scene.working() as working:
+    async with scene.working() as working:
         await working.until(lambda: working.count("locks", "failed") >= 1, "away is counted")
         token = (scene.secret / "token").read_text(encoding="utf-8")
         (scene.secret / "token").write_text("ghp_expired", encoding="utf-8")
@@ -66,7 +65,7 @@ async def test_a_repository_that_cannot_be_read_is_told(
     scene: ProposalHub, caplog: pytest.LogCaptureFixture
 ) -> None:
     scene.repository.commit({"gitops-dsf.yaml": None})
-    async with scene.hub, scene.working() as working:
+    async with scene.working() as working:
         await working.until(lambda: working.count("inventory", "failed") >= 1, "it is counted")
     assert "the repository has no gitops-dsf.yaml; git.path names the folder" in caplog.text
 
@@ -76,7 +75,7 @@ async def test_mistakes_of_others_keep_the_inventory_as_it_is(
 ) -> None:
     scene.repository.commit({"clusters/c1.yaml": "kind: [\n"})
     scene.joins("c6")
-    async with scene.hub, scene.working() as working:
+    async with scene.working() as working:
         await working.looks_again("inventory", "undecided")
     assert scene.proposals == {}
     assert "clusters/c1.yaml" in caplog.text

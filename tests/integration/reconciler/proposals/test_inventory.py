@@ -18,7 +18,7 @@ async def test_joined_and_relabelled_clusters_are_offered_together(
     scene.joins("c6", **{"tier": "gold", "feature.open-cluster-management.io/addon-x": "available"})
     scene.joins("c7", accepted=False)
     scene.joins("c2", region="us")
-    async with scene.hub, scene.working() as working:
+    async with scene.working() as working:
         await working.until(lambda: scene.proposals, "a branch appears")
         branch = scene.one
         assert branch.startswith("gitops-dsf/inventory-")
@@ -42,7 +42,7 @@ async def test_a_cluster_that_is_gone_for_long_is_removed(scene: ProposalHub, tm
         {"clusters/c5.yaml": None, "clusters/c1.yaml": cluster("c1") + "---\n" + cluster("c5")}
     )
     scene.leaves("c5")
-    async with scene.hub, scene.working() as working:
+    async with scene.working() as working:
         await working.until(lambda: scene.proposals, "a branch appears")
         branch = scene.one
         assert scene.repository.read("clusters/c1.yaml", branch=branch).rstrip() == cluster("c1").rstrip()
@@ -58,7 +58,7 @@ async def test_absence_counts_after_ten_minutes_only(scene: ProposalHub) -> None
     scene.pauses = Pauses(apart=0.0, between=0.0, longest_between=0.0)
     scene.leaves("c5")
     now = [1000.0]
-    async with scene.hub, scene.working(clock=lambda: now[0]) as working:
+    async with scene.working(clock=lambda: now[0]) as working:
         scene.joins("c6")
         await read_again(working.view)
         await working.until(lambda: scene.proposals, "the joined one is offered")
@@ -76,7 +76,7 @@ async def test_absence_counts_after_ten_minutes_only(scene: ProposalHub) -> None
 async def test_not_more_than_a_fifth_is_ever_removed(scene: ProposalHub) -> None:
     for name in ("c4", "c5"):
         scene.leaves(name)
-    async with scene.hub, scene.working() as working:
+    async with scene.working() as working:
         await working.looks_again("inventory", "undecided", times=3)
         assert scene.proposals == {}
         scene.joins("c6")
@@ -89,7 +89,7 @@ async def test_an_empty_hub_removes_nothing(scene: ProposalHub) -> None:
     for number in range(1, 6):
         scene.leaves(f"c{number}")
     scene.drifts("cpu")
-    async with scene.hub, scene.working() as working:
+    async with scene.working() as working:
         await working.looks_again("inventory", "nothing", times=3)
         assert scene.proposals == {}
 
@@ -102,7 +102,7 @@ async def test_a_cluster_on_its_way_out_is_left_alone(scene: ProposalHub) -> Non
         spec={"hubAcceptsClient": False},
     )
     scene.joins("c6")
-    async with scene.hub, scene.working() as working:
+    async with scene.working() as working:
         await working.until(lambda: scene.proposals, "a branch appears")
         assert scene.changed(scene.one) == ["clusters/c6.yaml"]
 
@@ -120,7 +120,7 @@ async def test_a_removal_that_makes_the_repository_invalid_is_left_out(
     )
     scene.repository.commit({"config/masks.yaml": mask})
     scene.leaves("c5")
-    async with scene.hub, scene.working() as working:
+    async with scene.working() as working:
         await working.looks_again("inventory", "undecided", times=3)
         assert scene.proposals == {}
         assert "without c5 the repository would be invalid: DSF201 config/masks.yaml:7:20" in caplog.text
@@ -135,7 +135,7 @@ async def test_two_looks_must_agree(scene: ProposalHub) -> None:
     scene.pauses = Pauses()
     now = [1000.0]
     scene.joins("c6")
-    async with scene.hub, scene.working(clock=lambda: now[0]) as working:
+    async with scene.working(clock=lambda: now[0]) as working:
         await working.looks_again("inventory", "waiting")
         now[0] += 29
         scene.joins("c6", tier="gold")
@@ -162,7 +162,7 @@ async def test_two_looks_must_agree(scene: ProposalHub) -> None:
 async def test_a_change_that_flips_is_pushed_less_and_less_often(scene: ProposalHub) -> None:
     scene.pauses = Pauses(apart=0.0)
     now = [1000.0]
-    async with scene.hub, scene.working(clock=lambda: now[0]) as working:
+    async with scene.working(clock=lambda: now[0]) as working:
         for pause in (0, 600, 1200, 2400):
             scene.joins("c6", pause=str(pause))
             await read_again(working.view)

@@ -18,7 +18,7 @@ async def test_what_a_page_says_is_offered_on_a_branch_of_its_own(scene: Proposa
     scene.drifts("mem", drifted=False)
     ran = tmp_path / "ran"
     scene.repository.commit({"msgspec.py": f"open({str(ran)!r}, 'w')\n"})
-    async with scene.hub, scene.working() as working:
+    async with scene.working() as working:
         await working.until(lambda: scene.proposals, "a branch appears")
         await working.looks_again("locks", "unchanged", times=1)
         branch = scene.one
@@ -43,7 +43,7 @@ async def test_what_a_page_says_is_offered_on_a_branch_of_its_own(scene: Proposa
 
 async def test_a_page_that_is_not_accepted_leaves_everything_as_it_is(scene: ProposalHub) -> None:
     scene.departs("cpu")
-    async with scene.hub, scene.working() as working:
+    async with scene.working() as working:
         await working.until(lambda: scene.proposals, "a branch appears")
         before = scene.proposals
         for wrong in (
@@ -60,14 +60,10 @@ async def test_a_page_that_is_not_accepted_leaves_everything_as_it_is(scene: Pro
 
 async def test_people_who_push_to_a_branch_own_it(scene: ProposalHub) -> None:
     scene.departs("cpu")
-    async with scene.hub, scene.working() as working:
+    async with scene.working() as working:
         await working.until(lambda: scene.proposals, "a branch appears")
         branch = scene.one
-        git("fetch", "--quiet", "origin", branch, folder=scene.repository.clone)
-        git("checkout", "--quiet", "--detach", "FETCH_HEAD", folder=scene.repository.clone)
-        git("commit", "--quiet", "--allow-empty", "--message", "Also this", folder=scene.repository.clone)
-        git("push", "--quiet", "origin", f"HEAD:refs/heads/{branch}", folder=scene.repository.clone)
-        theirs = scene.proposals[branch]
+        theirs = scene.amended(branch)
         scene.pages.pages["/cpu/config"] = page("cpu_score", interval=45)
         await working.until(lambda: len(scene.proposals) == 2, "the newer one is beside it")
         await working.looks_again("locks", "unchanged")
@@ -77,7 +73,7 @@ async def test_people_who_push_to_a_branch_own_it(scene: ProposalHub) -> None:
 
 async def test_a_branch_that_people_deleted_is_not_pushed_again(scene: ProposalHub) -> None:
     scene.departs("cpu")
-    async with scene.hub, scene.working() as working:
+    async with scene.working() as working:
         await working.until(lambda: scene.proposals, "a branch appears")
         await working.looks_again("locks", "unchanged")
         git("update-ref", "-d", f"refs/heads/{scene.one}", folder=scene.repository.bare)
@@ -97,7 +93,7 @@ async def test_what_was_merged_before_and_is_said_again_is_offered_again(scene: 
         git("merge", "--quiet", "--no-edit", "FETCH_HEAD", folder=scene.repository.clone)
         git("push", "--quiet", "--atomic", "origin", "HEAD:main", f":{branch}", folder=scene.repository.clone)
 
-    async with scene.hub, scene.working() as working:
+    async with scene.working() as working:
         for interval in (30, 45):
             scene.pages.pages["/cpu/config"] = page("cpu_score", interval=interval)
             await working.until(lambda: scene.proposals, "a branch appears")
@@ -110,7 +106,7 @@ async def test_what_was_merged_before_and_is_said_again_is_offered_again(scene: 
 async def test_the_locks_of_all_scorers_are_offered_together(scene: ProposalHub, tmp_path: Path) -> None:
     for name in ("cpu", "mem"):
         scene.departs(name)
-    async with scene.hub, scene.working() as working:
+    async with scene.working() as working:
         await working.until(lambda: scene.proposals, "both are offered")
         assert scene.changed(scene.one) == ["locks/cpu.yaml", "locks/mem.yaml"]
         assert scene.errors(scene.one, tmp_path / "copy") == []
@@ -131,7 +127,7 @@ async def test_another_fleet_of_the_repository_is_not_touched(scene: ProposalHub
     git("branch", theirs, "main", folder=scene.repository.bare)
     scene.folder = "fleets/eu"
     scene.departs("cpu")
-    async with scene.hub, scene.working() as working:
+    async with scene.working() as working:
         await working.until(lambda: len(scene.proposals) == 2, "a branch appears")
         await working.looks_again("locks", "unchanged")
         (branch,) = set(scene.proposals) - {theirs}

@@ -13,7 +13,7 @@ LIMIT = (403, {"message": "You have exceeded a secondary rate limit"}, {"retry-a
 
 async def test_a_request_is_opened_superseded_and_withdrawn(scene: ProposalHub, forge: GitHubServer) -> None:
     scene.departs("cpu")
-    async with scene.hub, scene.working() as working:
+    async with scene.working() as working:
         await working.until(
             lambda: forge.opened() == [scene.one] if scene.proposals else False, "a request is opened"
         )
@@ -42,17 +42,16 @@ async def test_what_people_closed_is_not_offered_again_whoever_leads(
     scene: ProposalHub, forge: GitHubServer
 ) -> None:
     scene.departs("cpu")
-    async with scene.hub:
-        async with scene.working() as working:
-            await working.until(lambda: len(forge.opened()) == 1, "a request is opened")
-            forge.close(1)
-            git("update-ref", "-d", f"refs/heads/{scene.one}", folder=scene.repository.bare)
-            await working.looks_again("locks", "refused")
-        async with scene.working() as working:
-            await working.looks_again("locks", "refused")
-            assert scene.proposals == {}
-            scene.pages.pages["/cpu/config"] = page("cpu_score", interval=45)
-            await working.until(lambda: len(forge.opened()) == 1, "other content is news")
+    async with scene.working() as working:
+        await working.until(lambda: len(forge.opened()) == 1, "a request is opened")
+        forge.close(1)
+        git("update-ref", "-d", f"refs/heads/{scene.one}", folder=scene.repository.bare)
+        await working.looks_again("locks", "refused")
+    async with scene.working() as working:
+        await working.looks_again("locks", "refused")
+        assert scene.proposals == {}
+        scene.pages.pages["/cpu/config"] = page("cpu_score", interval=45)
+        await working.until(lambda: len(forge.opened()) == 1, "other content is news")
     assert len(forge.pulls) == 2
 
 
@@ -60,7 +59,7 @@ async def test_a_merge_ends_it_and_what_was_reverted_is_offered_anew(
     scene: ProposalHub, forge: GitHubServer
 ) -> None:
     scene.departs("cpu")
-    async with scene.hub, scene.working() as working:
+    async with scene.working() as working:
         await working.until(lambda: len(forge.opened()) == 1, "a request is opened")
         forge.merge(1)
         await working.until(lambda: not scene.proposals, "its branch is removed")
@@ -74,15 +73,10 @@ async def test_what_people_pushed_to_a_merged_branch_is_not_written_over(
     scene: ProposalHub, forge: GitHubServer, caplog: pytest.LogCaptureFixture
 ) -> None:
     scene.departs("cpu")
-    async with scene.hub, scene.working() as working:
+    async with scene.working() as working:
         await working.until(lambda: len(forge.opened()) == 1, "a request is opened")
         branch = scene.one
-        git("fetch", "--quiet", "origin", branch, folder=scene.repository.clone)
-        git("checkout", "--quiet", "--detach", "FETCH_HEAD", folder=scene.repository.clone)
-        git("commit", "--quiet", "--allow-empty", "--message", "Also this", folder=scene.repository.clone)
-        git("push", "--quiet", "origin", f"HEAD:refs/heads/{branch}", folder=scene.repository.clone)
-        git("checkout", "--quiet", "main", folder=scene.repository.clone)
-        theirs = scene.proposals[branch]
+        theirs = scene.amended(branch)
         forge.merge(1)
         git("revert", "--no-edit", "-m", "1", "HEAD", folder=scene.repository.clone)
         git("push", "--quiet", "origin", "main", folder=scene.repository.clone)
@@ -98,7 +92,7 @@ async def test_a_request_that_was_not_opened_in_time_is_opened_later(
     failing = {"POST": LIMIT}
     forge.faults = [lambda method, path: failing.get(method) if path.endswith("/pulls") else None]
     scene.departs("cpu")
-    async with scene.hub, scene.working() as working:
+    async with scene.working() as working:
         await working.until(lambda: working.count("locks", "failed") >= 1, "the limit is met")
         branch = scene.one
         assert forge.pulls == []
@@ -114,7 +108,7 @@ async def test_while_the_forge_cannot_say_what_people_refused_nothing_is_pushed(
     answers = {"now": (502, {"message": "Bad Gateway"}, {})}
     forge.faults = [lambda _method, _path: answers.get("now")]
     scene.departs("cpu")
-    async with scene.hub, scene.working() as working:
+    async with scene.working() as working:
         for fault in ((502, {}, {}), LIMIT, (401, {"message": "Bad credentials"}, {})):
             answers["now"] = fault
             before = working.count("locks", "failed")
@@ -135,7 +129,7 @@ async def test_a_push_that_the_rules_refuse_stops_no_other(
     hook.chmod(0o755)
     scene.departs("cpu")
     scene.joins("c6")
-    async with scene.hub, scene.working() as working:
+    async with scene.working() as working:
         await working.until(lambda: len(forge.opened()) == 1, "the other is offered")
         await working.until(lambda: working.count("locks", "failed") >= 1, "the refused one is counted")
     assert "inventory-" in forge.opened()[0]
