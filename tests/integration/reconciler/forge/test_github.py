@@ -95,46 +95,52 @@ async def test_forks_do_not_count(github: PullRequestServer) -> None:
     assert await github.client().latest("a") is None
 
 
-async def test_limits_faults_and_wrong_tokens_are_told_apart(github: PullRequestServer) -> None:
-    limit = (403, {"message": "API rate limit exceeded"}, {"x-ratelimit-remaining": "0", "retry-after": "33"})
-    cases = (
-        (33, limit),
-        (0, (502, {"message": "Bad Gateway"}, {})),
-        (0, (403, {"message": "Resource not accessible by personal access token"}, {})),
-        (0, (410, {"message": f"echo {TOKEN}"}, {})),
-    )
-    forge = github.client()
-    for wait, answer in cases:
-        github.server.faults = [lambda _method, _path, answer=answer: answer]
-        with pytest.raises(GitError) as caught:
-            await forge.latest("a")
-        assert caught.value.wait == wait
-        assert TOKEN not in str(caught.value)
-    github.server.faults = [lambda _method, _path: (200, {"not": "a list"}, {})]
-    with pytest.raises(GitError, match="not what GitHub documents"):
-        await forge.latest("a")
-    github.server.faults = [
-        lambda _method, _path: (301, {"message": "Moved Permanently"}, {"Location": "https://else.test/"})
-    ]
-    with pytest.raises(GitError, match=r"write its new address as git\.url"):
-        await forge.latest("a")
-    github.server.faults = []
-    (github.secret / "token").write_text("ghp_old", encoding="utf-8")
+LIMIT = {"x-ratelimit-remaining": "0", "retry-after": "33"}
+
+
+@pytest.mark.parametrize(
+    ("answer", "words", "wait"),
+    [
+        ((403, {"message": "API rate limit exceeded"}, LIMIT), "API rate limit exceeded", 33),
+        ((502, {"message": "Bad Gateway"}, {}), "Bad Gateway", 0),
+        ((403, {"message": "Resource not accessible by personal access token"}, {}), "not accessible", 0),
+        ((410, {"message": f"echo {TOKEN}"}, {}), "410", 0),
+        ((200, {"not": "a list"}, {}), "not what GitHub documents", 0),
+        (
+            (301, {"message": "Moved"}, {"Location": "https://else.test/"}),
+            "write its new address as git.url",
+            0,
+        ),
+        ((200, "x" * ANSWER_BYTES, {}), f"more than the limit of {ANSWER_BYTES} bytes", 0),
+        ((500, {"message": "x" * ANSWER_BYTES}, {}), f"more than the limit of {ANSWER_BYTES} bytes", 0),
+        ((200, [], {"Content-Encoding": "gzip"}), "Content-Encoding 'gzip', which was not asked for", 0),
+    ],
+)
+async def test_each_fault_is_told_without_the_token(
+    github: PullRequestServer, answer: Answer, words: str, wait: int
+) -> None:
+    github.server.faults = [lambda _method, _path: answer]
+    with pytest.raises(GitError, match=words) as caught:
+        await github.client().latest("a")
+    assert caught.value.wait == wait
+    assert TOKEN not in str(caught.value)
+
+
+async def test_the_token_is_read_anew_and_the_place_is_told(github: PullRequestServer) -> None:
+    forge, token = github.client(), github.secret / "token"
+    token.write_text("ghp_old", encoding="utf-8")
     with pytest.raises(
         GitError, match=r"401 .*Bad credentials.*; the token needs: Contents and Pull requests"
-    ) as caught:
+    ):
         await forge.latest("a")
-    (github.secret / "token").write_text(TOKEN, encoding="utf-8")
-    assert await forge.latest("a") is None, "the token is read anew"
-    (github.secret / "token").unlink()
-    with pytest.raises(GitError, match="has no token"):
-        await forge.latest("a")
-    (github.secret / "token").write_text(TOKEN, encoding="utf-8")
-    forge = github.client(name="other")
+    token.write_text(TOKEN, encoding="utf-8")
+    assert await forge.latest("a") is None
     with pytest.raises(GitError, match="there is no such repository, or the token may not see it"):
-        await forge.latest("a")
-    forge = github.client(url="http://127.0.0.1:1")
+        await github.client(name="other").latest("a")
     with pytest.raises(GitError, match="cannot be reached"):
+        await github.client(url="http://127.0.0.1:1").latest("a")
+    token.unlink()
+    with pytest.raises(GitError, match="has no token"):
         await forge.latest("a")
 
 
@@ -166,24 +172,6 @@ async def test_a_token_that_no_header_takes_is_told_and_not_repeated(
     with pytest.raises(GitError, match="holds characters other than ASCII") as caught:
         await forge.latest("a")
     assert TOKEN not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("answer", "words"),
-    [
-        ((200, "x" * ANSWER_BYTES, {}), f"more than the limit of {ANSWER_BYTES} bytes"),
-        ((500, {"message": "x" * ANSWER_BYTES}, {}), f"more than the limit of {ANSWER_BYTES} bytes"),
-        ((200, [], {"Content-Encoding": "gzip"}), "Content-Encoding 'gzip', which was not asked for"),
-    ],
-    ids=["answer", "error", "compressed"],
-)
-async def test_an_answer_that_would_fill_the_memory_is_not_read_to_its_end(
-    github: PullRequestServer, answer: Answer, words: str
-) -> None:
-    github.server.faults = [lambda _method, _path: answer]
-    forge = github.client()
-    with pytest.raises(GitError, match=words):
-        await forge.latest("a")
 
 
 async def test_an_answer_that_never_ends_is_given_up(

@@ -75,34 +75,25 @@ def test_others_are_left_alone_in_silence(changed: dict[str, Any]) -> None:
     assert found.placements == {"web"}
 
 
+def generator(**more: Any) -> dict[str, Any]:
+    return {"clusterDecisionResource": {**GENERATOR, **more}}
+
+
+GROUP_A = {"matchLabels": {PLACEMENT_LABEL: "web", "group": "a"}}
+ANY_GROUP = {**GENERATOR["labelSelector"], "matchExpressions": [{"key": "group", "operator": "Exists"}]}
+
+
 @pytest.mark.parametrize(
     "generators",
     [
         [],
-        [{"clusterDecisionResource": GENERATOR}, {"clusters": {}}],
-        [{"clusterDecisionResource": GENERATOR, "selector": {"matchLabels": {"a": "b"}}}],
-        [{"clusterDecisionResource": {**GENERATOR, "name": "web-decision-1"}}],
-        [{"clusterDecisionResource": {**GENERATOR, "template": {"metadata": {"name": "other"}}}}],
-        [
-            {
-                "clusterDecisionResource": {
-                    **GENERATOR,
-                    "labelSelector": {"matchLabels": {PLACEMENT_LABEL: "web", "group": "a"}},
-                }
-            }
-        ],
-        [
-            {
-                "clusterDecisionResource": {
-                    **GENERATOR,
-                    "labelSelector": {
-                        "matchLabels": {PLACEMENT_LABEL: "web"},
-                        "matchExpressions": [{"key": "group", "operator": "Exists"}],
-                    },
-                }
-            }
-        ],
-        [{"matrix": {"generators": [{"clusterDecisionResource": GENERATOR}, {"list": {}}]}}],
+        [generator(), {"clusters": {}}],
+        [{**generator(), "selector": {"matchLabels": {"a": "b"}}}],
+        [generator(name="web-decision-1")],
+        [generator(template={"metadata": {"name": "other"}})],
+        [generator(labelSelector=GROUP_A)],
+        [generator(labelSelector=ANY_GROUP)],
+        [{"matrix": {"generators": [generator(), {"list": {}}]}}],
     ],
 )
 def test_a_generator_that_says_more_than_the_decision_is_an_obstacle(generators: list[Any]) -> None:

@@ -167,44 +167,19 @@ def without_nulls(value: Any) -> Any:
 
 def test_little_is_kept_of_each_object() -> None:
     label = "cluster.open-cluster-management.io/placement"
-    page = {
-        "metadata": {"name": "web-1", "labels": {label: "web"}},
-        "status": {"decisions": [{"clusterName": "c1", "reason": ""}]},
-    }
-    assert decision_page(raw(page))[1].clusters == {"c1"}
-    assert (
-        decision_page(raw({"metadata": {"name": "web-1"}, "status": {"decisions": None}}))[1].clusters
-        == frozenset()
+    page: Any = {"metadata": {"name": "web-1", "labels": {label: "web"}}}
+    for decisions, clusters in (([{"clusterName": "c1", "reason": ""}], {"c1"}), (None, frozenset())):
+        page["status"] = {"decisions": decisions}
+        assert decision_page(raw(page))[1].clusters == clusters
+    either = {"matchExpressions": [{"key": label, "operator": "In", "values": ["a", "b"]}]}
+    one, other = (
+        {"clusterDecisionResource": {"labelSelector": selector}}
+        for selector in ({"matchLabels": {label: "web"}}, either)
     )
-    generators = [
-        {"clusterDecisionResource": {"labelSelector": {"matchLabels": {label: "web"}}}},
-        {
-            "matrix": {
-                "generators": [
-                    {"list": {}},
-                    {
-                        "clusterDecisionResource": {
-                            "labelSelector": {
-                                "matchExpressions": [{"key": label, "operator": "In", "values": ["a", "b"]}]
-                            }
-                        }
-                    },
-                ]
-            }
-        },
-    ]
-    name, found = application_set(
-        raw(
-            {
-                "metadata": {
-                    "name": "web",
-                    "uid": "7",
-                    "annotations": {"argocd.argoproj.io/application-set-refresh": "true"},
-                },
-                "spec": {"generators": generators},
-            }
-        )
-    )
+    generators = [one, {"matrix": {"generators": [{"list": {}}, other]}}]
+    annotations = {"argocd.argoproj.io/application-set-refresh": "true"}
+    metadata = {"name": "web", "uid": "7", "annotations": annotations}
+    name, found = application_set(raw({"metadata": metadata, "spec": {"generators": generators}}))
     assert (name, found.uid, found.placements, found.asked) == ("web", "7", {"web", "a", "b"}, True)
 
 
