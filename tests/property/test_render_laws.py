@@ -93,22 +93,8 @@ def said(result: Rendered) -> list[tuple[str, str]]:
 @pytest.mark.parametrize(
     "surroundings",
     [
-        {"LC_ALL": "C", "TZ": "America/St_Johns", "PYTHONHASHSEED": "1"},
-        {
-            "LC_ALL": "tr_TR.UTF-8",
-            "LANG": "tr_TR.UTF-8",
-            "TZ": "Pacific/Kiritimati",
-            "PYTHONHASHSEED": "4294967295",
-            "PYTHONUTF8": "0",
-        },
-        {
-            "LC_ALL": "POSIX",
-            "TZ": "UTC",
-            "PYTHONHASHSEED": "random",
-            "PYTHONCOERCECLOCALE": "0",
-            "PYTHONUTF8": "0",
-            "COLUMNS": "20",
-        },
+        {"LC_ALL": "C", "TZ": "America/St_Johns", "PYTHONHASHSEED": "1", "COLUMNS": "20"},
+        {"LC_ALL": "tr_TR.UTF-8", "TZ": "Pacific/Kiritimati", "PYTHONHASHSEED": "2", "PYTHONUTF8": "0"},
     ],
     ids=lambda surroundings: surroundings["LC_ALL"],
 )
@@ -321,28 +307,6 @@ def with_agents(sources: FleetSources) -> set[str]:
 
 @LAW
 @given(fleets.fleets())
-def test_an_agent_may_read_what_its_scorers_count(sources: FleetSources) -> None:
-    """Nodes and pods where a scorer counts them, usage where one uses it, and nothing elsewhere."""
-    result = rendered(sources)
-    assert result.tree is not None
-    assert result.plan is not None
-    for work in result.plan.works:
-        queries = [
-            item.source_query for item in work.configuration.summaries if item.source_type == "Kubernetes"
-        ]
-        wanted = {"nodes", "pods"} if queries else set[str]()
-        groups = {""} if queries else set[str]()
-        if any("_used_" in query for query in queries):
-            groups.add("metrics.k8s.io")
-        text = result.tree.read(f"works-{work.shard:02d}/{work.cluster}.manifestwork.yaml").decode()
-        manifests = yamlfast.load(text)["spec"]["workload"]["manifests"]
-        rules = [rule for item in manifests if item["kind"] == "ClusterRole" for rule in item["rules"]]
-        assert {resource for rule in rules for resource in rule["resources"]} == wanted
-        assert {group for rule in rules for group in rule["apiGroups"]} == groups
-
-
-@LAW
-@given(fleets.fleets())
 def test_arguments_arrive_as_they_were_written(sources: FleetSources) -> None:
     """Nulls, empty values and every character included: in the spokes' summaries and in the custom
     resource.
@@ -372,26 +336,3 @@ def test_no_object_is_rendered_twice(sources: FleetSources) -> None:
     assert len({path.lower() for path in tree}) == len(tree), (
         "two files that a case-insensitive file system would take for one"
     )
-
-
-@LAW
-@given(fleets.fleets(modes=("UpstreamController",)))
-def test_what_upstream_accepts_is_accepted(sources: FleetSources) -> None:
-    """Scorers with upstream's fields alone render in both worlds, and to the same values."""
-    settings = {
-        **sources.settings,
-        "spec": {**sources.settings["spec"], "delivery": {"mode": "ManifestWork"}},
-    }
-    ours = FleetSources(settings=settings, documents=sources.documents)
-    upstream_specs, our_specs = specs(tree_of(sources)), specs(tree_of(ours))
-    assert upstream_specs.keys() == our_specs.keys() == set(sources.names("DynamicScorer"))
-    for name, spec in upstream_specs.items():
-        assert {field: our_specs[name][field] for field in spec} == spec
-
-
-def specs(tree: dict[str, bytes]) -> dict[str, dict[str, Any]]:
-    return {
-        item["metadata"]["name"]: item["spec"]
-        for item in objects(tree).values()
-        if item["kind"] == "DynamicScorer"
-    }

@@ -13,9 +13,7 @@ from gitops_dsf.hub.objects import ManagedCluster, ManagedClusterSet, Placement,
 from gitops_dsf.simulator import (
     Code,
     HubState,
-    SimulatorInputError,
     Unsupported,
-    explain,
     simulate,
 )
 from gitops_dsf.simulator.cel import limits
@@ -31,7 +29,6 @@ from tests.unit.simulator.hub import (
     cel,
     cluster,
     decision,
-    exact,
     hub,
     placement,
     plain,
@@ -42,13 +39,6 @@ from tests.unit.simulator.hub import (
 
 FORMAT = "'%d'.format([1]) == '1'"
 """An expression that the simulator does not answer."""
-
-
-@pytest.mark.parametrize(("name", "where"), [("c1", " on cluster c1"), (None, "")])
-def test_the_text_of_a_missing_answer(name: str | None, where: str) -> None:
-    assert str(Unsupported("x", "y", name)) == (
-        f"CEL expression 'x'{where} uses what the simulator does not support: y"
-    )
 
 
 def test_a_cluster_does_not_see_the_evaluation_of_another() -> None:
@@ -115,14 +105,6 @@ def test_the_limit_of_cost(length: int, commas: int, largest: int, refused: bool
         assert not refused
 
 
-@pytest.mark.parametrize(
-    ("view", "texts", "size"),
-    [("abc", False, 0), ("abc", True, 2), ([1, 2, 3], False, 3), ({"a": [1, 2]}, False, 2), (7, True, 0)],
-)
-def test_the_largest_collection(view: object, texts: bool, size: int) -> None:
-    assert limits.largest_collection(view, texts=texts) == size
-
-
 @pytest.mark.parametrize(("count", "answered"), [(DEEPEST_JSON, True), (DEEPEST_JSON + 1, False)])
 def test_the_limit_of_json(count: int, answered: bool) -> None:
     text = f"[{', '.join(['[]'] * (count - 2))}, {{}}]"
@@ -151,17 +133,6 @@ def test_the_place_of_an_odd_mistake(monkeypatch: pytest.MonkeyPatch, error: str
     with pytest.raises(CelSyntaxError) as caught:
         checker.check("true")
     assert caught.value.mistakes == (mistake,)
-
-
-def test_the_view_of_a_sparse_cluster() -> None:
-    assert viewed({"metadata": {"name": "c"}}) == {
-        "metadata": {"name": "c"},
-        "spec": {"hubAcceptsClient": False},
-        "status": {"conditions": None, "version": {}},
-    }
-    assert viewed({"spec": {"taints": [{}]}})["spec"]["taints"] == [
-        {"key": "", "effect": "", "timeAdded": None}
-    ]
 
 
 METADATA = {
@@ -219,12 +190,6 @@ def test_when_sums_wrap(values: list[int], sums: list[int]) -> None:
     assert add_up([PrioritizerResult(prioritizer, values)], 2) == sums
 
 
-def named(name: str, **spec: Any) -> dict[str, Any]:
-    document = placement(**spec)
-    document["metadata"]["name"] = name
-    return document
-
-
 CONTRADICTION = [{"key": "k", "operator": "Exists", "value": "v"}]
 
 
@@ -242,11 +207,6 @@ def disabled(**spec: Any) -> dict[str, Any]:
 def test_a_disabled_placement_has_no_conditions_if_it_would_panic() -> None:
     shown = plain(run(cluster("c1"), disabled(numberOfClusters=-1)))
     assert (shown["outcome"], shown["satisfied"], shown["misconfigured"]) == ("Disabled", None, None)
-
-
-def test_a_disabled_placement_has_no_notes_on_its_decisions() -> None:
-    notes = run(cluster("c1"), decision("c1"), disabled(tolerations=CONTRADICTION)).notes
-    assert notes == ("scheduling is disabled by annotation: PlacementDecisions stay as they are",)
 
 
 def test_which_evictions_are_due_to_a_mistake() -> None:
@@ -272,20 +232,6 @@ def test_a_set_without_a_selector_is_that_of_the_label(spec: dict[str, Any] | No
     assert simulate(objects, "ns/p", NOW).candidates == ("c1",)
 
 
-def test_a_toleration_that_ended_before_the_first_year() -> None:
-    taint = {"key": "k", "effect": "NoSelect", "timeAdded": "0001-01-02T00:00:00Z"}
-    toleration = {"key": "k", "operator": "Exists", "tolerationSeconds": -200_000}
-    verdict = run(cluster("c1", taints=[taint]), placement(tolerations=[toleration]))
-    assert verdict.dropped["c1"].reason == (
-        "taint k:NoSelect is not tolerated since 0001-01-01T00:00:00+00:00 (tolerationSeconds -200000)"
-    )
-
-
-def test_a_built_in_prioritizer_with_a_score_has_no_note() -> None:
-    found = explain(run(cluster("c1"), placement(prioritizerPolicy=exact(("Steady", 1)))), "c1")
-    assert [(part.score, part.note) for part in found.contributions] == [(0, "")]
-
-
 def test_which_clusters_have_no_score() -> None:
     state = HubState.build(
         [cluster("c1"), cluster("c2"), cluster("c3"), score("c2", b=1), score("c3", a=5, until=NOW)]
@@ -300,12 +246,6 @@ def test_a_namespace_without_bindings() -> None:
     verdict = simulate([placement()], "ns/p", NOW)
     assert verdict.satisfied is not None
     assert (verdict.satisfied.status, verdict.satisfied.reason) == (False, "NoManagedClusterSetBindings")
-
-
-def test_the_first_ten_placements_are_named() -> None:
-    documents = [named(f"p{number:02}") for number in range(11)]
-    with pytest.raises(SimulatorInputError, match=r", ns/p09$"):
-        HubState.build(documents).placement("ns/x")
 
 
 def test_a_decision_without_the_label_belongs_to_no_placement() -> None:
@@ -368,8 +308,3 @@ def test_the_same_hub_with_other_scores() -> None:
     assert other.score_table.column("r", "a", now).values == (0, 5)
     kept = {name for name, value in everything(other).items() if value is before[name]}
     assert kept == before.keys() - {"score_table", "cel"}
-
-
-def test_lists_may_be_empty_and_versions_written() -> None:
-    document = {**cluster("c1"), "apiVersion": f"{GROUP}/v1"}
-    assert HubState.build([{"kind": "List"}, {"kind": "List", "items": None}, document]).names == ("c1",)

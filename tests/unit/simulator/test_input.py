@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gitops_dsf.simulator import HubState, SimulatorInputError, explain, simulate, with_defaults
+from gitops_dsf.simulator import SimulatorInputError, explain, simulate, with_defaults
 from tests.unit.simulator.hub import GROUP, NOW, cluster, decision, hub, placement, plain, score
 
 
@@ -76,6 +76,10 @@ def test_placement_reference(reference: Any) -> None:
     refused(hub(placement()), "placement must be written as 'namespace/name'", reference=reference)
 
 
+def test_a_placement_that_is_not_there_is_answered_with_those_that_are() -> None:
+    refused(hub(placement()), "there is no Placement ns/q; Placements given: ns/p", reference="ns/q")
+
+
 @pytest.mark.parametrize("now", ["yesterday", "2026-06-01T00:00:00", 7, datetime(2026, 6, 1)])  # noqa: DTZ001
 def test_now_needs_a_zone(now: Any) -> None:
     """A moment without a time zone is not a moment."""
@@ -104,63 +108,11 @@ def test_explain_wants_a_known_cluster() -> None:
         explain(verdict, "c9")
 
 
-def test_defaults_of_the_api_server() -> None:
-    """A manifest from git is completed as the CRD does; without that, Go's zero values would count."""
-    policy = {
-        "mode": "Exact",
-        "configurations": [
-            {"scoreCoordinate": {"builtIn": "Steady"}},
-            {
-                "scoreCoordinate": {"type": "AddOn", "addOn": {"resourceName": "r", "scoreName": "a"}},
-                "weight": None,
-            },
-        ],
-    }
-    document = placement(
-        prioritizerPolicy=policy,
-        tolerations=[{"key": "k", "value": "v"}],
-        decisionStrategy={"groupStrategy": {"decisionGroups": []}},
-    )
-    objects = with_defaults(hub(cluster("c1"), decision("c1"), score("c1", a=3), document))
-    verdict = simulate(objects, "ns/p", NOW)
-    assert [(result.name, result.weight) for result in verdict.prioritizers] == [
-        ("Steady", 1),
-        ("AddOn/r/a", 1),
-    ]
-    assert verdict.scores == {"c1": 103}
-    spec = next(found for found in objects if found["kind"] == "Placement")["spec"]
-    assert spec["tolerations"] == [{"operator": "Equal", "key": "k", "value": "v"}]
-    assert spec["decisionStrategy"]["groupStrategy"]["clustersPerDecisionGroup"] == "100%"
-
-
 @pytest.mark.parametrize("spec", [{"prioritizerPolicy": 7}, {"tolerations": [7]}, {"decisionStrategy": 7}])
 def test_defaults_refuse_other_shapes(spec: dict[str, Any]) -> None:
     """A spec that is no Placement's is named."""
     with pytest.raises(SimulatorInputError, match="spec is not shaped as a Placement's"):
         with_defaults([placement(**spec)])
-
-
-def test_clusters_without_a_set_join_the_default_one() -> None:
-    """OCM's webhook sets the label where there is none, or an empty one."""
-    documents = [
-        {"kind": "ManagedCluster", "metadata": {"name": "bare"}},
-        cluster("empty", labels={f"{GROUP}/clusterset": ""}),
-        cluster("member"),
-    ]
-    state = HubState.build(with_defaults(documents))
-    assert {
-        found.metadata.name: (found.metadata.labels or {})[f"{GROUP}/clusterset"] for found in state.clusters
-    } == {
-        "bare": "default",
-        "empty": "default",
-        "member": "s1",
-    }
-
-
-@pytest.mark.parametrize("document", [7, {"kind": "ManagedCluster", "metadata": 7}])
-def test_defaults_leave_the_rest_to_the_reader(document: Any) -> None:
-    """What is no object is refused where it is read."""
-    refused(with_defaults([document]), "objects[0]")
 
 
 def test_defaults_leave_what_is_written() -> None:

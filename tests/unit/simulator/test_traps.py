@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gitops_dsf.simulator import Code, Outcome, simulate
+from gitops_dsf.simulator import Outcome, simulate
 from tests.unit.simulator.hub import (
     GROUP,
     NOW,
@@ -20,12 +20,6 @@ from tests.unit.simulator.hub import (
     run,
     score,
 )
-
-
-def test_weight_zero_is_not_even_checked() -> None:
-    """An unknown built-in name of weight 0 is no mistake."""
-    verdict = run(cluster("c1"), placement(prioritizerPolicy=exact(("Spread", 0))))
-    assert verdict.status.code is Code.SUCCESS
 
 
 def test_drop_reason_names_the_label() -> None:
@@ -143,20 +137,6 @@ def test_why_a_taint_is_not_tolerated(taint: dict[str, Any], toleration: dict[st
     assert verdict.dropped["c1"].reason == reason
 
 
-@pytest.mark.parametrize(
-    "toleration",
-    [
-        {"operator": "Exists"},
-        {"key": "k", "operator": "Exists"},
-        {"key": "k", "operator": "Equal", "value": "v"},
-        {"key": "k", "value": "v", "effect": "NoSelect"},
-    ],
-)
-def test_a_tolerated_taint(toleration: dict[str, Any]) -> None:
-    taint = {"key": "k", "value": "v", "effect": "NoSelect"}
-    assert run(cluster("c1", taints=[taint]), placement(tolerations=[toleration])).ranked == ("c1",)
-
-
 def test_the_first_toleration_that_ends_decides_when_ocm_looks_again() -> None:
     """Of all taints of all selected clusters, also of clusters with several taints."""
 
@@ -271,9 +251,3 @@ def test_each_predicate_has_its_reason() -> None:
         "predicates[0]: label a in (b) does not hold: the cluster does not have it; predicates[1]: CEL"
         " expression \"managedCluster.metadata.name == 'c9'\" is false"
     )
-
-
-def test_a_toleration_that_ends_after_the_last_year_has_not_run_out() -> None:
-    taint = {"key": "k", "effect": "NoSelect", "timeAdded": "9998-01-01T00:00:00Z"}
-    tolerations = [{"key": "k", "operator": "Exists", "tolerationSeconds": 9_000_000_000}]
-    assert run(cluster("c1", taints=[taint]), placement(tolerations=tolerations)).ranked == ("c1",)
