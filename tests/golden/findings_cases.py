@@ -68,6 +68,21 @@ def second(text: str = SCORER, name: str = "gpu", score: str = "gpu_score") -> s
     return text.replace("{name: cpu}", f"{{name: {name}}}").replace("cpu_score", score)
 
 
+PLACES: Mapping[str, Documents] = {
+    "of an unknown fleet": {"clusters": SET},
+    "beside a broken cluster": {"clusters": both(CLUSTER, cluster("xyz", "env: [a]"))},
+    "beside a broken scorer": {"scorers": both(SCORER, second().replace("interval: 60", "interval: x"))},
+    "beside a scorer without a lock": {"scorers": both(SCORER, second(FULL).replace(", interval: 60", ""))},
+}
+
+
+def around(name: str, *places: str, **documents: str) -> Iterator[tuple[str, Documents]]:
+    """A case alone, and in some places."""
+    yield name, documents
+    for place in places:
+        yield f"{name} {place}", {**documents, **PLACES[place]}
+
+
 def below(spec: str, text: str = SCORER) -> str:
     """The scorer with one more field of the spec, before `scoring`."""
     return text.replace("  scoring:", f"  {spec}\n  scoring:")
@@ -395,17 +410,12 @@ def _masks() -> Iterator[tuple[str, Documents]]:
         "{clusterName: prod-1, scoreName: cpu}",
         "{clusterName: prod-1, scoreName: cpu_scor}",
     ):
-        yield f"masks {text}", {"config": masks(text)}
-        yield f"masks {text} of an unknown fleet", {"config": masks(text), "clusters": SET}
-        yield case(
-            f"masks {text} beside a broken cluster",
+        yield from around(
+            f"masks {text}",
+            "of an unknown fleet",
+            "beside a broken cluster",
+            "beside a broken scorer",
             config=masks(text),
-            clusters=both(CLUSTER, cluster("xyz", "env: [a]")),
-        )
-        yield case(
-            f"masks {text} beside a broken scorer",
-            config=masks(text),
-            scorers=both(SCORER, second().replace("interval: 60", "interval: x")),
         )
     unnamed = second(FULL).replace("name: gpu_score, ", "")
     yield case(
@@ -447,16 +457,11 @@ def _selectors() -> Iterator[tuple[str, Documents]]:
         "{matchExpressions: [{key: env, operator: DoesNotExist}]}",
         "{matchLabels: {env: 'a b'}}",
     ):
-        yield f"a scorer for {text}", {"scorers": below(f"clusterSelector: {text}")}
-        yield case(
-            f"a scorer for {text} of an unknown fleet",
+        yield from around(
+            f"a scorer for {text}",
+            "of an unknown fleet",
+            "beside a broken cluster",
             scorers=below(f"clusterSelector: {text}"),
-            clusters=SET,
-        )
-        yield case(
-            f"a scorer for {text} beside a broken cluster",
-            scorers=below(f"clusterSelector: {text}"),
-            clusters=both(CLUSTER, cluster("xyz", "env: [a]")),
         )
         yield case(
             f"ServiceMonitors for {text}",
@@ -897,16 +902,11 @@ def _prioritizers() -> Iterator[tuple[str, Documents]]:
         "{scoreCoordinate: {type: BuiltIn, builtIn: x}, weight: 1}, {scoreCoordinate: {type: BuiltIn, builtIn: x}, weight: 1}",
         "{scoreCoordinate: {type: BuiltIn, builtIn: Balance}, weight: 1}, {scoreCoordinate: {type: BuiltIn, builtIn: Balance}, weight: 1}",
     ):
-        yield f"prioritizer {configuration}", {"apps": policy(configuration)}
-        yield case(
-            f"prioritizer {configuration} beside a broken scorer",
+        yield from around(
+            f"prioritizer {configuration}",
+            "beside a broken scorer",
+            "beside a scorer without a lock",
             apps=policy(configuration),
-            scorers=both(SCORER, second().replace("interval: 60", "interval: x")),
-        )
-        yield case(
-            f"prioritizer {configuration} beside a scorer without a lock",
-            apps=policy(configuration),
-            scorers=both(SCORER, second(FULL).replace(", interval: 60", "")),
         )
 
 
@@ -1433,7 +1433,7 @@ def _agents() -> Iterator[tuple[str, Documents]]:
         "replicas: 0",
         "suspend: {quorumPercent: 101}",
         "proposals: {forgeURL: 'https://github.example.com'}",
-        "proposals: {author: {name: 'a\\nb', email: a@example.com}}",
+        'proposals: {author: {name: "a\\nb", email: a@example.com}}',
         "proposals: {kinds: [Locks], forge: GitHub}",
         "state: {branch: -x}",
         "state: {enabled: true, branch: main}",

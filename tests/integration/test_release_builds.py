@@ -103,10 +103,7 @@ def test_pip_installs_from_the_folder(
     subprocess.run([sys.executable, "-m", "venv", tmp_path / "venv"], check=True)
     python = tmp_path / "venv/bin/python"
     pinned = f"{wanted}=={version.current(ROOT)}"
-    subprocess.run(
-        [python, "-m", "pip", "install", "--quiet", "--find-links", builds[0], pinned],
-        check=True,
-    )
+    subprocess.run([python, "-m", "pip", "install", "--quiet", "--find-links", builds[0], pinned], check=True)
     said = subprocess.run(
         [tmp_path / "venv/bin" / program, "--version"], check=True, capture_output=True, text=True
     ).stdout

@@ -39,11 +39,7 @@ class Fleet:
 
     def git(self, *arguments: str, cwd: Path | None = None) -> str:
         done = subprocess.run(
-            ["git", *arguments],
-            cwd=cwd or self.clone,
-            capture_output=True,
-            text=True,
-            check=False,
+            ["git", *arguments], cwd=cwd or self.clone, capture_output=True, text=True, check=False
         )
         assert done.returncode == 0, (arguments, done.stderr)
         return done.stdout.strip()

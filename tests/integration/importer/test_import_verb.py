@@ -3,17 +3,14 @@ codes.
 """
 
 import json
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any, ClassVar
-from urllib.parse import parse_qs, urlsplit
+from typing import Any
 
 import pytest
-import yaml
 
 from gitops_dsf.cli.scaffold import scaffold
+from tests.support.apiserver import ApiServer, serving
 from tests.support.commandline import gitops_dsf
 from tests.support.kubectl import cluster_set, dynamic_scorer, managed_cluster, printed
 
@@ -104,82 +101,40 @@ def test_what_cannot_be_done_is_said(
     assert "Traceback" not in done.stderr
 
 
-class Hub(BaseHTTPRequestHandler):
-    """An API server that pages its lists two by two, leaves kinds out of items, and has no CRD of ours."""
-
-    objects: ClassVar[dict[str, list[dict[str, Any]]]] = {}
-
-    def do_GET(self) -> None:
-        url = urlsplit(self.path)
-        query = parse_qs(url.query)
-        found = self.objects.get(url.path)
-        start = int(query.get("continue", ["0"])[0])
-        rest = "" if found is None or start + 2 >= len(found) else str(start + 2)
-        body = (
-            {"kind": "Status", "status": "Failure", "code": 404}
-            if found is None
-            else {"kind": "List", "metadata": {"continue": rest}, "items": found[start : start + 2]}
-        )
-        content = json.dumps(body).encode()
-        self.send_response(404 if found is None else 200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
-
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base class's name
-        """Quiet."""
-
-
 @pytest.fixture
-def hub(tmp_path: Path) -> Iterator[Path]:
-    """The kubeconfig of a hub with five clusters."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Hub)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    cluster = {"name": "hub", "cluster": {"server": f"http://127.0.0.1:{server.server_port}"}}
-    context = {"name": "hub", "context": {"cluster": "hub", "user": "me"}}
-    path = tmp_path / "kubeconfig"
-    content = {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "clusters": [cluster],
-        "contexts": [context],
-        "users": [{"name": "me", "user": {}}],
-    }
-    path.write_text(yaml.safe_dump(content), encoding="utf-8")
-    yield path
-    server.shutdown()
-    thread.join()
-    server.server_close()
+def hub() -> Iterator[ApiServer]:
+    """It pages its lists two by two, leaves kinds out of items, and has no CRD of ours."""
+    with serving(ApiServer(page=2)) as server:
+        yield server
 
 
 def listed(item: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in item.items() if key not in {"apiVersion", "kind"}}
 
 
-def test_from_a_hub_without_our_crds(fleet: Path, hub: Path) -> None:
+def test_from_a_hub_without_our_crds(fleet: Path, hub: ApiServer, tmp_path: Path) -> None:
+    words = ("import", "--context", "hub", "--kubeconfig", hub.kubeconfig(tmp_path / "kubeconfig"))
     group = "/apis/cluster.open-cluster-management.io"
-    Hub.objects = {
+    hub.objects = {
         f"{group}/v1/managedclusters": [listed(managed_cluster(f"ber-{number}")) for number in range(5)],
         f"{group}/v1beta2/managedclustersets": [listed(cluster_set("default")), listed(cluster_set("edge"))],
     }
-    done = gitops_dsf("import", "--context", "hub", "--kubeconfig", str(hub), cwd=fleet)
-    assert (done.returncode, done.stdout.splitlines()[-1]) == (
-        0,
-        "6 added, 0 changed, 0 as they were",
-    ), done.stderr
+    done = gitops_dsf(*words, cwd=fleet)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == "6 added, 0 changed, 0 as they were"
     dsf = "/apis/dynamic-scoring.open-cluster-management.io/v1alpha1"
-    Hub.objects = {**Hub.objects, f"{dsf}/dynamicscorers": [listed(dynamic_scorer("sample"))]}
-    done = gitops_dsf("import", "--context", "hub", "--kubeconfig", str(hub), cwd=fleet)
+    hub.objects[f"{dsf}/dynamicscorers"] = [listed(dynamic_scorer("sample"))]
+    done = gitops_dsf(*words, cwd=fleet)
     assert done.stdout.splitlines()[0] == "scorers/sample.yaml: DynamicScorer sample added"
 
 
-def test_a_hub_that_is_none_is_said(fleet: Path, hub: Path) -> None:
-    Hub.objects = {}
-    done = gitops_dsf("import", "--context", "hub", "--kubeconfig", str(hub), cwd=fleet)
+@pytest.mark.parametrize(
+    ("context", "words"), [("hub", "this cluster is not an OCM hub"), ("nobody", "context nobody")]
+)
+def test_a_hub_that_is_none_is_said(
+    fleet: Path, hub: ApiServer, tmp_path: Path, context: str, words: str
+) -> None:
+    kubeconfig = hub.kubeconfig(tmp_path / "kubeconfig")
+    done = gitops_dsf("import", "--context", context, "--kubeconfig", kubeconfig, cwd=fleet)
     assert done.returncode == 1
-    assert "this cluster is not an OCM hub" in done.stderr
-    done = gitops_dsf("import", "--context", "nobody", "--kubeconfig", str(hub), cwd=fleet)
-    assert done.returncode == 1
-    assert "context nobody" in done.stderr
+    assert words in done.stderr

@@ -7,16 +7,13 @@ import threading
 from collections.abc import Callable
 from contextlib import redirect_stdout
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
 
 from gitops_dsf.cli.main import main
+from tests.support.agent.certificates import Authority
 from tests.support.commandline import gitops_dsf
 from tests.support.outputs import check_output
 from tests.support.scorer.stand_in import Asked, Behaviour, Given, StandIn
@@ -397,40 +394,13 @@ def test_one_that_hangs_is_given_up(stand_in: Callable[[Behaviour], StandIn]) ->
 def test_an_unknown_certificate_is_named(
     stand_in: Callable[[Behaviour, ssl.SSLContext], StandIn], tmp_path: Path
 ) -> None:
-    certificate, key = authority(tmp_path)
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate, key)
+    authority = Authority()
+    (tmp_path / "ca.crt").write_text(authority.pem)
+    context = authority.server(tmp_path, host="localhost")
     url = stand_in(good, context).url
     assert "its certificate is not trusted" in check(url)[1]["healthz"][1]
-    code, found = check(url, "--ca-file", str(certificate))
+    code, found = check(url, "--ca-file", str(tmp_path / "ca.crt"))
     assert (code, problems(found)) == (0, {})
-
-
-def authority(folder: Path) -> tuple[Path, Path]:
-    """A certificate for localhost that signs itself, and its key."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "localhost")])
-    now = datetime.now(UTC)
-    certificate = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - timedelta(minutes=1))
-        .not_valid_after(now + timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-        .sign(key, hashes.SHA256())
-    )
-    paths = folder / "tls.crt", folder / "tls.key"
-    paths[0].write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
-    paths[1].write_bytes(
-        key.private_bytes(
-            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-        )
-    )
-    return paths
 
 
 def test_text_is_for_people(stand_in: Callable[[Behaviour], StandIn]) -> None:

@@ -2,25 +2,20 @@
 
 import json
 import socket
-import ssl
 import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 
 from gitops_dsf.cli.main import main
 from gitops_dsf.pipeline import produce
 from tests.integration.sync.conftest import SETTINGS, Repository
+from tests.support.agent.certificates import Authority
 from tests.support.outputs import check_output
 from tests.support.pageserver import Answer, PageServer, says
 from tests.support.rendering import metric_source
@@ -301,11 +296,11 @@ def test_network_faults_are_told_apart(repository: Repository, capsys: pytest.Ca
 def test_an_untrusted_certificate_is_named(
     repository: Repository, server: PageServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    server.serve_tls(self_signed(tmp_path))
+    server.serve_tls(Authority().server(tmp_path))
     server.pages["/config"] = says(**page())
     repository.scorer("cpu", f"{server.url}/config")
     assert repository.sync() == 1
-    assert "the certificate is not trusted (self-signed certificate)" in capsys.readouterr().out
+    assert "the certificate is not trusted (" in capsys.readouterr().out
 
 
 def test_a_hundred_pages_are_asked_at_once_and_a_shared_one_once(
@@ -425,18 +420,6 @@ def test_a_host_that_only_the_page_names_gets_no_token(
     assert repository.sync() == 0
 
 
-def test_a_scorer_that_became_a_query_is_left_alone(
-    cpu: Repository, server: PageServer, capsys: pytest.CaptureFixture[str]
-) -> None:
-    asked = server.asked.total()
-    cpu.scorer("cpu", f"{server.url}/config", scoring={"type": "Query"}, configURL=None, configSyncMode=None)
-    assert cpu.sync() == 0
-    assert "the scorer has scoring.type Query: the lock is not read; remove it" in capsys.readouterr().out
-    assert cpu.sync("--scorer", "cpu") == 2
-    assert "it has scoring.type Query, so its /config page is not used" in capsys.readouterr().err
-    assert server.asked.total() == asked
-
-
 def test_a_scorer_that_is_no_longer_full_is_reported(
     cpu: Repository, server: PageServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -499,24 +482,3 @@ def test_wrong_usage(tmp_path: Path, repository: Repository, capsys: pytest.Capt
     assert repository.sync("--timeout", "nan") == 2
     assert repository.sync() == 0
     assert "nothing to ask" in capsys.readouterr().err
-
-
-def self_signed(folder: Path) -> ssl.SSLContext:
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "127.0.0.1")])
-    now = datetime.now(UTC)
-    builder = x509.CertificateBuilder(
-        issuer_name=name, subject_name=name, public_key=key.public_key(), serial_number=1
-    )
-    certificate = (
-        builder.not_valid_before(now - timedelta(days=1))
-        .not_valid_after(now + timedelta(days=1))
-        .sign(key, hashes.SHA256())
-    )
-    plain = serialization.NoEncryption()
-    file = folder / "server.pem"
-    pem = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, plain)
-    file.write_bytes(pem + certificate.public_bytes(serialization.Encoding.PEM))
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(file)
-    return context

@@ -7,12 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from dsf_wire import __version__
-from gitops_dsf.cli import sarif
 from gitops_dsf.cli.main import main
 from gitops_dsf.diagnostics.codes import CODES
 
-ROOT = Path(__file__).parents[3]
 SETTINGS = """\
 apiVersion: gitops-dsf.io/v1alpha1
 kind: FleetRepository
@@ -120,20 +117,6 @@ def test_sarif_has_rules_results_and_places(
         "artifactLocation": {"uri": "clusters/a%2Cb%3A%20100%25.yaml"},
         "region": {"startLine": 2, "startColumn": 7},
     }
-
-
-def test_sarif_leads_to_the_page_of_a_release(
-    bad: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sarif, "REPOSITORY", "https://forge.example.com/team/gitops-dsf")
-    assert main(["validate", str(bad), "-o", "sarif"]) == 1
-    [rule] = json.loads(capsys.readouterr().out)["runs"][0]["tool"]["driver"]["rules"]
-    page, _, anchor = rule["helpUri"].partition("#")
-    path = page.removeprefix(f"https://forge.example.com/team/gitops-dsf/blob/v{__version__}/")
-    text = (ROOT / path).read_text(encoding="utf-8")
-    headings = [line.lstrip("# ").lower() for line in text.splitlines() if line.startswith("#")]
-    assert anchor in {heading.replace(" ", "-") for heading in headings}
-    assert anchor.startswith("dsf012-")
 
 
 def terminal(programs: Path, bad: Path, environment: dict[str, str]) -> str:

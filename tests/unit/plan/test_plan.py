@@ -6,21 +6,12 @@ ours only where set.
 
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from dsf_wire.summary import UPSTREAM_KEYS, Summary, to_object
 from gitops_dsf.plan.build import shard_of
 from tests.support.fleets import cluster
 from tests.support.rendering import metric_source, rendered, scorer
-
-
-def summary_of(root: Path, **spec: Any) -> Summary:
-    result = rendered(root, scorer("cpu", **spec), clusters=1)
-    assert result.plan is not None
-    (summary,) = result.plan.works[0].configuration.summaries
-    return summary
 
 
 @pytest.mark.parametrize(
@@ -66,9 +57,7 @@ def test_a_cluster_without_scorers_of_a_source_is_not_set_apart_by_its_variant(t
     )
     params = {"query": "up", "range": 60, "step": 15}
     asking = scorer(
-        "cpu",
-        source={"ref": "platform", "params": params},
-        clusterSelector={"matchLabels": {"runs": "cpu"}},
+        "cpu", source={"ref": "platform", "params": params}, clusterSelector={"matchLabels": {"runs": "cpu"}}
     )
     clusters = [cluster("s0", vendor="OpenShift"), cluster("x", runs="cpu")]
     result = rendered(tmp_path, asking, scorer("gpu"), source, *clusters, clusters=1)
@@ -76,16 +65,3 @@ def test_a_cluster_without_scorers_of_a_source_is_not_set_apart_by_its_variant(t
     works = {work.cluster: work.configuration for work in result.plan.works}
     assert works["c0"] is works["s0"]
     assert works["x"] is not works["s0"]
-
-
-def test_upstreams_keys_are_always_there_and_ours_only_when_set(tmp_path: Path) -> None:
-    plain = to_object(summary_of(tmp_path / "plain"))
-    assert tuple(plain) == UPSTREAM_KEYS
-    defaults = {
-        "scoreAggregation": "Last",
-        "scoreTTLSeconds": 900,
-        "publish": {"deadband": 2, "minIntervalSeconds": 60},
-    }
-    assert to_object(summary_of(tmp_path / "defaults", **defaults)) == plain, (
-        "a default that is written out is no difference for an agent"
-    )

@@ -8,7 +8,7 @@ import pytest
 from dsf_wire import summary
 from gitops_dsf.plan.types import HubScoring
 from tests.support import fleets
-from tests.support.rendering import DSF, metric_source, objects, on_hub, produced, rendered, scorer
+from tests.support.rendering import DSF, objects, on_hub, produced, rendered, scorer
 
 
 def cluster(name: str, *, claims: dict[str, str] | None = None, **labels: str) -> dict[str, Any]:
@@ -83,32 +83,6 @@ def scoring_of(found: Any) -> HubScoring:
     assert found.plan.hub_scoring is not None
     scoring: HubScoring = found.plan.hub_scoring
     return scoring
-
-
-def test_a_metric_source_gives_host_headers_and_secrets(tmp_path: Path) -> None:
-    variant = {
-        "host": "https://mimir.monitoring.svc:8080",
-        "basicAuth": {"secretRef": {"name": "login"}},
-        "headers": [{"name": "X-Scope-OrgID", "value": "platform"}],
-    }
-    source = {
-        "ref": "central",
-        "params": {"query": "sum by (cluster) (up)"},
-        "clusterLabel": {"name": "cluster"},
-    }
-    scoring = scoring_of(
-        rendered(
-            tmp_path,
-            on_hub("headroom", source=source),
-            metric_source("central", variant),
-            hubScorer={"secrets": ["login"]},
-        )
-    )
-    (entry,) = scoring.configuration.summaries
-    assert entry.source_endpoint == "https://mimir.monitoring.svc:8080/api/v1/query"
-    assert entry.source_headers == (summary.Header(name="X-Scope-OrgID", value="platform"),)
-    assert entry.source_basic_auth is not None
-    assert scoring.configuration.secrets == ("login",)
 
 
 def test_it_runs_the_image_of_the_agent(tmp_path: Path) -> None:

@@ -6,8 +6,6 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from gitops_dsf.cli import reconcile
 from gitops_dsf.reconciler.settings import Settings
 from gitops_dsf.render.reconciler.deployment import CONFIG_DIR, CREDENTIALS_DIR, WORK_DIR
@@ -33,11 +31,7 @@ EVERYTHING: dict[str, Any] = {
         "forge": "GitHub",
         "forgeURL": "https://github.example.com/api/v3",
     },
-    "state": {
-        "enabled": True,
-        "branch": "fleet-state",
-        "intervalSeconds": 600,
-    },
+    "state": {"enabled": True, "branch": "fleet-state", "intervalSeconds": 600},
     "journal": {"enabled": True, "branch": "fleet-journal", "intervalSeconds": 120},
     "gitSecret": {"name": "fleet-push"},
 }
@@ -72,21 +66,6 @@ def settings_of(found: dict[str, dict[str, Any]], folder: Path) -> Settings:
 
 
 class TestSettings:
-    def test_defaults_need_no_word(self, tmp_path: Path) -> None:
-        found = reconciler_of(tmp_path, hubNamespace="scoring")
-        assert [argument.partition("=")[0] for argument in container(found)["args"]] == [
-            "reconcile",
-            "--config",
-            "--metrics-address",
-        ]
-        settings = settings_of(found, tmp_path)
-        assert (settings.spec.hub_namespace, settings.spec.argocd.namespace, settings.metrics_port) == (
-            "scoring",
-            "argocd",
-            8080,
-        )
-        assert (settings.git, settings.spec.reconciler.suspend.enabled) == (None, False)
-
     def test_everything_that_can_be_said_arrives(self, tmp_path: Path) -> None:
         found = reconciler_of(tmp_path, reconciler=EVERYTHING, git=GIT)
         settings = settings_of(found, tmp_path)
@@ -156,21 +135,6 @@ class TestSwitches:
             bootstraps.append({path: item for path, item in found.items() if path.startswith("argocd/")})
         assert bootstraps[0] == bootstraps[1]
         assert "argocd/application.gitops-dsf-reconciler.yaml" in bootstraps[0]
-
-    @pytest.mark.parametrize(
-        "url",
-        [
-            "git@git.example.com:platform/fleet.git",
-            "ssh://git@git.example.com:2222/platform/fleet.git",
-            "https://git.example.com/platform/fleet",
-        ],
-    )
-    def test_every_way_to_write_the_url_is_taken(self, tmp_path: Path, url: str) -> None:
-        on = {"state": {"enabled": True}, "proposals": {"kinds": ["Locks"], "forge": "GitHub"}}
-        found = reconciler_of(tmp_path, reconciler=on, git={"url": url})
-        settings = settings_of(found, tmp_path)
-        assert settings.git is not None
-        assert settings.git.url == url
 
 
 class TestRights:

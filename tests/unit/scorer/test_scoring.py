@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from dsf_scorer import Score, ScorerApp, Series, batch_scorer, scorer
+from dsf_scorer import Score, Series, batch_scorer, scorer
 from dsf_scorer.testing import ask, send, series
 from dsf_wire.scoring import ScorerConfig
 
@@ -159,16 +159,3 @@ def test_requests_are_counted_by_status() -> None:
     assert 'dsf_scorer_requests_total{code="400",score_name="counted"} 1.0' in text
     assert 'dsf_scorer_request_seconds_count{score_name="counted"} 2.0' in text
     assert 'dsf_scorer_requests_in_progress{score_name="counted"} 0.0' in text
-
-
-def test_two_scorers_in_one_process_count_apart() -> None:
-    apps: list[ScorerApp] = []
-    for _ in range(2):
-
-        @scorer(name="twin", interval_seconds=60)
-        def app(one: Series) -> float | None:
-            return one.last
-
-        apps.append(app)
-    ask(apps[0], [series([1])])
-    assert 'dsf_scorer_results_total{score_name="twin"} 0.0' in send(apps[1], "GET", "/metrics").body.decode()

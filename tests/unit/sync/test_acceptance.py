@@ -6,39 +6,20 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gitops_dsf.diagnostics import Severity
-from gitops_dsf.hub.drift import Config
 from gitops_dsf.pipeline import check
 from gitops_dsf.repository.load import load
 from gitops_dsf.repository.model.validate import declare
 from gitops_dsf.repository.write import write_files
-from gitops_dsf.sync import acceptance
 from gitops_dsf.sync.acceptance import Candidate, accept
-from gitops_dsf.sync.lockfile import updated
 from tests.support.fleets import FleetSources, fleets, write
 from tests.support.laws import examples
 
 NAMES = st.sampled_from(["score_a", "score_b", "Score-A", "x" * 300, ""])
 QUERIES = st.sampled_from(["", "up", "sum(", "up[5m]"])
-
-
-SCORER = """\
-apiVersion: dynamic-scoring.open-cluster-management.io/v1alpha1
-kind: DynamicScorer
-metadata:
-  name: {name}
-spec:
-  description: of a test
-  configURL: http://scoring.example.com/{name}/config
-  configSyncMode: Full
-  source:
-    type: Prometheus
-    host: http://prometheus.example.com:9090
-"""
 
 
 def page(name: str, query: str, interval: int) -> dict[str, Any]:
@@ -64,36 +45,6 @@ def test_what_is_admitted_adds_no_error(sources: FleetSources, pages: list[dict[
         again, refused_again = admitted(root, pages)
         assert again == {file: (root / file).read_text(encoding="utf-8") for file in again}
         assert set(refused_again) == set(refused)
-
-
-def test_each_lock_is_written_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """To edit YAML of people takes most of the time of a sync."""
-    for name in ("a", "b", "c"):
-        file = tmp_path / f"scorers/{name}.yaml"
-        file.parent.mkdir(exist_ok=True)
-        file.write_text(SCORER.format(name=name), encoding="utf-8")
-    written = list[str]()
-
-    def counted(text: str, *, scorer: str, config_url: str, config: Config) -> str:
-        written.append(scorer)
-        return updated(text, scorer=scorer, config_url=config_url, config=config)
-
-    monkeypatch.setattr(acceptance, "updated", counted)
-    pages = [
-        {
-            "scoring": {"path": "/scoring", "params": {"name": f"score_{name}", "interval": 60}},
-            "source": {
-                "type": "Prometheus",
-                "path": "/api/v1/query_range",
-                "params": {"query": "up", "range": 600, "step": 60},
-            },
-        }
-        for name in "abc"
-    ]
-    files, refused = admitted(tmp_path, pages)
-    assert sorted(files) == ["locks/a.yaml", "locks/b.yaml", "locks/c.yaml"]
-    assert refused == []
-    assert sorted(written) == ["a", "b", "c"]
 
 
 def admitted(root: Path, pages: list[dict[str, Any]]) -> tuple[dict[str, str], list[str]]:

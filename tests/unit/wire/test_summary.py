@@ -9,14 +9,7 @@ from hypothesis import strategies as st
 
 from dsf_wire import summary
 from dsf_wire.constants import default_ttl_seconds
-from dsf_wire.summary import (
-    ConfigMapRef,
-    EndpointAuth,
-    PublishRule,
-    ScoreRange,
-    SummariesError,
-    Summary,
-)
+from dsf_wire.summary import ConfigMapRef, EndpointAuth, PublishRule, ScoreRange, SummariesError, Summary
 
 FULL = Summary(
     name="n",
@@ -31,32 +24,6 @@ FULL = Summary(
     scoring_type="Query",
     default_score=-5,
 )
-
-
-def test_the_text_of_a_summary_without_optional_fields() -> None:
-    """A diff of the ConfigMap shows each field on a line of its own."""
-    one = """\
-{
-  "name": "n",
-  "scoreName": "s",
-  "sourceType": "",
-  "sourceEndpoint": "",
-  "sourceEndpointAuthName": "",
-  "sourceEndpointAuthKey": "",
-  "sourceQuery": "",
-  "sourceRange": 0,
-  "sourceStep": 0,
-  "scoringEndpoint": "",
-  "scoringInterval": 0,
-  "scoringEndpointAuthName": "",
-  "scoringEndpointAuthKey": "",
-  "location": "",
-  "scoreDestination": "",
-  "scoreDimensionFormat": ""
-}"""
-    plain = Summary(name="n", score_name="s")
-    assert summary.encode_one(plain) == one
-    assert summary.encode([plain]) == "[\n  " + one.replace("\n", "\n  ") + "\n]"
 
 
 def test_what_is_written_is_read_back() -> None:
