@@ -15,8 +15,10 @@ from tests.golden.findings_cases import (
     add_on,
     below,
     both,
+    case,
     cluster,
     generator,
+    listed,
     placement,
     selector,
     settings,
@@ -56,9 +58,9 @@ def _images() -> Iterator[tuple[str, Documents]]:
         ("agent@sha512:" + "0a" * 64, f"reconciler@{DIGEST}@"),
     ):
         images = f"agent: {{image: '{agent}'}}, reconciler: {{image: '{reconciler}'}}"
-        yield (
+        yield case(
             f"digests: {agent}, {reconciler}",
-            {"settings": settings(f"{images}, requireImageDigests: true", WITHOUT_IMAGES)},
+            settings=settings(f"{images}, requireImageDigests: true", WITHOUT_IMAGES),
         )
     for rest in (
         "",
@@ -67,17 +69,18 @@ def _images() -> Iterator[tuple[str, Documents]]:
     ):
         for digests in ("true", "false"):
             text = settings(f"{rest}requireImageDigests: {digests}", WITHOUT_IMAGES)
-            yield f"our own images, {rest}digests {digests}", {"settings": text, "scorers": BARE}
+            yield case(f"our own images, {rest}digests {digests}", settings=text, scorers=BARE)
     each = (
         "requireImageDigests: true, hubScorer: {image: r/hub}, agent: {image: r/agent, openTelemetry: {image: r/otlp, collectorNamespaces: [otel]},"
         f" rollout: [{{clusterSelector: {PROD}, image: r/next}}, {{clusterSelector: {PROD}, nodeSelector: {{a: b}}}}]}}, reconciler: {{image: r/reconciler}}"
     )
     for title, text in (("spokes", SCORER), ("the hub", HUB)):
-        yield (
+        yield case(
             f"each image without a digest, a scorer on {title}",
-            {"settings": settings(each, WITHOUT_IMAGES), "scorers": text},
+            settings=settings(each, WITHOUT_IMAGES),
+            scorers=text,
         )
-        yield f"no images, a scorer on {title}", {"settings": WITHOUT_IMAGES, "scorers": text}
+        yield case(f"no images, a scorer on {title}", settings=WITHOUT_IMAGES, scorers=text)
 
 
 def _rollouts() -> Iterator[tuple[str, Documents]]:
@@ -94,35 +97,32 @@ def _rollouts() -> Iterator[tuple[str, Documents]]:
         ("{matchLabels: {zone: x}}",),
         ("{matchExpressions: [{key: env, operator: DoesNotExist}]}",),
     ):
-        yield f"rollout to {'; '.join(entries)}", {"settings": rollout(*entries)}
-    yield (
+        yield case(f"rollout to {'; '.join(entries)}", settings=rollout(*entries))
+    yield case(
         "rollout to nobody beside a broken cluster",
-        {"settings": rollout(NONE), "clusters": both(CLUSTER, BROKEN_CLUSTER)},
+        settings=rollout(NONE),
+        clusters=both(CLUSTER, BROKEN_CLUSTER),
     )
-    yield "rollout to nobody without clusters", {"settings": rollout(NONE), "clusters": ""}
+    yield case("rollout to nobody without clusters", settings=rollout(NONE), clusters="")
     entry = f"agent: {{rollout: [{{clusterSelector: {PROD}, imagePullSecrets: [pull]}}]}}"
     token = SCORER.replace("scoring: {", f"scoring: {{{TOKEN}, ")
-    yield "a token that a rollout pulls with", {"settings": settings(entry), "scorers": token}
-    yield (
+    yield case("a token that a rollout pulls with", settings=settings(entry), scorers=token)
+    yield case(
         "a token that no rollout pulls with",
-        {"settings": settings(entry), "scorers": token.replace("name: pull", "name: mine")},
+        settings=settings(entry),
+        scorers=token.replace("name: pull", "name: mine"),
     )
-    yield (
+    yield case(
         "a rollout without an image, and digests",
-        {"settings": settings("requireImageDigests: true", settings(entry))},
+        settings=settings("requireImageDigests: true", settings(entry)),
     )
 
 
 def _settings() -> Iterator[tuple[str, Documents]]:
-    for url in (
-        "fleet",
-        "ssh://-oProxyCommand=x/fleet",
-        "fd::3",
-        "git@host:a/b.git",
-        "ssh://git@host/a",
-        "/srv/git/a.git",
-    ):
-        yield f"a fleet at {url}", {"settings": SETTINGS.replace("https://git.example.com/fleet.git", url)}
+    for url in listed("""
+        fleet | ssh://-oProxyCommand=x/fleet | fd::3 | git@host:a/b.git | ssh://git@host/a | /srv/git/a.git
+    """):
+        yield case(f"a fleet at {url}", settings=SETTINGS.replace("https://git.example.com/fleet.git", url))
     for field in (
         "output: {mode: Branch, branch: main}",
         "output: {mode: Branch, branch: a..b}",
@@ -150,28 +150,20 @@ def _settings() -> Iterator[tuple[str, Documents]]:
             )
         ),
     ):
-        yield f"settings {field}", {"settings": settings(field)}
-    yield "an image that is none", {"settings": SETTINGS.replace("r.example.com/agent", "'a b'")}
-    for toleration in (
-        "operator: Exists",
-        "key: a, operator: Exists, effect: PreferNoSchedule",
-        "key: a, operator: Gt, value: '-7'",
-        "key: a, operator: Equal, value: b, effect: NoExecute, tolerationSeconds: 0",
-        "value: b",
-        "operator: Equal",
-        "key: a, operator: Exists, value: b",
-        "key: a, value: b c",
-        "key: a b",
-        "key: a, effect: NoSelect",
-        "key: a, tolerationSeconds: 5",
-        "key: a, effect: NoSchedule, tolerationSeconds: 5",
-        "key: a, effect: NoExecute, tolerationSeconds: 1m",
-        "key: a, Operator: Exists",
-        "key: a, value: true",
-    ):
-        yield (
+        yield case(f"settings {field}", settings=settings(field))
+    yield case("an image that is none", settings=SETTINGS.replace("r.example.com/agent", "'a b'"))
+    for toleration in listed("""
+        operator: Exists | key: a, operator: Exists, effect: PreferNoSchedule
+        key: a, operator: Gt, value: '-7'
+        key: a, operator: Equal, value: b, effect: NoExecute, tolerationSeconds: 0 | value: b
+        operator: Equal | key: a, operator: Exists, value: b | key: a, value: b c | key: a b
+        key: a, effect: NoSelect | key: a, tolerationSeconds: 5
+        key: a, effect: NoSchedule, tolerationSeconds: 5 | key: a, effect: NoExecute, tolerationSeconds: 1m
+        key: a, Operator: Exists | key: a, value: true
+    """):
+        yield case(
             f"a reconciler that tolerates {toleration}",
-            {"settings": settings(f"reconciler: {{tolerations: [{{{toleration}}}]}}")},
+            settings=settings(f"reconciler: {{tolerations: [{{{toleration}}}]}}"),
         )
     for receiver in (
         "collectorNamespaces: [otel]",
@@ -187,45 +179,34 @@ def _settings() -> Iterator[tuple[str, Documents]]:
             )
         ),
     ):
-        yield (
-            f"a receiver with {receiver}",
-            {"settings": settings(f"agent: {{openTelemetry: {{{receiver}}}}}")},
+        yield case(
+            f"a receiver with {receiver}", settings=settings(f"agent: {{openTelemetry: {{{receiver}}}}}")
         )
 
 
 def _hosts() -> Iterator[tuple[str, Documents]]:
-    for host in (
-        "localhost",
-        "api.localhost",
-        "127.0.0.1",
-        "127.1",
-        "0.0.0.0",
-        "[::1]",
-        "localhost.example.com",
-        "10.0.0.7",
-    ):
-        yield (
+    for host in listed("""
+        localhost | api.localhost | 127.0.0.1 | 127.1 | 0.0.0.0 | [::1] | localhost.example.com | 10.0.0.7
+    """):
+        yield case(
             f"a scoring API at {host}",
-            {"scorers": SCORER.replace("scoring: {", f"scoring: {{host: 'http://{host}:8000', ")},
+            scorers=SCORER.replace("scoring: {", f"scoring: {{host: 'http://{host}:8000', "),
         )
-    yield (
+    yield case(
         "a source at localhost",
-        {"scorers": source("host: 'http://localhost:9090', params: {query: up, range: 60, step: 60}")},
+        scorers=source("host: 'http://localhost:9090', params: {query: up, range: 60, step: 60}"),
     )
-    for url in (
-        "http://${HOST}/config",
-        "http://<NODE_IP>:30007/config",
-        "https://api.example.com/config?access_token=abc",
-        "http://bücher.example.com./config?fleet=a&token=",
-        "api.svc:8000/config",
-        "http://api.svc:port/config",
-    ):
-        yield f"a page at {url}", {"scorers": SCORER.replace("http://api.svc:8000/config", f"'{url}'")}
+    for url in listed("""
+        http://${HOST}/config | http://<NODE_IP>:30007/config
+        https://api.example.com/config?access_token=abc | http://bücher.example.com./config?fleet=a&token=
+        api.svc:8000/config | http://api.svc:port/config
+    """):
+        yield case(f"a page at {url}", scorers=SCORER.replace("http://api.svc:8000/config", f"'{url}'"))
 
 
 def _applications() -> Iterator[tuple[str, Documents]]:
     for path in ("deploy", "./deploy/../base", "..a", "/deploy", "/", "../deploy", "deploy/../../base", ".."):
-        yield f"an application in {path}", {"apps": app("path: deploy", f"path: '{path}'")}
+        yield case(f"an application in {path}", apps=app("path: deploy", f"path: '{path}'"))
     git = (
         "ssh://git@git.example.com/web.git",
         "htps://git.example.com/web.git",
@@ -239,39 +220,39 @@ def _applications() -> Iterator[tuple[str, Documents]]:
         "ext::sh -c id",
     )
     for url in git:
-        yield f"an application from {url}", {"apps": app("https://git.example.com/web.git", url)}
-    for url in (
-        "registry.example.com/charts",
-        "https://charts.example.com",
-        "http://charts.example.com",
-        "htps://charts.example.com",
-    ):
+        yield case(f"an application from {url}", apps=app("https://git.example.com/web.git", url))
+    for url in listed("""
+        registry.example.com/charts | https://charts.example.com | http://charts.example.com
+        htps://charts.example.com
+    """):
         chart = app("https://git.example.com/web.git", url).replace(
             "path: deploy", "chart: web, targetRevision: 1.0.0"
         )
-        yield f"a chart from {url}", {"apps": chart}
+        yield case(f"a chart from {url}", apps=chart)
     unknown = app("[{scorer: cpu}]", "[{scorer: cpu}, {scorer: none}]") + "  stickiness: 100\n"
-    yield "stickiness beside a scorer that does not exist", {"apps": unknown}
+    yield case("stickiness beside a scorer that does not exist", apps=unknown)
     for clusters in (both(CLUSTER, cluster("edge-1", "env: edge")), CLUSTER):
         for name in ("defualt", "northern", "nroth", "north"):
             labelled = clusters.replace(
                 "labels: {", f"labels: {{cluster.open-cluster-management.io/clusterset: {name}, "
             )
             title = f"{clusters.count('kind:')} clusters of the set {name}"
-            yield title, {"clusters": labelled}
+            yield case(title, clusters=labelled)
             for state, text in (("known", SET), ("broken", SET.replace("LabelSelector,", "X,"))):
                 north = text.replace("name: edge", "name: north").split("spec:")
                 spec = "spec: {}\n" if state == "known" else f"spec:{north[1]}"
-                yield f"{title}, north is {state}", {"clusters": both(labelled, north[0] + spec)}
+                yield case(f"{title}, north is {state}", clusters=both(labelled, north[0] + spec))
     zone = both(CLUSTER, cluster("other", "zone: 'yes'"))
     for value in ("'yes'", "yes"):
         ranked = policy(add_on()).replace(
             "spec: {",
             f"spec: {{clusterSets: [global], predicates: [{{requiredClusterSelector: {{labelSelector: {{matchLabels: {{zone: {value}}}}}}}}}], ",
         )
-        yield (
+        yield case(
             f"a Placement of the zone {value}",
-            {"apps": ranked, "scorers": below(f"clusterSelector: {PROD}"), "clusters": zone},
+            apps=ranked,
+            scorers=below(f"clusterSelector: {PROD}"),
+            clusters=zone,
         )
 
 
@@ -291,62 +272,53 @@ def _raw() -> Iterator[tuple[str, Documents]]:
         "clusterSets: [1.10]",
         "spreadPolicy: {spreadConstraints: [{topologyKey: region, topologyKeyType: Label, maxSkew: 1}]}",
     ):
-        yield f"Placement with {spec}", {"apps": placement(f"{{{spec}}}")}
-    yield "a Placement that ranks by a resource of others", {"apps": policy(add_on("usage", "a"))}
-    yield "a Placement that ranks by no item", {"apps": policy(add_on("cpu-score", "''"))}
-    yield (
+        yield case(f"Placement with {spec}", apps=placement(f"{{{spec}}}"))
+    yield case("a Placement that ranks by a resource of others", apps=policy(add_on("usage", "a")))
+    yield case("a Placement that ranks by no item", apps=policy(add_on("cpu-score", "''")))
+    yield case(
         "a Placement that ranks by Steady twice",
-        {"apps": policy("{scoreCoordinate: {type: BuiltIn, builtIn: Steady}, weight: 2}")},
+        apps=policy("{scoreCoordinate: {type: BuiltIn, builtIn: Steady}, weight: 2}"),
     )
     incomplete = {"scorers": SCORER.replace("interval: 60", "interval: 0"), "apps": policy(add_on())}
     yield "a Placement of a scorer that is not complete", incomplete
     for text in ("{clusterDecisionResource: 3}", "{clusterDecisionResource: {}}"):
-        yield f"an ApplicationSet of {text}", {"apps": both(placement("{}"), application_set(text))}
-    yield (
+        yield case(f"an ApplicationSet of {text}", apps=both(placement("{}"), application_set(text)))
+    yield case(
         "an ApplicationSet of nothing",
-        {"apps": application_set("").partition("spec:")[0] + "spec: {goTemplate: true}\n"},
+        apps=application_set("").partition("spec:")[0] + "spec: {goTemplate: true}\n",
     )
-    yield (
+    yield case(
         "an ApplicationSet that keeps its applications otherwise",
-        {"apps": generator(f"{CONFIG}, {LABELS}", "syncPolicy: {applicationsSync: create-delete}")},
+        apps=generator(f"{CONFIG}, {LABELS}", "syncPolicy: {applicationsSync: create-delete}"),
     )
-    yield "a Placement of labels that are no text", {"apps": selector("{matchLabels: {a: [b]}}")}
+    yield case("a Placement of labels that are no text", apps=selector("{matchLabels: {a: [b]}}"))
 
 
 def _argocd() -> Iterator[tuple[str, Documents]]:
     where = "path: deploy}"
-    for text in (
-        "path: ., helm: {valueFiles: values.yaml}}",
-        "path: ., helm: {value: a}}",
-        "path: ., helm: {values: null}}",
-        "path: ., helm: {parameters: [{name: a, value: 3}]}}",
-        "path: ., helm: {valueFiles: [null]}}",
-        "path: ., helm: {valueFiles: [values.yaml], parameters: [{name: a, value: '3'}]}}",
-        "path: ., helm: {valuesObject: {replicas: 3, nested: {list: [1, a], cluster: '{{.name}}'}}}}",
-        "path: ., kustomize: {images: nginx=nginx:2}}",
-        "path: ., kustomize: {images: ['nginx=nginx:2'], replicas: [{name: a, count: 5}]}}",
-        "path: ., directory: {recurse: always}}",
-        "path: ., directory: {jsonnet: {tla: [{name: a}]}}}",
-        "path: ., directory: {recurse: true, jsonnet: {extVars: [{name: a, value: b, code: true}]}}}",
-        "path: ., plugin: {env: [{name: a}]}}",
-        "path: ., plugin: {name: cmp, parameters: [{name: a, string: b, array: [c], map: {d: e}}]}}",
-        "path: ., chart: web, targetRevision: 1.0.0}",
-        "path: ., helm: {values: a}, kustomize: {}}",
-        "path: 'a/{{.name'}",
-        "path: 'a/{{name}}'}",
-        "path: 'a/{{.Name}}'}",
-        "path: 'a/{{.score}}'}",
-        "path: ., helm: {values: '{{ .Values.a }}'}}",
-        "path: ., helm: {valuesObject: {'{{ .x }}': a}}}",
-        "path: ., targetRevision: '{{ repeat 9 .name }}'}",
-        "path: 'overlays/{{.name}}', targetRevision: '{{ if eq .name \"a\" }}v1{{ else }}main{{ end }}'}",
-        "chart: web, targetRevision: 1.0.0, helm: {values: '{{`{{ .Release.Name }}`}}'}}",
-        "path: .}, syncPolicy: {automated: true}",
-        "path: .}, syncPolicy: {syncOptions: CreateNamespace=true}",
-        "path: .}, syncPolicy: {syncOptions: ['A={{ .x }}']}",
-        "path: .}, syncPolicy: {automated: {}, syncOptions: [A=b], retry: {limit: 3}}",
-    ):
-        yield f"an application of {text}", {"apps": app(where, text)}
+    for text in listed("""
+        path: ., helm: {valueFiles: values.yaml}} | path: ., helm: {value: a}}
+        path: ., helm: {values: null}} | path: ., helm: {parameters: [{name: a, value: 3}]}}
+        path: ., helm: {valueFiles: [null]}}
+        path: ., helm: {valueFiles: [values.yaml], parameters: [{name: a, value: '3'}]}}
+        path: ., helm: {valuesObject: {replicas: 3, nested: {list: [1, a], cluster: '{{.name}}'}}}}
+        path: ., kustomize: {images: nginx=nginx:2}}
+        path: ., kustomize: {images: ['nginx=nginx:2'], replicas: [{name: a, count: 5}]}}
+        path: ., directory: {recurse: always}} | path: ., directory: {jsonnet: {tla: [{name: a}]}}}
+        path: ., directory: {recurse: true, jsonnet: {extVars: [{name: a, value: b, code: true}]}}}
+        path: ., plugin: {env: [{name: a}]}}
+        path: ., plugin: {name: cmp, parameters: [{name: a, string: b, array: [c], map: {d: e}}]}}
+        path: ., chart: web, targetRevision: 1.0.0} | path: ., helm: {values: a}, kustomize: {}}
+        path: 'a/{{.name'} | path: 'a/{{name}}'} | path: 'a/{{.Name}}'} | path: 'a/{{.score}}'}
+        path: ., helm: {values: '{{ .Values.a }}'}} | path: ., helm: {valuesObject: {'{{ .x }}': a}}}
+        path: ., targetRevision: '{{ repeat 9 .name }}'}
+        path: 'overlays/{{.name}}', targetRevision: '{{ if eq .name "a" }}v1{{ else }}main{{ end }}'}
+        chart: web, targetRevision: 1.0.0, helm: {values: '{{`{{ .Release.Name }}`}}'}}
+        path: .}, syncPolicy: {automated: true} | path: .}, syncPolicy: {syncOptions: CreateNamespace=true}
+        path: .}, syncPolicy: {syncOptions: ['A={{ .x }}']}
+        path: .}, syncPolicy: {automated: {}, syncOptions: [A=b], retry: {limit: 3}}
+    """):
+        yield case(f"an application of {text}", apps=app(where, text))
     sources = "sources: [{repoURL: https://a/v.git, ref: values}, {repoURL: https://a/w.git, path: ., helm: {valueFiles: [$values/a.yaml, b.yaml]}}]"
     healthy = app('source: {repoURL: "https://git.example.com/web.git", path: deploy}', sources)
     for old, new in (
@@ -355,7 +327,9 @@ def _argocd() -> Iterator[tuple[str, Documents]]:
         ("path: .,", "path: ., ref: values,"),
         ("ref: values", "ref: a/b"),
     ):
-        yield f"value files of another source, {new}", {"apps": healthy.replace(old, new) if old else healthy}
+        yield case(
+            f"value files of another source, {new}", apps=healthy.replace(old, new) if old else healthy
+        )
     decisions = f"clusterDecisionResource: {{{CONFIG}, {LABELS}, values: {{tier: gold}}}}"
     go = application_set(
         f"{{{decisions}}}",
@@ -384,11 +358,11 @@ def _argocd() -> Iterator[tuple[str, Documents]]:
         ),
         (decisions, decisions.replace("values:", "template: {spec: {project: '{{.x}}'}}, values:")),
     ):
-        yield f"an ApplicationSet in Go with {new}", {"apps": both(placement("{}"), go.replace(old, new))}
+        yield case(f"an ApplicationSet in Go with {new}", apps=both(placement("{}"), go.replace(old, new)))
     clusters = go.replace(decisions, "clusters: {selector: {matchLabels: {a: b}}}")
-    yield (
+    yield case(
         "an ApplicationSet of clusters",
-        {"apps": clusters.replace("web-{{.name}}", "web-{{.nameNormalized}}-{{.metadata.labels.region}}")},
+        apps=clusters.replace("web-{{.name}}", "web-{{.nameNormalized}}-{{.metadata.labels.region}}"),
     )
     for old, new in (
         ("web-{{name}}", "web-{{.name}}"),
@@ -396,15 +370,15 @@ def _argocd() -> Iterator[tuple[str, Documents]]:
         ("web-{{name}}", "{{ name }}-{{clusterName}}-{{values.tier}}"),
         ("path: a", "path: a, helm: {values: '{{ .Values.x }}'}"),
     ):
-        yield (
+        yield case(
             f"an ApplicationSet in fasttemplate with {new}",
-            {"apps": both(placement("{}"), fast.replace(old, new))},
+            apps=both(placement("{}"), fast.replace(old, new)),
         )
 
 
 def _sources() -> Iterator[tuple[str, Documents]]:
     for query in ("nodes > 2", "zzz", "nodes; pod_pending; cpu"):
-        yield f"measures: {query}", {"scorers": source(f"type: Kubernetes, params: {{query: '{query}'}}")}
+        yield case(f"measures: {query}", scorers=source(f"type: Kubernetes, params: {{query: '{query}'}}"))
     mixed = variants(
         f"clusterSelector: {PROD}, type: Kubernetes",
         f"clusterSelector: {NONE}, type: Kubernetes",
@@ -413,27 +387,26 @@ def _sources() -> Iterator[tuple[str, Documents]]:
     fleet = both(CLUSTER, cluster("none-1", "env: none"), cluster("other-1", "env: other"))
     for query in ("nodes", "sum(up)"):
         uses = source(f"ref: platform, params: {{query: {query}, range: 600, step: 60}}")
-        yield (
-            f"a MetricSource with and without measures: {query}",
-            {"scorers": uses, "config": mixed, "clusters": fleet},
+        yield case(
+            f"a MetricSource with and without measures: {query}", scorers=uses, config=mixed, clusters=fleet
         )
     instant = source("ref: platform, params: {query: up}")
     ranged = f"clusterSelector: {PROD}, host: 'http://thanos.svc'"
     for title, texts in (("instant", ()), ("ranged and instant", (ranged,))):
         config = variants(*texts, "host: 'http://prom.svc', path: /api/v1/query")
-        yield f"no step with {title} queries", {"scorers": instant, "config": config}
-        yield (
+        yield case(f"no step with {title} queries", scorers=instant, config=config)
+        yield case(
             f"no step with {title} queries elsewhere",
-            {"scorers": below(f"clusterSelector: {NONE}", instant), "config": config, "clusters": fleet},
+            scorers=below(f"clusterSelector: {NONE}", instant),
+            config=config,
+            clusters=fleet,
         )
     nine = both(*(cluster(f"edge-{number}", "env: edge") for number in range(9)))
-    yield (
+    yield case(
         "ten clusters without a variant",
-        {
-            "scorers": source("ref: platform, params: {query: up, range: 60, step: 60}"),
-            "config": variants(ranged),
-            "clusters": both(nine, cluster("metal", "env: edge")),
-        },
+        scorers=source("ref: platform, params: {query: up, range: 60, step: 60}"),
+        config=variants(ranged),
+        clusters=both(nine, cluster("metal", "env: edge")),
     )
     for field in (
         "basicAuth: {secretRef: {name: b}}",
@@ -443,13 +416,11 @@ def _sources() -> Iterator[tuple[str, Documents]]:
         for host in ("https://p.example.com", "http://p.example.com", "https://p.svc"):
             for allowed in (SETTINGS, settings("allowedTokenHosts: ['*.example.com']")):
                 title = f"a MetricSource at {host} with {field}, {'allowed' if allowed != SETTINGS else 'not allowed'}"
-                yield (
+                yield case(
                     title,
-                    {
-                        "settings": allowed,
-                        "scorers": source("ref: platform, params: {query: up, range: 60, step: 60}"),
-                        "config": variants(f"host: '{host}', {field}"),
-                    },
+                    settings=allowed,
+                    scorers=source("ref: platform, params: {query: up, range: 60, step: 60}"),
+                    config=variants(f"host: '{host}', {field}"),
                 )
         reserved = field.replace("name: b", "name: gitops-dsf-agent-hub-kubeconfig")
         for text in (
@@ -458,12 +429,10 @@ def _sources() -> Iterator[tuple[str, Documents]]:
             f"type: OpenTelemetry, {field}",
             f"host: 'https://p.svc', auth: {{serviceAccountToken: true}}, {field}",
         ):
-            yield (
+            yield case(
                 f"a MetricSource of {text}",
-                {
-                    "scorers": source("ref: platform, params: {query: nodes, range: 60, step: 60}"),
-                    "config": variants(text),
-                },
+                scorers=source("ref: platform, params: {query: nodes, range: 60, step: 60}"),
+                config=variants(text),
             )
         one, other = (
             variants(f"host: 'https://a.svc', {field}"),
@@ -475,7 +444,7 @@ def _sources() -> Iterator[tuple[str, Documents]]:
             .replace("cpu_score", "gpu_score")
             .replace("ref: platform", "ref: other")
         )
-        yield f"two hosts with {field}", {"scorers": both(first, second), "config": both(one, other)}
+        yield case(f"two hosts with {field}", scorers=both(first, second), config=both(one, other))
     for header in (
         "{name: TE, value: x}",
         "{name: Proxy-Authorization, secretRef: {name: h, key: k}}",
@@ -485,12 +454,10 @@ def _sources() -> Iterator[tuple[str, Documents]]:
         "{name: X-Auth-Token, value: x}",
         "{name: Cookie, value: x}",
     ):
-        yield (
+        yield case(
             f"a MetricSource with the header {header}",
-            {
-                "scorers": source("ref: platform, params: {query: up, range: 60, step: 60}"),
-                "config": variants(f"host: 'http://p.svc', headers: [{header}]"),
-            },
+            scorers=source("ref: platform, params: {query: up, range: 60, step: 60}"),
+            config=variants(f"host: 'http://p.svc', headers: [{header}]"),
         )
     same = both(*(cluster(name, f"env: {env}") for name, env in (("a", "x"), ("b", "x"), ("c", "y"))))
     by_env = HUB.replace(LABEL, "clusterLabel: {name: env, label: env}").replace("(cluster)", "(env)")
@@ -499,37 +466,34 @@ def _sources() -> Iterator[tuple[str, Documents]]:
         (", one of them scored", "clusterSelector: {matchLabels: {env: y}}"),
         (", suspended", "suspend: true"),
     ):
-        yield (
-            f"clusters with one value{title}",
-            {"scorers": below(more, by_env) if more else by_env, "clusters": same},
+        yield case(
+            f"clusters with one value{title}", scorers=below(more, by_env) if more else by_env, clusters=same
         )
     for label in ("{name: env, claim: a, label: b}", '{name: "a-b"}'):
-        yield (
+        yield case(
             f"on the hub, the label {label}",
-            {"scorers": HUB.replace(LABEL, f"clusterLabel: {label}").replace("(cluster)", "(env)")},
+            scorers=HUB.replace(LABEL, f"clusterLabel: {label}").replace("(cluster)", "(env)"),
         )
-    yield (
+    yield case(
         "on the hub, a password that is not listed",
-        {
-            "scorers": HUB.replace("host: 'http://thanos.svc'", "ref: platform"),
-            "config": variants("host: 'http://m.svc', basicAuth: {secretRef: {name: login}}"),
-        },
+        scorers=HUB.replace("host: 'http://thanos.svc'", "ref: platform"),
+        config=variants("host: 'http://m.svc', basicAuth: {secretRef: {name: login}}"),
     )
-    yield (
+    yield case(
         "the same score on the hub and on the spokes",
-        {"scorers": both(HUB, QUERY.replace("{name: cpu}", "{name: here}"))},
+        scorers=both(HUB, QUERY.replace("{name: cpu}", "{name: here}")),
     )
-    yield (
+    yield case(
         "a page that is not called",
-        {"scorers": QUERY.replace("  source:", "  configURL: ftp://api/config\n  source:")},
+        scorers=QUERY.replace("  source:", "  configURL: ftp://api/config\n  source:"),
     )
     for query in ("up[5m]", '"text"', "100 * (1 - avg(up))", "rate(up[5m])", "topk(1, sum by (node) (up))"):
-        yield f"no API: {query}", {"scorers": QUERY.replace("avg(up)", query)}
+        yield case(f"no API: {query}", scorers=QUERY.replace("avg(up)", query))
     for value in ("101", "-101", "1.5"):
-        yield f"defaultScore {value}", {"scorers": below(f"defaultScore: {value}", QUERY)}
-    yield "scoring.type query", {"scorers": QUERY.replace("type: Query", "type: query")}
-    yield "a scoring API with nothing of it", {"scorers": QUERY.replace("type: Query, ", "")}
-    yield "a scorer for the hub that calls an API", {"scorers": HUB_API}
+        yield case(f"defaultScore {value}", scorers=below(f"defaultScore: {value}", QUERY))
+    yield case("scoring.type query", scorers=QUERY.replace("type: Query", "type: query"))
+    yield case("a scoring API with nothing of it", scorers=QUERY.replace("type: Query, ", ""))
+    yield case("a scorer for the hub that calls an API", scorers=HUB_API)
 
 
 def _left_out() -> Iterator[tuple[str, Documents]]:
@@ -546,47 +510,43 @@ def _left_out() -> Iterator[tuple[str, Documents]]:
         (SCORER, "kind: [\n"),
         ("{min: 0, max: 1}", "{min: zero, max: 1}\n  suspend: 'true'\n  scoreTTLSeconds: soon"),
     ):
-        yield (
+        yield case(
             f"a scorer with {' '.join(new.split()) or 'no kind'}",
-            {"scorers": SCORER.replace(old, new), "apps": APP, "config": mask},
+            scorers=SCORER.replace(old, new),
+            apps=APP,
+            config=mask,
         )
-    yield (
+    yield case(
         "applications that cannot be read",
-        {"apps": "kind: [\n", "config": masks("{clusterName: prod-2, scoreName: cpu_score}")},
+        apps="kind: [\n",
+        config=masks("{clusterName: prod-2, scoreName: cpu_score}"),
     )
     reserved = SCORER.replace(
         "scoring: {", "scoring: {auth: {tokenSecretRef: {name: hub-kubeconfig, key: k}}, "
     )
-    yield (
-        "a wrong mode and a reserved Secret",
-        {"settings": settings("delivery: {mode: 5}"), "scorers": reserved},
+    yield case(
+        "a wrong mode and a reserved Secret", settings=settings("delivery: {mode: 5}"), scorers=reserved
     )
     for stickiness in (0, 20):
-        yield (
+        yield case(
             f"no weight, stickiness {stickiness}",
-            {"apps": app("[{scorer: cpu}]", f"[{{scorer: cpu, weight: 0}}]\n  stickiness: {stickiness}")},
+            apps=app("[{scorer: cpu}]", f"[{{scorer: cpu, weight: 0}}]\n  stickiness: {stickiness}"),
         )
-    for auth in (
-        "{token: abcdefgh}",
-        "{token: abc}",
-        "{username: abc}",
-        "{tokenSecretRef: {name: a, key: b, value: abcdefgh}}",
-        "{serviceAccountToken: 'true'}",
-    ):
-        yield f"scoring.auth {auth}", {"scorers": SCORER.replace("scoring: {", f"scoring: {{auth: {auth}, ")}
-        yield (
+    for auth in listed("""
+        {token: abcdefgh} | {token: abc} | {username: abc}
+        {tokenSecretRef: {name: a, key: b, value: abcdefgh}} | {serviceAccountToken: 'true'}
+    """):
+        yield case(f"scoring.auth {auth}", scorers=SCORER.replace("scoring: {", f"scoring: {{auth: {auth}, "))
+        yield case(
             f"source.auth {auth}",
-            {
-                "scorers": source(
-                    f"host: 'http://p.svc', auth: {auth}, params: {{query: up, range: 60, step: 30}}"
-                )
-            },
+            scorers=source(f"host: 'http://p.svc', auth: {auth}, params: {{query: up, range: 60, step: 30}}"),
         )
     old = LOCK.replace("http://api.svc:8000/config,", "http://old.svc/config,")
-    yield "a lock of another page", {"scorers": FULL, "locks": old}
-    yield (
+    yield case("a lock of another page", scorers=FULL, locks=old)
+    yield case(
         "a scorer that upstream's controller completes",
-        {"settings": UPSTREAM, "scorers": BARE.replace("None", "Full").replace(", interval: 60", "")},
+        settings=UPSTREAM,
+        scorers=BARE.replace("None", "Full").replace(", interval: 60", ""),
     )
     everything = both(
         SCORER,
@@ -594,19 +554,15 @@ def _left_out() -> Iterator[tuple[str, Documents]]:
         .replace("description", "descripton")
         .replace("cpu", "gpu"),
     )
-    yield (
+    yield case(
         "mistakes of every stage",
-        {
-            "settings": SETTINGS.replace("git.example.com", "user:pass@git.example.com"),
-            "scorers": everything,
-            "clusters": both(CLUSTER, "kind: [\n", cluster("edge_1")),
-            "config": masks(
-                "{clusterName: prod-1, scoreName: cpu_score}, {clusterName: prod-1, scoreName: cpu_score}"
-            ),
-            "apps": both(
-                placement("{numberOfClusters: 0}"), application_set("{clusterDecisionResource: {}}")
-            ),
-        },
+        settings=SETTINGS.replace("git.example.com", "user:pass@git.example.com"),
+        scorers=everything,
+        clusters=both(CLUSTER, "kind: [\n", cluster("edge_1")),
+        config=masks(
+            "{clusterName: prod-1, scoreName: cpu_score}, {clusterName: prod-1, scoreName: cpu_score}"
+        ),
+        apps=both(placement("{numberOfClusters: 0}"), application_set("{clusterDecisionResource: {}}")),
     )
 
 
@@ -617,62 +573,149 @@ def _score_tests() -> Iterator[tuple[str, Documents]]:
             for number in range(20)
         ]
         series += ["{scorer: cpu, cluster: prod-1, labels: {node: last}, values: '1'}"] * more
-        yield (
+        yield case(
             f"as many values as a test may have and {more}",
-            {"apps": APP, "tests": score_test(f"series: [{', '.join(series)}]")},
+            apps=APP,
+            tests=score_test(f"series: [{', '.join(series)}]"),
         )
     for name in ("p", "argocd/p", "other/p", "argocd"):
-        yield (
+        yield case(
             f"a test of the Placement {name}",
-            {
-                "apps": placement("{numberOfClusters: 1}"),
-                "tests": score_test(expect=f"decisions: [{{placement: {name}, clusters: []}}]"),
-            },
+            apps=placement("{numberOfClusters: 1}"),
+            tests=score_test(expect=f"decisions: [{{placement: {name}, clusters: []}}]"),
         )
     expect = "decisions: [{application: web, clusters: [prod-2]}]"
-    yield (
+    yield case(
         "a test beside a broken cluster",
-        {"apps": APP, "tests": score_test(expect=expect), "clusters": both(CLUSTER, BROKEN_CLUSTER)},
+        apps=APP,
+        tests=score_test(expect=expect),
+        clusters=both(CLUSTER, BROKEN_CLUSTER),
     )
     scores = score_test(expect="scores: [{scorer: cpu, cluster: prod-1, value: 1}]")
     for mode, text in (("None", SCORER), ("Full", FULL)):
-        yield (
+        yield case(
             f"a test of a score without a name, {mode}",
-            {"scorers": text.replace("name: cpu_score, ", ""), "tests": scores},
+            scorers=text.replace("name: cpu_score, ", ""),
+            tests=scores,
         )
 
 
 def _shared() -> Iterator[tuple[str, Documents]]:
     """The ranking of a ScoredPlacement is judged like an application's."""
-    for spec in (
-        "scores: [{scorer: gpu}]",
-        "scores: [{scorer: cpu, dimension: other}]",
-        "scores: [{scorer: cpu, weight: -1}]",
-        "scores: [{scorer: cpu}], stickiness: 7",
-        "scores: [{scorer: cpu, weight: 0}]",
-        "scores: [{scorer: cpu}, {scorer: cpu}]",
-        "scores: [{scorer: cpu}], placement: {clusterSets: [nowhere]}",
-        "scores: [{scorer: cpu}], placement: {clusterSelector: {matchLabels: {env: test}}}",
-        "scores: [{scorer: cpu}], placement: {clusterSelector: {matchLabels: {'-': test}}}",
-        "scores: [{scorer: cpu}], placement: {numberOfClusters: 0}",
-        "scores: [{scorer: cpu}], moves: {strategy: Keep}",
-        "placement: {}",
-    ):
-        yield f"ScoredPlacement of {spec}", {"apps": SHARED.partition("spec:")[0] + f"spec: {{{spec}}}\n"}
-    yield "two ScoredPlacements", {"apps": both(SHARED, SHARED)}
-    yield (
+    for spec in listed("""
+        scores: [{scorer: gpu}] | scores: [{scorer: cpu, dimension: other}]
+        scores: [{scorer: cpu, weight: -1}] | scores: [{scorer: cpu}], stickiness: 7
+        scores: [{scorer: cpu, weight: 0}] | scores: [{scorer: cpu}, {scorer: cpu}]
+        scores: [{scorer: cpu}], placement: {clusterSets: [nowhere]}
+        scores: [{scorer: cpu}], placement: {clusterSelector: {matchLabels: {env: test}}}
+        scores: [{scorer: cpu}], placement: {clusterSelector: {matchLabels: {'-': test}}}
+        scores: [{scorer: cpu}], placement: {numberOfClusters: 0}
+        scores: [{scorer: cpu}], moves: {strategy: Keep} | placement: {}
+    """):
+        yield case(f"ScoredPlacement of {spec}", apps=SHARED.partition("spec:")[0] + f"spec: {{{spec}}}\n")
+    yield case("two ScoredPlacements", apps=both(SHARED, SHARED))
+    yield case(
         "a ScoredPlacement and a Placement",
-        {"apps": both(SHARED, placement("{}").replace("name: p", "name: shared"))},
+        apps=both(SHARED, placement("{}").replace("name: p", "name: shared")),
     )
     for old, new in (
         ("[{scorer: cpu}]", ""),
         ("scores: [{scorer: cpu}]", "placement: {ref: null}"),
         ("[{scorer: cpu}]", "[{scorer: cpu}]\n  placement: {ref: shared, tolerations: []}"),
     ):
-        yield (
+        yield case(
             f"an application with {' '.join(new.split())} beside it",
-            {"apps": both(app("  placement: {numberOfClusters: 1}\n", "").replace(old, new), SHARED)},
+            apps=both(app("  placement: {numberOfClusters: 1}\n", "").replace(old, new), SHARED),
         )
+
+
+def _words() -> Iterator[tuple[str, Documents]]:
+    """Mistakes that the model finds, in words that people understand."""
+    head = SCORER.partition("spec:")[0]
+    spec = head + "spec:\n  description: d\n  configURL: http://a\n  configSyncMode: None\n"
+    for rest in (
+        "  suspent: true",
+        "  source: {zzz: 1}",
+        "  suspend: 'true'",
+        "  scoreTTLSeconds: '900'",
+        "  scoreTTLSeconds: 1.5",
+        "  scoreTTLSeconds: 1d12h",
+        "  scoreDimensionFormat: 5",
+        "  scoreDimensionFormat: true",
+        "  scoreDimensionFormat: 1.10",
+        "  scoreDimensionFormat: 0x1F",
+        "  description2:",
+        "  scoreAggregation: ''",
+        "  scoreAggregation: Avg",
+        "  source: [a]",
+        "  source: {suspend: true}",
+        "  source: {query: up}",
+        "  source: {params: {range: 1h}}",
+        "  source: {params: {step: -1}}",
+        "  publish: {deadband: 201}",
+        "  scoreRange: {min: 1}",
+        "  scoreRange: {min: 1, max: 1}",
+        "  scoreRange: {min: .inf, max: 1}",
+        "  path: /scoring",
+        "  labels: {team: a}",
+        "scoreDestination: None",
+        "  suspend: on",
+        "  suspend: 017",
+        "  scoreTTLSeconds: 1_000",
+        "  scoreTTLSeconds: off",
+        "  location: no",
+        "  scoring: {params: {interval: 017}}",
+        "  scoring: {arguments: {debug: on}}",
+        "  clusterSelector: {matchLabels: {env: yes}}",
+        "  clusterSelector: {matchExpressions: [{key: env, operator: In, values: [yes]}]}",
+    ):
+        yield case(
+            f"a scorer with{'' if rest[0] == ' ' else ' '}{rest.replace('  ', ' ')}",
+            scorers=f"{spec}{rest}\n",
+        )
+    for written in ("spec:", "spec: {}", "spec: [a]", "spec: text", ""):
+        yield case(f"a scorer of {written or 'no spec'}", scorers=f"{head}{written}\n")
+    yield case("a scorer without configSyncMode", scorers=spec.replace("  configSyncMode: None\n", ""))
+    for labels in ("labels: {env: on}", "annotations: {build: 12e03}"):
+        yield case(f"a cluster with {labels}", clusters=CLUSTER.replace("labels: {env: prod}", labels))
+    for rest in (
+        "spec: {taints: [{key: a, value: off}]}",
+        "status: {clusterClaims: [{name: a, value: 017}]}",
+    ):
+        yield case(f"a cluster with {rest}", clusters=f"{CLUSTER}{rest}\n")
+    for text in ("{tolerations: [{key: on, operator: Exists}]}", "{numberOfClusters: 017}"):
+        yield case(f"a Placement with {text}", apps=placement(text))
+    yield case("an ambiguous label of a Placement", apps=selector("{matchLabels: {a: on}}"))
+    for size in ("'5'", "[1]"):
+        groups = app("{numberOfClusters: 1}", f"{{decisionGroups: {{clustersPerDecisionGroup: {size}}}}}")
+        yield case(f"an application in groups of {size}", apps=groups)
+    for text in (
+        "kind: DynamicScorer",
+        "apiVersion: 1\nkind: X",
+        "kind: DynamicScorer\napiVersion: null",
+        "apiVersion: apps/v1\nmetadata: {name: a}",
+        "apiVersion: v1\nkind: List",
+        "apiVersion: v1\nkind: ManagedClustr",
+        "apiVersion: v1\nkind: applicationset",
+        "apiVersion: v1\nkind: Placements",
+        "apiVersion: v1\nkind: no kind",
+        "apiVersion: gitops-dsf.io/v1alpha1\nkind: Fleet",
+        "apiVersion: gitops-dsf.io/v2\nkind: FleetRepository",
+        "apiVersion: dynamic-scoring.open-cluster-management.io/v1\nkind: DynamicScorer",
+        "apiVersion: cluster.open-cluster-management.io/v1beta2\nkind: ManagedClusterSetBinding",
+        "apiVersion: policy.open-cluster-management.io/v1\nkind: PlacementBinding",
+        "apiVersion: cluster.open-cluster-management.io/v1beta1\nkind: PlacementDecision",
+        "apiVersion: internal.open-cluster-management.io/v1beta1\nkind: ManagedClusterInfo",
+        "apiVersion: argoproj.io/v1alpha1\nkind: Application",
+        "apiVersion: v1\nkind: Secret",
+        "apiVersion: apps/v1\nkind: Deployment",
+        "apiVersion: v2\nname: a-chart\nversion: 1.0.0",
+        "replicas: 2\nimage: {tag: latest}",
+        "kind: Unheard\nmetadata: {labels: {a: on}}",
+        "kind: Unheard\nsize: on",
+        spec,
+    ):
+        yield case(f"in apps: {', '.join(text.splitlines()[:2])}", apps=f"{text}\n")
 
 
 CASES: Mapping[str, Documents] = dict(
@@ -689,6 +732,7 @@ CASES: Mapping[str, Documents] = dict(
         _left_out,
         _score_tests,
         _shared,
+        _words,
     )
     for case in group()
 )

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from gitops_dsf.repository.model.series_values import MOST_VALUES, SeriesValuesError, expand
+from gitops_dsf.repository.model.series_values import expand
 
 
 @pytest.mark.parametrize(
@@ -37,21 +37,3 @@ def test_nan_is_a_value() -> None:
     (value,) = expand("NaN")
     assert value is not None
     assert math.isnan(value)
-
-
-@pytest.mark.parametrize(
-    ("text", "offset"),
-    [("two", 0), ("1 2 x3", 4), ("1  2xx3", 3), ("_+1x3", 0), ("1 017", 2), ("1 stalex2", 2), ("1,2", 0)],
-)
-def test_a_mistake_has_its_place(text: str, offset: int) -> None:
-    with pytest.raises(SeriesValuesError) as error:
-        expand(text)
-    assert error.value.offset == offset
-
-
-def test_the_number_of_values_is_bounded_before_they_are_made() -> None:
-    assert len(expand(f"1x{MOST_VALUES - 1}")) == MOST_VALUES
-    with pytest.raises(SeriesValuesError, match="at most 10,000 values"):
-        expand("1x999999999")
-    with pytest.raises(SeriesValuesError, match="at most 10,000 values"):
-        expand(f"1 _x{MOST_VALUES}")
