@@ -3,14 +3,11 @@ works unchanged.
 """
 
 import asyncio
-import time
 from dataclasses import replace
-from datetime import datetime
 from pathlib import Path
 
 import pytest
 
-from tests.support import yamlfast
 from tests.support.agent.apis import last_values, prometheus, scores, series
 from tests.support.agent.configmap import ConfigMapVolume, entry
 from tests.support.agent.grid import assert_on_grid, assert_once_per_grid_point, grid_of
@@ -168,31 +165,6 @@ async def test_upstreams_format_runs_unchanged(place: Place) -> None:
             first = source.seen[0].query
             assert int(first["end"]) % 30 == 0
             assert int(first["end"]) - int(first["start"]) == 3600
-
-
-async def test_our_own_keys_take_effect(place: Place) -> None:
-    """Aggregation, range, TTL and arguments, as visible in the published object."""
-    rows = [
-        {"metric": {"node": node}, "score": score}
-        for node, score in (("a", 0.2), ("b", 0.25), ("a", 0.4), ("b", 0.25), ("c", 7))
-    ]
-    async with HttpFake(lambda _seen: Reply.of({"results": rows})) as scoring:
-        lower = {"min": 0, "max": 1, "outputMin": 100, "outputMax": 0}
-        more = {
-            "scoreRange": lower,
-            "scoreAggregation": "Mean",
-            "scoreTTLSeconds": 7200,
-            "scoringArguments": {"horizon": 5},
-        }
-        place.put(entry("cpu", scoring=scoring.url, scoreDimensionFormat="${scoreName}/${node}", **more))
-        async with place.agent():
-            await until((place.out / "cpu-score.yaml").exists, what="published")
-    status = yamlfast.load((place.out / "cpu-score.yaml").read_text())["status"]
-    names = {item["name"]: item["value"] for item in status["scores"]}
-    assert names == {"cpu-score/a": 70, "cpu-score/b": 75, "cpu-score/c": 0}
-    left = datetime.fromisoformat(status["validUntil"]).timestamp() - time.time()
-    assert 7100 < left <= 7200
-    assert scoring.seen[0].json() == {"data": [], "arguments": {"horizon": 5}}
 
 
 @pytest.mark.real_time

@@ -7,13 +7,13 @@ from datetime import datetime
 from pathlib import Path
 
 from tests.support.agent.apis import Scoring
-from tests.support.agent.configmap import ConfigMapVolume, entry
+from tests.support.agent.configmap import entry
 from tests.support.agent.faults import EAGER
 from tests.support.agent.grid import assert_on_grid, grid_of
 from tests.support.agent.http import Fault, HttpFake, Reply, Seen
-from tests.support.agent.hub import HubFake, failure, hub_flags, timestamp
+from tests.support.agent.hub import HubFake, failure, timestamp
 from tests.support.agent.place import Place
-from tests.support.agent.running import SHORT, RunningAgent, running
+from tests.support.agent.running import SHORT, RunningAgent
 from tests.support.waiting import until
 
 
@@ -57,18 +57,17 @@ async def test_a_hub_that_fails_delays_no_cycle_and_gets_the_newest_scores_later
     async def story(name: str) -> None:
         hub, api = HubFake(), Scoring(1.0)
         hub.before, reason = FAULTS[name]
-        volume = ConfigMapVolume(tmp_path / name / "config")
+        place = Place(tmp_path / name)
         async with HttpFake(hub) as server, HttpFake(api) as scoring:
-            volume.put(
+            place.put(
                 *(
                     entry(one, scoring=f"{scoring.url}/{one}", scoringInterval=1, publish=EAGER)
                     for one in ("cpu", "mem")
                 )
             )
-            flags = hub_flags(tmp_path / name, config_dir=volume.directory, server=server)
             # A healthy hub has its time also where the machine is busy; one that hangs need not have as much.
             waits = replace(SHORT, hub=2) if name == "hangs" else SHORT
-            async with running(*flags, waits=waits) as agent:
+            async with place.agent(hub=server, waits=waits) as agent:
                 for one in ("cpu", "mem"):
                     await until(lambda one=one: len(scoring.to(one)) >= 4, what=f"cycles go on: {name}")
                     # The second run falls on the grid, half an interval to one and a half after the first;
@@ -161,24 +160,6 @@ async def _counted(agent: RunningAgent, reason: str) -> bool:
     return reason in (await agent.failures()).get("cpu-score", set())
 
 
-async def test_an_object_of_another_writer_is_not_changed_while_it_writes(place: Place) -> None:
-    """A field has only one writer. A live one is reported and not changed; after an hour without a write
-    the object is taken over.
-    """
-    hub = HubFake()
-    hub.upstream_writes("cpu-score", {"node-0": -50, "node-1": -40})
-    async with HttpFake(hub) as server, HttpFake(Scoring(7.0)) as scoring:
-        place.put(entry("cpu", scoring=scoring.url, scoringInterval=1))
-        async with place.agent(hub=server) as agent:
-            await until(lambda: len(scoring.seen) >= 2, what="cycles")
-            await until(lambda: _counted(agent, "conflict"), what="the other one is respected")
-            assert "stop that program" in agent.scorer()["publish"]["message"]
-            assert hub.values("cpu-score") == {"node-0": -50, "node-1": -40}
-            hub.clock_offset = 4000.0
-            await until(lambda: hub.values("cpu-score") == {"n0": 7}, what="taken over")
-            await until(lambda: "labels" in hub.scores["c1", "cpu-score"]["metadata"], what="labelled ours")
-
-
 async def test_a_deleted_object_is_published_again(place: Place) -> None:
     """Although nothing changed and no refresh is due: every five minutes the agent lists which objects
     exist.
@@ -217,11 +198,6 @@ async def test_too_many_items_are_refused_with_advice(place: Place) -> None:
             assert "6000 items make an object of" in agent.scorer()["publish"]["message"]
             assert hub.writes == []
             assert await agent.exposed() == {"cpu-score"}
-
-
-async def _state(agent: RunningAgent) -> str:
-    state: str = agent.scorer()["state"]
-    return state
 
 
 async def test_suspension_stops_calls_and_deletes_nothing(place: Place) -> None:

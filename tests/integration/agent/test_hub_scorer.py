@@ -301,16 +301,6 @@ async def test_an_entry_of_the_other_place_does_not_run(scene: Scene) -> None:
         assert await problems(agent) == ["runsOn is Hub: the hub scorer runs this entry, and no agent"]
 
 
-async def test_a_restart_writes_nothing_that_is_there(scene: Scene) -> None:
-    scene.put(scene.entry(), fleet=fleet("c1", "c2"))
-    async with scene.scorer():
-        await scene.shows(c1=11, c2=22)
-    writes, seen = len(scene.hub.writes), len(scene.source.seen)
-    async with scene.scorer():
-        await until(lambda: len(scene.source.seen) > seen + 2, what="cycles of the new process")
-    assert len(scene.hub.writes) == writes
-
-
 async def test_a_namespace_without_rights_delays_no_other_cluster(scene: Scene) -> None:
     scene.hub.before = lambda seen: failure(403, "forbidden") if "/c1/" in seen.path else None
     scene.put(scene.entry(), fleet=fleet("c1", "c2"))

@@ -135,26 +135,6 @@ async def test_series_that_wait_for_a_hanging_api_count_against_the_budget(place
             assert (len(hung), len(source.to("big"))) == (2, calls)
 
 
-async def test_ten_times_the_series_and_back(place: Place) -> None:
-    """A burst is scored like any other answer. With the next cycle its extra items are removed from
-    /metrics and the hub.
-    """
-    count = 20
-    hub = HubFake()
-    answers = {size: matrix(series(size)) for size in (20, 200)}
-    async with (
-        HttpFake(lambda _seen: answers[count]) as source,
-        HttpFake(last_values) as scoring,
-        HttpFake(hub) as server,
-    ):
-        place.put(entry("cpu", scoring=scoring.url, source=source.url, scoringInterval=1, publish=EAGER))
-        async with place.agent(hub=server) as agent_:
-            for count in (20, 200, 20):
-                await until(lambda count=count: len(hub.values("cpu-score")) == count, what=f"{count} items")
-                exposed = [name for name in await agent_.samples() if name.startswith("dynamic_score{")]
-                assert len(exposed) == count
-
-
 class Jumping(LoopClock):
     """A wall clock that can be set, as by an administrator or after a suspend."""
 

@@ -181,22 +181,6 @@ async def test_a_measure_is_the_score_without_a_scoring_api(scene: Scene) -> Non
     assert scene.scoring.seen == []
 
 
-async def test_the_default_score_is_for_clusters_without_the_resource(scene: Scene) -> None:
-    """No node has a GPU, so there is no series."""
-    scene.place.put(
-        scene.entry(
-            'extended_available_ratio{resource="nvidia.com/gpu"}',
-            **BY_QUERY,
-            scoreDimensionFormat="${scoreName}",
-            defaultScore=-100,
-        )
-    )
-    async with scene.agent():
-        await until(lambda: scene.place.items() == {"cpu-score": -100}, what="the default score")
-        scene.api.put(node("gpu", cpu="8", memory="8Gi", pods="110", **{"nvidia.com/gpu": "4"}))
-        await until(lambda: scene.place.items() == {"cpu-score": 100}, what="the GPUs are scored", seconds=15)
-
-
 async def test_scorers_share_one_pair_of_informers_that_ends_with_the_last_of_them(scene: Scene) -> None:
     one, two = scene.entry("nodes", name="one"), scene.entry("cpu_available_ratio", name="two", sourceRange=9)
     two["sourceStep"] = 3

@@ -1,14 +1,17 @@
 """Scorers without a scoring API, and default scores: from the source to the published object."""
 
+from datetime import datetime
 from typing import Any
 
 import pytest
 
+from tests.support import yamlfast
 from tests.support.agent.apis import last_values, matrix, prometheus_error
 from tests.support.agent.configmap import entry
-from tests.support.agent.http import HttpFake, Reply, Seen
+from tests.support.agent.http import HttpFake, Reply
 from tests.support.agent.place import Place
 from tests.support.agent.running import RunningAgent
+from tests.support.virtual_time import LoopClock
 from tests.support.waiting import until
 
 
@@ -58,22 +61,21 @@ async def test_the_values_of_a_query_are_published(place: Place) -> None:
 
 
 async def test_several_expressions_are_several_results(place: Place) -> None:
-    """Labels that are equal in two expressions give one item, and scoreAggregation combines its values."""
-
-    def source(seen: Seen) -> Reply:
-        answers = {
-            "up": _vector(({"node": "a"}, "1"), ({"node": "b"}, "2")),
-            "down": _vector(({"node": "a"}, "9")),
-        }
-        return answers[seen.query["query"]]
-
-    out = place.out / "cpu-score.yaml"
-    async with HttpFake(source) as fake:
-        place.put(_query_entry("cpu", fake.url, sourceQuery="up; down;", scoreAggregation="Sum"))
+    """Labels that are equal in two expressions give one item, and scoreAggregation combines its values. The
+    scores are valid as long as scoreTTLSeconds says.
+    """
+    answers = {
+        "up": _vector(({"node": "a"}, "1"), ({"node": "b"}, "2")),
+        "down": _vector(({"node": "a"}, "9")),
+    }
+    more = {"sourceQuery": "up; down;", "scoreAggregation": "Sum", "scoreTTLSeconds": 7200}
+    async with HttpFake(lambda seen: answers[seen.query["query"]]) as source:
+        place.put(_query_entry("cpu", source.url, **more))
         async with place.agent():
-            await until(out.exists, what="published")
-    assert '{name: "a", value: 10}' in out.read_text()
-    assert '{name: "b", value: 2}' in out.read_text()
+            await until(place.items, what="published")
+    assert place.items() == {"a": 10, "b": 2}
+    until_text = yamlfast.load((place.out / "cpu-score.yaml").read_text())["status"]["validUntil"]
+    assert 7100 < datetime.fromisoformat(until_text).timestamp() - LoopClock().wall() <= 7200
 
 
 HISTOGRAM = {"metric": {"node": "a"}, "histogram": [1, {"count": "1", "sum": "1"}]}

@@ -73,11 +73,6 @@ async def test_every_fault_of_a_source(tmp_path: Path) -> None:
     await survives(tmp_path, side="source", faults=FAULTS)
 
 
-async def test_every_fault_of_the_source_of_query_scorers(tmp_path: Path) -> None:
-    """They have no scoring API that could hide a fault of the source."""
-    await survives(tmp_path, side="query", faults=FAULTS)
-
-
 def _series(*nodes: str, value: str = "7") -> list[dict[str, Any]]:
     return [
         {"metric": {"node": node}, "values": [[1_700_000_000, "1"], [1_700_000_030, value]]} for node in nodes

@@ -77,20 +77,6 @@ def test_a_dead_upstream_agents_object_is_taken_over_after_an_hour(tmp_path: Pat
     run_on_hub(tmp_path, story)
 
 
-def test_a_living_upstream_agent_keeps_its_object(tmp_path: Path) -> None:
-    """It writes the same values each time, in a different order."""
-
-    async def story(agent: AgentOnHub) -> None:
-        for minute in range(0, 180, 20):
-            agent.hub.clock_offset = minute * 60.0
-            order = sorted(OLD, reverse=minute % 40 == 0)
-            agent.hub.upstream_writes(SCORE, {name: OLD[name] for name in order})
-            assert (await agent.publish()).startswith("conflict: "), minute
-        assert agent.hub.values(SCORE) == OLD
-
-    run_on_hub(tmp_path, story)
-
-
 @pytest.mark.parametrize("values", [{"node-0": -50}, OLD, {**OURS, "node-1": 1}])
 def test_an_upstream_agent_that_returns_after_the_takeover_is_a_conflict(
     tmp_path: Path, values: Mapping[str, int]

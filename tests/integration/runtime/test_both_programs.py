@@ -195,17 +195,6 @@ async def test_the_proxy_of_the_kubeconfig_is_used(program: Start, tmp_path: Pat
         assert seen.headers["proxy-authorization"] == f"Basic {base64.b64encode(b'me:pass!word').decode()}"
 
 
-@everybody
-async def test_a_server_that_does_not_answer_is_reported(program: Start, tmp_path: Path) -> None:
-    async with HttpFake(Hub()) as server:
-        url = server.url
-    async with program(kubeconfig(tmp_path / "config", server=url), SystemClock()) as it:
-        with pytest.raises(
-            (ApiError, AgentError), match=r"does not answer: .*cannot be reached \(Connection refused\)"
-        ):
-            await it.get()
-
-
 @both
 async def test_a_kubeconfig_that_changes_is_read_again(program: Start, tmp_path: Path) -> None:
     """Also without a 401, because a token may be replaced while the old one still works."""

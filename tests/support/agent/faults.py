@@ -42,10 +42,8 @@ class Peer:
         return self._faults[name][0] if self.failing and name in self._faults else self._healthy
 
 
-async def survives(folder: Path, *, side: Literal["source", "query", "scoring"], faults: Faults) -> None:
-    """``query`` is the source of scorers without a scoring API.
-
-    Runs one agent with a scorer per fault, one whose peer refuses connections, and a healthy one. All
+async def survives(folder: Path, *, side: Literal["source", "scoring"], faults: Faults) -> None:
+    """Runs one agent with a scorer per fault, one whose peer refuses connections, and a healthy one. All
     work, then all fail at once, then all recover. While they fail, the right reason is counted for each,
     their exported samples are gone, their published scores stay, and the healthy scorer keeps its grid.
     """
@@ -67,8 +65,7 @@ async def survives(folder: Path, *, side: Literal["source", "query", "scoring"],
                 if side != "scoring"
                 else {"source": source.url, "scoring": url}
             )
-            plain = entry(name, **sides, scoringInterval=1 if name == WELL else INTERVAL, publish=EAGER)
-            return plain | ({"scoringType": "Query", "scoringEndpoint": ""} if side == "query" else {})
+            return entry(name, **sides, scoringInterval=1 if name == WELL else INTERVAL, publish=EAGER)
 
         volume.put(*map(one, sorted(names)))
         async with running(

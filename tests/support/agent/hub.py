@@ -306,10 +306,4 @@ def kubeconfig(path: Path, *, server: str, token: str = TOKEN, **cluster: Any) -
     return path
 
 
-def hub_flags(folder: Path, *, config_dir: Path, server: HttpFake) -> list[str | Path]:
-    """Flags of an agent that publishes to this hub."""
-    config = kubeconfig(folder / "kubeconfig", server=server.url)
-    return ["--config-dir", config_dir, "--hub-kubeconfig", config]
-
-
-__all__ = ["HttpFake", "HubFake", "failure", "hub_flags", "kubeconfig", "timestamp"]
+__all__ = ["HttpFake", "HubFake", "failure", "kubeconfig", "timestamp"]

@@ -13,7 +13,6 @@ from dsf_agent.publish.fleetstore import FleetStore
 from dsf_agent.publish.prune import Pruner
 from dsf_agent.publish.publication import Publisher
 from dsf_agent.publish.store import Stored
-from dsf_runtime.clock import happens_within
 from dsf_wire.publishrule import Rule
 from dsf_wire.summary import Summary
 from tests.support.virtual_time import LoopClock
@@ -94,26 +93,3 @@ async def test_the_pruner_ends_with_the_process(turns: int) -> None:
     pruner = Pruner(store=EmptyStore(), metrics=Metrics(cluster="c1"), delay_seconds=60, rng=random.Random())
     pruner.set(parse(b"[]"))
     await _ends(pruner.run(), lambda: pruner.set(parse(b"[]")), turns=turns)
-
-
-@pytest.mark.parametrize("turns", TURNS)
-async def test_happens_within_can_be_cancelled(turns: int) -> None:
-    """``happens_within`` is what watch, publish and prune wait with."""
-
-    event = asyncio.Event()
-
-    async def work() -> None:
-        while True:
-            await happens_within(event, seconds=60)
-            event.clear()
-            await asyncio.sleep(0)
-
-    await _ends(work(), event.set, turns=turns)
-
-
-async def test_happens_within_says_whether_the_event_happened() -> None:
-
-    event = asyncio.Event()
-    assert not await happens_within(event, seconds=0.01)
-    event.set()
-    assert await happens_within(event, seconds=60)

@@ -17,6 +17,7 @@ from dsf_agent.scoring.labels import LabelSet
 from dsf_agent.scoring.split import groups, split
 from dsf_wire.clusters import FleetCluster
 from dsf_wire.summary import ClusterLabel, Summary
+from tests.support.agent.turns import with_turns
 
 CLUSTERS = {"eu": "cluster-1", "us": "cluster-2"}
 
@@ -137,18 +138,7 @@ async def test_series_that_cannot_be_split_fail_the_cycle(text: bytes) -> None:
 
 async def test_other_tasks_run_while_a_large_answer_is_split() -> None:
     whole = series(*({"cluster": "eu", "node": f"n{number:06d}"} for number in range(10_000)))
-    turns, done = 0, False
-
-    async def others() -> None:
-        nonlocal turns
-        while not done:
-            turns += 1
-            await asyncio.sleep(0)
-
-    task = asyncio.create_task(others())
-    found = await split(whole, label="cluster", clusters=CLUSTERS)
-    done = True
-    await task
+    found, turns = await with_turns(split(whole, label="cluster", clusters=CLUSTERS))
     assert len(found["cluster-1"]) == 10_000
     assert turns >= whole.size // query.PIECE > 5
 

@@ -80,13 +80,6 @@ def pruning(store: Store, metrics: Metrics | None = None) -> Iterator[Pruner]:
         task.cancel()
 
 
-async def test_nothing_is_listed_before_a_file_was_read() -> None:
-    store = Store("gone-score")
-    with pruning(store):
-        await asyncio.sleep(1000)
-    assert not store.looks
-
-
 async def test_an_unchanged_file_deletes_objects_that_it_does_not_name() -> None:
     store = Store("cpu", "gone-score")
     metrics = Metrics(cluster="c1")

@@ -16,6 +16,7 @@ from dsf_agent.scoring import query, results
 from dsf_agent.scoring.labels import LabelSets
 from dsf_agent.scoring.query import QueryScore
 from dsf_agent.scoring.results import DROP_INVALID, Results
+from tests.support.agent.turns import with_turns
 from tests.support.laws import examples
 
 TEMPLATE = "${node}"
@@ -106,18 +107,7 @@ async def test_other_tasks_run_between_the_pieces() -> None:
     """Otherwise a large answer would hold up /healthz and all other scorers."""
     rows = [_row(f"n{node:06d}", "1") for node in range(10_000)]
     series = Series(parts=(b",".join(map(_compact, rows)),), count=len(rows))
-    turns, done = 0, False
-
-    async def others() -> None:
-        nonlocal turns
-        while not done:
-            turns += 1
-            await asyncio.sleep(0)
-
-    task = asyncio.create_task(others())
-    await _score(series)
-    done = True
-    await task
+    _, turns = await with_turns(_score(series))
     assert turns >= len(series.parts[0]) // query.PIECE > 5
 
 
