@@ -35,19 +35,6 @@ def test_a_clock_that_went_back_does_not_swap_changes() -> None:
     )
 
 
-def test_placements_are_listed_together_by_time() -> None:
-    found = [
-        record(7, 60, "a", "b"),
-        record(1, 0, "a", "b", placement="argocd/shop"),
-        record(8, 90, "b", "a"),
-    ]
-    assert [(each.placement, each.number) for each in in_order(found)] == [
-        ("argocd/shop", 1),
-        ("argocd/portal", 7),
-        ("argocd/portal", 8),
-    ]
-
-
 def test_scores_add_up_from_record_to_record() -> None:
     first = msgspec.structs.replace(
         record(1, 0, "a", "b"),

@@ -274,14 +274,6 @@ async def test_nobody_leads_when_the_hub_takes_longer_for_each_answer_than_a_thi
     assert caplog.messages == ["not leading: the hub takes more than 4 s to answer"]
 
 
-async def test_a_renewal_whose_answer_was_lost_costs_no_leadership() -> None:
-    one = lease(Way(Store(), itertools.chain([0.01] * 5, [None], itertools.repeat(0.01))))
-    await one.acquire()
-    async with kept(one) as task:
-        await asyncio.sleep(60)
-        assert not task.done()
-
-
 async def test_nothing_is_left_of_a_claim_that_was_never_made_or_is_over() -> None:
     one = lease(steady(Store()))
     assert one.left() <= 0

@@ -157,20 +157,3 @@ async def test_two_looks_must_agree(scene: ProposalHub) -> None:
         await working.until(
             lambda: scene.proposals and first not in scene.proposals, "ten minutes after the last push"
         )
-
-
-async def test_a_change_that_flips_is_pushed_less_and_less_often(scene: ProposalHub) -> None:
-    scene.pauses = Pauses(apart=0.0)
-    now = [1000.0]
-    async with scene.working(clock=lambda: now[0]) as working:
-        for pause in (0, 600, 1200, 2400):
-            scene.joins("c6", pause=str(pause))
-            await read_again(working.view)
-            if pause:
-                now[0] += pause - 1
-                await working.looks_again("inventory", "waiting")
-                now[0] += 1
-            pushed = working.count("inventory", "pushed")
-            await working.until(
-                lambda before=pushed: working.count("inventory", "pushed") > before, f"{pause} s later"
-            )

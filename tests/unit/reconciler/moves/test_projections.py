@@ -128,6 +128,7 @@ def test_a_copy_that_is_pulled_runs_where_its_annotation_says() -> None:
         "name": "web-a",
         "uid": "u",
         "annotations": {"apps.open-cluster-management.io/ocm-managed-cluster": "a"},
+        "ownerReferences": [{"kind": "ApplicationSet", "name": "does-not-control-it", "uid": "9"}],
     }
     found = application(
         raw({"metadata": metadata, "spec": {"destination": {"server": "https://kubernetes.default.svc"}}})
