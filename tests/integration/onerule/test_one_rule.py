@@ -51,19 +51,9 @@ def status(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Status:
     """What `gitops-dsf status` says of the scorer cpu: its cells by cluster."""
 
     async def run(hub: ObjectHub) -> dict[str, Any]:
-        kubeconfig = kubeconfig_of(hub.url, tmp_path)
-        command = [
-            "status",
-            "--context",
-            "hub",
-            "--kubeconfig",
-            str(kubeconfig),
-            "--hub-namespace",
-            NAMESPACE,
-            "--argocd-namespace",
-            ARGOCD,
-        ]
-        assert await asyncio.to_thread(main, [*command, "-o", "json"]) == 0
+        where = ["--context", "hub", "--kubeconfig", str(kubeconfig_of(hub.url, tmp_path))]
+        namespaces = ["--hub-namespace", NAMESPACE, "--argocd-namespace", ARGOCD]
+        assert await asyncio.to_thread(main, ["status", *where, *namespaces, "-o", "json"]) == 0
         page = json.loads(capsys.readouterr().out)
         scorer = next(item for item in page["scorers"] if item["name"] == "cpu")
         return {**scorer, "unread": page["hub"]["unread"]}
@@ -91,19 +81,18 @@ def rendered(repository: Repository) -> dict[str, Any]:
     return found
 
 
+INTERVAL = {"path": "/scoring", "params": {"name": "cpu", "interval": 30}}
+NO_RANGE = {"type": "Prometheus", "params": {"query": "up", "step": 60}}
+AS_WRITTEN = {**PAGE["source"], "host": "http://prometheus.monitoring.svc:9090"}
+
+
 @pytest.mark.parametrize(
     ("page", "differs"),
     [
         (PAGE, None),
-        (
-            {**PAGE, "scoring": {"path": "/scoring", "params": {"name": "cpu", "interval": 30}}},
-            "scoring.params.interval",
-        ),
-        (
-            {**PAGE, "source": {"type": "Prometheus", "params": {"query": "up", "step": 60}}},
-            "source.params.range",
-        ),
-        ({**PAGE, "source": {**PAGE["source"], "host": "http://prometheus.monitoring.svc:9090"}}, None),
+        ({**PAGE, "scoring": INTERVAL}, "scoring.params.interval"),
+        ({**PAGE, "source": NO_RANGE}, "source.params.range"),
+        ({**PAGE, "source": AS_WRITTEN}, None),
     ],
     ids=["equal", "changed", "dropped", "what-the-author-wrote"],
 )
