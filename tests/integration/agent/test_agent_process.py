@@ -3,20 +3,20 @@ AddOnTemplate sets.
 """
 
 from datetime import datetime
-from pathlib import Path
 
 import pytest
 
 from tests.support.agent.apis import last_values, prometheus, series
-from tests.support.agent.configmap import ConfigMapVolume, entry
+from tests.support.agent.configmap import entry
 from tests.support.agent.http import HttpFake
 from tests.support.agent.hub import HubFake, kubeconfig
+from tests.support.agent.place import Place
 from tests.support.agent.process import agent
 from tests.support.waiting import until
 
 
 @pytest.mark.real_time
-async def test_scores_reach_the_hub(tmp_path: Path) -> None:
+async def test_scores_reach_the_hub(place: Place) -> None:
     """After one cycle the scores of a new scorer are on the hub, with our labels and a validUntil by the
     hub's clock.
     """
@@ -27,10 +27,13 @@ async def test_scores_reach_the_hub(tmp_path: Path) -> None:
         HttpFake(prometheus(series(3))) as source,
         HttpFake(last_values) as scoring,
     ):
-        volume = ConfigMapVolume(tmp_path / "config")
-        volume.put(entry("cpu", scoring=scoring.url, source=source.url))
-        config = kubeconfig(tmp_path / "hub" / "kubeconfig", server=api_server.url)
-        environ = {"CLUSTER_NAME": "c1", "HUB_KUBECONFIG": str(config), "CONFIG_DIR": str(volume.directory)}
+        place.put(entry("cpu", scoring=scoring.url, source=source.url))
+        config = kubeconfig(place.folder / "hub" / "kubeconfig", server=api_server.url)
+        environ = {
+            "CLUSTER_NAME": "c1",
+            "HUB_KUBECONFIG": str(config),
+            "CONFIG_DIR": str(place.volume.directory),
+        }
         async with agent("--publish", "hub", environ=environ) as running:
             await until(lambda: hub.values("cpu-score"), what="scores on the hub")
             assert hub.values("cpu-score") == {"n0": 2, "n1": 3, "n2": 4}

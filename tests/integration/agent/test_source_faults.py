@@ -20,13 +20,6 @@ BODY = matrix(series(3)).body
 FAULTS: dict[str, tuple[Reply | Fault, str]] = {
     "hangs": (Fault(hang=True), "timeout"),
     "hangs-in-body": (Fault(writes=(head(length=len(BODY)), BODY[:50]), hang=True), "timeout"),
-    "slow-drip": (
-        Fault(
-            writes=(head(length=len(BODY)), *(BODY[at : at + 1] for at in range(100))), pause=0.05, hang=True
-        ),
-        "timeout",
-    ),
-    "resets": (Fault(), "connection_lost"),
     "resets-in-body": (Fault(writes=(head(length=len(BODY)), BODY[:50])), "connection_lost"),
     "no-http": (Fault(writes=(b"220 mail.example.org ESMTP\r\n\r\n",)), "connection_lost"),
     "unauthorized": (Reply(status=401), "unauthorized"),
@@ -40,7 +33,6 @@ FAULTS: dict[str, tuple[Reply | Fault, str]] = {
     "execution": (prometheus_error("execution", "many-to-many matching", status=422), "query_execution"),
     "overloaded": (prometheus_error("unavailable", "starting", status=503), "query_unavailable"),
     "internal-error": (prometheus_error("internal", "compaction failed", status=500), "query_internal"),
-    "canceled": (prometheus_error("canceled", "query was canceled", status=503), "query_unavailable"),
     "error-in-200": (prometheus_error("timeout", "query timed out", status=200), "query_timeout"),
     "odd-error": (prometheus_error("moon_phase", "wrong", status=400), "query_error"),
     "not-json": (Reply(body=b"<html>login</html>"), "invalid_body"),
@@ -53,7 +45,6 @@ FAULTS: dict[str, tuple[Reply | Fault, str]] = {
         Reply.of({"status": "success", "data": {"resultType": "streams", "result": []}}),
         "invalid_body",
     ),
-    "array": (Reply(body=b"[]"), "invalid_body"),
     "deep": (Reply(body=b"[" * 100_000), "invalid_body"),
     "compressed-unasked": (
         Reply(body=gzip.compress(BODY), headers={"Content-Encoding": "gzip"}),

@@ -39,7 +39,7 @@ from gitops_dsf.sync.fetch import Fault as PageFault
 from gitops_dsf.sync.fetch import Fetcher, FetchLimits
 from tests.support.agent.apis import matrix, series
 from tests.support.agent.configmap import entry
-from tests.support.agent.http import Fault, HttpFake, Reply, Seen, head
+from tests.support.agent.http import Fault, HttpFake, Reply, head
 
 SIZE, LIMIT = 1 << 20, 3 << 19
 CALLS = 3
@@ -131,31 +131,16 @@ async def test_of_metric_sources(name: str, query: str, tmp_path: Path) -> None:
         await _cycles_leave_nothing(_adapters(tmp_path), one)
 
 
+@pytest.mark.parametrize("on_hub", [False, True])
 @pytest.mark.parametrize("name", ANSWERS)
-async def test_of_scoring_apis(name: str, tmp_path: Path) -> None:
-    """After a source that answers well, whose series are freed, too."""
-    large = matrix(series(3000, points=10))
-
-    def reply(seen: Seen) -> Reply | Fault:
-        return large if seen.method == "GET" else ANSWERS[name]
-
-    async with HttpFake(reply) as fake:
-        one = entry("s", scoring=fake.url, source=fake.url)
-        await _cycles_leave_nothing(_adapters(tmp_path), one)
-
-
-@pytest.mark.parametrize("name", ANSWERS)
-async def test_of_scoring_apis_of_the_hub_scorer(name: str, tmp_path: Path) -> None:
-    """Its series are split by cluster."""
+async def test_of_scoring_apis(name: str, on_hub: bool, tmp_path: Path) -> None:
+    """After a source that answers well, whose series are freed, too. The hub scorer splits them."""
     large = matrix(series(3000, points=10, cluster="c1"))
-
-    def reply(seen: Seen) -> Reply | Fault:
-        return large if seen.method == "GET" else ANSWERS[name]
-
-    async with HttpFake(reply) as fake:
-        one = entry("s", scoring=fake.url, source=fake.url, runsOn="Hub", clusterLabel={"name": "cluster"})
-        adapters = _adapters(tmp_path, "--clusters", str(tmp_path / "clusters"))
-        await _cycles_leave_nothing(adapters, one)
+    more = {"runsOn": "Hub", "clusterLabel": {"name": "cluster"}} if on_hub else {}
+    flags = ["--clusters", str(tmp_path / "clusters")] if on_hub else []
+    async with HttpFake(lambda seen: large if seen.method == "GET" else ANSWERS[name]) as fake:
+        one = entry("s", scoring=fake.url, source=fake.url, **more)
+        await _cycles_leave_nothing(_adapters(tmp_path, *flags), one)
 
 
 @pytest.mark.parametrize("name", ["too large", "broken off", "never ends"])

@@ -1,6 +1,5 @@
 """When the agent must call: on the grid of its scorer. Virtual time makes this exact."""
 
-import math
 from collections.abc import Sequence
 from typing import Final
 
@@ -28,10 +27,3 @@ def assert_on_grid(calls: Sequence[Seen], *, grid: Grid, least: int = 1) -> None
     assert all(abs(at - on) <= SLACK_SECONDS for at, on in zip(times, due, strict=True)), (
         f"called at {times}, the grid points were {due}"
     )
-
-
-def assert_once_per_grid_point(calls: Sequence[Seen], *, grid: Grid) -> None:
-    """Fails if two calls belong to one grid point. For real time: a busy machine is late and skips points."""
-    points = [math.floor((call.at - grid.phase) / grid.interval + 1e-6) for call in calls]
-    assert points, "no call"
-    assert len(set(points)) == len(points), f"grid points {points} of calls at {[call.at for call in calls]}"

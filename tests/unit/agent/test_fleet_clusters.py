@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Mapping
+from typing import Any
 
 import pytest
 
@@ -153,76 +154,71 @@ def test_a_request_has_at_most_so_many_clusters() -> None:
     ]
 
 
-class Lists:
-    """The number of lists."""
+class Hub:
+    """Stores with two objects each. Some lists fail."""
 
-    total = 0
+    def __init__(self, **faults: Reason) -> None:
+        self.faults = faults
+        self.stores: list[str] = []
+        self.lists = 0
+        self.deleted: list[str] = []
+        self.fleet = FleetStore(store_of=self._store_of, wall=lambda: 7.0)
+
+    def _store_of(self, cluster: str) -> Any:
+        self.stores.append(cluster)
+        return Store(self, cluster)
 
 
 class Store:
-    """A store with two objects."""
+    """The objects p and q of a cluster."""
 
-    def __init__(self, lists: Lists, fault: Reason | None = None) -> None:
-        self.deleted: list[str] = []
-        self._lists, self._fault = lists, fault
+    def __init__(self, hub: Hub, cluster: str) -> None:
+        self._hub, self._cluster = hub, cluster
 
     async def list_owned(self, *, values: bool = True) -> list[Stored]:
         del values
-        self._lists.total += 1
+        self._hub.lists += 1
         await asyncio.sleep(0)
-        if self._fault is not None:
-            raise AgentError("no", reason=self._fault)
-        return [Stored(name=name, values={"a": 1}, valid_until=5.0, labels={"x": "y"}) for name in ("p", "q")]
+        if self._cluster in self._hub.faults:
+            raise AgentError("no", reason=self._hub.faults[self._cluster])
+        return [Stored(name=name, values={"a": 1}, valid_until=5.0, labels={"x": "y"}) for name in "pq"]
 
     async def delete(self, stored: Stored) -> None:
-        self.deleted.append(stored.name)
+        self._hub.deleted.append(f"{self._cluster}/{stored.name}")
+
+
+NAMES = [f"c{number}" for number in range(12)]
 
 
 async def test_the_objects_of_all_clusters_are_listed() -> None:
-    stores: dict[str, Store] = {}
-    lists = Lists()
-
-    def store_of(cluster: str) -> Store:
-        assert cluster not in stores
-        return stores.setdefault(cluster, Store(lists))
-
-    fleet = FleetStore(store_of=store_of, wall=lambda: 7.0)  # type: ignore[arg-type]
-    names = [f"c{number}" for number in range(12)]
-    fleet.set(names)
-    found = await fleet.list_owned()
-    assert sorted(one.name for one in found) == sorted(f"{name}/{one}" for name in names for one in "pq")
+    hub = Hub()
+    hub.fleet.set(NAMES)
+    found = await hub.fleet.list_owned()
+    assert sorted(one.name for one in found) == sorted(f"{name}/{one}" for name in NAMES for one in "pq")
     assert all((one.values, one.labels, one.valid_until) == ({}, {}, 5.0) for one in found)
-    assert lists.total == len(names)
-    assert fleet.wall() == 7.0
-    await fleet.delete(next(one for one in found if one.name == "c1/q"))
-    assert stores["c1"].deleted == ["q"]
-    fleet.set(["c1"])
-    assert fleet.of("c1") is stores["c1"]  # type: ignore[comparison-overlap]
-    del stores["c0"]
-    fleet.of("c0")
-    assert "c0" in stores, "a cluster that was gone gets a new store"
+    assert (hub.lists, sorted(hub.stores), hub.fleet.wall()) == (len(NAMES), sorted(NAMES), 7.0)
+    await hub.fleet.delete(next(one for one in found if one.name == "c1/q"))
+    assert hub.deleted == ["c1/q"]
+    kept = hub.fleet.of("c1")
+    hub.fleet.set(["c1"])
+    assert hub.fleet.of("c1") is kept
+    hub.fleet.of("c0")
+    assert hub.stores.count("c0") == 2, "a cluster that was gone gets a new store"
 
 
 @pytest.mark.parametrize("reason", [Reason.FORBIDDEN, Reason.NOT_FOUND])
 async def test_a_cluster_whose_namespace_may_not_be_listed_is_left_out(reason: Reason) -> None:
     """Its rights may not be applied yet, or it has left the fleet."""
-    fleet = FleetStore(
-        store_of=lambda cluster: Store(Lists(), reason if cluster == "a" else None),  # type: ignore[arg-type, return-value]
-        wall=lambda: 0.0,
-    )
-    fleet.set(["a", "b"])
-    assert sorted(one.name for one in await fleet.list_owned()) == ["b/p", "b/q"]
+    hub = Hub(a=reason)
+    hub.fleet.set(["a", "b"])
+    assert sorted(one.name for one in await hub.fleet.list_owned()) == ["b/p", "b/q"]
 
 
 async def test_a_hub_that_fails_is_not_asked_for_every_cluster() -> None:
     """The failure is one that callers expect."""
-    lists = Lists()
-    fleet = FleetStore(
-        store_of=lambda cluster: Store(lists, Reason.SERVER_ERROR if cluster == "c0" else None),  # type: ignore[arg-type, return-value]
-        wall=lambda: 0.0,
-    )
-    fleet.set(f"c{number}" for number in range(12))
+    hub = Hub(c0=Reason.SERVER_ERROR)
+    hub.fleet.set(NAMES)
     with pytest.raises(AgentError) as caught:
-        await fleet.list_owned()
+        await hub.fleet.list_owned()
     assert caught.value.reason is Reason.SERVER_ERROR
-    assert lists.total < 12
+    assert hub.lists < len(NAMES)
