@@ -4,7 +4,6 @@ them.
 
 import time
 from collections.abc import Awaitable
-from datetime import UTC, datetime
 from typing import Any
 
 from dsf_runtime.informer import Informer
@@ -17,8 +16,8 @@ from gitops_dsf.reconciler.moves.completeness import Blocked
 from gitops_dsf.reconciler.moves.deletion import CopyDeleter
 from gitops_dsf.reconciler.moves.reachability import ReachabilityTracker
 from gitops_dsf.reconciler.moves.rules import MoveState
+from tests.integration.reconciler.replica import from_now
 from tests.support.objecthub import ObjectHub
-from tests.support.virtual_time import wall
 
 NAMESPACE = "argocd"
 SETS, APPLICATIONS, PLACEMENTS, DECISIONS = (
@@ -83,9 +82,8 @@ class MoveHub:
             "syncPolicy": {"applicationsSync": "create-update"},
             **spec,
         }
-        self.hub.put(
-            SETS, "web", namespace=NAMESPACE, metadata={"uid": uid, "annotations": annotations}, spec=body
-        )
+        metadata = {"uid": uid, "annotations": annotations}
+        self.hub.put(SETS, "web", namespace=NAMESPACE, metadata=metadata, spec=body)
 
     def available(
         self, cluster: str, status: str = "True", *, since: float | None = None, taints: tuple[str, ...] = ()
@@ -93,8 +91,7 @@ class MoveHub:
         """The ManagedCluster; `since` in seconds from now."""
         condition = {"type": "ManagedClusterConditionAvailable", "status": status}
         if since is not None:
-            at = datetime.fromtimestamp(int(wall() + since), tz=UTC)
-            condition["lastTransitionTime"] = at.strftime("%Y-%m-%dT%H:%M:%SZ")
+            condition["lastTransitionTime"] = from_now(since)
         spec = {"taints": [{"key": key, "effect": "NoSelect"} for key in taints]}
         self.hub.put(CLUSTERS, cluster, spec=spec, status={"conditions": [condition]})
 
