@@ -24,7 +24,7 @@ from tests.hub.scenario.commandline import Ran
 from tests.hub.scenario.fleet import APPLICATION as GUESTBOOK
 from tests.hub.scenario.fleet import Fleet, application, settings, write_fleet
 from tests.hub.scenario.installation import ADDON, DECISION, WORK, Installation
-from tests.hub.scenario.reconciling import FAST, HUB_NAMESPACE, reconciling
+from tests.hub.scenario.reconciling import HUB_NAMESPACE, reconciling
 
 pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd"), pytest.mark.timeout(480)]
 
@@ -162,7 +162,8 @@ def test_from_an_empty_hub_to_a_loop_and_back(
             timeout=180,
             seen=lambda: installing.result() if installing.done() else empty.ours(),
         )
-        with reconciling(control_plane, speed=FAST, until="answers"):
+        # At its own speed: with a Lease of 3 s it would end on a busy machine, and nobody starts it again.
+        with reconciling(control_plane, until="answers"):
             # In place of a kubelet, which says so about the pods that this process stands for.
             empty.hub.patch_status(
                 DEPLOYMENT,
@@ -172,8 +173,8 @@ def test_from_an_empty_hub_to_a_loop_and_back(
             )
             installed = installing.result()
             assert "The loop runs" in installed.stdout, installed.stdout + installed.stderr
-            assert "0 errors" in installed.stdout.partition("The loop runs")[2], installed.stdout
-            assert installed.code == 0
+            assert " 0 errors" in installed.stdout.partition("The loop runs")[2], installed.stdout
+            assert installed.code == 0, installed.stdout + installed.stderr
             assert HEALTH_KEY in empty.health_checks()
             wait_for(empty.generated, what="the application is placed", timeout=90)
             wait_for(
