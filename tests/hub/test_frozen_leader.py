@@ -38,6 +38,7 @@ def _proxy_forgets(scene: FrozenLeaderPlane) -> Iterator[None]:
     scene.proxy.forget()
 
 
+SCORES = "addonplacementscores"
 LAST_READ = (2, "Placement")
 """After it, all that is left to do is the deletion."""
 STOPS = [
@@ -86,18 +87,19 @@ def test_a_deletion_is_refused_whose_sender_was_stopped_after_its_last_look(scen
 
 def test_a_deletion_is_refused_that_was_on_its_way_for_long(scene: FrozenLeaderPlane) -> None:
     held, gate = threading.Event(), threading.Event()
-
-    def asked(word: str) -> None:
-        if deletes(word) and not held.is_set():
-            held.set()
-            gate.wait(200)
-
-    scene.proxy.asked = asked
     try:
         with scene.replicas() as (first, second):
+
+            def asked(word: str) -> None:
+                if deletes(word) and not held.is_set():
+                    # At once: a replica that still runs gives up after less than a second, and asks again.
+                    first.freeze()
+                    held.set()
+                    gate.wait(200)
+
+            scene.proxy.asked = asked
             scene.move()
             wait_for(held.is_set, what="it deletes", seen=first.process.tail)
-            first.freeze()
             scene.second_removes_the_other_copy(second)
             gate.set()
             wait_for(scene.deletions, what="the deletion is answered")
@@ -133,3 +135,22 @@ def test_a_removal_that_is_stopped_before_it_has_a_connection_sends_nothing(scen
         wait_for(lambda: not first.leads, what="the first has noticed", seen=first.process.tail)
         hold_for(lambda: A in scene.copies(), what="the copy that is decided again stays", seconds=2)
     assert scene.deletions() == []
+
+
+def test_a_score_that_its_agent_has_renewed_is_not_deleted(scene: FrozenLeaderPlane) -> None:
+    """The same for the deletion of a dead score: the agent came back while its sender was stopped."""
+    scene.dead_score()
+    try:
+        with scene.replicas(changes="body") as (first, second):
+            wait_for(lambda: first.frozen, what="it is about to delete", timeout=200, seen=first.process.tail)
+            wait_for(lambda: second.leads, what="the second leads", seen=second.process.tail)
+            scene.agent_renews()
+            first.thaw()
+            wait_for(
+                lambda: scene.deletions(SCORES), what="the deletion is answered", seen=first.process.tail
+            )
+            assert scene.deletions(SCORES) == [409]
+            wait_for(lambda: not first.leads, what="the first has noticed", seen=first.process.tail)
+            hold_for(scene.has_score, what="the score stays", seconds=2)
+    finally:
+        scene.forget_score()

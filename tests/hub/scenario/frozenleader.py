@@ -136,24 +136,20 @@ class FrozenLeaderPlane:
             status={"validUntil": until, "scores": [{"name": "x", "value": 1}]},
         )
 
-    def agent_returns(self) -> None:
+    def agent_renews(self) -> None:
+        """The agent came back, and has published."""
         api, _, kind = ADDON.rpartition("/")
-        now = datetime.now(tz=UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         condition = {
             "type": "Available",
             "status": "True",
             "reason": "Test",
             "message": "",
-            "lastTransitionTime": now,
+            "lastTransitionTime": datetime.now(tz=UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         }
         self.put(
             {"apiVersion": api, "kind": kind, "metadata": {"name": ADDON_NAME, "namespace": B}, "spec": {}},
             status={"conditions": [condition]},
         )
-
-    def agent_renews(self) -> None:
-        """The agent came back, and has published."""
-        self.agent_returns()
         status = {"scores": [{"name": "x", "value": 2}], "validUntil": "2100-01-01T00:00:00Z"}
         self.hub.patch_status(SCORE, RESOURCE, status, namespace=B)
 
@@ -335,10 +331,8 @@ def frozen(
     scene: FrozenLeaderPlane,
     first: Reconciler,
     word: Callable[[str], bool],
-    *,
-    begin: Callable[[], None] | None = None,
 ) -> Iterator[None]:
-    """Moves web, or begins something else, and stops the replica when its first such request was answered,
+    """Moves web, and stops the replica when its first such request was answered,
     before it can read the answer. After the block it continues.
     """
     done = threading.Event()
@@ -349,7 +343,7 @@ def frozen(
             done.set()
 
     scene.proxy.answered = answered
-    (begin or scene.move)()
+    scene.move()
     wait_for(done.is_set, what="it asks", timeout=200, seen=first.process.tail)
     wait_for(lambda: first.frozen, what="it is stopped")
     try:
@@ -367,12 +361,6 @@ READS = {
     "Placement": "placements?limit=500&fieldSelector",
 }
 """What a removal reads, in its order, by a part of the path."""
-SCORE_READS = {
-    "score": f"namespaces/{B}/addonplacementscores?limit=500&fieldSelector",
-    "ManagedCluster": f"managedclusters?limit=500&fieldSelector=metadata.name%3D{B}",
-    "add-on": f"namespaces/{B}/managedclusteraddons?limit=500&fieldSelector",
-}
-"""What the deletion of a dead score reads, in its order, by a part of the path."""
 PATCH = f"PATCH /apis/argoproj.io/v1alpha1/namespaces/{ARGOCD}/applications/web-{B}"
 
 
