@@ -29,19 +29,15 @@ from tests.support import environment
 
 SUITE = Path(__file__).parent
 LONGEST = (
-    "moves",
-    "reconciler",
     "frozen_leader",
     "argocd_sync",
-    "frozen_score_gc",
-    "frozen_leader_waits",
+    "moves",
+    "install",
     "suspension",
-    "proposals",
     "score_gc",
     "reconciler_status",
     "doctor",
-    "faults",
-    "status_verb",
+    "kubelet",
 )
 """Files of more than half a minute. They begin first: at the end no process is left alone with one of
 them.

@@ -1,6 +1,9 @@
-"""The add-on installs from our YAML alone, follows an edit, and leaves what people own when it goes."""
+"""The add-on installs from our YAML alone: a ServiceMonitor where the Prometheus operator is, and what is
+said where it is not; another image and other nodes of the agent; and it leaves what people own when it goes.
+"""
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -13,78 +16,168 @@ from tests.hub.scenario.fleet import Fleet, settings, write_fleet
 from tests.hub.scenario.installation import ADDON, WORK, Installation, installed
 from tests.hub.scenario.spokeagent import DEPLOYMENT, wait_for_deployment
 
-pytestmark = pytest.mark.family("kubernetes", "ocm", "argocd")
+pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd"), pytest.mark.timeout(300)]
 
-CLUSTERS = ("cluster1", "cluster2")
-TEMPLATE = "addon.open-cluster-management.io/v1alpha1/AddOnTemplate"
+OPERATED, BARE = "cluster1", "cluster2"
+MONITOR = "monitoring.coreos.com/v1/ServiceMonitor"
+CRD = "apiextensions.k8s.io/v1/CustomResourceDefinition"
+NAME = "servicemonitors.monitoring.coreos.com"
+SELECTED = {"clusterSelector": {"matchLabels": {"monitoring": "operator"}}}
+
+
+@pytest.fixture(scope="module")
+def operator(control_plane: ControlPlane) -> Iterator[None]:
+    """The operator's kind on one of the two clusters. It stays for all tests: OCM's work agent may need more
+    than a minute to find a kind that was removed and comes back.
+    """
+    spoke = control_plane.spokes[OPERATED].admin
+    schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
+    spoke.apply(
+        {
+            "apiVersion": "apiextensions.k8s.io/v1",
+            "kind": "CustomResourceDefinition",
+            "metadata": {"name": NAME},
+            "spec": {
+                "group": "monitoring.coreos.com",
+                "scope": "Namespaced",
+                "names": {
+                    "kind": "ServiceMonitor",
+                    "listKind": "ServiceMonitorList",
+                    "plural": "servicemonitors",
+                    "singular": "servicemonitor",
+                },
+                "versions": [{"name": "v1", "served": True, "storage": True, "schema": schema}],
+            },
+        }
+    )
+    wait_for(lambda: spoke.path(MONITOR), what="the cluster serves ServiceMonitors")
+    yield
+    spoke.delete(CRD, NAME)
 
 
 @pytest.fixture
 def installation(
-    control_plane: ControlPlane, argocd: object, git_server: GitServer, request: pytest.FixtureRequest
+    control_plane: ControlPlane,
+    operator: None,
+    argocd: object,
+    git_server: GitServer,
+    request: pytest.FixtureRequest,
 ) -> Iterator[Installation]:
-    name = request.node.name.replace("_", "-")[:40].strip("-")
-    fleet = Fleet(repository=git_server.create(name), name="addon")
-    write_fleet(fleet, clusters=list(CLUSTERS))
+    fleet = Fleet(repository=git_server.create(request.node.name.replace("_", "-")), name="addonparts")
+    write_fleet(fleet, clusters=[OPERATED, BARE])
+    configure(fleet, SELECTED)
+    path = fleet.root / f"clusters/{OPERATED}.yaml"
+    path.write_text(path.read_text(encoding="utf-8").replace("labels:", "labels:\n    monitoring: operator"))
     fleet.render()
-    with installed(fleet, control_plane, clusters=CLUSTERS) as installation:
-        for cluster in CLUSTERS:
-            wait_for_deployment(control_plane, cluster)
+    with installed(fleet, control_plane, clusters=(OPERATED, BARE)) as installation:
+        for name in (OPERATED, BARE):
+            wait_for_deployment(control_plane, name)
         yield installation
 
 
-def test_one_add_on_per_cluster_becomes_available_with_its_deployment(
+def configure(fleet: Fleet, monitor: dict[str, Any] | None, **agent: Any) -> None:
+    changed = settings(fleet)
+    changed["spec"]["agent"] = agent if monitor is None else {"serviceMonitor": monitor, **agent}
+    fleet.write("gitops-dsf.yaml", changed)
+
+
+def test_a_service_monitor_comes_where_the_operator_is_and_goes_again(
     installation: Installation, hub: Client
 ) -> None:
-    for cluster in CLUSTERS:
-        spoke = installation.plane.spokes[cluster].admin
-        container = spoke.get(DEPLOYMENT, ADDON_NAME, namespace=AGENT_NAMESPACE)["spec"]["template"]["spec"][
-            "containers"
-        ][0]
-        assert {"CLUSTER_NAME", "HUB_KUBECONFIG"} <= {entry["name"] for entry in container["env"]}
-        # No kubelet runs here: what a ready replica would make of the status.
-        ready = {
-            "replicas": 1,
-            "readyReplicas": 1,
-            "availableReplicas": 1,
-            "updatedReplicas": 1,
-            "observedGeneration": 1,
-        }
-        spoke.patch_status(DEPLOYMENT, ADDON_NAME, ready, namespace=AGENT_NAMESPACE)
-    for cluster in CLUSTERS:
-        wait_for(
-            lambda cluster=cluster: (
-                conditions(hub.get(ADDON, ADDON_NAME, namespace=cluster)).get("Available") == "True"
-            ),  # type: ignore[misc]
-            what=f"the add-on of {cluster} is Available",
-            timeout=90,
-            seen=lambda cluster=cluster: hub.get(ADDON, ADDON_NAME, namespace=cluster),  # type: ignore[misc]
-        )
+    spokes = installation.plane.spokes
+    monitor = wait_for(
+        lambda: spokes[OPERATED].admin.find(MONITOR, ADDON_NAME, namespace=AGENT_NAMESPACE),
+        what="the ServiceMonitor is on the cluster with the operator",
+        timeout=60,
+        seen=lambda: hub.find(ADDON, ADDON_NAME, namespace=OPERATED),
+    )
+    assert monitor["spec"]["endpoints"][0]["relabelings"] == [
+        {"targetLabel": "cluster", "replacement": OPERATED}
+    ]
+    wait_for(lambda: applied(hub, BARE) == "True", what="the other cluster lacks nothing", timeout=60)
 
-
-def test_a_changed_image_rolls_out_under_a_new_template_name(installation: Installation, hub: Client) -> None:
-    before = template_names(hub)
-    changed = settings(installation.fleet)
-    changed["spec"]["agent"] = {"image": "registry.example.com/agent:2"}
-    installation.fleet.write("gitops-dsf.yaml", changed)
+    # The name of such a template stays, and OCM rolls out its new content.
+    configure(installation.fleet, {**SELECTED, "interval": "1m"})
     installation.fleet.render()
     installation.apply()
-    assert len(template_names(hub) - before) == 1
-    for cluster in CLUSTERS:
-        spoke = installation.plane.spokes[cluster].admin
-        wait_for(
-            lambda spoke=spoke: image(spoke) == "registry.example.com/agent:2",  # type: ignore[misc]
-            what=f"the new image is on {cluster}",
-            timeout=60,
-        )
-    for name in before:
-        hub.delete(TEMPLATE, name)
+    wait_for(
+        lambda: (
+            spokes[OPERATED].admin.get(MONITOR, ADDON_NAME, namespace=AGENT_NAMESPACE)["spec"]["endpoints"][
+                0
+            ]["interval"]
+            == "1m"
+        ),
+        what="the changed template is on the cluster",
+        timeout=60,
+    )
+
+    configure(installation.fleet, {})
+    installation.fleet.render()
+    installation.apply()
+    wait_for(
+        lambda: applied(hub, BARE) == "False",
+        what="the other cluster reports that it has no such kind",
+        timeout=60,
+        seen=lambda: hub.find(ADDON, ADDON_NAME, namespace=BARE),
+    )
+    assert spokes[BARE].admin.find(DEPLOYMENT, ADDON_NAME, namespace=AGENT_NAMESPACE) is not None
+
+    configure(installation.fleet, None)
+    installation.fleet.render()
+    installation.apply()
+    wait_for(
+        lambda: spokes[OPERATED].admin.find(MONITOR, ADDON_NAME, namespace=AGENT_NAMESPACE) is None,
+        what="it is gone",
+        timeout=60,
+    )
+    wait_for(lambda: applied(hub, BARE) == "True", what="all is applied again", timeout=60)
+
+
+def test_a_rollout_reaches_its_clusters_first(installation: Installation) -> None:
+    """OCM changes the Deployment in place. It is never deleted, also not when its template goes."""
+    fleet = installation.fleet
+
+    def deployment(cluster: str) -> Object:
+        return installation.plane.spokes[cluster].admin.get(DEPLOYMENT, ADDON_NAME, namespace=AGENT_NAMESPACE)
+
+    def images() -> list[str]:
+        pods = (deployment(name)["spec"]["template"]["spec"] for name in (OPERATED, BARE))
+        return [pod["containers"][0]["image"] for pod in pods]
+
+    def becomes(first: str, second: str, *, what: str) -> None:
+        installation.sync()
+        wait_for(lambda: images() == [first, second], what=what, timeout=60, seen=images)
+
+    old, new, newer = (f"registry.example.com/gitops-dsf-agent:{version}" for version in (1, 2, 3))
+    before = [deployment(name)["metadata"]["uid"] for name in (OPERATED, BARE)]
+    configure(fleet, None, image=old, rollout=[{**SELECTED, "image": new}])
+    becomes(new, old, what="the selected cluster runs another image")
+    configure(fleet, None, image=old, rollout=[{**SELECTED, "image": newer}])
+    becomes(newer, old, what="a changed entry is rolled out, too")
+
+    # Two entries for one cluster: the image of one, the nodes of the other.
+    infra = [{"key": "infra", "operator": "Exists"}]
+    configure(
+        fleet, None, image=old, rollout=[{**SELECTED, "image": newer}, {**SELECTED, "tolerations": infra}]
+    )
+    installation.sync()
+    wait_for(
+        lambda: deployment(OPERATED)["spec"]["template"]["spec"].get("tolerations") == infra,
+        what="the tolerations of the second entry count as well",
+        timeout=60,
+    )
+    assert images() == [newer, old]
+    assert not deployment(BARE)["spec"]["template"]["spec"].get("tolerations")
+
+    configure(fleet, None, image=newer)
+    becomes(newer, newer, what="the others follow, and the template of the entry is gone")
+    assert [deployment(name)["metadata"]["uid"] for name in (OPERATED, BARE)] == before
 
 
 def test_removing_everything_leaves_the_namespace_and_peoples_secrets(
     installation: Installation, hub: Client
 ) -> None:
-    spoke = installation.plane.spokes["cluster1"].admin
+    spoke = installation.plane.spokes[OPERATED].admin
     token: Object = {
         "apiVersion": "v1",
         "kind": "Secret",
@@ -92,8 +185,8 @@ def test_removing_everything_leaves_the_namespace_and_peoples_secrets(
         "stringData": {"token": "x"},
     }
     spoke.apply(token)
-    hub.delete(ADDON, ADDON_NAME, namespace="cluster1")
-    hub.delete(WORK, "gitops-dsf-config", namespace="cluster1")
+    hub.delete(ADDON, ADDON_NAME, namespace=OPERATED)
+    hub.delete(WORK, "gitops-dsf-config", namespace=OPERATED)
     wait_for(
         lambda: spoke.find(DEPLOYMENT, ADDON_NAME, namespace=AGENT_NAMESPACE) is None,
         what="the agent is gone",
@@ -104,7 +197,7 @@ def test_removing_everything_leaves_the_namespace_and_peoples_secrets(
         what="its configuration is gone",
     )
     wait_for(
-        lambda: hub.find(WORK, "gitops-dsf-config", namespace="cluster1") is None,
+        lambda: hub.find(WORK, "gitops-dsf-config", namespace=OPERATED) is None,
         what="the work is gone",
         timeout=60,
     )
@@ -114,22 +207,12 @@ def test_removing_everything_leaves_the_namespace_and_peoples_secrets(
         secret = spoke.find("v1/Secret", "peoples-token", namespace=AGENT_NAMESPACE)
         return "deletionTimestamp" not in namespace["metadata"] and secret is not None
 
-    hold_for(kept, what="the namespace and the Secret stay", seconds=5)
+    hold_for(kept, what="the namespace and the Secret stay", seconds=3)
     spoke.delete("v1/Secret", "peoples-token", namespace=AGENT_NAMESPACE)
 
 
-def conditions(item: Object) -> dict[str, str]:
-    return {one["type"]: one["status"] for one in item.get("status", {}).get("conditions") or []}
-
-
-def template_names(hub: Client) -> set[str]:
-    return {
-        item["metadata"]["name"] for item in hub.list(TEMPLATE) if item["spec"]["addonName"] == ADDON_NAME
-    }
-
-
-def image(spoke: Client) -> str:
-    containers = spoke.get(DEPLOYMENT, ADDON_NAME, namespace=AGENT_NAMESPACE)["spec"]["template"]["spec"][
-        "containers"
-    ]
-    return str(containers[0]["image"])
+def applied(hub: Client, cluster: str) -> str:
+    """The condition ManifestApplied of the add-on."""
+    found: Object = hub.get(ADDON, ADDON_NAME, namespace=cluster)
+    conditions = found.get("status", {}).get("conditions") or []
+    return next((str(one["status"]) for one in conditions if one["type"] == "ManifestApplied"), "")

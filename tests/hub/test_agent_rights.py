@@ -232,25 +232,6 @@ def test_the_largest_object_that_it_sends_is_not_refused(rights: Rights, objects
     asyncio.run(story())
 
 
-@pytest.mark.parametrize(
-    ("kind", "namespace"),
-    [
-        ("v1/Secret", "cluster1"),
-        ("v1/ConfigMap", "cluster1"),
-        ("v1/ConfigMap", HUB_NAMESPACE),
-        ("work.open-cluster-management.io/v1/ManifestWork", "cluster1"),
-        ("cluster.open-cluster-management.io/v1/ManagedCluster", None),
-        ("cluster.open-cluster-management.io/v1beta1/Placement", "argocd"),
-        ("dynamic-scoring.open-cluster-management.io/v1alpha1/DynamicScorer", HUB_NAMESPACE),
-        (SCORE, "cluster2"),
-        (SCORE, None),
-    ],
-)
-def test_on_the_hub_everything_else_is_denied(rights: Rights, kind: str, namespace: str | None) -> None:
-    with pytest.raises(ApiError, match="403 Forbidden"):
-        rights.agent.list(kind, namespace=namespace)
-
-
 def test_on_the_spoke_it_reads_the_named_secrets_only(rights: Rights) -> None:
     admin = rights.installation.plane.spokes["cluster1"].admin
     for name in (SECRET, ELSE):

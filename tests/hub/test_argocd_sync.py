@@ -31,25 +31,21 @@ from tests.hub.controlplane.plane import ControlPlane
 from tests.hub.controlplane.waiting import hold_for, wait_for
 from tests.hub.scenario.fleet import APPLICATION as GUESTBOOK
 from tests.hub.scenario.fleet import (
-    FLEET_LABEL,
     SCORER,
     Fleet,
     application,
     cluster,
-    scorer,
     settings,
     write_fleet,
 )
 from tests.hub.scenario.installation import ADDON, SCORE, WORK, Installation
-from tests.hub.scenario.placements import PLACEMENT
+from tests.hub.scenario.placements import PLACEMENT, decided
 from tests.hub.scenario.spokeagent import DEPLOYMENT
 
 pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd"), pytest.mark.timeout(400)]
 
 CLUSTERS = ("cluster1", "cluster2")
-MANAGED_CLUSTER = "cluster.open-cluster-management.io/v1/ManagedCluster"
 DYNAMIC_SCORER = "dynamic-scoring.open-cluster-management.io/v1alpha1/DynamicScorer"
-DECISION = "cluster.open-cluster-management.io/v1beta1/PlacementDecision"
 HEALTH = Path(__file__).parents[2] / "argocd/install/argocd-cm-health.yaml"
 ROLE_BINDING = "rbac.authorization.k8s.io/v1/RoleBinding"
 HUB_NAMESPACE = "open-cluster-management"
@@ -64,7 +60,6 @@ class Synced:
 
     installation: Installation
     hub: Client
-    git_server: GitServer
     names: tuple[str, ...]
     """The Applications over rendered/."""
 
@@ -115,28 +110,8 @@ class Synced:
         self.hub.patch_status(BUDGET, RECONCILER, status, namespace=HUB_NAMESPACE)
         refresh(self.hub, RECONCILER_APPLICATION)
 
-    def guestbooks(self) -> list[str]:
-        items = self.hub.list(
-            APPLICATION, namespace="argocd", labels=f"gitops-dsf.io/application={GUESTBOOK}"
-        )
-        return sorted(item["spec"]["destination"]["name"] for item in items)
-
     def decision(self) -> list[str]:
-        pages = self.hub.list(
-            DECISION, namespace="argocd", labels=f"cluster.open-cluster-management.io/placement={GUESTBOOK}"
-        )
-        return sorted(
-            one["clusterName"] for page in pages for one in page.get("status", {}).get("decisions", [])
-        )
-
-    def publish_score(self, cluster_name: str, value: int) -> None:
-        body = {
-            "apiVersion": "cluster.open-cluster-management.io/v1alpha1",
-            "kind": "AddOnPlacementScore",
-            "metadata": {"name": SCORER, "namespace": cluster_name},
-        }
-        self.hub.apply(body)
-        self.hub.apply_status({**body, "status": {"scores": [{"name": "cpu_headroom", "value": value}]}})
+        return decided(self.hub, GUESTBOOK, namespace="argocd")
 
 
 @pytest.fixture(scope="module")
@@ -174,7 +149,7 @@ def scene(
         stack.callback(remove_applications, hub, names)
         for item in sorted(bootstrap, key=lambda item: item["kind"] != "AppProject"):
             hub.apply(item)
-        scene = Synced(installation=installation, hub=hub, git_server=git_server, names=names)
+        scene = Synced(installation=installation, hub=hub, names=names)
         wait_for(
             lambda: hub.find(APPLICATION_SET, GUESTBOOK, namespace="argocd"),
             what="the ApplicationSet is there",
@@ -223,13 +198,14 @@ def test_the_whole_tree_is_synced_and_healthy(synced: Synced) -> None:
     for name in synced.names:
         for key, (sync, health, message) in state(synced.hub, name).resources.items():
             assert (sync, health) in {("Synced", "Healthy"), ("Synced", "")}, (key, message)
+        found = synced.hub.get(APPLICATION, name, namespace="argocd")
+        assert live_commit(json.dumps(found).encode()) == synced.fleet.repository.branches()["main"]
 
 
 def test_there_is_no_perpetual_difference(synced: Synced) -> None:
     finished = {name: operation(synced, name)["finishedAt"] for name in synced.names}
     for name in synced.names:
         refresh(synced.hub, name, hard=True)
-    time.sleep(3)
     hold_for(
         lambda: all(state(synced.hub, name).sync == "Synced" for name in synced.names),
         what="every Application stays Synced",
@@ -270,45 +246,6 @@ def test_an_edit_by_hand_is_healed(synced: Synced) -> None:
     )
 
 
-def test_two_commits_in_a_row_end_at_the_second(synced: Synced) -> None:
-    for text in ("first of two", "second of two"):
-        synced.fleet.write(f"scorers/{SCORER}.yaml", scorer(description=text))
-        head = synced.commit(text)
-    synced.settled(head)
-    assert (
-        synced.hub.get(DYNAMIC_SCORER, SCORER, namespace=HUB_NAMESPACE)["spec"]["description"]
-        == "second of two"
-    )
-
-
-def test_the_live_commit_is_the_newest_one_also_where_it_changes_nothing(synced: Synced) -> None:
-    synced.fleet.write(f"scorers/{SCORER}.yaml", scorer(description="of the live commit"))
-    head = synced.commit("Describe the scorer")
-    synced.settled(head)
-    for name in synced.names:
-        found = synced.hub.get(APPLICATION, name, namespace="argocd")
-        assert live_commit(json.dumps(found).encode()) == head
-
-
-def test_a_changed_query_reaches_the_spokes(synced: Synced, note: Callable[[str], None]) -> None:
-    changed = scorer()
-    changed["spec"]["source"]["params"]["query"] = "max(cpu_load)"
-    synced.fleet.write(f"scorers/{SCORER}.yaml", changed)
-    clock = time.monotonic()
-    synced.commit("Judge by the busiest node")
-    for name in CLUSTERS:
-        spoke = synced.installation.plane.spokes[name].admin
-        wait_for(
-            lambda spoke=spoke: (
-                "max(cpu_load)"
-                in spoke.get("v1/ConfigMap", CONFIGMAP_NAME, namespace=AGENT_NAMESPACE)["data"]["summaries"]
-            ),  # type: ignore[misc]
-            what=f"the new query is on {name}",
-            timeout=60,
-        )
-    note(f"Argo CD: a pushed edit is in the ConfigMap of both spokes after {time.monotonic() - clock:.1f} s")
-
-
 def test_a_removed_cluster_is_pruned_and_returns(synced: Synced) -> None:
     spoke = synced.installation.plane.spokes["cluster2"].admin
     (synced.fleet.root / "clusters/cluster2.yaml").unlink()
@@ -345,35 +282,6 @@ def test_a_removed_cluster_is_pruned_and_returns(synced: Synced) -> None:
     synced.fleet.write("clusters/cluster2.yaml", cluster("cluster2", fleet="synced"))
     synced.settled(synced.commit("Take it back"))
     assert synced.hub.find(WORK, "gitops-dsf-config", namespace="cluster2")
-
-
-def test_a_reconciler_that_is_switched_off_goes_and_one_that_is_switched_on_returns(synced: Synced) -> None:
-    one_shard(synced.fleet, reconciler={"enabled": False})
-    head = synced.commit("Do without the reconciler")
-    for kind, name, namespace in (
-        (DEPLOYMENT, RECONCILER, HUB_NAMESPACE),
-        (ROLE_BINDING, f"{RECONCILER}-moves", "argocd"),
-        (CLUSTER_ROLE_BINDING, "gitops-dsf:reconciler", None),
-    ):
-        wait_for(
-            lambda kind=kind, name=name, namespace=namespace: (
-                synced.hub.find(kind, name, namespace=namespace) is None
-            ),  # type: ignore[misc]
-            what=f"{kind} {name} is pruned",
-            timeout=90,
-            seen=lambda: state(synced.hub, RECONCILER_APPLICATION),
-        )
-    synced.settled(head)
-    assert state(synced.hub, RECONCILER_APPLICATION).resources.keys() == {f"ServiceAccount/{RECONCILER}"}
-    one_shard(synced.fleet)
-    head = synced.commit("Take it back")
-    wait_for(
-        lambda: synced.hub.find(DEPLOYMENT, RECONCILER, namespace=HUB_NAMESPACE),
-        what="the reconciler is deployed",
-        timeout=90,
-    )
-    synced.start_reconciler()
-    synced.settled(head)
 
 
 def test_a_file_that_somebody_adds_is_refused(synced: Synced) -> None:
@@ -432,41 +340,6 @@ def refusal(synced: Synced, name: str) -> str:
     return " ".join(item["message"] for item in results if "not permitted" in item.get("message", ""))
 
 
-def test_an_empty_decision_deletes_no_application(synced: Synced) -> None:
-    synced.publish_score("cluster1", 90)
-    synced.publish_score("cluster2", 10)
-    wait_for(lambda: synced.decision() == ["cluster1"], what="OCM decides", seen=synced.decision)
-    refresh_set(synced.hub, GUESTBOOK)
-    wait_for(
-        lambda: "cluster1" in synced.guestbooks(),
-        what="the Application is on cluster1",
-        seen=synced.guestbooks,
-    )
-    spoke = synced.installation.plane.spokes["cluster1"].admin
-    wait_for(
-        lambda: spoke.find("v1/ConfigMap", "guestbook", namespace=GUESTBOOK),
-        what="its workload runs there",
-        timeout=60,
-    )
-    try:
-        for name in CLUSTERS:
-            synced.hub.patch(MANAGED_CLUSTER, name, {"metadata": {"labels": {FLEET_LABEL: None}}})
-        wait_for(lambda: synced.decision() == [], what="the decision is empty", seen=synced.decision)
-        refresh_set(synced.hub, GUESTBOOK)
-        hold_for(
-            lambda: (
-                "cluster1" in synced.guestbooks()
-                and spoke.find("v1/ConfigMap", "guestbook", namespace=GUESTBOOK)
-            ),
-            what="Application and workload stay",
-            seconds=8,
-        )
-        assert state(synced.hub, "gitops-dsf-delivery").health == "Healthy"
-    finally:
-        synced.installation.label_clusters()
-    wait_for(synced.decision, what="OCM decides again")
-
-
 def test_a_consumers_namespace_that_is_missing_holds_back_nothing_else(synced: Synced) -> None:
     """A ScoredPlacement in it waits; what the same commit changes for applications does not."""
     training = {
@@ -507,27 +380,6 @@ def test_a_consumers_namespace_that_is_missing_holds_back_nothing_else(synced: S
     (synced.fleet.root / "apps/training.yaml").unlink()
     synced.settled(synced.commit("Place the training no longer"))
     assert synced.hub.find(PLACEMENT, "training", namespace="later") is None
-
-
-def test_while_git_is_away_nothing_changes(synced: Synced) -> None:
-    before = sorted(key for name in synced.names for key in state(synced.hub, name).resources)
-    synced.git_server.stop()
-    try:
-        for name in synced.names:
-            refresh(synced.hub, name, hard=True)
-        wait_for(
-            lambda: state(synced.hub, "gitops-dsf-works-00").sync == "Unknown",
-            what="Argo CD says that git is away",
-            timeout=60,
-        )
-        for name in CLUSTERS:
-            assert synced.hub.find(WORK, "gitops-dsf-config", namespace=name)
-    finally:
-        synced.git_server.start()
-    for name in synced.names:
-        refresh(synced.hub, name, hard=True)
-        wait_until_settled(synced.hub, name, timeout=120)
-    assert sorted(key for name in synced.names for key in state(synced.hub, name).resources) == before
 
 
 def operation(synced: Synced, name: str) -> dict[str, str]:

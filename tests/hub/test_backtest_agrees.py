@@ -1,4 +1,4 @@
-"""A story of 500 writes of scores: the backtest decides what the real placement controller decided, write by
+"""A story of 250 writes of scores: the backtest decides what the real placement controller decided, write by
 write.
 
 After each write a beat follows: a score that makes a Placement of its own change its decision. OCM has one
@@ -37,7 +37,7 @@ from tests.hub.scenario.placements import (
 
 pytestmark = pytest.mark.family("kubernetes", "ocm")
 
-STEPS: Final = 500
+STEPS: Final = 250
 NAMESPACE: Final = "backtest"
 NAMES: Final = tuple(f"back-{letter}" for letter in "abcdef")
 CPU, NET, BEAT = "back-cpu", "back-net", "back-beat"
@@ -131,7 +131,7 @@ def _after_beat(hub: Client, number: int) -> dict[str, tuple[str, ...]]:
 
 
 @pytest.mark.timeout(280)
-def test_five_hundred_writes(fleet: Client) -> None:
+def test_many_writes(fleet: Client) -> None:
     story = _story()
     seen = [_after_beat(fleet, 0)]
     for number, write in enumerate(story, 1):
@@ -151,7 +151,7 @@ def test_five_hundred_writes(fleet: Client) -> None:
         for number, real in enumerate(seen):
             current = decided.get(number, current)
             assert current == real[name], f"{name}, write {number}: {story[number - 1]}"
-    assert sum(len(line.decided) for line in found.lines.values()) > 80, "the story has many moves"
+    assert sum(len(line.decided) for line in found.lines.values()) > 40, "the story has many moves"
 
 
 def _tracks(story: list[Write]) -> dict[str, dict[str, Track]]:

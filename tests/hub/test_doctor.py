@@ -1,5 +1,7 @@
-"""`gitops-dsf doctor` on a real hub: content where all is well; what is broken is found, and the printed
-command repairs it.
+"""`gitops-dsf doctor` and `gitops-dsf status` on a real hub.
+
+doctor is content where all is well; what is broken is found, and the printed command repairs it. What status
+says of scores, decisions and applications is what OCM and Argo CD made of them.
 """
 
 import json
@@ -23,14 +25,12 @@ from tests.hub.controlplane.argocd import ArgoCD
 from tests.hub.controlplane.gitserver import GitServer
 from tests.hub.controlplane.kubeconfig import ADMIN, Identity
 from tests.hub.controlplane.plane import ControlPlane
-from tests.hub.controlplane.waiting import wait_for
-from tests.hub.scenario.commandline import Ran
-from tests.hub.scenario.fleet import APPLICATION, RESOURCE, SCORER
-from tests.hub.scenario.placements import PLACEMENT
+from tests.hub.controlplane.waiting import hold_for, wait_for
+from tests.hub.scenario.commandline import Ran, gitops_dsf
+from tests.hub.scenario.fleet import APPLICATION, SCORER
 from tests.hub.scenario.prettyhub import (
     ARGOCD_NAMESPACE,
     ROOT,
-    SCORES,
     PrettyHub,
     pretty_hub,
 )
@@ -171,17 +171,6 @@ BROKEN: dict[str, tuple[str, str, str, Callable[[Clinic], None]]] = {
             }
         ),
     ),
-    "Argo CD tracks by label": (
-        "argocd-settings",
-        "warning",
-        "is label",
-        patch(
-            "v1/ConfigMap",
-            "argocd-cm",
-            {"data": {"application.resourceTrackingMethod": "label"}},
-            ARGOCD_NAMESPACE,
-        ),
-    ),
     "a score has no scorer": (
         "scores-owned",
         "warning",
@@ -217,30 +206,6 @@ def restored(*changes: Callable[[], object]) -> Iterator[None]:
         yield
 
 
-def test_a_placement_that_ocm_does_not_understand_or_cannot_fill(clinic: Clinic) -> None:
-    hub = clinic.scene.hub
-    wanted = hub.get(PLACEMENT, APPLICATION, namespace=ARGOCD_NAMESPACE)["spec"]
-    with restored(
-        lambda: hub.patch(
-            PLACEMENT, APPLICATION, {"spec": {"numberOfClusters": 1}}, namespace=ARGOCD_NAMESPACE
-        )
-    ):
-        hub.patch(PLACEMENT, APPLICATION, {"spec": {"numberOfClusters": 5}}, namespace=ARGOCD_NAMESPACE)
-        assert clinic.find("placements", "has too few clusters")["state"] == "warning"
-    broken = {"mode": "Bogus", "configurations": wanted["prioritizerPolicy"]["configurations"]}
-    with restored(
-        lambda: hub.patch(
-            PLACEMENT,
-            APPLICATION,
-            {"spec": {"prioritizerPolicy": wanted["prioritizerPolicy"]}},
-            namespace=ARGOCD_NAMESPACE,
-        )
-    ):
-        hub.patch(PLACEMENT, APPLICATION, {"spec": {"prioritizerPolicy": broken}}, namespace=ARGOCD_NAMESPACE)
-        assert clinic.find("placements", "is misconfigured")["state"] == "error"
-    clinic.content("placements")
-
-
 def test_an_applicationset_that_generates_nothing_looks_again_by_the_printed_command(clinic: Clinic) -> None:
     hub = clinic.scene.hub
     hub.delete("v1/ConfigMap", CONFIGMAP, namespace=ARGOCD_NAMESPACE)
@@ -251,20 +216,6 @@ def test_an_applicationset_that_generates_nothing_looks_again_by_the_printed_com
     assert clinic.findings("applicationsets") != [], "Argo CD would look again only after 3 minutes"
     clinic.fix(finding)
     clinic.content("applicationsets")
-
-
-def test_a_score_that_somebody_else_writes_beside_our_agent(clinic: Clinic) -> None:
-    """As an upstream agent does that goes on after the takeover: label and validUntil stay ours."""
-    hub = clinic.scene.hub
-    clinic.content("scores-owned")
-    hub.patch_status(SCORES, RESOURCE, {"scores": [{"name": SCORER, "value": -50}]}, namespace="cluster1")
-    assert (
-        clinic.find("scores-owned", "cluster1/cpu-headroom is written by our agent and by ")["state"]
-        == "error"
-    )
-    with restored(lambda: clinic.scene.publish("cluster1", 90)):
-        hub.delete(SCORES, RESOURCE, namespace="cluster1")
-    clinic.content("scores-owned")
 
 
 def test_the_documented_role_is_enough_and_nothing_is_no_crash(clinic: Clinic) -> None:
@@ -306,3 +257,115 @@ def test_the_documented_role_is_enough_and_nothing_is_no_crash(clinic: Clinic) -
         for item in alone
     )
     assert clinic.doctor(stranger).code == 1
+
+
+@dataclass(kw_only=True)
+class Desk:
+    scene: PrettyHub
+
+    def command(self, *arguments: str, identity: Identity = ADMIN) -> list[str]:
+        kubeconfig = str(self.scene.plane.kubeconfig(identity))
+        return ["status", "--context", "context", "--kubeconfig", kubeconfig, *arguments]
+
+    def run(self, *arguments: str, identity: Identity = ADMIN) -> Ran:
+        return gitops_dsf(*self.command(*arguments, identity=identity))
+
+    def look(self, *arguments: str) -> dict[str, Any]:
+        ran = self.run("-o", "json", *arguments)
+        assert (ran.code, ran.stderr) == (0, "")
+        found: dict[str, Any] = json.loads(ran.stdout)
+        return found
+
+    def placement(self, *arguments: str) -> dict[str, Any]:
+        found: dict[str, Any] = next(
+            item
+            for item in self.look(*arguments)["placements"]
+            if item["placement"] == f"{ARGOCD_NAMESPACE}/{APPLICATION}"
+        )
+        return found
+
+    def application(self) -> dict[str, Any]:
+        found: dict[str, Any] = next(
+            item for item in self.look()["applications"] if item["name"] == APPLICATION
+        )
+        return found
+
+    def standings(self) -> dict[str, str]:
+        return {copy["cluster"]: copy["standing"] for copy in self.application()["copies"]}
+
+
+@pytest.fixture
+def desk(clinic: Clinic) -> Desk:
+    return Desk(scene=clinic.scene)
+
+
+def test_it_shows_the_hub_as_it_is(desk: Desk) -> None:
+    desk.scene.move("cluster1")
+    desk.scene.publish("cluster1", 90)
+    desk.scene.publish("cluster2", 45, age=300)
+    found = desk.look()
+    assert found["hub"]["unread"] == []
+    scorer = found["scorers"][0]
+    assert (scorer["name"], scorer["health"], scorer["ttlSeconds"]) == (SCORER, None, 900)
+    cells = {cell["cluster"]: cell for cell in scorer["scores"]}
+    assert {name: (cell["state"], list(cell["values"].values())) for name, cell in cells.items()} == {
+        "cluster1": ("fresh", [90]),
+        "cluster2": ("fresh", [45]),
+    }
+    assert cells["cluster1"]["ageSeconds"] < 30
+    assert 300 <= cells["cluster2"]["ageSeconds"] < 330
+    placement = desk.placement()
+    assert placement["decided"] == placement["next"] == desk.scene.decision() == ["cluster1"]
+    text = desk.run().stdout
+    assert "cluster1 goes out for cluster2 if its cpu-headroom/cpu_headroom falls from 90 to 34" in text
+
+
+def test_the_flip_that_is_printed_is_the_one_at_which_ocm_flips(desk: Desk) -> None:
+    scene = desk.scene
+    scene.move("cluster1")
+    unreachable = next(item for item in desk.placement()["flips"] if item["change"] == "in")
+    assert unreachable["score"] is None, "90 and ten points of stickiness: no score is above 100"
+    scene.publish("cluster1", 60)
+    wait_for(lambda: desk.look()["scorers"][0]["summary"]["max"] == 60, what="the score is there")
+    flip = next(item for item in desk.placement()["flips"] if item["change"] == "in")
+    assert flip["cluster"] == "cluster2"
+    needed = flip["score"]["needed"]
+    scene.publish("cluster2", needed - 1)
+    wait_for(lambda: desk.placement()["settled"], what="OCM would leave it as it is")
+    hold_for(lambda: scene.decision() == ["cluster1"], what="one point less does not flip it", seconds=2)
+    scene.publish("cluster2", needed)
+    wait_for(lambda: scene.decision() == ["cluster2"], what="OCM flips", seen=scene.decision)
+    assert desk.placement()["decided"] == ["cluster2"]
+
+
+def test_a_move_shows_the_old_copy_waiting_and_the_new_one_starting(desk: Desk) -> None:
+    scene = desk.scene
+    scene.move("cluster1")
+    for name, item in scene.applications().items():
+        if name != "cluster1":
+            scene.hub.delete(
+                "argoproj.io/v1alpha1/Application", item["metadata"]["name"], namespace=ARGOCD_NAMESPACE
+            )
+    wait_for(
+        lambda: list(desk.standings()) == ["cluster1"], what="it is on cluster1 alone", seen=desk.application
+    )
+    scene.move("cluster2")
+    wait_for(
+        lambda: desk.standings().get("cluster1") == "waiting",
+        what="the old copy waits",
+        seen=desk.application,
+    )
+    assert desk.standings()["cluster2"] in {"starting", "running"}
+    assert desk.application()["settled"] is False
+    assert (
+        "waiting, no longer decided; stays until the new copies are Healthy and Synced" in desk.run().stdout
+    )
+
+
+def test_who_may_see_little_sees_what_is_missing(desk: Desk) -> None:
+    ran = desk.run(identity=Identity(user="test:nobody"))
+    assert ran.code == 1, ran.stderr
+    assert (
+        "not known: needs the right to list managedclusters.cluster.open-cluster-management.io" in ran.stdout
+    )
+    assert "missing" not in ran.stdout.split("Scorers")[0]

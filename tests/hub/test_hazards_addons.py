@@ -92,6 +92,29 @@ def test_rights_of_the_template_let_one_clusters_agent_write_another_clusters_sc
             hub.delete(SCORE, addon, namespace="cluster2")
 
 
+def test_the_add_on_manager_gives_no_rights_that_it_lacks(hub: Client) -> None:
+    addon = "hazard-grant"
+    with defined(hub, tiny_addon(addon)):
+        hub.delete(BINDING, f"{addon}-addon-manager")
+        hub.apply(managed_cluster_addon(addon, "cluster1"))
+        wait_for(
+            lambda: registration(hub, addon).get("reason") == "SetPermissionFailed",
+            what="the missing grant is reported",
+            seen=lambda: registration(hub, addon),
+        )
+        hub.apply(grant_to_addon_manager(addon))
+        wait_for(
+            lambda: registration(hub, addon).get("status") == "True",
+            what="with it the agent is registered",
+            seen=lambda: registration(hub, addon),
+        )
+
+
+def registration(hub: Client, addon: str) -> Object:
+    found = hub.get(INSTALLED, addon, namespace="cluster1").get("status", {}).get("conditions") or []
+    return next((one for one in found if one["type"] == "RegistrationApplied"), {})
+
+
 def test_two_current_cluster_permissions_collide(hub: Client) -> None:
     """Both want the RoleBinding of one name, and the role of a RoleBinding cannot change."""
     addon = "hazard-two-roles"
@@ -104,19 +127,12 @@ def test_two_current_cluster_permissions_collide(hub: Client) -> None:
     permissions.append({"type": "CurrentCluster", "currentCluster": {"clusterRoleName": f"{addon}-second"}})
     with defined(hub, [second, *items]):
         hub.apply(managed_cluster_addon(addon, "cluster1"))
-
-        def registration() -> Object:
-            conditions = (
-                hub.get(INSTALLED, addon, namespace="cluster1").get("status", {}).get("conditions") or []
-            )
-            return next((one for one in conditions if one["type"] == "RegistrationApplied"), {})
-
         wait_for(
-            lambda: "cannot change roleRef" in registration().get("message", ""),
+            lambda: "cannot change roleRef" in registration(hub, addon).get("message", ""),
             what="the registration fails for good",
-            seen=registration,
+            seen=lambda: registration(hub, addon),
         )
-        assert registration()["reason"] == "SetPermissionFailed"
+        assert registration(hub, addon)["reason"] == "SetPermissionFailed"
 
 
 def test_a_deployment_config_without_a_namespace_moves_the_agent(hub: Client) -> None:

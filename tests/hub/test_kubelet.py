@@ -1,9 +1,8 @@
-"""Our images as pods of real nodes: the agent on a spoke, two replicas of the reconciler on the hub, and the
-command line as pipelines run it.
+"""Our image of the agent as a pod of a real node.
 
 Nothing is simulated but the registration agent of OCM, which would write the Secret with the agent's hub
 credentials. The bridge of the pods enforces no NetworkPolicies, so nothing here says anything about them.
-Every run of the suite looks at the agent; what needs other images or minutes of a kubelet's patience is soak.
+What needs minutes of a kubelet's patience is soak.
 """
 
 import os
@@ -13,22 +12,20 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from dsf_wire.constants import ADDON_NAME, AGENT_NAMESPACE
-from gitops_dsf.render.reconciler.names import NAME
 from tests.hub.controlplane.api import Client, Object
-from tests.hub.controlplane.argocd import ArgoCD
 from tests.hub.controlplane.binaries import Binaries, obtain
 from tests.hub.controlplane.gitserver import GitServer
 from tests.hub.controlplane.kube import WORKLOAD_CONTROLLERS, Kubernetes
+from tests.hub.controlplane.manifests import namespace as namespace_object
 from tests.hub.controlplane.node import Node, Service, is_ready
 from tests.hub.controlplane.plane import ControlPlane
 from tests.hub.controlplane.processes import Processes
 from tests.hub.controlplane.registry import Registry
-from tests.hub.controlplane.waiting import hold_for, wait_for
+from tests.hub.controlplane.waiting import wait_for
 from tests.hub.scenario import realimages
 from tests.hub.scenario.fleet import (
     APPLICATION,
@@ -44,51 +41,40 @@ from tests.hub.scenario.headroom import HeadroomApi
 from tests.hub.scenario.hubcredentials import HUB_NAME, hub_kubeconfig, secret
 from tests.hub.scenario.installation import ADDON, SCORE, Installation
 from tests.hub.scenario.realimages import Images
-from tests.hub.scenario.reconciling import DYNAMIC_SCORER, HUB_NAMESPACE
-from tests.hub.scenario.spokeagent import DEPLOYMENT, wait_for_deployment
-from tools.images import IMAGES
+from tests.hub.scenario.spokeagent import wait_for_deployment
 
-pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd", "kubelet"), pytest.mark.timeout(500)]
+pytestmark = [pytest.mark.family("kubernetes", "ocm", "kubelet"), pytest.mark.timeout(500)]
 
 CLUSTER = "cluster1"
 SECRET = "api-token"
 USER = 65532
-FORGE = "git.forge.svc"
 PROJECTED_SECONDS = 120
 """The kubelet looks at a pod's volumes at least every 90 s, and its cache follows changes."""
 
 
 @dataclass(kw_only=True)
 class World:
-    """The control plane with a node on the hub and one on the spoke."""
+    """The control plane with a node on the spoke."""
 
     plane: ControlPlane
     installation: Installation
     images: Images
     api: HeadroomApi
-    nodes: dict[str, Node]
+    spoke_node: Node
 
     @property
     def hub(self) -> Client:
         return self.plane.hub.admin
 
     @property
-    def spoke_node(self) -> Node:
-        return self.nodes[CLUSTER]
-
-    @property
-    def hub_node(self) -> Node:
-        return self.nodes["hub"]
-
-    @property
     def spoke(self) -> Client:
         return self.plane.spokes[CLUSTER].admin
 
-    def pods(self, *, on_hub: bool = False) -> list[Object]:
-        """The ready pods of the reconciler or the agent."""
-        client, namespace = (self.hub, HUB_NAMESPACE) if on_hub else (self.spoke, AGENT_NAMESPACE)
-        name = NAME if on_hub else ADDON_NAME
-        found = client.list("v1/Pod", namespace=namespace, labels=f"app.kubernetes.io/name={name}")
+    def pods(self) -> list[Object]:
+        """The ready pods of the agent."""
+        found = self.spoke.list(
+            "v1/Pod", namespace=AGENT_NAMESPACE, labels=f"app.kubernetes.io/name={ADDON_NAME}"
+        )
         return [pod for pod in found if is_ready(pod)]
 
     def agent(self) -> Object:
@@ -113,21 +99,10 @@ class World:
         )
 
     def evidence(self) -> object:
-        """What the kubelets say of the pods."""
-        pods = [
-            *self.spoke.list("v1/Pod", namespace=AGENT_NAMESPACE),
-            *self.hub.list("v1/Pod", namespace=HUB_NAMESPACE),
-        ]
-        events = [
-            *self.spoke.list("v1/Event", namespace=AGENT_NAMESPACE),
-            *self.hub.list("v1/Event", namespace=HUB_NAMESPACE),
-        ]
+        """What the kubelet says of the pods."""
+        pods = self.spoke.list("v1/Pod", namespace=AGENT_NAMESPACE)
+        events = self.spoke.list("v1/Event", namespace=AGENT_NAMESPACE)
         return [pod.get("status") for pod in pods], [event["message"] for event in events][-12:]
-
-    def leader(self) -> str:
-        """The holder of the reconciler's Lease: the name of its pod."""
-        lease = self.hub.find("coordination.k8s.io/v1/Lease", NAME, namespace=HUB_NAMESPACE) or {}
-        return str(lease.get("spec", {}).get("holderIdentity") or "")
 
 
 def container(pod: Object) -> Object:
@@ -146,7 +121,6 @@ def possible() -> None:
 
 @pytest.fixture(scope="module")
 def world(
-    request: pytest.FixtureRequest,
     possible: None,
     kubernetes_binaries: Binaries,
     ocm_binaries: Binaries | None,
@@ -168,9 +142,7 @@ def world(
     with plane, ExitStack() as stack:
         clock = time.monotonic()
         registry = stack.enter_context(Registry(processes=processes, folder=folder / "registry"))
-        here = [item for item in request.session.items if item.path == request.path]
-        whole = any(item.get_closest_marker("soak") for item in here)
-        images = realimages.publish(registry, kubelet, folder, names=tuple(IMAGES) if whole else ("agent",))
+        images = realimages.publish(registry, kubelet, folder, names=("agent",))
         note(f"nodes: images built and pushed: {time.monotonic() - clock:.1f} s")
         api = stack.enter_context(HeadroomApi(fixed=0.5, token="first"))
         clock = time.monotonic()
@@ -179,14 +151,13 @@ def world(
         (fleet.root / f"apps/{APPLICATION}.yaml").unlink()
         chosen = settings(fleet)
         chosen["spec"]["agent"] = {"image": images.agent}
-        chosen["spec"]["reconciler"] = {"image": images.reconciler}
+        chosen["spec"]["reconciler"] = {"enabled": False}
         fleet.write("gitops-dsf.yaml", chosen)
         fleet.write(f"scorers/{SCORER}.yaml", scorer(secret=SECRET, source={"type": "None"}))
         fleet.render()
         # Not removed at the end, because the control plane ends with it.
         installation = Installation(fleet=fleet, plane=plane, clusters=(CLUSTER,))
-        # The reconciler waits for the kinds of Argo CD. None of its programs is needed here.
-        ArgoCD(binaries=obtain("argocd"), processes=processes, folder=folder, hub=plane.hub).install()
+        plane.hub.admin.apply(namespace_object("argocd"))
         installation.label_clusters()
         installation.apply()
         wait_for_deployment(plane, CLUSTER)
@@ -201,30 +172,26 @@ def world(
             Service(name="localhost", ports={port: registry.authority}),
             Service(name=host, ports={int(scoring_port): api.authority}),
             Service(name=HUB_NAME, ports={443: plane.hub.url.removeprefix("https://")}),
-            Service(name=FORGE, ports={80: git_server.url.removeprefix("http://")}),
         )
-        nodes = {
-            server.name: stack.enter_context(
-                Node(
-                    name=f"{server.name}-node",
-                    server=server,
-                    binaries=kubelet,
-                    processes=processes,
-                    folder=folder / f"{server.name}-node",
-                    sandbox_image=images.sandbox,
-                    services=common,
-                    number=number,
-                )
+        node = stack.enter_context(
+            Node(
+                name=f"{CLUSTER}-node",
+                server=spoke,
+                binaries=kubelet,
+                processes=processes,
+                folder=folder / f"{CLUSTER}-node",
+                sandbox_image=images.sandbox,
+                services=common,
+                number=1,
             )
-            for number, server in enumerate((spoke, plane.hub) if whole else (spoke,), start=1)
-        }
-        note(f"nodes: {len(nodes)} ready: {time.monotonic() - clock:.1f} s")
+        )
+        note(f"nodes: ready: {time.monotonic() - clock:.1f} s")
         running = World(
             plane=plane,
             installation=installation,
             images=images,
             api=api,
-            nodes=nodes,
+            spoke_node=node,
         )
         clock = time.monotonic()
         running.agent()
@@ -340,30 +307,6 @@ def test_a_token_in_a_secret_rotates(world: World) -> None:
     world.expect(0.7)
 
 
-@pytest.mark.soak
-def test_hub_credentials_are_renewed_in_place(world: World, note: Callable[[str], None]) -> None:
-    """As the registration agent does long before a certificate ends: the volume changes, the pod stays."""
-    pod = world.agent()
-    (process,) = world.spoke_node.processes_of(container_id(pod))
-    mount = next(
-        one["mountPath"]
-        for one in pod["spec"]["containers"][0]["volumeMounts"]
-        if "hub-kubeconfig" in one["mountPath"]
-    )
-    file = Path(f"/proc/{process}/root{mount}/tls.crt")
-    before = file.read_bytes()
-    world.spoke.apply(hub_kubeconfig(world.plane, CLUSTER))
-    clock = time.monotonic()
-    wait_for(
-        lambda: file.read_bytes() != before,
-        what="the new certificate is in the pod",
-        timeout=PROJECTED_SECONDS,
-    )
-    note(f"nodes: renewed hub credentials are in the pod after {time.monotonic() - clock:.1f} s")
-    world.expect(0.2)
-    assert world.agent()["metadata"]["uid"] == pod["metadata"]["uid"]
-
-
 def test_scores_go_on_after_the_agent_was_killed(world: World, note: Callable[[str], None]) -> None:
     """The kubelet starts the container again, and the same pod goes on."""
     pod = world.agent()
@@ -382,165 +325,3 @@ def test_scores_go_on_after_the_agent_was_killed(world: World, note: Callable[[s
     )
     note(f"nodes: the agent is ready again {time.monotonic() - clock:.1f} s after SIGKILL")
     world.expect(0.8)
-
-
-@pytest.mark.soak
-def test_scores_go_on_after_the_pod_was_deleted(world: World, note: Callable[[str], None]) -> None:
-    pod = world.agent()
-    clock = time.monotonic()
-    world.spoke.delete("v1/Pod", pod["metadata"]["name"], namespace=AGENT_NAMESPACE)
-    wait_for(
-        lambda: any(one["metadata"]["uid"] != pod["metadata"]["uid"] for one in world.pods()),
-        what="a new pod is ready",
-        timeout=120,
-        seen=world.evidence,
-    )
-    note(f"nodes: a new pod of the agent is ready after {time.monotonic() - clock:.1f} s")
-    world.expect(0.9)
-
-
-def reconcilers(world: World) -> list[Object]:
-    found: list[Object] = wait_for(
-        lambda: pods if len(pods := world.pods(on_hub=True)) == 2 else None,
-        what="two replicas of the reconciler are ready",
-        timeout=120,
-        seen=world.evidence,
-    )
-    return found
-
-
-@pytest.mark.soak
-def test_the_reconciler_in_a_pod_sees_the_scoring_api(world: World) -> None:
-    """Names are resolved in the image, and the hub's certificate authority is the pod's own."""
-    pods = reconcilers(world)
-    assert {container(pod)["image"] for pod in pods} == {world.images.reconciler}
-    wait_for(
-        lambda: conditions_of(world).get("Healthy") == "True",
-        what="the DynamicScorer is healthy",
-        timeout=90,
-        seen=lambda: world.hub.get(DYNAMIC_SCORER, SCORER, namespace=HUB_NAMESPACE),
-    )
-
-
-def conditions_of(world: World) -> dict[str, Any]:
-    status = world.hub.get(DYNAMIC_SCORER, SCORER, namespace=HUB_NAMESPACE).get("status", {})
-    return {one["type"]: one["status"] for one in status.get("conditions", [])}
-
-
-@pytest.mark.soak
-def test_leadership_moves_when_the_leaders_pod_dies(world: World, note: Callable[[str], None]) -> None:
-    pods = reconcilers(world)
-    leader = wait_for(
-        lambda: next((pod for pod in pods if pod["metadata"]["name"] in world.leader()), None),
-        what="one of the two pods leads",
-        timeout=60,
-        seen=world.leader,
-    )
-    process = world.hub_node.processes_of(container_id(leader))[0]
-    holder = world.leader()
-    clock = time.monotonic()
-    os.kill(process, signal.SIGKILL)
-    wait_for(
-        lambda: world.leader() not in {"", holder},
-        what="another replica leads",
-        timeout=60,
-        seen=world.leader,
-    )
-    note(f"nodes: leadership moved {time.monotonic() - clock:.1f} s after SIGKILL of the leader")
-    reconcilers(world)
-    hold_for(lambda: world.leader() != holder, what="the new leader leads", seconds=3)
-
-
-@pytest.mark.soak
-def test_the_deployments_report_what_the_kubelet_sees(world: World) -> None:
-    world.agent()
-    for client, name, namespace, replicas in (
-        (world.spoke, ADDON_NAME, AGENT_NAMESPACE, 1),
-        (world.hub, NAME, HUB_NAMESPACE, 2),
-    ):
-        wait_for(
-            lambda client=client, name=name, namespace=namespace, replicas=replicas: (  # type: ignore[misc]
-                client.get(DEPLOYMENT, name, namespace=namespace)["status"].get("availableReplicas")
-                == replicas
-            ),
-            what=f"{name} has {replicas} available replicas",
-            timeout=120,
-            seen=world.evidence,
-        )
-
-
-PIPELINE = """\
-exec > /dev/termination-log 2>&1
-git clone --quiet "$FLEET" /tmp/fleet
-cd /tmp/fleet
-gitops-dsf validate
-gitops-dsf render --check
-gitops-dsf diff --base HEAD -o markdown
-"""
-
-
-@pytest.mark.soak
-def test_a_pipeline_checks_a_fleet_in_the_image_of_the_command_line(
-    world: World, note: Callable[[str], None]
-) -> None:
-    """What jobs of a forge run on Kubernetes: a clone, and then the checks of a pull request."""
-    fleet = world.installation.fleet
-    fleet.publish("What the pipeline checks")
-    name = "pipeline"
-    client = world.spoke
-    client.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
-    wait_for(
-        lambda: client.find("v1/ServiceAccount", "default", namespace=name),
-        what="pods may be created in the namespace",
-    )
-    client.apply(pipeline(name, image=world.images.cli, url=f"http://{FORGE}/{fleet.name}.git"))
-    clock = time.monotonic()
-    phase = wait_for(
-        lambda: (
-            found
-            if (found := client.get("v1/Pod", name, namespace=name)["status"].get("phase"))
-            in {"Succeeded", "Failed"}
-            else None
-        ),
-        what="the pipeline has ended",
-        timeout=120,
-        seen=lambda: (
-            client.get("v1/Pod", name, namespace=name)["status"],
-            client.list("v1/Event", namespace=name),
-        ),
-    )
-    said = container(client.get("v1/Pod", name, namespace=name))["state"]["terminated"]["message"]
-    note(f"nodes: a pipeline in a pod has ended after {time.monotonic() - clock:.1f} s")
-    assert phase == "Succeeded", said
-    assert "0 errors" in said or "no mistakes found" in said
-    assert "gitops-dsf-preview" in said
-    client.delete("v1/Namespace", name)
-
-
-def pipeline(name: str, *, image: str, url: str) -> Object:
-    """A pod as a cluster with the restricted Pod Security Standard admits it."""
-    container = {
-        "name": "checks",
-        "image": image,
-        "command": ["sh", "-euc", PIPELINE],
-        "env": [{"name": "FLEET", "value": url}],
-        "securityContext": {
-            "readOnlyRootFilesystem": True,
-            "allowPrivilegeEscalation": False,
-            "capabilities": {"drop": ["ALL"]},
-        },
-        "resources": {"limits": {"memory": "512Mi"}},
-        "volumeMounts": [{"name": "tmp", "mountPath": "/tmp"}],  # noqa: S108 - in the pod
-    }
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": name, "namespace": name},
-        "spec": {
-            "restartPolicy": "Never",
-            "automountServiceAccountToken": False,
-            "securityContext": {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}},
-            "containers": [container],
-            "volumes": [{"name": "tmp", "emptyDir": {}}],
-        },
-    }

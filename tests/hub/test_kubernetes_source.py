@@ -1,5 +1,5 @@
 """Source type Kubernetes on a real API server: the values of measures equal a calculation by hand, and the
-agent has the rights for it only while a scorer needs them.
+agent has the rights for it.
 """
 
 import re
@@ -24,7 +24,6 @@ pytestmark = pytest.mark.family("kubernetes", "ocm", "argocd")
 
 CLUSTER = "cluster1"
 NAMESPACE = "measured"
-RIGHTS = "gitops-dsf-agent-measures"
 GI = 2**30
 SAMPLE = re.compile(r'^dynamic_score\{.*ds_node="([^"]*)".*ds_score_name="([^"]*)".*\} (\S+)', re.MULTILINE)
 
@@ -276,32 +275,9 @@ def test_a_new_pod_changes_the_score_on_the_hub(scene: Scene) -> None:
         remove(scene.spoke, "burst")
 
 
-def test_the_agent_has_the_rights_only_while_a_scorer_needs_them(scene: Scene) -> None:
-    """It takes the scorers away, and gives them back to the other tests."""
+def test_the_agent_reads_nodes_and_pods_and_no_more(scene: Scene) -> None:
     assert len(scene.account.list("v1/Node")) == len(NODES)
     with pytest.raises(ApiError, match="403 Forbidden"):
         scene.account.list("v1/Secret")
     with pytest.raises(ApiError, match="403 Forbidden"):
         scene.account.delete("v1/Pod", "two", namespace=NAMESPACE)
-    fleet = scene.installation.fleet
-    files = {
-        name: (fleet.root / name).read_text()
-        for name in ("scorers/measures.yaml", "scorers/cpu-headroom.yaml")
-    }
-    fleet.write("scorers/measures.yaml", scorer(source={"type": "None"}))
-    (fleet.root / "scorers/cpu-headroom.yaml").unlink()
-    fleet.render()
-    scene.installation.apply()
-    try:
-        wait_for(
-            lambda: scene.spoke.find("rbac.authorization.k8s.io/v1/ClusterRole", RIGHTS) is None,
-            what="the right is gone with the last such scorer",
-        )
-        with pytest.raises(ApiError, match="403 Forbidden"):
-            scene.account.list("v1/Pod", namespace=NAMESPACE)
-    finally:
-        for name, text in files.items():
-            (fleet.root / name).write_text(text)
-        fleet.render()
-        scene.installation.apply()
-    wait_for(lambda: scene.values("nodes"), what="measures are scored again", seen=scene.agent.ready)

@@ -4,10 +4,12 @@ The receiver is the suite's Prometheus, with the flags and the configuration fil
 spoke. The metrics come from OpenTelemetry's own SDK and exporter.
 """
 
+import re
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 
+import httpx
 import pytest
 from opentelemetry.sdk.metrics import MeterProvider
 
@@ -34,7 +36,7 @@ from tests.hub.scenario.fleet import (
 )
 from tests.hub.scenario.headroom import HeadroomApi
 from tests.hub.scenario.installation import SCORE, installed
-from tests.hub.scenario.receiver import IMAGE, exporting, listen_on, wait_until_ready
+from tests.hub.scenario.receiver import IMAGE, ask, exporting, listen_on, wait_until_ready
 from tests.hub.scenario.spokeagent import DEPLOYMENT, SpokeAgent, spoke_agent, wait_for_deployment
 
 pytestmark = [pytest.mark.family("kubernetes", "ocm", "prometheus"), pytest.mark.timeout(300)]
@@ -50,6 +52,8 @@ class Cluster:
     spoke: Client
     agent: SpokeAgent
     nodes: dict[str, MeterProvider]
+    receiver: str
+    """Its URL."""
 
     def push(self, **loads: float) -> None:
         """One load for each node, exported at once."""
@@ -110,7 +114,7 @@ def collected(
         nodes = {node: exporting(receiver, k8s__node__name=node) for node in ("n1", "n2")}
         for provider in nodes.values():
             stack.callback(provider.shutdown)
-        yield Cluster(spoke=spoke, agent=agent, nodes=nodes)
+        yield Cluster(spoke=spoke, agent=agent, nodes=nodes, receiver=receiver)
 
 
 def sidecar(spoke: Client) -> Object | None:
@@ -167,3 +171,29 @@ def test_pushed_metrics_become_a_score_on_the_hub(collected: Cluster, hub: Clien
     assert all(
         abs(value - wanted) <= 1 for value, wanted in zip(sorted(scores().values()), (25, 80), strict=True)
     )
+
+
+def test_gauges_get_the_suffix_of_their_unit_and_sums_get_total(collected: Cluster) -> None:
+    """As docs/scores/sources.md says."""
+    node = collected.nodes["n1"]
+    units = {
+        "k8s.pod.cpu.usage": ("{cpu}", "k8s_pod_cpu_usage"),
+        "k8s.node.filesystem.available": ("By", "k8s_node_filesystem_available_bytes"),
+        "k8s.pod.uptime": ("s", "k8s_pod_uptime_seconds"),
+        "system.cpu.utilization": ("1", "system_cpu_utilization_ratio"),
+    }
+    for name, (unit, _) in units.items():
+        node.get_meter("test").create_gauge(name, unit=unit).set(1.5)
+    node.get_meter("test").create_counter("http.requests").add(3)
+    assert node.force_flush()
+    for translated in (*(name for _, name in units.values()), "http_requests_total"):
+        assert len(ask(collected.receiver, translated)) == 1, translated
+
+
+@pytest.mark.parametrize("path", ["/-/quit", "/api/v1/admin/tsdb/delete_series?match[]=a", "/api/v1/write"])
+def test_whoever_may_push_can_neither_stop_it_nor_delete_nor_write_otherwise(
+    collected: Cluster, path: str
+) -> None:
+    answer = httpx.post(f"{collected.receiver}{path}", timeout=10, trust_env=False)
+    assert answer.status_code >= 400
+    assert re.search("not enabled|disabled|needs to be enabled", answer.text)

@@ -24,16 +24,3 @@ def test_github_takes_the_workflows(tmp_path: Path) -> None:
         check=False,
     )
     assert (done.returncode, done.stdout + done.stderr) == (0, "")
-
-
-def test_it_finds_what_github_would_refuse(tmp_path: Path) -> None:
-    file = tmp_path / "workflow.yaml"
-    path = obtain("actionlint").path("actionlint")
-    file.write_text("on: push\njobs: {a: {runs-on: ubuntu-latest, steps: [{run: '${{ nothing.x }}'}]}}\n")
-    done = subprocess.run(
-        [path, "-no-color", file],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert 'undefined variable "nothing"' in done.stdout

@@ -101,17 +101,6 @@ def examples() -> list[Object]:
     return [document for document in documents if document["apiVersion"] != OURS]
 
 
-def test_the_page_has_an_example_for_each_consumer() -> None:
-    assert {item["kind"] for item in examples()} == {
-        "AdmissionCheck",
-        "ClusterQueue",
-        "ManifestWorkReplicaSet",
-        "Policy",
-        "PlacementBinding",
-        "Role",
-    }
-
-
 @pytest.mark.usefixtures("served")
 @pytest.mark.parametrize("item", examples(), ids=lambda item: f"{item['kind']}-{item['metadata']['name']}")
 def test_an_example_is_what_its_crd_takes(item: Object, hub: Client) -> None:

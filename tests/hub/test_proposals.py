@@ -26,7 +26,6 @@ from tests.support.pageserver import PageServer, says
 pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd"), pytest.mark.timeout(400)]
 
 CLUSTERS = ("cluster1", "cluster2")
-CLUSTER = "cluster.open-cluster-management.io/v1/ManagedCluster"
 JOINED = "joined"
 TOKEN = "token-of-this-test"
 LOOKS = 90
@@ -138,7 +137,6 @@ def changes(scene: ProposalPlane) -> Iterator[None]:
     try:
         yield
     finally:
-        scene.server.manners.push_seconds = 0.0
         scene.pages.pages["/config"] = page(interval=60)
         scene.plane.remove_cluster(JOINED)
         forget_events(scene.hub)
@@ -174,29 +172,3 @@ def test_drift_and_a_joining_cluster_come_back_as_branches(scene: ProposalPlane)
         hold_for(lambda: scene.repository.branches() == before, what="nothing is pushed twice", seconds=4)
         assert scene.server.manners.pushes == pushes
         assert TOKEN not in reconciler.process.log.read_text(encoding="utf-8")
-
-
-@pytest.mark.usefixtures("changes")
-def test_a_killed_reconciler_leaves_one_branch_in_the_end(scene: ProposalPlane) -> None:
-    scene.server.manners.push_seconds = 3.0
-    begun = scene.server.manners.pushes
-    with scene.reconciling() as reconciler:
-        wait_for(
-            lambda: scene.server.manners.pushes > begun,
-            what="a push begins",
-            timeout=LOOKS,
-            seen=reconciler.process.tail,
-        )
-        scene.plane.processes.stop(reconciler.process.name, kill=True)
-    scene.server.manners.push_seconds = 0.0
-    with scene.reconciling() as reconciler:
-        branches = scene.offered(2, reconciler)
-        wait_for(
-            lambda: reconciler.metric("proposals_total", kind="locks", outcome="unchanged"),
-            what="it sees what is there",
-            timeout=LOOKS,
-            seen=reconciler.process.tail,
-        )
-        assert scene.proposals() == branches
-        for branch in branches:
-            assert git("rev-list", "--count", f"main..{branch}", folder=scene.repository.bare).strip() == "1"

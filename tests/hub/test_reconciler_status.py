@@ -95,17 +95,7 @@ def late(scene: StatusPlane) -> Iterator[str]:
         scene.unpublish(cluster, "late")
 
 
-def test_a_cluster_that_never_published_is_missing_after_a_while_unless_it_is_masked(
-    scene: StatusPlane, late: str
-) -> None:
-    """One test, because both halves wait for the same time."""
-    scene.publish("cluster1")
-    scene.unpublish("cluster2")
-    missing_until_it_publishes(scene, late)
-    not_missing_while_masked(scene)
-
-
-def missing_until_it_publishes(scene: StatusPlane, late: str) -> None:
+def test_a_cluster_that_never_published_is_missing_after_a_while(scene: StatusPlane, late: str) -> None:
     scene.is_scored("NoScores", "not published yet on 2 clusters (cluster1, cluster2)", name=late)
     assert scene.scored(late)[0] == "Unknown"
     scene.publish("cluster1", "late", "late")
@@ -131,31 +121,6 @@ def missing_until_it_publishes(scene: StatusPlane, late: str) -> None:
     scored = [event for event in scene.events_about(late) if event[1] in {"NoScores", "Fresh", "Missing"}]
     # Fresh twice: the messages differ, so these are two Events.
     assert scored == [("Normal", "Fresh", 1), ("Warning", "Missing", 1), ("Normal", "Fresh", 1)]
-
-
-def not_missing_while_masked(scene: StatusPlane) -> None:
-    scene.is_scored("Missing", "missing on 1 cluster (cluster2)", timeout=PATIENCE)
-    mask = {"clusterName": "cluster2", "scoreName": SCORE}
-    config: Object = {
-        "apiVersion": "dynamic-scoring.open-cluster-management.io/v1alpha1",
-        "kind": "DynamicScoringConfig",
-    }
-    scene.fleet.write(
-        "config/config.yaml",
-        {**config, "metadata": {"name": "dynamic-scoring-config"}, "spec": {"masks": [mask]}},
-    )
-    scene.fleet.render()
-    try:
-        scene.installation.apply()
-        scene.is_scored("Fresh", "fresh on 1 cluster")
-        assert "cluster2" not in scene.scored()[2].partition(". Placement")[0]
-        assert scene.reconciler.metric("scored_clusters", scorer=SCORER, state="missing") == 0
-    finally:
-        (scene.fleet.root / "config/config.yaml").unlink()
-        scene.fleet.render()
-        scene.installation.apply()
-    # New there, it has time to publish again.
-    scene.is_scored("Fresh", "not published yet on 1 cluster (cluster2)")
 
 
 def test_a_placement_that_ranks_by_a_dead_score_is_named_and_told(scene: StatusPlane) -> None:

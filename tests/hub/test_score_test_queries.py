@@ -2,7 +2,6 @@
 series as we do.
 """
 
-import math
 import re
 from pathlib import Path
 
@@ -75,18 +74,6 @@ def test_results_keep_their_labels(program: Path) -> None:
         ('a, {x}" \\ é', "}", (2.0, 12.0, None)),
         ('a, {x}" \\ é', "}", (None, 6.0, None)),
     }
-
-
-def test_a_native_histogram_is_no_score(program: Path) -> None:
-    found = ask(program, "s", values="{{schema:1 sum:3 count:3}}", count=1)
-    ((_, (value,)),) = found.series
-    assert value is not None
-    assert math.isnan(value)
-
-
-def test_a_query_that_fails_says_why(program: Path) -> None:
-    with pytest.raises(QueryError, match=r"the query fails: .*"):
-        ask(program, "rate(s", values="1", count=2)
 
 
 def test_the_test_of_the_page_passes(program: Path, tmp_path: Path) -> None:

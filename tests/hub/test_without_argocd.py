@@ -22,9 +22,9 @@ from tests.hub.controlplane.manifests import namespace as namespace_object
 from tests.hub.controlplane.plane import ControlPlane
 from tests.hub.controlplane.ports import free_port
 from tests.hub.controlplane.waiting import wait_for
-from tests.hub.scenario.fleet import Fleet, application, cluster_set, scorer, settings
+from tests.hub.scenario.fleet import Fleet, cluster_set, scorer, settings
 from tests.hub.scenario.fleet import cluster as cluster_document
-from tests.hub.scenario.installation import ADDON, CRD, WORK, Installation, installed
+from tests.hub.scenario.installation import CRD, WORK, Installation, installed
 from tests.hub.scenario.placements import PLACEMENT, decided, publish
 from tests.hub.scenario.reconciling import DYNAMIC_SCORER, HUB_NAMESPACE
 
@@ -234,55 +234,6 @@ def test_flux_deletes_what_left_the_tree_and_keeps_crds_and_namespaces(scene: Sc
     scene.apply()
 
 
-def test_an_emptied_works_directory_deletes_works_only_with_prune(scene: Scene) -> None:
-    """Argo CD refuses an empty directory, Flux does not. So the page says `prune: false` for works."""
-    scene.apply()
-    works = "gitops-dsf-works-00"
-    for path in (scene.fleet.rendered / "works-00").glob("*.yaml"):
-        path.unlink()
-    scene.apply()
-    for cluster in CLUSTERS:
-        for kind, name in ((WORK, "gitops-dsf-config"), (ADDON, "gitops-dsf-agent")):
-            assert "deletionTimestamp" not in scene.hub.get(kind, name, namespace=cluster)["metadata"]
-    write(scene.fleet)
-    scene.apply()
-    page = scene.hub.get(KUSTOMIZATION, works, namespace=NAMESPACE)["spec"]
-    assert page["prune"] is False
-    scene.hub.patch(KUSTOMIZATION, works, {"spec": {"prune": True}}, namespace=NAMESPACE)
-    for path in (scene.fleet.rendered / "works-00").glob("*.yaml"):
-        path.unlink()
-    scene.apply()
-    for cluster in CLUSTERS:
-        wait_for(
-            lambda cluster=cluster: (  # type: ignore[misc]
-                scene.hub.find(WORK, "gitops-dsf-config", namespace=cluster) is None
-            ),
-            what=f"the work of {cluster} is gone",
-            timeout=90,
-        )
-    scene.hub.patch(KUSTOMIZATION, works, {"spec": {"prune": False}}, namespace=NAMESPACE)
-    write(scene.fleet)
-    scene.apply()
-
-
-@pytest.mark.usefixtures("no_argocd")
-def test_flux_applies_nothing_of_a_directory_with_a_kind_that_the_hub_lacks(scene: Scene) -> None:
-    """A ScoredApplication on a hub without Argo CD."""
-    scene.apply()
-    scene.fleet.write("apps/guestbook.yaml", application(FLEET))
-    scene.fleet.render()
-    scene.publish()
-    wait_for(
-        lambda: 'no matches for kind "ApplicationSet"' in scene.flux.ready("gitops-dsf-delivery")[2],
-        what="Flux says what is wrong",
-        seen=lambda: scene.flux.ready("gitops-dsf-delivery"),
-    )
-    assert scene.hub.find(PLACEMENT, "guestbook", namespace=HUB_NAMESPACE) is None
-    (scene.fleet.root / "apps/guestbook.yaml").unlink()
-    write(scene.fleet)
-    scene.apply()
-
-
 @pytest.mark.usefixtures("no_argocd")
 def test_the_reconciler_does_not_become_ready_without_the_kinds_of_argocd(scene: Scene) -> None:
     port = free_port()
@@ -317,15 +268,3 @@ def test_the_reconciler_does_not_become_ready_without_the_kinds_of_argocd(scene:
         assert get("/readyz").status_code == httpx.codes.SERVICE_UNAVAILABLE
     finally:
         scene.plane.processes.stop("lonely-reconciler")
-
-
-def test_nothing_is_deleted_with_the_kustomizations(scene: Scene) -> None:
-    """By deletionPolicy: Orphan."""
-    scene.apply()
-    scene.let_go()
-    for kind, name, namespace in (
-        (DYNAMIC_SCORER, "cpu-headroom", HUB_NAMESPACE),
-        (WORK, "gitops-dsf-config", "cluster1"),
-        (PLACEMENT, "node-tuning", "tuning"),
-    ):
-        assert "deletionTimestamp" not in scene.hub.get(kind, name, namespace=namespace)["metadata"]

@@ -135,10 +135,6 @@ class ArgoCD:
         names = (REPO_SERVER, APPLICATION_CONTROLLER, APPLICATIONSET_CONTROLLER)
         return {name: self.processes.ready(self.processes.running[name], self._probe(name)) for name in names}
 
-    def restart(self, name: str, *, kill: bool = False) -> float:
-        """Stop one component and start it again as it was; seconds until it was healthy."""
-        return self.processes.ready(self.processes.restart(name, kill=kill), self._probe(name))
-
     def add_cluster_secret(
         self, name: str, server: str, kubeconfig: Path, *, labels: Mapping[str, str] | None = None
     ) -> None:

@@ -192,11 +192,6 @@ class ApiServer:
         probe = ReadyProbe(url=f"{self.url}/readyz", authority=self.authority_file)
         return self.kubernetes.processes.ready(process, probe, timeout=READY_SECONDS)
 
-    def restart(self, *, kill: bool = False) -> float:
-        """Stop the server and start it again on the same port and data; seconds until it was ready again."""
-        self.kubernetes.processes.restart(self.process, kill=kill)
-        return self.wait()
-
     def start_controllers(self, controllers: Sequence[str] = CONTROLLERS) -> None:
         """Start the controller manager without waiting."""
         self._controllers_port = free_port()

@@ -81,11 +81,6 @@ class Controllers:
     def wait(self, name: str) -> float:
         return self.processes.ready(self.processes.running[name], self.probes[name])
 
-    def restart(self, name: str, *, kill: bool = False) -> float:
-        """Stop and start with the same command; seconds until it was healthy again."""
-        self.processes.restart(name, kill=kill)
-        return self.wait(name)
-
 
 @dataclass(kw_only=True)
 class HubManager:

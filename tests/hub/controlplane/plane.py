@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
-from tests.hub.controlplane.api import Object
 from tests.hub.controlplane.binaries import Binaries
 from tests.hub.controlplane.kube import CONTROLLERS, ApiServer, Kubernetes, start_store
 from tests.hub.controlplane.kubeconfig import Identity
@@ -17,7 +16,6 @@ from tests.hub.controlplane.waiting import wait_for
 
 MANAGED_CLUSTER = "cluster.open-cluster-management.io/v1/ManagedCluster"
 SPOKES = ("cluster1", "cluster2")
-CLUSTER_SET_LABEL = "cluster.open-cluster-management.io/clusterset"
 
 # No registration agent renews the clusters' leases here, so the grace of five lease durations outlasts every
 # run: ocm pkg/registration/hub/lease.
@@ -35,10 +33,6 @@ class Controller:
     @property
     def process(self) -> Process:
         return self.controllers.processes.running[self.name]
-
-    def restart(self, *, kill: bool = False) -> float:
-        """Seconds until it was healthy again."""
-        return self.controllers.restart(self.name, kill=kill)
 
 
 @dataclass(kw_only=True)
@@ -81,10 +75,6 @@ class ControlPlane:
     def placement(self) -> Controller:
         return self._controller("placement")
 
-    @property
-    def registration(self) -> Controller:
-        return self._controller("registration")
-
     def close(self) -> None:
         for server in self._servers:
             server.close()
@@ -97,14 +87,6 @@ class ControlPlane:
     def kubeconfig(self, identity: Identity) -> Path:
         """A kubeconfig of any identity on the hub."""
         return self.hub.kubeconfig(identity)
-
-    def restart_hub_apiserver(self, *, kill: bool = False) -> float:
-        """Seconds from the new start until it was ready; `kill` makes it a crash."""
-        return self.hub.restart(kill=kill)
-
-    def stop_work_agent(self, name: str) -> None:
-        """Stop it until `start_work_agent`: the spoke is cut off from the hub's works."""
-        self.processes.stop(self._agents[name].process)
 
     @contextmanager
     def copying_pull_secrets(self, name: str, *, namespace: str) -> Iterator[None]:
@@ -126,13 +108,7 @@ class ControlPlane:
         finally:
             self.processes.stop(process)
 
-    def start_work_agent(self, name: str) -> None:
-        self._agents[name].start()
-        self._agents[name].wait()
-
-    def add_clusters(
-        self, clusters: Mapping[str, Mapping[str, str]], *, claims: Mapping[str, str] | None = None
-    ) -> None:
+    def add_clusters(self, clusters: Mapping[str, Mapping[str, str]]) -> None:
         """Register several at once: name -> labels. The default ManagedClusterSet is OCM's default, as
         always.
         """
@@ -146,7 +122,8 @@ class ControlPlane:
                 }
             )
         for name in clusters:
-            self.hub.admin.patch_status(MANAGED_CLUSTER, name, {"clusterClaims": _claims(name, claims or {})})
+            claims = [{"name": "id.k8s.io", "value": name}]
+            self.hub.admin.patch_status(MANAGED_CLUSTER, name, {"clusterClaims": claims})
             self.set_available(name, "True")
         for name in clusters:
             wait_for(lambda name=name: self._registered(name), what=f"OCM registered {name}")  # type: ignore[misc]
@@ -258,8 +235,3 @@ def addon_identity(*, cluster: str, addon: str) -> Identity:
         user=f"{prefix}:agent:{addon}-agent",
         groups=(prefix, f"system:open-cluster-management:addon:{addon}"),
     )
-
-
-def _claims(name: str, claims: Mapping[str, str]) -> list[Object]:
-    """A cluster always names itself; other claims as given."""
-    return [{"name": key, "value": value} for key, value in {"id.k8s.io": name, **claims}.items()]

@@ -146,16 +146,6 @@ class Processes:
                 )
             time.sleep(POLL_SECONDS)
 
-    def restart(self, name: str, *, kill: bool = False) -> Process:
-        """Stop a program and start it again with the same command; `kill` ends it without a chance to clean
-        up.
-        """
-        process = self._running[name]
-        self.stop(name, kill=kill)
-        again = self._spawn(process.name, process.command, process.environment, process.folder)
-        self._running[name] = again
-        return again
-
     def stop(self, name: str, *, kill: bool = False) -> None:
         """End one program and everything in its session; a name that does not run is left alone."""
         process = self._running.pop(name, None)

@@ -15,18 +15,8 @@ def tiny_addon(addon: str) -> list[Object]:
     """
     role = f"{addon}-agent"
     labels = {"app": f"{addon}-agent"}
-    container = {
-        "name": "agent",
-        "image": "example.invalid/agent:1",
-        "args": ["--config=/etc/tiny/key"],
-        "env": [{"name": "GREETING", "value": "hello"}],
-        "volumeMounts": [{"name": "config", "mountPath": "/etc/tiny"}],
-    }
-    pod = {
-        "serviceAccountName": f"{addon}-agent",
-        "containers": [container],
-        "volumes": [{"name": "config", "configMap": {"name": "tiny", "optional": True}}],
-    }
+    container = {"name": "agent", "image": "example.invalid/agent:1"}
+    pod = {"serviceAccountName": f"{addon}-agent", "containers": [container]}
     deployment = {
         "apiVersion": "apps/v1",
         "kind": "Deployment",

@@ -1,8 +1,8 @@
-"""Scores of the upstream agent on a real API server: how they are taken over, and that the fake hub of
-the agent's tests does the same.
+"""Writes of two agents on a real API server: the fake hub of the agent's tests does what the real one does.
+
+How scores of the upstream agent are taken over is in tests/integration/agent/test_takeover.py.
 """
 
-import asyncio
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -12,23 +12,16 @@ from urllib.parse import urlencode
 
 import pytest
 
-from dsf_agent.endpoints.apiserver import ApiServer
-from dsf_agent.errors import AgentError, Reason
-from dsf_agent.publish.hub import SILENT_SECONDS, HubStore
-from dsf_runtime.clock import SystemClock
-from dsf_runtime.kubeconfig import Kubeconfig
 from dsf_wire.constants import AGENT_MANAGER, MANAGED_BY_LABEL, SCORE_API_VERSION
 from tests.hub.controlplane.api import ApiError, Client, Object
 from tests.hub.controlplane.kubeconfig import ADMIN
 from tests.hub.controlplane.plane import ControlPlane
 from tests.support.agent.http import Reply, Seen
 from tests.support.agent.hub import UPSTREAM, HubFake
-from tests.support.waiting import until
 
 pytestmark = pytest.mark.family("kubernetes", "ocm")
 
 NAMESPACE = "agent-takeover"
-SCORE = f"{SCORE_API_VERSION}/AddOnPlacementScore"
 BASE = f"/apis/{SCORE_API_VERSION}/namespaces/{NAMESPACE}/addonplacementscores"
 APPLY, JSON_PATCH = "application/apply-patch+yaml", "application/json-patch+json"
 
@@ -190,126 +183,3 @@ def test_the_fake_hub_does_what_a_real_one_does(kubeconfig: Path) -> None:
             strict=True,
         ):
             assert imitation == truth
-
-
-def test_an_upstream_agents_object_is_taken_over_completely_after_an_hour_without_a_write(
-    kubeconfig: Path,
-) -> None:
-    """None of its items stays, also if our agent took over a part before."""
-
-    async def play(server: ApiServer, client: Client, upstream: Upstream) -> None:
-        upstream.write("dead", {"node-0": 1, "node-1": 2})
-        upstream.write("dead", {"node-0": 1, "node-1": 2})
-        patient = HubStore(server=server, cluster=NAMESPACE)
-        assert await refusal(patient, "dead", {"node-0": 7}) is Reason.CONFLICT
-        assert scores(client, "dead") == {"node-0": 1, "node-1": 2}
-        store = HubStore(server=server, cluster=NAMESPACE, silent_seconds=-1.0)
-        for values in ({"node-0": 7, "cluster": 5}, {"cluster": 6}, {"node-1": 3}):
-            await publish(store, "dead", values)
-            assert scores(client, "dead") == values
-        assert writers(client, "dead") == {AGENT_MANAGER}
-        assert "dead" in await patient.names()
-
-    on(kubeconfig, play)
-
-
-def test_items_that_a_forced_apply_left_are_removed(kubeconfig: Path) -> None:
-    async def play(server: ApiServer, client: Client, upstream: Upstream) -> None:
-        upstream.write("mixed", {"node-0": 1, "node-1": 2})
-        upstream.write("mixed", {"node-0": 1, "node-1": 2})
-        forced = {"scores": [{"name": "node-0", "value": 7}], "validUntil": "2030-01-01T00:00:00Z"}
-        body = {
-            "apiVersion": SCORE_API_VERSION,
-            "kind": "AddOnPlacementScore",
-            "metadata": {"name": "mixed", "namespace": NAMESPACE},
-        }
-        client.apply({**body, "status": forced}, manager=AGENT_MANAGER, subresource="status")
-        assert writers(client, "mixed") == {AGENT_MANAGER, "before-first-apply"}
-        await publish(
-            HubStore(server=server, cluster=NAMESPACE, silent_seconds=-1.0), "mixed", {"cluster": 5}
-        )
-        assert scores(client, "mixed") == {"cluster": 5}
-        assert writers(client, "mixed") == {AGENT_MANAGER}
-
-    on(kubeconfig, play)
-
-
-@pytest.mark.parametrize("again", [{"cluster": -50}, {"node-0": 1}, {"cluster": 5, "node-0": 1}, {}])
-def test_an_upstream_agent_that_writes_after_the_takeover_is_a_conflict(
-    kubeconfig: Path, again: Values
-) -> None:
-    """For any values, and for any overlap with our items."""
-    name = f"alive-{len(again)}-{sum(again.values()) + 50}"
-
-    async def play(server: ApiServer, client: Client, upstream: Upstream) -> None:
-        upstream.write(name, {"node-0": 1})
-        upstream.write(name, {"node-0": 1})
-        store = HubStore(server=server, cluster=NAMESPACE, silent_seconds=-1.0)
-        await publish(store, name, {"cluster": 5})
-        upstream.write(name, again)
-        store = HubStore(server=server, cluster=NAMESPACE, silent_seconds=SILENT_SECONDS)
-        found = {one.name: one for one in await store.list_owned()}.get(name)
-        assert found is not None
-        if not again:
-            # It removed every item of ours and owns none: there is nothing to meet, and ours come back.
-            await publish(store, name, {"cluster": 6})
-            assert scores(client, name) == {"cluster": 6}
-            return
-        assert found.shared
-        for values in ({"cluster": 6}, {"other": 7}):
-            assert await refusal(store, name, values) is Reason.CONFLICT
-            assert scores(client, name) == again
-        assert writers(client, name) >= {UPSTREAM}
-
-    on(kubeconfig, play)
-
-
-def test_one_request_lists_the_existing_scores(kubeconfig: Path) -> None:
-    async def play(server: ApiServer, client: Client, upstream: Upstream) -> None:
-        store = HubStore(server=server, cluster=NAMESPACE)
-        for name in ("kept", "lost"):
-            await publish(store, name, {"cluster": 5})
-        upstream.write("theirs", {"node-0": 1})
-        client.delete(SCORE, "lost", namespace=NAMESPACE)
-
-        async def listed() -> bool:
-            names = await store.names()
-            return "kept" in names and not names & {"lost", "theirs"}
-
-        # The list comes from the API server's watch cache, which may be a moment late.
-        await until(listed, what="ours and nothing else is listed")
-
-    on(kubeconfig, play)
-
-
-def on(kubeconfig: Path, play: Callable[[ApiServer, Client, Upstream], Any]) -> None:
-    async def run() -> None:
-        server = ApiServer(load=Kubeconfig(path=kubeconfig).load, clock=SystemClock(), timeout_seconds=60)
-        try:
-            with Client(kubeconfig) as client:
-                await play(server, client, Upstream(real(client)))
-        finally:
-            await server.close()
-
-    asyncio.run(run())
-
-
-async def publish(store: HubStore, name: str, values: Values) -> None:
-    await store.write(name, scorer="takeover", values=values, valid_until=time.time() + 900)
-
-
-async def refusal(store: HubStore, name: str, values: Values) -> Reason:
-    with pytest.raises(AgentError) as caught:
-        await publish(store, name, values)
-    return caught.value.reason
-
-
-def scores(client: Client, name: str) -> dict[str, int]:
-    status = client.get(SCORE, name, namespace=NAMESPACE).get("status", {})
-    return {item["name"]: item["value"] for item in status.get("scores", [])}
-
-
-def writers(client: Client, name: str) -> set[str]:
-    """The managers of the status."""
-    entries = client.get(SCORE, name, namespace=NAMESPACE)["metadata"].get("managedFields", [])
-    return {entry["manager"] for entry in entries if entry.get("subresource") == "status"}

@@ -1,0 +1,146 @@
+"""Branches of the fleet repository that a reconciler keeps: the journal, which has each real move once, and
+the snapshot of the hub, with which simulate says what OCM decided.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from gitops_dsf.journal.lines import read
+from gitops_dsf.journal.record import Record
+from tests.hub.controlplane.api import Client
+from tests.hub.controlplane.argocd import ArgoCD
+from tests.hub.controlplane.gitrepository import git
+from tests.hub.controlplane.gitserver import GitServer
+from tests.hub.controlplane.plane import ControlPlane
+from tests.hub.controlplane.waiting import wait_for
+from tests.hub.scenario.fleet import APPLICATION, RESOURCE, SCORE, Fleet, write_fleet
+from tests.hub.scenario.installation import installed
+from tests.hub.scenario.reconciling import FAST, reconciling
+from tests.hub.scenario.scoredplane import ScoredPlane
+
+pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd"), pytest.mark.timeout(300)]
+
+CLUSTERS = ("cluster1", "cluster2")
+JOURNAL, STATE = "gitops-dsf-journal", "gitops-dsf-state"
+
+
+@dataclass(kw_only=True)
+class BranchPlane(ScoredPlane):
+    fleet: Fleet
+
+    @property
+    def spec(self) -> dict[str, Any]:
+        """Settings of the reconciler."""
+        enabled = {"enabled": True, "intervalSeconds": 10}
+        branches = {"journal": {**enabled, "branch": JOURNAL}, "state": {**enabled, "branch": STATE}}
+        return {"git": {"url": self.fleet.repository.url}, "reconciler": branches}
+
+    def moves_to(self, cluster: str) -> None:
+        """OCM decides for this cluster, because its score is the best."""
+        for each in CLUSTERS:
+            self.publish_score(each, RESOURCE, {SCORE: 90 if each == cluster else 5}, seconds=900)
+        wait_for(
+            lambda: self.decision_of(APPLICATION) == [cluster],
+            what=f"OCM decides for {cluster}",
+            seen=lambda: self.decision_of(APPLICATION),
+        )
+
+    def held(self, branch: str, path: str) -> str:
+        """A file of a branch; empty where there is none yet."""
+        repository = self.fleet.repository
+        if branch not in repository.branches() or path not in self.files(branch):
+            return ""
+        return git("show", f"{branch}:{path}", folder=repository.bare)
+
+    def files(self, branch: str) -> list[str]:
+        return git("ls-tree", "-r", "--name-only", branch, folder=self.fleet.repository.bare).split()
+
+    def lines(self) -> list[bytes]:
+        """The lines of the journal, a line that is there twice too."""
+        if JOURNAL not in self.fleet.repository.branches():
+            return []
+        names = sorted(name for name in self.files(JOURNAL) if name.endswith(".jsonl"))
+        return [line.encode() for name in names for line in self.held(JOURNAL, name).splitlines()]
+
+    def records(self) -> tuple[Record, ...]:
+        return read({"all": b"\n".join(self.lines())}).records
+
+    def fetch(self, branch: str) -> None:
+        """Into the clone of a person."""
+        reference = f"+{branch}:refs/remotes/origin/{branch}"
+        git("fetch", "--quiet", "origin", reference, folder=self.fleet.repository.clone)
+
+
+@pytest.fixture(scope="module")
+def scene(
+    control_plane: ControlPlane, argocd: ArgoCD, git_server: GitServer, hub: Client
+) -> Iterator[BranchPlane]:
+    """The application is on cluster1, then a reconciler begins, and then the application moves."""
+    fleet = Fleet(repository=git_server.create("branches"), name="branches")
+    write_fleet(fleet, clusters=list(CLUSTERS))
+    fleet.render()
+    with installed(fleet, control_plane, clusters=CLUSTERS):
+        scene = BranchPlane(plane=control_plane, hub=hub, fleet=fleet)
+        scene.moves_to("cluster1")
+        with reconciling(control_plane, spec=scene.spec, speed=FAST) as reconciler:
+            wait_for(
+                lambda: (
+                    [each.to for each in scene.records()] == [("cluster1",)]
+                    and '"cluster1"' in scene.held(STATE, "decisions.json")
+                ),
+                what="both branches know where the application is",
+                timeout=90,
+                seen=reconciler.process.tail,
+            )
+            scene.moves_to("cluster2")
+            wait_for(
+                lambda: (
+                    [each.to for each in scene.records()] == [("cluster1",), ("cluster2",)]
+                    and '"cluster2"' in scene.held(STATE, "decisions.json")
+                    and reconciler.metric("journal_pending") == 0
+                ),
+                what="both branches follow",
+                timeout=90,
+                seen=reconciler.process.tail,
+            )
+            age = reconciler.metric("state_age_seconds")
+            assert age is not None
+            assert age < 60
+        yield scene
+
+
+def test_a_real_move_is_explained_as_ocm_decided_it(scene: BranchPlane) -> None:
+    assert len(scene.lines()) == len(scene.records()), "a record is on the branch twice"
+    move = scene.records()[-1]
+    assert (move.kind, move.doubt, move.applications) == ("Change", "", (APPLICATION,))
+    points = {each.cluster: (each.selected, each.rank) for each in move.clusters}
+    assert points == {"cluster2": (True, 1), "cluster1": (False, 2)}
+    changed = {each.cluster: (each.before, each.after) for each in move.scores}
+    assert changed == {"cluster1": (90, 5), "cluster2": (5, 90)}
+    assert move.commit == "", "this scene has no Application of Argo CD that applies the tree"
+
+    scene.fetch(JOURNAL)
+    shown = scene.fleet.run("log", APPLICATION)
+    assert shown.code == 0, shown.stderr
+    assert "moved from cluster1 to cluster2" in shown.stdout
+    assert "cluster cluster2: selected" in shown.stdout
+
+
+def test_a_preview_without_access_to_the_hub_says_what_ocm_decided(scene: BranchPlane) -> None:
+    scores = json.loads(scene.held(STATE, f"scores/{RESOURCE}.json"))["scores"]
+    assert scores[RESOURCE]["cluster2"]["values"] == {SCORE: 90}
+    assert sorted(json.loads(scene.held(STATE, "clusters.json"))["clusters"])[:2] == list(CLUSTERS)
+    commits = git("rev-list", "--count", STATE, folder=scene.fleet.repository.bare)
+    assert commits.strip() == "1", "a snapshot replaces the one before"
+
+    scene.fetch(STATE)
+    ran = scene.fleet.run("simulate", "--state-branch", STATE, "-o", "json")
+    assert ran.code == 0, ran.stderr
+    placements = json.loads(ran.stdout)["placements"]
+    shown = next(item for item in placements if item["placement"].endswith(APPLICATION))
+    assert shown["ranked"] == ["cluster2"]
+    assert shown["scores"]["cluster2"] > shown["scores"]["cluster1"]
