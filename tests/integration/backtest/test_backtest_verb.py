@@ -147,13 +147,6 @@ def test_a_noisy_cluster_moves_an_application_back_and_forth(tmp_path: Path, sto
     assert found["head"]["gaps"] == {}
 
 
-def test_enough_stickiness_holds_it_and_costs_regret(tmp_path: Path, store: Store) -> None:
-    fleet = _fleet(tmp_path / "fleet", stickiness=20)
-    figures = _figures(fleet, store)
-    assert (figures["moves"], figures["returns"]) == (0, 0)
-    assert figures["regret"] == pytest.approx(12 / 4, rel=0.02), "twelve points behind, a quarter of the time"
-
-
 def test_the_advice_names_file_line_and_value_and_writes_nothing(tmp_path: Path, store: Store) -> None:
     fleet = _fleet(tmp_path / "fleet", stickiness=10)
     written = (fleet / "apps" / "portal.yaml").read_text()

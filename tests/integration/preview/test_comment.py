@@ -83,11 +83,3 @@ def test_what_people_wrote_stays_text(fleet: GitFleet, run: Run) -> None:
     assert not re.search(r"@\w", outside), "nobody is mentioned"
     fences = re.findall(r"(?m)^(`{3,})diff$", text)
     assert "````" in fences, "longer than the run of backticks inside"
-
-
-def test_without_hub_data_it_says_what_to_fetch(fleet: GitFleet, run: Run) -> None:
-    text = run.shown(fleet, "--state-branch", "gitops-dsf-state", "-o", "markdown")
-    assert (
-        "which applications move is unknown: there is no branch gitops-dsf-state in this clone"
-        in text.replace("\\", "")
-    )

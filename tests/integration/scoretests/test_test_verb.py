@@ -155,26 +155,6 @@ def test_without_results_scores_expire(fleet: Path) -> None:
     )
 
 
-def test_raw_scores_are_told_beside_what_came_of_them(fleet: Path) -> None:
-    with_field(fleet, "scoreAggregation: Max")
-    given = {
-        "series": [
-            series("0.5 250 NaN", labels={"node": "a"}),
-            series("0.25 300 Inf", labels={"node": "b"}),
-            series("NaN 400 NaN", labels={"node": "c"}),
-        ]
-    }
-    reasons = [failure["reasons"][1] for failure in failures(fleet, given, scores(*((at, 7) for at in AT)))]
-    assert reasons == [
-        "from 0s on the runs give 1 (raw scores 0.5, 0.25, NaN)",
-        "from 1m on the runs give 100 (raw scores 250, 300, 400)",
-        "from 2m on the runs give no result (raw scores NaN, Inf, NaN), so nothing new is published",
-    ]
-
-
-AT = ("0s", "1m", "2m")
-
-
 def without_applications(fleet: Path) -> None:
     for application in ("guestbook", "raw-guestbook"):
         (fleet / "apps" / f"{application}.yaml").unlink()
@@ -238,13 +218,6 @@ def test_a_wrong_decision_is_explained_for_both_clusters(fleet: Path) -> None:
         (EU, True),
     ]
     assert failure["explanations"][0]["margin"] == 200
-
-
-def test_tests_with_other_clusters_do_not_disturb_each_other(fleet: Path) -> None:
-    write(fleet, {}, guestbook(NORTH), name="inventory")
-    labels = {"cluster.open-cluster-management.io/clusterset": "fleet", "env": "prod"}
-    write(fleet, {"clusters": [{"name": "mine", "labels": labels}]}, guestbook("mine"), name="own")
-    assert gitops_dsf("test", cwd=fleet).returncode == 0
 
 
 def test_the_decision_before_counts(fleet: Path) -> None:

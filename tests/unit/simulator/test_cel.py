@@ -17,7 +17,6 @@ import pytest
 from gitops_dsf.simulator import HubState, Outcome, Unsupported
 from gitops_dsf.simulator.cel.predicates import CelPredicates
 from tests.unit.simulator.hub import (
-    GROUP,
     ORACLE,
     cel,
     cluster,
@@ -122,12 +121,3 @@ def test_what_is_refused_outright(expression: str, reason: str) -> None:
     verdict = run(cluster("c1"), score("c1", **scores), placement(predicates=cel(expression)))
     assert verdict.outcome is Outcome.UNSUPPORTED
     assert reason in str(verdict.unsupported[0])
-
-
-def test_disabled_needs_no_answer() -> None:
-    """A Placement that OCM does not schedule keeps its decisions, whatever its expressions say."""
-    document = placement(predicates=cel("'%d'.format([1]) == '1'"))
-    document["metadata"]["annotations"] = {f"{GROUP}/experimental-scheduling-disable": "true"}
-    verdict = run(cluster("c1"), decision("c1"), document)
-    assert (verdict.outcome, verdict.chosen) == (Outcome.DISABLED, {"c1"})
-    assert plain(verdict)["afterSync"] == {"p-decision-1": 1}
