@@ -1,20 +1,15 @@
-"""images/agent.Containerfile: everything is pinned and hashed, nothing of the generator is in the image, the
-user is not root, and the entry point exists.
+"""images/agent.Containerfile: everything is pinned and hashed, and nothing of the generator is in the image.
+tests/integration/test_containerfiles.py builds and runs it.
 """
 
-import importlib
-import json
 import re
 import shlex
 import subprocess
 import sys
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-
-from dsf_agent.configuration import settings
 
 ROOT = Path(__file__).parents[3]
 UV = Path(sys.executable).with_name("uv")
@@ -54,10 +49,6 @@ def _texts(stage: list[Instruction], name: str) -> list[str]:
 def _commands() -> list[str]:
     """The shell commands of the first stage, in order."""
     return [command.strip() for text in _texts(BUILD, "RUN") for command in text.split("&&")]
-
-
-def _toml(path: str) -> dict[str, object]:
-    return tomllib.loads((ROOT / path).read_text(encoding="utf-8"))
 
 
 def test_the_base_and_the_installer_are_pinned() -> None:
@@ -117,25 +108,3 @@ def test_the_lock_gives_the_requirements(
     names = {line.partition("==")[0] for line in lines}
     assert names >= needed
     assert not names & foreign
-
-
-def test_it_runs_the_installed_program_as_a_user_without_rights() -> None:
-    """A numeric user, set after the last command that needs root. Entry point, verb and port are those of
-    the program.
-    """
-    order = [one.name for one in FINAL]
-    (user,) = _texts(FINAL, "USER")
-    assert re.fullmatch(r"[1-9]\d+:[1-9]\d+", user)
-    assert not {"RUN", "COPY", "ADD"} & set(order[order.index("USER") :])
-    (entry_point,) = (json.loads(text) for text in _texts(FINAL, "ENTRYPOINT"))
-    (program,) = entry_point
-    folder, _, name = program.rpartition("/")
-    assert folder == "/opt/agent/bin"
-    module, _, function = _toml("agent/pyproject.toml")["project"]["scripts"][name].partition(":")  # type: ignore[index]
-    assert callable(getattr(importlib.import_module(module), function))
-    assert f"{program} check" in (ROOT / "docs/operate/agent.md").read_text(encoding="utf-8")
-    (verb,) = json.loads(_texts(FINAL, "CMD")[0])
-    read = settings.read(
-        settings.parser().parse_args([verb, "--cluster-name", "c", "--publish", "dir:x"]), {}
-    )
-    assert [int(text) for text in _texts(FINAL, "EXPOSE")] == [read.metrics_address.port] == [8080]

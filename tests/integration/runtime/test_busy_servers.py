@@ -4,8 +4,7 @@ kind, answers with 429 for a moment.
 
 import asyncio
 import ssl
-from collections.abc import Awaitable, Callable
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 
@@ -32,9 +31,6 @@ class Waits(SystemClock):
         self.seconds.append(seconds)
 
 
-Read = Callable[[str, Path, Waits], Awaitable[object]]
-
-
 async def view(url: str, waits: Waits) -> object:
     """The reading verbs."""
     access = Access(host=url, trust=ssl.create_default_context())
@@ -56,7 +52,7 @@ def busy(times: int, *, retry_after: str | None = "1") -> Callable[[Seen], Reply
     return answer
 
 
-async def test_they_ask_again_when_the_server_says(tmp_path: Path) -> None:
+async def test_they_ask_again_when_the_server_says() -> None:
     waits = Waits()
     async with HttpFake(busy(BUSY_RETRIES)) as server:
         assert await view(server.url, waits)
@@ -69,7 +65,7 @@ async def test_they_ask_again_when_the_server_says(tmp_path: Path) -> None:
     ids=["busy for long", "asks to wait for long", "does not say how long"],
 )
 async def test_they_give_up_and_say_what_the_server_said(
-    tmp_path: Path, times: int, retry_after: str | None, waited: int
+    times: int, retry_after: str | None, waited: int
 ) -> None:
     waits = Waits()
     async with HttpFake(busy(times, retry_after=retry_after)) as server:

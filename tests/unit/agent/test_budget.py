@@ -105,7 +105,6 @@ async def test_small_and_first_cycles_do_not_wait() -> None:
         max_size=12,
     )
 )
-@pytest.mark.real_time
 async def test_every_cycle_ends_and_releases_its_bytes(askers: list[tuple[int | None, int, bool]]) -> None:
     """For any expected and real sizes and any cancellations, no cycle waits forever and all bytes are
     released.
