@@ -92,6 +92,10 @@ def source(fields: str, text: str = SCORER) -> str:
     return below(f"source: {{{fields}}}", text)
 
 
+USES = source("ref: platform, params: {query: up, range: 60, step: 60}")
+"""A scorer of the MetricSource of `variants`."""
+
+
 def cel(expression: str) -> str:
     quoted = expression.replace("'", "''")
     return placement(
@@ -1182,7 +1186,6 @@ def variants(*texts: str) -> str:
 
 
 def _metric_sources() -> Iterator[tuple[str, Documents]]:
-    uses = source("ref: platform, params: {query: up, range: 60, step: 60}")
     host, other = "host: 'http://prom.svc:9090'", "host: 'http://thanos.svc'"
     prod, edge = "clusterSelector: {matchLabels: {env: prod}}", "clusterSelector: {matchLabels: {env: edge}}"
     fleet = both(CLUSTER, cluster("edge-1", "env: edge"), cluster("edge-2", "env: edge"))
@@ -1217,29 +1220,29 @@ def _metric_sources() -> Iterator[tuple[str, Documents]]:
     ):
         documents = {"config": variants(*texts), "clusters": fleet}
         title = f"MetricSource of {'; '.join(texts)}"
-        yield title, {**documents, "scorers": uses}
+        yield title, {**documents, "scorers": USES}
         yield f"{title}, unused", documents
         yield (
             f"{title} beside a broken cluster",
-            {**documents, "scorers": uses, "clusters": both(fleet, cluster("x", "env: [a]"))},
+            {**documents, "scorers": USES, "clusters": both(fleet, cluster("x", "env: [a]"))},
         )
         yield (
             f"{title}, for prod",
-            {**documents, "scorers": below("clusterSelector: {matchLabels: {env: prod}}", uses)},
+            {**documents, "scorers": below("clusterSelector: {matchLabels: {env: prod}}", USES)},
         )
-        yield f"{title}, suspended", {**documents, "scorers": below("suspend: true", uses)}
+        yield f"{title}, suspended", {**documents, "scorers": below("suspend: true", USES)}
         yield (
             f"{title}, for a selector with a mistake",
-            {**documents, "scorers": below("clusterSelector: {matchLabels: {env: 'a b'}}", uses)},
+            {**documents, "scorers": below("clusterSelector: {matchLabels: {env: 'a b'}}", USES)},
         )
     for ref in ("platfrm", "xyz"):
         yield case(
-            f"source.ref {ref}", config=variants(host), scorers=uses.replace("ref: platform", f"ref: {ref}")
+            f"source.ref {ref}", config=variants(host), scorers=USES.replace("ref: platform", f"ref: {ref}")
         )
         yield case(
-            f"source.ref {ref} without MetricSources", scorers=uses.replace("ref: platform", f"ref: {ref}")
+            f"source.ref {ref} without MetricSources", scorers=USES.replace("ref: platform", f"ref: {ref}")
         )
-    yield "source.ref of a MetricSource with a mistake", {"config": variants("host: 3"), "scorers": uses}
+    yield "source.ref of a MetricSource with a mistake", {"config": variants("host: 3"), "scorers": USES}
     yield case(
         "an unused MetricSource beside a broken scorer",
         config=variants(host),
@@ -1253,13 +1256,13 @@ def _metric_sources() -> Iterator[tuple[str, Documents]]:
         "dialect: MetricsQL",
     ):
         yield case(
-            f"source.ref and {field}", config=variants(host), scorers=uses.replace("ref:", f"{field}, ref:")
+            f"source.ref and {field}", config=variants(host), scorers=USES.replace("ref:", f"{field}, ref:")
         )
     yield case(
         "source.ref with the upstream controller",
         config=variants(host),
         settings=UPSTREAM,
-        scorers=uses.replace("  scoreRange: {min: 0, max: 1}\n", ""),
+        scorers=USES.replace("  scoreRange: {min: 0, max: 1}\n", ""),
     )
 
 

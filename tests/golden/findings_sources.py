@@ -11,6 +11,7 @@ from tests.golden.findings_cases import (
     SET,
     SETTINGS,
     SHARED,
+    USES,
     Documents,
     add_on,
     below,
@@ -185,7 +186,7 @@ def _on_the_hub() -> Iterator[tuple[str, Documents]]:
     yield case(
         "on the spokes, a MetricSource with a Secret",
         config=variants("host: 'http://thanos.svc', auth: {tokenSecretRef: {name: a, key: k}}"),
-        scorers=source("ref: platform, params: {query: up, range: 60, step: 60}"),
+        scorers=USES,
     )
     yield case(
         "on the hub, images without digests", scorers=HUB, settings=settings("requireImageDigests: true")
@@ -461,10 +462,7 @@ def _beside_mistakes() -> Iterator[tuple[str, Documents]]:
                         variants("host: 'http://prom.svc', clusterSelector: {matchLabels: {env: edge}}"),
                         *([more["config"]] if "config" in more else []),
                     ),
-                    "scorers": below(
-                        f"clusterSelector: {text}",
-                        source("ref: platform, params: {query: up, range: 60, step: 60}"),
-                    ),
+                    "scorers": below(f"clusterSelector: {text}", USES),
                 },
             )
         yield case(
@@ -532,11 +530,7 @@ def _beside_mistakes() -> Iterator[tuple[str, Documents]]:
         http://[ | http:// | x | '' | http://169.254.169.254 | http://a.svc?b=c
         http://a.svc?token= | http://a.svc?token=b | https://169.254.169.254?token=b
     """):
-        yield case(
-            f"a MetricSource at {url}",
-            config=variants(f"host: '{url.strip(chr(39))}'"),
-            scorers=source("ref: platform, params: {query: up, range: 60, step: 60}"),
-        )
+        yield case(f"a MetricSource at {url}", config=variants(f"host: '{url.strip(chr(39))}'"), scorers=USES)
         yield case(
             f"no API, source at {url}", scorers=QUERY.replace("'http://prom.svc'", f"'{url.strip(chr(39))}'")
         )
@@ -587,11 +581,7 @@ def _beside_mistakes() -> Iterator[tuple[str, Documents]]:
         ("the same", (same, same, same)),
         ("both", (same, host, same, host)),
     ):
-        yield case(
-            f"variants of {title}",
-            config=variants(*texts),
-            scorers=source("ref: platform, params: {query: up, range: 60, step: 60}"),
-        )
+        yield case(f"variants of {title}", config=variants(*texts), scorers=USES)
     yield case(
         "an ApplicationSet that follows a ScoredPlacement elsewhere and another of the same name",
         apps=both(
@@ -733,17 +723,16 @@ def _beside_mistakes() -> Iterator[tuple[str, Documents]]:
             masks("{clusterName: xyz, scoreName: abc}").replace("dynamic-scoring-config", "other"),
         ),
     )
-    uses = source("ref: platform, params: {query: up, range: 60, step: 60}")
     lacking = variants(f"{host}, clusterSelector: {{matchLabels: {{env: edge}}}}")
     yield case(
         "a MetricSource and an ambiguous scorer",
         config=lacking,
-        scorers=uses.replace("metadata: {name: cpu}", AMBIGUOUS),
+        scorers=USES.replace("metadata: {name: cpu}", AMBIGUOUS),
     )
     yield case(
         "source.ref and a Secret of the agent",
         config=variants(host),
-        scorers=uses.replace(
+        scorers=USES.replace(
             "ref:", "auth: {tokenSecretRef: {name: bootstrap-hub-kubeconfig, key: k}}, ref:"
         ),
     )

@@ -127,18 +127,6 @@ def test_a_push_that_loses_a_race_is_rendered_again_on_top(fleet: Fleet, tmp_pat
 ADMIN = "kind: ClusterRoleBinding\n"
 
 
-def test_a_foreign_file_beside_the_sources_is_refused(fleet: Fleet) -> None:
-    assert fleet.publish().returncode == 0
-    fleet.git("pull", "--quiet", "origin", SOURCES)
-    (fleet.path / "rendered/platform/admin.yaml").write_text(ADMIN, "utf-8")
-    fleet.edit("scorers/cpu-headroom.yaml", "interval: 60", "interval: 90")
-    fleet.commit("Add an administrator")
-    done = fleet.publish()
-    assert done.returncode == 1
-    assert "foreign: rendered/platform/admin.yaml" in done.stdout
-    assert fleet.log(SOURCES)[0] == "Add an administrator"
-
-
 def test_a_foreign_file_on_the_rendered_branch_is_refused(fleet: Fleet, tmp_path: Path) -> None:
     branch_mode(fleet)
     assert fleet.publish().returncode == 0

@@ -269,28 +269,6 @@ class TestShrinking:
         assert render(cwd=suspended).returncode == 0
 
 
-class TestModes:
-    def test_directory_and_branch_differ_in_the_revision_that_argocd_follows(self, tmp_path: Path) -> None:
-        trees = {}
-        for mode in ("Directory", "Branch"):
-            fleet = fleets.write(tmp_path / mode, sources(3, output={"mode": mode, "branch": "by-ci"}))
-            assert render(cwd=fleet).returncode == 0
-            trees[mode] = content(fleet / "rendered")
-        differing = {
-            path for path in trees["Branch"] if trees["Branch"][path] != trees["Directory"].get(path)
-        }
-        assert trees["Branch"].keys() == trees["Directory"].keys()
-        # The reconciler reads the settings, and restarts when they change.
-        differing = {path for path in differing if not path.startswith("reconciler/")}
-        assert differing == {path for path in trees["Branch"] if path.startswith("argocd/application.")}
-        for path in differing:
-            revisions = {
-                mode: yamlfast.load(tree[path])["spec"]["source"]["targetRevision"]
-                for mode, tree in trees.items()
-            }
-            assert revisions == {"Directory": "main", "Branch": "by-ci"}
-
-
 class TestLimits:
     def test_a_work_that_ocm_would_refuse(self, tmp_path: Path) -> None:
         large = tuple(

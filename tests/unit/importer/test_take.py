@@ -214,17 +214,6 @@ def test_a_scorer_that_git_has_counts(fleet: Path) -> None:
     assert document(path)["spec"]["scoring"]["params"]["interval"] == 60
 
 
-def test_defaults_that_an_api_server_wrote_out_are_no_difference(fleet: Path) -> None:
-    bring(fleet, dynamic_scorer("sample"))
-    path = fleet / "scorers" / "sample.yaml"
-    text = path.read_text(encoding="utf-8")
-    path.write_text(
-        "".join(line for line in text.splitlines(keepends=True) if "location" not in line), encoding="utf-8"
-    )
-    found = bring(fleet, dynamic_scorer("sample"))
-    assert (found.unchanged, found.differing) == (1, [])
-
-
 def test_what_gitops_dsf_rendered_is_passed_over(fleet: Path) -> None:
     rendered = dynamic_scorer("ours", labels={"app.kubernetes.io/managed-by": "gitops-dsf"})
     found = bring(fleet, rendered, managed_cluster("ber-1"))

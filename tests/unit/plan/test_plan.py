@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from gitops_dsf.plan.build import shard_of
-from tests.support.fleets import cluster
-from tests.support.rendering import metric_source, rendered, scorer
+from tests.support.rendering import rendered, scorer
 
 
 @pytest.mark.parametrize(
@@ -47,21 +46,3 @@ def test_clusters_that_run_the_same_share_one_configuration(tmp_path: Path) -> N
     assert works["c1"] is works["c3"]
     assert [item.name for item in works["c0"].summaries] == ["cpu", "gpu"]
     assert [item.name for item in works["c1"].summaries] == ["cpu"]
-
-
-def test_a_cluster_without_scorers_of_a_source_is_not_set_apart_by_its_variant(tmp_path: Path) -> None:
-    source = metric_source(
-        "platform",
-        {"clusterSelector": {"matchLabels": {"vendor": "OpenShift"}}, "host": "https://thanos.svc"},
-        {"host": "http://prometheus.svc"},
-    )
-    params = {"query": "up", "range": 60, "step": 15}
-    asking = scorer(
-        "cpu", source={"ref": "platform", "params": params}, clusterSelector={"matchLabels": {"runs": "cpu"}}
-    )
-    clusters = [cluster("s0", vendor="OpenShift"), cluster("x", runs="cpu")]
-    result = rendered(tmp_path, asking, scorer("gpu"), source, *clusters, clusters=1)
-    assert result.plan is not None
-    works = {work.cluster: work.configuration for work in result.plan.works}
-    assert works["c0"] is works["s0"]
-    assert works["x"] is not works["s0"]

@@ -1,6 +1,5 @@
 """The NetworkPolicy over the agent's connections, from the endpoints of a cluster's scorers."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,7 +7,6 @@ import pytest
 from dsf_wire.summary import Summary
 from gitops_dsf.render.egress import egress_policy
 from gitops_dsf.repository.model.repository import Egress
-from tests.support.rendering import objects, rendered, scorer
 
 DNS = [
     {"port": 53, "protocol": "TCP"},
@@ -68,16 +66,3 @@ def test_rules_are_few_and_in_order_whatever_the_number_of_scorers() -> None:
     address = {"to": [{"ipBlock": {"cidr": "10.0.0.7/32"}}], **ports(1, 2)}
     assert rules(*urls) == [ports(443, 6443, 8000, 8001), namespace("b-0"), namespace("b-1"), address]
     assert rules(*reversed(urls)) == rules(*urls)
-
-
-def test_settings_name_the_api_servers_and_add_rules() -> None:
-    more = {"to": [{"ipBlock": {"cidr": "10.20.0.0/16"}}]}
-    assert rules(apiServerPorts=[8443], rules=[more]) == [ports(8443), more]
-
-
-def test_a_fleet_without_the_setting_has_no_such_policy(tmp_path: Path) -> None:
-    found = objects(rendered(tmp_path, scorer("cpu")))
-    works = [item for item in found.values() if item["kind"] == "ManifestWork"]
-    assert works
-    kinds = [manifest["kind"] for item in works for manifest in item["spec"]["workload"]["manifests"]]
-    assert "NetworkPolicy" not in kinds

@@ -85,12 +85,6 @@ def scoring_of(found: Any) -> HubScoring:
     return scoring
 
 
-def test_it_runs_the_image_of_the_agent(tmp_path: Path) -> None:
-    found = objects(rendered(tmp_path, on_hub("headroom"), agent={"image": "r.example.com/team/agent:2"}))
-    pod = found["reconciler/deployment.gitops-dsf-hub-scorer.yaml"]["spec"]["template"]["spec"]
-    assert [one["image"] for one in pod["containers"]] == ["r.example.com/team/agent:2"]
-
-
 @pytest.mark.parametrize(("clusters", "codes"), [(2, []), (14, ["DSF153"])])
 def test_a_configuration_must_fit_into_a_config_map(tmp_path: Path, clusters: int, codes: list[str]) -> None:
     many = [cluster(f"c-{index}", claims={"id": f"{index}-{'x' * 80_000}"}) for index in range(clusters)]

@@ -52,14 +52,6 @@ class TestWorks:
         decoded = decode(config["data"]["summaries"])
         assert (decoded.summaries, decoded.problems) == ((), ())
 
-    def test_every_directory_is_there_whether_or_not_a_cluster_falls_into_it(self, tmp_path: Path) -> None:
-        """Argo CD refuses an Application whose directory is missing."""
-        result = rendered(tmp_path, scorer("cpu"), clusters=0, output={"shards": 3})
-        assert result.tree is not None
-        for directory in ("works-00", "works-01", "works-02", "platform", "delivery", "reconciler"):
-            assert f"{directory}/README.md" in result.tree.files
-            assert f"argocd/application.gitops-dsf-{directory}.yaml" in result.tree.files
-
 
 class TestAddOn:
     def test_another_agent_is_another_template_in_the_same_file(self, tmp_path: Path) -> None:

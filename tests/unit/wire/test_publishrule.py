@@ -47,16 +47,6 @@ def test_one_of_several_scores_that_changes_is_enough() -> None:
     assert not changed({"a": 51, "b": 10}, {"a": 50, "b": 11}, deadband=2)
 
 
-def test_the_ttl_of_the_scorer_counts_before_the_default() -> None:
-    scorer = Summary(name="n", score_name="s", scoring_interval=60, score_ttl_seconds=1200)
-    assert Rule.of(scorer, jitter=0.0).ttl == 1200
-    assert Rule.of(Summary(name="n", score_name="s", scoring_interval=60), jitter=0.0).ttl == 900
-
-
-def test_no_scores_are_equal_to_no_scores() -> None:
-    assert not changed({}, {}, deadband=0)
-
-
 def test_with_a_deadband_of_zero_every_change_counts() -> None:
     """Equal scores are still not written after every cycle."""
     assert changed({"a": 1}, {"a": 2}, deadband=0)
