@@ -494,6 +494,9 @@ def _sources() -> Iterator[tuple[str, Documents]]:
     yield case("scoring.type query", scorers=QUERY.replace("type: Query", "type: query"))
     yield case("a scoring API with nothing of it", scorers=QUERY.replace("type: Query, ", ""))
     yield case("a scorer for the hub that calls an API", scorers=HUB_API)
+    pushed = source("type: OpenTelemetry, params: {query: Q, range: 60, step: 60}")
+    for query in ('a{host="x.y"} + sum(k8s.pod.cpu.usage)', 'sum(k8s.pod.cpu.usage) + a{host="x.y"}'):
+        yield case(f"pushed metrics: {query}", scorers=pushed.replace("Q,", f"'{query}',"))
 
 
 def _left_out() -> Iterator[tuple[str, Documents]]:
