@@ -20,7 +20,9 @@ import httpx
 from demo.load import ClusterLoad
 
 HOST: Final = "127.0.0.1"
-_FORWARDED: Final = ("Accept", "Authorization", "Content-Type")
+_OF_THE_CONNECTION: Final = frozenset(
+    {"connection", "content-length", "host", "keep-alive", "proxy-connection", "te", "trailer", "upgrade"}
+)
 PROMETHEUS: Final = "prometheus-operated.monitoring.svc:9090"
 CPU: Final = "100 * avg(instance:node_cpu_utilisation:rate5m)"
 """Of a recording rule of the node mixin of kube-prometheus."""
@@ -72,7 +74,7 @@ def network(load: ClusterLoad, services: Mapping[str, str]) -> Iterator[str]:
             url = urlsplit(self.path)
             if target := services.get(url.netloc):
                 asked = url._replace(netloc=target).geturl()
-                kept = {name: self.headers[name] for name in _FORWARDED if name in self.headers}
+                kept = [item for item in self.headers.items() if item[0].lower() not in _OF_THE_CONNECTION]
                 try:
                     found = client.request(self.command, asked, content=body, headers=kept)
                 except httpx.HTTPError as error:
