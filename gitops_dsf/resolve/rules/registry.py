@@ -1,9 +1,12 @@
 """All rules, and what they need to know."""
 
 from collections.abc import Callable, Iterator, Mapping
+from importlib import import_module
+from pkgutil import iter_modules
 from typing import Final
 
 from gitops_dsf.diagnostics import Diagnostic
+from gitops_dsf.resolve import rules
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.rules import (
     application_sets,
@@ -11,32 +14,20 @@ from gitops_dsf.resolve.rules import (
     completeness,
     credentials,
     destinations,
-    dimensions,
-    durations,
-    hub_scoring,
     images,
-    labels,
     locks,
     masks,
-    measures,
     metric_sources,
     names,
-    no_effect,
     placements,
     pods,
     published_scores,
-    queries,
-    query_scorers,
     receiver,
     references,
     score_tests,
-    secrets,
     selectors,
     target_clusters,
-    templates,
-    upstream_limits,
     urls,
-    weights,
 )
 
 Rule = Callable[[Context], Iterator[Diagnostic]]
@@ -48,46 +39,13 @@ _WRITTEN = "settings"
 """For rules about the settings themselves, which must be there, too."""
 _PLACEMENTS = ("Placement", "ScoredApplication", "ScoredPlacement")
 
-_MODULES: Final = (
-    application_sets,
-    applications,
-    completeness,
-    credentials,
-    destinations,
-    dimensions,
-    durations,
-    hub_scoring,
-    images,
-    labels,
-    locks,
-    masks,
-    measures,
-    metric_sources,
-    names,
-    no_effect,
-    placements,
-    pods,
-    published_scores,
-    queries,
-    query_scorers,
-    receiver,
-    references,
-    score_tests,
-    secrets,
-    selectors,
-    target_clusters,
-    templates,
-    upstream_limits,
-    urls,
-    weights,
-)
 RULES: Final[tuple[Rule, ...]] = tuple(
     found
-    for module in _MODULES
+    for module in (import_module(f"{__package__}.{each.name}") for each in iter_modules(rules.__path__))
     for name, found in vars(module).items()
     if not name.startswith("_") and getattr(found, "__annotations__", None) == _SHAPE
 )
-"""Every public function of these modules that takes the context alone and yields findings."""
+"""Every public function of this package that takes the context alone and yields findings."""
 NEEDS: Final[Mapping[Rule, tuple[str, ...]]] = {
     application_sets.application_sets_live_with_argocd: (_SETTINGS,),
     application_sets.followed_placements_exist: (_SETTINGS, *_PLACEMENTS),
