@@ -1,11 +1,12 @@
 """The input of rules: the declared objects, and the values derived from them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from gitops_dsf.diagnostics import Severity
+from gitops_dsf.diagnostics import Diagnostic, Severity
 from gitops_dsf.repository.load import Path
+from gitops_dsf.repository.load.names import FOLDER_OF_KIND
 from gitops_dsf.repository.model.application import ScoredApplication
 from gitops_dsf.repository.model.declared import CarriedItem, Declared, Item, RankingItem
 from gitops_dsf.repository.model.ranking import Score, ScoredPlacement
@@ -41,7 +42,7 @@ class Context:
 
     @property
     def repository(self) -> Item[FleetRepository]:
-        """The settings. Rules about them need them (registry.NEEDS)."""
+        """The settings. Rules about them need them (`needs`)."""
         if self.declared.repository is None:
             msg = "this rule needs the settings"
             raise AssertionError(msg)
@@ -118,6 +119,29 @@ class Context:
         the spec leaves open.
         """
         return self.is_upstream and scorer.spec.reads_config and scorer.lock is None
+
+
+Rule = Callable[[Context], Iterator[Diagnostic]]
+SETTINGS: Final = "settings"
+"""For rules about the settings themselves, which must be there, too."""
+PLACEMENTS: Final = ("Placement", "ScoredApplication", "ScoredPlacement")
+NEEDS: Final[dict[Rule, tuple[str, ...]]] = {}
+"""What each decorated rule needs."""
+
+
+def needs(*kinds: str) -> Callable[[Rule], Rule]:
+    """Decorates a rule that concludes something from what is not written, or not selected: it is asked only
+    if every object of these kinds can be read.
+    """
+    if unknown := {*kinds} - {*FOLDER_OF_KIND, SETTINGS}:
+        msg = f"there is no kind {min(unknown)}"
+        raise ValueError(msg)
+
+    def remember(rule: Rule) -> Rule:
+        NEEDS[rule] = kinds
+        return rule
+
+    return remember
 
 
 def _settings(declared: Declared) -> FleetRepositorySpec:

@@ -12,7 +12,7 @@ from gitops_dsf.repository.load import Document, Path, texts_in, value_at
 from gitops_dsf.repository.model.declared import Item
 from gitops_dsf.repository.model.delivery import DUCK_TYPE_CONFIGMAP, RawPlacement
 from gitops_dsf.repository.model.ranking import ScoredPlacement
-from gitops_dsf.resolve.context import Context
+from gitops_dsf.resolve.context import PLACEMENTS, Context, needs
 from gitops_dsf.resolve.rules.raw_document import indexes, misfits
 from gitops_dsf.resolve.rules.selectors import invalid
 from gitops_dsf.resolve.rules.templates import GENERATOR
@@ -39,6 +39,7 @@ def application_sets_follow_decisions(context: Context) -> Iterator[Diagnostic]:
             yield from _policy(document)
 
 
+@needs("FleetRepository")
 def application_sets_live_with_argocd(context: Context) -> Iterator[Diagnostic]:
     """Argo CD looks up decisions only in its own namespace."""
     for item in context.declared.application_sets:
@@ -57,6 +58,7 @@ def application_sets_live_with_argocd(context: Context) -> Iterator[Diagnostic]:
             )
 
 
+@needs("FleetRepository", *PLACEMENTS)
 def followed_placements_exist(context: Context) -> Iterator[Diagnostic]:
     """The Placements that generators name must exist, in the namespace where decisions are looked up."""
     declared = context.declared

@@ -12,7 +12,7 @@ from gitops_dsf.hub.urls import host_of
 from gitops_dsf.repository.load import Document, Path
 from gitops_dsf.repository.model.mistake import dotted
 from gitops_dsf.repository.model.repository import FleetRepositorySpec
-from gitops_dsf.resolve.context import Context
+from gitops_dsf.resolve.context import Context, needs
 from gitops_dsf.resolve.credentials import Credential, Sent, credentials, is_reserved, sent
 
 _ALLOW = "add {host} to spec.allowedTokenHosts in gitops-dsf.yaml"
@@ -126,6 +126,7 @@ def _pull_secrets(spec: FleetRepositorySpec) -> Mapping[bool, frozenset[str]]:
     return {True: frozenset(hub), False: frozenset((*spec.agent.image_pull_secrets, *some))}
 
 
+@needs("FleetRepository")
 def tokens_go_where_they_may(context: Context) -> Iterator[Diagnostic]:
     """Outside of the cluster, a credential needs https and a host that gitops-dsf.yaml allows. Inside,
     cluster DNS decides who receives it.
@@ -154,6 +155,7 @@ def tokens_go_where_they_may(context: Context) -> Iterator[Diagnostic]:
                 yield codes.TOKEN_OUTSIDE.at(position, message, allow)
 
 
+@needs("FleetRepository")
 def secrets_have_one_host(context: Context) -> Iterator[Diagnostic]:
     """If a Secret goes to several hosts, each of them can use it at the others.
 

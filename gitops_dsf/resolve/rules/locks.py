@@ -10,11 +10,12 @@ from gitops_dsf.hub.glob import matches
 from gitops_dsf.hub.urls import host_of
 from gitops_dsf.repository.model.mistake import dotted
 from gitops_dsf.repository.model.scorer import Auth, Scoring, Source
-from gitops_dsf.resolve.context import Context
+from gitops_dsf.resolve.context import Context, needs
 from gitops_dsf.resolve.scorer import EffectiveScorer
 from gitops_dsf.wording import did_you_mean
 
 
+@needs("DynamicScorer")
 def locks_have_a_use(context: Context) -> Iterator[Diagnostic]:
     """A lock must belong to a Full scorer of the same name, with the same configURL."""
     for item in context.declared.locks:
@@ -42,6 +43,28 @@ def locks_have_a_use(context: Context) -> Iterator[Diagnostic]:
             yield codes.STALE_LOCK.at(
                 item.at("spec", "configURL"), message, f"run gitops-dsf sync --scorer {item.name}"
             )
+
+
+@needs("FleetRepository", "ScorerLock")
+def locks_are_there(context: Context) -> Iterator[Diagnostic]:
+    """A Full scorer without a lock uses its spec only, or does not run. The upstream controller needs no
+    lock, because it reads /config itself.
+    """
+    if context.is_upstream:
+        return
+    for scorer in context.scorers.values():
+        if not scorer.spec.reads_config or scorer.lock is not None:
+            continue
+        lacking = (f"spec.{field}" for each in context.variants[scorer.name] for field in each.missing)
+        missing = ", ".join(dict.fromkeys(lacking))
+        effect = (
+            f"it is left out until one says {missing}"
+            if missing
+            else "what its /config says is not known; the spec alone counts"
+        )
+        message = f"{scorer.name} has configSyncMode Full and no lock: {effect}"
+        hint = f"run gitops-dsf sync --scorer {scorer.name}, or write configSyncMode: None"
+        yield codes.NO_LOCK.at(scorer.declared.at("spec", "configSyncMode"), message, hint)
 
 
 def locks_do_not_overrule(context: Context) -> Iterator[Diagnostic]:
@@ -74,6 +97,7 @@ def locks_get_no_tokens(context: Context) -> Iterator[Diagnostic]:
             yield codes.LOCK_WITH_TOKEN.at(scorer.declared.at("spec", section, "auth"), message, hint)
 
 
+@needs("FleetRepository")
 def locks_keep_to_known_hosts(context: Context) -> Iterator[Diagnostic]:
     """A lock may use other hosts than the scorer only if spec.allowedHosts of the repository
     contains them.

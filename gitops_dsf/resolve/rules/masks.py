@@ -6,7 +6,7 @@ from gitops_dsf.diagnostics import Diagnostic, codes
 from gitops_dsf.hub.glob import is_glob, matches
 from gitops_dsf.repository.model.declared import Item
 from gitops_dsf.repository.model.scoring_config import SINGLETON_NAME, DynamicScoringConfig, Mask
-from gitops_dsf.resolve.context import Context
+from gitops_dsf.resolve.context import Context, needs
 from gitops_dsf.resolve.targets import masked_clusters
 from gitops_dsf.wording import did_you_mean, names_text
 
@@ -21,6 +21,7 @@ def the_config_is_the_one(context: Context) -> Iterator[Diagnostic]:
             )
 
 
+@needs("ManagedCluster", "DynamicScorer")
 def masks_name_what_exists(context: Context) -> Iterator[Diagnostic]:
     """A mask with a misspelt name has no effect."""
     for item, index, mask in _masks(context):

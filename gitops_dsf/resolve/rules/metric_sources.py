@@ -1,12 +1,17 @@
-"""Checks MetricSources, and the references of scorers to them."""
+"""Checks MetricSources and references to them, queries of type Kubernetes, which name measures, and scorers
+whose metrics OpenTelemetry collectors push to the receiver in the agent's pod.
+"""
 
 from collections.abc import Iterator
 from typing import Final
 
 from dsf_wire.headers import name_fault, value_fault
+from dsf_wire.measures import MEASURES, SOURCE_TYPE, MeasureError, selection
+from dsf_wire.query import split
 from gitops_dsf.diagnostics import Diagnostic, codes
 from gitops_dsf.repository.model.mistake import dotted
-from gitops_dsf.resolve.context import Context
+from gitops_dsf.resolve.context import SETTINGS, Context, needs
+from gitops_dsf.resolve.scorer import EffectiveScorer
 from gitops_dsf.wording import did_you_mean, names_text
 
 _NAMED = 5
@@ -29,6 +34,7 @@ def sources_exist(context: Context) -> Iterator[Diagnostic]:
         )
 
 
+@needs("ManagedCluster", "DynamicScoringConfig")
 def sources_cover_their_clusters(context: Context) -> Iterator[Diagnostic]:
     """Every target cluster of a scorer needs a variant of its MetricSource."""
     for name, clusters in context.target_clusters.items():
@@ -50,6 +56,7 @@ def sources_cover_their_clusters(context: Context) -> Iterator[Diagnostic]:
             yield codes.SOURCE_LACKING.at(scorer.declared.at("spec", "source", "ref"), message, hint)
 
 
+@needs("DynamicScorer")
 def sources_are_used(context: Context) -> Iterator[Diagnostic]:
     """A MetricSource that no scorer names is left over. A name that does not exist may be a misspelt one, and
     is reported alone.
@@ -123,3 +130,85 @@ _HEADER_HINTS: Final = {
     "authorization": "write auth.tokenSecretRef for a token, or basicAuth for a password",
     "host": "write the name into host",
 }
+
+
+MAX_EXPRESSIONS = 100
+_EXAMPLE = "write the name of a measure, such as cpu_available_ratio; `gitops-dsf explain DSF145` lists them"
+_NOT_PROMQL = (
+    "write measures only, joined by `;`, such as cpu_available_ratio: PromQL is not evaluated without a"
+    " Prometheus"
+)
+
+
+def measures_exist(context: Context) -> Iterator[Diagnostic]:
+    """Each expression of a query must be a measure."""
+    for scorer in _of_kubernetes(context):
+        query = scorer.query
+        parts = split(query)
+        if query and not parts:
+            yield codes.MEASURE.at(
+                scorer.at("source.params.query"), "there is no measure in the query", _EXAMPLE
+            )
+        if len(parts) > MAX_EXPRESSIONS:
+            message = f"more than {MAX_EXPRESSIONS} measures in one query"
+            yield codes.MEASURE.at(scorer.at("source.params.query"), message, "use several scorers")
+            continue
+        for part in parts:
+            try:
+                selection(part.text)
+            except MeasureError as error:
+                where = scorer.in_query(part.offset + error.offset)
+                yield codes.MEASURE.at(where, f"source type Kubernetes: {error}", _hint(error, part.text))
+
+
+def _hint(error: MeasureError, text: str) -> str:
+    if not error.unknown or "(" in text:
+        return _NOT_PROMQL
+    return did_you_mean(error.unknown, MEASURES) or _EXAMPLE
+
+
+def only_present_values_are_asked(context: Context) -> Iterator[Diagnostic]:
+    """Source type Kubernetes keeps no history. Where it is one variant of several, the range is for the
+    others.
+    """
+    for scorer in _of_kubernetes(context):
+        if scorer.range and scorer.variant is None and not scorer.scored_by_query:
+            yield codes.NO_HISTORY.at(
+                scorer.at("source.params.range"),
+                f"range is {scorer.range}: source type Kubernetes has present values only",
+                "remove range and step, or ask a Prometheus, which keeps the past",
+            )
+
+
+def _of_kubernetes(context: Context) -> Iterator[EffectiveScorer]:
+    return (scorer for scorer in context.each_type if scorer.source_type == SOURCE_TYPE)
+
+
+@needs(SETTINGS)
+def receivers_are_set_up(context: Context) -> Iterator[Diagnostic]:
+    """A scorer that reads pushed metrics needs the receiver, whose image only the fleet's owner can name."""
+    if context.is_upstream or context.repository.value.spec.agent.open_telemetry is not None:
+        return
+    places = {
+        scorer.at("source.type")
+        for scorer in context.each_variant
+        if scorer.is_pushed and not scorer.spec.on_hub
+    }
+    for position in sorted(places):
+        message = "no receiver for OpenTelemetry metrics runs beside the agent"
+        hint = (
+            "write spec.agent.openTelemetry with image and collectorNamespaces into gitops-dsf.yaml, or"
+            " write type: Prometheus and a host"
+        )
+        yield codes.RECEIVER_MISSING.at(position, message, hint)
+
+
+def receivers_need_no_more(context: Context) -> Iterator[Diagnostic]:
+    """The agent asks the receiver over loopback, without credentials, and the receiver is a Prometheus."""
+    for scorer in context.each_variant:
+        dialect = scorer.spec.source.dialect
+        if scorer.is_pushed and dialect != "PromQL":
+            message = f"source.dialect is {dialect}, and the receiver is a Prometheus: it reads PromQL only"
+            yield codes.RECEIVER_FIELD.at(
+                scorer.declared.at("spec", "source", "dialect"), message, "write PromQL, and remove dialect"
+            )

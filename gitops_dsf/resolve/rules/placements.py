@@ -13,8 +13,8 @@ from gitops_dsf.repository.load import Document, Path, value_at
 from gitops_dsf.repository.model.declared import Item
 from gitops_dsf.repository.model.delivery import RawPlacement
 from gitops_dsf.resolve import cel
-from gitops_dsf.resolve.context import Context
-from gitops_dsf.resolve.rules.published_scores import how_zero_wins
+from gitops_dsf.resolve.context import Context, needs
+from gitops_dsf.resolve.rules.rankings import how_zero_wins
 from gitops_dsf.resolve.rules.raw_document import indexes, misfits, resources_ranked_by
 from gitops_dsf.resolve.rules.selectors import invalid
 from gitops_dsf.wording import did_you_mean
@@ -57,6 +57,7 @@ def placements_work(context: Context) -> Iterator[Diagnostic]:
             yield from _rankings(item.document)
 
 
+@needs("DynamicScorer")
 def placements_rank_by_known_scores(context: Context) -> Iterator[Diagnostic]:
     """A score that no cluster publishes counts as 0 everywhere."""
     if context.scorers.keys() != context.complete.keys():

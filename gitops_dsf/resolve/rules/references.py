@@ -3,10 +3,11 @@
 from collections.abc import Iterator
 
 from gitops_dsf.diagnostics import Diagnostic, codes
-from gitops_dsf.resolve.context import Context
+from gitops_dsf.resolve.context import Context, needs
 from gitops_dsf.wording import did_you_mean, names_text
 
 
+@needs("FleetRepository", "ScorerLock")
 def scorers_exist(context: Context) -> Iterator[Diagnostic]:
     """Every scorer that a ranking names must exist, be able to run, and publish under a known name."""
     left_out = context.declared.may_exist
@@ -32,6 +33,7 @@ def scorers_exist(context: Context) -> Iterator[Diagnostic]:
             yield codes.UNKNOWN_SCORER.at(position, message, f"run gitops-dsf sync --scorer {score.scorer}")
 
 
+@needs("FleetRepository")
 def placements_exist(context: Context) -> Iterator[Diagnostic]:
     """An application can follow a ScoredPlacement of this repository in the Argo CD namespace: Argo CD reads
     decisions there only (docs/contributing/behaviour.md#one-namespace).

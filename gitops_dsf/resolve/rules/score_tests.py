@@ -13,7 +13,7 @@ from gitops_dsf.repository.model.score_test import (
     ScoreTest,
 )
 from gitops_dsf.repository.model.series_values import SeriesValuesError, expand
-from gitops_dsf.resolve.context import Context
+from gitops_dsf.resolve.context import PLACEMENTS, Context, needs
 from gitops_dsf.resolve.rules.raw_document import indexes
 from gitops_dsf.wording import did_you_mean, names_text
 
@@ -44,6 +44,7 @@ def series_values_parse(context: Context) -> Iterator[Diagnostic]:
                 break
 
 
+@needs("FleetRepository", "DynamicScorer", "ManagedCluster", *PLACEMENTS)
 def tests_name_what_exists(context: Context) -> Iterator[Diagnostic]:
     """Scorers, clusters, applications and Placements of a test must exist."""
     applications = {item.name for item in context.declared.applications}

@@ -11,7 +11,7 @@ from gitops_dsf.hub.selectors import OPERATORS, label_key_error, label_value_err
 from gitops_dsf.repository.load import Document, Path, value_at
 from gitops_dsf.repository.model.base import LabelSelector
 from gitops_dsf.repository.model.repository import ROLLOUT_FIELDS
-from gitops_dsf.resolve.context import Context
+from gitops_dsf.resolve.context import SETTINGS, Context, needs
 from gitops_dsf.wording import shortened
 
 _MONITOR_SELECTOR: Path = ("spec", "agent", "serviceMonitor", "clusterSelector")
@@ -41,6 +41,7 @@ def invalid_selectors(context: Context) -> list[Diagnostic]:
     ]
 
 
+@needs("FleetRepository", "ManagedCluster")
 def scorer_selectors_find_clusters(context: Context) -> Iterator[Diagnostic]:
     """A scorer whose selector matches no cluster runs nowhere."""
     if not context.inventory.clusters:
@@ -56,6 +57,7 @@ def scorer_selectors_find_clusters(context: Context) -> Iterator[Diagnostic]:
             )
 
 
+@needs(SETTINGS, "ManagedCluster")
 def service_monitors_find_clusters(context: Context) -> Iterator[Diagnostic]:
     """A ServiceMonitor whose selector matches no cluster is rendered nowhere."""
     repository = context.repository
@@ -71,6 +73,7 @@ def service_monitors_find_clusters(context: Context) -> Iterator[Diagnostic]:
         )
 
 
+@needs(SETTINGS, "ManagedCluster")
 def rollouts_find_clusters(context: Context) -> Iterator[Diagnostic]:
     """An entry of spec.agent.rollout must select a cluster, and each of its fields must count on one."""
     repository = context.repository

@@ -9,13 +9,14 @@ from gitops_dsf.repository.load import SETTINGS_FILE, Path, value_at
 from gitops_dsf.repository.model.cluster import BUILT_IN_SETS, ManagedCluster
 from gitops_dsf.repository.model.declared import Item, RankingItem
 from gitops_dsf.repository.model.delivery import RawPlacement
-from gitops_dsf.resolve.context import Context
+from gitops_dsf.resolve.context import SETTINGS, Context, needs
 from gitops_dsf.resolve.rules.candidates import choosable, eligible
 from gitops_dsf.resolve.rules.raw_document import indexes
 from gitops_dsf.resolve.rules.selectors import IF_MEANT
 from gitops_dsf.wording import did_you_mean
 
 
+@needs(SETTINGS, "ManagedCluster")
 def the_inventory_has_clusters(context: Context) -> Iterator[Diagnostic]:
     """Without clusters, nothing is delivered."""
     if not context.inventory.clusters and not context.is_upstream:
@@ -27,6 +28,7 @@ def the_inventory_has_clusters(context: Context) -> Iterator[Diagnostic]:
         )
 
 
+@needs("ManagedCluster", "DynamicScoringConfig")
 def scorers_run_somewhere(context: Context) -> Iterator[Diagnostic]:
     """If masks exclude a scorer from every cluster, either the scorer is unused or a mask is too wide."""
     for name, clusters in context.target_clusters.items():
@@ -42,6 +44,7 @@ def scorers_run_somewhere(context: Context) -> Iterator[Diagnostic]:
             )
 
 
+@needs("ManagedClusterSet")
 def sets_exist(context: Context) -> Iterator[Diagnostic]:
     """The sets that a Placement chooses from must exist."""
     sets: list[tuple[RankingItem | Item[RawPlacement], Path]] = [
@@ -60,6 +63,7 @@ def sets_exist(context: Context) -> Iterator[Diagnostic]:
                 )
 
 
+@needs("FleetRepository", "ManagedCluster", "ManagedClusterSet", "DynamicScoringConfig")
 def applications_have_clusters(context: Context) -> Iterator[Diagnostic]:
     """At least one cluster must be eligible."""
     for item in context.declared.rankings:
@@ -74,6 +78,7 @@ def applications_have_clusters(context: Context) -> Iterator[Diagnostic]:
             yield codes.NO_ELIGIBLE_CLUSTER.at(position, message, hint, severity=context.unmatched)
 
 
+@needs("ManagedClusterSet")
 def sets_of_clusters_exist(context: Context) -> Iterator[Diagnostic]:
     """A cluster whose set does not exist is in no set, so only Placements of the set global can choose it."""
     clusters: dict[str, list[Item[ManagedCluster]]] = {}

@@ -10,8 +10,8 @@ from gitops_dsf.hub.glob import matches
 from gitops_dsf.hub.hosts import is_in_cluster, is_local
 from gitops_dsf.hub.urls import QUERY_PATH, SCORING_PATH, browsed_branch, host_of
 from gitops_dsf.repository.model.mistake import dotted
-from gitops_dsf.repository.model.repository import CLONABLE, placeholder_url
-from gitops_dsf.resolve.context import Context
+from gitops_dsf.repository.model.repository import CLONABLE
+from gitops_dsf.resolve.context import Context, needs
 from gitops_dsf.resolve.rules.secrets import names_a_secret
 from gitops_dsf.wording import did_you_mean
 
@@ -60,18 +60,6 @@ def repositories_hold_no_credentials(context: Context) -> Iterator[Diagnostic]:
                 yield _credentials("repoURL", item.at(*place, "repoURL"), hint)
 
 
-def the_repository_is_named(context: Context) -> Iterator[Diagnostic]:
-    """The URL that `init` writes when it is given none leads nowhere."""
-    repository = context.repository
-    if repository.value.spec.git.url == placeholder_url(repository.name):
-        yield codes.PLACEHOLDER_URL.at(
-            repository.at("spec", "git", "url"),
-            f"spec.git.url is {repository.value.spec.git.url}, which init wrote as an example: Argo CD finds"
-            " no repository there",
-            "write the URL that Argo CD clones",
-        )
-
-
 def repositories_can_be_fetched(context: Context) -> Iterator[Diagnostic]:
     """Argo CD reports every Application with another URL as invalid. The registry of a chart may have no
     scheme.
@@ -102,6 +90,7 @@ def repositories_can_be_fetched(context: Context) -> Iterator[Diagnostic]:
             )
 
 
+@needs("FleetRepository")
 def metrics_stay_inside(context: Context) -> Iterator[Diagnostic]:
     """A scoring API gets all series that the query finds. One outside of the clusters should be meant."""
     spec = context.settings

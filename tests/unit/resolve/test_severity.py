@@ -58,7 +58,7 @@ def test_what_no_cluster_matches_is_an_error_unless_clusters_may_join_later(allo
 def test_images_need_not_be_set_where_a_registry_has_them(
     registry: str | None, expected: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gitops_dsf.resolve.rules.images.REGISTRY", registry)
+    monkeypatch.setattr("gitops_dsf.resolve.rules.settings.REGISTRY", registry)
     assert codes(settings=BASE["gitops-dsf.yaml"].replace(IMAGES, "")) == expected
 
 

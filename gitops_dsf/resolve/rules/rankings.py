@@ -1,0 +1,191 @@
+"""Checks what ranks clusters: weights, stickiness, the items that are asked for, whether a cluster that may
+be chosen publishes each score, and what one without the score counts as.
+"""
+
+from collections.abc import Iterator
+
+from dsf_wire.dimension import PLACEHOLDERS, can_yield, placeholders
+from gitops_dsf.diagnostics import Diagnostic, codes
+from gitops_dsf.repository.load import Path
+from gitops_dsf.repository.model.declared import Item, RankingItem
+from gitops_dsf.repository.model.delivery import RawPlacement
+from gitops_dsf.resolve.context import Context, needs
+from gitops_dsf.resolve.rules.candidates import choosable, eligible
+from gitops_dsf.resolve.rules.raw_document import resources_ranked_by
+from gitops_dsf.resolve.scorer import EffectiveScorer
+from gitops_dsf.resolve.stickiness import choose, nearest
+
+
+def weights_count(context: Context) -> Iterator[Diagnostic]:
+    """OCM does not run a prioritizer of weight 0. If all weights are 0, nothing ranks the clusters."""
+    for item in context.declared.rankings:
+        scores = item.value.spec.scores
+        if scores and not any(score.weight for score in scores):
+            message = "every weight is 0: nothing ranks the clusters"
+            position = item.at("spec", "scores", 0, "weight")
+            yield codes.BAD_VALUE.at(
+                position,
+                message,
+                "give a score a weight from 1 to 10; a Placement without scores ranks by nothing, too",
+            )
+            continue
+        for index, score in enumerate(scores):
+            if score.weight == 0:
+                position = item.at("spec", "scores", index, "weight")
+                yield codes.ZERO_WEIGHT.at(
+                    position,
+                    f"with weight 0 the score {score.scorer} has no effect",
+                    "remove the entry, or give it a weight",
+                )
+
+
+def stickiness_keeps(context: Context) -> Iterator[Diagnostic]:
+    """With stickiness 0 a point of difference moves an application."""
+    for item in context.declared.rankings:
+        spec = item.value.spec
+        if spec.stickiness == 0 and any(score.weight for score in spec.scores):
+            message = "with stickiness 0 the decision changes as soon as another cluster is one point better"
+            hint = "write the points of a lead that is worth a move"
+            yield codes.NO_STEADY.at(item.at("spec", "stickiness"), message, hint)
+
+
+def stickiness_can_be_expressed(context: Context) -> Iterator[Diagnostic]:
+    """OCM's weights are integers of at most 10, so not every stickiness can be expressed."""
+    for item in context.declared.rankings:
+        spec = item.value.spec
+        weights = [score.weight for score in spec.scores]
+        if not any(weights) or choose(spec.stickiness, weights) is not None:
+            continue
+        values = nearest(spec.stickiness, weights)
+        message = (
+            f"a stickiness of {spec.stickiness} points cannot be expressed with these weights (OCM allows"
+            " whole numbers up to 10)"
+        )
+        yield codes.STICKINESS.at(
+            item.at("spec", "stickiness"), message, f"write {' or '.join(str(value) for value in values)}"
+        )
+
+
+def dimensions_can_match(context: Context) -> Iterator[Diagnostic]:
+    """The requested item must be one that the scorer's format yields on every cluster."""
+    for item, path, score in context.ranked:
+        scorer = context.scorers.get(score.scorer)
+        if scorer is None or not scorer.score_name:
+            continue
+        template = scorer.spec.score_dimension_format
+        if any(item.name not in PLACEHOLDERS for item in placeholders(template)):
+            continue  # the format is invalid
+        name = scorer.score_name
+        if score.dimension is None:
+            if scorer.only_item is None:
+                message = (
+                    f"{score.scorer} names its items {template}: which of them ranks the clusters is not"
+                    " fixed"
+                )
+                hint = (
+                    "write dimension: with one item name that every cluster publishes, or a"
+                    " scoreDimensionFormat without placeholders"
+                )
+                yield codes.DIMENSION.at(item.at(*path, "scorer"), message, hint)
+        elif not can_yield(template, score.dimension, score_name=name):
+            fixed = scorer.only_item
+            message = f"{score.scorer} names its items {template}, which never gives {score.dimension}"
+            hint = (
+                f"write {fixed}, or leave dimension out"
+                if fixed is not None
+                else f"write a name of the form {template}"
+            )
+            yield codes.DIMENSION.at(item.at(*path, "dimension"), message, hint)
+
+
+def missing_scores_lose(context: Context) -> Iterator[Diagnostic]:
+    """OCM counts a missing or expired score as 0, so 0 must not beat a real score
+    (docs/decisions/scheduler.md#what-the-scores-do-not-say).
+    """
+    hint = (
+        "give the scorer a scoreRange (output 1..100; swapped outputs make lower better), or write"
+        " onMissingScore: Exclude"
+    )
+    for item, path, score in context.ranked:
+        scorer = context.complete.get(score.scorer)
+        message = "" if scorer is None else how_zero_wins(scorer, score.weight)
+        if message and item.value.spec.on_missing_score != "Exclude":
+            yield codes.MISSING_BEATS_REAL.at(item.at(*path, "scorer"), message, hint)
+
+
+def how_zero_wins(scorer: EffectiveScorer, weight: int) -> str:
+    """How a cluster without the score beats clusters that have it; empty if it never does."""
+    low, high = scorer.published
+    if weight > 0 and low < 0:
+        return (
+            f"{scorer.name} can publish {low}, and a cluster without the score counts as 0: it beats real"
+            " ones"
+        )
+    if weight < 0 and high > 0:
+        return f"with a negative weight a cluster without the score (0) beats those with {high}"
+    return ""
+
+
+@needs("ManagedCluster", "ManagedClusterSet", "DynamicScoringConfig")
+def scores_are_published(context: Context) -> Iterator[Diagnostic]:
+    """At least one eligible cluster must publish each score of a ranking."""
+    for item, path, score in context.ranked:
+        scorer = context.complete.get(score.scorer)
+        if scorer is not None:
+            yield from _unpublished(
+                context,
+                scorer,
+                item,
+                (*path, "scorer"),
+                clusters=eligible(context, item),
+                candidates=f"that are eligible for {item.name}",
+                here="here",
+            )
+
+
+@needs("ManagedCluster", "ManagedClusterSet", "DynamicScoringConfig")
+def placements_rank_by_what_is_published(context: Context) -> Iterator[Diagnostic]:
+    """The same for raw Placements. Skips Placements whose clusters are not known."""
+    scorers = {scorer.resource_name: scorer for scorer in context.complete.values()}
+    for item in context.declared.placements:
+        clusters = choosable(context, item)
+        for place, name in resources_ranked_by(item.document):
+            if name in scorers:
+                yield from _unpublished(
+                    context,
+                    scorers[name],
+                    item,
+                    place,
+                    clusters=clusters,
+                    candidates=f"that {item.name} may choose",
+                    here="from this Placement",
+                )
+
+
+def _unpublished(
+    context: Context,
+    scorer: EffectiveScorer,
+    item: RankingItem | Item[RawPlacement],
+    path: Path,
+    *,
+    clusters: frozenset[str] | None,
+    candidates: str,
+    here: str,
+) -> Iterator[Diagnostic]:
+    """Reports a score that `item` names at `path` and that none of `clusters` publishes. They are None if it
+    is not certain which clusters may be chosen.
+    """
+    if scorer.spec.score_destination == "None":
+        message = f"{scorer.name} has scoreDestination None: it publishes no score that could rank clusters"
+        yield codes.SCORE_NOT_RUNNING.at(
+            item.at(*path), message, "write scoreDestination: AddOnPlacementScore in the scorer"
+        )
+    elif scorer.spec.suspend:
+        message = f"{scorer.name} is suspended: its scores are removed everywhere"
+        yield codes.SCORE_SUSPENDED.at(
+            item.at(*path), message, f"remove the score {here} while the scorer is suspended"
+        )
+    elif clusters and clusters.isdisjoint(context.target_clusters[scorer.name]):
+        message = f"{scorer.name} runs on none of the {len(clusters)} clusters {candidates}"
+        hint = "correct its clusterSelector or the masks, or choose other clusters"
+        yield codes.SCORE_NOT_RUNNING.at(item.at(*path), message, hint)

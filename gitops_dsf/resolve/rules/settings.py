@@ -1,0 +1,147 @@
+"""Checks gitops-dsf.yaml: that it is there, the images that it names, and what it says about pods, as the
+API server will. On managed clusters the refusal of a pod shows only in the status of an add-on.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from gitops_dsf.diagnostics import Diagnostic, Position, codes
+from gitops_dsf.published import REGISTRY
+from gitops_dsf.repository.load import SETTINGS_FILE, Document, Path
+from gitops_dsf.repository.model.mistake import dotted
+from gitops_dsf.repository.model.reconciler import ReconcilerResources
+from gitops_dsf.repository.model.repository import HubResources, Resources, placeholder_url
+from gitops_dsf.resolve.context import SETTINGS, Context, needs
+from gitops_dsf.resolve.rollouts import settings_with
+from gitops_dsf.resolve.rules.selectors import KEY_RULE, VALUE_RULE, label_key, label_value
+
+_DIGEST: Final = re.compile(r"[^@]+@sha256:[0-9a-f]{64}")
+"""An image with a digest. Registries also know sha512, but hardly any serves it."""
+
+
+@needs("FleetRepository")
+def settings_are_there(context: Context) -> Iterator[Diagnostic]:
+    """gitops-dsf.yaml must contain one FleetRepository."""
+    declared = context.declared
+    if declared.repository is None and not any(item.code == codes.EMPTY.id for item in declared.diagnostics):
+        message = f"{SETTINGS_FILE} with a FleetRepository is missing"
+        yield codes.SETTINGS.at(
+            Position(file=SETTINGS_FILE), message, "gitops-dsf init DIR shows what it looks like"
+        )
+
+
+@needs(SETTINGS)
+def the_repository_is_named(context: Context) -> Iterator[Diagnostic]:
+    """The URL that `init` writes when it is given none leads nowhere."""
+    repository = context.repository
+    if repository.value.spec.git.url == placeholder_url(repository.name):
+        yield codes.PLACEHOLDER_URL.at(
+            repository.at("spec", "git", "url"),
+            f"spec.git.url is {repository.value.spec.git.url}, which init wrote as an example: Argo CD finds"
+            " no repository there",
+            "write the URL that Argo CD clones",
+        )
+
+
+@needs(SETTINGS)
+def images_have_digests(context: Context) -> Iterator[Diagnostic]:
+    """With spec.requireImageDigests, every image that is rendered must have a digest."""
+    repository = context.repository
+    if not repository.value.spec.require_image_digests:
+        return
+    for section, image, _ in _images(context):
+        if not _DIGEST.fullmatch(image):
+            name, field = image.partition("@")[0], dotted((*section, "image"))
+            yield codes.IMAGE_WITHOUT_DIGEST.at(
+                repository.at("spec", *section, "image"),
+                f"spec.requireImageDigests is true, but {field} is {image}, without a digest",
+                f"write image: {name}@sha256:...; docker buildx imagetools inspect {name} prints the digest",
+            )
+
+
+@needs(SETTINGS)
+def images_are_set(context: Context) -> Iterator[Diagnostic]:
+    """Our images must be named as long as no registry has them."""
+    if REGISTRY is not None:
+        return
+    unset = {section: image for section, image, is_set in _images(context) if not is_set}
+    if unset:
+        fields = [dotted((*section, "image")) for section in unset]
+        written = "; ".join(
+            f"{field}: REGISTRY/{image}" for field, image in zip(fields, unset.values(), strict=True)
+        )
+        yield codes.UNSET_IMAGE.at(
+            context.repository.at("spec", *next(iter(unset))),
+            f"spec has no {' and no '.join(fields)}, and no registry has our images: no pod will start",
+            f"build the images, push them to a registry of yours, and write {written}",
+        )
+
+
+def _images(context: Context) -> Iterator[tuple[Path, str, bool]]:
+    """The images that are rendered: the section of the settings, the image, and whether people wrote it."""
+    if context.is_upstream:
+        return
+    spec = context.repository.value.spec
+    yield ("agent",), spec.agent.image, "image" in spec.agent.model_fields_set
+    for index, entry in enumerate(spec.agent.rollout):
+        if entry.image is not None:
+            yield ("agent", "rollout", index), entry.image, True
+    if spec.agent.open_telemetry is not None:
+        yield ("agent", "openTelemetry"), spec.agent.open_telemetry.image, True
+    runs_on_hub = any(item.value.spec.on_hub for item in context.declared.scorers)
+    if runs_on_hub and spec.hub_scorer.image is not None:
+        yield ("hubScorer",), spec.hub_scorer.image, True
+    if spec.reconciler.enabled:
+        yield ("reconciler",), spec.reconciler.image, "image" in spec.reconciler.model_fields_set
+
+
+@needs(SETTINGS)
+def pods_are_accepted(context: Context) -> Iterator[Diagnostic]:
+    """Node selectors and resources must be ones that Kubernetes takes. Of an entry of spec.agent.rollout only
+    what it says itself, and its resources as they are on its clusters.
+    """
+    document, spec = context.repository.document, context.repository.value.spec
+    for name, settings in (
+        ("agent", spec.agent),
+        ("hubScorer", spec.hub_scorer),
+        ("reconciler", spec.reconciler),
+    ):
+        yield from _nodes(document, ("spec", name), settings.node_selector)
+        if "resources" in settings.model_fields_set:
+            yield from _resources(document, ("spec", name), settings.resources)
+    for index, entry in enumerate(spec.agent.rollout):
+        path = ("spec", "agent", "rollout", index)
+        yield from _nodes(document, path, entry.node_selector or {})
+        if entry.resources is not None:
+            yield from _resources(document, path, settings_with(spec.agent, (index,)).resources)
+
+
+def _nodes(document: Document, path: Path, selector: Mapping[str, str]) -> Iterator[Diagnostic]:
+    for key, value in selector.items():
+        place = (*path, "nodeSelector", key)
+        if not label_key(key):
+            message = f"{key or 'an empty key'} is not a label key"
+            yield codes.POD_PLACEMENT.at(document.key_at(place), message, KEY_RULE)
+        if not label_value(value):
+            yield codes.POD_PLACEMENT.at(document.at(place), f"{value} is not a label value", VALUE_RULE)
+
+
+def _resources(
+    document: Document, path: Path, resources: Resources | HubResources | ReconcilerResources
+) -> Iterator[Diagnostic]:
+    """A request above its limit."""
+    both = sorted(resources.requests.keys() & resources.limits.keys())
+    if not both:
+        return
+    from gitops_dsf.simulator.quantity import parse  # noqa: PLC0415 - slow, and rarely needed
+
+    for name in both:
+        request, limit = resources.requests[name], resources.limits[name]
+        if parse(request).value > parse(limit).value:
+            field = dotted((*path[1:], "resources"))
+            yield codes.POD_RESOURCES.at(
+                document.at((*path, "resources", "limits", name)),
+                f"{field}: the request of {request} {name} is above the limit of {limit}",
+                "write a larger limit, or a smaller request beside it",
+            )
