@@ -122,8 +122,8 @@ def run(arguments: argparse.Namespace) -> int:
         )
     if arguments.wheels is None:
         lines.append(
-            "No package index has gitops-dsf: run `make wheel` in its checkout, and `init` with --wheels"
-            " CHECKOUT/dist, so that pipelines can install it."
+            "Pipelines cannot install gitops-dsf yet, because no package index has it: `make wheel` in its"
+            " checkout\nmakes what `gitops-dsf init --wheels CHECKOUT/dist` puts into the repository."
         )
     if forge is None:
         lines.append("There is no pipeline: name the forge with --forge, or run `gitops-dsf ci` in your own.")

@@ -1,7 +1,8 @@
-"""`make release`, really built, without the images: the same bytes twice, and installed by pip. Hooks,
-really installed from a clone.
+"""`make release`, really built, without the images: the same bytes twice, and installed by pip, also by the
+pipelines of a new fleet. Hooks, really installed from a clone.
 """
 
+import json
 import os
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import yamlfast
 from tests.support.commandline import gitops_dsf
 from tools import release as command
 from tools import version
@@ -112,6 +114,113 @@ def test_pip_installs_from_the_folder(
         fleet = tmp_path / "fleet"
         for words in (["init", fleet], ["render", fleet]):
             subprocess.run([tmp_path / "venv/bin/gitops-dsf", *words], check=True, capture_output=True)
+
+
+class Job:
+    """A runner's machine: an empty home, and a virtual environment in place of the image of the job."""
+
+    def __init__(self, folder: Path, origin: Path, forge: str) -> None:
+        self.origin, self.forge = origin, forge
+        self.clone = folder / "clone"
+        subprocess.run([sys.executable, "-m", "venv", folder / "image"], check=True)
+        kept = ("PIP_", "SSL_", "HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy")
+        self.environment = {
+            **{name: value for name, value in os.environ.items() if name.startswith(kept)},
+            "PATH": f"{folder / 'image/bin'}{os.pathsep}/usr/local/bin{os.pathsep}/usr/bin{os.pathsep}/bin",
+            "HOME": str(folder / "home"),
+            "CI_PROJECT_DIR": str(self.clone),
+        }
+        (folder / "home").mkdir()
+
+    def run(self, name: str, revision: str, *depth: str, **variables: str) -> str:
+        """Runs the commands of a job of the pipeline file, in a clone at a revision. Returns its output."""
+        git("clone", "--quiet", "--no-checkout", *depth, f"file://{self.origin}", self.clone)
+        git("checkout", "--quiet", "--detach", revision, cwd=self.clone)
+        ran = subprocess.run(
+            ["/bin/sh", "-e", "-c", "\n".join(self._commands(name))],
+            cwd=self.clone,
+            env={**self.environment, **variables},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert ran.returncode == 0, ran.stdout + ran.stderr
+        return ran.stdout
+
+    def _commands(self, name: str) -> list[str]:
+        if self.forge == "gitlab":
+            pipeline = yamlfast.load((self.clone / ".gitlab-ci.yml").read_text("utf-8"))
+            return [*pipeline["default"]["before_script"], *pipeline[name]["script"]]
+        workflow = yamlfast.load((self.clone / ".github/workflows/gitops-dsf.yaml").read_text("utf-8"))
+        return [step["run"] for step in workflow["jobs"][name]["steps"] if "run" in step]
+
+
+def git(*words: str | Path, cwd: Path | None = None) -> str:
+    identity = ("-c", "user.name=A Person", "-c", "user.email=person@example.com")
+    done = subprocess.run(["git", *identity, *words], cwd=cwd, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, (words, done.stderr)
+    return done.stdout.strip()
+
+
+@pytest.mark.parametrize(("forge", "more"), [("github", []), ("gitlab", ["--hashes"])])
+def test_the_first_push_of_a_fresh_fleet_is_green(
+    builds: tuple[Path, Path], tmp_path: Path, forge: str, more: list[str]
+) -> None:
+    """The commands of the pipeline file itself, as the forge runs them: after the first push, and for the
+    first pull request. Our distributions are those of the release, what they need comes from the index.
+    """
+    fleet, origin = tmp_path / "fleet", tmp_path / "origin.git"
+    made = gitops_dsf("init", "fleet", "--forge", forge, "--wheels", builds[0], *more, cwd=tmp_path)
+    assert made.returncode == 0, made.stderr
+    git("init", "--quiet", "--bare", "--initial-branch=main", origin)
+    git("init", "--quiet", "--initial-branch=main", cwd=fleet)
+    git("remote", "add", "origin", f"file://{origin}", cwd=fleet)
+    git("add", "--all", cwd=fleet)
+    git("commit", "--quiet", "--message", "Begin", cwd=fleet)
+    git("push", "--quiet", "origin", "main", cwd=fleet)
+
+    event = tmp_path / "event.json"
+    event.write_text("{}", "utf-8")
+    pushed = {
+        "github": {"GITHUB_ACTIONS": "true", "GITHUB_REF_NAME": "main", "GITHUB_EVENT_PATH": str(event)},
+        "gitlab": {"GITLAB_CI": "true", "CI_COMMIT_BRANCH": "main", "CI_COMMIT_REF_PROTECTED": "true"},
+    }[forge]
+    (tmp_path / "publish").mkdir()
+    said = Job(tmp_path / "publish", origin, forge).run("publish", "main", "--depth=1", **pushed)
+    assert "rendered/ on main is now the rendering of" in said
+    assert git("log", "--format=%s", "main", cwd=origin).endswith("[skip ci]\nBegin")
+
+    git("pull", "--quiet", "origin", "main", cwd=fleet)
+    git("checkout", "--quiet", "-b", "change", cwd=fleet)
+    scorer = fleet / "scorers/cpu-headroom.yaml"
+    text = scorer.read_text("utf-8")
+    assert "[1h]" in text
+    scorer.write_text(text.replace("[1h]", "[2h]"), "utf-8")
+    assert gitops_dsf("render", cwd=fleet).returncode == 0
+    git("commit", "--quiet", "--all", "--message", "Look further back", cwd=fleet)
+    git("push", "--quiet", "origin", "change", cwd=fleet)
+    base, head, summary = git("rev-parse", "main", cwd=origin), "origin/change", tmp_path / "summary"
+    pull = {"number": 1, "base": {"sha": base}, "head": {"sha": "0", "repo": {"full_name": "a/fork"}}}
+    event.write_text(json.dumps({"pull_request": pull}), "utf-8")
+    asked = {
+        "github": {
+            "GITHUB_ACTIONS": "true",
+            "GITHUB_REPOSITORY": "team/fleet",
+            "GITHUB_EVENT_PATH": str(event),
+            "GITHUB_STEP_SUMMARY": str(summary),
+        },
+        "gitlab": {
+            "GITLAB_CI": "true",
+            "CI_MERGE_REQUEST_IID": "1",
+            "CI_MERGE_REQUEST_DIFF_BASE_SHA": base,
+        },
+    }[forge]
+    (tmp_path / "check").mkdir()
+    job = Job(tmp_path / "check", origin, forge)
+    said = job.run("check", head, **asked)
+    assert "ci: everything passed" in said
+    assert "cpu-headroom" in (summary.read_text("utf-8") if forge == "github" else said)
+    assert (job.clone / "tests.xml").is_file() == (forge == "gitlab")
 
 
 @pytest.fixture(scope="module")
