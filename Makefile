@@ -18,6 +18,9 @@ FUZZ_ARGS ?=
 IMAGES ?=
 ARCHITECTURE ?=
 BASE ?=
+# What gitops-dsf needs, with hashes. Its own distributions stand above, without: `init --wheels` adds theirs.
+HASHED := repo-template/on-request/hashes/requirements.txt
+REQUIREMENTS := export --quiet --frozen --package gitops-dsf --no-dev --no-emit-workspace --no-header --no-annotate
 .DEFAULT_GOAL := help
 # pytest compiles every test anew, in every worker, where it may not keep what it compiled.
 unexport PYTHONDONTWRITEBYTECODE
@@ -79,7 +82,7 @@ format: install ## rewrite the code in the project's format
 
 schemas: install ## refresh what is generated from the models: schemas/ and what docs/reference/fields/ keeps
 	$(PY) -m gitops_dsf schema --out schemas
-	$(PY) -m tools.reference docs/reference/fields
+	$(PY) -m tools.reference
 
 version: install ## print the version, or write a new one everywhere (VERSION=X.Y.Z)
 	$(PY) -m tools.version $(VERSION)
@@ -87,7 +90,9 @@ version: install ## print the version, or write a new one everywhere (VERSION=X.
 
 lock: $(UV) ## refresh the lock file, and the requirements of new fleet repositories
 	$(UV) lock
-	$(PY) -m tools.requirements
+	grep -E '^(#|gitops-dsf)' $(HASHED) > $(HASHED).new
+	$(UV) $(REQUIREMENTS) >> $(HASHED).new
+	mv $(HASHED).new $(HASHED)
 
 golden: install ## record what the generator renders and what the public Python API is now
 	$(PY) -m pytest tests/golden tests/contract/test_python_api.py --update-golden -q

@@ -3,16 +3,13 @@ CRDs, and the functions of Argo CD's Go templates, from its sources and sprig's.
 
 The versions are those that `tests/hub/go.mod` pins, and Go fetches the sources. Run it when a pin moves:
 
-    python -m tools.argocd_api --write
+    python -m tools.argocd_api
 """
 
-import argparse
 import json
 import re
 import subprocess
-import sys
 from collections import Counter
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -45,10 +42,12 @@ _SHARED: Final = 300
 
 def module(name: str, go: str) -> tuple[str, Path]:
     """The pinned version of a Go module, and the folder with its sources. Go fetches them if need be."""
-    command = [go, "mod", "download", "-json", name]
-    done = subprocess.run(command, cwd=MODULES, check=True, capture_output=True, text=True)
-    found = json.loads(done.stdout)
+    found = json.loads(_said(go, "mod", "download", "-json", name))
     return found["Version"], Path(found["Dir"])
+
+
+def _said(*command: str) -> str:
+    return subprocess.run(command, cwd=MODULES, check=True, capture_output=True, text=True).stdout
 
 
 def application_set(argocd: Path) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -124,8 +123,9 @@ def _referring(schema: dict[str, Any], names: dict[str, str], *, inside: bool = 
 
 def functions(argocd: Path, sprig: Path, go: str) -> list[str]:
     """The names of the functions that a template of Argo CD can call: Go's own, sprig's and Argo CD's."""
-    root = subprocess.run([go, "env", "GOROOT"], check=True, capture_output=True, text=True).stdout.strip()
-    own = (Path(root) / "src" / "text" / "template" / "funcs.go").read_text(encoding="utf-8")
+    own = (Path(_said(go, "env", "GOROOT").strip()) / "src" / "text" / "template" / "funcs.go").read_text(
+        encoding="utf-8"
+    )
     generic = (sprig / "functions.go").read_text(encoding="utf-8")
     utils = (argocd / "applicationset" / "utils" / "utils.go").read_text(encoding="utf-8")
     names = {
@@ -159,21 +159,5 @@ def content(go: str = "go") -> str:
     return "{" + ",\n".join(lines) + "}\n"
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Returns 0 if the data is up to date or was written, 1 if it differs."""
-    parser = argparse.ArgumentParser(prog="python -m tools.argocd_api", description=__doc__)
-    parser.add_argument("--write", action="store_true", help="write the data; without it only compare")
-    options = parser.parse_args(arguments)
-    expected = content()
-    if options.write:
-        TARGET.write_text(expected, encoding="utf-8")
-    elif TARGET.read_text(encoding="utf-8") != expected:
-        sys.stderr.write(
-            f"{TARGET}: not what the pinned Argo CD says; run with --write and commit the result\n"
-        )
-        return 1
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    TARGET.write_text(content(), encoding="utf-8")

@@ -89,23 +89,17 @@ def bill(name: str, version: str, *, digest: str, epoch: int, listed: str) -> st
 def main(arguments: Sequence[str] | None = None) -> int:
     """Exit status 1 when an image cannot be built."""
     parser = argparse.ArgumentParser(prog="python -m tools.images", description=__doc__)
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("images", nargs="*", metavar="image", help=f"{', '.join(IMAGES)} (default: all)")
-    parser.add_argument("--architecture", help="amd64 or arm64 (default: that of this machine)")
+    parser.add_argument("--architecture", default=machine(), help="amd64 or arm64 (default: %(default)s)")
     parser.add_argument("--base", default="", help="image with Python (default: the public one)")
     parser.add_argument("--out", type=Path, default=Path("dist"), help="folder (default: %(default)s)")
     given = parser.parse_args(arguments)
     if unknown := sorted(set(given.images) - set(IMAGES)):
         parser.error(f"no image {unknown[0]!r}; there are {', '.join(IMAGES)}")
+    out, architecture = given.out.absolute(), given.architecture
     try:
         for name in given.images or IMAGES:
-            build(
-                name,
-                out=given.out.absolute(),
-                base=given.base,
-                architecture=given.architecture or machine(),
-                epoch=source_date(),
-            )
+            build(name, out=out, base=given.base, architecture=architecture, epoch=source_date())
     except ImageError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
@@ -123,9 +117,8 @@ def source_date() -> int:
     return int(os.environ.get("SOURCE_DATE_EPOCH") or run("git", "log", "-1", "--format=%ct"))
 
 
-def uv(*parts: Sequence[str], epoch: int) -> None:
+def uv(*words: str, epoch: int) -> None:
     """Run uv of the lock file in the checkout. Raises ImageError."""
-    words = [word for part in parts for word in part]
     run(str(Path(sys.executable).with_name("uv")), "--quiet", *words, SOURCE_DATE_EPOCH=str(epoch))
 
 

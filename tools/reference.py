@@ -1,7 +1,7 @@
 """Generates the pages of docs/reference/fields/: one per authored kind, with an example and every field,
 one of the command line, and one of the metrics.
 
-They are never edited by hand. The site has all. `python -m tools.reference DIR` writes those that are kept.
+They are never edited by hand. The site has all. `python -m tools.reference` writes those that are kept.
 """
 
 import sys
@@ -37,7 +37,6 @@ _EXAMPLES: Final[Mapping[str, Path]] = {
 }
 """The file with an example, by kind: of the repository template, or of the example fleet."""
 
-_MEASURES_PAGE: Final = "scores/measures.md"
 _KEPT: Final = ("dynamicscorer.md", "fleetrepository.md", "scoredapplication.md")
 _GENERATED = "<!-- Generated from the models by `make schemas`; do not edit. -->\n"
 
@@ -45,8 +44,7 @@ _GENERATED = "<!-- Generated from the models by `make schemas`; do not edit. -->
 def reference_pages() -> Mapping[str, str]:
     """Returns the Markdown of each file by name, including the index."""
     pages = {f"{kind.lower()}.md": _page(api_version, kind) for api_version, kind in KINDS}
-    pages["README.md"] = _index()
-    pages |= {"cli.md": f"{_GENERATED}\n{cli_page()}", "metrics.md": f"{_GENERATED}\n{metrics_page()}"}
+    pages |= {"README.md": _index(), "cli.md": cli_page(), "metrics.md": metrics_page()}
     return dict(sorted(pages.items()))
 
 
@@ -60,23 +58,11 @@ def _index() -> str:
         f"| [{kind}]({kind.lower()}.md) | `{api_version}` | {_sentence(kind_schema(api_version, kind))} |"
         for (api_version, kind) in sorted(KINDS, key=lambda key: key[1])
     ]
-    return "\n".join(
-        [
-            _GENERATED,
-            "# Reference",
-            "",
-            "| kind | apiVersion | what it is |",
-            "|---|---|---|",
-            *rows,
-            "",
-            f"[Measures of source type Kubernetes](../../{_MEASURES_PAGE})",
-            "",
-            "[Command line](cli.md): every verb with its arguments, and the flags of the agent",
-            "",
-            "[Metrics](metrics.md): those of the agent and of the reconciler",
-            "",
-        ]
-    )
+    lines = [_GENERATED, "# Reference\n", "| kind | apiVersion | what it is |\n|---|---|---|", *rows]
+    lines += ["\n[Measures of source type Kubernetes](../../scores/measures.md)\n"]
+    lines += ["[Command line](cli.md): every verb with its arguments, and the flags of the agent\n"]
+    lines += ["[Metrics](metrics.md): those of the agent and of the reconciler\n"]
+    return "\n".join(lines)
 
 
 def _page(api_version: str, kind: str) -> str:
@@ -88,16 +74,9 @@ def _page(api_version: str, kind: str) -> str:
     )
     if rules:
         lines += ["Between fields:", "", *rules, ""]
-    status = _status(kind)
-    if status:
-        lines += [
-            "## Status",
-            "",
-            "Written on the hub by the reconciler, never by people.",
-            "",
-            *_table(_rows(status, {}, "status")),
-            "",
-        ]
+    if status := _status(kind):
+        lines += ["## Status", "", "Written on the hub by the reconciler, never by people.", ""]
+        lines += [*_table(_rows(status, {}, "status")), ""]
     return "\n".join(lines)
 
 
@@ -144,8 +123,7 @@ def _models(schema: Schema) -> Iterator[tuple[str, str]]:
 
 def _resolved(field: Schema, definitions: Schema) -> tuple[Schema, str]:
     """The type of a field's value, and the name of its model."""
-    choices = [choice for choice in field.get("anyOf", ()) if choice.get("type") != "null"]
-    if len(choices) == 1:
+    if len(choices := _choices(field)) == 1:
         return _resolved(choices[0], definitions)
     if "$ref" in field:
         name = field["$ref"].removeprefix("#/$defs/")
@@ -153,10 +131,13 @@ def _resolved(field: Schema, definitions: Schema) -> tuple[Schema, str]:
     return field, ""
 
 
+def _choices(field: Schema) -> list[Schema]:
+    return [choice for choice in field.get("anyOf", ()) if choice.get("type") != "null"]
+
+
 def _type(field: Schema, definitions: Schema) -> str:
     inner, _ = _resolved(field, definitions)
-    choices = [choice for choice in inner.get("anyOf", ()) if choice.get("type") != "null"]
-    if choices:
+    if choices := _choices(inner):
         return " or ".join(_type(choice, definitions) for choice in choices)
     if "const" in inner:
         return f"`{inner['const']}`"
@@ -206,15 +187,6 @@ def _status(kind: str) -> Schema:
     return {}
 
 
-def main(arguments: list[str]) -> int:
-    """Writes the pages into the given folder."""
-    if len(arguments) != 1:
-        sys.stderr.write("usage: python -m tools.reference DIR\n")
-        return 2
-    for path in write_tree(kept_pages(), Path(arguments[0])):
-        sys.stdout.write(f"{path}\n")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    for path in write_tree(kept_pages(), Path("docs/reference/fields")):
+        sys.stdout.write(f"{path}\n")

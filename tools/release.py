@@ -8,7 +8,6 @@ CHANGELOG.md, and fails for a tag that is not the version of the checkout, or ha
 
 import argparse
 import hashlib
-import re
 import shutil
 import sys
 import tempfile
@@ -25,30 +24,21 @@ SUMS: Final = "SHA256SUMS"
 
 def distributions(out: Path) -> None:
     """The sdist of each distribution and the wheel built from it, with the backend of the lock file."""
-    command = ["build", "--all-packages", "--no-build-isolation", "--python", sys.executable]
-    uv(command, ["--no-create-gitignore", "--out-dir", str(out)], epoch=images.source_date())
+    command = ("build", "--all-packages", "--no-build-isolation", "--python", sys.executable)
+    uv(*command, "--no-create-gitignore", "--out-dir", str(out), epoch=images.source_date())
 
 
 def schemas(out: Path) -> None:
     """CRDs, and JSON Schemas for editors and kubeconform, as they are committed."""
     name = f"gitops-dsf-schemas-{versions.current(ROOT)}"
-    run(
-        "git",
-        "archive",
-        f"--prefix={name}/",
-        "--output",
-        str(out / f"{name}.tgz"),
-        "HEAD",
-        "schemas",
-        "LICENSE",
-    )
+    target = str(out / f"{name}.tgz")
+    run("git", "archive", f"--prefix={name}/", "--output", target, "HEAD", "schemas", "LICENSE")
 
 
 def sums(folder: Path) -> str:
     """A line for each file, as sha256sum reads them."""
-    return "".join(
-        f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in sorted(folder.iterdir())
-    )
+    digests = {path.name: hashlib.sha256(path.read_bytes()) for path in sorted(folder.iterdir())}
+    return "".join(f"{digest.hexdigest()}  {name}\n" for name, digest in digests.items())
 
 
 def notes(root: Path, tag: str) -> str:
@@ -57,22 +47,18 @@ def notes(root: Path, tag: str) -> str:
     if tag != f"v{version}":
         raise ValueError(f"the tag {tag} is for another version than {version} of pyproject.toml")
     changes = (root / "CHANGELOG.md").read_text(encoding="utf-8")
-    section = re.search(
-        rf"^## \[{re.escape(version)}\][^\n]*\n(?P<text>.*?)(?=^## |\Z)", changes, re.MULTILINE | re.DOTALL
-    )
-    if section is None or not section["text"].strip():
+    _, _, found = changes.partition(f"\n## [{version}]")
+    text = found.partition("\n")[2].partition("\n## ")[0].strip()
+    if not text:
         raise ValueError(f"CHANGELOG.md has no section '## [{version}] - DATE'; rename 'Unreleased'")
-    return section["text"].strip() + "\n"
+    return f"{text}\n"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Exit status 1 when a part cannot be built; then no file changes. Also when there are no notes."""
     parser = argparse.ArgumentParser(prog="python -m tools.release", description=__doc__)
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("--out", type=Path, default=Path("dist"), help="folder (default: %(default)s)")
-    parser.add_argument(
-        "--without-images", action="store_true", help="leave out the images, which need buildah"
-    )
+    parser.add_argument("--without-images", action="store_true", help="images need buildah")
     parser.add_argument("--base", default="", help="image with Python (default: the public one)")
     parser.add_argument("--notes", metavar="TAG", help="only print the notes of a tag, such as v1.2.0")
     given = parser.parse_args(arguments)

@@ -89,19 +89,13 @@ def build(out: Path) -> int:
         command = [sys.executable, "-m", "sphinx", "-b", "html", "-q", "-W", "--keep-going", "-C"]
         command += [word for item in _SETTINGS.items() for word in ("-D", "=".join(item))]
         command += ["-d", str(Path(temporary) / "doctrees"), str(folder), str(out)]
-        return subprocess.run(command, check=False).returncode
-
-
-def main(arguments: Sequence[str]) -> int:
-    """Builds the site into the given folder."""
-    parser = argparse.ArgumentParser(prog="python -m tools.site", description=__doc__)
-    parser.add_argument("--out", type=Path, default=Path("dist/site"), metavar="DIR")
-    options = parser.parse_args(arguments)
-    code = build(options.out)
+        code = subprocess.run(command, check=False).returncode
     if code == 0:
-        sys.stdout.write(f"{options.out}/index.html\n")
+        sys.stdout.write(f"{out}/index.html\n")
     return code
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    options = argparse.ArgumentParser(prog="python -m tools.site", description=__doc__)
+    options.add_argument("--out", type=Path, default=Path("dist/site"), metavar="DIR")
+    sys.exit(build(options.parse_args().out))

@@ -12,38 +12,28 @@ import sys
 import tomllib
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 ROOT: Final = Path(__file__).parents[1]
 _VERSION = re.compile(r"\d+\.\d+\.\d+((a|b|rc)\d+)?")
 """Three numbers and a pre-release, in a form that both pip and image tags accept."""
 _OTHERS: Final = (
-    "*/go.mod",
-    "*/go.sum",
-    "uv.lock",
-    "CHANGELOG.md",
-    "*/pyproject.toml.tmpl",
-    "tests/[!g]*",
-    "tools/version.py",
+    *("*/go.mod", "*/go.sum", "uv.lock", "CHANGELOG.md", "*/pyproject.toml.tmpl"),
+    *("tests/[!g]*", "tools/version.py"),
 )
 """Files with versions of other programs, of past releases, of projects that users create, or of examples in
 tests.
 """
 
 
-@dataclass(frozen=True, kw_only=True)
-class Place:
+class Place(NamedTuple):
     """A line with the version of gitops-dsf."""
 
     path: str
     line: int
     version: str
-
-    def __str__(self) -> str:
-        return f"{self.path}:{self.line}: {self.version}"
 
 
 def current(root: Path) -> str:
@@ -70,7 +60,7 @@ def places(root: Path) -> list[Place]:
     """Returns every line of the tracked files that must have the current version."""
     old = current(root)
     return [
-        Place(path=path, line=text.count("\n", 0, found.start("version")) + 1, version=found["version"])
+        Place(path, _line(text, found.start("version")), found["version"])
         for path, text in _texts(root)
         for pattern in _patterns(root, path, old)
         for found in pattern.finditer(text)
@@ -82,12 +72,16 @@ def leftovers(root: Path, version: str) -> list[str]:
     alone = re.compile(rf"(?<![\w.]){re.escape(version)}(?!\.?\w)")
     known = {(place.path, place.line) for place in places(root)}
     return [
-        f"{path}:{number}: {line.strip()}"
+        f"{path}:{line}: {text.splitlines()[line - 1].strip()}"
         for path, text in _texts(root)
         if version in text and not says_other_versions(path)
-        for number, line in enumerate(text.splitlines(), start=1)
-        if alone.search(line) and (path, number) not in known
+        for line in sorted({_line(text, found.start()) for found in alone.finditer(text)})
+        if (path, line) not in known
     ]
+
+
+def _line(text: str, offset: int) -> int:
+    return text.count("\n", 0, offset) + 1
 
 
 def says_other_versions(path: str) -> bool:
@@ -119,10 +113,8 @@ def _patterns(root: Path, path: str, old: str) -> Iterator[re.Pattern[str]]:
     yield re.compile(rf"{project}(-[a-z]+)*(\[[a-z,-]+\])?=={number}")
     yield re.compile(rf"{project}(-[a-z]+)+:(?P<version>{re.escape(old)})(?!\.?\w)")
     name = path.rpartition("/")[2]
-    if name == "pyproject.toml" and (root / path).parent in members(root):
-        yield re.compile(rf'^version = "{number}', re.MULTILINE)
-    if name == "__init__.py":
-        yield re.compile(rf'^__version__ = "{number}', re.MULTILINE)
+    if name == "__init__.py" or (name == "pyproject.toml" and (root / path).parent in members(root)):
+        yield re.compile(rf'^(__version__|version) = "{number}', re.MULTILINE)
     if path == "uv.lock":
         names = "|".join(map(re.escape, distributions(root)))
         yield re.compile(rf'^name = "({names})"\nversion = "{number}', re.MULTILINE)
@@ -130,10 +122,8 @@ def _patterns(root: Path, path: str, old: str) -> Iterator[re.Pattern[str]]:
 
 def _texts(root: Path) -> Iterator[tuple[str, str]]:
     """Returns path and text of every tracked text file."""
-    listed = subprocess.run(
-        ["git", "ls-files", "-z"], cwd=root, capture_output=True, check=True
-    ).stdout.decode()
-    for path in filter(None, listed.split("\0")):
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=root, capture_output=True, check=True, text=True)
+    for path in filter(None, listed.stdout.split("\0")):
         file = root / path
         if not file.is_symlink() and file.is_file():
             with suppress(UnicodeDecodeError), file.open(encoding="utf-8", newline="") as stream:
@@ -142,9 +132,7 @@ def _texts(root: Path) -> Iterator[tuple[str, str]]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Prints or sets the version."""
-    parser = argparse.ArgumentParser(
-        prog="tools.version", description="Print the version of gitops-dsf, or write a new one everywhere."
-    )
+    parser = argparse.ArgumentParser(prog="tools.version", description=__doc__)
     parser.add_argument("version", nargs="?", help="the new version, such as 0.2.0")
     parser.add_argument("--root", type=Path, default=ROOT, help="the checkout (default: this one)")
     chosen = parser.parse_args(arguments)
@@ -152,21 +140,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     old = current(root)
     if chosen.version is None:
         different = [place for place in places(root) if place.version != old]
-        sys.stdout.write("".join(f"{line}\n" for line in (old, *different)))
+        print(old, *("{}:{}: {}".format(*place) for place in different), sep="\n")
         return 1 if different else 0
     if not _VERSION.fullmatch(chosen.version):
-        sys.stderr.write(
-            f"{chosen.version!r} is not a version; write three numbers, such as 1.2.0 or 1.2.0rc1\n"
-        )
+        print(f"{chosen.version!r} is not a version; write three numbers, as in 1.2.0rc1", file=sys.stderr)
         return 2
     unknown = leftovers(root, old)
-    changed = bump(root, chosen.version)
-    sys.stdout.write("".join(f"{path}\n" for path in changed))
+    print(*bump(root, chosen.version), sep="\n")
     if unknown:
-        sys.stderr.write(
-            f"these lines still say {old}; change them by hand if they mean gitops-dsf:\n"
-            + "".join(f"  {line}\n" for line in unknown)
-        )
+        lines = f"these lines still say {old}; change them by hand if they mean gitops-dsf:", *unknown
+        print(*lines, sep="\n  ", file=sys.stderr)
     return 0
 
 

@@ -26,7 +26,7 @@ def test_the_versions_are_the_pinned_ones(name: str, module: str) -> None:
     text = (ROOT / "tests" / "hub" / "go.mod").read_text("utf-8")
     pinned = re.search(rf"^\s+{re.escape(module)} (v\S+)", text, re.MULTILINE)
     assert pinned is not None
-    assert api()[name] == pinned[1], "run python -m tools.argocd_api --write"
+    assert api()[name] == pinned[1], "run python -m tools.argocd_api"
 
 
 def test_argocd_has_every_plain_function() -> None:

@@ -12,6 +12,4 @@ pytestmark = [pytest.mark.family("argocd"), pytest.mark.timeout(300)]
 
 def test_the_recorded_facts_are_those_of_the_pinned_sources() -> None:
     go = find_go(needed=go_directive(), environment=os.environ, report=print)
-    assert TARGET.read_text(encoding="utf-8") == content(str(go.program)), (
-        "python -m tools.argocd_api --write"
-    )
+    assert TARGET.read_text(encoding="utf-8") == content(str(go.program)), "python -m tools.argocd_api"

@@ -85,8 +85,8 @@ def with_wheels(folder: Path, image: str) -> None:
     context = folder / "wheels"
     for member in ("packages/wire", "packages/scorer"):
         uv(
-            ["build", "--wheel", "--no-build-isolation", "--python", sys.executable],
-            ["--no-create-gitignore", "--out-dir", str(context / "wheels"), str(ROOT / member)],
+            *("build", "--wheel", "--no-build-isolation", "--python", sys.executable),
+            *("--no-create-gitignore", "--out-dir", str(context / "wheels"), str(ROOT / member)),
             epoch=1_700_000_000,
         )
     (context / "Containerfile").write_text(

@@ -1,5 +1,6 @@
 """What `init --wheels --hashes` makes pipelines install: nothing without a hash or with another one."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -8,13 +9,23 @@ import pytest
 
 from gitops_dsf import __version__
 from gitops_dsf.cli.scaffold import scaffold
-from tools.requirements import TEMPLATE, requirements
 
+ROOT = Path(__file__).parents[2]
+HASHED = "repo-template/on-request/hashes/requirements.txt"
+OWN = ("gitops-dsf", "gitops-dsf-scorer", "gitops-dsf-wire")
 pytestmark = pytest.mark.real_time  # pip is a process
 
 
 def test_the_requirements_are_those_of_the_lock_file() -> None:
-    assert TEMPLATE.read_text("utf-8") == requirements(), "run make lock"
+    """The command is that of `make lock`."""
+    makefile = (ROOT / "Makefile").read_text("utf-8")
+    (command,) = re.findall(r"^REQUIREMENTS := (.*)$", makefile, re.MULTILINE)
+    uv = Path(sys.executable).with_name("uv")
+    done = subprocess.run([uv, *command.split()], cwd=ROOT, capture_output=True, text=True, check=True)
+    head, own, rest = (
+        (ROOT / HASHED).read_text("utf-8").partition("".join(f"{name}=={__version__}\n" for name in OWN))
+    )
+    assert (head.count("\n"), bool(own), rest) == (1, True, done.stdout), "run make lock"
 
 
 @pytest.fixture
