@@ -11,6 +11,7 @@ TEST_WORKERS ?= 4
 # Each has a control plane of its own, with about 2.5 GB of memory.
 HUB_WORKERS ?= 2
 DEMO_ARGS ?=
+NAME ?= $(patsubst benchmarks/bench_%.py,%,$(wildcard benchmarks/bench_*.py))
 # Of each module of make mutants, of all readers of make fuzz.
 MINUTES ?= 10
 MODULE ?=
@@ -100,8 +101,9 @@ golden: install ## record what the generator renders and what the public Python 
 demo: install ## the whole loop on this machine, in about a minute (DEMO_ARGS=--fast for less time to watch)
 	$(PY) -m demo $(DEMO_ARGS)
 
-bench: install ## every benchmark, with targets and floors
-	$(PY) -m benchmarks
+bench: install ## every benchmark, one after another, with goals and floors (NAME=render for some)
+	@missed=; for each in $(NAME); do echo "== $$each"; $(PY) -m benchmarks.bench_$$each || missed="$$missed $$each"; done; \
+	test -z "$$missed" || { echo "missed a goal or failed:$$missed"; exit 1; }
 
 wheel: install ## the five distributions into dist/
 	$(UV) build --quiet --all-packages --wheel --out-dir dist

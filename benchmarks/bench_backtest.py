@@ -113,8 +113,6 @@ def figures(verb: list[str], decode: list[str]) -> Iterator[Figure]:
     yield from cost.figures("100 clusters, 3 scorers, 50 applications", seconds=20, megabytes=300)
     one = [*verb, "--placement", "app-0000"]
     yield from best(one, repeats=5).figures("the same, one application with one scorer", seconds=2)
-    cost = best([*one, "--advise"], repeats=1)
-    yield from cost.figures("one application, advice on every stickiness")
 
 
 if __name__ == "__main__":

@@ -17,7 +17,6 @@ from pathlib import Path
 
 from benchmarks import fleet
 from benchmarks.measure import Cost, Figure, best, shown
-from gitops_dsf.cli.main import VERBS
 
 PROGRAM = str(Path(sys.executable).with_name("gitops-dsf"))
 
@@ -51,13 +50,6 @@ def large(work: Path, *, scale: float, repeats: int) -> Iterator[Figure]:
     yield from _from_nothing(root, repeats=repeats).figures(what, seconds=5, megabytes=200, note=_size(root))
 
 
-def helps(*, repeats: int) -> Iterator[Figure]:
-    """The slowest --help of all verbs."""
-    costs = {verb: best([PROGRAM, verb, "--help"], repeats=repeats) for verb in VERBS}
-    slowest = max(costs, key=lambda verb: costs[verb].wall)
-    yield from costs[slowest].figures("--help, the slowest verb", seconds=0.1, note=slowest)
-
-
 def _write(root: Path, *, scorers: int, applications: int, scale: float) -> None:
     sizes = (2000, scorers, applications)
     clusters, scorers, applications = (max(10, int(size * scale)) for size in sizes)
@@ -86,7 +78,7 @@ def main() -> int:
     args = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="gitops-dsf-bench-") as name:
         work, sizes = Path(name), {"scale": args.scale, "repeats": args.repeats}
-        return shown(chain(ordinary(work, **sizes), large(work, **sizes), helps(repeats=3 * args.repeats)))
+        return shown(chain(ordinary(work, **sizes), large(work, **sizes)))
 
 
 if __name__ == "__main__":

@@ -61,11 +61,10 @@ def _parser() -> argparse.ArgumentParser:
 
 def _run(args: argparse.Namespace, stop: Stop) -> int:
     if not EXAMPLES.is_dir():
-        msg = (
+        raise GitopsDsfError(
             f"the demo runs the sample scorers of a checkout, and {EXAMPLES} is not there: git clone the"
             " project and run `make demo` in it"
         )
-        raise GitopsDsfError(msg)
     started = time.monotonic()
     narrator = Narrator(sys.stdout, steps=STEPS)
     with ExitStack() as stack:

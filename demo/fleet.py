@@ -57,8 +57,7 @@ class FleetRepository:
         file = self.root / path
         text = file.read_text("utf-8")
         if text.count(before) != 1:
-            msg = f"{file} does not hold {before!r} once"
-            raise GitopsDsfError(msg)
+            raise GitopsDsfError(f"{file} does not hold {before!r} once")
         file.write_text(text.replace(before, after), "utf-8")
 
     def show(self, path: str) -> Command:
@@ -106,13 +105,13 @@ class FleetRepository:
                 check=False,
             )
         except (FileNotFoundError, subprocess.TimeoutExpired) as error:
-            msg = f"{shown}: {error}"
-            raise GitopsDsfError(msg) from error
+            raise GitopsDsfError(f"{shown}: {error}") from error
         # A terminal also sends Ctrl-C to this command. Then its exit code says nothing about the repository.
         self._stop.check()
         if ran.returncode != expect:
-            msg = f"`{shown}` in {at} ended with {ran.returncode}, not {expect}:\n{ran.stdout.rstrip()}"
-            raise GitopsDsfError(msg)
+            raise GitopsDsfError(
+                f"`{shown}` in {at} ended with {ran.returncode}, not {expect}:\n{ran.stdout.rstrip()}"
+            )
         return Command(text=shown, output=ran.stdout)
 
 

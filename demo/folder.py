@@ -20,20 +20,21 @@ def emptied(folder: Path) -> Iterator[Path]:
     root = folder.resolve()
     marker = root / MARKER
     if root.exists() and not marker.is_file() and (not root.is_dir() or any(root.iterdir())):
-        msg = f"{root} is there and no demo made it: remove it, or name another folder with --out"
-        raise GitopsDsfError(msg)
+        raise GitopsDsfError(
+            f"{root} is there and no demo made it: remove it, or name another folder with --out"
+        )
     try:
         root.mkdir(parents=True, exist_ok=True)
         lock = marker.open("a", encoding="utf-8")
     except OSError as error:
-        msg = f"{error.filename or root} cannot be used: {error.strerror or error}"
-        raise GitopsDsfError(msg) from error
+        raise GitopsDsfError(f"{error.filename or root} cannot be used: {error.strerror or error}") from error
     with lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            msg = f"a demo is running in {root}: end it with Ctrl-C, or name another folder with --out"
-            raise GitopsDsfError(msg) from error
+            raise GitopsDsfError(
+                f"a demo is running in {root}: end it with Ctrl-C, or name another folder with --out"
+            ) from error
         for item in root.iterdir():
             if item.is_dir() and not item.is_symlink():
                 shutil.rmtree(item)

@@ -40,7 +40,7 @@ class Hub:
     def __init__(self, *, scores: Path, state: Path) -> None:
         self._scores = scores
         self._state = state
-        self._decisions: dict[str, tuple[PlacementDecision, ...]] = {}
+        self._decisions: tuple[PlacementDecision, ...] = ()
         self._client = httpx.Client(trust_env=False, timeout=2)
         self.agents: dict[str, str] = {}
 
@@ -48,8 +48,7 @@ class Hub:
         """Applies the rendered repository, as Argo CD would. Raises GitopsDsfError if it has errors."""
         fleet = version_of(check(repository))
         if fleet is None:
-            msg = f"{repository} has errors; gitops-dsf validate says which"
-            raise GitopsDsfError(msg)
+            raise GitopsDsfError(f"{repository} has errors; gitops-dsf validate says which")
         self._fleet = fleet
 
     def pending(self) -> list[str]:
@@ -71,11 +70,10 @@ class Hub:
         """
         now = datetime.now(UTC)
         published = self._published() or Snapshot(origin=str(self._scores))
-        decisions = tuple(item for key in sorted(self._decisions) for item in self._decisions[key])
-        state = hub_state(self._fleet, published, decisions=decisions)
+        state = hub_state(self._fleet, published, decisions=self._decisions)
         verdict = simulate(state, next(iter(self._fleet.placements)), now)
         name = verdict.placement.partition("/")[2]
-        self._decisions[verdict.placement] = tuple(
+        self._decisions = tuple(
             decision_of(namespace=item.namespace, name=item.name, placement=name, clusters=item.clusters)
             for item in verdict.decisions
         )
@@ -96,8 +94,7 @@ class Hub:
             }
             for resource, table in published.scores.items()
         }
-        decisions = tuple(item for key in sorted(self._decisions) for item in self._decisions[key])
-        snapshot = replace(published, scores=scores, decisions=decisions, observed_at=datetime.now(UTC))
+        snapshot = replace(published, scores=scores, decisions=self._decisions, observed_at=datetime.now(UTC))
         shutil.rmtree(self._state, ignore_errors=True)
         for path, content in files(snapshot, hub="demo").items():
             (self._state / path).parent.mkdir(parents=True, exist_ok=True)

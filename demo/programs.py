@@ -80,8 +80,9 @@ class Programs:
         while not (found := condition()):
             self.check()
             if time.monotonic() > end:
-                msg = f"not within {START_SECONDS:.0f} s: {what}; the logs in {self._logs} may say why"
-                raise GitopsDsfError(msg)
+                raise GitopsDsfError(
+                    f"not within {START_SECONDS:.0f} s: {what}; the logs in {self._logs} may say why"
+                )
             self._stop.sleep(0.2)
         return found
 
@@ -91,10 +92,9 @@ class Programs:
             code = program.process.poll()
             if code is not None:
                 last = "\n    ".join(program.log.read_text("utf-8", "replace").splitlines()[-TAIL_LINES:])
-                msg = (
+                raise GitopsDsfError(
                     f"{program.name} ended by itself with code {code}. The end of {program.log}:\n    {last}"
                 )
-                raise GitopsDsfError(msg)
 
     def stop(self) -> int:
         """Stops all, the last started first: SIGTERM to each, SIGKILL to those that still run after

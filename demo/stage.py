@@ -9,17 +9,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+import yaml
+
 from demo.fleet import PRODUCT, FleetRepository
 from demo.history import Event, History, Move, Observation
 from demo.hub import Hub
-from demo.kubelet import Volume, configmap_of
 from demo.load import ClusterLoad
 from demo.network import HOST, network
 from demo.programs import Programs
 from demo.recording import Recording
 from demo.signals import Stop
+from dsf_wire.constants import CONFIGMAP_NAME
 from gitops_dsf.resolve.stickiness import STEADY_POINTS
 from gitops_dsf.simulator import Verdict
+from tests.support.agent.configmap import ConfigMapVolume
 
 QUERY_SCORER: Final = "cpu-free"
 """Score name of the scorer without a scoring API, with which the demo begins."""
@@ -30,6 +33,7 @@ SCORERS: Final = {
 """Score name to folder and module below examples/scorers, and `host:port` as the clusters write it."""
 EXAMPLES: Final = Path(__file__).resolve().parents[1] / "examples" / "scorers"
 STEADY: Final = "Steady"
+_LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +79,8 @@ class Stage:
         self.programs = Programs(logs=folder / "logs", register=folder / "processes", stop=stop)
         stack.callback(self.programs.stop)
         self._stack = stack
-        self._volumes = {cluster: Volume(folder / "volumes" / cluster) for cluster in loads}
+        self._volumes = {cluster: ConfigMapVolume(folder / "volumes" / cluster) for cluster in loads}
+        self._delivered: dict[str, dict[str, bytes]] = {}
         self._services: dict[str, str] = {}
 
     def start_scorers(self) -> dict[str, str]:
@@ -123,12 +128,12 @@ class Stage:
         Returns the clusters whose configuration changed.
         """
         self.hub.apply(self.fleet.root)
-        works = self.fleet.works()
-        return [
-            cluster
-            for cluster, volume in self._volumes.items()
-            if cluster in works and volume.project(configmap_of(works[cluster]))
-        ]
+        wanted = {cluster: configmap_of(work) for cluster, work in self.fleet.works().items()}
+        changed = [cluster for cluster in wanted if wanted[cluster] != self._delivered.get(cluster)]
+        for cluster in changed:
+            self._volumes[cluster].swap(wanted[cluster])
+        self._delivered = wanted
+        return changed
 
     def happened(self, text: str) -> None:
         """Records a commit or a change of the load."""
@@ -147,6 +152,14 @@ class Stage:
             verdict, now=now, load={name: load.at(now) for name, load in self.loads.items()}
         )
         return observation, self.history.add(observation)
+
+
+def configmap_of(manifestwork: Path) -> dict[str, bytes]:
+    """The data of the ConfigMap in a ManifestWork, which the work agent and the kubelet would mount."""
+    work = yaml.load(manifestwork.read_text("utf-8"), Loader=_LOADER)  # noqa: S506 - a safe loader, in C where there is one
+    manifests = work["spec"]["workload"]["manifests"]
+    (found,) = (one["data"] for one in manifests if one["metadata"]["name"] == CONFIGMAP_NAME)
+    return {name: text.encode() for name, text in found.items()}
 
 
 def observation_of(verdict: Verdict, *, now: float, load: dict[str, float]) -> Observation:

@@ -274,8 +274,9 @@ class Story:
                 return
             self._stage.stop.sleep(self._stage.pace.tick)
         if awaited:
-            msg = f"not within {seconds:.0f} s: {awaited}; the logs in demo-out/logs may say why"
-            raise GitopsDsfError(msg)
+            raise GitopsDsfError(
+                f"not within {seconds:.0f} s: {awaited}; the logs in demo-out/logs may say why"
+            )
 
     def _look_on(self) -> Move | None:
         return self._stage.observe()[1]

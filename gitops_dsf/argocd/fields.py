@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any, Final
 
-from gitops_dsf.argocd.data import api
+from gitops_dsf.argocd import api
 
 Path = tuple[str | int, ...]
 Schema = dict[str, Any]

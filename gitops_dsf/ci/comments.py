@@ -142,8 +142,6 @@ def _call(method: str, url: str, headers: dict[str, str], data: Any = None) -> b
     except urllib.error.HTTPError as error:
         with error:
             refused = error.code in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND}
-            msg = f"{method} {url}: {error.code} {error.reason}"
-            raise CommentError(msg, refused=refused) from error
+            raise CommentError(f"{method} {url}: {error.code} {error.reason}", refused=refused) from error
     except (OSError, http.client.HTTPException, ValueError) as error:
-        msg = f"{method} {url}: {error}"
-        raise CommentError(msg, refused=False) from error
+        raise CommentError(f"{method} {url}: {error}", refused=False) from error

@@ -103,8 +103,9 @@ def _event(path: str) -> _Event:
     try:
         return msgspec.json.decode(Path(path).read_bytes(), type=_Event)
     except (OSError, msgspec.DecodeError) as error:
-        msg = f"GITHUB_EVENT_PATH: {path} cannot be read as an event of GitHub: {error}"
-        raise PipelineError(msg) from error
+        raise PipelineError(
+            f"GITHUB_EVENT_PATH: {path} cannot be read as an event of GitHub: {error}"
+        ) from error
 
 
 def _gitlab(variables: Mapping[str, str]) -> Pipeline:
@@ -139,17 +140,15 @@ def _check_protection(variables: Mapping[str, str]) -> None:
     if variables.get("CI_COMMIT_REF_PROTECTED") == "true":
         return
     if variables.get(PUSH_TOKEN):
-        msg = (
+        raise PipelineError(
             f"{PUSH_TOKEN} is readable in a pipeline of a branch that is not protected: every developer can"
             " print it. Settings > CI/CD > Variables: mark it Protected, then replace the token, which counts"
             " as known"
         )
-        raise PipelineError(msg)
     branch = variables.get("CI_COMMIT_BRANCH", "")
     if branch and branch == variables.get("CI_DEFAULT_BRANCH", "main"):
-        msg = (
+        raise PipelineError(
             f"{branch} is not a protected branch, so that everybody who may push to it decides what Argo CD"
             " applies. Settings > Repository > Protected branches: protect it. Protected variables are then"
             " readable there, and nowhere else"
         )
-        raise PipelineError(msg)

@@ -53,11 +53,10 @@ class Publication:
                 return pushed
             if attempt < self.attempts:
                 self.sleep(attempt)
-        msg = (
+        raise PipelineError(
             f"could not push the rendering of {commit[:10]} in {self.attempts} attempts; is this pipeline"
             " allowed to push?"
         )
-        raise PipelineError(msg)
 
     def _publish(self, clone: Repository, sources: Path, source: str) -> bool | None:
         """Returns whether there was something to publish without errors; None if the push was refused."""
@@ -69,8 +68,9 @@ class Publication:
                 return False
             return self._commit_and_push(clone, fleet, self.branch, source)
         if output.branch == self.branch:
-            msg = f"spec.output.branch is {output.branch}, which people write: name another branch"
-            raise PipelineError(msg)
+            raise PipelineError(
+                f"spec.output.branch is {output.branch}, which people write: name another branch"
+            )
         with _work_tree(clone, _start_of(clone, output.branch)) as tree:
             folder = tree / clone.prefix
             if not self.render(fleet, folder / RENDERED):
@@ -120,8 +120,9 @@ def _start_of(clone: Repository, branch: str) -> str:
         clone.run("fetch", "--quiet", "--depth=1", "origin", f"refs/heads/{branch}")
         return clone.text("rev-parse", "FETCH_HEAD")
     if found.returncode != _NO_SUCH_REF:
-        msg = f"cannot ask origin for {branch}: {found.stderr.decode(errors='replace').strip()}"
-        raise RevisionError(msg)
+        raise RevisionError(
+            f"cannot ask origin for {branch}: {found.stderr.decode(errors='replace').strip()}"
+        )
     nothing = clone.run("hash-object", "-t", "tree", "-w", "--stdin").decode().strip()
     return clone.text(*_author(clone), "commit-tree", "-m", f"Begin {branch}", nothing)
 

@@ -27,19 +27,16 @@ def read_named(name: str, hint: str = "") -> bytes:
         content = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
         content.decode()
     except UnicodeDecodeError as error:
-        msg = f"{name} is not UTF-8 (byte {error.start}){hint}"
-        raise RepositoryError(msg) from error
+        raise RepositoryError(f"{name} is not UTF-8 (byte {error.start}){hint}") from error
     except OSError as error:
-        msg = f"{name} cannot be read: {error.strerror or error}"
-        raise RepositoryError(msg) from error
+        raise RepositoryError(f"{name} cannot be read: {error.strerror or error}") from error
     return content
 
 
 def check_is_folder(directory: Path, hint: str = "") -> None:
     """Raises UsageError if there is no such folder."""
     if not directory.is_dir():
-        msg = f"{directory} is not a folder; write the folder that holds gitops-dsf.yaml{hint}"
-        raise UsageError(msg)
+        raise UsageError(f"{directory} is not a folder; write the folder that holds gitops-dsf.yaml{hint}")
 
 
 def check_has_settings(directory: Path) -> None:
@@ -47,10 +44,9 @@ def check_has_settings(directory: Path) -> None:
     from gitops_dsf.repository.load.names import SETTINGS_FILE
 
     if not (directory / SETTINGS_FILE).is_file():
-        msg = (
+        raise UsageError(
             f"{directory} holds no {SETTINGS_FILE}; name a fleet repository, or make one with gitops-dsf init"
         )
-        raise UsageError(msg)
 
 
 def add_context_arguments(parser: argparse.ArgumentParser) -> "argparse._ArgumentGroup":
@@ -95,8 +91,7 @@ def add_waiting_arguments(parser: argparse.ArgumentParser, *, until: str, dry_ru
 
 def _timeout(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
-        msg = f"{text!r} is not a whole number of seconds, 1 or more"
-        raise argparse.ArgumentTypeError(msg)
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of seconds, 1 or more")
     return int(text)
 
 
@@ -110,7 +105,8 @@ def chosen_context(args: argparse.Namespace) -> str:
         return str(args.context)
     found = current_context(args.kubeconfig)
     if found is None:
-        msg = "there is no current context: name the hub with --context, or run kubectl config use-context"
-        raise UsageError(msg)
+        raise UsageError(
+            "there is no current context: name the hub with --context, or run kubectl config use-context"
+        )
     print(f"hub: {found} (the current context)", file=sys.stderr)
     return found

@@ -81,8 +81,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"label of {METRIC} that names the cluster ({CLUSTER_LABEL})",
     )
     add_span_arguments(parser, days=DEFAULT_DAYS)
-    compared = parser.add_mutually_exclusive_group()
-    compared.add_argument("--base", metavar="REV", help="compare with this revision, as diff does")
+    parser.add_argument("--base", metavar="REV", help="compare with this revision, as diff does")
     parser.add_argument(
         "--placement",
         metavar="[NS/]NAME",
@@ -148,8 +147,7 @@ class TimeLimit:
         if seconds is None:
             return cls(read_until=math.inf, decide_until=math.inf)
         if not seconds > 0:
-            msg = "--time-limit is a number of seconds above 0, such as 60"
-            raise UsageError(msg)
+            raise UsageError("--time-limit is a number of seconds above 0, such as 60")
         now = time.monotonic()
         return cls(read_until=now + READING * seconds, decide_until=now + DECIDING * seconds)
 
@@ -164,8 +162,9 @@ def _require_numpy() -> None:
     try:
         import numpy as np  # noqa: F401 - only whether it is there
     except ModuleNotFoundError as error:
-        msg = "numpy is not installed; a backtest needs: pip install 'gitops-dsf[backtest]'"
-        raise GitopsDsfError(msg) from error
+        raise GitopsDsfError(
+            "numpy is not installed; a backtest needs: pip install 'gitops-dsf[backtest]'"
+        ) from error
 
 
 def _builder(
@@ -197,10 +196,9 @@ def _base(args: argparse.Namespace) -> "tuple[FleetVersion | None, str]":
     base = find_base(args.directory, args.base)
     fleet = fleet_at(base)
     if fleet is None:
-        msg = (
+        raise GitopsDsfError(
             f"{base.title} has no valid fleet repository in this folder, so there is nothing to compare with"
         )
-        raise GitopsDsfError(msg)
     return fleet, base.title
 
 
@@ -209,8 +207,9 @@ def _feed(args: argparse.Namespace, builder: "BacktestBuilder", step: "Step", li
     try:
         from gitops_dsf.metricstore.client import MetricStore
     except ModuleNotFoundError as error:
-        msg = f"{error.name} is not installed; asking a store needs: pip install 'gitops-dsf[backtest]'"
-        raise GitopsDsfError(msg) from error
+        raise GitopsDsfError(
+            f"{error.name} is not installed; asking a store needs: pip install 'gitops-dsf[backtest]'"
+        ) from error
 
     async def read() -> list[str]:
         async with MetricStore(
@@ -338,8 +337,7 @@ def _token(path: Path | None) -> str | None:
     try:
         return path.read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
-        msg = f"cannot read the token from {path}: {error}"
-        raise UsageError(msg) from error
+        raise UsageError(f"cannot read the token from {path}: {error}") from error
 
 
 def _headers(written: list[str]) -> dict[str, str]:
@@ -347,8 +345,7 @@ def _headers(written: list[str]) -> dict[str, str]:
     for text in written:
         name, colon, value = text.partition(":")
         if not colon or not name.strip() or not text.isprintable():
-            msg = f"--header {text!r} is not NAME:VALUE, such as X-Scope-OrgID:team"
-            raise UsageError(msg)
+            raise UsageError(f"--header {text!r} is not NAME:VALUE, such as X-Scope-OrgID:team")
         found[name.strip()] = value.strip()
     return found
 

@@ -44,8 +44,7 @@ def _root_of(file: Path) -> Path | None:
     file.
     """
     if not file.is_file():
-        msg = f"{file} is not a file; write files of one repository, or one folder"
-        raise UsageError(msg)
+        raise UsageError(f"{file} is not a file; write files of one repository, or one folder")
     return next((folder for folder in file.resolve().parents if (folder / SETTINGS_FILE).is_file()), None)
 
 

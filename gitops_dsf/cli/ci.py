@@ -187,8 +187,9 @@ def _publish(args: argparse.Namespace, pipeline: "Pipeline") -> int:
 
     branch = args.branch or pipeline.branch
     if not branch:
-        msg = "no forge says which branch was pushed to: name it with --branch, and try it with --dry-run"
-        raise UsageError(msg)
+        raise UsageError(
+            "no forge says which branch was pushed to: name it with --branch, and try it with --dry-run"
+        )
     publication = Publication(
         directory=args.directory,
         branch=branch,

@@ -141,8 +141,7 @@ def _preview(args: argparse.Namespace, base: "Base", before: _Side, after: _Side
     sides = [side.fleet for side in (before, after) if side.fleet is not None]
     data = read_hub_data(args, resources=resources_ranked(sides))
     if after.absent:
-        msg = f"{args.head} has no fleet repository in this folder"
-        raise UsageError(msg)
+        raise UsageError(f"{args.head} has no fleet repository in this folder")
     notes = [base.note] if base.note else []
     if before.absent:
         notes.append("the base has no fleet repository in this folder: everything is new")
@@ -181,8 +180,7 @@ def _foreign(before: _Side, after: _Side) -> tuple[str, ...]:
 def _head(base: "Base", revision: str) -> str:
     commit = base.repository.commit(revision)
     if commit is None:
-        msg = f"there is no revision {revision} in this clone"
-        raise UsageError(msg)
+        raise UsageError(f"there is no revision {revision} in this clone")
     return commit
 
 
@@ -204,8 +202,7 @@ def _on_disk(rendered: Path) -> "Iterator[tuple[str, bool]]":
         for path, state in SafeFolder(rendered).walk():
             yield path, stat.S_ISREG(state.st_mode)
     except OSError as error:
-        msg = f"cannot read {error.filename}: {error.strerror}"
-        raise RepositoryError(msg) from error
+        raise RepositoryError(f"cannot read {error.filename}: {error.strerror}") from error
 
 
 def _at(base: "Base", commit: str) -> _Side:

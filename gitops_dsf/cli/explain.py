@@ -82,11 +82,10 @@ def run(args: argparse.Namespace) -> int:
         sys.stdout.write(verdicts_json([verdict], data) if as_json else _placement(fleet, verdict, data))
         return 0
     if args.cluster not in state.positions:
-        msg = (
+        raise UsageError(
             f"there is no cluster {args.cluster} in"
             f" clusters/{' or on the hub' if data.snapshot else ''}{_like(args.cluster, state.names)}"
         )
-        raise UsageError(msg)
     explanation = explain(verdict, args.cluster, spans=fleet.spans)
     sys.stdout.write(_json(explanation, data) if args.output == "json" else _text(explanation, data))
     return 0
@@ -107,8 +106,7 @@ def _explain_code(word: str) -> None:
         found = [code for code in CODES.values() if code.id.startswith(asked)]
         if not found:
             close = did_you_mean(asked, CODES)
-            msg = f"there is no code {word}; {close or '`gitops-dsf explain DSF` lists all'}"
-            raise UsageError(msg)
+            raise UsageError(f"there is no code {word}; {close or '`gitops-dsf explain DSF` lists all'}")
         for code in found:
             sys.stdout.write(f"{code.id}  {code.severity:<7}  {code.title}\n")
         return

@@ -52,8 +52,9 @@ def moment(text: str) -> datetime:
     except ValueError:
         found = None
     if found is None or found.tzinfo is None:
-        msg = f"{text!r} is not a time; write RFC 3339, such as 2026-06-01T00:00:00Z"
-        raise argparse.ArgumentTypeError(msg)
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a time; write RFC 3339, such as 2026-06-01T00:00:00Z"
+        )
     return found
 
 
@@ -65,8 +66,7 @@ def read_hub_data(args: argparse.Namespace, *, resources: "frozenset[str] | None
     from gitops_dsf.hub.snapshot import HubData
 
     if args.kubeconfig is not None and args.context is None:
-        msg = "--kubeconfig goes with --context"
-        raise UsageError(msg)
+        raise UsageError("--kubeconfig goes with --context")
     today = datetime.now(UTC)
     snapshot, missing = _snapshot(args, resources)
     for problem in snapshot.problems if snapshot else ():
@@ -114,11 +114,9 @@ def read_fleet(directory: Path) -> "FleetVersion | None":
     checked = check(directory)
     fleet = version_of(checked)
     if fleet is None:
-        from gitops_dsf.cli.report import report, summary, under
+        from gitops_dsf.cli.report import show_findings
 
-        findings = under(directory, checked.diagnostics)
-        sys.stderr.write(report(findings, "text"))
-        print(f"{summary(findings)}; nothing can be simulated", file=sys.stderr)
+        show_findings(directory, checked.diagnostics, ending="nothing can be simulated")
     return fleet
 
 

@@ -97,8 +97,7 @@ def run(args: argparse.Namespace) -> int:
 
     check_has_settings(args.directory)
     if args.kubeconfig and args.file:
-        msg = "--kubeconfig is for reading a hub, and --from reads a file: leave one out"
-        raise UsageError(msg)
+        raise UsageError("--kubeconfig is for reading a hub, and --from reads a file: leave one out")
     selection = Selection(labels=tuple(args.label), claims=tuple(args.claim), resources=args.resources)
     found = take(args.directory, _objects(args), selection=selection, overwrite=args.overwrite)
     if not args.dry_run:

@@ -75,8 +75,7 @@ def _extras(text: str) -> tuple[str, ...]:
     names = tuple(name.strip() for name in text.split(",") if name.strip())
     unknown = [name for name in names if name not in EXTRAS]
     if unknown:
-        msg = f"{unknown[0]!r} is not known: write some of {', '.join(EXTRAS)}"
-        raise argparse.ArgumentTypeError(msg)
+        raise argparse.ArgumentTypeError(f"{unknown[0]!r} is not known: write some of {', '.join(EXTRAS)}")
     return names
 
 

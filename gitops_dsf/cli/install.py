@@ -3,6 +3,7 @@
 import argparse
 import sys
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from gitops_dsf.cli.arguments import (
@@ -60,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
     """Returns 0 when the loop runs and doctor finds no error, or with --dry-run when nothing is refused; else
     1. Raises HubError and RepositoryError.
     """
-    from gitops_dsf.cli.report import report, summary, under
+    from gitops_dsf.cli.report import show_findings
     from gitops_dsf.cli.scaffold import check_url
     from gitops_dsf.installation.source import read_source
 
@@ -69,11 +70,10 @@ def run(args: argparse.Namespace) -> int:
         check_url(args.repo)
     context = chosen_context(args)
     source, diagnostics = read_source(args.directory, url=args.repo)
-    findings = under(args.directory, diagnostics)
-    sys.stderr.write(report(findings, "text"))
     if source is None:
-        print(f"{summary(findings)}; nothing was installed", file=sys.stderr)
+        show_findings(args.directory, diagnostics, ending="nothing was installed")
         return 1
+    show_findings(args.directory, diagnostics)
     examine = _doctor(args, context, source)
     if not _ready(examine(True), dry_run=args.dry_run):
         return 1
@@ -161,9 +161,7 @@ def _apply(args: argparse.Namespace, context: str, source: "Source") -> None:
     from gitops_dsf.installation.hub import WritableHub
     from gitops_dsf.installation.install import Installer
 
-    def say(line: str) -> None:
-        print(line, flush=True)
-
+    say = partial(print, flush=True)
     with WritableHub(context=context, kubeconfig=args.kubeconfig, dry_run=args.dry_run) as hub:
         installer = Installer(hub=hub, source=source, say=say)
         installer.check()

@@ -70,25 +70,22 @@ def run(args: argparse.Namespace) -> int:
 
     start, end = span(args)
     if args.at is not None and args.application is None:
-        msg = "--at explains the move of one application: write gitops-dsf log APP --at TIME"
-        raise UsageError(msg)
+        raise UsageError("--at explains the move of one application: write gitops-dsf log APP --at TIME")
     found = (
         _read(args, since=start, explained=args.output == "json")
         if args.application is None
         else _read(args, about=args.application)
     )
     if args.application is not None and not found.records:
-        msg = f"the journal has no record of {args.application}; gitops-dsf log lists what it has"
-        raise UsageError(msg)
+        raise UsageError(f"the journal has no record of {args.application}; gitops-dsf log lists what it has")
     records = in_order(found.records)
     if args.at is not None:
         last = _last(_until(records, args.at))
         if not last:
-            msg = (
+            raise UsageError(
                 f"the journal has no record of {args.application} up to {args.at.isoformat()}; its first one"
                 f" is of {min(record.time for record in records).isoformat()}"
             )
-            raise UsageError(msg)
         shown = last
     else:
         last = _last(records) if args.application is not None else []
@@ -167,14 +164,12 @@ def _files(path: Path) -> dict[str, bytes]:
             return {path.name: path.read_bytes()}
         files = sorted(each for each in path.iterdir() if FILE.fullmatch(each.name))
         if not files:
-            msg = f"{path} has no file of a journal; write a folder with files like 2026-06.jsonl"
-            raise UsageError(msg)
+            raise UsageError(f"{path} has no file of a journal; write a folder with files like 2026-06.jsonl")
         return {each.name: each.read_bytes() for each in files}
     except OSError as error:
-        msg = (
+        raise UsageError(
             f"cannot read the journal {path}: {error.strerror}; write a folder with files like 2026-06.jsonl"
-        )
-        raise UsageError(msg) from error
+        ) from error
 
 
 def _branch_files(args: argparse.Namespace) -> tuple[dict[str, bytes], str]:
@@ -184,12 +179,11 @@ def _branch_files(args: argparse.Namespace) -> tuple[dict[str, bytes], str]:
     name = args.journal_branch
     branch = find_branch(args.directory, name)
     if branch is None:
-        msg = (
+        raise UsageError(
             f"there is no branch {name} in this clone; fetch it with git fetch origin"
             f" +refs/heads/{name}:refs/remotes/origin/{name}, or name the journal with --journal. The"
             " reconciler writes it if spec.reconciler.journal.enabled is true"
         )
-        raise UsageError(msg)
     contents = branch.contents(suffixes=(".jsonl",))
     files = {path: content for path, content in contents if FILE.fullmatch(path)}
     return files, f"branch {branch.name} at {branch.short}"

@@ -82,8 +82,9 @@ def run(args: argparse.Namespace) -> int:
         from dsf_runtime.access import AccessError
         from gitops_dsf.reconciler import run as program
     except ModuleNotFoundError as error:
-        msg = f"{error.name} is not installed; reconciling needs: pip install 'gitops-dsf[live]'"
-        raise GitopsDsfError(msg) from error
+        raise GitopsDsfError(
+            f"{error.name} is not installed; reconciling needs: pip install 'gitops-dsf[live]'"
+        ) from error
     gc.enable()
     settings, load = _settings(args), _loader(args)
     try:
@@ -101,11 +102,10 @@ def _settings(args: argparse.Namespace) -> "Settings":
 
     host, _, port = args.metrics_address.rpartition(":")
     if not port.isascii() or not port.isdigit() or int(port) > 65_535:
-        msg = (
+        raise UsageError(
             f"--metrics-address {args.metrics_address}: write HOST:PORT, such as 127.0.0.1:8080, or :8080 for"
             " every address"
         )
-        raise UsageError(msg)
     spec = read(args.config)
     return Settings(
         spec=spec,

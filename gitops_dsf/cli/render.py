@@ -63,32 +63,28 @@ def run(args: argparse.Namespace) -> int:
     """Returns 0 when the tree is written, or fresh with --check; 1 when the repository has errors, or the
     tree is stale or holds foreign files.
     """
-    from gitops_dsf.cli.report import report, summary, under
+    from gitops_dsf.cli.report import show_findings
     from gitops_dsf.output.changes import compare
     from gitops_dsf.pipeline import produce
 
     if args.part and not args.stdout:
-        msg = "--part goes with --stdout"
-        raise UsageError(msg)
+        raise UsageError("--part goes with --stdout")
     check_is_folder(args.directory)
     if args.out is not None and not args.out:
         # `--out "$UNSET"` passes an empty path, which would mean the current folder.
-        msg = "--out is empty; name the folder that the tree goes into"
-        raise UsageError(msg)
+        raise UsageError("--out is empty; name the folder that the tree goes into")
     out = Path(args.out) if args.out else args.directory / RENDERED
     if not args.out and out.is_symlink():
-        msg = (
+        raise RepositoryError(
             f"{out} is a symbolic link, and nothing is written behind one; remove it, or name the folder with"
             " --out"
         )
-        raise RepositoryError(msg)
     _is_no_source(out, args.directory)
     rendered = produce(args.directory)
-    findings = under(args.directory, rendered.diagnostics)
-    sys.stderr.write(report(findings, "text"))
     if rendered.tree is None or rendered.plan is None:
-        print(f"{summary(findings)}; nothing was rendered", file=sys.stderr)
+        show_findings(args.directory, rendered.diagnostics, ending="nothing was rendered")
         return 1
+    show_findings(args.directory, rendered.diagnostics)
     if args.stdout:
         return _stream(rendered.tree, args.part)
     changes = compare(rendered.tree, out)
@@ -103,10 +99,9 @@ def _is_no_source(out: Path, directory: Path) -> None:
 
     root, target = directory.resolve(), out.resolve()
     if target == root or any(target.is_relative_to(root / folder) for folder in FOLDERS):
-        msg = (
+        raise UsageError(
             f"--out {out} is where the sources are; name a folder of its own, such as {directory / RENDERED}"
         )
-        raise UsageError(msg)
 
 
 def _stream(tree: "RenderedTree", part: str | None) -> int:
@@ -117,8 +112,7 @@ def _stream(tree: "RenderedTree", part: str | None) -> int:
 
     directories = sorted({path.partition("/")[0] for path in tree.files if "/" in path})
     if part is not None and part not in directories:
-        msg = f"there is no part {part!r}; this repository renders {', '.join(directories)}"
-        raise UsageError(msg)
+        raise UsageError(f"there is no part {part!r}; this repository renders {', '.join(directories)}")
     requested = [part] if part else [name for name in directories if name != BOOTSTRAP]
     paths = [path for name in requested for path in tree.part(name) if path.endswith(".yaml")]
     if not paths:
@@ -161,11 +155,10 @@ def _check(changes: "Changes", out: Path) -> int:
 def _write(tree: "RenderedTree", out: Path, changes: "Changes", *, allow_shrink: bool) -> int:
     if changes.blocked:
         names = "\n".join(f"  {out / path}" for path in changes.blocked)
-        msg = (
+        raise RepositoryError(
             "files that gitops-dsf did not write stand where rendered files belong; move them away"
             f" first:\n{names}"
         )
-        raise RepositoryError(msg)
     if changes.works_dropped > SHRINK_LIMIT * changes.works_before and not allow_shrink:
         print(
             f"this render would drop {changes.works_dropped} of {changes.works_before} ManifestWorks, more"

@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -28,6 +29,14 @@ def under(directory: Path, diagnostics: Iterable[Diagnostic]) -> list[Diagnostic
         replace(item, position=replace(item.position, file=(prefix / item.position.file).as_posix()))
         for item in diagnostics
     ]
+
+
+def show_findings(directory: Path, diagnostics: Iterable[Diagnostic], *, ending: str = "") -> None:
+    """Writes the findings to standard error, and with `ending` a summary and what it means for the verb."""
+    findings = under(directory, diagnostics)
+    sys.stderr.write(report(findings, "text"))
+    if ending:
+        sys.stderr.write(f"{summary(findings)}; {ending}\n")
 
 
 def prefix_of(directory: Path) -> Path:

@@ -75,13 +75,11 @@ def scaffold(
         _check_registry(registry)
     _check_target(target)
     if hashes and wheels is None:
-        msg = (
+        raise UsageError(
             "--hashes needs --wheels: no package index has gitops-dsf, so its own hashes come from the wheels"
         )
-        raise UsageError(msg)
     if "examples" in extras and not examples:
-        msg = "--with examples adds to what --empty leaves out: write one of the two"
-        raise UsageError(msg)
+        raise UsageError("--with examples adds to what --empty leaves out: write one of the two")
     wanted = extras | ({forge} if forge else set()) | ({"hashes"} if hashes else set())
     template = _template(name=name, git_url=git_url, wanted=wanted)
     if registry is not None:
@@ -97,8 +95,9 @@ def scaffold(
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(content)
     except OSError as error:
-        msg = f"cannot write {error.filename or target}: {error.strerror or error}"
-        raise RepositoryError(msg) from error
+        raise RepositoryError(
+            f"cannot write {error.filename or target}: {error.strerror or error}"
+        ) from error
     return sorted(files)
 
 
@@ -129,8 +128,7 @@ def _template(*, name: str, git_url: str | None, wanted: Collection[str]) -> Map
                         part.replace(TEMPLATE_NAME, name) for part in parts
                     ).encode()
     except OSError as error:
-        msg = f"cannot read {error.filename or source}: {error.strerror or error}"
-        raise RepositoryError(msg) from error
+        raise RepositoryError(f"cannot read {error.filename or source}: {error.strerror or error}") from error
     if "examples" in wanted:
         settings = result[SETTINGS_FILE].decode()
         result[SETTINGS_FILE] = _EXAMPLE_SETTINGS.sub(r"  \1", settings).encode()
@@ -152,64 +150,55 @@ def _with_images(template: Mapping[str, bytes], registry: str) -> Mapping[str, b
 
 def _check_name(name: str) -> None:
     if not re.fullmatch(DNS_LABEL, name) or len(name) > 63:
-        msg = (
+        raise UsageError(
             f"{name!r} cannot be the fleet's name: write at most 63 of a-z, 0-9 and -, beginning and ending"
             " with a letter or digit"
         )
-        raise UsageError(msg)
 
 
 def check_url(url: str) -> None:
     """Raises UsageError for a URL that Argo CD cannot clone, or that holds credentials."""
     if not CLONABLE.fullmatch(url) or misleads_git(url) or browsed_branch(url)[0] or url != scalar(url):
-        msg = (
+        raise UsageError(
             f"{url!r} is not a git URL: write it as Argo CD clones it, such as {TEMPLATE_URL} or"
             " git@git.example.com:team/fleet.git"
         )
-        raise UsageError(msg)
     try:
         parts = urlsplit(url)
         secret = parts.password is not None or (
             parts.scheme in {"http", "https"} and parts.username is not None
         )
     except ValueError as error:
-        msg = f"{url!r} is not a git URL: {error}"
-        raise UsageError(msg) from error
+        raise UsageError(f"{url!r} is not a git URL: {error}") from error
     if secret:
-        msg = (
+        raise UsageError(
             "the git URL holds credentials, and it would be committed: leave them out and give them to Argo"
             " CD as a repository Secret"
         )
-        raise UsageError(msg)
 
 
 def _check_registry(registry: str) -> None:
     if not _REGISTRY.fullmatch(registry):
-        msg = (
+        raise UsageError(
             f"{registry!r} is not a registry: write its host and the folder of the images, without a scheme,"
             " such as registry.example.com/platform"
         )
-        raise UsageError(msg)
 
 
 def _check_target(target: Path) -> None:
     if target.is_symlink() and not target.exists():
-        msg = f"{target} is a link to nothing: remove it or name another folder"
-        raise UsageError(msg)
+        raise UsageError(f"{target} is a link to nothing: remove it or name another folder")
     if not target.exists():
         return
     if not target.is_dir():
-        msg = f"{target} is a file: name a new or empty folder"
-        raise UsageError(msg)
+        raise UsageError(f"{target} is a file: name a new or empty folder")
     try:
         found = sorted(item.name for item in target.iterdir() if item.name not in _IGNORED_IN_TARGET)
     except OSError as error:
-        msg = f"cannot read {target}: {error.strerror or error}"
-        raise RepositoryError(msg) from error
+        raise RepositoryError(f"cannot read {target}: {error.strerror or error}") from error
     if found:
         more = f" and {len(found) - 3} more" if len(found) > 3 else ""
-        msg = (
+        raise UsageError(
             f"{target} is not empty (it holds {', '.join(found[:3])}{more}): name a new or empty folder;"
             " nothing was written"
         )
-        raise UsageError(msg)

@@ -52,8 +52,7 @@ def run(args: argparse.Namespace) -> int:
     check_is_folder(args.directory, hint)
     check_has_settings(args.directory)
     if not 0 < args.timeout <= 600:
-        msg = f"--timeout {args.timeout:g}: write seconds above 0, at most 600"
-        raise UsageError(msg)
+        raise UsageError(f"--timeout {args.timeout:g}: write seconds above 0, at most 600")
     plan = asyncio.run(_plan(args))
     if not args.check:
         from gitops_dsf.repository.write import write_files
@@ -70,8 +69,9 @@ async def _plan(args: argparse.Namespace) -> "SyncPlan":
     try:
         from gitops_dsf.sync.fetch import Fetcher, FetchLimits
     except ModuleNotFoundError as error:
-        msg = f"{error.name} is not installed; asking scoring APIs needs: pip install 'gitops-dsf[live]'"
-        raise GitopsDsfError(msg) from error
+        raise GitopsDsfError(
+            f"{error.name} is not installed; asking scoring APIs needs: pip install 'gitops-dsf[live]'"
+        ) from error
     from gitops_dsf.sync.plan import plan_sync
 
     async with Fetcher(limits=FetchLimits(seconds=args.timeout)) as fetcher:

@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Returns 0 when all tests pass; 1 when one fails, or the repository has errors."""
-    from gitops_dsf.cli.report import prefix_of, report, summary, under
+    from gitops_dsf.cli.report import prefix_of, show_findings
     from gitops_dsf.diagnostics import has_errors
     from gitops_dsf.errors import UsageError
     from gitops_dsf.pipeline import check_declared
@@ -57,15 +57,12 @@ def run(args: argparse.Namespace) -> int:
     declared = declare(loaded)
     checked = check_declared(declared)
     if has_errors(checked.diagnostics):
-        findings = under(args.directory, checked.diagnostics)
-        sys.stderr.write(report(findings, "text"))
-        print(f"{summary(findings)}; no test was run", file=sys.stderr)
+        show_findings(args.directory, checked.diagnostics, ending="no test was run")
         return 1
     tests = selected(declared, args.name)
     if args.name and not tests:
         known = ", ".join(sorted(item.name for item in declared.score_tests)[:10]) or "none"
-        msg = f"no test is called {' or '.join(args.name)}; tests here: {known}"
-        raise UsageError(msg)
+        raise UsageError(f"no test is called {' or '.join(args.name)}; tests here: {known}")
     output = run_tests(
         tests,
         declared=declared,
@@ -88,8 +85,7 @@ def _evaluate(named: Path | None) -> "Evaluate":
     if program is None and named is not None:
         from gitops_dsf.errors import UsageError
 
-        msg = f"{named} is not a program; write the path of promtool"
-        raise UsageError(msg)
+        raise UsageError(f"{named} is not a program; write the path of promtool")
     return no_promtool if program is None else Promtool(Path(program)).evaluate
 
 

@@ -25,13 +25,11 @@ def span(args: argparse.Namespace, *, known: tuple[float, float] | None = None) 
     now = known[1] if known is not None else time.time()
     end = args.end.timestamp() if args.end is not None else now
     if args.start is not None and args.days is not None:
-        msg = "--from and --days are two starts; give one of them"
-        raise UsageError(msg)
+        raise UsageError("--from and --days are two starts; give one of them")
     days = args.default_days if args.days is None else args.days
     start = args.start.timestamp() if args.start is not None else end - days * DAY_SECONDS
     if known is not None and args.start is None and args.days is None:
         start = known[0]
     if start >= end:
-        msg = "the span ends before it starts; write --from before --to, and --days above 0"
-        raise UsageError(msg)
+        raise UsageError("the span ends before it starts; write --from before --to, and --days above 0")
     return start, end

@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from functools import partial
 
 from gitops_dsf.cli.arguments import add_hub_arguments, add_waiting_arguments, chosen_context
 from gitops_dsf.errors import UsageError
@@ -34,12 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="also delete the placed applications, with their workloads",
     )
-
-    parser.add_argument(
-        "--yes",
-        action="store_true",
-        help="do not ask whether the current context is meant",
-    )
+    parser.add_argument("--yes", action="store_true", help="do not ask whether the current context is meant")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -57,8 +53,9 @@ def run(args: argparse.Namespace) -> int:
 def _agreed(context: str) -> bool:
     """Asks whether the current context is the hub that is meant."""
     if not sys.stdin.isatty():
-        msg = f"uninstall needs the name of the hub: write --context {context}, or --yes for the current one"
-        raise UsageError(msg)
+        raise UsageError(
+            f"uninstall needs the name of the hub: write --context {context}, or --yes for the current one"
+        )
     sys.stderr.write(f"Remove gitops-dsf from {context}? [y/N] ")
     sys.stderr.flush()
     return sys.stdin.readline().strip().lower() in {"y", "yes"}
@@ -68,15 +65,12 @@ def _uninstall(args: argparse.Namespace, context: str) -> None:
     from gitops_dsf.installation.hub import WritableHub
     from gitops_dsf.installation.uninstall import Uninstaller
 
-    def say(line: str) -> None:
-        print(line, flush=True)
-
     with WritableHub(context=context, kubeconfig=args.kubeconfig, dry_run=args.dry_run) as hub:
         uninstaller = Uninstaller(
             hub=hub,
             hub_namespace=args.hub_namespace,
             argocd_namespace=args.argocd_namespace,
-            say=say,
+            say=partial(print, flush=True),
             with_applications=args.delete_applications,
         )
         uninstaller.run(seconds=None if args.no_wait else args.timeout)

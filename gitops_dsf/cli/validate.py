@@ -62,8 +62,7 @@ def run(args: argparse.Namespace) -> int:
     from gitops_dsf.errors import UsageError
 
     if args.fix and STANDARD_INPUT in args.paths:
-        msg = "--fix writes files; name them, and not standard input"
-        raise UsageError(msg)
+        raise UsageError("--fix writes files; name them, and not standard input")
     diagnostics, facts = _checked(args.paths)
     passes = _MOST_PASSES if args.fix else 0
     while passes and mend(diagnostics):
@@ -89,8 +88,9 @@ def _checked(paths: list[str]) -> "tuple[list[Diagnostic], str]":
         facts = "" if checked.resolved is None else _facts(checked.resolved)
         return under(directory, checked.diagnostics), facts
     if len(paths) == 1 and paths[0] != STANDARD_INPUT and not directory.exists():
-        msg = f"{directory} is not a folder; write the folder that holds gitops-dsf.yaml, or files of it"
-        raise UsageError(msg)
+        raise UsageError(
+            f"{directory} is not a folder; write the folder that holds gitops-dsf.yaml, or files of it"
+        )
     return check_files(paths), ""
 
 

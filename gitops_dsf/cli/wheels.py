@@ -26,17 +26,15 @@ def with_wheels(template: Mapping[str, bytes], folder: Path) -> Mapping[str, byt
     }
     missing = [names[name] for name in _NEEDED if not (folder / names[name]).is_file()]
     if missing:
-        msg = (
+        raise UsageError(
             f"{folder} has no {missing[0]}: run `make wheel` in a checkout of gitops-dsf, and name its dist/"
         )
-        raise UsageError(msg)
     try:
         found = {
             name: (folder / file).read_bytes() for name, file in names.items() if (folder / file).is_file()
         }
     except OSError as error:
-        msg = f"cannot read {error.filename or folder}: {error.strerror or error}"
-        raise RepositoryError(msg) from error
+        raise RepositoryError(f"cannot read {error.filename or folder}: {error.strerror or error}") from error
     wanted = template[_REQUIREMENTS].decode()
     if "--hash" in wanted:
         for name in _NEEDED:

@@ -19,8 +19,9 @@ from gitops_dsf.hubreader.hub import Hub
 try:
     from dsf_runtime.apiserver import APPLY, JSON, MERGE, ApiError
 except ImportError as error:
-    msg = f"{error.name} is not installed; writing to a hub needs: pip install 'gitops-dsf[live]'"
-    raise HubError(msg) from error
+    raise HubError(
+        f"{error.name} is not installed; writing to a hub needs: pip install 'gitops-dsf[live]'"
+    ) from error
 
 Object = dict[str, Any]
 DRY_RUN: Final = {"dryRun": "All"}
@@ -86,8 +87,9 @@ class WritableHub(Hub):
         metadata = item["metadata"]
         kind = self.kind(*_group_and_version(item["apiVersion"]), kind=item["kind"])
         if kind is None:
-            msg = f"context {self.context}: the hub does not serve {item['kind']} of {item['apiVersion']}"
-            raise HubError(msg)
+            raise HubError(
+                f"context {self.context}: the hub does not serve {item['kind']} of {item['apiVersion']}"
+            )
         path = kind.path(namespace=metadata.get("namespace", ""), name=metadata["name"])
         before = self._find(path)
         answer = self._patch(path, item, APPLY, check=check, force="true" if force else "false")
@@ -143,8 +145,7 @@ class WritableHub(Hub):
         if self._groups is None:
             found = self.groups()
             if isinstance(found, Unread):
-                msg = f"context {self.context}: GET /apis: {found.detail}"
-                raise HubError(msg)
+                raise HubError(f"context {self.context}: GET /apis: {found.detail}")
             self._groups = found
         return self._groups.get(group, ())
 

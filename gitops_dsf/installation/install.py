@@ -46,8 +46,7 @@ class Installer:
                 self.say(f"{object_text(item['kind'], item)}: {would}{change}")
         if refused:
             lines = "\n  ".join(refused)
-            msg = f"the hub refuses what would be applied, so nothing was changed:\n  {lines}"
-            raise InstallError(msg)
+            raise InstallError(f"the hub refuses what would be applied, so nothing was changed:\n  {lines}")
 
     def apply(self) -> None:
         """Applies every object. Raises HubError."""
@@ -68,11 +67,10 @@ class Installer:
                 return
             if time.monotonic() >= until:
                 lines = "\n  ".join(f"{step.name}: {step.state}" for step in left)
-                msg = (
+                raise InstallError(
                     f"the loop does not run after {seconds:.0f} s. What was applied stays, and Argo CD tries"
                     f" on; run install again to wait longer, or doctor for the causes:\n  {lines}"
                 )
-                raise InstallError(msg)
             time.sleep(POLL_SECONDS)
 
     def _objects(self) -> Iterator[tuple[Object, bool]]:

@@ -37,7 +37,7 @@ def unpublished(source: Source) -> tuple[str, str]:
         do = (
             f"commit and push {RENDERED}/"
             if in_folder
-            else "let the pipeline publish it, or run ci/publish.sh"
+            else "let the pipeline publish it, or run `gitops-dsf ci publish`"
         )
         return f"{url} has no branch {revision}: {do}, and run install again", ""
     if in_folder and _differs(source.directory, commit):

@@ -69,11 +69,10 @@ def read_source(directory: Path, *, url: str | None = None) -> "tuple[Source | N
     out = directory / RENDERED
     in_folder = plan.resolved.repository.spec.output.mode == "Directory"
     if in_folder and not compare(tree, out).is_clean:
-        msg = (
+        raise RepositoryError(
             f"{out} is not what the sources render to, and Argo CD applies it from git: run `gitops-dsf"
             " render`, commit and push"
         )
-        raise RepositoryError(msg)
     new_settings = None
     if url is not None and url != plan.resolved.repository.spec.git.url:
         new_settings = _with_url(directory, plan.resolved.repository.metadata.name, url)
@@ -98,14 +97,12 @@ def _with_url(directory: Path, name: str, url: str) -> str:
     try:
         file = YamlFile(path.read_bytes().decode())
     except (OSError, UnicodeDecodeError) as error:
-        msg = f"{path} cannot be read: {error}"
-        raise RepositoryError(msg) from error
+        raise RepositoryError(f"{path} cannot be read: {error}") from error
     document = file.find("FleetRepository", name)
     spec = None if document is None else document.get("spec")
     git = spec.get("git") if isinstance(spec, CommentedMap) else None
     if not isinstance(git, CommentedMap):
-        msg = f"{path}: spec.git cannot be edited; write spec.git.url by hand"
-        raise RepositoryError(msg)
+        raise RepositoryError(f"{path}: spec.git cannot be edited; write spec.git.url by hand")
     git["url"] = url
     return file.text
 

@@ -118,11 +118,10 @@ class Uninstaller:
                 flux = (metadata.get("labels") or {}).get(FLUX)
                 owner = f"the Kustomization {flux} of Flux" if flux else f"the Application {root}"
                 if flux or (root and root not in ours and kind in {APPLICATION, PROJECT}):
-                    msg = (
+                    raise UninstallError(
                         f"{object_text(kind[1], item)} is applied by {owner}, which would bring it back:"
                         " delete that first, without what it applied, and run uninstall again"
                     )
-                    raise UninstallError(msg)
 
     def _copied_documents(self) -> Iterator[str]:
         for item in self._found[APPLICATION]:
@@ -172,12 +171,11 @@ class Uninstaller:
         told = False
         while left := self._left():
             if time.monotonic() >= until:
-                msg = (
+                raise UninstallError(
                     f"after {seconds:.0f} s still there: {names_text(left)}. OCM removes them when the work"
                     " agents of these clusters answer: run uninstall again then, or with --no-wait to leave"
                     " the agents on clusters that never come back"
                 )
-                raise UninstallError(msg)
             if not told:
                 self.say("waiting until OCM has removed the agents from the managed clusters")
                 told = True

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gitops_dsf.argocd.data import api
+from gitops_dsf.argocd import api
 from gitops_dsf.argocd.fields import part
 from gitops_dsf.argocd.gotemplate.plain import PLAIN
 

@@ -5,7 +5,7 @@ more than a parameter, a plain function or a condition is refused where it stand
 import re
 from typing import Final
 
-from gitops_dsf.argocd.data import api
+from gitops_dsf.argocd import api
 from gitops_dsf.argocd.gotemplate.nodes import (
     Action,
     Branch,
