@@ -61,7 +61,7 @@ class Publication(Publisher):
         """
         deadband, refresh = max(1, self._rule.deadband), self._rule.refresh
         delay = min(self._rule.min_interval, refresh)
-        moments = (self._grid.at(first) + np.arange(len(scores)) * self._grid.step).tolist()
+        moments = (self._grid.at(first) + np.arange(len(scores), dtype=np.float64) * self._grid.step).tolist()
         published, due = self._published, self._due
         last, written = (published.values[name], published.written) if published else (FAR, -NEVER)
         wanted = self._wanted[name] if self._wanted else ABSENT
