@@ -5,8 +5,6 @@ of all pages.
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from msgspec import Struct
-
 from gitops_dsf.hub.metadata import Metadata
 from gitops_dsf.hub.names import PLACEMENT_LABEL
 from gitops_dsf.hub.objects import ClusterDecision, PlacementDecision, PlacementDecisionStatus
@@ -18,38 +16,17 @@ Key = tuple[str, str]
 """Namespace and name of a Placement."""
 
 
-class DecisionPage(Struct, frozen=True):
-    """The kept part of a PlacementDecision."""
-
-    placement: str
-    clusters: frozenset[str]
-    owner_uid: str = ""
-    """UID of the Placement that controls it. The label alone proves nothing, because anyone can set it."""
-
-
-def page_of(item: PlacementDecision) -> DecisionPage:
-    """Reduces a PlacementDecision to the kept part."""
-    return DecisionPage(
-        placement=item.placement,
-        clusters=frozenset(item.cluster_names),
-        owner_uid=item.metadata.controller("Placement").uid,
-    )
-
-
-def clusters_by_placement(pages: Iterable[DecisionPage]) -> dict[str, frozenset[str]]:
-    """The decided clusters of each Placement of one namespace, over all pages."""
-    found: dict[str, set[str]] = {}
-    for page in pages:
-        found.setdefault(page.placement, set()).update(page.clusters)
-    return {name: frozenset(clusters) for name, clusters in found.items()}
-
-
 def decided(pages: Iterable[PlacementDecision]) -> Mapping[Key, frozenset[str]]:
     """The decided clusters of each Placement of a hub, over all pages."""
     found: dict[Key, set[str]] = {}
     for page in pages:
         found.setdefault((page.metadata.namespace or "", page.placement), set()).update(page.cluster_names)
     return {key: frozenset(clusters) for key, clusters in found.items()}
+
+
+def clusters_by_placement(pages: Iterable[PlacementDecision]) -> dict[str, frozenset[str]]:
+    """The same by name, for pages of one namespace."""
+    return {name: clusters for (_, name), clusters in decided(pages).items()}
 
 
 def decision_of(*, namespace: str, name: str, placement: str, clusters: Iterable[str]) -> PlacementDecision:

@@ -142,7 +142,9 @@ async def collect(*, api: HubApi, view: HubView, namespaces: Sequence[str] = ())
         found = await api.listed(DECISIONS.within(namespace).path, decision_page)
         pages |= {(namespace, name): page for name, page in found}
     decisions = tuple(
-        decision_of(namespace=namespace, name=name, placement=page.placement, clusters=sorted(page.clusters))
+        decision_of(
+            namespace=namespace, name=name, placement=page.placement, clusters=sorted(set(page.cluster_names))
+        )
         for (namespace, name), page in sorted(pages.items(), key=lambda item: item[0])
         if page.placement
     )

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from dsf_runtime.clock import monotonic
-from gitops_dsf.hub.decisions import DecisionPage, clusters_by_placement
+from gitops_dsf.hub.decisions import clusters_by_placement
+from gitops_dsf.hub.objects import PlacementDecision
 from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.reconciler.metrics import Metrics
 
@@ -27,7 +28,7 @@ class DecisionSet:
 class DecisionSets(dict[str, DecisionSet]):
     """The decisions of all Placements that ever had a page, by name. Pure: times are passed in."""
 
-    def observe(self, pages: Iterable[DecisionPage], now: float) -> set[str]:
+    def observe(self, pages: Iterable[PlacementDecision], now: float) -> set[str]:
         """Updates the decisions by the pages of all Placements as they are now. Returns the Placements that
         are new, or whose clusters changed.
         """

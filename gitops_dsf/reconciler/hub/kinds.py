@@ -11,7 +11,6 @@ from dsf_wire.constants import ADDON_NAME
 from gitops_dsf.hub.addons import ManagedClusterAddOn
 from gitops_dsf.hub.applications import Application, read_application
 from gitops_dsf.hub.applicationsets import ApplicationSet, read_application_set
-from gitops_dsf.hub.decisions import DecisionPage, page_of
 from gitops_dsf.hub.names import APPLICATION_REFRESH_ANNOTATION, PULL_ANNOTATION
 from gitops_dsf.hub.objects import ManagedCluster, Placement, PlacementDecision
 from gitops_dsf.hub.placements import PlacementSummary, summary_of
@@ -75,10 +74,10 @@ def placement(raw: msgspec.Raw) -> tuple[str, PlacementSummary]:
     return item.metadata.name, summary_of(item)
 
 
-def decision_page(raw: msgspec.Raw) -> tuple[str, DecisionPage]:
+def decision_page(raw: msgspec.Raw) -> tuple[str, PlacementDecision]:
     """Keyed by name."""
     item = msgspec.json.decode(raw, type=PlacementDecision)
-    return item.metadata.name, page_of(item)
+    return item.metadata.name, item
 
 
 def application_set(raw: msgspec.Raw) -> tuple[str, ApplicationSet]:

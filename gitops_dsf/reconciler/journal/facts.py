@@ -9,14 +9,8 @@ from http import HTTPStatus
 import msgspec
 
 from dsf_runtime.apiserver import ApiError
-from gitops_dsf.hub.decisions import decision_of
 from gitops_dsf.hub.names import DELIVERY_APPLICATION
-from gitops_dsf.hub.objects import (
-    ManagedClusterSet,
-    ManagedClusterSetBinding,
-    Placement,
-    PlacementDecision,
-)
+from gitops_dsf.hub.objects import ManagedClusterSet, ManagedClusterSetBinding, Placement
 from gitops_dsf.hub.placements import resources_read
 from gitops_dsf.hub.resources import APPLICATIONS, BINDINGS, CLUSTER_SETS, PLACEMENTS
 from gitops_dsf.reconciler.hub.api import HubApi
@@ -75,7 +69,7 @@ async def read_facts(names: Collection[str], *, api: HubApi, view: HubView) -> F
         sets=sets,
         bindings=bindings,
         placements=placements.values(),
-        decisions=decisions(view),
+        decisions=list(view.decisions.items.values()),
         scores=scores,
     )
     return Facts(
@@ -84,19 +78,6 @@ async def read_facts(names: Collection[str], *, api: HubApi, view: HubView) -> F
         now=now,
         commit=await _commit(api, view.argocd_namespace),
     )
-
-
-def decisions(view: HubView) -> list[PlacementDecision]:
-    """The decisions of the Argo CD namespace, as the informer has them."""
-    return [
-        decision_of(
-            namespace=view.argocd_namespace,
-            name=name,
-            placement=page.placement,
-            clusters=sorted(page.clusters),
-        )
-        for name, page in view.decisions.items.items()
-    ]
 
 
 def _read(placements: Iterable[Placement], view: HubView) -> set[str]:

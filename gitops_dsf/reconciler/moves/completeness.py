@@ -9,8 +9,8 @@ from typing import Final
 
 import msgspec
 
-from gitops_dsf.hub.decisions import DecisionPage
 from gitops_dsf.hub.metadata import Metadata
+from gitops_dsf.hub.objects import PlacementDecision
 
 
 class _Spec(msgspec.Struct, frozen=True, rename="camel"):
@@ -49,19 +49,21 @@ DECISION_EMPTY: Final = (
 )
 
 
-def complete_decision(pages: Sequence[DecisionPage], placement: ObservedPlacement | None) -> frozenset[str]:
+def complete_decision(
+    pages: Sequence[PlacementDecision], placement: ObservedPlacement | None
+) -> frozenset[str]:
     """The clusters of a complete decision, never empty. Raises Blocked when it does not count."""
     if placement is None or placement.metadata.deleting:
         raise Blocked(*PLACEMENT_GONE)
-    if any(page.owner_uid != placement.metadata.uid for page in pages):
+    if any(page.metadata.controller("Placement").uid != placement.metadata.uid for page in pages):
         raise Blocked(
             "DecisionForeign", "a PlacementDecision with the Placement's label belongs to another owner"
         )
-    clusters = frozenset(cluster for page in pages for cluster in page.clusters)
+    clusters = frozenset(cluster for page in pages for cluster in page.cluster_names)
     if not clusters:
         raise Blocked(*DECISION_EMPTY)
     selected, groups = placement.status.number_of_selected_clusters, placement.status.decision_groups
-    entries = sum(len(page.clusters) for page in pages)
+    entries = sum(len(set(page.cluster_names)) for page in pages)
     counts = {len(clusters), entries, selected if selected is not None else 0}
     if groups:
         counts.add(sum(group.cluster_count for group in groups))

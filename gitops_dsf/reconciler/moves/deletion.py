@@ -24,9 +24,8 @@ import msgspec
 from dsf_runtime.apiserver import ApiError
 from dsf_runtime.informer import UNREADABLE
 from gitops_dsf.hub.applicationsets import ApplicationSet, Handover
-from gitops_dsf.hub.decisions import DecisionPage
 from gitops_dsf.hub.names import APPLICATION_LABEL, APPLICATION_REFRESH_ANNOTATION, PLACEMENT_LABEL
-from gitops_dsf.hub.objects import ManagedCluster
+from gitops_dsf.hub.objects import ManagedCluster, PlacementDecision
 from gitops_dsf.hub.resources import APPLICATION_SETS, APPLICATIONS, CLUSTERS, DECISIONS, PLACEMENTS
 from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.hub.kinds import Versioned, application_set, cluster, decision_page, versioned
@@ -183,7 +182,7 @@ class CopyDeleter:
             found = [pair for pair in one_by_one if pair is not None]
         return {name: item for name, item in found if name in names}
 
-    async def _pages(self, placement: str) -> list[DecisionPage]:
+    async def _pages(self, placement: str) -> list[PlacementDecision]:
         found = await self._api.listed(
             self._decisions, decision_page, labelSelector=f"{PLACEMENT_LABEL}={placement}"
         )

@@ -1,18 +1,9 @@
-"""Many scoring APIs of which some hang: in the loop of a test, or in a process of their own, where they cost
-the caller nothing.
-
-`python manypages.py GOOD HANGING` prints the URLs of all and of those that hang as JSON, and serves until its
-standard input ends.
-"""
+"""Many scoring APIs of which some hang."""
 
 import asyncio
 import contextlib
-import json
-import resource
-import subprocess
-import sys
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 BODY = b'{"name":"cpu"}'
 ANSWER = (
@@ -39,20 +30,6 @@ async def serving(*, good: int, hanging: int) -> AsyncIterator[tuple[list[str], 
             server.close()
 
 
-@contextmanager
-def many_pages(*, good: int, hanging: int) -> Iterator[tuple[list[str], set[str]]]:
-    """The same from a process of their own."""
-    command = [sys.executable, __file__, str(good), str(hanging)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        urls, silent = json.loads(process.stdout.readline())
-        try:
-            yield urls, set(silent)
-        finally:
-            process.stdin.close()
-
-
 async def _good(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     with contextlib.suppress(OSError, asyncio.IncompleteReadError):
         await reader.readuntil(b"\r\n\r\n")
@@ -65,16 +42,3 @@ async def _silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) ->
     with contextlib.suppress(OSError):
         await reader.read(-1)
     writer.close()
-
-
-async def _serve(good: int, hanging: int) -> None:
-    async with serving(good=good, hanging=hanging) as (urls, silent):
-        sys.stdout.write(json.dumps([urls, sorted(silent)]) + "\n")
-        sys.stdout.flush()
-        await asyncio.to_thread(sys.stdin.read)
-
-
-if __name__ == "__main__":
-    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
-    asyncio.run(_serve(int(sys.argv[1]), int(sys.argv[2])))

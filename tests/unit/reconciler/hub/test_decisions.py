@@ -1,11 +1,12 @@
 """Since when a decision is what it is, whatever its pages do."""
 
-from gitops_dsf.hub.decisions import DecisionPage
+from gitops_dsf.hub.decisions import decision_of
+from gitops_dsf.hub.objects import PlacementDecision
 from gitops_dsf.reconciler.hub.decisions import FORGET_SECONDS, DecisionSet, DecisionSets
 
 
-def page(*clusters: str, placement: str = "web") -> DecisionPage:
-    return DecisionPage(placement=placement, clusters=frozenset(clusters))
+def page(*clusters: str, placement: str = "web") -> PlacementDecision:
+    return decision_of(namespace="argocd", name="page", placement=placement, clusters=clusters)
 
 
 def test_a_first_sight() -> None:

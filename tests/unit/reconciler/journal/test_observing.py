@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from gitops_dsf.hub.decisions import DecisionPage
+from gitops_dsf.hub.decisions import decision_of
 from gitops_dsf.hub.placements import PlacementSummary
 from gitops_dsf.journal.record import Kind, Record, new_record
 from gitops_dsf.reconciler.hub.decisions import DecisionSets
@@ -24,7 +24,8 @@ def seen(
     unnamed: dict[str, frozenset[str]] | None = None,
 ) -> tuple[list[Move], float | None]:
     decisions = DecisionSets()
-    decisions.observe([DecisionPage("portal", frozenset(clusters))], since)
+    page = decision_of(namespace="argocd", name="page", placement="portal", clusters=clusters)
+    decisions.observe([page], since)
     return observe(
         placements,
         namespace="argocd",

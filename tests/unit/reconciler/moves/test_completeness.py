@@ -6,12 +6,15 @@ from typing import Any
 import msgspec
 import pytest
 
-from gitops_dsf.hub.decisions import DecisionPage
+from gitops_dsf.hub.metadata import Metadata, OwnerReference
+from gitops_dsf.hub.objects import ClusterDecision, PlacementDecision, PlacementDecisionStatus
 from gitops_dsf.reconciler.moves.completeness import Blocked, ObservedPlacement, complete_decision
 
 
-def page(*clusters: str, owner: str = "p1") -> DecisionPage:
-    return DecisionPage(placement="web", clusters=frozenset(clusters), owner_uid=owner)
+def page(*clusters: str, owner: str = "p1") -> PlacementDecision:
+    owners = (OwnerReference(kind="Placement", name="web", uid=owner, controller=True),)
+    status = PlacementDecisionStatus(tuple(map(ClusterDecision, clusters)))
+    return PlacementDecision(Metadata("web-decision-1", owner_references=owners), status)
 
 
 def placement(selected: int | None, *groups: int, **metadata: Any) -> ObservedPlacement:
@@ -43,7 +46,9 @@ def test_all_pages_together() -> None:
         ([page("a")], placement(None), "DecisionIncomplete"),
     ],
 )
-def test_anything_else_is_a_doubt(pages: list[DecisionPage], of: ObservedPlacement | None, why: str) -> None:
+def test_anything_else_is_a_doubt(
+    pages: list[PlacementDecision], of: ObservedPlacement | None, why: str
+) -> None:
     with pytest.raises(Blocked) as caught:
         complete_decision(pages, of)
     assert caught.value.reason == why

@@ -4,13 +4,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitops_dsf.hub.applicationsets import ApplicationSet
-from gitops_dsf.hub.decisions import DecisionPage
+from gitops_dsf.hub.decisions import decision_of
+from gitops_dsf.hub.objects import PlacementDecision
 from gitops_dsf.reconciler.hub.decisions import DEBOUNCE_SECONDS, DecisionSets
 from gitops_dsf.reconciler.refresh import AGAIN_SECONDS, BETWEEN_SECONDS, RefreshDebounce
 
 
-def page(*clusters: str, placement: str = "web") -> DecisionPage:
-    return DecisionPage(placement=placement, clusters=frozenset(clusters))
+def page(*clusters: str, placement: str = "web") -> PlacementDecision:
+    return decision_of(namespace="argocd", name="page", placement=placement, clusters=clusters)
 
 
 def follower(*placements: str, uid: str = "1", asked: bool = False) -> ApplicationSet:
@@ -92,7 +93,7 @@ def test_whatever_happens_the_last_decision_is_told_unless_it_is_empty(
     debounce, now = RefreshDebounce(decisions=DecisionSets()), 0.0
     sent: list[frozenset[str]] = []
     for decision, pause in history:
-        debounce.decisions.observe([DecisionPage(placement="web", clusters=decision)], now)
+        debounce.decisions.observe([page(*decision)], now)
         for moment in (now, now + pause):
             found, _ = debounce.due({"web": follower()}, moment)
             for due in found:
