@@ -26,8 +26,10 @@ ERROR_BODY_LIMIT: Final = 64 * 1024
 """Bytes of an error answer that are read for the message."""
 SCORES_PART: Final = 4
 """The answer of a scoring API may have this part of the bytes of a source's."""
-CHUNK: Final = 1 << 20
-"""Bytes per read and write. Each costs about 50 Python calls, whatever its size."""
+CHUNK: Final = 512 << 10
+"""Bytes per read and write. Each costs about 50 Python calls, whatever its size, and a connection holds up to
+five of them at a time.
+"""
 
 Body = bytes | bytearray | memoryview
 

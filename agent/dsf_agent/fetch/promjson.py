@@ -173,23 +173,23 @@ async def in_pieces(body: bytearray, *, where: str, piece: int = PIECE) -> Serie
     if at < 0:
         return None
     start = first = at + len(_RESULT)
-    count = 0
+    view, count = memoryview(body), 0
     try:
         while (seam := body.find(_SEAM, start + piece)) >= 0:
-            count += len(_ROWS.decode(b"[" + _utf8(body[start : seam + 1]) + b"]"))
+            count += len(_ROWS.decode(_utf8(b"[%b]" % view[start : seam + 1])))
             start = seam + 2
             await asyncio.sleep(0)
         if start == first:
             return None
         # The last piece has the rest of the document: status, type, warnings, and that nothing follows it.
-        document = _DOCUMENT.decode(_utf8(body[:first] + memoryview(body)[start:]))
+        document = _DOCUMENT.decode(_utf8(b"%b%b" % (view[:first], view[start:])))
         data = _good(document, where=where)
         count += len(_ROWS.decode(data.result))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
     if data.result_type != "matrix":
         return None
-    part = memoryview(body)[first : start + len(memoryview(data.result)) - 2]
+    part = view[first : start + len(memoryview(data.result)) - 2]
     return Series(parts=(part,), count=count, size=len(body), warnings=_warnings(document))
 
 
@@ -219,7 +219,7 @@ def _warnings(document: _Document) -> tuple[str, ...]:
     return tuple(excerpt(text) for text in found[:MAX_WARNINGS])
 
 
-def _utf8(text: bytearray) -> bytearray:
+def _utf8(text: bytes | bytearray) -> bytes | bytearray:
     """The text. Raises UnicodeDecodeError, because msgspec does not check what it does not decode."""
     if not text.isascii():
         text.decode()

@@ -163,13 +163,14 @@ class Cycle:
         if found.clamped:
             every.clamped.labels(name).inc(found.clamped)
         await self._expose(found)
+        found.by_default = bool(items) and not found.by_cluster
+        found.by_cluster.clear()
         await self._publish(items, targets)
         if self._label:
             self._report(found, items, targets)
         every.requests.labels(name, "success").inc()
         every.last_success.labels(name).set(self._clock.wall())
         every.results.labels(name).set(found.results)
-        found.by_default = bool(items) and not found.by_cluster
         if self._publication is None:
             # For the verb check. Nothing else needs them.
             found.items = {

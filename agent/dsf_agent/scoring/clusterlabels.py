@@ -8,12 +8,12 @@ from typing import Final
 import msgspec
 
 from dsf_agent.metrics.samples import SamplePrefix
-from dsf_agent.scoring.labels import LabelSet, LabelSets, item_namer, short
+from dsf_agent.scoring.labels import LabelSet, LabelSets, item_namer, label_set
 from dsf_wire import dimension
 
-OTHER_CLUSTER: Final = LabelSet(item="", line=b"")
+OTHER_CLUSTER: Final = LabelSet(item="", line=b"", size=0)
 """A result about a cluster that this scorer does not score. A central store often knows more clusters."""
-NO_CLUSTER: Final = LabelSet(item="", line=b"", cluster="\0")
+NO_CLUSTER: Final = LabelSet(item="", line=b"", size=0, cluster="\0")
 """A result without the label. No cluster has this name."""
 _NONE: Final[Mapping[str, str]] = MappingProxyType({})
 _FIELD: Final = "the_cluster"
@@ -47,14 +47,9 @@ class ClusterLabelSets(LabelSets):
         if not cluster:
             return OTHER_CLUSTER if value else NO_CLUSTER
         labels = labels[: len(dimension.LABELS)]
-        return LabelSet(
-            item=short(self._name_of(cluster, labels)),
-            line=SamplePrefix(cluster=cluster, score_name=self._score_name).of(labels),
-            cluster=cluster,
-        )
-
-    def _name_of(self, cluster: str, labels: tuple[str, ...]) -> str:
-        return item_namer(template=self._template, cluster=cluster, score_name=self._score_name)(labels)
+        name_of = item_namer(template=self._template, cluster=cluster, score_name=self._score_name)
+        prefix = SamplePrefix(cluster=cluster, score_name=self._score_name)
+        return label_set(name_of(labels), prefix.of(labels), cluster=cluster)
 
 
 @cache

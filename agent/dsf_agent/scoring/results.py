@@ -5,7 +5,6 @@ refused.
 import asyncio
 import json
 import math
-import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -28,8 +27,10 @@ RESULT_BYTES: Final = 512
 """Approximate memory of one result without its texts."""
 MOST_TEXT: Final = 16 << 20
 """Bytes of all texts of the results of one answer. 50,000 pods need 13 MB."""
-MOST_MARKS: Final = ((b"{", 4), (b",", 20))
-"""How often these may be in an answer, for each result. It limits the memory of the decoded answer."""
+MOST_OBJECTS, MOST_COMMAS = 4, 20
+"""How often there may be ``{``, and ``,`` in an unusual answer, for each result. They limit the memory of the
+decoded answer.
+"""
 
 DROP_INVALID: Final = "invalid"
 """Not an object with ``metric`` (labels to strings) and ``score`` (a number)."""
@@ -60,9 +61,7 @@ class Results:
 
     size: int = 0
     text: int = field(default=0, compare=False)
-    """Bytes of the names of items and of the lines for /metrics, as they are in memory. A text with one wide
-    character needs four bytes for each.
-    """
+    """Bytes of the names of items and of the lines for /metrics, as they are in memory."""
     most: int = LabelSets.most_results
     """Most results that there may be."""
     label_sets: list[LabelSet] = field(default_factory=list)
@@ -83,7 +82,7 @@ class Results:
 
     def extend(self, label_sets: list[LabelSet], scores: list[float]) -> None:
         """Adds results with finite scores. Raises AgentError if there are too many."""
-        self.text += text_bytes(label_sets)
+        self.text += sum([label_set.size for label_set in label_sets])
         if self.text > MOST_TEXT:
             msg = f"the labels of the results have more than {MOST_TEXT} bytes together"
             raise AgentError(msg, reason=Reason.TOO_LARGE)
@@ -103,12 +102,6 @@ def counts_text(dropped: Counter[str]) -> str:
     return ", ".join(f"{count} {reason}" for reason, count in sorted(dropped.items()))
 
 
-def text_bytes(label_sets: Sequence[LabelSet]) -> int:
-    """Bytes of the texts of these label sets in memory."""
-    items = sum([sys.getsizeof(label_set.item) for label_set in label_sets])
-    return items + sum([len(label_set.line) for label_set in label_sets])
-
-
 _RESPONSE: Final = msgspec.json.Decoder(ScoringResponse)
 _ROWS: Final = msgspec.json.Decoder(_Rows)
 _ROW: Final = msgspec.json.Decoder(_Row)
@@ -118,11 +111,8 @@ async def read(body: bytearray, *, where: str, label_sets: LabelSets) -> Results
     """Decodes an answer. Raises AgentError with INVALID_BODY if it is not an object with a list
     ``results``, and with TOO_LARGE if there are too many or their labels have too much text.
     """
-    most = label_sets.most_results
-    for mark, times in MOST_MARKS:
-        if body.count(mark) > most * times:
-            msg = f"{where} answered with more than {most} results, or with far more labels than are used"
-            raise AgentError(msg, reason=Reason.TOO_LARGE)
+    await asyncio.sleep(0)
+    _limit(body, b"{", MOST_OBJECTS, where=where, most=label_sets.most_results)
     with label_sets.answer():
         found = await _read(body, where=where, label_sets=label_sets)
     found.size = max(len(body), RESULT_BYTES * len(found.scores) + found.text)
@@ -130,11 +120,18 @@ async def read(body: bytearray, *, where: str, label_sets: LabelSets) -> Results
     return found
 
 
+def _limit(body: bytearray, mark: bytes, times: int, *, where: str, most: int) -> None:
+    if body.count(mark) > most * times:
+        msg = f"{where} answered with more than {most} results, or with far more labels than are used"
+        raise AgentError(msg, reason=Reason.TOO_LARGE)
+
+
 async def _read(body: bytearray, *, where: str, label_sets: LabelSets) -> Results:
     try:
         return await _together(_ROWS.decode(body).results, label_sets=label_sets)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         # Something in it is unusual, so each result is read alone, which takes five times as long.
+        _limit(body, b",", MOST_COMMAS, where=where, most=label_sets.most_results)
         return await _each(_elements(body, where=where), label_sets=label_sets)
 
 
@@ -142,9 +139,9 @@ async def _together(rows: Sequence[_Row], *, label_sets: LabelSets) -> Results:
     """Raises msgspec.DecodeError and UnicodeDecodeError for labels that are not texts."""
     found = Results(most=label_sets.most_results)
     for start in range(0, len(rows), BATCH):
+        await asyncio.sleep(0)
         batch = rows[start : start + BATCH]
         found.extend(label_sets.read([bytes(row.metric) for row in batch]), [row.score for row in batch])
-        await asyncio.sleep(0)
     return found
 
 
