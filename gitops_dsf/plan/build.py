@@ -40,7 +40,7 @@ def shard_of(cluster: str, shards: int) -> int:
 
 
 def _works(resolved: Resolved) -> tuple[ClusterWork, ...]:
-    scorers = {scorer.name: scorer for scorer in resolved.scorers if not scorer.on_hub}
+    scorers = {scorer.name: scorer for scorer in resolved.scorers if not scorer.spec.on_hub}
     summaries: dict[int, Summary] = {}
     """Of each scorer and variant. Each is computed once, and the renderer reuses its bytes."""
     sources: dict[tuple[str, ...], tuple[str, ...]] = {}
@@ -103,7 +103,7 @@ def _sources_of(scorers: Iterable[EffectiveScorer]) -> tuple[str, ...]:
 
 
 def _hub_scoring(resolved: Resolved) -> HubScoring | None:
-    scorers = {scorer.name: scorer for scorer in resolved.scorers if scorer.on_hub}
+    scorers = {scorer.name: scorer for scorer in resolved.scorers if scorer.spec.on_hub}
     if not scorers:
         return None
     running = [scorer.with_only_variant for scorer in scorers.values() if not scorer.spec.suspend]

@@ -31,7 +31,7 @@ def summarise(scorer: EffectiveScorer) -> Summary:
     """
     spec, variant = scorer.spec, scorer.variant
     source, scoring = spec.source, spec.scoring
-    label = source.cluster_label if scorer.on_hub else None
+    label = source.cluster_label if scorer.spec.on_hub else None
     basic = variant.basic_auth if variant is not None else None
     certificate = variant.client_certificate if variant is not None else None
     return Summary(
@@ -41,11 +41,11 @@ def summarise(scorer: EffectiveScorer) -> Summary:
         source_endpoint=scorer.source_endpoint,
         source_endpoint_auth_name=_secret(source.auth)[0],
         source_endpoint_auth_key=_secret(source.auth)[1],
-        source_query=scorer.query,
-        source_range=scorer.range,
-        source_step=scorer.step,
+        source_query=scorer.spec.source.params.query,
+        source_range=scorer.spec.source.params.range,
+        source_step=scorer.spec.source.params.step,
         scoring_endpoint=scorer.scoring_endpoint,
-        scoring_interval=scorer.interval,
+        scoring_interval=scorer.spec.scoring.params.interval,
         scoring_endpoint_auth_name=_secret(scoring.auth)[0],
         scoring_endpoint_auth_key=_secret(scoring.auth)[1],
         location=spec.location,
@@ -54,7 +54,9 @@ def summarise(scorer: EffectiveScorer) -> Summary:
         scoring_arguments=dict(scoring.arguments) if scoring.arguments is not None else None,
         score_range=_wire(spec.score_range, ScoreRange),
         score_aggregation=_unless(spec.score_aggregation, "Last"),
-        score_ttl_seconds=_unless(scorer.ttl_seconds, default_ttl_seconds(scorer.interval)),
+        score_ttl_seconds=_unless(
+            scorer.ttl_seconds, default_ttl_seconds(scorer.spec.scoring.params.interval)
+        ),
         publish=_wire(_unless(spec.publish, _DEFAULT_PUBLISH), PublishRule),
         source_headers=_headers(variant.headers) if variant is not None else None,
         source_basic_auth=_wire(basic.secret_ref, BasicAuth) if basic is not None else None,
@@ -66,10 +68,10 @@ def summarise(scorer: EffectiveScorer) -> Summary:
         scoring_auth=_extra(scoring.auth),
         scoring_type=_unless(scorer.scoring_type, SCORED_BY_API),
         default_score=spec.default_score,
-        runs_on=RUNS_ON_HUB if scorer.on_hub else None,
+        runs_on=RUNS_ON_HUB if scorer.spec.on_hub else None,
         cluster_label=cluster_label(label) if label is not None else None,
         clusters_per_request=_unless(scoring.clusters_per_request, DEFAULT_CLUSTERS_PER_REQUEST)
-        if scorer.on_hub
+        if scorer.spec.on_hub
         else None,
     )
 

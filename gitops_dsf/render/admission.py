@@ -81,7 +81,7 @@ def _requests_of(name: str, *, namespace: str) -> str:
 
 def _listed(plan: Plan, *, on_hub: bool) -> str:
     """CEL: the names of the scores that are written on the hub, or on the spokes, as a list."""
-    names = {item.resource_name for item in plan.resolved.scorers if item.on_hub is on_hub}
+    names = {item.resource_name for item in plan.resolved.scorers if item.spec.on_hub is on_hub}
     return msgspec.json.encode(sorted(names)).decode()
 
 

@@ -52,7 +52,7 @@ def _upstream_first(section: Object, names: str, *, ours: bool) -> Object:
 
 def _spec(item: EffectiveScorer) -> Object:
     """The spec with its defaults. What is None, such as what has no meaning for the scorer, is left out."""
-    spec, by_query = item.spec, item.scored_by_query
+    spec, by_query = item.spec, item.spec.scored_by_query
     changes: Object = {
         "score_dimension_format": item.dimension_format,
         "score_ttl_seconds": item.ttl_seconds,
@@ -63,13 +63,13 @@ def _spec(item: EffectiveScorer) -> Object:
                 "host": None if by_query else item.scoring_origin,
                 "path": None if by_query else item.scoring_path,
                 "auth": _auth(spec.scoring.auth),
-                "clusters_per_request": spec.scoring.clusters_per_request if item.on_hub else None,
+                "clusters_per_request": spec.scoring.clusters_per_request if item.spec.on_hub else None,
             }
         ),
     }
     if by_query:
         changes |= {"config_url": None, "config_sync_mode": None}
-    if not item.on_hub:
+    if not item.spec.on_hub:
         changes["runs_on"] = None
     # The serializer of the whole object is there since it was read; one of the spec would take 0.1 s to make.
     whole = item.declared.value.model_copy(update={"spec": spec.model_copy(update=changes)})
@@ -122,7 +122,7 @@ def open_scorer(item: EffectiveScorer, repository: FleetRepository) -> Object:
     """
     found = scorer(item, repository)
     spec = found["spec"]
-    if not (item.spec.source.type or item.query):
+    if not (item.spec.source.type or item.spec.source.params.query):
         del spec["source"]["type"]
     for name in ("source", "scoring"):
         spec[name] = {

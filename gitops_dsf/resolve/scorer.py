@@ -110,26 +110,6 @@ class EffectiveScorer:
         return document.has(path)
 
     @property
-    def query(self) -> str:
-        """PromQL, or measures; several are joined by `;`."""
-        return self.spec.source.params.query
-
-    @property
-    def range(self) -> int:
-        """Seconds of history."""
-        return self.spec.source.params.range
-
-    @property
-    def step(self) -> int:
-        """Seconds between two points."""
-        return self.spec.source.params.step
-
-    @property
-    def interval(self) -> int:
-        """Seconds between two runs."""
-        return self.spec.scoring.params.interval
-
-    @property
     def score_name(self) -> str:
         """The name of the score."""
         return self.spec.scoring.params.name
@@ -152,7 +132,7 @@ class EffectiveScorer:
     @property
     def ttl_seconds(self) -> int:
         """How long a score stays valid."""
-        return self.spec.score_ttl_seconds or default_ttl_seconds(self.interval)
+        return self.spec.score_ttl_seconds or default_ttl_seconds(self.spec.scoring.params.interval)
 
     @property
     def published(self) -> tuple[int, int]:
@@ -161,16 +141,6 @@ class EffectiveScorer:
             return -100, 100
         ends = (self.spec.score_range.output_min, self.spec.score_range.output_max)
         return min(ends), max(ends)
-
-    @property
-    def on_hub(self) -> bool:
-        """Whether the hub scorer runs it, and no agent."""
-        return self.spec.on_hub
-
-    @property
-    def scored_by_query(self) -> bool:
-        """Whether the query is the scorer: there is no scoring API, and no range."""
-        return self.spec.scored_by_query
 
     @property
     def scoring_type(self) -> str:
@@ -182,7 +152,7 @@ class EffectiveScorer:
         """Base URL of the scoring API: the written host, else the origin of configURL. Empty without a
         scoring API.
         """
-        if self.scored_by_query:
+        if self.spec.scored_by_query:
             return ""
         return self.spec.scoring.host or origin(self.spec.config_url)
 
@@ -208,7 +178,7 @@ class EffectiveScorer:
         """
         if self.is_pushed:
             return "Prometheus"
-        asked = self.query or self.scored_by_query or self.spec.source.ref is not None
+        asked = self.spec.source.params.query or self.spec.scored_by_query or self.spec.source.ref is not None
         return self.spec.source.type or ("Prometheus" if asked else "None")
 
     @cached_property
@@ -222,7 +192,7 @@ class EffectiveScorer:
             return RECEIVER_ORIGIN
         host = self.spec.source.host
         unseen = self.spec.reads_config and self.lock is None
-        if host or unseen or self.scored_by_query or self.spec.source.ref is not None:
+        if host or unseen or self.spec.scored_by_query or self.spec.source.ref is not None:
             return host
         return origin(self.spec.config_url)
 
@@ -234,7 +204,7 @@ class EffectiveScorer:
         if self.source_type != "Prometheus":
             return self.spec.source.path
         written = rooted(self.spec.source.path)
-        if self.scored_by_query:
+        if self.spec.scored_by_query:
             return instant(written) or ("" if has_path(self.source_origin) else INSTANT_PATH)
         return written or ("" if has_path(self.source_origin) else QUERY_PATH)
 
@@ -244,14 +214,14 @@ class EffectiveScorer:
         if self.source_type != "Prometheus" or not self.source_origin:
             return ""
         url = join(self.source_origin, self.source_path)
-        return instant(url) if self.scored_by_query else url
+        return instant(url) if self.spec.scored_by_query else url
 
     @property
     def is_instant(self) -> bool:
         """Whether the query is an instant query. A path that ends in /query takes neither range nor step, and
         a scorer by query has none.
         """
-        return self.scored_by_query or path_of(self.source_endpoint).rstrip("/").endswith("/query")
+        return self.spec.scored_by_query or path_of(self.source_endpoint).rstrip("/").endswith("/query")
 
     @property
     def needs_variant(self) -> bool:
@@ -266,14 +236,16 @@ class EffectiveScorer:
     @cached_property
     def history_seconds(self) -> int:
         """How far back the receiver's metrics must go: the range, and what the query adds to it."""
-        trees = (check(part.text).tree for part in split(self.query))
-        return self.range + max((history_seconds(tree) for tree in trees if tree is not None), default=0)
+        trees = (check(part.text).tree for part in split(self.spec.source.params.query))
+        return self.spec.source.params.range + max(
+            (history_seconds(tree) for tree in trees if tree is not None), default=0
+        )
 
     @cached_property
     def missing(self) -> tuple[str, ...]:
         """Required fields that are missing."""
         required = ["scoring.params.name", "scoring.params.interval"]
-        if not self.scoring_origin and not self.scored_by_query:
+        if not self.scoring_origin and not self.spec.scored_by_query:
             required.append("scoring.host")
         if self.source_type == "Prometheus" and not self.source_origin and not self.needs_variant:
             required.append("source.host")

@@ -57,6 +57,6 @@ def clusters_with_agents(scorers: Iterable[EffectiveScorer], inventory: ClusterI
     """
     on_hub, on_spokes = set[str](), set[str]()
     for scorer in scorers:
-        chosen = on_hub if scorer.on_hub else on_spokes
+        chosen = on_hub if scorer.spec.on_hub else on_spokes
         chosen |= inventory.selected(scorer.spec.cluster_selector)
     return frozenset(inventory.clusters) - (on_hub - on_spokes)

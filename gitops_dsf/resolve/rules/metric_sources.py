@@ -143,7 +143,7 @@ _NOT_PROMQL = (
 def measures_exist(context: Context) -> Iterator[Diagnostic]:
     """Each expression of a query must be a measure."""
     for scorer in _of_kubernetes(context):
-        query = scorer.query
+        query = scorer.spec.source.params.query
         parts = split(query)
         if query and not parts:
             yield codes.MEASURE.at(
@@ -172,10 +172,10 @@ def only_present_values_are_asked(context: Context) -> Iterator[Diagnostic]:
     others.
     """
     for scorer in _of_kubernetes(context):
-        if scorer.range and scorer.variant is None and not scorer.scored_by_query:
+        if scorer.spec.source.params.range and scorer.variant is None and not scorer.spec.scored_by_query:
             yield codes.NO_HISTORY.at(
                 scorer.at("source.params.range"),
-                f"range is {scorer.range}: source type Kubernetes has present values only",
+                f"range is {scorer.spec.source.params.range}: source type Kubernetes has present values only",
                 "remove range and step, or ask a Prometheus, which keeps the past",
             )
 

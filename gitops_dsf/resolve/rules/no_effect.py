@@ -60,7 +60,7 @@ def _followers(context: Context) -> Iterator[Place]:
             yield item.document, ("spec",), item.value.spec.placement.ref
 
 
-_BY_QUERY: Final = _scorers(lambda scorer: scorer.scored_by_query)
+_BY_QUERY: Final = _scorers(lambda scorer: scorer.spec.scored_by_query)
 _NO_API: Final = "remove it, or remove scoring.type if a scoring API gives the scores"
 _KUBERNETES: Final = "{field} has no effect with source type Kubernetes: "
 ROWS: Final = (
@@ -83,7 +83,7 @@ ROWS: Final = (
     ),
     Row(
         codes.FIELD_OF_AN_API,
-        _scorers(lambda found: found.scored_by_query and found.spec.config_sync_mode == "Full"),
+        _scorers(lambda found: found.spec.scored_by_query and found.spec.config_sync_mode == "Full"),
         "configSyncMode",
         "configSyncMode is Full, and with scoring.type Query there is no /config",
         _NO_API,

@@ -32,7 +32,7 @@ def queries_parse(context: Context) -> Iterator[Diagnostic]:
                 hint = dotted or _other_language(part.text) or mistake.hint
                 severity = Severity.WARNING if mistake.kind == "renamed" else None
                 yield _CODES[mistake.kind].at(where, f"PromQL: {mistake.message}", hint, severity=severity)
-        query = scorer.query
+        query = scorer.spec.source.params.query
         if scorer.source_type == "Prometheus" and query and not split(query[:MAX_QUERY]):
             yield codes.PROMQL.at(
                 scorer.at("source.params.query"),
@@ -86,12 +86,12 @@ def placeholders_can_be_filled(context: Context) -> Iterator[Diagnostic]:
         for item in placeholders(scorer.spec.score_dimension_format):
             if (
                 item.name not in LABELS
-                or (item.name == "meta" and not scorer.scored_by_query)
+                or (item.name == "meta" and not scorer.spec.scored_by_query)
                 or keeps(item.name)
             ):
                 continue
             where = scorer.declared.inside(("spec", "scoreDimensionFormat"), item.offset)
-            if scorer.scored_by_query:
+            if scorer.spec.scored_by_query:
                 message = f"no query keeps the label {item.name}: ${{{item.name}}} is always empty"
                 hint = f"keep it in the query, as in sum by ({item.name}) (...), or remove the placeholder"
                 yield codes.EMPTY_PLACEHOLDER.at(where, message, hint)
@@ -111,7 +111,7 @@ def _labels_of(scorer: EffectiveScorer) -> Callable[[str], bool] | None:
     """Whether the series of a query can have a label; None if that is not known."""
     if scorer.source_type == SOURCE_TYPE:
         try:
-            per_node = any(found.measure.per_node for found in select(scorer.query))
+            per_node = any(found.measure.per_node for found in select(scorer.spec.source.params.query))
         except MeasureError:
             return None
         return lambda label: per_node and label == "node"
@@ -127,7 +127,7 @@ def series_have_items_of_their_own(context: Context) -> Iterator[Diagnostic]:
     """
     for scorer in context.each_type:
         spec, template = scorer.spec, scorer.dimension_format
-        if not scorer.scored_by_query or scorer.declared.document.has(("spec", "scoreAggregation")):
+        if not scorer.spec.scored_by_query or scorer.declared.document.has(("spec", "scoreAggregation")):
             continue
         if spec.score_destination == "None":
             continue
@@ -151,7 +151,7 @@ def _differing(scorer: EffectiveScorer, names: Sequence[str]) -> Iterator[tuple[
     """The offset of each expression, and whether its series differ in labels beside these. None if that
     depends on the labels of a metric.
     """
-    query = scorer.query
+    query = scorer.spec.source.params.query
     if scorer.source_type != SOURCE_TYPE:
         trees = ((part.offset, checked.tree) for part, checked in _parsed(scorer))
         yield from ((offset, others(tree, names)) for offset, tree in trees if tree is not None)
@@ -214,7 +214,7 @@ def _dialect(scorer: EffectiveScorer) -> str:
 
 
 def _parsed(scorer: EffectiveScorer) -> list[tuple[Part, Checked]]:
-    query = scorer.query
+    query = scorer.spec.source.params.query
     if scorer.source_type != "Prometheus" or len(query) > MAX_QUERY or _dialect(scorer) == "Other":
         return []
     return [(part, check(part.text)) for part in split(query)]

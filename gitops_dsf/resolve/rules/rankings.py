@@ -21,11 +21,10 @@ def weights_count(context: Context) -> Iterator[Diagnostic]:
     for item in context.declared.rankings:
         scores = item.value.spec.scores
         if scores and not any(score.weight for score in scores):
-            message = "every weight is 0: nothing ranks the clusters"
             position = item.at("spec", "scores", 0, "weight")
             yield codes.BAD_VALUE.at(
                 position,
-                message,
+                "every weight is 0: nothing ranks the clusters",
                 "give a score a weight from 1 to 10; a Placement without scores ranks by nothing, too",
             )
             continue
@@ -57,12 +56,11 @@ def stickiness_can_be_expressed(context: Context) -> Iterator[Diagnostic]:
         if not any(weights) or choose(spec.stickiness, weights) is not None:
             continue
         values = nearest(spec.stickiness, weights)
-        message = (
-            f"a stickiness of {spec.stickiness} points cannot be expressed with these weights (OCM allows"
-            " whole numbers up to 10)"
-        )
         yield codes.STICKINESS.at(
-            item.at("spec", "stickiness"), message, f"write {' or '.join(str(value) for value in values)}"
+            item.at("spec", "stickiness"),
+            f"a stickiness of {spec.stickiness} points cannot be expressed with these weights (OCM allows"
+            " whole numbers up to 10)",
+            f"write {' or '.join(str(value) for value in values)}",
         )
 
 

@@ -19,9 +19,9 @@ HOST_HINT: Final = (
 def durations_are_positive(context: Context) -> Iterator[Diagnostic]:
     """Interval and step must be at least one second if they are written. Prometheus rejects a step of 0."""
     for scorer in context.each_variant:
-        required = [("scoring.params.interval", scorer.interval, "two runs")]
+        required = [("scoring.params.interval", scorer.spec.scoring.params.interval, "two runs")]
         if scorer.needs_step:
-            required.append(("source.params.step", scorer.step, "two points"))
+            required.append(("source.params.step", scorer.spec.source.params.step, "two points"))
         for field, value, between in required:
             if value == 0 and scorer.has(field):
                 yield codes.NOT_POSITIVE.at(
@@ -34,7 +34,7 @@ def durations_are_positive(context: Context) -> Iterator[Diagnostic]:
 def series_are_not_too_long(context: Context) -> Iterator[Diagnostic]:
     """Prometheus rejects more than 11,000 points per series (range / step + 1)."""
     for scorer in context.each_variant:
-        span, step = scorer.range, scorer.step
+        span, step = scorer.spec.source.params.range, scorer.spec.source.params.step
         if scorer.source_type != "Prometheus" or scorer.is_instant or step < 1:
             continue
         points = span // step + 1
@@ -54,14 +54,14 @@ def sources_are_asked(context: Context) -> Iterator[Diagnostic]:
     series.
     """
     for scorer in context.each_variant:
-        if scorer.source_type != "None" or scorer.scored_by_query or context.waits_for_lock(scorer):
+        if scorer.source_type != "None" or scorer.spec.scored_by_query or context.waits_for_lock(scorer):
             continue
         source = scorer.spec.source
         written = {
-            "source.params.query": scorer.query,
+            "source.params.query": scorer.spec.source.params.query,
             "source.host": source.host,
-            "source.params.range": scorer.range,
-            "source.params.step": scorer.step,
+            "source.params.range": scorer.spec.source.params.range,
+            "source.params.step": scorer.spec.source.params.step,
         }
         name = next((field for field, value in written.items() if value), None)
         if name is None:
@@ -80,7 +80,7 @@ def scores_outlive_their_interval(context: Context) -> Iterator[Diagnostic]:
     """
     for scorer in context.scorers.values():
         ttl = scorer.spec.score_ttl_seconds
-        interval = scorer.interval
+        interval = scorer.spec.scoring.params.interval
         if ttl is not None and interval and ttl < 2 * interval:
             message = (
                 f"scores expire after {ttl} seconds and are renewed every {interval}: one late run, and"
@@ -96,7 +96,7 @@ def scores_outlive_their_interval(context: Context) -> Iterator[Diagnostic]:
 def query_scorers_have_a_source(context: Context) -> Iterator[Diagnostic]:
     """Without a source there is no series, and so no score."""
     for scorer in context.each_variant:
-        if scorer.scored_by_query and scorer.source_type == "None":
+        if scorer.spec.scored_by_query and scorer.source_type == "None":
             yield codes.QUERY_WITHOUT_SOURCE.at(
                 scorer.at("source.type"),
                 "source.type is None, and with scoring.type Query every score is the value of a series",
@@ -136,7 +136,7 @@ def scorers_are_complete(context: Context) -> Iterator[Diagnostic]:
             last = field.rpartition(".")[2]
             if last in {"interval", "step"} and scorer.has(field):
                 continue  # written as 0, which another rule reports
-            if last == "host" and not scorer.scored_by_query:
+            if last == "host" and not scorer.spec.scored_by_query:
                 continue  # it would be the host of configURL, which is not a URL; another rule reports that
             because = (
                 "and its lock does not say it either"

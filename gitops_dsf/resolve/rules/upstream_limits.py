@@ -57,7 +57,7 @@ def upstream_can_run_it(context: Context) -> Iterator[Diagnostic]:
     if not context.is_upstream:
         return
     for scorer in context.scorers.values():
-        if scorer.scored_by_query:
+        if scorer.spec.scored_by_query:
             continue  # it cannot run at all, which another rule reports
         if scorer.is_pushed:
             message = "upstream's add-on runs no receiver for OpenTelemetry metrics"
@@ -76,7 +76,7 @@ def upstream_can_run_it(context: Context) -> Iterator[Diagnostic]:
 
 
 def _separators(scorer: EffectiveScorer) -> Iterator[Diagnostic]:
-    query = scorer.query
+    query = scorer.spec.source.params.query
     parts = split(query)
     start = 0
     for piece in query.split(";"):
@@ -106,7 +106,7 @@ def _window(scorer: EffectiveScorer, *, unseen: bool) -> Iterator[Diagnostic]:
         yield codes.UPSTREAM_CANNOT_RUN.at(
             scorer.at(field), message, f"write path: {QUERY_PATH}, with a range and a step"
         )
-    elif scorer.range == 0 and scorer.query and not unseen:
+    elif scorer.spec.source.params.range == 0 and scorer.spec.source.params.query and not unseen:
         written = "0" if scorer.has("source.params.range") else "missing"
         message = f"range is {written}: upstream's controller silently skips the scorer"
         yield codes.UPSTREAM_CANNOT_RUN.at(

@@ -284,7 +284,9 @@ class BacktestBuilder:
 
     def _whole(self, side: _Side) -> Grid:
         """The points of the whole span at which a side decides."""
-        return self.grid(min((item.interval for item in side.scorers.values()), default=60))
+        return self.grid(
+            min((item.spec.scoring.params.interval for item in side.scorers.values()), default=60)
+        )
 
     def _side(
         self,
@@ -310,7 +312,9 @@ class BacktestBuilder:
                 reasons[resource] = f"{item.name}: {causes}"
                 continue
             side.scorers[resource] = item
-            side.asked[resource] = anew or Asked(score_name=item.score_name, step=item.interval)
+            side.asked[resource] = anew or Asked(
+                score_name=item.score_name, step=item.spec.scoring.params.interval
+            )
         side.forget(reasons)
         for deadband in (None, *tried):
             side.publications[deadband] = {
@@ -323,16 +327,16 @@ class BacktestBuilder:
         has the metrics of all clusters only for scorers on the hub, and a scoring API cannot be asked again.
         """
         label = item.spec.source.cluster_label
-        if not self._can_query or not item.on_hub or item.scoring_type == SCORED_BY_API or label is None:
+        if not self._can_query or not item.spec.on_hub or item.scoring_type == SCORED_BY_API or label is None:
             return None
         hub = fleet.plan.hub_scoring
-        if hub is None or len(query.split(item.query)) != 1:
+        if hub is None or len(query.split(item.spec.source.params.query)) != 1:
             return None
         identity = cluster_label(label).identity
         return Asked(
             score_name=item.score_name,
-            step=item.interval,
-            query=item.query,
+            step=item.spec.scoring.params.interval,
+            query=item.spec.source.params.query,
             label=label.name,
             clusters=tuple(
                 (each.values[identity] if identity else each.name, each.name)
@@ -344,7 +348,7 @@ class BacktestBuilder:
     def _publications(
         self, fleet: FleetVersion, item: EffectiveScorer, deadband: int | None
     ) -> dict[str, Publication]:
-        summary, grid = summarise(item), self.grid(item.interval)
+        summary, grid = summarise(item), self.grid(item.spec.scoring.params.interval)
         if deadband is not None:
             rule = PublishRule(deadband=deadband, min_interval_seconds=item.spec.publish.min_interval_seconds)
             summary = msgspec.structs.replace(summary, publish=rule)
@@ -372,8 +376,8 @@ class BacktestBuilder:
     ) -> BacktestSide:
         replayed = moves_with_phases(
             found,
-            intervals={name: item.interval for name, item in side.scorers.items()},
-            at_once=frozenset(name for name, item in side.scorers.items() if item.on_hub),
+            intervals={name: item.spec.scoring.params.interval for name, item in side.scorers.items()},
+            at_once=frozenset(name for name, item in side.scorers.items() if item.spec.on_hub),
             stop=stop,
         )
         undecided = {
@@ -393,7 +397,7 @@ class BacktestBuilder:
 
     def _gaps(self, side: _Side) -> Iterator[tuple[str, Mapping[str, float]]]:
         for resource, missing in side.missing.items():
-            count = self.grid(side.scorers[resource].interval).count
+            count = self.grid(side.scorers[resource].spec.scoring.params.interval).count
             shares = {
                 cluster: points / count
                 for cluster, points in sorted(missing.items())

@@ -155,9 +155,9 @@ def _raw_inputs(before: EffectiveScorer, after: EffectiveScorer) -> Iterator[tup
     """Everything that a raw score and its labels depend on."""
     if before.metric_source is None and after.metric_source is None:
         yield from _places(before, after)
-    yield "query", before.query, after.query
-    yield "range", before.range, after.range
-    yield "step", before.step, after.step
+    yield "query", before.spec.source.params.query, after.spec.source.params.query
+    yield "range", before.spec.source.params.range, after.spec.source.params.range
+    yield "step", before.spec.source.params.step, after.spec.source.params.step
     yield "scoring type", before.scoring_type, after.scoring_type
     yield "scoring API", before.scoring_endpoint, after.scoring_endpoint
     yield "arguments", before.spec.scoring.arguments, after.spec.scoring.arguments

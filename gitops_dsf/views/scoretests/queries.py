@@ -100,8 +100,8 @@ def questions(spec: ScoreTestSpec, *, fleet: FleetVersion, end: int) -> Iterator
             metrics = _metrics_of(cluster, given.metrics)
             if not metrics or (name, cluster) in with_series:
                 continue
-            expressions = tuple(part.text for part in query.split(scorer.query))
-            times = range(0, end + 1, scorer.interval)
+            expressions = tuple(part.text for part in query.split(scorer.spec.source.params.query))
+            times = range(0, end + 1, scorer.spec.scoring.params.interval)
             count += len(times) * len(expressions)
             if count > MOST_EVALUATIONS:
                 msg = (
@@ -123,7 +123,7 @@ def not_evaluated(scorer: EffectiveScorer) -> str:
     """Why the query of a scorer cannot be evaluated over given metrics; empty if it can."""
     if scorer.scoring_type != SCORED_BY_QUERY:
         return "it has a scoring API"
-    if scorer.on_hub:
+    if scorer.spec.on_hub:
         return "it runs on the hub"
     sources = scorer.variants or (scorer,)
     if any(each.source_type == _KUBERNETES for each in sources):

@@ -46,7 +46,8 @@ def end_of(spec: ScoreTestSpec, fleet: FleetVersion) -> int:
     end = max(map(seconds, times), default=0)
     if any(each.until is None for each in expect.moves):
         runs = (
-            (len(expand(each.values)) - 1) * fleet.scorers[each.scorer].interval for each in spec.given.series
+            (len(expand(each.values)) - 1) * fleet.scorers[each.scorer].spec.scoring.params.interval
+            for each in spec.given.series
         )
         end = max([end, *runs])
     return min(end, MOST_SECONDS)
