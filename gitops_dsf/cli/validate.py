@@ -96,7 +96,6 @@ def _checked(paths: list[str]) -> "tuple[list[Diagnostic], str]":
 
 def _facts(resolved: "Resolved") -> str:
     from gitops_dsf.repository.model.ranking import ScoredPlacementSpec
-    from gitops_dsf.resolve.hub_writes import writes_per_second
     from gitops_dsf.wording import plural
 
     scorers = (*resolved.scorers, *resolved.open_scorers)
@@ -104,4 +103,4 @@ def _facts(resolved: "Resolved") -> str:
     sizes = (("cluster", resolved.clusters), ("scorer", scorers), ("application", resolved.applications))
     holds = ", ".join(plural(len(items), noun) for noun, items in sizes)
     holds += f", {plural(len(shared), 'ScoredPlacement')}" if shared else ""
-    return f"{holds}; about {writes_per_second(resolved):.3g} score writes per second on the hub"
+    return f"{holds}; about {resolved.hub_writes_per_second:.3g} score writes per second on the hub"

@@ -56,8 +56,7 @@ RETIRED: Final = frozenset(
 def _code(severity: Severity, number: str, title: str) -> Code:
     code = Code(number, severity, title)
     if code.id in CODES or code.id in RETIRED or (CODES and code.id < next(reversed(CODES))):
-        msg = f"{code.id} is listed twice, retired or out of order"
-        raise ValueError(msg)
+        raise ValueError(f"{code.id} is listed twice, retired or out of order")
     CODES[code.id] = code
     return code
 

@@ -16,8 +16,8 @@ from gitops_dsf.hub.unread import Unread, Why
 from gitops_dsf.hubreader.hub import Hub, Object, whole
 from gitops_dsf.hubreader.inputs import read_inputs
 from gitops_dsf.render.objects import PART_OF_LABEL
-from gitops_dsf.render.reconciler.names import NAME as RECONCILER
-from gitops_dsf.render.reconciler.names import POD_LABEL
+from gitops_dsf.render.reconciler.rights import NAME as RECONCILER
+from gitops_dsf.render.reconciler.rights import POD_LABEL
 from gitops_dsf.render.works import WORK_NAME
 from gitops_dsf.views.doctor import Facts, Source
 from gitops_dsf.views.doctor.checks.ocm import NAMESPACE as OCM_NAMESPACE

@@ -41,8 +41,7 @@ def name_of(data: Mapping[str, Any]) -> str:
     """
     found = _mapping(data, "metadata").get("name")
     if not isinstance(found, str) or len(found) > 253 or not re.fullmatch(DNS_SUBDOMAIN, found):
-        msg = f"{data.get('kind')}: metadata.name {found!r} is not the name of an object"
-        raise RepositoryError(msg)
+        raise RepositoryError(f"{data.get('kind')}: metadata.name {found!r} is not the name of an object")
     return found
 
 
@@ -133,8 +132,7 @@ def _mapping(data: Mapping[str, Any], field: str) -> Mapping[str, Any]:
     if found is None:
         return {}
     if not isinstance(found, Mapping):
-        msg = f"{data.get('kind', 'object')}: {field} must be an object"
-        raise RepositoryError(msg)
+        raise RepositoryError(f"{data.get('kind', 'object')}: {field} must be an object")
     return found
 
 
@@ -143,6 +141,5 @@ def _list(data: Mapping[str, Any], field: str) -> list[Mapping[str, Any]]:
     if found is None:
         return []
     if not isinstance(found, list) or not all(isinstance(item, Mapping) for item in found):
-        msg = f"{field} must be a list of objects"
-        raise RepositoryError(msg)
+        raise RepositoryError(f"{field} must be a list of objects")
     return found

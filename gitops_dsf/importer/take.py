@@ -97,11 +97,10 @@ def _loaded(root: Path) -> Loaded:
     ]
     if broken:
         places = "\n".join(f"  {item.position}: {item.message}" for item in broken[:5])
-        msg = (
+        raise RepositoryError(
             "these files cannot be read, so they cannot be updated; correct them first (gitops-dsf validate"
             f" says more):\n{places}"
         )
-        raise RepositoryError(msg)
     return loaded
 
 
@@ -138,8 +137,7 @@ class _Taker:
             return
         key = (kind, name_of(data))
         if key in self._seen:
-            msg = f"{kind} {key[1]} is in the input twice; give one state of the hub"
-            raise RepositoryError(msg)
+            raise RepositoryError(f"{kind} {key[1]} is in the input twice; give one state of the hub")
         self._seen.add(key)
         document = self._existing.get(key)
         value = manifest(data, _and_known(self._selection, document))
@@ -157,8 +155,7 @@ class _Taker:
     def result(self) -> Import:
         if not self._seen:
             there = f"; it holds {', '.join(self._skips())}" if self._skipped else ""
-            msg = f"there is no {', '.join(_KINDS[:-1])} or {_KINDS[-1]} in the input{there}"
-            raise RepositoryError(msg)
+            raise RepositoryError(f"there is no {', '.join(_KINDS[:-1])} or {_KINDS[-1]} in the input{there}")
         found = self._found
         found.files |= {file: self._edited[file].text for file in sorted(self._touched)}
         for file, documents in self._new.items():
@@ -197,11 +194,10 @@ class _Taker:
         editor = self._editor(document.file) if may_write else YamlFile(self._text(document.file))
         target = editor.find(document.kind, document.name)
         if target is None:
-            msg = (
+            raise RepositoryError(
                 f"{document.position}: {document.kind} {document.name} cannot be edited; write it without"
                 " aliases and merge keys"
             )
-            raise RepositoryError(msg)
         changes = tuple(update(target, value))
         line = Line(file=document.file, kind=document.kind, name=document.name, changes=changes)
         if may_write:

@@ -10,8 +10,8 @@ from gitops_dsf.installation import progress
 from gitops_dsf.installation.hub import Change, WritableHub, object_text
 from gitops_dsf.installation.progress import Step
 from gitops_dsf.installation.source import Source
-from gitops_dsf.render.reconciler.names import NAME as RECONCILER
-from gitops_dsf.render.reconciler.names import POD_LABEL
+from gitops_dsf.render.reconciler.rights import NAME as RECONCILER
+from gitops_dsf.render.reconciler.rights import POD_LABEL
 from gitops_dsf.schema import crds
 
 Object = dict[str, Any]

@@ -26,7 +26,7 @@ from gitops_dsf.hub.names import APPLICATION_LABEL
 from gitops_dsf.installation.hub import Served, WritableHub, object_text
 from gitops_dsf.render.argocd import rendered_kinds
 from gitops_dsf.render.objects import PART_OF_LABEL
-from gitops_dsf.render.reconciler.names import NAME as RECONCILER
+from gitops_dsf.render.reconciler.rights import NAME as RECONCILER
 from gitops_dsf.schema import crds
 from gitops_dsf.wording import names_text, plural
 

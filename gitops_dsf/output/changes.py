@@ -73,8 +73,7 @@ def compare(tree: RenderedTree, rendered: Path) -> Changes:
                 ours = path in owned or path == INVENTORY or _is_ours(folder, path, present[path])
                 (changed if ours else blocked).append(path)
     except NotADirectoryError as error:
-        msg = f"{rendered} is a file; name the folder that the tree goes into"
-        raise RepositoryError(msg) from error
+        raise RepositoryError(f"{rendered} is a file; name the folder that the tree goes into") from error
     except OSError as error:
         msg = f"cannot read {rendered}: {error.strerror or error} ({error.filename})"
         raise RepositoryError(msg) from error

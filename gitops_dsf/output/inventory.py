@@ -25,8 +25,7 @@ def read_inventory(folder: SafeFolder | None, rendered: Path) -> frozenset[str]:
         msg = f"{rendered / INVENTORY} was not written by gitops-dsf; restore it or move it away: {error}"
         raise RepositoryError(msg) from error
     except OSError as error:
-        msg = f"cannot read {rendered / INVENTORY}: {error.strerror or error}"
-        raise RepositoryError(msg) from error
+        raise RepositoryError(f"cannot read {rendered / INVENTORY}: {error.strerror or error}") from error
     return frozenset(
         line for line in text.splitlines() if line and not line.startswith("#") and _is_inside(line)
     )

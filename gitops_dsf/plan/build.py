@@ -66,11 +66,10 @@ def _works(resolved: Resolved) -> tuple[ClusterWork, ...]:
                 egress,
                 receiver=_receiver(chosen, resolved.repository.spec.agent),
             )
-        shard = shard_of(cluster.metadata.name, resolved.repository.spec.output.shards)
         works.append(
             ClusterWork(
                 cluster=cluster.metadata.name,
-                shard=shard,
+                shard=shard_of(cluster.metadata.name, resolved.repository.spec.output.shards),
                 configuration=configuration,
                 addon=_addon_parts(resolved.repository.spec.agent, cluster, configuration),
             )
@@ -113,23 +112,22 @@ def _hub_scoring(resolved: Resolved) -> HubScoring | None:
         if scorer.spec.source.cluster_label is not None
         and (identity := cluster_label(scorer.spec.source.cluster_label).identity)
     }
-    clusters = tuple(
-        FleetCluster(
-            name=cluster.metadata.name,
-            scorers=tuple(name for name in resolved.targets[cluster.metadata.name] if name in scorers),
-            values={
-                identity: value
-                for identity in sorted(identities)
-                if (value := identity_of(cluster, identity)) is not None
-            },
-        )
-        for cluster in resolved.clusters
-    )
     return HubScoring(
         configuration=_configuration(
             [(scorer, summarise(scorer)) for scorer in running], resolved.repository.spec.hub_scorer.egress
         ),
-        clusters=clusters,
+        clusters=tuple(
+            FleetCluster(
+                name=cluster.metadata.name,
+                scorers=tuple(name for name in resolved.targets[cluster.metadata.name] if name in scorers),
+                values={
+                    identity: value
+                    for identity in sorted(identities)
+                    if (value := identity_of(cluster, identity)) is not None
+                },
+            )
+            for cluster in resolved.clusters
+        ),
     )
 
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from gitops_dsf.packagedata import packaged
 from gitops_dsf.render.objects import Object, filled, metadata
-from gitops_dsf.render.reconciler.names import NAME
+from gitops_dsf.render.reconciler.rights import NAME
 from gitops_dsf.repository.model.repository import FleetRepository
 
 DASHBOARD_NAME: Final = "gitops-dsf-dashboard"

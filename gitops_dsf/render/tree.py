@@ -133,8 +133,7 @@ def shards(plan: Plan) -> range:
 def _add(found: dict[str, Object], directory: str, item: Object, *, home: str | None = None) -> None:
     path = f"{directory}/{_file_name(item, home=home)}"
     if path in found:
-        msg = f"two objects would be written to {path}"
-        raise ValueError(msg)
+        raise ValueError(f"two objects would be written to {path}")
     found[path] = item
 
 

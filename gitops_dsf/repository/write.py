@@ -17,8 +17,7 @@ def read_text(root: Path, file: str) -> str:
     try:
         return (root / file).read_bytes().decode()
     except (OSError, UnicodeDecodeError) as error:
-        msg = f"{file} cannot be read: {error}"
-        raise RepositoryError(msg) from error
+        raise RepositoryError(f"{file} cannot be read: {error}") from error
 
 
 def write_files(root: Path, files: Mapping[str, str | bytes]) -> None:
@@ -31,8 +30,7 @@ def write_files(root: Path, files: Mapping[str, str | bytes]) -> None:
     for file, content in sorted(files.items()):
         path = root / file
         if not path.resolve().is_relative_to(inside):
-            msg = f"{file} leads out of the repository; replace the symbolic link"
-            raise RepositoryError(msg)
+            raise RepositoryError(f"{file} leads out of the repository; replace the symbolic link")
         write_file(path, content)
 
 
@@ -45,8 +43,7 @@ def remove_files(root: Path, files: Iterable[str]) -> None:
         try:
             (root / file).unlink(missing_ok=True)
         except OSError as error:
-            msg = f"{file} cannot be removed: {error.strerror or error}"
-            raise RepositoryError(msg) from error
+            raise RepositoryError(f"{file} cannot be removed: {error.strerror or error}") from error
 
 
 def write_file(path: Path, content: str | bytes) -> None:
@@ -60,8 +57,7 @@ def write_file(path: Path, content: str | bytes) -> None:
         mode = target.stat().st_mode & 0o7777 if target.exists() else _NEW_FILE_MODE
         _replace(target, content.encode() if isinstance(content, str) else content, mode)
     except OSError as error:
-        msg = f"{path} cannot be written: {error.strerror or error}"
-        raise RepositoryError(msg) from error
+        raise RepositoryError(f"{path} cannot be written: {error.strerror or error}") from error
 
 
 def _replace(target: Path, content: bytes, mode: int) -> None:

@@ -44,8 +44,7 @@ class Context:
     def repository(self) -> Item[FleetRepository]:
         """The settings. Rules about them need them (`needs`)."""
         if self.declared.repository is None:
-            msg = "this rule needs the settings"
-            raise AssertionError(msg)
+            raise AssertionError("this rule needs the settings")
         return self.declared.repository
 
     @property
@@ -134,8 +133,7 @@ def needs(*kinds: str) -> Callable[[Rule], Rule]:
     if every object of these kinds can be read.
     """
     if unknown := {*kinds} - {*FOLDER_OF_KIND, SETTINGS}:
-        msg = f"there is no kind {min(unknown)}"
-        raise ValueError(msg)
+        raise ValueError(f"there is no kind {min(unknown)}")
 
     def remember(rule: Rule) -> Rule:
         NEEDS[rule] = kinds

@@ -77,8 +77,7 @@ class Sent:
 def credentials(auth: Auth | None, variant: MetricSourceVariant | None = None) -> Iterator[Credential]:
     """The credentials of an endpoint, of which `variant` holds what only a MetricSource has."""
     if auth is not None and auth.token_secret_ref is not None:
-        secret = auth.token_secret_ref.name
-        yield Credential(kind=Kind.TOKEN, secret=secret, path=("auth", "tokenSecretRef"))
+        yield Credential(kind=Kind.TOKEN, secret=auth.token_secret_ref.name, path=("auth", "tokenSecretRef"))
     elif auth is not None and auth.service_account_token:
         yield Credential(kind=Kind.TOKEN, secret="", path=("auth", "serviceAccountToken"))
     if variant is None:

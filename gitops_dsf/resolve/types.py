@@ -1,5 +1,6 @@
 """The result of resolving: frozen values, sorted by name. Nothing is rendered yet."""
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -92,3 +93,18 @@ class Resolved:
             return scorer
         index = self.source_variants[scorer.metric_source.metadata.name].get(cluster)
         return scorer if index is None else scorer.variants[index]
+
+    @property
+    def hub_writes_per_second(self) -> float:
+        """Writes per second by which agents and hub scorer refresh all scores. A published score is written
+        at half of its TTL even if it does not change.
+
+        Changed scores add at most one write per publish.minIntervalSeconds. Their number is not known from
+        files.
+        """
+        clusters = Counter(name for names in self.targets.values() for name in names)
+        return sum(
+            clusters[scorer.name] / max(scorer.ttl_seconds / 2, 1)
+            for scorer in self.scorers
+            if scorer.spec.score_destination == "AddOnPlacementScore"
+        )

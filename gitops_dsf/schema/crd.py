@@ -24,8 +24,7 @@ _AGE = _column("Age", ".metadata.creationTimestamp", "Time since it was created.
 
 
 def _condition(type_: str, description: str, *, priority: int = 0) -> Schema:
-    path = f'.status.conditions[?(@.type=="{type_}")].status'
-    return _column(type_, path, description, priority=priority)
+    return _column(type_, f'.status.conditions[?(@.type=="{type_}")].status', description, priority=priority)
 
 
 _SCORER_COLUMNS = (

@@ -9,11 +9,14 @@ import json
 from collections.abc import Mapping
 from typing import Final
 
+from gitops_dsf.argocd import fields
+from gitops_dsf.hub.placements import BUILT_INS
+from gitops_dsf.hub.selectors import OPERATORS
 from gitops_dsf.repository.model.base import Authored
 from gitops_dsf.repository.model.delivery import RawPlacement
 from gitops_dsf.repository.model.kinds import KINDS
+from gitops_dsf.resolve.rules.placements import UNREAD
 from gitops_dsf.schema.described import json_schema
-from gitops_dsf.schema.placement import placement_spec
 from gitops_dsf.schema.rules import RULES, Schema
 
 DRAFT: Final = "https://json-schema.org/draft/2020-12/schema"
@@ -72,7 +75,7 @@ def _schema(model: type[Authored]) -> Schema:
     definitions = {name: _definition(name, item) for name, item in plain.pop("$defs", {}).items()}
     top = _definition(model.__name__, plain)
     if model is RawPlacement:
-        top["properties"]["spec"] = placement_spec()
+        top["properties"]["spec"] = _placement_spec()
     # The models set their own apiVersion and kind; a document has to write them.
     top["required"] = sorted({"apiVersion", "kind", *top.get("required", [])})
     for name in ("apiVersion", "kind"):
@@ -95,3 +98,33 @@ def _field(schema: Schema) -> Schema:
         for key, value in schema.items()
         if key != "title" and not (key == "default" and value is None)
     }
+
+
+_BESIDES: Final[dict[str, Schema]] = {
+    "matchExpressions.operator": {"enum": list(OPERATORS)},
+    "prioritizerPolicy.mode": {"enum": ["Additive", "Exact"]},
+    "scoreCoordinate.builtIn": {"enum": list(BUILT_INS)},
+    "spec.numberOfClusters": {"minimum": 0},
+}
+"""What OCM's controllers say of a field, by the name of its object and its own."""
+
+
+def _placement_spec() -> Schema:
+    """The schema of `spec` of a hand-written Placement: OCM's CRD, and what an editor can check besides."""
+    found = _strict("spec", fields.placement_spec())
+    return {**found, "properties": {**{name: {} for name in UNREAD}, **found["properties"]}}
+
+
+def _strict(name: str, schema: Schema) -> Schema:
+    """The same without fields that the schema does not name, which an API server drops."""
+    if schema.get("x-kubernetes-int-or-string"):
+        return {"type": ["integer", "string"], "pattern": schema["pattern"]}
+    if "items" in schema:
+        return {**schema, "items": _strict(name, schema["items"])}
+    if "properties" not in schema:
+        return schema
+    inside = {
+        field: {**_strict(field, value), **_BESIDES.get(f"{name}.{field}", {})}
+        for field, value in schema["properties"].items()
+    }
+    return {**schema, "properties": inside, "additionalProperties": False}

@@ -29,9 +29,7 @@ def read_config(data: object, *, where: str) -> Config:
         raise ConfigError(msg) from error
     for path, value in flat(found).items():
         if isinstance(value, str) and not all(each.isprintable() or each in "\n\t" for each in value):
-            msg = f"{where}: {path} holds control characters: {printable(value, most=120)}"
-            raise ConfigError(msg)
+            raise ConfigError(f"{where}: {path} holds control characters: {printable(value, most=120)}")
     if not found:
-        msg = f"{where} has no field of a scorer's configuration; the schema is {SCHEMA}"
-        raise ConfigError(msg)
+        raise ConfigError(f"{where} has no field of a scorer's configuration; the schema is {SCHEMA}")
     return found

@@ -133,15 +133,13 @@ class Fetcher:
                 if not response.is_redirect or "location" not in response.headers:
                     return await self._read(response, target)
                 target = _next(target, response.headers["location"], response.status_code)
-        msg = f"{display(url)} redirects more than {MAX_REDIRECTS} times"
-        raise _RefusedError("Redirect", msg)
+        raise _RefusedError("Redirect", f"{display(url)} redirects more than {MAX_REDIRECTS} times")
 
     async def _read(self, response: httpx.Response, url: str) -> Page:
         status = response.status_code
         if not response.is_success:
             words = http.HTTPStatus(status).phrase if status in http.HTTPStatus.__members__.values() else ""
-            msg = f"{display(url)} answers {status} {words}".rstrip()
-            raise _RefusedError("Status", msg)
+            raise _RefusedError("Status", f"{display(url)} answers {status} {words}".rstrip())
         body = await answers.read(response, limit=self._limits.answer_bytes)
         media = response.headers.get("content-type", "").partition(";")[0].strip().lower()
         return Page(url=url, media=media, body=bytes(body))
@@ -153,11 +151,9 @@ def read_page(page: Page) -> Config:
     """
     where = display(page.url)
     if page.media in {"text/html", "application/xhtml+xml"} or page.body.lstrip()[:1] == b"<":
-        msg = f"{where} is an HTML page, not JSON: a login page, a proxy's, or another program's"
-        raise ConfigError(msg)
+        raise ConfigError(f"{where} is an HTML page, not JSON: a login page, a proxy's, or another program's")
     if not page.body.strip():
-        msg = f"{where} is empty"
-        raise ConfigError(msg)
+        raise ConfigError(f"{where} is empty")
     try:
         data = msgspec.json.decode(page.body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -175,8 +171,7 @@ def _check(url: str) -> None:
     except ValueError:
         usable = credentials = False
     if credentials:
-        msg = f"{display(url)} holds credentials; this page is public, remove them"
-        raise _RefusedError("BadURL", msg)
+        raise _RefusedError("BadURL", f"{display(url)} holds credentials; this page is public, remove them")
     if not usable:
         raise _RefusedError("BadURL", f"{display(url)} is not an http or https URL")
 

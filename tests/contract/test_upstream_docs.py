@@ -119,7 +119,7 @@ def test_queries_of_other_languages_are_passed_on(dialect: str, query: str) -> N
     """Nothing is said of placeholders either: who cannot read a query does not know its labels."""
     text = changed("    params: {query: up,", f"    dialect: {dialect}\n    params: {{query: '{query}',")
     found, codes = accepted(text + "  scoreDimensionFormat: ${node}\n")
-    assert (found.query, codes) == (query, [])
+    assert (found.spec.source.params.query, codes) == (query, [])
 
 
 def test_defaults_where_upstream_leaves_a_scorer_out() -> None:

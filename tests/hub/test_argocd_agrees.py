@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from gitops_dsf.diagnostics import Diagnostic, Severity
-from gitops_dsf.render.applicationsets import application_set
-from gitops_dsf.render.delivery import decision_readers
+from gitops_dsf.render.delivery import application_set, decision_readers
 from gitops_dsf.repository.load import Loaded, load_text
 from gitops_dsf.repository.model.validate import declare
 from gitops_dsf.resolve import resolve

@@ -12,8 +12,7 @@ import pytest
 from dsf_wire.constants import SUSPENDED_CONFIGMAP
 from gitops_dsf.hub.names import MASKS_CONFIGMAP
 from gitops_dsf.render.reconciler.deployment import reconciler
-from gitops_dsf.render.reconciler.names import NAME
-from gitops_dsf.render.reconciler.rights import RIGHTS, Where
+from gitops_dsf.render.reconciler.rights import NAME, RIGHTS, Where
 from gitops_dsf.repository.model.repository import FleetRepository
 from tests.hub.controlplane.api import ApiError, Client, Object
 from tests.hub.controlplane.applications import APPLICATION, APPLICATION_SET

@@ -58,7 +58,7 @@ walks = st.integers(1, 40).flatmap(
 def test_a_test_written_from_a_backtest_passes(walk: tuple[list[float], ...]) -> None:
     whole, version = fleet()
     scorer = version.scorers["cpu-headroom"]
-    grid = Grid(start=START, step=scorer.interval, count=len(walk[0]))
+    grid = Grid(start=START, step=scorer.spec.scoring.params.interval, count=len(walk[0]))
     tracks = {}
     for cluster, values in zip(CLUSTERS, walk, strict=True):
         publication = Publication(scorer=summarise(scorer), cluster=cluster, grid=grid)
@@ -70,16 +70,25 @@ def test_a_test_written_from_a_backtest_passes(walk: tuple[list[float], ...]) ->
     found = run(placements, state=state, tracks={"cpu-headroom": tracks}, grid=grid)
     line = found.lines[KEY]
     expected_scores = [
-        {"at": f"{number * scorer.interval}s", "scorer": "cpu-headroom", "cluster": cluster, "value": value}
+        {
+            "at": f"{number * scorer.spec.scoring.params.interval}s",
+            "scorer": "cpu-headroom",
+            "cluster": cluster,
+            "value": value,
+        }
         for cluster, track in tracks.items()
-        for number, at in [(round((at - START) / scorer.interval), at) for at in track.at]
+        for number, at in [(round((at - START) / scorer.spec.scoring.params.interval), at) for at in track.at]
         if at == grid.at(number) and number < grid.count
         for value in [track.values["cpu-headroom"][list(track.at).index(at)]]
         if value != ABSENT
     ]
     ends = [*(each.number for each in line.decided[1:]), grid.count]
     expected_decisions = [
-        {"at": f"{number * scorer.interval}s", "application": "guestbook", "clusters": list(decided.clusters)}
+        {
+            "at": f"{number * scorer.spec.scoring.params.interval}s",
+            "application": "guestbook",
+            "clusters": list(decided.clusters),
+        }
         for decided, end in zip(line.decided, ends, strict=True)
         for number in {decided.number, end - 1}
     ]

@@ -13,9 +13,12 @@ from typing import Final
 from dsf_wire.constants import DSF_GROUP, SCORE_GROUP, SCORE_PLURAL, SUSPENDED_CONFIGMAP
 from gitops_dsf.hub.names import MASKS_CONFIGMAP
 from gitops_dsf.render.objects import Object, Wave, filled, rule
-from gitops_dsf.render.reconciler.names import NAME
 from gitops_dsf.repository.model.repository import FleetRepository
 
+NAME: Final = "gitops-dsf-reconciler"
+"""Deployment, ServiceAccount, Service and Lease; reconciler/lease.py has it as LEASE."""
+POD_LABEL: Final = f"app.kubernetes.io/name={NAME}"
+"""Selects its pods."""
 ADDON_API_GROUP = "addon.open-cluster-management.io"
 ARGO_GROUP = "argoproj.io"
 HUB_ROLE: Final = "gitops-dsf:reconciler"

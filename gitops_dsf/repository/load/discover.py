@@ -26,8 +26,7 @@ def discover(root: Path) -> tuple[dict[str, str], list[Diagnostic]]:
     other files. Raises RepositoryError when the folder itself cannot be read.
     """
     if not root.is_dir():
-        msg = f"{root} is not a folder"
-        raise RepositoryError(msg)
+        raise RepositoryError(f"{root} is not a folder")
     diagnostics = list(forgotten(root))
     files: dict[str, str] = {}
     folder, total = SafeFolder(root), 0
@@ -74,8 +73,7 @@ def _below(root: Path, folder: str, diagnostics: list[Diagnostic]) -> Iterator[s
         try:
             entries = list(os.scandir(root / where))
         except OSError as error:
-            msg = f"{where} cannot be read: {error.strerror}"
-            raise RepositoryError(msg) from error
+            raise RepositoryError(f"{where} cannot be read: {error.strerror}") from error
         for entry in entries:
             name = entry.name
             if name.startswith("."):
@@ -113,8 +111,7 @@ def _read(folder: SafeFolder, root: Path, name: str) -> bytes | Diagnostic:
         message = f"{error.size} bytes; a file may have at most {MAX_FILE_BYTES}"
         return codes.SIZE.at(position, message, "split it into several files")
     except OSError as error:
-        msg = f"{position.file} cannot be read: {error.strerror}"
-        raise RepositoryError(msg) from error
+        raise RepositoryError(f"{position.file} cannot be read: {error.strerror}") from error
 
 
 def _decode(content: bytes, *, file: str) -> str | Diagnostic:

@@ -100,8 +100,7 @@ class Document:
         node, _, whole = self.walk(path)
         if not whole or not isinstance(node, ScalarNode):
             return self.at(path)
-        index = source_index(self.text, node, offset)
-        line, column = line_and_column(self.text, index)
+        line, column = line_and_column(self.text, source_index(self.text, node, offset))
         return Position(file=self.file, line=self.first_line + line + 1, column=column + 1)
 
     def written(self, path: Path) -> str:

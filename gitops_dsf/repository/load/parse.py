@@ -47,9 +47,8 @@ def parse(*, file: str, text: str) -> Parsed:
         diagnostics += mistakes
         broken += any(item.code in {codes.SYNTAX.id, codes.TAB.id} for item in mistakes)
         if broken >= MOST_BROKEN:
-            position = Position(file=file, line=first_line + 1)
             message = f"more than {broken} broken documents; the rest of the file is not read"
-            diagnostics.append(codes.SYNTAX.at(position, message))
+            diagnostics.append(codes.SYNTAX.at(Position(file=file, line=first_line + 1), message))
             break
     return documents, diagnostics
 

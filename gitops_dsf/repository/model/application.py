@@ -38,11 +38,10 @@ class ApplicationSource(Authored):
     @classmethod
     def _is_a_url(cls, url: str) -> str:
         if misleads_git(url):
-            msg = (
+            raise ValueError(
                 f"{url} would start a program or be taken for an option by git: write"
                 " https://host/owner/repository.git or git@host:owner/repository.git"
             )
-            raise ValueError(msg)
         return url
 
 
@@ -78,10 +77,9 @@ class Application(Authored):
     @model_validator(mode="after")
     def _source_or_sources(self) -> Self:
         if (self.source is None) == (not self.sources):
-            msg = (
+            raise ValueError(
                 "an application has one source or a list of sources: write exactly one of source and sources"
             )
-            raise ValueError(msg)
         return self
 
 

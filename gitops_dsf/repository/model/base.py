@@ -33,8 +33,7 @@ def _each_once(names: list[str]) -> list[str]:
     """The API server refuses a pod that lists one pull secret twice."""
     doubled = {one for one in names if names.count(one) > 1}
     if doubled:
-        msg = f"{min(doubled)} is listed twice: remove one"
-        raise ValueError(msg)
+        raise ValueError(f"{min(doubled)} is listed twice: remove one")
     return names
 
 

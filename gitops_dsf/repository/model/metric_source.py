@@ -70,8 +70,7 @@ class Header(Authored):
     @model_validator(mode="after")
     def _one_value(self) -> Self:
         if (self.value is None) == (self.secret_ref is None):
-            msg = "a header has a value or a secretRef: write exactly one of them"
-            raise ValueError(msg)
+            raise ValueError("a header has a value or a secretRef: write exactly one of them")
         return self
 
 

@@ -28,11 +28,10 @@ class Toleration(Authored):
     @model_validator(mode="after")
     def _as_ocm_reads_it(self) -> Self:
         if not self.key and self.operator != "Exists":
-            msg = (
+            raise ValueError(
                 "a toleration without key needs operator: Exists (OCM treats it as misconfigured and evicts"
                 " everything)"
             )
-            raise ValueError(msg)
         if self.operator == "Exists" and self.value:
             msg = "operator Exists takes no value (OCM treats it as misconfigured and evicts everything)"
             raise ValueError(msg)

@@ -97,11 +97,10 @@ class Proposals(Authored):
     @model_validator(mode="after")
     def _a_forge_has_a_kind(self) -> Self:
         if self.forge_url is not None and self.forge == "None":
-            msg = (
+            raise ValueError(
                 "forgeURL names the API of a forge, but forge is None: write forge: GitHub, or leave"
                 " forgeURL out"
             )
-            raise ValueError(msg)
         return self
 
 

@@ -80,15 +80,13 @@ class Git(Authored):
     @classmethod
     def _can_be_cloned(cls, url: str) -> str:
         if not CLONABLE.fullmatch(url) or misleads_git(url):
-            msg = (
+            raise ValueError(
                 f"{url} is nothing that Argo CD could clone: write https://host/owner/repository.git, "
                 "ssh://git@host/owner/repository.git or git@host:owner/repository.git"
             )
-            raise ValueError(msg)
         clonable, branch = browsed_branch(url)
         if clonable:
-            msg = f"{url} is a page to look at: write {clonable}, and targetRevision: {branch}"
-            raise ValueError(msg)
+            raise ValueError(f"{url} is a page to look at: write {clonable}, and targetRevision: {branch}")
         return url
 
 
@@ -229,11 +227,10 @@ class AgentRollout(Authored):
     @model_validator(mode="after")
     def _changes_something(self) -> Self:
         if not self.changed:
-            msg = (
+            raise ValueError(
                 "this entry changes nothing: write image, imagePullSecrets, nodeSelector, tolerations or"
                 " resources"
             )
-            raise ValueError(msg)
         return self
 
 

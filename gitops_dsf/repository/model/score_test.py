@@ -35,8 +35,7 @@ def seconds(text: str) -> int:
 
 def _short_enough(text: str) -> str:
     if seconds(text) > MOST_SECONDS:
-        msg = f"{text} is more than a test covers; write at most 7d"
-        raise ValueError(msg)
+        raise ValueError(f"{text} is more than a test covers; write at most 7d")
     return text
 
 
@@ -130,8 +129,7 @@ class _OfScorer(Authored):
     @model_validator(mode="after")
     def _one_name(self) -> Self:
         if (self.scorer is None) == (self.resource is None):
-            msg = "write exactly one of scorer and resource"
-            raise ValueError(msg)
+            raise ValueError("write exactly one of scorer and resource")
         if self.resource is not None and self.dimension is None:
             msg = "a score of a resource needs its dimension, the name of the item in status.scores"
             raise ValueError(msg)
@@ -158,8 +156,7 @@ class _OfPlacement(Authored):
     @model_validator(mode="after")
     def _one_name(self) -> Self:
         if (self.application is None) == (self.placement is None):
-            msg = "write exactly one of application and placement"
-            raise ValueError(msg)
+            raise ValueError("write exactly one of application and placement")
         return self
 
 
@@ -200,8 +197,7 @@ class ExpectedScore(_OfScorer):
     @model_validator(mode="after")
     def _one_result(self) -> Self:
         if (self.value is None) == (self.state is None):
-            msg = "write exactly one of value and state"
-            raise ValueError(msg)
+            raise ValueError("write exactly one of value and state")
         return self
 
 
@@ -252,8 +248,7 @@ class Expected(Authored):
     @model_validator(mode="after")
     def _something(self) -> Self:
         if not (self.scores or self.decisions or self.moves or self.findings):
-            msg = "a test expects something: write scores, decisions, moves or findings"
-            raise ValueError(msg)
+            raise ValueError("a test expects something: write scores, decisions, moves or findings")
         return self
 
 

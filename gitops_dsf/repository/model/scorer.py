@@ -73,8 +73,7 @@ class ClusterLabel(Authored):
     @model_validator(mode="after")
     def _one_identity(self) -> Self:
         if self.claim is not None and self.label is not None:
-            msg = "claim and label are two identities for one cluster; keep one"
-            raise ValueError(msg)
+            raise ValueError("claim and label are two identities for one cluster; keep one")
         return self
 
 
@@ -151,14 +150,12 @@ class ScoreRange(Authored):
     @model_validator(mode="after")
     def _is_a_range(self) -> Self:
         if not self.min < self.max:
-            msg = (
+            raise ValueError(
                 f"min {self.min:g} must be below max {self.max:g}; for scores where lower is better swap"
                 " outputMin and outputMax"
             )
-            raise ValueError(msg)
         if self.output_min == self.output_max:
-            msg = "outputMin and outputMax are equal: every cluster would have the same score"
-            raise ValueError(msg)
+            raise ValueError("outputMin and outputMax are equal: every cluster would have the same score")
         return self
 
 

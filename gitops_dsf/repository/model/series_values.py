@@ -36,8 +36,7 @@ def expand(text: str) -> tuple[float | None, ...]:
     for word in re.finditer(r"\S+", text):
         match = _ITEM.fullmatch(word[0])
         if match is None:
-            msg = f"{shortened(word[0], most=40)} is no value"
-            raise SeriesValuesError(msg, offset=word.start())
+            raise SeriesValuesError(f"{shortened(word[0], most=40)} is no value", offset=word.start())
         count = _count(match)
         if len(found) + count > MOST_VALUES:
             shown = shortened(word[0], most=40)

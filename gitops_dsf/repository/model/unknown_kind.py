@@ -51,10 +51,9 @@ def unknown_kind(document: Document) -> Diagnostic:
             )
     versions = [version for version, kind in KINDS if kind == document.kind]
     if versions:
-        message = f"{document.kind} is not known in apiVersion {document.api_version}"
         return codes.UNKNOWN_KIND.at(
             document.at(("apiVersion",)),
-            message,
+            f"{document.kind} is not known in apiVersion {document.api_version}",
             f"write apiVersion: {versions[0]}",
             edits=(Edit(("apiVersion",), value=versions[0]),),
         )

@@ -43,8 +43,7 @@ def find_branch(directory: Path, name: str) -> Branch | None:
     Raises RevisionError.
     """
     if not _NAME.fullmatch(name):
-        msg = f"{name!r} is no name of a branch"
-        raise RevisionError(msg)
+        raise RevisionError(f"{name!r} is no name of a branch")
     repository = Repository(directory=directory)
     patterns = [f"refs/remotes/*/{name}", f"refs/remotes/{name}", f"refs/heads/{name}"]
     listed = repository.text(
@@ -82,8 +81,7 @@ def _extract(repository: Repository, tree: str, target: Path, *, root: Path) -> 
             if not path.parent.resolve().is_relative_to(root):
                 # Git does not write a tree with a file below a symbolic link, but such a tree object can be
                 # made by hand.
-                msg = f"the revision holds {member.name}, which lies below a symbolic link"
-                raise RevisionError(msg)
+                raise RevisionError(f"the revision holds {member.name}, which lies below a symbolic link")
             folders.add(path.parent)
         if member.issym():
             path.symlink_to(member.linkname)
@@ -120,17 +118,15 @@ def _submodules(repository: Repository, commit: str) -> Iterator[tuple[str, Repo
         wanted, where = found.stdout.decode().strip(), repository.top / path
         inner = Repository(directory=where)
         if not (where / ".git").exists() or inner.top.resolve() != where.resolve():
-            msg = (
+            raise RevisionError(
                 f"the submodule {path} is not checked out, so the revision cannot be read; run `git"
                 " submodule update --init`"
             )
-            raise RevisionError(msg)
         if inner.commit(wanted) is None:
-            msg = (
+            raise RevisionError(
                 f"the submodule {path} does not have the commit {wanted[:10]} that the revision points to;"
                 f" run `git -C {path} fetch`"
             )
-            raise RevisionError(msg)
         yield below, inner, wanted
 
 

@@ -36,11 +36,10 @@ def find_base(directory: Path, revision: str, *, head: str = "HEAD") -> Base:
     this clone.
     """
     if not revision:
-        msg = (
+        raise RevisionError(
             "the revision to compare with is empty; name a commit, branch or tag, and look whether its"
             " variable is set"
         )
-        raise RevisionError(msg)
     repository = Repository(directory=directory)
     commit = repository.commit(revision)
     if commit is None:

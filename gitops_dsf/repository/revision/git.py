@@ -51,11 +51,9 @@ class Repository:
                 timeout=seconds,
             )
         except subprocess.TimeoutExpired as error:
-            msg = f"git {arguments[0]} takes longer than {seconds:g} s"
-            raise RevisionError(msg) from error
+            raise RevisionError(f"git {arguments[0]} takes longer than {seconds:g} s") from error
         except FileNotFoundError as error:
-            msg = "git is not installed or not on PATH; revisions are read with it"
-            raise RevisionError(msg) from error
+            raise RevisionError("git is not installed or not on PATH; revisions are read with it") from error
 
     @cached_property
     def top(self) -> Path:

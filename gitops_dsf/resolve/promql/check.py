@@ -91,8 +91,7 @@ def _parse(text: str) -> Any:  # noqa: ANN401 - a promql_parser expression
         return promql_parser.parse(text)
     except BaseException as error:
         if type(error).__name__ == "PanicException":
-            msg = "the parser cannot read this query"
-            raise ValueError(msg) from error
+            raise ValueError("the parser cannot read this query") from error
         raise
 
 
@@ -126,10 +125,9 @@ def _first(words: list[Token]) -> int:
 
 def _too_much(words: list[Token]) -> Mistake | None:
     if len(words) > MAX_WORDS:
-        message = f"more than {MAX_WORDS} words in one expression"
         return Mistake(
             kind="syntax",
-            message=message,
+            message=f"more than {MAX_WORDS} words in one expression",
             offset=words[MAX_WORDS].offset,
             hint="split it, or use a recording rule",
         )
@@ -138,10 +136,9 @@ def _too_much(words: list[Token]) -> Mistake | None:
         depth += (word.text in {"(", "[", "{"}) - (word.text in {")", "]", "}"} and depth > 0)
         signs = signs + 1 if word.text in {"+", "-"} else 0
         if depth > MAX_DEPTH or signs > MAX_DEPTH:
-            message = f"more than {MAX_DEPTH} levels of brackets or signs"
             return Mistake(
                 kind="syntax",
-                message=message,
+                message=f"more than {MAX_DEPTH} levels of brackets or signs",
                 offset=word.offset,
                 hint="simplify it, or use a recording rule",
             )

@@ -45,14 +45,11 @@ def application_sets_live_with_argocd(context: Context) -> Iterator[Diagnostic]:
     for item in context.declared.application_sets:
         namespace = context.namespace_of(item)
         if namespace != context.argocd_namespace:
-            message = (
-                f"decisions are looked up in {context.argocd_namespace}, the Argo CD namespace, never in"
-                f" {namespace}"
-            )
             place = ("metadata", "namespace")
             yield codes.WRONG_NAMESPACE.at(
                 item.at(*place),
-                message,
+                f"decisions are looked up in {context.argocd_namespace}, the Argo CD namespace, never in"
+                f" {namespace}",
                 f"write {context.argocd_namespace}",
                 edits=(Edit(place, value=context.argocd_namespace),),
             )
@@ -81,13 +78,11 @@ def followed_placements_exist(context: Context) -> Iterator[Diagnostic]:
                 continue
             placement = placements.get(name)
             if placement is not None and context.namespace_of(placement) != context.argocd_namespace:
-                message = (
-                    "an ApplicationSet follows this Placement, but decisions are looked up in"
-                    f" {context.argocd_namespace} only"
-                )
-                position = placement.at("metadata", "namespace")
                 yield codes.WRONG_NAMESPACE.at(
-                    position, message, f"write namespace: {context.argocd_namespace}"
+                    placement.at("metadata", "namespace"),
+                    "an ApplicationSet follows this Placement, but decisions are looked up in"
+                    f" {context.argocd_namespace} only",
+                    f"write namespace: {context.argocd_namespace}",
                 )
 
 
@@ -122,14 +117,10 @@ def _generator(document: Document, place: Path) -> Iterator[Diagnostic]:
     config, name, selector = (written.get(key) for key in ("configMapRef", "name", "labelSelector"))
     write = f"write labelSelector: {{matchLabels: {{{PLACEMENT_LABEL}: PLACEMENT}}}}"
     if isinstance(config, str) and config != DUCK_TYPE_CONFIGMAP:
-        message = (
-            f"the ConfigMap {config} is not the one that is rendered; if it has no matchKey, every"
-            " Application is deleted"
-        )
-        position = document.at((*place, "configMapRef"))
         yield codes.GENERATOR_CONFIG.at(
-            position,
-            message,
+            document.at((*place, "configMapRef")),
+            f"the ConfigMap {config} is not the one that is rendered; if it has no matchKey, every"
+            " Application is deleted",
             f"write configMapRef: {DUCK_TYPE_CONFIGMAP}",
             edits=(Edit((*place, "configMapRef"), value=DUCK_TYPE_CONFIGMAP),),
         )

@@ -55,10 +55,9 @@ def sources_are_complete(context: Context) -> Iterator[Diagnostic]:
                     item.at(*place, "path"), message, "add path (. for the root of the repository), or chart"
                 )
             elif source.chart and not source.target_revision:
-                message = f"{dotted(place)}.targetRevision is missing: Argo CD wants the version of a chart"
                 yield codes.MISSING_FIELD.at(
                     item.at(*place, "targetRevision"),
-                    message,
+                    f"{dotted(place)}.targetRevision is missing: Argo CD wants the version of a chart",
                     "add targetRevision (the version of the chart)",
                 )
 
@@ -204,13 +203,10 @@ def applications_live_with_argocd(context: Context) -> Iterator[Diagnostic]:
     for item in context.declared.applications:
         namespace = item.value.metadata.namespace
         if namespace is not None and namespace != context.argocd_namespace:
-            message = (
-                f"the application is rendered into {context.argocd_namespace}, the Argo CD namespace, not"
-                f" into {namespace}"
-            )
             yield codes.WRONG_NAMESPACE.at(
                 item.at("metadata", "namespace"),
-                message,
+                f"the application is rendered into {context.argocd_namespace}, the Argo CD namespace, not"
+                f" into {namespace}",
                 f"remove namespace, or write {context.argocd_namespace}",
             )
 

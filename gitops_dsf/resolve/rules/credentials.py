@@ -101,13 +101,10 @@ def secrets_are_nobody_elses(context: Context) -> Iterator[Diagnostic]:
     for peer in _peers(context):
         for item in peer.credentials:
             if is_reserved(item.secret) or item.secret in pulling[peer.on_hub]:
-                message = (
-                    f"{peer.title_of(item)}: Secret {item.secret} holds credentials for the hub or a"
-                    " registry, and no scorer may send it"
-                )
                 yield codes.RESERVED_SECRET.at(
                     peer.at(*item.path, "name"),
-                    message,
+                    f"{peer.title_of(item)}: Secret {item.secret} holds credentials for the hub or a"
+                    " registry, and no scorer may send it",
                     f"make a Secret of its own for the {item.kind}, and name that",
                 )
             elif peer.on_hub and item.secret and known and item.secret not in listed:
@@ -143,12 +140,11 @@ def tokens_go_where_they_may(context: Context) -> Iterator[Diagnostic]:
                     message = f"{title} sends {item}: everybody on the way can read it"
                     yield codes.TOKEN_IN_CLEAR.at(position, message, f"write an https URL, or {allow}")
             elif not item.secret:
-                message = (
-                    f"{title} sends {item}, outside of the cluster: it is good for the cluster's"
-                    " API server, too"
-                )
                 yield codes.POD_TOKEN_OUTSIDE.at(
-                    position, message, f"name a token of its own with tokenSecretRef, or {allow}"
+                    position,
+                    f"{title} sends {item}, outside of the cluster: it is good for the cluster's"
+                    " API server, too",
+                    f"name a token of its own with tokenSecretRef, or {allow}",
                 )
             else:
                 message = f"{title} sends {item}, a host outside of the cluster that is not allowed"

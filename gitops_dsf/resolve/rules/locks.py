@@ -36,12 +36,11 @@ def locks_have_a_use(context: Context) -> Iterator[Diagnostic]:
                 item.position, message, "remove the file, or write configSyncMode: Full"
             )
         elif item.value.spec.config_url != spec.config_url:
-            message = (
-                f"this lock was taken from {item.value.spec.config_url}; the scorer now names"
-                f" {spec.config_url}"
-            )
             yield codes.STALE_LOCK.at(
-                item.at("spec", "configURL"), message, f"run gitops-dsf sync --scorer {item.name}"
+                item.at("spec", "configURL"),
+                f"this lock was taken from {item.value.spec.config_url}; the scorer now names"
+                f" {spec.config_url}",
+                f"run gitops-dsf sync --scorer {item.name}",
             )
 
 
@@ -75,12 +74,11 @@ def locks_do_not_overrule(context: Context) -> Iterator[Diagnostic]:
             if not scorer.is_locked(field) or not written or written == said:
                 continue
             path = ("spec", *field.split("."))
-            message = (
-                f"{dotted(path)} is {written} here, but the lock says {said} ({scorer.at(field)}), and that"
-                " counts"
-            )
             yield codes.LOCK_OVERRULES.at(
-                scorer.declared.at(*path), message, "remove the field, or write configSyncMode: None"
+                scorer.declared.at(*path),
+                f"{dotted(path)} is {written} here, but the lock says {said} ({scorer.at(field)}), and that"
+                " counts",
+                "remove the field, or write configSyncMode: None",
             )
 
 

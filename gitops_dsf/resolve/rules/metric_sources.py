@@ -45,15 +45,13 @@ def sources_cover_their_clusters(context: Context) -> Iterator[Diagnostic]:
         lacking = sorted(clusters & source.lacking)
         if lacking:
             where = "this cluster" if len(lacking) == 1 else "these clusters"
-            message = (
+            yield codes.SOURCE_LACKING.at(
+                scorer.declared.at("spec", "source", "ref"),
                 f"{name} runs on {names_text(lacking, most=_NAMED)}, and MetricSource {source.name} has no"
-                f" variant for {where}"
-            )
-            hint = (
+                f" variant for {where}",
                 f"add a variant to {source.item.document.file}; one without clusterSelector serves all other"
-                " clusters"
+                " clusters",
             )
-            yield codes.SOURCE_LACKING.at(scorer.declared.at("spec", "source", "ref"), message, hint)
 
 
 @needs("DynamicScorer")

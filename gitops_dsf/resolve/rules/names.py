@@ -31,8 +31,7 @@ def rendered_objects_differ(context: Context) -> Iterator[Diagnostic]:
     for item in sorted(others, key=lambda found: found.position):
         kind = "Placement" if item.document.kind == "ScoredPlacement" else item.document.kind
         namespace = context.namespace_of(item)
-        key = (kind, namespace, item.name)
-        first = taken.setdefault(key, item.position)
+        first = taken.setdefault((kind, namespace, item.name), item.position)
         if first != item.position:
             message = f"{kind} {item.name} in {namespace} comes from {first} already"
             yield codes.DUPLICATE_OBJECT.at(item.position, message, "rename one of them, or remove it")
@@ -57,12 +56,11 @@ def score_names_are_unique(context: Context) -> Iterator[Diagnostic]:
             )
         elif resource in by_resource:
             other = by_resource[resource]
-            message = (
-                f"{name} and {other.score_name} ({other.at(field)}) both become the AddOnPlacementScore"
-                f" {resource}"
-            )
             yield codes.SANITISED_CLASH.at(
-                scorer.at(field), message, "choose names that differ in more than case and punctuation"
+                scorer.at(field),
+                f"{name} and {other.score_name} ({other.at(field)}) both become the AddOnPlacementScore"
+                f" {resource}",
+                "choose names that differ in more than case and punctuation",
             )
         by_name.setdefault(name, scorer)
         by_resource.setdefault(resource, scorer)

@@ -117,8 +117,7 @@ def _refused(item: Item[RawPlacement]) -> Iterator[Diagnostic]:
                 f"at {value_at(document.data, number)} OCM's placement controller panics whenever it looks at"
                 " this Placement, whose old decision stays"
             )
-        hint = "write 1 or more, or leave it out for all"
-        yield codes.CLUSTER_COUNT.at(document.at(number), effect, hint)
+        yield codes.CLUSTER_COUNT.at(document.at(number), effect, "write 1 or more, or leave it out for all")
     elif status.failed:
         code, place = codes.DECISION_GROUPS, _GROUPS
         if verdict.ranking is None:

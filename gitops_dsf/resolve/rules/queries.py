@@ -96,15 +96,13 @@ def placeholders_can_be_filled(context: Context) -> Iterator[Diagnostic]:
                 hint = f"keep it in the query, as in sum by ({item.name}) (...), or remove the placeholder"
                 yield codes.EMPTY_PLACEHOLDER.at(where, message, hint)
                 continue
-            message = (
+            yield codes.UNFILLED_PLACEHOLDER.at(
+                where,
                 f"no query keeps the label {item.name}: ${{{item.name}}} is empty unless the scoring API"
-                " sets it"
-            )
-            hint = (
+                " sets it",
                 f"fine if the scoring API sets {item.name}; otherwise keep the label in the query, or remove"
-                " the placeholder"
+                " the placeholder",
             )
-            yield codes.UNFILLED_PLACEHOLDER.at(where, message, hint)
 
 
 def _labels_of(scorer: EffectiveScorer) -> Callable[[str], bool] | None:

@@ -10,8 +10,8 @@ from gitops_dsf.repository.load import Path
 from gitops_dsf.repository.model.declared import Item, RankingItem
 from gitops_dsf.repository.model.delivery import RawPlacement
 from gitops_dsf.resolve.context import Context, needs
-from gitops_dsf.resolve.rules.candidates import choosable, eligible
 from gitops_dsf.resolve.rules.raw_document import resources_ranked_by
+from gitops_dsf.resolve.rules.target_clusters import choosable, eligible
 from gitops_dsf.resolve.scorer import EffectiveScorer
 from gitops_dsf.resolve.stickiness import choose, nearest
 
@@ -21,18 +21,16 @@ def weights_count(context: Context) -> Iterator[Diagnostic]:
     for item in context.declared.rankings:
         scores = item.value.spec.scores
         if scores and not any(score.weight for score in scores):
-            position = item.at("spec", "scores", 0, "weight")
             yield codes.BAD_VALUE.at(
-                position,
+                item.at("spec", "scores", 0, "weight"),
                 "every weight is 0: nothing ranks the clusters",
                 "give a score a weight from 1 to 10; a Placement without scores ranks by nothing, too",
             )
             continue
         for index, score in enumerate(scores):
             if score.weight == 0:
-                position = item.at("spec", "scores", index, "weight")
                 yield codes.ZERO_WEIGHT.at(
-                    position,
+                    item.at("spec", "scores", index, "weight"),
                     f"with weight 0 the score {score.scorer} has no effect",
                     "remove the entry, or give it a weight",
                 )
@@ -76,15 +74,13 @@ def dimensions_can_match(context: Context) -> Iterator[Diagnostic]:
         name = scorer.score_name
         if score.dimension is None:
             if scorer.only_item is None:
-                message = (
+                yield codes.DIMENSION.at(
+                    item.at(*path, "scorer"),
                     f"{score.scorer} names its items {template}: which of them ranks the clusters is not"
-                    " fixed"
-                )
-                hint = (
+                    " fixed",
                     "write dimension: with one item name that every cluster publishes, or a"
-                    " scoreDimensionFormat without placeholders"
+                    " scoreDimensionFormat without placeholders",
                 )
-                yield codes.DIMENSION.at(item.at(*path, "scorer"), message, hint)
         elif not can_yield(template, score.dimension, score_name=name):
             fixed = scorer.only_item
             message = f"{score.scorer} names its items {template}, which never gives {score.dimension}"

@@ -40,12 +40,11 @@ def series_are_not_too_long(context: Context) -> Iterator[Diagnostic]:
         points = span // step + 1
         if points > MAX_POINTS:
             least = -(-span // (MAX_POINTS - 1))
-            message = (
-                f"range {span} with step {step} asks for {points} points per series; Prometheus returns at"
-                f" most {MAX_POINTS}"
-            )
             yield codes.TOO_MANY_POINTS.at(
-                scorer.at("source.params.step"), message, f"write step: {least} or more, or a shorter range"
+                scorer.at("source.params.step"),
+                f"range {span} with step {step} asks for {points} points per series; Prometheus returns at"
+                f" most {MAX_POINTS}",
+                f"write step: {least} or more, or a shorter range",
             )
 
 
@@ -82,13 +81,10 @@ def scores_outlive_their_interval(context: Context) -> Iterator[Diagnostic]:
         ttl = scorer.spec.score_ttl_seconds
         interval = scorer.spec.scoring.params.interval
         if ttl is not None and interval and ttl < 2 * interval:
-            message = (
-                f"scores expire after {ttl} seconds and are renewed every {interval}: one late run, and"
-                " placements lose them"
-            )
             yield codes.SHORT_TTL.at(
                 scorer.declared.at("spec", "scoreTTLSeconds"),
-                message,
+                f"scores expire after {ttl} seconds and are renewed every {interval}: one late run, and"
+                " placements lose them",
                 f"write {default_ttl_seconds(interval)}, or leave it out",
             )
 

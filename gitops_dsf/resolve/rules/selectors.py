@@ -81,9 +81,8 @@ def rollouts_find_clusters(context: Context) -> Iterator[Diagnostic]:
         return
     taken = {name: set[str]() for name in ROLLOUT_FIELDS}
     for index, entry in enumerate(repository.value.spec.agent.rollout):
-        place = (*_ROLLOUT, index, "clusterSelector")
         selected = context.inventory.selected(entry.cluster_selector)
-        position = repository.document.key_at(place)
+        position = repository.document.key_at((*_ROLLOUT, index, "clusterSelector"))
         if not selected:
             yield codes.MATCHES_NOTHING.at(
                 position,

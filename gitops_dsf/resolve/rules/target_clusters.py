@@ -1,16 +1,22 @@
-"""Checks where scorers run, and whether applications find their scores there."""
+"""Checks where scorers run, and which clusters of the inventory an application or a Placement may choose.
+Taints are ignored because they change often.
+"""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pydantic import ValidationError
 
 from gitops_dsf.diagnostics import Diagnostic, Position, codes
 from gitops_dsf.hub.decisions import PAGE_CLUSTERS
 from gitops_dsf.hub.names import CLUSTER_SET_LABEL
 from gitops_dsf.repository.load import SETTINGS_FILE, Path, value_at
+from gitops_dsf.repository.model.base import LabelSelector
 from gitops_dsf.repository.model.cluster import BUILT_IN_SETS, ManagedCluster
 from gitops_dsf.repository.model.declared import Item, RankingItem
 from gitops_dsf.repository.model.delivery import RawPlacement
 from gitops_dsf.resolve.context import SETTINGS, Context, needs
-from gitops_dsf.resolve.rules.candidates import choosable, eligible
+from gitops_dsf.resolve.inventory import ClusterInventory
 from gitops_dsf.resolve.rules.raw_document import indexes
 from gitops_dsf.resolve.rules.selectors import IF_MEANT
 from gitops_dsf.wording import did_you_mean
@@ -20,10 +26,9 @@ from gitops_dsf.wording import did_you_mean
 def the_inventory_has_clusters(context: Context) -> Iterator[Diagnostic]:
     """Without clusters, nothing is delivered."""
     if not context.inventory.clusters and not context.is_upstream:
-        message = "clusters/ holds no ManagedCluster: no cluster gets the scoring configuration"
         yield codes.NO_CLUSTERS.at(
             Position(file=SETTINGS_FILE),
-            message,
+            "clusters/ holds no ManagedCluster: no cluster gets the scoring configuration",
             "run gitops-dsf import --context HUB, or write clusters/*.yaml",
         )
 
@@ -133,3 +138,45 @@ def _many(name: str, count: int, position: Position, hint: str) -> Diagnostic:
         " one by one, and a cluster can be in none of them for a moment"
     )
     return codes.MANY_DECISIONS.at(position, message, hint)
+
+
+def eligible(context: Context, item: RankingItem) -> frozenset[str]:
+    """Clusters that match the sets and the selector of a ranking."""
+    rules = item.value.spec.placement
+    members = context.inventory.members(rules.cluster_sets)
+    return (
+        members
+        if rules.cluster_selector is None
+        else members & context.inventory.selected(rules.cluster_selector)
+    )
+
+
+def choosable(context: Context, item: Item[RawPlacement]) -> frozenset[str] | None:
+    """Clusters that match the Placement's sets and label selectors. None if they are not known: no sets,
+    claims, CEL, or a mistake.
+    """
+    spec = item.value.spec
+    sets, predicates = spec.get("clusterSets"), spec.get("predicates") or []
+    if (
+        not isinstance(sets, list)
+        or not sets
+        or not all(isinstance(name, str) for name in sets)
+        or not isinstance(predicates, list)
+    ):
+        return None
+    members = context.inventory.members(sets)
+    if not predicates:
+        return members
+    selected = [_selected(context.inventory, predicate) for predicate in predicates]
+    known = [clusters for clusters in selected if clusters is not None]
+    return members & frozenset().union(*known) if len(known) == len(selected) else None
+
+
+def _selected(inventory: ClusterInventory, predicate: Any) -> frozenset[str] | None:  # noqa: ANN401 - plain data
+    required = predicate.get("requiredClusterSelector") if isinstance(predicate, Mapping) else None
+    if not isinstance(required, Mapping) or not required.keys() <= {"labelSelector"}:
+        return None
+    try:
+        return inventory.selected(LabelSelector.model_validate(required.get("labelSelector") or {}))
+    except ValidationError:
+        return None

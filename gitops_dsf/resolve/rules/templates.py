@@ -124,8 +124,7 @@ def _at(document: Document, path: Path, offset: int, *, key: bool) -> Position:
 def _go(document: Document, place: Path, parameters: Parameters | None) -> Iterator[Diagnostic]:
     for path, text, key in _texts(document, place):
         for finding in check(text, parameters):
-            position = _at(document, path, finding.offset, key=key)
-            yield _told(finding, position)
+            yield _told(finding, _at(document, path, finding.offset, key=key))
 
 
 def _told(finding: Finding, position: Position) -> Diagnostic:

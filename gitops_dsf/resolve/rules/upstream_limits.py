@@ -82,14 +82,12 @@ def _separators(scorer: EffectiveScorer) -> Iterator[Diagnostic]:
     for piece in query.split(";"):
         end = start + len(piece)
         if end < len(query) and any(part.offset <= end < part.offset + len(part.text) for part in parts):
-            message = (
-                "upstream's agent cuts the query at this `;`, also inside of strings, brackets and comments"
-            )
-            hint = (
+            yield codes.UPSTREAM_CANNOT_RUN.at(
+                scorer.in_query(end),
+                "upstream's agent cuts the query at this `;`, also inside of strings, brackets and comments",
                 "in a string write \\x3b, which PromQL reads as `;` (\\\\x3b in YAML's double quotes);"
-                " elsewhere leave it out"
+                " elsewhere leave it out",
             )
-            yield codes.UPSTREAM_CANNOT_RUN.at(scorer.in_query(end), message, hint)
         if query.strip() and not piece.strip():
             at = min(end, len(query) - 1) if start < len(query) else len(query) - 1
             message = (
@@ -120,12 +118,10 @@ def _scoring_host(scorer: EffectiveScorer) -> Iterator[Diagnostic]:
     host = scorer.lock.value.spec.config.source.host
     if origin(scorer.spec.scoring.host) != origin(host):
         sent = host or "no host at all"
-        message = (
+        yield codes.UPSTREAM_CANNOT_RUN.at(
+            scorer.at("scoring.host"),
             "where /config names a scoring host, upstream's controller sends scoring requests to its source"
-            f" host: {sent}"
-        )
-        hint = (
+            f" host: {sent}",
             "let /config leave scoring.host out; scoring.host of the scorer, or the origin of configURL,"
-            " counts then"
+            " counts then",
         )
-        yield codes.UPSTREAM_CANNOT_RUN.at(scorer.at("scoring.host"), message, hint)

@@ -157,8 +157,7 @@ def _endpoint(
 def _path(path: str, position: Callable[[], Position], name: str, example: str) -> Iterator[Diagnostic]:
     if "?" in path or "#" in path or _BLANK & set(path):
         message = f"{name}: {path} is not a path"
-        hint = f"write it without query and fragment, such as {example}"
-        yield codes.BAD_URL.at(position(), message, hint)
+        yield codes.BAD_URL.at(position(), message, f"write it without query and fragment, such as {example}")
 
 
 def _credentials(name: str, position: Position, hint: str) -> Diagnostic:

@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from gitops_dsf.cli.main import main
-from gitops_dsf.resolve.hub_writes import writes_per_second
 from tests.support.rendering import rendered, scorer
 
 RANGE = {"min": 0, "max": 1}
@@ -27,7 +26,7 @@ def test_every_published_score_is_written_at_half_of_its_ttl(
     """The default TTL is 900 s or ten intervals, whichever is more."""
     resolved = rendered(tmp_path, scorer("cpu", scoreRange=RANGE, **spec), clusters=10).resolved
     assert resolved is not None
-    assert writes_per_second(resolved) == pytest.approx(expected)
+    assert resolved.hub_writes_per_second == pytest.approx(expected)
 
 
 def test_clusters_that_are_masked_do_not_write(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -32,7 +32,11 @@ def test_one_file_is_a_scorer() -> None:
     found = effective()
     assert found.source_endpoint == "http://prom.svc:9090/api/v1/query"
     assert (found.scoring_type, found.scoring_endpoint, found.scoring_origin) == ("Query", "", "")
-    assert (found.source_type, found.range, found.step) == ("Prometheus", 0, 0)
+    assert (found.source_type, found.spec.source.params.range, found.spec.source.params.step) == (
+        "Prometheus",
+        0,
+        0,
+    )
 
 
 @pytest.mark.parametrize(

@@ -127,7 +127,8 @@ def test_with_full_the_locks_non_empty_fields_win_one_by_one() -> None:
         name="cpu", config="{source: {params: {query: '', step: 30}}, scoring: {params: {name: locked}}}"
     )
     [found] = resolved(scorers=scorer("cpu", NAMED, SOURCE, mode="Full"), locks=lock).scorers
-    assert (found.query, found.range, found.step, found.score_name, found.interval) == (
+    source, scoring = found.spec.source.params, found.spec.scoring.params
+    assert (source.query, source.range, source.step, scoring.name, scoring.interval) == (
         "up",
         60,
         30,
