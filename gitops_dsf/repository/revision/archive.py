@@ -1,6 +1,5 @@
 """Files of a commit, by `git archive`: sources in a temporary folder, and branches as sets of texts."""
 
-import io
 import os
 import re
 import tarfile
@@ -90,12 +89,16 @@ def _extract(repository: Repository, tree: str, target: Path, *, root: Path) -> 
 
 
 def _members(repository: Repository, tree: str, *paths: str) -> Iterator[tuple[tarfile.TarInfo, bytes]]:
-    # In a folder of the working tree git would archive that folder only.
-    packed = repository.run("-C", str(repository.top), "archive", "--format=tar", tree, "--", *paths)
-    with tarfile.open(fileobj=io.BytesIO(packed), mode="r:") as tar:
-        for member in tar:
-            file = tar.extractfile(member) if member.isreg() else None
-            yield member, b"" if file is None else file.read()
+    # In memory, a branch of scores would be the larger part of what `explain` needs. In a folder of the working
+    # tree git would archive that folder only.
+    with TemporaryDirectory(prefix="gitops-dsf-") as scratch:
+        packed = Path(scratch, "tar")
+        archive = ("archive", "--format=tar", f"--output={packed}")
+        repository.run("-C", str(repository.top), *archive, tree, "--", *paths)
+        with tarfile.open(packed, mode="r:") as tar:
+            for member in tar:
+                file = tar.extractfile(member) if member.isreg() else None
+                yield member, b"" if file is None else file.read()
 
 
 def _submodules(repository: Repository, commit: str) -> Iterator[tuple[str, Repository, str]]:
