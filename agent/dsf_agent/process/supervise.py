@@ -7,7 +7,7 @@ import signal
 from collections.abc import Coroutine
 from typing import Any, Final
 
-import anyio
+import anyio.lowlevel
 import msgspec
 
 from dsf_agent.configuration.snapshot import Snapshot
@@ -71,7 +71,7 @@ class Agent:
     async def run(self) -> int:
         """Runs until ``stop`` is called or a root task ends. Returns the exit code."""
         # httpx loads the rest of anyio in its first call. That takes 20 ms, so it happens before we listen.
-        await anyio.sleep(0)
+        await anyio.lowlevel.checkpoint()
         try:
             await self.server.start()
         except OSError as error:
