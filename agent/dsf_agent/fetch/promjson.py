@@ -176,13 +176,13 @@ async def in_pieces(body: bytearray, *, where: str, piece: int = PIECE) -> Serie
     view, count = memoryview(body), 0
     try:
         while (seam := body.find(_SEAM, start + piece)) >= 0:
-            count += len(_ROWS.decode(_utf8(b"[%b]" % view[start : seam + 1])))
+            count += len(_ROWS.decode(_utf8(b"".join((b"[", view[start : seam + 1], b"]")))))
             start = seam + 2
             await asyncio.sleep(0)
         if start == first:
             return None
         # The last piece has the rest of the document: status, type, warnings, and that nothing follows it.
-        document = _DOCUMENT.decode(_utf8(b"%b%b" % (view[:first], view[start:])))
+        document = _DOCUMENT.decode(_utf8(b"".join((view[:first], view[start:]))))
         data = _good(document, where=where)
         count += len(_ROWS.decode(data.result))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
