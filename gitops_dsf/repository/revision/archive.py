@@ -89,8 +89,8 @@ def _extract(repository: Repository, tree: str, target: Path, *, root: Path) -> 
 
 
 def _members(repository: Repository, tree: str, *paths: str) -> Iterator[tuple[tarfile.TarInfo, bytes]]:
-    # In memory, a branch of scores would be the larger part of what `explain` needs. In a folder of the working
-    # tree git would archive that folder only.
+    # On disk, because in memory a branch of scores is a third of what `explain` needs. In a folder of the
+    # working tree git would archive that folder only.
     with TemporaryDirectory(prefix="gitops-dsf-") as scratch:
         packed = Path(scratch, "tar")
         archive = ("archive", "--format=tar", f"--output={packed}")
