@@ -80,7 +80,7 @@ def state(root: Path, names: list[str], scorers: int, rng: random.Random) -> lis
         )
         for n in range(APPLICATIONS)
     )
-    found = files(Snapshot(origin="", observed_at=NOW, scores=scores, decisions=decisions), hub="hub")
+    found = dict(files(Snapshot(origin="", observed_at=NOW, scores=scores, decisions=decisions), hub="hub"))
     for path, content in found.items():
         (root / path).parent.mkdir(exist_ok=True)
         (root / path).write_bytes(content)

@@ -96,7 +96,7 @@ class Hub:
         }
         snapshot = replace(published, scores=scores, decisions=self._decisions, observed_at=datetime.now(UTC))
         shutil.rmtree(self._state, ignore_errors=True)
-        for path, content in files(snapshot, hub="demo").items():
+        for path, content in files(snapshot, hub="demo"):
             (self._state / path).parent.mkdir(parents=True, exist_ok=True)
             (self._state / path).write_bytes(content)
         return raw

@@ -2,7 +2,7 @@
 sections; a folder is the union of its documents.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Annotated, Any
 
@@ -27,6 +27,8 @@ from gitops_dsf.hub.timestamp import in_utc, timestamp
 
 API_VERSION = "gitops-dsf.io/v1alpha1"
 KIND = "HubSnapshot"
+MOMENT = "snapshot.json"
+"""The file with the time of observation."""
 
 Name = Annotated[str, Meta(min_length=1)]
 Value = Annotated[int, Meta(ge=SCORE_MIN, le=SCORE_MAX)]
@@ -171,56 +173,45 @@ def cluster(name: str, entry: ClusterEntry) -> ManagedCluster:
     )
 
 
-def files(snapshot: Snapshot, *, hub: str) -> dict[str, bytes]:
-    """Returns a snapshot as files of a folder or branch: one per score name, one for decisions, one for
-    clusters.
+def files(
+    snapshot: Snapshot,
+    *,
+    hub: str,
+    rounded: Callable[[datetime | None], datetime | None] = lambda until: until,
+) -> Iterator[tuple[str, bytes]]:
+    """Yields a snapshot as files of a folder or branch: one per score name, one for decisions, one for
+    clusters. `rounded` says which validUntil is written.
 
     The same snapshot gives the same bytes. The format is JSON because a pipeline reads tens of thousands of
     scores. Each cluster or decision has its own line, so that a diff shows only what changed. The time of
     observation is in snapshot.json alone, so unchanged files keep their bytes.
     """
-    found = {"snapshot.json": moment_file(hub=hub, observed_at=snapshot.observed_at)}
+    at = snapshot.observed_at
+    yield MOMENT, _file(hub, "" if at is None else f',\n"observedAt": {_json(timestamp(at))}')
     for name, table in snapshot.scores.items():
-        found[f"scores/{name}.json"] = scores_file(
-            name, (score_row(each, table[each]) for each in sorted(table)), hub=hub
-        )
+        rows = (f"{_json(each)}: {_json(_score_entry(table[each], rounded))}" for each in sorted(table))
+        yield f"scores/{name}.json", _file(hub, f',\n"scores": {{{_json(name)}: {{\n{_rows(rows)}\n}}}}')
     if snapshot.decisions:
-        found["decisions.json"] = decisions_file(snapshot.decisions, hub=hub)
+        entries = (
+            DecisionEntry(
+                item.metadata.namespace or "", item.metadata.name, item.placement, item.cluster_names
+            )
+            for item in snapshot.decisions
+        )
+        yield "decisions.json", _file(hub, f',\n"decisions": [\n{_rows(map(_json, entries))}\n]')
     if snapshot.clusters:
-        found["clusters.json"] = clusters_file(snapshot.clusters, hub=hub)
-    return dict(sorted(found.items()))
+        rows = (
+            f"{_json(name)}: {_json(_cluster_entry(known))}"
+            for name, known in sorted(snapshot.clusters.items())
+        )
+        yield "clusters.json", _file(hub, f',\n"clusters": {{\n{_rows(rows)}\n}}')
 
 
-def moment_file(*, hub: str, observed_at: datetime | None) -> bytes:
-    """Returns the file with the time of observation."""
-    return _file(hub, "" if observed_at is None else f',\n"observedAt": {_json(timestamp(observed_at))}')
-
-
-def score_row(cluster: str, found: Score, *, problem: str = "") -> str:
-    """Returns one line of `scores_file`."""
-    until = None if found.valid_until is None else in_utc(found.valid_until)
-    entry = ScoreEntry(dict(sorted(found.items())), until, dict(sorted(found.raw_items())), problem)
-    return f"{_json(cluster)}: {_json(entry)}"
-
-
-def scores_file(name: str, rows: Iterable[str], *, hub: str) -> bytes:
-    """Returns the file of one AddOnPlacementScore name. `rows` must be in order of cluster."""
-    return _file(hub, f',\n"scores": {{{_json(name)}: {{\n{_rows(rows)}\n}}}}')
-
-
-def decisions_file(decisions: Iterable[PlacementDecision], *, hub: str) -> bytes:
-    """Returns the file of PlacementDecisions, in the given order."""
-    entries = (
-        DecisionEntry(item.metadata.namespace or "", item.metadata.name, item.placement, item.cluster_names)
-        for item in decisions
+def _score_entry(found: Score, rounded: Callable[[datetime | None], datetime | None]) -> ScoreEntry:
+    until = rounded(found.valid_until)
+    return ScoreEntry(
+        dict(sorted(found.items())), None if until is None else in_utc(until), dict(sorted(found.raw_items()))
     )
-    return _file(hub, f',\n"decisions": [\n{_rows(_json(entry) for entry in entries)}\n]')
-
-
-def clusters_file(clusters: Mapping[str, ManagedCluster], *, hub: str) -> bytes:
-    """Returns the file of ManagedClusters."""
-    rows = _rows(f"{_json(name)}: {_json(_cluster_entry(known))}" for name, known in sorted(clusters.items()))
-    return _file(hub, f',\n"clusters": {{\n{rows}\n}}')
 
 
 def _file(hub: str, section: str) -> bytes:

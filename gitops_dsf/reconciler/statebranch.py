@@ -15,15 +15,15 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Final
 
-import msgspec
-
 from dsf_runtime.apiserver import ApiError
 from gitops_dsf.errors import RepositoryError
 from gitops_dsf.hub.decisions import decision_of
 from gitops_dsf.hub.metadata import Metadata
 from gitops_dsf.hub.objects import ManagedCluster, ManagedClusterSpec, ManagedClusterStatus
 from gitops_dsf.hub.resources import DECISIONS
-from gitops_dsf.hub.snapshotfile import clusters_file, decisions_file, moment_file, score_row, scores_file
+from gitops_dsf.hub.snapshot import Snapshot
+from gitops_dsf.hub.snapshotfile import MOMENT
+from gitops_dsf.hub.snapshotfile import files as written
 from gitops_dsf.hub.timestamp import LATEST, in_utc
 from gitops_dsf.reconciler.git import Clone, keep_pushing, working_clone
 from gitops_dsf.reconciler.hub.api import HubApi
@@ -40,7 +40,6 @@ MESSAGE: Final = (
     "Snapshot of the hub\n\nScores, decisions and clusters as the reconciler saw them, for previews.\n"
 )
 _OURS: Final = re.compile(r"README\.md|(snapshot|decisions|clusters)\.json|scores/[^/]+\.json")
-MOMENT: Final = "snapshot.json"
 README: Final = "README.md"
 HUB: Final = "hub"
 HOUR: Final = timedelta(hours=1)
@@ -124,37 +123,29 @@ async def collect(*, api: HubApi, view: HubView, namespaces: Sequence[str] = ())
     if outdated := view.untrusted((view.scores, view.decisions, view.clusters)):
         raise ApiError(outdated)
     observed = datetime.fromtimestamp(api.now(), tz=UTC)
-    files = {README: _README, MOMENT: moment_file(hub=HUB, observed_at=observed)}
-    for name, column in list(view.scores.columns.items()):
-        rows = (
-            score_row(
-                cluster,
-                msgspec.structs.replace(
-                    found, valid_until=rounded_valid_until(found.valid_until, observed=observed)
-                ),
-            )
-            for cluster, found in sorted(column.items(), key=lambda item: item[0])
-        )
-        files[f"scores/{name}.json"] = scores_file(name, rows, hub=HUB)
-        await asyncio.sleep(0)
     pages = {(view.argocd_namespace, name): page for name, page in view.decisions.items.items()}
     for namespace in namespaces:
         found = await api.listed(DECISIONS.within(namespace).path, decision_page)
         pages |= {(namespace, name): page for name, page in found}
-    decisions = tuple(
+    decisions = (
         decision_of(
             namespace=namespace, name=name, placement=page.placement, clusters=sorted(set(page.cluster_names))
         )
         for (namespace, name), page in sorted(pages.items(), key=lambda item: item[0])
         if page.placement
     )
-    if decisions:
-        files["decisions.json"] = decisions_file(decisions, hub=HUB)
-    clusters = {
-        name: selectable(cluster) for name, cluster in view.clusters.items.items() if not cluster.deleting
-    }
-    if clusters:
-        files["clusters.json"] = clusters_file(clusters, hub=HUB)
+    clusters = view.clusters.items.items()
+    snapshot = Snapshot(
+        origin=HUB,
+        observed_at=observed,
+        scores=dict(view.scores.columns),
+        decisions=tuple(decisions),
+        clusters={name: selectable(item) for name, item in clusters if not item.deleting},
+    )
+    files = {README: _README}
+    for name, content in written(snapshot, hub=HUB, rounded=partial(rounded_valid_until, observed=observed)):
+        files[name] = content
+        await asyncio.sleep(0)
     return files
 
 

@@ -61,13 +61,7 @@ class HubView:
             api=api, path=APPLICATIONS.within(argocd_namespace).path, project=application
         )
         self.masks = MaskPoll(api=api, namespace=hub_namespace)
-        for informer in self.informers:
-            broken.labels(resource=informer.resource).set_function(partial(_is_broken, informer))
-
-    @property
-    def informers(self) -> Sequence[Informer[Any]]:
-        """All informers."""
-        return (
+        self.informers: Sequence[Informer[Any]] = (
             self.scorers,
             self.scores,
             self.clusters,
@@ -77,6 +71,8 @@ class HubView:
             self.sets,
             self.applications,
         )
+        for informer in self.informers:
+            broken.labels(resource=informer.resource).set_function(partial(_is_broken, informer))
 
     @property
     def waits_for(self) -> str:

@@ -1,6 +1,5 @@
 """Clusters that joined, left or changed: writes files as `gitops-dsf import` does."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -83,13 +82,12 @@ def _new_errors(loaded: Loaded, files: Mapping[str, str | None]) -> list[str]:
     """Errors that these files add to those that the repository has already."""
     if not files:
         return []
-    left = Counter(_key(item) for item in _errors(loaded))
-    found = []
-    for item in _errors(loaded.with_files(files)):
-        left[_key(item)] -= 1
-        if left[_key(item)] < 0:
-            found.append(f"{item.code} {item.position}: {item.message}")
-    return found
+    known = {_key(item) for item in _errors(loaded)}
+    return [
+        f"{item.code} {item.position}: {item.message}"
+        for item in _errors(loaded.with_files(files))
+        if _key(item) not in known
+    ]
 
 
 def _errors(loaded: Loaded) -> list[Diagnostic]:

@@ -7,7 +7,6 @@ hub deletes the version that was read, or nothing.
 import asyncio
 import logging
 from collections import Counter as Tally
-from datetime import datetime
 from typing import Final
 
 import msgspec
@@ -15,8 +14,9 @@ import msgspec
 from dsf_runtime.apiserver import ApiError
 from dsf_runtime.informer import UNREADABLE
 from dsf_wire.constants import ADDON_NAME, AGENT_MANAGER, MANAGED_BY_LABEL, RUNS_ON_HUB, RUNS_ON_LABEL
-from gitops_dsf.hub.metadata import Timestamp
+from gitops_dsf.hub.metadata import Metadata
 from gitops_dsf.hub.resources import ADDONS, CLUSTERS, SCORES
+from gitops_dsf.hub.scores import ScoreStatus
 from gitops_dsf.reconciler.hub.kinds import addon, cluster, scorer_reference
 from gitops_dsf.reconciler.scoregc.candidates import Owner, deadline, why_not_renewed
 from gitops_dsf.reconciler.shared import Shared
@@ -33,20 +33,13 @@ KEPT_SECONDS: Final = 3600.0
 """A score that stayed, such as one of another writer, is read again after this time."""
 
 
-class _Metadata(msgspec.Struct, frozen=True, rename="camel"):
-    uid: str
-    resource_version: str
-    labels: dict[str, str] = {}
-    deletion_timestamp: datetime | None = None
-
-
-class _Status(msgspec.Struct, frozen=True, rename="camel"):
-    valid_until: Timestamp | None = None
+class _Metadata(Metadata, frozen=True, rename="camel"):
+    resource_version: str = ""
 
 
 class _Score(msgspec.Struct, frozen=True):
     metadata: _Metadata
-    status: _Status = _Status()
+    status: ScoreStatus = ScoreStatus()
 
 
 class ScoreGarbageCollector:
@@ -110,13 +103,13 @@ class ScoreGarbageCollector:
         """
         scores, addons = SCORES.within(name).path, ADDONS.within(name).path
         found = await self._api.one(scores, resource, lambda raw: msgspec.json.decode(raw, type=_Score))
-        if found is None or found.metadata.deletion_timestamp is not None:
+        if found is None or found.metadata.deleting:
             return ""
-        if found.metadata.labels.get(MANAGED_BY_LABEL) != AGENT_MANAGER:
+        if found.metadata.label(MANAGED_BY_LABEL) != AGENT_MANAGER:
             return ""
         holder = await self._api.one(CLUSTERS.path, name, lambda raw: cluster(raw)[1])
         agent = await self._api.one(addons, ADDON_NAME, lambda raw: addon(raw)[1])
-        on_hub = found.metadata.labels.get(RUNS_ON_LABEL) == RUNS_ON_HUB
+        on_hub = found.metadata.label(RUNS_ON_LABEL) == RUNS_ON_HUB
         why = why_not_renewed(holder, agent, owner=owner, on_hub=on_hub)
         # Ask the hub's clock last: the answers above have just updated it.
         until, before = found.status.valid_until, deadline(owner, now=self._api.now())

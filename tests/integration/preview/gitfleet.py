@@ -174,7 +174,7 @@ def snapshot(
 
 def save(state: Snapshot, folder: Path) -> Path:
     """Writes a snapshot as files and returns the folder."""
-    for path, content in files(state, hub="test").items():
+    for path, content in files(state, hub="test"):
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_bytes(content)
     return folder

@@ -87,9 +87,9 @@ def snapshots(draw: st.DrawFn) -> Snapshot:
 @given(snapshots())
 @settings(examples(20))
 def test_what_is_written_is_read_back(snapshot: Snapshot) -> None:
-    written = files(snapshot, hub="hub")
+    written = dict(files(snapshot, hub="hub"))
     assert from_contents(reversed(written.items()), origin="a place") == snapshot
-    assert files(from_contents(written.items(), origin="x"), hub="hub") == written
+    assert dict(files(from_contents(written.items(), origin="x"), hub="hub")) == written
 
 
 def test_one_line_per_cluster() -> None:
@@ -98,7 +98,7 @@ def test_one_line_per_cluster() -> None:
             name: score_of({"cpu": value if name == "b" else 1}, raw={"cpu": 0.5}) for name in ("c", "a", "b")
         }
         return (
-            files(Snapshot(origin="", scores={"cpu": table}), hub="h")["scores/cpu.json"]
+            dict(files(Snapshot(origin="", scores={"cpu": table}), hub="h"))["scores/cpu.json"]
             .decode()
             .splitlines()
         )
