@@ -19,7 +19,7 @@ from pathlib import Path
 from benchmarks.bench_agent import peak
 from tests.support.agent.apis import scores
 from tests.support.agent.configmap import ConfigMapVolume, entry
-from tests.support.agent.http import HttpFake, Reply
+from tests.support.agent.http import HttpFake
 from tests.support.hostile import KINDS, HostileServer
 
 HERE = Path(__file__).parent
@@ -69,17 +69,6 @@ class Row:
         return f"| {self.kind} | {figures} | {'ok' if self.good else 'MISSED'} |"
 
 
-def _rows(count: int) -> bytes:
-    rows = (f'{{"metric":{{"node":"n{n % 100}","pod":"app-{n}"}},"score":{n % 87}.5}}' for n in range(count))
-    return f'{{"results":[{",".join(rows)}]}}'.encode()
-
-
-LARGE = {
-    "an answer of 200,000 results": lambda: _rows(200_000),
-    "an answer of 1,000,000 results": lambda: _rows(1_000_000),
-}
-
-
 async def _measure(kind: str, *, side: str, seconds: float, directory: Path) -> Row:
     volume = ConfigMapVolume(directory / "config")
     async with AsyncExitStack() as stack:
@@ -92,12 +81,6 @@ async def _measure(kind: str, *, side: str, seconds: float, directory: Path) -> 
                     {"scoring": server.url} if side == "APIs" else {"scoring": well.url, "source": server.url}
                 )
                 entries.append(entry(f"bad{n}", **urls, scoringInterval=1))
-        elif kind in LARGE:
-            body = LARGE[kind]()
-            large = await stack.enter_async_context(HttpFake(lambda _seen: Reply(body=body)))
-            entries.append(
-                entry("large", scoring=large.url, scoringInterval=5, scoreDimensionFormat="${pod}")
-            )
         volume.put(*entries)
         flags = ["--config-dir", volume.directory, "--cluster-name", "c", "--publish", f"dir:{directory}/out"]
         child = await asyncio.create_subprocess_exec(
@@ -155,7 +138,7 @@ async def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--only", metavar="KIND", choices=["nobody", *KINDS, *LARGE])
+    parser.add_argument("--only", metavar="KIND", choices=["nobody", *KINDS])
     parser.add_argument("--seconds", type=float, default=20.0)
     flags, _ = parser.parse_known_args()
     print(
@@ -163,7 +146,7 @@ async def main() -> int:
     )
     print("|---|---|---|---|---|---|---|", flush=True)
     good = True
-    for kind in [flags.only] if flags.only else ["nobody", *KINDS, *LARGE]:
+    for kind in [flags.only] if flags.only else ["nobody", *KINDS]:
         for side in SIDES if kind in KINDS else SIDES[:1]:
             with tempfile.TemporaryDirectory(prefix="gitops-dsf-bench-") as directory:
                 row = await _measure(kind, side=side, seconds=flags.seconds, directory=Path(directory))

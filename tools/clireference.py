@@ -8,6 +8,7 @@ from dsf_agent.configuration import settings
 from gitops_dsf.cli.main import VERBS, verb_parser
 
 _WIDTH = 100
+_AGENT_PAGE = "operate/agent.md"
 
 
 def cli_page() -> str:
@@ -15,7 +16,7 @@ def cli_page() -> str:
     lines = [
         "# Command line",
         "",
-        "What `gitops-dsf VERB --help` prints, and [the agent](../../operate/agent.md) on each cluster.",
+        f"What `gitops-dsf VERB --help` prints, and [the agent](../../{_AGENT_PAGE}) on each cluster.",
         "",
         *(f"- [{name}](#{name}): {verb.help}" for name, verb in VERBS.items()),
         "",

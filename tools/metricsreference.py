@@ -10,7 +10,8 @@ from dsf_wire.dimension import LABELS
 from dsf_wire.rawscores import CLUSTER_LABEL, METRIC, SCORE_NAME_LABEL, label_of
 from gitops_dsf.reconciler.metrics import Metrics as ReconcilerMetrics
 
-_ALERTS = "[Monitoring](../../operate/monitoring.md) has alerts."
+_ALERTS_PAGE = "operate/monitoring.md"
+_ALERTS = f"[Monitoring](../../{_ALERTS_PAGE}) has alerts. Histograms have `_bucket`, `_count` and `_sum`.\n"
 _HEAD = "| metric | type | labels | meaning |\n|---|---|---|---|"
 
 
@@ -23,7 +24,7 @@ def metrics_page() -> str:
     return "\n".join(
         [
             "# Metrics\n",
-            f"{_ALERTS} Histograms have `_bucket`, `_count` and `_sum`.\n",
+            _ALERTS,
             "## Of the agent\n\nThe usual `process_*` metrics are there, too.\n",
             _HEAD,
             _row(METRIC, "gauge", raw_labels, raw),

@@ -19,24 +19,13 @@ from tools.clireference import cli_page
 from tools.metricsreference import metrics_page
 
 _TEMPLATE: Final = repo_template()
-_MORE: Final = _TEMPLATE / "on-request/examples"
-_EXAMPLE_FLEET: Final = Path(__file__).parents[1] / "examples" / "fleet"
-_EXAMPLES: Final[Mapping[str, Path]] = {
-    "ApplicationSet": _MORE / "apps/raw-guestbook.yaml",
-    "DynamicScorer": _TEMPLATE / "scorers/cpu-headroom.yaml",
-    "DynamicScoringConfig": _MORE / "config/dynamic-scoring-config.yaml",
-    "FleetRepository": _TEMPLATE / "gitops-dsf.yaml",
-    "ManagedCluster": _MORE / "clusters/us-east-1.yaml",
-    "ManagedClusterSet": _TEMPLATE / "clusters/examples.yaml",
-    "MetricSource": _MORE / "config/metric-sources.yaml",
-    "Placement": _MORE / "apps/raw-guestbook.yaml",
-    "ScoreTest": _TEMPLATE / "tests/guestbook.yaml",
-    "ScoredApplication": _TEMPLATE / "apps/guestbook.yaml",
-    "ScoredPlacement": _EXAMPLE_FLEET / "apps/training.yaml",
-    "ScorerLock": _MORE / "locks/latency-forecast.yaml",
-}
-"""The file with an example, by kind: of the repository template, or of the example fleet."""
-
+_FLEETS: Final = (
+    _TEMPLATE,
+    _TEMPLATE / "on-request/examples",
+    Path(__file__).parents[1] / "examples" / "fleet",
+)
+"""Where examples of all kinds are: the first one of a kind is shown."""
+_MEASURES_PAGE: Final = "scores/measures.md"
 _KEPT: Final = ("dynamicscorer.md", "fleetrepository.md", "scoredapplication.md")
 _GENERATED = "<!-- Generated from the models by `make schemas`; do not edit. -->\n"
 
@@ -59,7 +48,7 @@ def _index() -> str:
         for (api_version, kind) in sorted(KINDS, key=lambda key: key[1])
     ]
     lines = [_GENERATED, "# Reference\n", "| kind | apiVersion | what it is |\n|---|---|---|", *rows]
-    lines += ["\n[Measures of source type Kubernetes](../../scores/measures.md)\n"]
+    lines += [f"\n[Measures of source type Kubernetes](../../{_MEASURES_PAGE})\n"]
     lines += ["[Command line](cli.md): every verb with its arguments, and the flags of the agent\n"]
     lines += ["[Metrics](metrics.md): those of the agent and of the reconciler\n"]
     return "\n".join(lines)
@@ -81,9 +70,11 @@ def _page(api_version: str, kind: str) -> str:
 
 
 def _example(kind: str) -> list[str]:
-    text = _EXAMPLES[kind].read_text("utf-8")
-    documents = [part.strip("\n") for part in text.split("\n---\n")]
-    (document,) = (part for part in documents if f"\nkind: {kind}\n" in part)
+    files = (
+        file for fleet in _FLEETS for glob in ("*.yaml", "*/*.yaml") for file in sorted(fleet.glob(glob))
+    )
+    documents = (part.strip("\n") for file in files for part in file.read_text("utf-8").split("\n---\n"))
+    document = next(part for part in documents if f"\nkind: {kind}\n" in part)
     kept = [line for line in document.splitlines() if not line.startswith("# yaml-language-server:")]
     return ["```yaml", *kept, "```"]
 

@@ -12,20 +12,12 @@ import sys
 import tomllib
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 ROOT: Final = Path(__file__).parents[1]
 _VERSION = re.compile(r"\d+\.\d+\.\d+((a|b|rc)\d+)?")
 """Three numbers and a pre-release, in a form that both pip and image tags accept."""
-_OTHERS: Final = (
-    *("*/go.mod", "*/go.sum", "uv.lock", "CHANGELOG.md", "*/pyproject.toml.tmpl"),
-    *("tests/[!g]*", "tools/version.py"),
-)
-"""Files with versions of other programs, of past releases, of projects that users create, or of examples in
-tests.
-"""
 
 
 class Place(NamedTuple):
@@ -60,40 +52,18 @@ def places(root: Path) -> list[Place]:
     """Returns every line of the tracked files that must have the current version."""
     old = current(root)
     return [
-        Place(path, _line(text, found.start("version")), found["version"])
-        for path, text in _texts(root)
+        Place(path, text.count("\n", 0, found.start("version")) + 1, found["version"])
+        for path, text in texts(root)
         for pattern in _patterns(root, path, old)
         for found in pattern.finditer(text)
     ]
-
-
-def leftovers(root: Path, version: str) -> list[str]:
-    """Returns lines with this version at unknown places, which people must check."""
-    alone = re.compile(rf"(?<![\w.]){re.escape(version)}(?!\.?\w)")
-    known = {(place.path, place.line) for place in places(root)}
-    return [
-        f"{path}:{line}: {text.splitlines()[line - 1].strip()}"
-        for path, text in _texts(root)
-        if version in text and not says_other_versions(path)
-        for line in sorted({_line(text, found.start()) for found in alone.finditer(text)})
-        if (path, line) not in known
-    ]
-
-
-def _line(text: str, offset: int) -> int:
-    return text.count("\n", 0, offset) + 1
-
-
-def says_other_versions(path: str) -> bool:
-    """Whether a file may contain this number with another meaning."""
-    return any(fnmatch(path, pattern) for pattern in _OTHERS)
 
 
 def bump(root: Path, version: str) -> list[str]:
     """Writes a version to every place and returns the changed paths."""
     old = current(root)
     changed = []
-    for path, text in _texts(root):
+    for path, text in texts(root):
         new = text
         for pattern in _patterns(root, path, old):
             new = pattern.sub(lambda found: found[0].removesuffix(found["version"]) + version, new)
@@ -120,7 +90,7 @@ def _patterns(root: Path, path: str, old: str) -> Iterator[re.Pattern[str]]:
         yield re.compile(rf'^name = "({names})"\nversion = "{number}', re.MULTILINE)
 
 
-def _texts(root: Path) -> Iterator[tuple[str, str]]:
+def texts(root: Path) -> Iterator[tuple[str, str]]:
     """Returns path and text of every tracked text file."""
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=root, capture_output=True, check=True, text=True)
     for path in filter(None, listed.stdout.split("\0")):
@@ -145,11 +115,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not _VERSION.fullmatch(chosen.version):
         print(f"{chosen.version!r} is not a version; write three numbers, as in 1.2.0rc1", file=sys.stderr)
         return 2
-    unknown = leftovers(root, old)
     print(*bump(root, chosen.version), sep="\n")
-    if unknown:
-        lines = f"these lines still say {old}; change them by hand if they mean gitops-dsf:", *unknown
-        print(*lines, sep="\n  ", file=sys.stderr)
     return 0
 
 

@@ -66,7 +66,7 @@ def oldest(program: str) -> tuple[int, int, int]:
 def compatible() -> dict[str, tuple[str, str]]:
     """The oldest and the tested version of each row of docs/start/upgrade.md."""
     text = (ROOT / "docs/start/upgrade.md").read_text("utf-8")
-    rows = re.findall(r"^\| ([^|]+) \| ([^|]+) \| ([^|]+) \| [^|]+ \|$", text, re.MULTILINE)
+    rows = re.findall(r"^\| ([^|]+) \| ([^|]+) \| ([^|]+) \|$", text, re.MULTILINE)
     return {program: (minimum, tested) for program, minimum, tested in rows}
 
 

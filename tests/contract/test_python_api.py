@@ -152,7 +152,7 @@ def test_the_page_names_everything_that_is_exported(module: str) -> None:
     assert {name for name in re.findall(r"`(\w+)`", part) if name in exported} == exported
 
 
-@pytest.mark.parametrize("example", blocks(PAGE, "python"), ids=["scorer", "testing", "simulator"])
+@pytest.mark.parametrize("example", blocks(PAGE, "python"), ids=["testing", "simulator"])
 def test_the_examples_of_the_page_run(example: Block, tmp_path: Path) -> None:
     file = tmp_path / "example.py"
     file.write_text(example.text, "utf-8")

@@ -123,9 +123,8 @@ def edit(file: Path, body: str) -> None:
 
 def test_the_example_of_the_backtest_runs_as_shown(tmp_path: Path) -> None:
     page = ROOT / "docs/decisions/backtest.md"
-    (script,), (session,), (change,) = (blocks(page, language) for language in ("python", "console", "diff"))
-    (line,) = re.findall(r"line (\d+) of `apps/guestbook.yaml` becomes", page.read_text("utf-8"))
-    old, new = (text[1:] for text in change.text.splitlines())
+    (script,), (session,) = (blocks(page, language) for language in ("python", "console"))
+    (line,) = re.findall(r"apps/guestbook.yaml:(\d+): spec.stickiness: 25 instead of 20", session.text)
     init, _, backtest, expected = session.text.split("\n", 3)
     ran = subprocess.run([sys.executable, "-c", script.text], capture_output=True, check=True)
     (tmp_path / "scores.json").write_bytes(ran.stdout)
@@ -135,8 +134,7 @@ def test_the_example_of_the_backtest_runs_as_shown(tmp_path: Path) -> None:
     before = application.read_text("utf-8").splitlines()
     done = gitops_dsf(*shlex.split(backtest)[2:], cwd=tmp_path)
     assert (done.returncode, done.stdout) == (0, expected)
-    assert before[int(line) - 1] == old, "the advice names the line"
-    assert new == old.replace("20", "25")
+    assert before[int(line) - 1].startswith("  stickiness: 20"), "the advice names the line"
 
 
 PREVIEW = ROOT / "docs/decisions/preview.md"
@@ -183,13 +181,12 @@ def delivered(title: str) -> list[Any]:
 def test_the_page_about_scoring_apis_delivers_what_the_command_writes(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Its ManifestWork has the objects, its ApplicationSet their folder, and a fleet repository takes it."""
+    """Its ManifestWork has their namespace, its ApplicationSet their folder; a fleet repository takes it."""
     folder, project = tmp_path / "fleet", tmp_path / "project"
     paths = create("cpu-headroom", project)
     items = yamlfast.load_all((project / "deploy/api.yaml").read_text("utf-8"))
     (work,) = delivered("work")
-    namespace, *manifests = work["spec"]["workload"]["manifests"]
-    assert manifests == items
+    (namespace,) = work["spec"]["workload"]["manifests"]
     assert {item["metadata"]["namespace"] for item in items} == {namespace["metadata"]["name"]}
     placement, application_set = delivered("fleet")
     spec = application_set["spec"]["template"]["spec"]

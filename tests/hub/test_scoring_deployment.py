@@ -58,8 +58,14 @@ def test_the_hub_takes_the_placement_and_the_application_set(argocd: object, hub
         assert stored["metadata"]["name"] == "cpu-headroom-api"
 
 
-def test_ocm_brings_the_work_to_the_cluster_and_leaves_the_namespace(spoke: Client, hub: Client) -> None:
+def test_ocm_brings_the_work_to_the_cluster_and_leaves_the_namespace(
+    spoke: Client, hub: Client, tmp_path: Path
+) -> None:
     (work,) = documents("work")
+    create("cpu-headroom", tmp_path)
+    work["spec"]["workload"]["manifests"] += yamlfast.load_all(
+        (tmp_path / "deploy/api.yaml").read_text("utf-8")
+    )
     name = work["metadata"]["name"]
     hub.apply(work)
     for kind in (DEPLOYMENT, SERVICE):

@@ -23,7 +23,7 @@ from gitops_dsf.wording import did_you_mean, names_text
 _KINDS_OF_SOURCE: Final = ("helm", "kustomize", "directory", "plugin")
 _REF: Final = re.compile(r"[a-zA-Z0-9_-]+")
 MAX_NAME = 63
-"""The name of a Placement becomes a label value (docs/decisions/scheduler.md#what-evicts-everything)."""
+"""The name of a Placement becomes a label value (docs/decisions/scheduler.md#placements)."""
 
 
 def replace_is_not_excluding(context: Context) -> Iterator[Diagnostic]:
