@@ -1,0 +1,12 @@
+"""Paced moves: which moves that OCM would make by the scores may begin now
+(docs/decisions/paced-moves.md).
+
+ledger   the moves that were admitted, and the arrivals that nobody admitted (pure data)
+load     the load that a move brings to a cluster before it is measured
+wishes   where OCM would move a Placement by the weights that people wrote
+admit    which of these moves may begin, and what the others wait for
+items    the items of the AddOnPlacementScores `gitops-dsf-moves` that carry moves out
+waves    all moves of a hub, one admission after the other, for previews
+
+Everything here is pure: the reconciler, previews, the simulator and the backtest call the same functions.
+"""

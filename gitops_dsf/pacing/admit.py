@@ -1,0 +1,206 @@
+"""Which of the wished moves may begin now, and what the others wait for. Pure."""
+
+import heapq
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Final
+
+from gitops_dsf.pacing.ledger import Ledger, Move
+from gitops_dsf.pacing.load import Shift, assume, shifts_of
+from gitops_dsf.pacing.pace import Pace
+from gitops_dsf.pacing.wishes import Paced, Wish, wish_of
+from gitops_dsf.simulator import HubState
+from gitops_dsf.wording import plural
+
+NONE: Final[Mapping[str, str]] = {}
+
+
+class Reason(StrEnum):
+    """What a wish waits for."""
+
+    CONCURRENT = "Concurrent"
+    """As many moves as the pace allows are under way."""
+    ARRIVALS = "Arrivals"
+    """The target receives as many applications as the pace allows."""
+    SETTLE = "Settle"
+    """The scores of the target have not measured the last arrival yet."""
+    COOLDOWN = "Cooldown"
+    """The application moved a short time ago."""
+    FROZEN = "Frozen"
+    """A maintenance forbids it."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Situation:
+    """Everything that an admission depends on."""
+
+    hub: HubState
+    """Published scores and decisions."""
+    paced: Mapping[str, Paced]
+    """By namespace/name."""
+    ledger: Ledger
+    pace: Pace
+    now: datetime
+    frozen: Mapping[str, str] = field(default_factory=dict)
+    """Why an application (namespace/name) or a cluster takes no part in moves."""
+    drained: HubState | None = None
+    """The hub with a taint that forbids the clusters to be left; None while none is drained."""
+    leaving: frozenset[str] = frozenset()
+    """Clusters that are drained."""
+    pace_time: float | None = None
+    """Seconds since 1970 by which the pace counts; `now` if it is None. In previews of many moves it runs
+    ahead while the scores keep their age.
+    """
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since 1970 by which the pace counts."""
+        return self.now.timestamp() if self.pace_time is None else self.pace_time
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Waiting:
+    """A move that does not begin now."""
+
+    wish: Wish
+    reason: Reason
+    message: str
+    until: float | None = None
+    """When the reason ends, if only time must pass."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Admission:
+    """The moves that may begin, in order, and those that wait, the largest gain first."""
+
+    moves: tuple[Wish, ...]
+    waiting: tuple[Waiting, ...]
+
+
+def admit(situation: Situation) -> Admission:
+    """Admits moves in order of gain while the pace allows. Each one sees the load of those before it.
+
+    A wish is computed again before it is admitted, because the moves admitted before it changed what the
+    scores will say.
+    """
+    return _Round(situation).run()
+
+
+class _Round:
+    """One admission."""
+
+    def __init__(self, situation: Situation) -> None:
+        self._situation = situation
+        self._ledger = situation.ledger
+        self._shifts = list(_known_shifts(situation))
+        self._state = self._assumed()
+        self._version = 0
+        """How many moves were admitted when a wish was computed."""
+
+    def run(self) -> Admission:
+        moves: list[Wish] = []
+        waiting: list[Waiting] = []
+        queue = [
+            (*_order(wish), wish.placement, 0, wish)
+            for wish in map(self._wish, sorted(self._situation.paced))
+            if wish is not None
+        ]
+        heapq.heapify(queue)
+        while queue:
+            *_, version, wish = heapq.heappop(queue)
+            if version != self._version and not self._is_full():
+                again = self._wish(wish.placement)
+                if again is not None:
+                    heapq.heappush(queue, (*_order(again), again.placement, self._version, again))
+                continue
+            obstacle = self._obstacle(wish)
+            if obstacle is not None:
+                waiting.append(obstacle)
+                continue
+            moves.append(wish)
+            self._take(wish)
+        waiting.sort(key=lambda each: (*_order(each.wish), each.wish.placement))
+        return Admission(moves=tuple(moves), waiting=tuple(waiting))
+
+    def _assumed(self) -> HubState:
+        """The hub with the assumed load."""
+        base = self._situation.drained or self._situation.hub
+        return base.scoring(assume(base.scores, self._shifts)) if self._shifts else base
+
+    def _wish(self, key: str) -> Wish | None:
+        if self._ledger.of(key) is not None:
+            return None
+        return wish_of(
+            self._situation.paced[key],
+            state=self._state,
+            now=self._situation.now,
+            drained=self._situation.leaving,
+        )
+
+    def _take(self, wish: Wish) -> None:
+        move = move_of(wish, self._situation.seconds)
+        self._ledger = self._ledger.adding([move])
+        ranking = self._situation.paced[wish.placement].ranking
+        found = list(shifts_of(move, ranking, now=self._situation.seconds))
+        if found:
+            self._shifts += found
+            self._state = self._assumed()
+            self._version += 1
+
+    def _obstacle(self, wish: Wish) -> Waiting | None:
+        """What the wish waits for; None if it may begin."""
+        situation, pace, ledger = self._situation, self._situation.pace, self._ledger
+        for name in (wish.placement, wish.source, wish.target):
+            if name in situation.frozen:
+                return Waiting(wish=wish, reason=Reason.FROZEN, message=situation.frozen[name])
+        if self._is_full():
+            message = f"{plural(self._under_way(), 'move')} under way"
+            return Waiting(wish=wish, reason=Reason.CONCURRENT, message=message)
+        ended = ledger.last_end(wish.placement)
+        if ended is not None and not wish.drains and situation.seconds < ended + pace.cooldown_seconds:
+            until = ended + pace.cooldown_seconds
+            return Waiting(
+                wish=wish, reason=Reason.COOLDOWN, message="it moved a short time ago", until=until
+            )
+        arrivals = [each for each in ledger.moves if each.target == wish.target]
+        coming = sum(each.under_way for each in arrivals)
+        if coming >= pace.arrivals_per_cluster:
+            message = f"{wish.target} receives {coming} already"
+            return Waiting(wish=wish, reason=Reason.ARRIVALS, message=message)
+        ends = [self._measured(each) for each in arrivals if not each.under_way]
+        unmeasured = sorted(end for end in ends if situation.seconds < end)
+        if coming + len(unmeasured) >= pace.arrivals_per_cluster:
+            until = unmeasured[coming + len(unmeasured) - pace.arrivals_per_cluster]
+            message = f"the scores of {wish.target} have not measured its last arrival"
+            return Waiting(wish=wish, reason=Reason.SETTLE, message=message, until=until)
+        return None
+
+    def _under_way(self) -> int:
+        return sum(each.admitted for each in self._ledger.under_way)
+
+    def _is_full(self) -> bool:
+        return self._under_way() >= self._situation.pace.concurrent
+
+    def _measured(self, move: Move) -> float:
+        paced = self._situation.paced.get(move.placement)
+        after = paced.ranking.measured_after if paced is not None else 0.0
+        return move.phase_since + self._situation.pace.settle(after)
+
+
+def move_of(wish: Wish, now: float) -> Move:
+    """The move that carries a wish out."""
+    return Move(placement=wish.placement, source=wish.source, target=wish.target, since=now, phase_since=now)
+
+
+def _known_shifts(situation: Situation) -> Iterable[Shift]:
+    for move in situation.ledger.moves:
+        paced = situation.paced.get(move.placement)
+        if paced is not None:
+            yield from shifts_of(move, paced.ranking, now=situation.seconds)
+
+
+def _order(wish: Wish) -> tuple[bool, float]:
+    """Clusters that are drained first, then by gain."""
+    return (not wish.drains, -wish.points)

@@ -1,0 +1,106 @@
+"""The ledger of moves: what was admitted, how far it is, and what ended lately.
+
+The reconciler keeps it in one ConfigMap and writes it with the resourceVersion that it read. A move is
+admitted when that write succeeds, so two leaders cannot exceed the pace together, and a new leader goes on
+where the last one stopped.
+"""
+
+from collections.abc import Iterable, Iterator
+from enum import StrEnum
+from typing import Annotated, Final
+
+import msgspec
+from msgspec import Meta, Struct
+from msgspec.structs import replace
+
+from gitops_dsf.pacing.pace import Pace
+
+MOST_MOVES: Final = 20_000
+"""Entries of a ledger: no ConfigMap is larger."""
+
+
+class Phase(StrEnum):
+    """How far a move is."""
+
+    ADMITTED = "Admitted"
+    """The items are published, or will be; OCM has not followed yet."""
+    WITHDRAWN = "Withdrawn"
+    """The items are being taken away, because OCM did not follow."""
+    HANDOVER = "Handover"
+    """OCM decided for the new cluster; the old copy still runs, or the new one is not healthy yet."""
+    ENDED = "Ended"
+
+
+class Move(Struct, frozen=True, rename="camel", omit_defaults=True):
+    """One application leaves a cluster for another. Times are seconds since 1970."""
+
+    placement: str
+    """namespace/name."""
+    source: str = msgspec.field(name="from")
+    """Empty for an application that was placed for the first time."""
+    target: str = msgspec.field(name="to")
+    since: float
+    """When it was admitted, or seen."""
+    phase: Phase = Phase.ADMITTED
+    phase_since: float = 0.0
+    admitted: bool = True
+    """False if OCM moved it itself: a cluster was lost, or an application is new."""
+
+    @property
+    def under_way(self) -> bool:
+        """Whether it counts as a move at this time."""
+        return self.phase is not Phase.ENDED
+
+    def entered(self, phase: Phase, now: float) -> "Move":
+        """The move in another phase."""
+        return replace(self, phase=phase, phase_since=now)
+
+
+class Ledger(Struct, frozen=True):
+    """Moves in order of admission."""
+
+    moves: Annotated[tuple[Move, ...], Meta(max_length=MOST_MOVES)] = ()
+
+    @property
+    def under_way(self) -> Iterator[Move]:
+        """Moves that have not ended."""
+        return (each for each in self.moves if each.under_way)
+
+    def of(self, placement: str) -> Move | None:
+        """The move of a Placement that is under way."""
+        return next((each for each in self.under_way if each.placement == placement), None)
+
+    def last_end(self, placement: str) -> float | None:
+        """When the last admitted move of a Placement ended."""
+        ends = [
+            each.phase_since
+            for each in self.moves
+            if each.placement == placement and each.admitted and not each.under_way
+        ]
+        return max(ends, default=None)
+
+    def adding(self, moves: Iterable[Move]) -> "Ledger":
+        """The ledger with more moves."""
+        return Ledger((*self.moves, *moves))
+
+    def replacing(self, before: Move, after: Move | None) -> "Ledger":
+        """The ledger with another state of a move, or without it."""
+        found = ((after if each is before else each) for each in self.moves)
+        return Ledger(tuple(each for each in found if each is not None))
+
+    def pruned(self, pace: Pace, *, settle: float, now: float) -> "Ledger":
+        """Without moves that ended so long ago that nothing depends on them. `settle` is the longest time
+        after which a change is measured.
+        """
+        kept = max(pace.cooldown_seconds, settle)
+        return Ledger(tuple(each for each in self.moves if each.under_way or now < each.phase_since + kept))
+
+
+def read_ledger(text: str | bytes) -> Ledger:
+    """Reads JSON. Raises msgspec.DecodeError."""
+    return msgspec.json.decode(text, type=Ledger)
+
+
+def ledger_text(ledger: Ledger) -> str:
+    """The ledger as JSON."""
+    return msgspec.json.encode(ledger).decode()

@@ -1,0 +1,162 @@
+"""Which moves begin, and what the others wait for."""
+
+from dataclasses import replace
+
+import pytest
+
+from gitops_dsf.pacing.admit import Reason, Situation, admit
+from gitops_dsf.pacing.ledger import Move, Phase
+from gitops_dsf.pacing.waves import waves
+from tests.unit.pacing.fleet import PACE, SECONDS, herd, situation
+
+FOUR = {"c1": 40, "c2": 62, "c3": 58, "c4": 55}
+TWENTY = {f"app-{number:02}": ("c1",) for number in range(20)}
+
+
+def moved(found: Situation) -> list[tuple[str, str, str]]:
+    return [(wish.placement.removeprefix("ns/"), wish.source, wish.target) for wish in admit(found).moves]
+
+
+def ended(name: str, source: str, target: str, ago: float) -> Move:
+    return Move(
+        placement=f"ns/{name}",
+        source=source,
+        target=target,
+        since=SECONDS - ago - 60,
+        phase=Phase.ENDED,
+        phase_since=SECONDS - ago,
+    )
+
+
+def test_a_herd_is_admitted_one_arrival_at_a_time() -> None:
+    """Without a demand all twenty want c2, and one may go."""
+    found = admit(situation(herd(FOUR, TWENTY)))
+    assert [(wish.placement, wish.target, wish.points) for wish in found.moves] == [("ns/app-00", "c2", 22.0)]
+    assert {each.reason for each in found.waiting} == {Reason.ARRIVALS}
+    assert len(found.waiting) == 19
+
+
+def test_the_second_application_sees_the_load_of_the_first() -> None:
+    """With a demand of 5, c2 counts as 57 after the first move, and c3 is better for the second one."""
+    pace = replace(PACE, concurrent=3)
+    assert moved(situation(herd(FOUR, TWENTY, demand=5), pace=pace)) == [
+        ("app-00", "c1", "c2"),
+        ("app-01", "c1", "c3"),
+    ]
+
+
+def test_no_more_than_the_pace_allows_are_under_way() -> None:
+    """A move that is under way counts, whatever its phase is, and one that ended does not."""
+    placed = {"a": ("c1",), "b": ("c2",), "c": ("c3",)}
+    scores = {"c1": 0, "c2": 0, "c3": 0, "d1": 90, "d2": 80}
+    for phase, count in ((Phase.ADMITTED, 1), (Phase.HANDOVER, 1), (Phase.WITHDRAWN, 1), (Phase.ENDED, 2)):
+        other = Move(placement="ns/z", source="c9", target="c8", since=SECONDS, phase=phase)
+        pace = replace(PACE, arrivals_per_cluster=9)
+        found = admit(situation(herd(scores, placed), pace=pace, moves=[other]))
+        assert len(found.moves) == count
+        assert {each.reason for each in found.waiting} == {Reason.CONCURRENT}
+
+
+def test_what_ocm_moved_itself_is_no_admitted_move() -> None:
+    """A failover does not use up the pace, but its arrivals count."""
+    lost = Move(
+        placement="ns/z", source="c9", target="c2", since=SECONDS, phase=Phase.HANDOVER, admitted=False
+    )
+    found = admit(situation(herd(FOUR, {"a": ("c1",)}), moves=[lost]))
+    assert [each.reason for each in found.waiting] == [Reason.ARRIVALS]
+
+
+def test_a_cluster_settles_before_the_next_arrival() -> None:
+    """The next arrival waits until the scores have measured the last one."""
+    found = admit(situation(herd(FOUR, {"a": ("c1",)}), moves=[ended("z", "c1", "c2", 599)]))
+    assert [(each.reason, each.until) for each in found.waiting] == [(Reason.SETTLE, SECONDS + 1)]
+    assert moved(situation(herd(FOUR, {"a": ("c1",)}), moves=[ended("z", "c1", "c2", 600)]))
+
+
+def test_settling_follows_the_scorers_unless_it_is_written() -> None:
+    """The delay of 60 s and the range of 600 s of the scorer of the application that arrived."""
+    pace = replace(PACE, settle_seconds=None)
+    placed = {"a": ("c1",), "b": ("c2",)}
+    for ago, expected in ((659, Reason.SETTLE), (660, None)):
+        found = admit(situation(herd(FOUR, placed), pace=pace, moves=[ended("b", "c1", "c2", ago)]))
+        assert [each.reason for each in found.waiting if each.wish.placement == "ns/a"] == (
+            [expected] if expected else []
+        )
+
+
+def test_an_application_cools_down() -> None:
+    """It does not move twice within the time, and others do."""
+    placed = {"a": ("c1",), "b": ("c1",)}
+    moves = [ended("a", "c3", "c1", 3599)]
+    found = admit(situation(herd(FOUR, placed), moves=moves))
+    assert [wish.placement for wish in found.moves] == ["ns/b"]
+    assert [(each.reason, each.until) for each in found.waiting] == [(Reason.COOLDOWN, SECONDS + 1)]
+
+
+def test_a_move_that_is_under_way_is_not_wished_again() -> None:
+    """OCM has not followed yet, so its decision still names the old cluster."""
+    move = Move(placement="ns/a", source="c1", target="c2", since=SECONDS)
+    found = admit(situation(herd(FOUR, {"a": ("c1",)}), moves=[move]))
+    assert not found.moves
+    assert not found.waiting
+
+
+@pytest.mark.parametrize("name", ["ns/a", "c1", "c2"])
+def test_frozen(name: str) -> None:
+    """An application, a source and a target can be frozen."""
+    found = admit(situation(herd(FOUR, {"a": ("c1",)}), frozen={name: "maintenance night"}))
+    assert [(each.reason, each.message) for each in found.waiting] == [(Reason.FROZEN, "maintenance night")]
+
+
+def test_an_infeasible_cluster_is_left_by_ocm_itself() -> None:
+    """So there is nothing to admit, even if the pace is used up."""
+    taints = {"c1": [{"key": "x", "effect": "NoSelect"}]}
+    found = admit(situation(herd(FOUR, {"a": ("c1",)}, taints=taints)))
+    assert not found.moves
+    assert not found.waiting
+
+
+def test_a_drained_cluster_is_left_first() -> None:
+    """Before larger gains elsewhere, and also for a cluster with a lower score."""
+    scores = {"c1": 90, "c2": 10, "c3": 60}
+    placed = {"a": ("c1",), "b": ("c2",)}
+    cordoned = herd(scores, placed, taints={"c1": [{"key": "x", "effect": "NoSelectIfNew"}]})
+    drained = herd(scores, placed, taints={"c1": [{"key": "x", "effect": "NoSelect"}]})[0]
+    pace = replace(PACE, concurrent=1, arrivals_per_cluster=5)
+    found = admit(situation(cordoned, pace=pace, drained=drained, leaving=frozenset({"c1"})))
+    assert [(wish.placement, wish.target, wish.drains) for wish in found.moves] == [("ns/a", "c3", True)]
+    assert [(each.wish.placement, each.reason) for each in found.waiting] == [("ns/b", Reason.CONCURRENT)]
+
+
+def test_stickiness_counts_as_written() -> None:
+    """A lead of 22 points is a wish with a stickiness of 20 (weight 5, Steady 1), and none with one of 25."""
+    assert moved(situation(herd(FOUR, {"a": ("c1",)}, weight=5, steady=1)))
+    assert not moved(situation(herd(FOUR, {"a": ("c1",)}, weight=4, steady=1)))
+    assert not moved(situation(herd(FOUR, {"a": ("c1",)}, weight=-1)))
+
+
+def test_only_one_cluster_of_several_changes_at_a_time() -> None:
+    """The worst cluster of the decision is left for the best one outside."""
+    found = herd({"c1": 10, "c2": 20, "c3": 90, "c4": 95}, {"a": ("c1", "c2")})
+    assert moved(situation(found)) == [("a", "c1", "c4")]
+
+
+def test_waves_of_a_herd_end_evenly() -> None:
+    """With a demand that is right, twenty applications spread until no cluster is clearly better."""
+    found = situation(herd(FOUR, TWENTY, demand=2), pace=replace(PACE, cooldown_seconds=0))
+    shown = list(waves(found))
+    assert all(len(wave) <= PACE.concurrent for wave in shown)
+    left = {"c1": 40, "c2": 62, "c3": 58, "c4": 55}
+    for wave in shown:
+        assert len({wish.target for wish in wave}) == len(wave)
+        for wish in wave:
+            left[wish.source] += 2
+            left[wish.target] -= 2
+    assert max(left.values()) - min(left.values()) <= 4
+
+
+def test_waves_wait_for_cooldown_and_end() -> None:
+    """A demand of 0 moves all twenty to the best cluster, one for each wave."""
+    shown = list(waves(situation(herd(FOUR, TWENTY))))
+    assert len(shown) == 20
+    assert {wish.target for wave in shown for wish in wave} == {"c2"}
