@@ -41,6 +41,8 @@ stays in git, and without the masks a masked score would look like one that is m
 """
 MASKS_KEY: Final = "masks"
 """The only key of that ConfigMap: a JSON array of masks."""
+MOVES_CONFIGMAP: Final = "gitops-dsf-moves"
+"""ConfigMap in the hub namespace with the ledger of paced moves."""
 SYNC_WAVE: Final = "argocd.argoproj.io/sync-wave"
 OCM_PULL_SECRET: Final = "open-cluster-management-image-pull-credentials"  # noqa: S105 - a name
 """The Secret with credentials for registries that OCM copies within a managed cluster

@@ -76,7 +76,7 @@ def wish_of(
 
 
 def _sums(verdict: Verdict, names: frozenset[str]) -> dict[str, int]:
-    """The weighted sums of these clusters without Steady. Those that did not pass the filters are left out."""
+    """The weighted sums of these clusters without Steady. Without those that did not pass filters."""
     clusters = verdict.ranking.clusters if verdict.ranking is not None else ()
     positions = {verdict.state.positions[name] for name in names if name in verdict.state.positions}
     places = [place for place, cluster in enumerate(clusters) if cluster in positions]

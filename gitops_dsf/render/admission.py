@@ -47,6 +47,7 @@ def reconciler_policies(namespace: str) -> Iterator[Object]:
         "reconciler-policies.yaml",
         namespace=namespace,
         requests=_requests_of(RECONCILER, namespace=namespace),
+        from_agents=_AGENTS,
         one_annotation_of_a_set=message.format(REFRESH_ANNOTATION, "ApplicationSet"),
         one_annotation_of_an_application=message.format(APPLICATION_REFRESH_ANNOTATION, "Application"),
     )

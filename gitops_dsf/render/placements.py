@@ -2,6 +2,7 @@
 
 import msgspec
 
+from gitops_dsf.hub.pace import HOLD_WEIGHT, MOVES_SCORE, PACE_ANNOTATION
 from gitops_dsf.render.objects import Object, Wave, metadata
 from gitops_dsf.repository.model.base import LabelSelector
 from gitops_dsf.repository.model.ranking import DecisionGroups
@@ -41,28 +42,35 @@ def placement(item: ResolvedPlacement) -> Object:
             namespace=item.namespace,
             wave=Wave.DECISIONS,
             labels=item.metadata.labels,
-            annotations=item.metadata.annotations,
+            annotations={**item.metadata.annotations, **_pace(item)},
         ),
         "spec": spec,
     }
 
 
 def _configurations(item: ResolvedPlacement) -> list[Object]:
-    terms: list[Object] = [
-        {
-            "scoreCoordinate": {
-                "type": "AddOn",
-                "addOn": {"resourceName": score.resource_name, "scoreName": score.dimension},
-            },
-            "weight": score.weight * item.score_factor,
-        }
-        for score in item.scores
+    weights = item.hold_weights or tuple(score.weight * item.score_factor for score in item.scores)
+    terms = [
+        _by_score(score.resource_name, score.dimension, weight)
+        for score, weight in zip(item.scores, weights, strict=True)
     ]
-    if item.steady_weight:
-        terms.append(
-            {"scoreCoordinate": {"type": "BuiltIn", "builtIn": "Steady"}, "weight": item.steady_weight}
-        )
+    steady = item.steady_weight
+    if item.paced is not None:
+        terms.append(_by_score(MOVES_SCORE, f"{item.namespace}/{item.name}", HOLD_WEIGHT))
+        steady = HOLD_WEIGHT
+    if steady:
+        terms.append({"scoreCoordinate": {"type": "BuiltIn", "builtIn": "Steady"}, "weight": steady})
     return terms
+
+
+def _by_score(resource: str, dimension: str, weight: int) -> Object:
+    coordinate = {"type": "AddOn", "addOn": {"resourceName": resource, "scoreName": dimension}}
+    return {"scoreCoordinate": coordinate, "weight": weight}
+
+
+def _pace(item: ResolvedPlacement) -> dict[str, str]:
+    """What people wrote about a paced Placement: the reconciler and previews read it."""
+    return {} if item.paced is None else {PACE_ANNOTATION: msgspec.json.encode(item.paced).decode()}
 
 
 def _predicate(item: ResolvedPlacement) -> Object:

@@ -4,14 +4,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from gitops_dsf.diagnostics import Diagnostic, has_errors, in_order
-from gitops_dsf.repository.model.declared import Declared, RankingItem
-from gitops_dsf.repository.model.ranking import ScoredPlacementSpec
+from gitops_dsf.repository.model.declared import Declared
 from gitops_dsf.resolve.context import Context, context_of
+from gitops_dsf.resolve.rankings import resolve_ranking
 from gitops_dsf.resolve.rules.registry import findings
-from gitops_dsf.resolve.scorer import EffectiveScorer
-from gitops_dsf.resolve.stickiness import choose
 from gitops_dsf.resolve.targets import clusters_with_agents, targets
-from gitops_dsf.resolve.types import Resolved, ResolvedPlacement, ResolvedScore
+from gitops_dsf.resolve.types import Resolved
 
 
 def resolve(declared: Declared) -> tuple[Resolved | None, list[Diagnostic]]:
@@ -29,7 +27,10 @@ def _decide(context: Context) -> Resolved:
     declared = context.declared
     repository = declared.repository
     placements = [
-        _ranking(item, context.scorers, namespace=context.namespace_of(item)) for item in declared.rankings
+        resolve_ranking(
+            item, context.scorers, namespace=context.namespace_of(item), settings=context.settings
+        )
+        for item in declared.rankings
     ]
     if repository is None or None in placements:
         raise AssertionError("a repository without errors must resolve; a rule is missing")
@@ -60,45 +61,6 @@ def _decide(context: Context) -> Resolved:
         ),
         applications=tuple(item.value for item in declared.applications),
         carried=tuple(_with_namespace(item.document.data, context.namespace_of(item)) for item in carried),
-    )
-
-
-def _ranking(
-    item: RankingItem, scorers: Mapping[str, EffectiveScorer], *, namespace: str
-) -> ResolvedPlacement | None:
-    """Resolves a ranking to the Placement that it renders. Returns None when a reference or the stickiness is
-    invalid, which a rule reports.
-    """
-    spec = item.value.spec
-    scores: list[ResolvedScore] = []
-    for score in spec.scores:
-        scorer = scorers.get(score.scorer)
-        if scorer is None or not scorer.score_name:
-            return None
-        dimension = score.dimension or scorer.only_item
-        if dimension is None:
-            return None
-        scores.append(
-            ResolvedScore(
-                scorer=score.scorer,
-                resource_name=scorer.resource_name,
-                dimension=dimension,
-                weight=score.weight,
-            )
-        )
-    weights = choose(spec.stickiness, [score.weight for score in scores])
-    if weights is None:
-        return None
-    return ResolvedPlacement(
-        name=item.name,
-        namespace=namespace,
-        metadata=item.value.metadata,
-        ranking=spec,
-        renders_bindings=not isinstance(spec, ScoredPlacementSpec) or spec.bindings == "Rendered",
-        written=item,
-        scores=tuple(scores),
-        score_factor=weights.factor,
-        steady_weight=weights.steady,
     )
 
 

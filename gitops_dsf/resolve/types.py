@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gitops_dsf.diagnostics import Position
+from gitops_dsf.hub.pace import PacedRanking
 from gitops_dsf.repository.model.application import ScoredApplication
 from gitops_dsf.repository.model.base import Metadata
 from gitops_dsf.repository.model.cluster import ManagedCluster, ManagedClusterSet
@@ -50,6 +51,10 @@ class ResolvedPlacement:
     """
     steady_weight: int
     """Weight of OCM's Steady prioritizer; 0 leaves it out."""
+    paced: PacedRanking | None = None
+    """What people wrote, where moves are paced."""
+    hold_weights: tuple[int, ...] = ()
+    """The weights of the scores with which Steady outweighs them, where moves are paced."""
 
     @property
     def position(self) -> Position:

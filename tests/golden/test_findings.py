@@ -7,7 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.golden import findings_boundaries, findings_cases, findings_score_tests, findings_sources
+from tests.golden import (
+    findings_boundaries,
+    findings_cases,
+    findings_pace,
+    findings_score_tests,
+    findings_sources,
+)
 from tests.support.goldentext import GoldenText
 from tests.support.repositories import findings
 
@@ -16,6 +22,7 @@ CASES = {
     **findings_sources.CASES,
     **findings_score_tests.CASES,
     **findings_boundaries.CASES,
+    **findings_pace.CASES,
 }
 
 

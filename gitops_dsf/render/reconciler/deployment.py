@@ -66,7 +66,7 @@ def configuration(repository: FleetRepository) -> str:
     decided. gitops_dsf/reconciler/settings.py reads it.
     """
     said = repository.model_dump(exclude_defaults=True)["spec"]
-    kept = {name: said[name] for name in ("git", "hubNamespace", "output") if name in said}
+    kept = {name: said[name] for name in ("git", "hubNamespace", "output", "pace") if name in said}
     if namespace := said.get("argocd", {}).get("namespace"):
         kept["argocd"] = {"namespace": namespace}
     settings = {name: value for name, value in said.get("reconciler", {}).items() if name in SETTINGS}

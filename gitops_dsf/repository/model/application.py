@@ -96,6 +96,8 @@ class Moves(Authored):
     """
     refresh_seconds: Annotated[int, Field(ge=5, le=3600)] = 60
     """Seconds after which the ApplicationSet controller reads the decision again."""
+    pace: Literal["Fleet", "None"] = "Fleet"
+    """Fleet: by spec.pace of gitops-dsf.yaml, when it is there. None: it follows its scores at once."""
 
 
 class ApplicationPlacement(PlacementRules):

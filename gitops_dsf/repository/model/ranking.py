@@ -82,6 +82,10 @@ class Score(Authored):
     """Name of the score item; by default the only one that the scorer can publish."""
     weight: Weight = 1
     """Relative weight; negative when a lower score is better."""
+    demand: Annotated[int, Field(ge=0, le=200)] = 0
+    """Points of this score that the application takes where it runs. With spec.pace of gitops-dsf.yaml they
+    are assumed until they are measured.
+    """
 
 
 class Ranking(Authored):

@@ -23,6 +23,7 @@ from gitops_dsf.repository.model.base import (
     PullSecrets,
     Quantity,
 )
+from gitops_dsf.repository.model.pace import Pace
 from gitops_dsf.repository.model.reconciler import Reconciler
 
 _PUSHABLE = re.compile(r"(https?|ssh|file)://\S*/\S+|([\w.-]+@)?[A-Za-z0-9][\w.-]*:(?!//)\S+")
@@ -338,6 +339,8 @@ class FleetRepositorySpec(Authored):
     """The Deployment on the hub that runs scorers with runsOn: Hub."""
     reconciler: Reconciler = Reconciler()
     """The reconciler's Deployment on the hub."""
+    pace: Pace | None = None
+    """How fast applications may move by their scores; when absent, each follows its scores at once."""
     delivery: Delivery = Delivery()
     """What delivers the scoring configuration to the spokes."""
     output: Output = Output()

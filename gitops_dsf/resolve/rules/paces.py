@@ -1,0 +1,89 @@
+"""Checks what paced moves need: weights that hold, and a reconciler that admits moves."""
+
+from collections.abc import Iterable, Iterator
+
+from gitops_dsf.diagnostics import Diagnostic, codes
+from gitops_dsf.hub.pace import MOVES_SCORE
+from gitops_dsf.repository.model.application import ScoredApplication
+from gitops_dsf.resolve.context import SETTINGS, Context, needs
+from gitops_dsf.resolve.pace import hold_weights, is_paced, most_reach, nearest_weights, reach, spans
+from gitops_dsf.resolve.rankings import ranked_by
+
+
+def weights_hold(context: Context) -> Iterator[Diagnostic]:
+    """A difference of scores that reaches what Steady gives would move a paced Placement."""
+    pace = context.settings.pace
+    for item in context.declared.rankings if pace is not None else ():
+        scores = ranked_by(item, context.scorers)
+        if pace is None or not is_paced(item, context.settings) or not scores:
+            continue
+        weights, found = [score.weight for score in scores], spans(scores, context.scorers)
+        if not any(weights) or hold_weights(weights, found, refuges=pace.refuges) is not None:
+            continue
+        near = nearest_weights(weights, found, refuges=pace.refuges)
+        message = (
+            f"with the weights {_listed(weights)} the scores can differ by {reach(weights, found)} points,"
+            f" and a paced Placement holds up to {most_reach(refuges=pace.refuges)}"
+        )
+        ways = [f"write the weights {_listed(near)}"] if near else []
+        if max(found) > 100:
+            ways.append("give the scorers a scoreRange, which spans 100 points instead of 200")
+        ways.append("write moves.pace: None")
+        yield codes.PACE_WEIGHTS.at(item.at("spec", "scores", 0, "weight"), message, ", or ".join(ways))
+
+
+@needs(SETTINGS)
+def somebody_keeps_the_pace(context: Context) -> Iterator[Diagnostic]:
+    """Without the reconciler, paced applications would never move by their scores."""
+    if context.settings.pace is None:
+        return
+    position = context.repository.at("spec", "pace")
+    if context.is_upstream:
+        yield codes.PACE_WITHOUT_RECONCILER.at(
+            position,
+            "the reconciler keeps the pace, and with delivery.mode UpstreamController there is none",
+            "write delivery.mode: ManifestWork, or remove pace",
+        )
+    elif not context.settings.reconciler.enabled:
+        yield codes.PACE_WITHOUT_RECONCILER.at(
+            position,
+            "the reconciler keeps the pace, and reconciler.enabled is false: no application would move",
+            "write reconciler.enabled: true, or remove pace",
+        )
+
+
+@needs("FleetRepository")
+def demands_count(context: Context) -> Iterator[Diagnostic]:
+    """A demand is assumed for moves of paced applications, and for nothing else."""
+    for item in context.declared.rankings:
+        if is_paced(item, context.settings):
+            continue
+        for index, score in enumerate(item.value.spec.scores):
+            if score.demand:
+                if not isinstance(item.value, ScoredApplication):
+                    why, hint = "a ScoredPlacement is not paced", "remove it"
+                elif context.settings.pace is None:
+                    why, hint = "gitops-dsf.yaml has no spec.pace", "write spec.pace there, or remove it"
+                elif item.value.spec.moves.pace == "None":
+                    why, hint = "moves.pace is None", "remove it, or write moves.pace: Fleet"
+                else:
+                    why = "an application on every eligible cluster does not move"
+                    hint = "write placement.numberOfClusters, or remove it"
+                yield codes.PACE_FIELD.at(
+                    item.at("spec", "scores", index, "demand"), f"demand has no effect: {why}", hint
+                )
+
+
+def the_score_of_moves_is_ours(context: Context) -> Iterator[Diagnostic]:
+    """A scorer whose scores have this name would move applications."""
+    for scorer in context.scorers.values():
+        if scorer.score_name and scorer.resource_name == MOVES_SCORE:
+            yield codes.BAD_VALUE.at(
+                scorer.at("scoring.params.name"),
+                f"the AddOnPlacementScore {MOVES_SCORE} carries out paced moves",
+                "give the score another name",
+            )
+
+
+def _listed(weights: Iterable[int]) -> str:
+    return ", ".join(map(str, weights))
