@@ -68,8 +68,7 @@ class StateBranchController:
 
     async def run(self) -> None:
         """Works until it is cancelled."""
-        for informer in (self._view.clusters, self._view.decisions, self._view.scores):
-            await informer.synced.wait()
+        await self._view.synced(self._view.clusters, self._view.decisions, self._view.scores)
         async with working_clone(self._git, "state") as clone:
             await keep_pushing(
                 partial(self._pass, clone),

@@ -86,11 +86,10 @@ class HubView:
         found = next((informer.broken for informer in informers if informer.broken), "")
         return f"what it depends on may be outdated: {found}" if found else ""
 
-    async def synced(self) -> None:
-        """Waits until every list was read once."""
-        await self.masks.synced.wait()
-        for informer in self.informers:
-            await informer.synced.wait()
+    async def synced(self, *sources: Informer[Any] | MaskPoll) -> None:
+        """Waits until each of these was read once; by default all of them."""
+        for source in sources or (*self.informers, self.masks):
+            await source.synced.wait()
 
     async def run(self) -> None:
         """Runs all informers until it is cancelled."""

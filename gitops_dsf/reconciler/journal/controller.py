@@ -15,11 +15,9 @@ import msgspec
 
 from dsf_runtime.apiserver import ApiError
 from dsf_runtime.clock import happens_within
-from gitops_dsf.errors import RepositoryError
 from gitops_dsf.journal.record import Record
 from gitops_dsf.journal.timeline import by_placement, values_at
-from gitops_dsf.reconciler.git import GitError, keep_pushing, working_clone
-from gitops_dsf.reconciler.git.clone import RETRIES
+from gitops_dsf.reconciler.git import keep_pushing, working_clone
 from gitops_dsf.reconciler.hub.decisions import FORGET_SECONDS
 from gitops_dsf.reconciler.journal.branch import JournalBranch
 from gitops_dsf.reconciler.journal.explaining import Values, filled
@@ -60,7 +58,7 @@ class JournalController:
         self._api, self._view, self._metrics = shared.api, shared.view, shared.metrics
         self._tracker, self._clock = shared.tracker, shared.clock
         self._git, self._settings, self._flapping = git, settings, flapping
-        self._wake, self._recorded = asyncio.Event(), asyncio.Event()
+        self._wake, self._learned, self._recorded = asyncio.Event(), asyncio.Event(), asyncio.Event()
         self._started = 0.0
         self._pending: list[Record] = []
         """Records that are not on the branch yet."""
@@ -72,19 +70,13 @@ class JournalController:
 
     async def run(self) -> None:
         """Works until it is cancelled."""
-        for source in (
-            self._view.decisions,
-            self._view.placements,
-            self._view.clusters,
-            self._view.scores,
-        ):
-            await source.synced.wait()
+        view = self._view
+        await view.synced(view.decisions, view.placements, view.clusters, view.scores)
         # A hub without Argo CD has no ApplicationSets.
         await happens_within(self._view.sets.synced, seconds=SETS_SECONDS)
-        self._started = self._clock()
+        self._learned.clear()
         async with working_clone(self._git, "journal") as clone:
             branch = JournalBranch(clone=clone, name=self._settings.branch)
-            await self._take_over(branch)
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._record_loop(branch))
                 push = partial(self._push, branch)
@@ -96,22 +88,6 @@ class JournalController:
                         branch=self._settings.branch,
                     )
                 )
-
-    async def _take_over(self, branch: JournalBranch) -> None:
-        """Learns what was recorded last. Only the branch says it."""
-        failures = 0
-        while True:
-            try:
-                await self._learn_from(branch)
-            except (GitError, RepositoryError) as error:
-                failures += 1
-                wait = RETRIES.delay(failures)
-                LOG.warning("the journal waits for its branch; next try in %g s: %s", wait, error)
-                self._metrics.journal_pushes.labels(outcome="failed").inc()
-                await asyncio.sleep(wait)
-                self._started = self._clock()
-            else:
-                return
 
     async def _learn_from(self, branch: JournalBranch) -> None:
         """Raises GitError and RepositoryError."""
@@ -127,6 +103,7 @@ class JournalController:
 
     async def _record_loop(self, branch: JournalBranch) -> None:
         """Records changes, and counts moves back and forth after each record and as they grow old."""
+        await self._learned.wait()
         while True:
             self._wake.clear()
             try:
@@ -212,7 +189,13 @@ class JournalController:
             self._flapping.forget(gone)
 
     async def _push(self, branch: JournalBranch) -> str:
-        """Waits for records, and appends them. Raises ApiError, GitError and RepositoryError."""
+        """Learns what was recorded last, which only the branch says. Then waits for records, and appends
+        them. Raises ApiError, GitError and RepositoryError.
+        """
+        if not self._learned.is_set():
+            self._started = self._clock()
+            await self._learn_from(branch)
+            self._learned.set()
         self._recorded.clear()
         if not self._pending:
             await self._recorded.wait()

@@ -55,8 +55,7 @@ class ScoreGarbageCollector:
 
     async def run(self) -> None:
         """Works until it is cancelled."""
-        for informer in self._informers:
-            await informer.synced.wait()
+        await self._view.synced(*self._informers)
         while True:
             if self._api.clock.known:  # only the hub's clock tells what has expired
                 await self._collect()

@@ -87,8 +87,7 @@ class ScorerController:
         return found
 
     async def _status_loop(self) -> None:
-        for source in self._sources:
-            await source.synced.wait()
+        await self._view.synced(*self._sources)
         while True:
             self._status_now.clear()
             try:

@@ -50,8 +50,7 @@ class SuspensionController:
     async def run(self) -> None:
         """Works until it is cancelled."""
         if self._enabled:
-            for source in self._sources:
-                await source.synced.wait()
+            await self._view.synced(*self._sources)
         while True:
             try:
                 if not self._enabled:
