@@ -8,9 +8,7 @@ Markdown table; exits with 1 when a figure misses its goal.
 
 import argparse
 import asyncio
-import itertools
 import json
-import os
 import statistics
 import sys
 import tempfile
@@ -64,11 +62,11 @@ def matrix(series: int, points: int) -> bytes:
     return f'{{"status":"success","data":{{"resultType":"matrix","result":[{",".join(rows)}]}}}}'.encode()
 
 
-def results(count: int, *, more: int = 0) -> bytes:
+def results(count: int) -> bytes:
     rows = [
         {
             "metric": {"node": f"node-{n % 100}", "namespace": f"team-{n % 40}", "pod": f"app-{n}"},
-            "score": n % 87 + 0.123456 + more,
+            "score": n % 87 + 0.123456,
         }
         for n in range(count)
     ]
@@ -90,49 +88,19 @@ async def cycle(bench: Bench) -> list[Figure]:
     """10,000 series of 60 points, one result per series, every two seconds; each sample holds one cycle and
     the idle work around it.
     """
-    return await _cycles(bench, what="10,000 results")
-
-
-async def hub(bench: Bench) -> list[Figure]:
-    """The same with a hub: 10,000 scores that stay as they are, as in most cycles, then such that are written
-    anew in each.
-
-    The CPU of the latter has no goal: by default a scorer writes once a minute at most.
-    """
-    fake, figures = HubFake(namespaces=("bench",)), []
-    async with HttpFake(fake) as server:
-        for what, change in (
-            ("10,000 results, --publish hub", 0),
-            ("10,000 items written to the hub in each", 10),
-        ):
-            figures += await _cycles(bench, what=what, flags=bench.to_hub(server.url), change=change)
-            fake.scores.clear()
-    return figures
-
-
-async def _cycles(
-    bench: Bench, *, what: str, flags: Sequence[str | Path] = (), change: int = 0
-) -> list[Figure]:
-    """``change`` is by how much each score moves up and down again."""
-    body, answers = matrix(10_000, 60), [results(10_000), results(10_000, more=change)]
-    turns = itertools.cycle(answers)
+    body, answer = matrix(10_000, 60), results(10_000)
     async with (
         HttpFake(lambda _seen: Reply(body=body)) as source,
-        HttpFake(lambda _seen: Reply(body=next(turns))) as scoring,
+        HttpFake(lambda _seen: Reply(body=answer)) as scoring,
     ):
-        settings: Settings = {
-            "scoringInterval": 2,
-            "publish": {"deadband": 2, "minIntervalSeconds": 0},
-            **BY_POD,
-        }
-        bench.volume.put(entry("big", scoring=scoring.url, source=source.url, **settings))
+        bench.volume.put(entry("big", scoring=scoring.url, source=source.url, scoringInterval=2, **BY_POD))
         floor = await asyncio.create_subprocess_exec(
             *(sys.executable, HERE / "loopback.py"),
             *map(str, ("127.0.0.1", source.port, len(body), ROUNDS)),
             stdout=asyncio.subprocess.PIPE,
         )
         bare, _ = await floor.communicate()
-        async with agent(*bench.flags, *flags) as process:
+        async with agent(*bench.flags) as process:
             await until(lambda: len(scoring.seen) >= 3, what="warm", seconds=60)
             await asyncio.sleep(1)
             spent: list[float] = []
@@ -141,11 +109,11 @@ async def _cycles(
                 await until(lambda least=calls: len(scoring.seen) > least, what="a cycle", seconds=60)  # type: ignore[misc]
                 await asyncio.sleep(1)
                 spent.append((cpu(process.process.pid) - before) / (len(scoring.seen) - calls))
-            size = f"10,000 series x 60 points ({len(body) / 1e6:.1f} MB)"
+            what = f"cycle of 10,000 series x 60 points ({len(body) / 1e6:.1f} MB), 10,000 results, CPU"
             return [
-                median(f"cycle of {size}, {what}, CPU", spent, None if change else 0.08, "s"),
+                median(what, spent, 0.08, "s"),
                 median("floor: these bytes in and out, unread, CPU", json.loads(bare), None, "s"),
-                Figure(f"peak memory of such cycles, {what}", peak(process.process.pid), 100, "MB"),
+                Figure("peak memory of such cycles", peak(process.process.pid), 100, "MB"),
             ]
 
 
@@ -167,16 +135,6 @@ async def scrape(bench: Bench) -> list[Figure]:
     return [median("scrape of 50,000 series, CPU", spent[2:], 0.010, "s")]
 
 
-async def _longest_step(bench: Bench) -> float:
-    """CPU seconds of the longest step while an agent runs for a while."""
-    flags = ["run", "--metrics-address", "127.0.0.1:0", "--splay", "0", *map(str, bench.flags)]
-    child = await asyncio.create_subprocess_exec(
-        sys.executable, HERE / "canary.py", *flags, stdout=asyncio.subprocess.PIPE
-    )
-    out, _ = await child.communicate()
-    return float(json.loads(out.splitlines()[-1])["cpu"])
-
-
 async def blocks(bench: Bench) -> list[Figure]:
     """The longest step of the event loop, at 20 MB of series and at 50,000 results, the file store
     included.
@@ -187,51 +145,15 @@ async def blocks(bench: Bench) -> list[Figure]:
         HttpFake(lambda _seen: Reply(body=answer)) as scoring,
     ):
         bench.volume.put(entry("big", scoring=scoring.url, source=source.url, scoringInterval=3, **BY_POD))
-        worst = await _longest_step(bench)
+        flags = ["run", "--metrics-address", "127.0.0.1:0", "--splay", "0", *map(str, bench.flags)]
+        child = await asyncio.create_subprocess_exec(
+            sys.executable, HERE / "canary.py", *flags, stdout=asyncio.subprocess.PIPE
+        )
+        out, _ = await child.communicate()
         assert len(scoring.seen) >= 3
+    worst = float(json.loads(out.splitlines()[-1])["cpu"])
     what = "longest step of the event loop, 20 MB of series and 50,000 results"
     return [Figure(what, worst * 1000, 20, "ms")]
-
-
-async def query(bench: Bench) -> list[Figure]:
-    """A Query scorer with 50,000 series: the longest step of the event loop, and the CPU of a cycle."""
-    rows = [
-        {"metric": one["metric"], "value": [1_700_000_000.123, str(one["score"])]}
-        for one in json.loads(results(50_000))["results"]
-    ]
-    data = {"resultType": "vector", "result": rows}
-    body = json.dumps({"status": "success", "data": data}, separators=(",", ":")).encode()
-    async with HttpFake(lambda _seen: Reply(body=body)) as source:
-        asked = entry("query", scoring="", source=source.url, scoringInterval=3, **BY_POD)
-        bench.volume.put(asked | {"scoringEndpoint": "", "scoringType": "Query"})
-        worst = await _longest_step(bench)
-        assert len(source.seen) >= 3
-    what = "longest step of the event loop, a Query scorer with 50,000 series"
-    return [Figure(what, worst * 1000, 50, "ms")]
-
-
-async def many(bench: Bench) -> list[Figure]:
-    """200 scorers of 30 s on one core."""
-    name = "gitops_dsf_agent_start_delay_seconds"
-    async with (
-        HttpFake(lambda _seen: Reply(body=matrix(5, 10))) as source,
-        HttpFake(lambda _seen: Reply(body=results(5))) as scoring,
-    ):
-        bench.volume.put(
-            *(entry(f"s{n}", scoring=f"{scoring.url}/{n}", source=f"{source.url}/{n}") for n in range(200))
-        )
-        async with agent(*bench.flags, "--splay", "10") as process:
-            os.sched_setaffinity(process.process.pid, {0})
-            await asyncio.sleep(75)
-            samples = await process.metrics()
-    total = samples[f"{name}_count"]
-    assert total >= 200
-    buckets = [
-        (float(key.split('"')[1]), samples[key]) for key in samples if key.startswith(f"{name}_bucket")
-    ]
-    bound = min(le for le, value in buckets if value >= 0.99 * total)
-    what = f"start delay of 200 scorers on one core, p99 of {total:.0f} (upper bound)"
-    return [Figure(what, bound * 1000, 250, "ms")]
 
 
 async def rest(bench: Bench) -> list[Figure]:
@@ -259,31 +181,7 @@ async def rest(bench: Bench) -> list[Figure]:
     return figures
 
 
-async def swaps(bench: Bench) -> list[Figure]:
-    """From the swap of the file to the first request of the changed scorer, thirty swaps a second."""
-    count, swapped, first = 60, dict[str, float](), dict[str, float]()
-    async with HttpFake(lambda _seen: Reply(body=results(1))) as scoring:
-        entries = [entry(f"s{n}", scoring=f"{scoring.url}/{n}-0", scoringInterval=3600) for n in range(count)]
-        bench.volume.put(*entries)
-        async with agent(*bench.flags, "--splay", "10"):
-            await until(lambda: len(scoring.seen) >= count, what="all ran", seconds=20)
-            for number in range(1, 60 * 30):
-                which = number % count
-                url = f"{scoring.url}/{which}-{number}"
-                entries[which] = entry(f"s{which}", scoring=url, scoringInterval=3600)
-                bench.volume.put(*entries)
-                swapped[f"/{which}-{number}/scoring"] = asyncio.get_running_loop().time()
-                await asyncio.sleep(1 / 30)
-            await asyncio.sleep(2)
-            for seen in scoring.seen:
-                first.setdefault(seen.path, seen.at)
-    delays = sorted(first[path] - at for path, at in swapped.items() if path in first)
-    assert len(delays) == len(swapped), f"{len(swapped) - len(delays)} edits were never run"
-    what = f"swap to first request, p99 of {len(delays)} edits at 30 a second"
-    return [Figure(what, delays[int(len(delays) * 0.99)], 1, "s")]
-
-
-BENCHES = {bench.__name__: bench for bench in (cycle, hub, scrape, blocks, query, rest, swaps, many)}
+BENCHES = {bench.__name__: bench for bench in (cycle, scrape, blocks, rest)}
 
 
 def main() -> int:

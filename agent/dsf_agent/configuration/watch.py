@@ -32,23 +32,29 @@ class UnusableFile:
 Observation = Snapshot | UnusableFile
 
 
+Content = bytes | UnusableFile
+
+
 def observe(files: tuple[Path, ...]) -> Observation:
     """Reads and parses the file, and the file of clusters of the hub scorer. Blocking."""
-    contents: list[bytes] = []
-    for path in files:
-        content = _content(path)
+    return _parsed(files, list(map(_content, files)))
+
+
+def _parsed(files: tuple[Path, ...], contents: list[Content]) -> Observation:
+    texts: list[bytes] = []
+    for content in contents:
         if isinstance(content, UnusableFile):
             return content
-        contents.append(content)
+        texts.append(content)
     try:
-        return snapshot.parse(*contents)
+        return snapshot.parse(*texts)
     except (SummariesError, ClustersError) as error:
         wrong = 1 if isinstance(error, ClustersError) else 0
-        reason = "not_json" if contents[wrong].strip() else "empty"
+        reason = "not_json" if texts[wrong].strip() else "empty"
         return UnusableFile(reason=reason, text=f"{files[wrong]}: {error}")
 
 
-def _content(path: Path) -> bytes | UnusableFile:
+def _content(path: Path) -> Content:
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:
@@ -68,9 +74,7 @@ def _content(path: Path) -> bytes | UnusableFile:
 
 
 class Watcher:
-    """Calls ``emit`` when the configuration changed. It looks at names, times and sizes, and reads the files
-    only when one of them differs.
-    """
+    """Calls ``emit`` when the contents of the files changed."""
 
     def __init__(
         self,
@@ -82,38 +86,20 @@ class Watcher:
         self._files = files
         self._poll = poll_seconds
         self._emit = emit
-        self._seen: list[tuple[int, ...]] | None = None
-        self._last: Observation | None = None
+        self._seen: list[Content] = []
 
     async def run(self) -> None:
         """Runs until it is cancelled."""
         while True:
-            await self.check()
+            found = await asyncio.to_thread(self._changed)
+            if found is not None:
+                await self._emit(found)
             await asyncio.sleep(self._poll)
 
-    async def check(self) -> None:
-        """Looks at the files now and calls ``emit`` if their state changed."""
-        seen = await asyncio.to_thread(lambda: [_state(file) for file in self._files])
-        if seen == self._seen:
-            return
-        self._seen = seen
-        found = await asyncio.to_thread(observe, self._files)
-        if _same(found, self._last):
-            return
-        self._last = found
-        await self._emit(found)
-
-
-def _state(file: Path) -> tuple[int, ...]:
-    """Differs when a file was replaced or written. Empty if it cannot be looked at."""
-    try:
-        found = file.stat()
-    except OSError:
-        return ()
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
-
-
-def _same(one: Observation, other: Observation | None) -> bool:
-    if isinstance(one, Snapshot) and isinstance(other, Snapshot):
-        return one.digest == other.digest
-    return one == other
+    def _changed(self) -> Observation | None:
+        """What the files say if they changed since the last look. Blocking."""
+        contents = list(map(_content, self._files))
+        if contents == self._seen:
+            return None
+        self._seen = contents
+        return _parsed(self._files, contents)

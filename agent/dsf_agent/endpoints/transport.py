@@ -6,16 +6,16 @@ import asyncio
 import ssl
 from asyncio import selector_events
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import AbstractAsyncContextManager, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import urlsplit
+from weakref import WeakValueDictionary
 
 import httpcore
 import httpx
 
 from dsf_agent import __version__
-from dsf_agent.endpoints.originlimit import OriginLimit
 from dsf_agent.errors import AgentError, kind_reason
 from dsf_runtime import answers, heads
 from dsf_runtime.answers import TooLargeError
@@ -89,6 +89,38 @@ def use_large_reads() -> None:
     with suppress(AttributeError):
         selector_events._SelectorTransport.max_size = CHUNK  # type: ignore[attr-defined]  # noqa: SLF001
     httpcore.AsyncHTTP11Connection.READ_NUM_BYTES = CHUNK
+
+
+class _Origin:
+    """The slots of one origin."""
+
+    def __init__(self, most: int) -> None:
+        self.all = asyncio.Semaphore(most)
+        self.of_unresponsive = asyncio.Semaphore((most + 1) // 2)
+
+
+class OriginLimit:
+    """Limits the number of concurrent calls per origin (scheme, host and port), in the order of the requests.
+
+    Scorers whose last call got no answer share half of the slots. So peers that hang leave the other half to
+    peers that answer. Waiting for a slot is no failure of a scorer, so it does not count towards a time-out.
+    """
+
+    def __init__(self, *, per_origin: int) -> None:
+        self._per_origin = per_origin
+        self._origins: WeakValueDictionary[str, _Origin] = WeakValueDictionary()
+        """Those that somebody uses or waits for."""
+
+    @asynccontextmanager
+    async def slot(self, name: str, *, unresponsive: bool = False) -> AsyncIterator[None]:
+        """Holds a slot of this origin. ``unresponsive`` means that the last call of this caller got no
+        answer.
+        """
+        origin = self._origins.get(name)
+        if origin is None:
+            origin = self._origins[name] = _Origin(self._per_origin)
+        async with origin.of_unresponsive if unresponsive else nullcontext(), origin.all:
+            yield
 
 
 class Transport:

@@ -36,24 +36,14 @@ class Function:
         """Scores one request. Raises RefusedError for a bad request, and any exception of the author's
         function.
         """
-        if not self.is_async:
-            return await asyncio.to_thread(self._score, body, max_series)
         series, extra = await asyncio.to_thread(self._read, body, max_series)
-        results = (
-            _labelled(series, [await self._function(one, *extra) for one in series])
-            if self._each
-            else await self._function(series, *extra)
-        )
+        inputs: list[Any] = series if self._each else [series]
+        if self.is_async:
+            found = [await self._function(one, *extra) for one in inputs]
+        else:
+            found = await asyncio.to_thread(lambda: [self._function(one, *extra) for one in inputs])
+        results = _labelled(series, found) if self._each else found[0]
         return await asyncio.to_thread(response.encode, results, series=len(series))
-
-    def _score(self, body: bytes | bytearray, max_series: int) -> Scored:
-        series, extra = self._read(body, max_series)
-        results = (
-            _labelled(series, [self._function(one, *extra) for one in series])
-            if self._each
-            else self._function(series, *extra)
-        )
-        return response.encode(results, series=len(series))
 
     def _read(self, body: bytes | bytearray, max_series: int) -> tuple[list[Series], tuple[Any, ...]]:
         """The series, and the value for the second parameter, of any type that msgspec knows: a Struct

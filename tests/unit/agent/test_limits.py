@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dsf_agent.endpoints.originlimit import OriginLimit
+from dsf_agent.endpoints.transport import OriginLimit
 from dsf_runtime.calls import TEXT_LIMIT, display, excerpt, retry_after
 
 

@@ -20,7 +20,6 @@ DENIED: Final = (401, 403)
 SHOWN: Final = 3
 """How many invalid results are described."""
 SLOW_SECONDS: Final = 5.0
-HUGE: Final = (sys.float_info.max, -sys.float_info.max, 5e-324)
 
 MISTAKES: Final = (
     ("truncated-json", b'{"data": ['),
@@ -125,6 +124,7 @@ def _odd(sample: Sample) -> list[tuple[str, str, list[dict[str, Any]]]]:
     def of(*values: float) -> list[dict[str, Any]]:
         return [{**series(values), "metric": labels}]
 
+    most = sys.float_info.max
     fractional = {"metric": labels, "values": [[1700000000.123, "1"], [1700000060.123, "2"]]}
     return [
         ("empty-data", "no series at all", []),
@@ -136,11 +136,7 @@ def _odd(sample: Sample) -> list[tuple[str, str, list[dict[str, Any]]]]:
         ("nan", "NaN samples", of(math.nan, 1, math.nan)),
         ("only-nan", "nothing but NaN", of(math.nan, math.nan)),
         ("infinite", "infinite samples", of(math.inf, -math.inf, 1)),
-        (
-            "huge",
-            "the largest and smallest doubles",
-            of(1.7976931348623157e308, -1.7976931348623157e308, 5e-324),
-        ),
+        ("huge", "the largest and smallest doubles", of(most, -most, 5e-324)),
         ("fractional-time", "fractional timestamps", [fractional]),
     ]
 
