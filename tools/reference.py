@@ -14,7 +14,7 @@ from gitops_dsf.cli.schematree import write_tree
 from gitops_dsf.repository.model.kinds import KINDS
 from gitops_dsf.schema.crd import crds
 from gitops_dsf.schema.editor import kind_schema
-from gitops_dsf.schema.rules import RULES, Schema
+from gitops_dsf.repository.model.rule import Schema, rules_of
 from tools.clireference import cli_page
 from tools.metricsreference import metrics_page
 
@@ -59,7 +59,7 @@ def _page(api_version: str, kind: str) -> str:
     lines = [_GENERATED, f"# {kind}", "", f"`{api_version}`. {_sentence(schema)}", "", *_example(kind), ""]
     lines += ["## Fields", "", *_table(_rows(schema, schema["$defs"])), ""]
     rules = sorted(
-        {f"- `{path}`: {rule.message}." for path, model in _models(schema) for rule in RULES.get(model, ())}
+        {f"- `{path}`: {rule.message}." for path, model in _models(schema) for rule in rules_of(model)}
     )
     if rules:
         lines += ["Between fields:", "", *rules, ""]

@@ -6,14 +6,7 @@ from collections.abc import Iterable, Sequence
 from dsf_wire.clusters import FleetCluster
 from dsf_wire.summary import Summary
 from gitops_dsf.plan.summaries import cluster_label, summarise
-from gitops_dsf.plan.types import (
-    AddOnParts,
-    ClusterWork,
-    Configuration,
-    HubScoring,
-    Plan,
-    Receiver,
-)
+from gitops_dsf.plan.types import AddOnParts, ClusterWork, Configuration, HubScoring, Plan, Receiver
 from gitops_dsf.repository.model.cluster import ManagedCluster
 from gitops_dsf.repository.model.repository import Agent, Egress
 from gitops_dsf.resolve.credentials import credentials

@@ -25,11 +25,7 @@ _SCHEMES: Final = {"http": 80, "https": 443}
 
 
 def egress_policy(
-    summaries: Iterable[Summary],
-    settings: Egress,
-    *,
-    namespace: str = AGENT_NAMESPACE,
-    app: str = ADDON_NAME,
+    summaries: Iterable[Summary], settings: Egress, *, namespace: str = AGENT_NAMESPACE, app: str = ADDON_NAME
 ) -> Object:
     """Allows DNS, API servers, the sources and scoring APIs of these scorers, and what the settings add. By
     default it is the policy of an agent; ``app`` is the label of the pods.

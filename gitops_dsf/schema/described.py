@@ -7,7 +7,7 @@ from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core.core_schema import ModelSchema
 
 from gitops_dsf.repository.model.field_docs import field_docs, unwrapped
-from gitops_dsf.schema.rules import Schema
+from gitops_dsf.repository.model.rule import Schema
 
 
 class _Described(GenerateJsonSchema):

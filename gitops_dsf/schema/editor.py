@@ -15,9 +15,9 @@ from gitops_dsf.hub.selectors import OPERATORS
 from gitops_dsf.repository.model.base import Authored
 from gitops_dsf.repository.model.delivery import RawPlacement
 from gitops_dsf.repository.model.kinds import KINDS
+from gitops_dsf.repository.model.rule import Schema, rules_of
 from gitops_dsf.resolve.rules.placements import UNREAD
 from gitops_dsf.schema.described import json_schema
-from gitops_dsf.schema.rules import RULES, Schema
 
 DRAFT: Final = "https://json-schema.org/draft/2020-12/schema"
 FILE: Final = ".schemas/gitops-dsf.json"
@@ -88,7 +88,7 @@ def _definition(name: str, schema: Schema) -> Schema:
     result = {key: value for key, value in schema.items() if key not in {"title", "$defs"}}
     if "properties" in result:
         result["properties"] = {key: _field(value) for key, value in result["properties"].items()}
-    rules = [dict(rule.json) | {"description": rule.message} for rule in RULES.get(name, ()) if rule.json]
+    rules = [dict(rule.json) | {"description": rule.message} for rule in rules_of(name) if rule.json]
     return result | ({"allOf": rules} if rules else {})
 
 

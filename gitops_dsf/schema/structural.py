@@ -9,8 +9,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from gitops_dsf.repository.model.rule import Schema, rules_of
 from gitops_dsf.schema.described import json_schema
-from gitops_dsf.schema.rules import RULES, Schema
 
 _KEPT = (
     "type",
@@ -73,7 +73,7 @@ def _object(node: Schema, definitions: Schema, *, model: str) -> Schema:
         result["required"] = sorted(node["required"])
     if model in _ATOMIC_MAPS:
         result["x-kubernetes-map-type"] = "atomic"
-    rules = [{"rule": rule.cel, "message": rule.message} for rule in RULES.get(model, ()) if rule.cel]
+    rules = [{"rule": rule.cel, "message": rule.message} for rule in rules_of(model) if rule.cel]
     if rules:
         result["x-kubernetes-validations"] = rules
     return result

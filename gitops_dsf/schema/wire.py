@@ -4,8 +4,8 @@ import msgspec
 
 from dsf_wire.constants import AGENT_NAMESPACE, CONFIGMAP_KEY, CONFIGMAP_NAME
 from dsf_wire.summary import UPSTREAM_KEYS, Summary
+from gitops_dsf.repository.model.rule import Schema
 from gitops_dsf.schema.editor import DRAFT
-from gitops_dsf.schema.rules import Schema
 
 
 def summaries_schema() -> Schema:

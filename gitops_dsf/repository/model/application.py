@@ -8,6 +8,7 @@ from gitops_dsf.hub.urls import misleads_git
 from gitops_dsf.repository.load import Path
 from gitops_dsf.repository.model.base import PRODUCT_API, Authored, DnsLabel, DnsName, Metadata
 from gitops_dsf.repository.model.ranking import PlacementRules, Ranking, Score
+from gitops_dsf.repository.model.rule import Rule, Ruled, given, having, not_empty_list
 
 
 class ApplicationSource(Authored):
@@ -45,8 +46,15 @@ class ApplicationSource(Authored):
         return url
 
 
-class Application(Authored):
+class Application(Ruled):
     """Where the manifests are, and how they are deployed."""
+
+    rules = (
+        Rule(
+            message="write exactly one of source and sources",
+            json={"oneOf": [given("source"), not_empty_list("sources")]},
+        ),
+    )
 
     source: ApplicationSource | None = None
     """The source of the manifests."""
@@ -109,8 +117,15 @@ class ApplicationPlacement(PlacementRules):
     """
 
 
-class ScoredApplicationSpec(Ranking):
+class ScoredApplicationSpec(Ranking, Ruled):
     """What runs, and which scores decide where."""
+
+    rules = (
+        Rule(
+            message="write scores, or in placement a ref to a ScoredPlacement, which has them; never both",
+            json={"oneOf": [given("scores"), having("placement", given("ref"))]},
+        ),
+    )
 
     application: Application
     """Where the manifests are, and how they are deployed."""

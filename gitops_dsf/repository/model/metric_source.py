@@ -13,8 +13,10 @@ from gitops_dsf.repository.model.base import (
     LabelSelector,
     Metadata,
 )
-from gitops_dsf.repository.model.scorer import Auth, KeyRef
+from gitops_dsf.repository.model.rule import Rule, Ruled, exactly_one, given, having
+from gitops_dsf.repository.model.scorer import TOKEN_OF_POD, Auth, KeyRef, sends_token
 
+_SENDS_TOKEN = {"anyOf": [given("tokenSecretRef"), TOKEN_OF_POD], "type": "object"}
 MAX_VARIANTS = 50
 MAX_HEADERS = 20
 
@@ -57,8 +59,12 @@ class ClientCertificate(Authored):
     """The Secret that holds it."""
 
 
-class Header(Authored):
+class Header(Ruled):
     """A header of every request: a plain value, or a value of a Secret."""
+
+    rules = (
+        exactly_one("value", "secret_ref", "a header has a value or a secretRef: write exactly one of them"),
+    )
 
     name: Annotated[str, Field(min_length=1, max_length=256)]
     """Name of the header, such as X-Scope-OrgID."""
@@ -67,15 +73,22 @@ class Header(Authored):
     secret_ref: KeyRef | None = None
     """Secret on the spoke whose key holds the value."""
 
-    @model_validator(mode="after")
-    def _one_value(self) -> Self:
-        if (self.value is None) == (self.secret_ref is None):
-            raise ValueError("a header has a value or a secretRef: write exactly one of them")
-        return self
 
-
-class MetricSourceVariant(Authored):
+class MetricSourceVariant(Ruled):
     """How a group of clusters reaches the metric source."""
+
+    rules = (
+        Rule(
+            message="auth sends a token and basicAuth a password in the same header; keep one",
+            holds=lambda variant: variant.basic_auth is None or not sends_token(variant.auth),
+            path=("basicAuth",),
+            cel=(
+                "!(has(self.basicAuth) && has(self.auth)"
+                " && (has(self.auth.tokenSecretRef) || self.auth.serviceAccountToken))"
+            ),
+            json={"not": {"allOf": [given("basicAuth"), having("auth", _SENDS_TOKEN)]}},
+        ),
+    )
 
     cluster_selector: LabelSelector | None = None
     """Clusters that use this variant, by their labels in the inventory. Without it, every cluster that no
@@ -97,16 +110,6 @@ class MetricSourceVariant(Authored):
     """Certificate that the agent shows to a source with https."""
     headers: Annotated[list[Header], Field(max_length=MAX_HEADERS)] = []
     """Headers of every request, such as the tenant of Mimir or Thanos."""
-
-    @model_validator(mode="after")
-    def _one_authorization(self) -> Self:
-        token = self.auth is not None and (
-            self.auth.token_secret_ref is not None or self.auth.service_account_token
-        )
-        if token and self.basic_auth is not None:
-            msg = "auth sends a token and basicAuth a password in the same header; keep one"
-            raise FieldError(msg, "basicAuth")
-        return self
 
     @model_validator(mode="after")
     def _has_a_host(self) -> Self:

@@ -7,12 +7,24 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from gitops_dsf.repository.model.base import PRODUCT_API, Authored, DnsLabel, LabelSelector, Metadata
+from gitops_dsf.repository.model.rule import Rule, Ruled, having
 
 Weight = Annotated[int, Field(ge=-10, le=10)]
 
 
-class Toleration(Authored):
+class Toleration(Ruled):
     """A taint of clusters that is tolerated."""
+
+    rules = (
+        Rule(
+            message="a toleration without key needs operator: Exists, and operator Exists takes no value",
+            json={
+                "if": having("operator", {"const": "Exists"}),
+                "then": {"properties": {"value": {"enum": [None, ""]}}},
+                "else": having("key", {"type": "string", "minLength": 1}),
+            },
+        ),
+    )
 
     key: str | None = None
     """Taint key; with operator Exists it may be left out to tolerate every taint."""

@@ -1,9 +1,9 @@
 """ScoreTest: given some results of scorers, which scores and decisions are expected."""
 
 import re
-from typing import Annotated, Final, Literal, Self
+from typing import Annotated, ClassVar, Final, Literal
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, Field
 
 from gitops_dsf.repository.model.base import (
     DNS_SUBDOMAIN,
@@ -14,6 +14,7 @@ from gitops_dsf.repository.model.base import (
     Labels,
     Metadata,
 )
+from gitops_dsf.repository.model.rule import Rule, Ruled, exactly_one, given, not_empty_list
 
 MOST_SECONDS: Final = 7 * 86_400
 """The longest time that a test may cover."""
@@ -114,8 +115,17 @@ class GivenMetric(Authored):
     """Values as in `promtool test rules`."""
 
 
-class _OfScorer(Authored):
+class _OfScorer(Ruled):
     """A score by scorer, or by the name of its AddOnPlacementScore."""
+
+    rules: ClassVar[tuple[Rule, ...]] = (
+        exactly_one("scorer", "resource", "write exactly one of scorer and resource"),
+        Rule(
+            message="a score of a resource needs its dimension, the name of the item in status.scores",
+            holds=lambda score: score.resource is None or score.dimension is not None,
+            json={"if": given("resource"), "then": given("dimension")},
+        ),
+    )
 
     scorer: DnsName | None = None
     """Name of a DynamicScorer."""
@@ -126,15 +136,6 @@ class _OfScorer(Authored):
     dimension: Item | None = None
     """Name of the score item; by default the only one that the scorer has."""
 
-    @model_validator(mode="after")
-    def _one_name(self) -> Self:
-        if (self.scorer is None) == (self.resource is None):
-            raise ValueError("write exactly one of scorer and resource")
-        if self.resource is not None and self.dimension is None:
-            msg = "a score of a resource needs its dimension, the name of the item in status.scores"
-            raise ValueError(msg)
-        return self
-
 
 class GivenScore(_OfScorer):
     """A published score at time 0."""
@@ -143,8 +144,10 @@ class GivenScore(_OfScorer):
     """The value in the AddOnPlacementScore."""
 
 
-class _OfPlacement(Authored):
+class _OfPlacement(Ruled):
     """The decision of a Placement, by application or by Placement."""
+
+    rules = (exactly_one("application", "placement", "write exactly one of application and placement"),)
 
     application: DnsName | None = None
     """Name of a ScoredApplication."""
@@ -152,12 +155,6 @@ class _OfPlacement(Authored):
     """In place of application: a ScoredPlacement or Placement, as namespace/name, or the name alone if it is
     unique.
     """
-
-    @model_validator(mode="after")
-    def _one_name(self) -> Self:
-        if (self.application is None) == (self.placement is None):
-            raise ValueError("write exactly one of application and placement")
-        return self
 
 
 class GivenDecision(_OfPlacement):
@@ -187,18 +184,14 @@ class Given(Authored):
 class ExpectedScore(_OfScorer):
     """A published score."""
 
+    rules = (*_OfScorer.rules, exactly_one("value", "state", "write exactly one of value and state"))
+
     at: Time = "0s"
     """Time since the beginning, such as 10m."""
     value: Value | None = None
     """The value that counts."""
     state: Literal["Missing", "Expired"] | None = None
     """In place of value: nothing is published, or it has expired. OCM counts both as 0."""
-
-    @model_validator(mode="after")
-    def _one_result(self) -> Self:
-        if (self.value is None) == (self.state is None):
-            raise ValueError("write exactly one of value and state")
-        return self
 
 
 class ExpectedDecision(_OfPlacement):
@@ -233,8 +226,16 @@ class ExpectedFinding(Authored):
     """Name of the document that has it."""
 
 
-class Expected(Authored):
+class Expected(Ruled):
     """What a test expects."""
+
+    rules = (
+        Rule(
+            message="a test expects something: write scores, decisions, moves or findings",
+            holds=lambda test: test.scores or test.decisions or test.moves or test.findings,
+            json={"anyOf": [not_empty_list(name) for name in ("scores", "decisions", "moves", "findings")]},
+        ),
+    )
 
     scores: Annotated[list[ExpectedScore], Field(max_length=MOST_ITEMS)] = []
     """Published scores."""
@@ -244,12 +245,6 @@ class Expected(Authored):
     """How often decisions change."""
     findings: Annotated[list[ExpectedFinding], Field(max_length=MOST_ITEMS)] = []
     """Findings of `validate` about this repository with the clusters of the test."""
-
-    @model_validator(mode="after")
-    def _something(self) -> Self:
-        if not (self.scores or self.decisions or self.moves or self.findings):
-            raise ValueError("a test expects something: write scores, decisions, moves or findings")
-        return self
 
 
 class ScoreTestSpec(Authored):

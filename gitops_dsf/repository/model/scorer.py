@@ -3,7 +3,7 @@
 It has upstream's fields and ours.
 """
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import Field, ModelWrapValidatorHandler, ValidationError, model_validator
 from pydantic_core import InitErrorDetails
@@ -17,6 +17,9 @@ from dsf_wire.constants import (
     SCORE_MIN,
 )
 from gitops_dsf.repository.model.base import DSF_API, SECRET_KEY, Authored, DnsName, LabelSelector, Metadata
+from gitops_dsf.repository.model.rule import Rule, Ruled, given, having
+
+TOKEN_OF_POD: Final = having("serviceAccountToken", {"const": True})
 
 
 class KeyRef(Authored):
@@ -28,8 +31,17 @@ class KeyRef(Authored):
     """Key inside it."""
 
 
-class Auth(Authored):
+class Auth(Ruled):
     """How the agent authenticates, and which CA it trusts."""
+
+    rules = (
+        Rule(
+            message="tokenSecretRef and serviceAccountToken are two tokens for one request; keep one",
+            holds=lambda auth: auth.token_secret_ref is None or not auth.service_account_token,
+            cel="!(has(self.tokenSecretRef) && self.serviceAccountToken)",
+            json={"not": {"allOf": [given("tokenSecretRef"), TOKEN_OF_POD]}},
+        ),
+    )
 
     token_secret_ref: KeyRef | None = None
     """Secret on the spoke whose key holds a bearer token."""
@@ -38,12 +50,10 @@ class Auth(Authored):
     service_account_token: bool = False
     """Send the token of the agent's pod."""
 
-    @model_validator(mode="after")
-    def _one_token(self) -> Self:
-        if self.token_secret_ref is not None and self.service_account_token:
-            msg = "tokenSecretRef and serviceAccountToken are two tokens for one request; keep one"
-            raise ValueError(msg)
-        return self
+
+def sends_token(auth: Auth | None) -> bool:
+    """Whether a bearer token is sent."""
+    return auth is not None and (auth.token_secret_ref is not None or auth.service_account_token)
 
 
 class SourceParams(Authored):
@@ -135,8 +145,19 @@ class Scoring(Authored):
     """With runsOn: Hub, how many clusters one scoring request has at most."""
 
 
-class ScoreRange(Authored):
+class ScoreRange(Ruled):
     """A linear mapping from raw scores to published ones."""
+
+    rules = (
+        Rule(
+            message="min must be below max; for scores where lower is better swap outputMin and outputMax",
+            cel="self.min < self.max",
+        ),
+        Rule(
+            message="outputMin and outputMax are equal: every cluster would have the same score",
+            cel="self.outputMin != self.outputMax",
+        ),
+    )
 
     min: float
     """Raw score that becomes outputMin."""
@@ -168,8 +189,25 @@ class Publish(Authored):
     """Seconds between two writes of one scorer on one cluster; the first change is written at once."""
 
 
-class DynamicScorerSpec(Authored):
+class DynamicScorerSpec(Ruled):
     """Which metrics are read, how scores are computed from them, and where they are published."""
+
+    rules = (
+        Rule(
+            message=(
+                "write configURL and configSyncMode, or scoring.type: Query if the query itself gives the"
+                " score"
+            ),
+            cel=(
+                "(has(self.scoring) && has(self.scoring.type) && self.scoring.type == 'Query')"
+                " || (has(self.configURL) && has(self.configSyncMode))"
+            ),
+            json={
+                "if": having("scoring", having("type", {"const": "Query"})),
+                "else": {"allOf": [given("configURL"), given("configSyncMode")]},
+            },
+        ),
+    )
 
     description: str
     """What the score means, for people."""

@@ -1,16 +1,25 @@
 """DynamicScoringConfig: excludes scores from clusters."""
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from gitops_dsf.repository.model.base import DSF_API, Authored, LabelSelector, Metadata
+from gitops_dsf.repository.model.rule import Ruled, exactly_one
 
 SINGLETON_NAME = "dynamic-scoring-config"
 
 
-class Mask(Authored):
+class Mask(Ruled):
     """Excludes a score from clusters."""
+
+    rules = (
+        exactly_one(
+            "cluster_name",
+            "cluster_selector",
+            "a mask names its clusters by clusterName or by clusterSelector: write exactly one of them",
+        ),
+    )
 
     cluster_name: Annotated[str, Field(min_length=1)] | None = None
     """Cluster, or a shell-style glob."""
@@ -18,13 +27,6 @@ class Mask(Authored):
     """Clusters by their labels, instead of clusterName."""
     score_name: Annotated[str, Field(min_length=1)]
     """Score name, or a shell-style glob."""
-
-    @model_validator(mode="after")
-    def _one_way_to_name_clusters(self) -> Self:
-        if (self.cluster_name is None) == (self.cluster_selector is None):
-            msg = "a mask names its clusters by clusterName or by clusterSelector: write exactly one of them"
-            raise ValueError(msg)
-        return self
 
 
 class DynamicScoringConfigSpec(Authored):

@@ -9,7 +9,7 @@ from gitops_dsf.diagnostics import Diagnostic, codes
 from gitops_dsf.hub.glob import matches
 from gitops_dsf.hub.urls import host_of
 from gitops_dsf.repository.model.mistake import dotted
-from gitops_dsf.repository.model.scorer import Auth, Scoring, Source
+from gitops_dsf.repository.model.scorer import Scoring, Source, sends_token
 from gitops_dsf.resolve.context import Context, needs
 from gitops_dsf.resolve.scorer import EffectiveScorer
 from gitops_dsf.wording import did_you_mean
@@ -88,7 +88,7 @@ def locks_get_no_tokens(context: Context) -> Iterator[Diagnostic]:
     """
     for scorer in context.scorers.values():
         for section, written, said in _locked_hosts(scorer):
-            if not _sends_token(written.auth) or _same_host(written.host, said):
+            if not sends_token(written.auth) or _same_host(written.host, said):
                 continue
             message = f"{section}.auth would send a token to {said}, a host that only the lock names"
             hint = f"write {section}.host: {said} into the scorer if that is where the token may go"
@@ -138,10 +138,6 @@ def _locked_hosts(scorer: EffectiveScorer) -> Iterator[tuple[str, Source | Scori
         yield "source", written.source, scorer.spec.source.host
     if scorer.is_locked("scoring.host"):
         yield "scoring", written.scoring, scorer.spec.scoring.host
-
-
-def _sends_token(auth: Auth | None) -> bool:
-    return auth is not None and (auth.token_secret_ref is not None or auth.service_account_token)
 
 
 def _same_host(first: str, second: str) -> bool:
