@@ -24,7 +24,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _judge_query(text: str) -> list[tuple[int, str, bool]]:
-    from gitops_dsf.resolve import promql
+    from gitops_dsf.resolve.promql.check import check
 
     return [
         (
@@ -32,5 +32,5 @@ def _judge_query(text: str) -> list[tuple[int, str, bool]]:
             f"{mistake.message} ({mistake.hint})" if mistake.hint else mistake.message,
             mistake.kind == "function",
         )
-        for mistake in promql.check(text).mistakes
+        for mistake in check(text).mistakes
     ]

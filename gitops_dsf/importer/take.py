@@ -81,7 +81,12 @@ def take(
     for document in loaded.documents:
         existing.setdefault((document.kind, document.name), document)
     taker = _Taker(
-        root, loaded, existing, selection=selection.and_asked_for(existing.values()), overwrite=overwrite
+        root=root,
+        loaded=loaded,
+        existing=existing,
+        selection=selection.and_asked_for(existing.values()),
+        overwrite=overwrite,
+        found=Import(root=root),
     )
     for data in objects:
         taker.add(data)
@@ -104,73 +109,65 @@ def _loaded(root: Path) -> Loaded:
     return loaded
 
 
+@dataclass(kw_only=True)
 class _Taker:
-    def __init__(
-        self,
-        root: Path,
-        loaded: Loaded,
-        existing: Mapping[Key, Document],
-        *,
-        selection: Selection,
-        overwrite: bool,
-    ) -> None:
-        self._root = root
-        self._loaded = loaded
-        self._existing = existing
-        self._synced: dict[str, Synced] = {}
-        self._selection = selection
-        self._overwrite = overwrite
-        self._seen: set[Key] = set()
-        self._skipped: Counter[str] = Counter()
-        self._new: dict[str, list[Object]] = {}
-        self._edited: dict[str, YamlFile] = {}
-        self._touched: set[str] = set()
-        self._found = Import(root=root)
+    root: Path
+    loaded: Loaded
+    existing: Mapping[Key, Document]
+    selection: Selection
+    overwrite: bool
+    found: Import
+    synced: dict[str, Synced] = field(default_factory=dict)
+    seen: set[Key] = field(default_factory=set)
+    skipped: Counter[str] = field(default_factory=Counter)
+    new: dict[str, list[Object]] = field(default_factory=dict)
+    edited: dict[str, YamlFile] = field(default_factory=dict)
+    touched: set[str] = field(default_factory=set)
 
     def add(self, data: Mapping[str, Any]) -> None:
         kind = str(data.get("kind") or "object without a kind")
         if kind not in _KINDS:
-            self._skipped[kind] += 1
+            self.skipped[kind] += 1
             return
         if is_rendered(data):
-            self._skipped[f"{kind} that gitops-dsf rendered"] += 1
+            self.skipped[f"{kind} that gitops-dsf rendered"] += 1
             return
         key = (kind, name_of(data))
-        if key in self._seen:
+        if key in self.seen:
             raise RepositoryError(f"{kind} {key[1]} is in the input twice; give one state of the hub")
-        self._seen.add(key)
-        document = self._existing.get(key)
-        value = manifest(data, _and_known(self._selection, document))
+        self.seen.add(key)
+        document = self.existing.get(key)
+        value = manifest(data, _and_known(self.selection, document))
         if value is None:
             if key[1] not in BUILT_IN_SETS:
-                self._skipped[f"{kind} of another version or name"] += 1
+                self.skipped[f"{kind} of another version or name"] += 1
             return
         if kind == "DynamicScorer" and (config := synced(data)) is not None:
-            self._synced[key[1]] = config
+            self.synced[key[1]] = config
         if document is None:
             self._add_new(kind, value)
         else:
             self._edit(document, value)
 
     def result(self) -> Import:
-        if not self._seen:
-            there = f"; it holds {', '.join(self._skips())}" if self._skipped else ""
+        if not self.seen:
+            there = f"; it holds {', '.join(self._skips())}" if self.skipped else ""
             raise RepositoryError(f"there is no {', '.join(_KINDS[:-1])} or {_KINDS[-1]} in the input{there}")
-        found = self._found
-        found.files |= {file: self._edited[file].text for file in sorted(self._touched)}
-        for file, documents in self._new.items():
+        found = self.found
+        found.files |= {file: self.edited[file].text for file in sorted(self.touched)}
+        for file, documents in self.new.items():
             text = found.files.get(file) or self._text(file)
             for document in documents:
                 text = appended(text, emit(document))
             found.files[file] = text
-        if self._synced:
+        if self.synced:
             self._locks()
         # Only kinds that the input contains: a list of clusters does not tell which scorers exist.
-        kinds = {kind for kind, _ in self._seen} & {*_MIRRORED}
+        kinds = {kind for kind, _ in self.seen} & {*_MIRRORED}
         found.missing += [
             Line(file=item.file, kind=item.kind, name=item.name)
-            for key, item in self._existing.items()
-            if key[0] in kinds and key not in self._seen
+            for key, item in self.existing.items()
+            if key[0] in kinds and key not in self.seen
         ]
         for lines in (found.added, found.changed, found.differing, found.refused, found.missing):
             lines.sort()
@@ -181,16 +178,16 @@ class _Taker:
         name = value["metadata"]["name"]
         # If a file of that name holds something else, the document is appended to it.
         file = f"{FOLDER_OF_KIND[kind]}/{'sets' if kind == 'ManagedClusterSet' else name[:_LONGEST]}.yaml"
-        self._new.setdefault(file, []).append(value)
-        self._found.added.append(Line(file=file, kind=kind, name=name))
+        self.new.setdefault(file, []).append(value)
+        self.found.added.append(Line(file=file, kind=kind, name=name))
 
     def _edit(self, document: Document, value: Object) -> None:
         # In a fleet of thousands, nearly every file is up to date, and parsing all of them for editing takes
         # minutes.
         if not differing(document.data, value) or _means_the_same(document, value):
-            self._found.unchanged += 1
+            self.found.unchanged += 1
             return
-        may_write = document.kind in _MIRRORED or self._overwrite
+        may_write = document.kind in _MIRRORED or self.overwrite
         editor = self._editor(document.file) if may_write else YamlFile(self._text(document.file))
         target = editor.find(document.kind, document.name)
         if target is None:
@@ -201,15 +198,15 @@ class _Taker:
         changes = tuple(update(target, value))
         line = Line(file=document.file, kind=document.kind, name=document.name, changes=changes)
         if may_write:
-            self._touched.add(document.file)
-            self._found.changed.append(line)
+            self.touched.add(document.file)
+            self.found.changed.append(line)
         else:
-            self._found.differing.append(line)
+            self.found.differing.append(line)
 
     def _locks(self) -> None:
-        found = self._found
-        loaded = self._loaded.with_files(found.files)
-        plan = locks(loaded, read=self._text, known=self._synced, overwrite=self._overwrite)
+        found = self.found
+        loaded = self.loaded.with_files(found.files)
+        plan = locks(loaded, read=self._text, known=self.synced, overwrite=self.overwrite)
         for item in plan.outcomes:
             changes = tuple(f"{change.field}: {change.before} -> {change.after}" for change in item.changes)
             for verdict, lines, words in (
@@ -222,16 +219,16 @@ class _Taker:
         found.files |= plan.files
 
     def _editor(self, file: str) -> YamlFile:
-        if file not in self._edited:
-            self._edited[file] = YamlFile(self._text(file))
-        return self._edited[file]
+        if file not in self.edited:
+            self.edited[file] = YamlFile(self._text(file))
+        return self.edited[file]
 
     def _text(self, file: str) -> str:
         """The text of a file; empty if it does not exist."""
-        return read_text(self._root, file) if (self._root / file).exists() else ""
+        return read_text(self.root, file) if (self.root / file).exists() else ""
 
     def _skips(self) -> list[str]:
-        return [f"{count} {what}" for what, count in sorted(self._skipped.items())]
+        return [f"{count} {what}" for what, count in sorted(self.skipped.items())]
 
 
 def _means_the_same(document: Document, value: Object) -> bool:

@@ -60,7 +60,13 @@ def compare(tree: RenderedTree, rendered: Path) -> Changes:
         folder = SafeFolder(rendered) if os.path.lexists(rendered) else None
         owned = read_inventory(folder, rendered)
         present = dict(folder.walk()) if folder is not None else {}
-        leftovers = tuple(sorted(path for path in present if _is_temporary(path)))
+        leftovers = tuple(
+            sorted(
+                path
+                for path in present
+                if path.endswith(TEMPORARY_SUFFIX) and _file_name(path).startswith(TEMPORARY_PREFIX)
+            )
+        )
         for path in leftovers:
             del present[path]
         added: list[str] = []
@@ -103,24 +109,15 @@ def unwanted(files: Iterable[tuple[str, bool]], known: Container[str]) -> tuple[
     """
     return tuple(
         sorted(
-            path for path, is_file in files if path not in known and not is_harmless(path, is_file=is_file)
+            path
+            for path, is_file in files
+            if path not in known and not (is_file and _file_name(path) in HARMLESS_NAMES)
         )
     )
 
 
-def is_harmless(path: str, *, is_file: bool) -> bool:
-    """Whether a file that no render writes may be in rendered/: a regular file with a name that Argo CD never
-    reads.
-    """
-    return is_file and _file_name(path) in HARMLESS_NAMES
-
-
 def _file_name(path: str) -> str:
     return path.rpartition("/")[2]
-
-
-def _is_temporary(path: str) -> bool:
-    return path.endswith(TEMPORARY_SUFFIX) and _file_name(path).startswith(TEMPORARY_PREFIX)
 
 
 def _same(folder: SafeFolder, path: str, status: os.stat_result, parts: tuple[bytes, ...]) -> bool:

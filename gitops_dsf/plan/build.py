@@ -98,7 +98,12 @@ def _hub_scoring(resolved: Resolved) -> HubScoring | None:
     scorers = {scorer.name: scorer for scorer in resolved.scorers if scorer.spec.on_hub}
     if not scorers:
         return None
-    running = [scorer.with_only_variant for scorer in scorers.values() if not scorer.spec.suspend]
+    running = [
+        # A source that is the same for all clusters, which a scorer on the hub has, is one variant.
+        scorer.variants[0] if scorer.variants else scorer
+        for scorer in scorers.values()
+        if not scorer.spec.suspend
+    ]
     identities = {
         identity
         for scorer in running
@@ -127,29 +132,22 @@ def _hub_scoring(resolved: Resolved) -> HubScoring | None:
 def _configuration(
     chosen: Sequence[tuple[EffectiveScorer, Summary]], egress: Egress, *, receiver: Receiver | None = None
 ) -> Configuration:
-    scorers = [scorer for scorer, _ in chosen]
-    return Configuration(
-        summaries=tuple(summary for _, summary in chosen),
-        secrets=_secrets(scorers),
-        config_maps=_config_maps(scorers),
-        egress=egress if egress.mode == "Limited" else None,
-        receiver=receiver,
-    )
-
-
-def _secrets(scorers: Iterable[EffectiveScorer]) -> tuple[str, ...]:
-    names = {
+    specs = [scorer.spec for scorer, _ in chosen]
+    auths = [auth for spec in specs for auth in (spec.source.auth, spec.scoring.auth) if auth is not None]
+    secrets = {
         item.secret
-        for scorer in scorers
+        for scorer, _ in chosen
         for item in (
             *credentials(scorer.spec.source.auth, scorer.variant),
             *credentials(scorer.spec.scoring.auth),
         )
     }
-    return tuple(sorted(names - {""}))
-
-
-def _config_maps(scorers: Iterable[EffectiveScorer]) -> tuple[str, ...]:
-    auths = (auth for scorer in scorers for auth in (scorer.spec.source.auth, scorer.spec.scoring.auth))
-    refs = (auth.ca_config_map_ref for auth in auths if auth is not None)
-    return tuple(sorted({ref.name for ref in refs if ref is not None}))
+    return Configuration(
+        summaries=tuple(summary for _, summary in chosen),
+        secrets=tuple(sorted(secrets - {""})),
+        config_maps=tuple(
+            sorted({auth.ca_config_map_ref.name for auth in auths if auth.ca_config_map_ref is not None})
+        ),
+        egress=egress if egress.mode == "Limited" else None,
+        receiver=receiver,
+    )

@@ -35,7 +35,7 @@ class Configuration:
     """The receiver beside the agent; None if no scorer asks it."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True, slots=True, order=True)
 class AddOnParts:
     """What the add-on of a cluster installs: the settings of the agent, and what besides it. Clusters that
     differ in it have different AddOnTemplates.
@@ -46,11 +46,6 @@ class AddOnParts:
     service_monitor: bool = False
     rollout: tuple[int, ...] = ()
     """Indexes of the entries of spec.agent.rollout that count on the cluster, sorted."""
-
-    @property
-    def order(self) -> tuple[bool, bool, tuple[int, ...]]:
-        """Sorts the parts of a fleet."""
-        return self.receiver, self.service_monitor, self.rollout
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -66,7 +66,7 @@ def addon(repository: FleetRepository, parts_in_use: Iterable[AddOnParts]) -> It
     template = f"{ADDON_NAME}-{digest}"
     namespace = repository.spec.hub_namespace
     yield _template(template, spec)
-    for parts in sorted(set(parts_in_use), key=lambda item: item.order):
+    for parts in sorted(set(parts_in_use)):
         name = template_of(parts, repository)
         if name is not None:
             yield _template(name, _template_spec(repository, parts))

@@ -32,15 +32,10 @@ def check_limits(plan: Plan, declared: Declared) -> Iterator[Diagnostic]:
     that people would change.
     """
     yield from _works(plan, {item.name: item.position for item in declared.scorers})
-    yield from _shards(
-        plan,
-        (
-            declared.repository.at("spec", "output", "shards")
-            if declared.repository
-            else Position(file=SETTINGS_FILE)
-        ),
-    )
-    yield from _hub_configuration(plan, declared)
+    settings = declared.repository
+    if settings is not None:
+        yield from _shards(plan, settings.at("spec", "output", "shards"))
+        yield from _hub_configuration(plan, settings.position)
 
 
 def _works(plan: Plan, scorers: Mapping[str, Position]) -> Iterator[Diagnostic]:
@@ -62,12 +57,11 @@ def _works(plan: Plan, scorers: Mapping[str, Position]) -> Iterator[Diagnostic]:
             )
 
 
-def _hub_configuration(plan: Plan, declared: Declared) -> Iterator[Diagnostic]:
+def _hub_configuration(plan: Plan, position: Position) -> Iterator[Diagnostic]:
     if plan.hub_scoring is None:
         return
     size = sum(len(key) + len(text.encode()) for key, text in configuration(plan.hub_scoring).items())
     if size > CONFIGMAP_LIMIT_BYTES:
-        position = declared.repository.position if declared.repository else Position(file=SETTINGS_FILE)
         yield codes.LARGE_HUB_CONFIG.at(
             position,
             f"the ConfigMap of the hub scorer would be {size} bytes with {len(plan.hub_scoring.clusters)}"

@@ -52,11 +52,13 @@ def _upstream_first(section: Object, names: str, *, ours: bool) -> Object:
 
 def _spec(item: EffectiveScorer) -> Object:
     """The spec with its defaults. What is None, such as what has no meaning for the scorer, is left out."""
-    spec, by_query = item.spec, item.spec.scored_by_query
+    spec, by_query, dialect = item.spec, item.spec.scored_by_query, item.spec.source.dialect
     changes: Object = {
         "score_dimension_format": item.dimension_format,
         "score_ttl_seconds": item.ttl_seconds,
-        "source": spec.source.model_copy(update=_place(item) | _of_source(item)),
+        "source": spec.source.model_copy(
+            update=_place(item) | {"dialect": None if dialect == "PromQL" else dialect}
+        ),
         "scoring": spec.scoring.model_copy(
             update={
                 "type": item.scoring_type if by_query else None,
@@ -83,11 +85,6 @@ def _spec(item: EffectiveScorer) -> Object:
             if each.variant is not None
         ]
     return found
-
-
-def _of_source(item: EffectiveScorer) -> Object:
-    dialect = item.spec.source.dialect
-    return {"dialect": None if dialect == "PromQL" else dialect}
 
 
 def _place(item: EffectiveScorer) -> Object:

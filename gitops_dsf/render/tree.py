@@ -56,7 +56,8 @@ def render(plan: Plan) -> RenderedTree:
         path: (HEADER, emit(item).encode()) for path, item in shared_objects(plan).items()
     }
     _add_works(files, plan)
-    _add_hub_rights(files, plan)
+    for path, cluster in _hub_rights(plan):
+        files[path] = (HEADER, emit(cluster_rights(cluster, plan.resolved.repository)).encode())
     for directory in _directories(plan):
         # Argo CD rejects an Application whose directory is missing, and git does not keep empty ones.
         files[f"{directory}/README.md"] = (README,)
@@ -145,11 +146,6 @@ def _add_works(files: dict[str, Parts], plan: Plan) -> None:
         files[f"{base}.manifestwork.yaml"] = (HEADER, *renderer.parts(work))
         for kind, text in objects.files(work.cluster, work.addon):
             files[f"{base}.{kind}.yaml"] = (HEADER, text)
-
-
-def _add_hub_rights(files: dict[str, Parts], plan: Plan) -> None:
-    for path, cluster in _hub_rights(plan):
-        files[path] = (HEADER, emit(cluster_rights(cluster, plan.resolved.repository)).encode())
 
 
 def _hub_rights(plan: Plan) -> Iterator[tuple[str, str]]:

@@ -35,7 +35,8 @@ from gitops_dsf.repository.model.lock import ScorerLock
 from gitops_dsf.repository.model.metric_source import MetricSource, MetricSourceVariant
 from gitops_dsf.repository.model.scorer import Auth, DynamicScorer, DynamicScorerSpec
 from gitops_dsf.resolve.metric_sources import ResolvedSource, Variant
-from gitops_dsf.resolve.promql import check, history_seconds
+from gitops_dsf.resolve.promql.check import check
+from gitops_dsf.resolve.promql.labels import history_seconds
 
 AuthoredT = TypeVar("AuthoredT", bound=Authored)
 
@@ -73,11 +74,6 @@ class EffectiveScorer:
     def variant(self) -> MetricSourceVariant | None:
         """The content of the chosen variant."""
         return None if self.chosen is None else self.chosen.value
-
-    @property
-    def with_only_variant(self) -> "EffectiveScorer":
-        """The scorer with the source that is the same for all clusters, as scorers on the hub have it."""
-        return self.variants[0] if self.variants else self
 
     def place(self, field: str) -> tuple[Document, Path]:
         """The document and path that a field comes from."""

@@ -13,19 +13,8 @@ from gitops_dsf.repository.model.rule import Schema, rules_of
 from gitops_dsf.schema.described import json_schema
 
 _KEPT = (
-    "type",
-    "format",
-    "description",
-    "enum",
-    "pattern",
-    "minimum",
-    "maximum",
-    "minLength",
-    "maxLength",
-    "minItems",
-    "maxItems",
-    "x-kubernetes-list-type",
-    "x-kubernetes-list-map-keys",
+    "type format description enum pattern minimum maximum minLength maxLength minItems maxItems"
+    " x-kubernetes-list-type x-kubernetes-list-map-keys"
 )
 _ATOMIC_MAPS = frozenset({"KeyRef", "LabelSelector"})
 """Models that Kubernetes' own kinds merge as one value: LabelSelector and the key selectors of core/v1."""
@@ -43,7 +32,7 @@ def _convert(node: Schema, definitions: Schema) -> Schema:
     node, model = _inlined(node, definitions)
     if "const" in node:
         node = {**node, "enum": [node["const"]]}
-    result = {key: node[key] for key in _KEPT if key in node}
+    result = {key: node[key] for key in _KEPT.split() if key in node}
     if node["type"] == "object":
         result |= _object(node, definitions, model=model)
     elif node["type"] == "array":

@@ -34,7 +34,8 @@ def weigh(
         if item.name not in answers:
             continue
         file, lock, answer = lock_file(item.name, locks), locks.get(item.name), answers[item.name]
-        url, before = item.value.spec.config_url, _said(lock)
+        url = item.value.spec.config_url
+        before = {} if lock is None else filled(lock.value.spec.config.model_dump(mode="json"))
         reasons = _broken_lock(declared, item.name, file)
         changes: tuple[Change, ...] = ()
         if isinstance(answer, str):
@@ -86,10 +87,6 @@ def _broken_lock(declared: Declared, name: str, file: str) -> list[str]:
     return (
         [f"{file} has mistakes, so it is not overwritten; gitops-dsf validate names them"] if broken else []
     )
-
-
-def _said(lock: Item[ScorerLock] | None) -> Config:
-    return {} if lock is None else filled(lock.value.spec.config.model_dump(mode="json"))
 
 
 def _words(found: Diagnostic, file: str) -> str:

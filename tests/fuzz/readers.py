@@ -47,7 +47,10 @@ from gitops_dsf.repository.load import Loaded, load, load_text
 from gitops_dsf.repository.model.series_values import MOST_VALUES, SeriesValuesError, expand
 from gitops_dsf.repository.model.validate import declare
 from gitops_dsf.repository.write import write_files
-from gitops_dsf.resolve import promql, resolve
+from gitops_dsf.resolve import resolve
+from gitops_dsf.resolve.promql.check import check
+from gitops_dsf.resolve.promql.labels import can_have, others
+from gitops_dsf.resolve.promql.mixing import mixing_clauses
 from gitops_dsf.simulator.cel.checker import CelSyntaxError, Checker
 from gitops_dsf.simulator.cel.function import CelUnsupported
 from gitops_dsf.simulator.cel.regexes import regex_error
@@ -110,15 +113,15 @@ def expression(content: bytes) -> None:
     text = content.decode(errors="replace")
     for part in query.split(text):
         assert text[part.offset : part.offset + len(part.text)] == part.text
-        checked = promql.check(part.text)
+        checked = check(part.text)
         assert (checked.tree is None) == bool(checked.mistakes)
         for mistake in checked.mistakes:
             assert 0 <= mistake.offset <= len(part.text), mistake
             assert mistake.message
         if checked.tree is not None:
-            promql.can_have(checked.tree, "node")
-            promql.others(checked.tree, ["node"])
-            for clause in promql.mixing_clauses(part.text, checked.tree, "cluster", most=LONGEST):
+            can_have(checked.tree, "node")
+            others(checked.tree, ["node"])
+            for clause in mixing_clauses(part.text, checked.tree, "cluster", most=LONGEST):
                 assert 0 <= clause.offset <= len(part.text), clause
     with suppress(measures.MeasureError):
         measures.select(text)
@@ -132,7 +135,7 @@ def native(content: bytes) -> None:
     times = (LONGEST_TEXT - len(head)) // max(len(piece), 1)
     text = f"{head}{piece * times}{''.join(tail)}"
     for part in query.split(text):
-        promql.check(part.text)
+        check(part.text)
     loaded_from({"apps/web.yaml": text.encode(errors="replace")})
     with suppress(CelSyntaxError, CelUnsupported):
         _CHECKER.check(text)

@@ -9,7 +9,7 @@ from dsf_wire.query import split
 from dsf_wire.text import printable
 from gitops_dsf.hub.drift import Change, Config, accepted_by, drift, flat, last_synced
 from gitops_dsf.hub.scorers import DynamicScorer
-from gitops_dsf.resolve.promql import check
+from gitops_dsf.resolve.promql.check import check
 from gitops_dsf.sync.config import ConfigError
 from gitops_dsf.sync.fetch import Fault, Page, read_page
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from yaml import MarkedYAMLError, YAMLError
-from yaml.nodes import MappingNode, Node, ScalarNode
+from yaml.nodes import MappingNode, Node
 
 from gitops_dsf.diagnostics import Diagnostic, Position, codes
 from gitops_dsf.repository.load.compose import compose, forbidden
@@ -88,7 +88,7 @@ def _part(*, file: str, text: str, first_line: int) -> Parsed:
             constructor = Constructor(place=place)
             data = constructor.construct(root)
             diagnostics += constructor.diagnostics
-            if data is None and _is_empty(root):
+            if data is None and root.value == "":  # an empty document
                 continue
             start = place(root.start_mark.line, root.start_mark.column)
             if not isinstance(data, dict):
@@ -114,10 +114,6 @@ def _part(*, file: str, text: str, first_line: int) -> Parsed:
     except YAMLError as error:
         diagnostics.append(_syntax(error, text=text, file=file, first_line=first_line))
     return documents, diagnostics
-
-
-def _is_empty(root: Node) -> bool:
-    return isinstance(root, ScalarNode) and root.value == ""
 
 
 def _name_mark(root: Node) -> tuple[int, int] | None:

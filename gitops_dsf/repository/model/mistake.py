@@ -30,7 +30,7 @@ from gitops_dsf.repository.model.field_model import (
     places_elsewhere,
     scalar_types,
 )
-from gitops_dsf.repository.model.score_test import FINDING, PLACEMENT_REFERENCE, TIME
+from gitops_dsf.repository.model.score_test import FINDING, PLACEMENT_REFERENCE, TIME, seconds
 from gitops_dsf.wording import did_you_mean, names_text, plural, shortened
 
 _PATTERNS = {
@@ -50,9 +50,8 @@ _PATTERNS = {
     r"^([1-9][0-9]?|100)%$": "a percentage from 1% to 100%, or a whole number without quotes",
 }
 _DURATIONS = frozenset({"interval", "range", "step"})
-_UNITS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
-"""Seconds in each unit of a duration, as PromQL writes durations."""
-_PART: Final = r"([0-9]{1,9})([smhdw])"
+_DURATION: Final = r"([0-9]{1,9}[smhdw])+"
+"""As PromQL writes durations."""
 _TYPES = {
     "string_type": "text",
     "int_type": "a whole number",
@@ -178,9 +177,8 @@ def _mend(types: list[str], path: Path, value: object, written: str) -> tuple[st
         return f'quote it: "{written}"', written
     if not isinstance(value, str):
         return "", None
-    if (name in _DURATIONS or name.endswith("Seconds")) and re.fullmatch(rf"({_PART})+", value):
-        seconds = sum(int(number) * _UNITS[unit] for number, unit in re.findall(_PART, value))
-        return f"write {seconds}: {name} is a number of seconds", seconds
+    if (name in _DURATIONS or name.endswith("Seconds")) and re.fullmatch(_DURATION, value):
+        return f"write {seconds(value)}: {name} is a number of seconds", seconds(value)
     number = re.fullmatch(r"-?(0|[1-9][0-9]{0,17})", value)
     if "true or false" in types and value in {"true", "false"}:
         return "remove the quotes", value == "true"

@@ -26,12 +26,12 @@ TIME: Final = r"^([0-9]{1,6}[dhms])+$"
 PLACEMENT_REFERENCE: Final = DNS_SUBDOMAIN.replace("^", r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?/)?", 1)
 FINDING: Final = r"^DSF[0-9]{3}$"
 
-_SECONDS: Final = {"d": 86_400, "h": 3_600, "m": 60, "s": 1}
+_SECONDS: Final = {"w": 604_800, "d": 86_400, "h": 3_600, "m": 60, "s": 1}
 
 
 def seconds(text: str) -> int:
     """Seconds of a time such as 1h30m."""
-    return sum(int(number) * _SECONDS[unit] for number, unit in re.findall(r"([0-9]+)([dhms])", text))
+    return sum(int(number) * _SECONDS[unit] for number, unit in re.findall(r"([0-9]+)([wdhms])", text))
 
 
 def _short_enough(text: str) -> str:

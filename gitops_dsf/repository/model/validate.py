@@ -31,26 +31,11 @@ _UNREADABLE = frozenset(
     )
 )
 
-_SERVER_OWNED: frozenset[Path] = frozenset(
-    {
-        ("status",),
-        *(
-            ("metadata", name)
-            for name in (
-                "creationTimestamp",
-                "deletionGracePeriodSeconds",
-                "deletionTimestamp",
-                "finalizers",
-                "generation",
-                "managedFields",
-                "ownerReferences",
-                "resourceVersion",
-                "selfLink",
-                "uid",
-            )
-        ),
-    }
+_SERVER_METADATA = (
+    "creationTimestamp deletionGracePeriodSeconds deletionTimestamp finalizers generation managedFields"
+    " ownerReferences resourceVersion selfLink uid"
 )
+_SERVER_OWNED = frozenset[Path]({("status",), *(("metadata", name) for name in _SERVER_METADATA.split())})
 """Fields that `kubectl get -o yaml` shows and people did not write: accepted and ignored."""
 
 

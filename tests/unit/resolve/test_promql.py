@@ -6,8 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gitops_dsf.resolve.promql import can_have, check, mixing_clauses
+from gitops_dsf.resolve.promql.check import check
 from gitops_dsf.resolve.promql.functions import FUNCTIONS
+from gitops_dsf.resolve.promql.labels import can_have
+from gitops_dsf.resolve.promql.mixing import mixing_clauses
 from tests.support.laws import examples
 
 
