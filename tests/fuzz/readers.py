@@ -21,8 +21,7 @@ from dsf_agent.errors import AgentError
 from dsf_agent.fetch import promjson
 from dsf_agent.fetch.promjson import Series
 from dsf_agent.kubernetes import objects
-from dsf_agent.kubernetes.totals import Totals
-from dsf_agent.kubernetes.values import samples
+from dsf_agent.kubernetes.values import Totals, samples
 from dsf_agent.scoring import query as scoring_query
 from dsf_agent.scoring import results
 from dsf_agent.scoring.clusterlabels import ClusterLabelSets

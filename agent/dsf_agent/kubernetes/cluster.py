@@ -13,8 +13,7 @@ from dsf_agent.errors import AgentError, Reason
 from dsf_agent.kubernetes import objects
 from dsf_agent.kubernetes.changes import Changes
 from dsf_agent.kubernetes.objects import Node, NodeUsage, Pod
-from dsf_agent.kubernetes.totals import Totals
-from dsf_agent.kubernetes.values import samples
+from dsf_agent.kubernetes.values import Totals, samples
 from dsf_runtime.apianswers import ApiError
 from dsf_runtime.clock import Clock
 from dsf_runtime.informer import Informer

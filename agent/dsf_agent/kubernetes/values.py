@@ -1,17 +1,57 @@
-"""The values of measures. Pure."""
+"""Sums over nodes and pods, kept up to date with each change, and the values of measures. Pure."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from dsf_agent.kubernetes.objects import Node, NodeUsage
+from dsf_agent.kubernetes.objects import Node, NodeUsage, Pod
 from dsf_agent.kubernetes.quantity import NANOS
 from dsf_agent.kubernetes.requests import HUGE_PAGES
-from dsf_agent.kubernetes.totals import Totals
 from dsf_wire.measures import Figure, Resource, Selection, spelled
 
 NATIVE: Final = frozenset({"cpu", "memory", "pods", "ephemeral-storage", "storage"})
 """Resources of Kubernetes itself, besides huge pages. All others are extended resources."""
+
+
+class Totals:
+    """What the pods of each node request together, and how many pods wait."""
+
+    def __init__(self) -> None:
+        self.nodes: dict[str, Node] = {}
+        self.pending = 0
+        self.unschedulable = 0
+        self._requested: dict[str, dict[str, int]] = {}
+        """Billionths by node and resource, also for nodes that are not known yet. A node without pods has no
+        entry.
+        """
+
+    def requested(self, node: str) -> Mapping[str, int]:
+        """Billionths by resource that the pods of a node request."""
+        return self._requested.get(node, {})
+
+    def node_changed(self, name: str, _before: Node | None, after: Node | None) -> None:
+        """Takes a node that was added, changed or deleted."""
+        if after is None:
+            self.nodes.pop(name, None)
+        else:
+            self.nodes[name] = after
+
+    def pod_changed(self, _key: str, before: Pod | None, after: Pod | None) -> None:
+        """Takes a pod that was added, changed or deleted."""
+        for pod, sign in ((before, -1), (after, 1)):
+            if pod is not None:
+                self._add(pod, sign)
+
+    def _add(self, pod: Pod, sign: int) -> None:
+        self.pending += sign * pod.pending
+        self.unschedulable += sign * pod.unschedulable
+        if not pod.node:
+            return
+        found = self._requested.setdefault(pod.node, {})
+        for name, amount in pod.requests:
+            found[name] = found.get(name, 0) + sign * amount
+        if not found.get("pods"):
+            del self._requested[pod.node]
 
 
 @dataclass(frozen=True, slots=True)

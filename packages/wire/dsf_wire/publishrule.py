@@ -68,7 +68,7 @@ def changed(wanted: Mapping[str, int], published: Mapping[str, int], *, deadband
     """Whether an item was added, was removed, or changed by at least the deadband. With a deadband of 0 every
     change counts.
     """
-    if wanted == published:
+    if wanted is published or wanted == published:
         return False
     if wanted.keys() != published.keys():
         return True

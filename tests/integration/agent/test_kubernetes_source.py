@@ -13,7 +13,7 @@ import pytest
 
 from dsf_agent.configuration import settings
 from dsf_agent.kubernetes.objects import Pod
-from dsf_agent.kubernetes.totals import Totals
+from dsf_agent.kubernetes.values import Totals
 from dsf_agent.process import build, check
 from tests.support.agent.apis import last_values
 from tests.support.agent.clusterapi import ClusterFake
