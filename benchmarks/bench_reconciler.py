@@ -130,7 +130,7 @@ def on_a_wide_hub(clusters: int, scorers: int) -> Iterator[Figure]:
         written = hub.count()[1]
         renewals = clusters * scorers // 450
         for what, goal, rate in (
-            ("one look at what expired, nothing changed", 0.5, 0),
+            ("one look at what expired, nothing changed", 1.5, 0),
             (f"while agents renew {renewals} scores a second", 5, renewals),
         ):
             hub.tell(f"renew {rate}")
@@ -148,7 +148,7 @@ def on_a_wide_hub(clusters: int, scorers: int) -> Iterator[Figure]:
 
 def _after_a_list(hub: WideHub, process: Reconciler, pages: int) -> float:
     """Memory after all scores were listed anew."""
-    before, end = hub.count()[0], time.monotonic() + 300
+    before, end = hub.count()[0], time.monotonic() + 600
     hub.tell("expire")
     while hub.count()[0] < before + pages:
         if time.monotonic() > end:
